@@ -1,0 +1,178 @@
+//! How long a learner waits: for the first picture, for a lesson's first possible move, and for a lease that
+//! a step jumps over. On real servers, in real time.
+
+use std::{
+    io::Read,
+    path::PathBuf,
+    process::{Command as Program, Stdio},
+    time::{Duration, Instant},
+};
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use lockstep::{
+    engine::{self, Command, Session, Update},
+    lab::LabOptions,
+    lesson::{Library, Param, Params, Scenario, library::from_text},
+    log::{EventKind, Stop},
+};
+use portable_pty::{CommandBuilder, PtySize, native_pty_system};
+
+const LOCKSTEP: &str = env!("CARGO_BIN_EXE_lockstep");
+
+fn scenario(lesson: &str, variant: &str) -> Scenario {
+    let library = Library::carried();
+    let loaded = library.find(lesson).expect("a carried lesson");
+    Scenario::plan(loaded, variant, &Params::new()).expect("it is good")
+}
+
+async fn until(session: &mut Session, wanted: impl Fn(&Update) -> bool) {
+    while let Some(update) = session.updates.recv().await {
+        if let Update::Failed { message, .. } = &update {
+            panic!("{message}");
+        }
+        if wanted(&update) {
+            return;
+        }
+    }
+}
+
+/// From choosing a lesson to its first possible move.
+fn boots(criterion: &mut Criterion) {
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    for (name, lesson, variant) in [
+        (
+            "redis lesson, ten processes, to its first possible move",
+            "oversell",
+            "check-then-decrement",
+        ),
+        (
+            "redis lesson, three processes, to its first possible move",
+            "setnx-without-expire",
+            "two-commands",
+        ),
+        (
+            "zookeeper lesson, 40 sessions, to its first possible move",
+            "zk-herd",
+            "herd",
+        ),
+    ] {
+        let scenario = scenario(lesson, variant);
+        criterion.bench_function(name, |bencher| {
+            bencher.iter_custom(|times| {
+                runtime.block_on(async {
+                    let mut total = Duration::ZERO;
+                    for _ in 0..times {
+                        let began = Instant::now();
+                        let mut session = engine::open(
+                            scenario.clone(),
+                            LabOptions::with_binary(PathBuf::from(LOCKSTEP)),
+                            1,
+                        );
+                        until(&mut session, |update| matches!(update, Update::Events(_))).await;
+                        total += began.elapsed();
+                    }
+                    total
+                })
+            });
+        });
+    }
+}
+
+/// A step that lets 30 s of lesson time pass.
+fn jump(criterion: &mut Criterion) {
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let loaded = from_text("new-lesson.yaml", include_str!("../assets/new-lesson.yaml")).expect("it is good");
+    let lease = Params::from_iter([("lease".to_owned(), Param::Word("30s".to_owned()))]);
+    let scenario = Scenario::plan(&loaded, "blind-del", &lease).expect("it is good");
+    criterion.bench_function("a step that jumps over a lease of 30 s", |bencher| {
+        bencher.iter_custom(|times| {
+            runtime.block_on(async {
+                let mut total = Duration::ZERO;
+                for _ in 0..times {
+                    let options = LabOptions::with_binary(PathBuf::from(LOCKSTEP));
+                    let mut session = engine::open(scenario.clone(), options, 1);
+                    loop {
+                        let began = Instant::now();
+                        session.commands.send(Command::Step).expect("the run listens");
+                        let mut passed = false;
+                        while let Some(update) = session.updates.recv().await {
+                            match update {
+                                Update::Events(events) => {
+                                    passed |= events.iter().any(|event| {
+                                        matches!(
+                                            event.kind,
+                                            EventKind::Stop {
+                                                stop: Stop::Passed,
+                                                ..
+                                            }
+                                        )
+                                    });
+                                }
+                                Update::Stepped { .. } => break,
+                                Update::Failed { message, .. } => panic!("{message}"),
+                                Update::Verdict(_) => {}
+                            }
+                        }
+                        if passed {
+                            total += began.elapsed();
+                            break;
+                        }
+                    }
+                }
+                total
+            })
+        });
+    });
+}
+
+/// From starting the program to its answer.
+fn starts(criterion: &mut Criterion) {
+    criterion.bench_function("lockstep --help", |bencher| {
+        bencher.iter(|| {
+            let status = Program::new(LOCKSTEP)
+                .arg("--help")
+                .stdout(Stdio::null())
+                .status();
+            assert!(status.expect("it starts").success());
+        });
+    });
+    criterion.bench_function("lockstep, to the first frame of the catalogue", |bencher| {
+        bencher.iter_custom(|times| (0..times).map(|_| first_frame()).sum());
+    });
+}
+
+fn first_frame() -> Duration {
+    let size = PtySize {
+        rows: 40,
+        cols: 120,
+        pixel_width: 0,
+        pixel_height: 0,
+    };
+    let pty = native_pty_system().openpty(size).expect("a pseudo-terminal");
+    let mut reader = pty.master.try_clone_reader().expect("a reader");
+    let mut command = CommandBuilder::new(LOCKSTEP);
+    command.env("TERM", "xterm-256color");
+    command.env("LC_ALL", "C.UTF-8");
+    let began = Instant::now();
+    let mut child = pty.slave.spawn_command(command).expect("it starts");
+    let (mut seen, mut buffer) = (Vec::new(), vec![0; 65_536]);
+    while !seen
+        .windows(7)
+        .any(|text| text == b"catalog" || text == b"Lessons")
+    {
+        let count = reader.read(&mut buffer).expect("it draws");
+        assert!(count > 0, "it ended without a picture");
+        seen.extend_from_slice(&buffer[..count]);
+    }
+    let took = began.elapsed();
+    child.kill().expect("it ends");
+    child.wait().expect("it ends");
+    took
+}
+
+criterion_group! {
+    name = waits;
+    config = Criterion::default().sample_size(20).measurement_time(Duration::from_secs(8));
+    targets = starts, boots, jump
+}
+criterion_main!(waits);

@@ -1,0 +1,74 @@
+//! The functions that wait on a condition variable. They must not know what it stands for, nor who signals it.
+
+use crate::{
+    libc::*,
+    moment::{Family, Page},
+};
+use core::ffi::{c_int, c_void};
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_cond_timedwait(
+    condition: *mut c_void,
+    mutex: *mut c_void,
+    deadline: *const Timespec,
+) -> c_int {
+    let Some(wait) = COND_TIMEDWAIT.get() else {
+        return ENOSYS;
+    };
+    // SAFETY: the caller's arguments, passed on.
+    let wait = |deadline: *const Timespec| unsafe { wait(condition, mutex, deadline) };
+    // SAFETY: the caller passes a valid deadline.
+    let Some(when) = (unsafe { Timespec::given(deadline) }) else {
+        return wait(deadline);
+    };
+    // Which clock the condition variable is on was said when it was made, and cannot be asked. But the machine
+    // has not been up for 31 years, nor are we in 1970 to 2001.
+    let family = if when.seconds < 1_000_000_000 {
+        Family::Monotonic
+    } else {
+        Family::Calendar
+    };
+    wait_on_condition(family, deadline, when, wait)
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_cond_clockwait(
+    condition: *mut c_void,
+    mutex: *mut c_void,
+    clock: c_int,
+    deadline: *const Timespec,
+) -> c_int {
+    let Some(wait) = COND_CLOCKWAIT.get() else {
+        return ENOSYS;
+    };
+    // SAFETY: the caller's arguments, passed on.
+    let wait = |deadline: *const Timespec| unsafe { wait(condition, mutex, clock, deadline) };
+    // SAFETY: the caller passes a valid deadline.
+    match (unsafe { Timespec::given(deadline) }, Family::of(clock)) {
+        (Some(when), Some(family)) => wait_on_condition(family, deadline, when, wait),
+        _ => wait(deadline),
+    }
+}
+
+/// One nap of a wait. If it ends without a signal, the wait ends as a *spurious wake-up*, which POSIX allows
+/// and every caller must expect, and not with another nap: between two naps nobody waits, and a signal given
+/// just then (the JVM gives its own after unlocking) would be lost for ever. So the caller must look again.
+fn wait_on_condition(
+    family: Family,
+    original: *const Timespec,
+    when: Timespec,
+    wait: impl Fn(*const Timespec) -> c_int,
+) -> c_int {
+    let Some(page) = Page::get() else {
+        return wait(original);
+    };
+    let moment = page.moment();
+    // A deadline that has passed still gives the mutex up for a moment, as libc would.
+    let nap = moment.nap(when.as_nanos().saturating_sub(moment.of(family)));
+    let result = wait(&Timespec::from_nanos(real(family.real()) + nap));
+    if result == ETIMEDOUT && page.moment().of(family) < when.as_nanos() {
+        0
+    } else {
+        result
+    }
+}

@@ -1,0 +1,47 @@
+//! The lesson clock inside a server or client process: preloaded before libc, it answers "what time is it?" and
+//! "wake me at that time" in lesson time. It must not know why lesson time stops or jumps, it only reads the
+//! page, and it must not change anything else about the process.
+//!
+//! # How it works
+//! With `LD_PRELOAD`, the dynamic linker finds the functions listed below before libc's of the same names. Each reads
+//! the page named by `LESSON_CLOCK` (see `page.rs`), which Lockstep rewrites when the lesson is paused, sped up
+//! or moved on. Without that variable, or if the page cannot be mapped, every call goes to libc unchanged.
+//!
+//! Two kinds of functions must be answered, or a process sees two times at once:
+//! - those that **read** a clock;
+//! - those that **wait** for a time. The kernel waits in real time, so a wait is cut into naps, and after each
+//!   the page is read again. That is how a wait notices that the lesson was paused, went on or jumped.
+//!
+//! CPU-time clocks are left alone, for they measure work, not time.
+//!
+//! # Why these functions
+//! | file | function | who needs it |
+//! |---|---|---|
+//! | `reading.rs` | `clock_gettime`, `gettimeofday`, `time` | everyone |
+//! | `conditions.rs` | `pthread_cond_timedwait` | OpenJDK: every park, sleep and timed wait |
+//! | `conditions.rs` | `pthread_cond_clockwait` | C++ programs: what `std::condition_variable` has become |
+//! | `files.rs` | `epoll_wait`, `epoll_pwait`, `poll` | event loops: redis-server, the JVM's selectors and sockets, tokio |
+//! | `files.rs` | `timerfd_settime` | async-io, below zookeeper-client |
+//! | `sleeping.rs` | `clock_nanosleep`, `nanosleep` | `DEBUG SLEEP`, `std::thread::sleep` |
+//! | `sleeping.rs` | `syscall` | Rust's `std`: `park_timeout` and `wait_timeout` are futex calls with a deadline |
+//!
+//! No deadline may reach the kernel in lesson time: with the lesson ahead of the world it would wait far too
+//! long, behind it would not wait at all, and its caller would spin.
+//!
+//! No `std` here: the library is loaded into processes that are none of ours, so it allocates nothing, starts
+//! nothing and takes no lock.
+#![no_std]
+
+mod conditions;
+mod files;
+mod libc;
+mod moment;
+mod page;
+mod reading;
+mod sleeping;
+
+/// Nothing here can panic, but the language wants an answer. (A cdylib built with `panic=abort` has no other.)
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
+    loop {}
+}

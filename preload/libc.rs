@@ -1,0 +1,187 @@
+//! libc as the lesson clock needs it: numbers and types of its headers, and its own functions behind ours. Knows
+//! nothing of lesson time.
+
+use core::{
+    ffi::{CStr, c_char, c_int, c_long, c_void},
+    marker::PhantomData,
+    mem, ptr,
+    sync::atomic::{AtomicPtr, Ordering},
+};
+
+pub(crate) const SECOND: i64 = 1_000_000_000;
+pub(crate) const MILLISECOND: i64 = 1_000_000;
+
+// What we need of the system's headers; the numbers hold for Linux on both processors.
+pub(crate) const CLOCK_REALTIME: c_int = 0;
+pub(crate) const CLOCK_MONOTONIC: c_int = 1;
+pub(crate) const CLOCK_MONOTONIC_RAW: c_int = 4;
+pub(crate) const CLOCK_REALTIME_COARSE: c_int = 5;
+pub(crate) const CLOCK_MONOTONIC_COARSE: c_int = 6;
+pub(crate) const CLOCK_BOOTTIME: c_int = 7;
+pub(crate) const TIMER_ABSTIME: c_int = 1;
+pub(crate) const EINTR: c_int = 4;
+pub(crate) const EINVAL: c_int = 22;
+pub(crate) const ENOSYS: c_int = 38;
+pub(crate) const ETIMEDOUT: c_int = 110;
+pub(crate) const O_RDONLY_CLOEXEC: c_int = 0o2_000_000;
+pub(crate) const PROT_READ: c_int = 1;
+pub(crate) const MAP_SHARED: c_int = 1;
+pub(crate) const RTLD_NEXT: *mut c_void = ptr::without_provenance_mut(usize::MAX);
+/// glibc keeps older, incompatible condition variables under the same names, so ours must ask for today's.
+#[cfg(target_arch = "x86_64")]
+pub(crate) const CONDVAR_VERSION: &CStr = c"GLIBC_2.3.2";
+#[cfg(target_arch = "aarch64")]
+pub(crate) const CONDVAR_VERSION: &CStr = c"GLIBC_2.17";
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Timespec {
+    pub(crate) seconds: i64,
+    pub(crate) nanos: i64,
+}
+
+#[repr(C)]
+pub struct Timeval {
+    pub(crate) seconds: i64,
+    pub(crate) micros: i64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Itimerspec {
+    pub(crate) interval: Timespec,
+    pub(crate) value: Timespec,
+}
+
+unsafe extern "C" {
+    pub(crate) fn getenv(name: *const c_char) -> *const c_char;
+    pub(crate) fn open(path: *const c_char, flags: c_int, ...) -> c_int;
+    pub(crate) fn close(fd: c_int) -> c_int;
+    pub(crate) fn mmap(
+        at: *mut c_void,
+        size: usize,
+        prot: c_int,
+        flags: c_int,
+        fd: c_int,
+        offset: i64,
+    ) -> *mut c_void;
+    pub(crate) fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
+    pub(crate) fn dlvsym(handle: *mut c_void, name: *const c_char, version: *const c_char) -> *mut c_void;
+    pub(crate) fn sched_yield() -> c_int;
+    pub(crate) fn __errno_location() -> *mut c_int;
+}
+
+/// libc's function behind one of ours, looked up when it is first needed: constructors of other libraries may
+/// ask for the time before ours has run.
+pub(crate) struct Next<F> {
+    name: &'static CStr,
+    version: Option<&'static CStr>,
+    found: AtomicPtr<c_void>,
+    signature: PhantomData<F>,
+}
+
+impl<F: Copy> Next<F> {
+    pub(crate) const fn new(name: &'static CStr, version: Option<&'static CStr>) -> Self {
+        Self {
+            name,
+            version,
+            found: AtomicPtr::new(ptr::null_mut()),
+            signature: PhantomData,
+        }
+    }
+
+    /// `None` only if this libc has no such function.
+    pub(crate) fn get(&self) -> Option<F> {
+        let mut found = self.found.load(Ordering::Acquire);
+        if found.is_null() {
+            // SAFETY: both names are C strings, and RTLD_NEXT is a valid handle.
+            unsafe {
+                if let Some(version) = self.version {
+                    found = dlvsym(RTLD_NEXT, self.name.as_ptr(), version.as_ptr());
+                }
+                if found.is_null() {
+                    found = dlsym(RTLD_NEXT, self.name.as_ptr());
+                }
+            }
+            self.found.store(found, Ordering::Release);
+        }
+        // SAFETY: `F` is always a function pointer, which has the size of this one, and libc declares `name`
+        // with that signature.
+        (!found.is_null()).then(|| unsafe { mem::transmute_copy::<*mut c_void, F>(&found) })
+    }
+}
+
+pub(crate) type ClockGettime = unsafe extern "C" fn(c_int, *mut Timespec) -> c_int;
+pub(crate) type CondTimedwait = unsafe extern "C" fn(*mut c_void, *mut c_void, *const Timespec) -> c_int;
+pub(crate) type CondClockwait =
+    unsafe extern "C" fn(*mut c_void, *mut c_void, c_int, *const Timespec) -> c_int;
+pub(crate) type EpollWait = unsafe extern "C" fn(c_int, *mut c_void, c_int, c_int) -> c_int;
+pub(crate) type EpollPwait = unsafe extern "C" fn(c_int, *mut c_void, c_int, c_int, *const c_void) -> c_int;
+pub(crate) type Poll = unsafe extern "C" fn(*mut c_void, u64, c_int) -> c_int;
+pub(crate) type TimerfdSettime =
+    unsafe extern "C" fn(c_int, c_int, *const Itimerspec, *mut Itimerspec) -> c_int;
+pub(crate) type ClockNanosleep = unsafe extern "C" fn(c_int, c_int, *const Timespec, *mut Timespec) -> c_int;
+pub(crate) type Syscall =
+    unsafe extern "C" fn(c_long, c_long, c_long, c_long, c_long, c_long, c_long) -> c_long;
+
+pub(crate) static CLOCK_GETTIME: Next<ClockGettime> = Next::new(c"clock_gettime", None);
+pub(crate) static COND_TIMEDWAIT: Next<CondTimedwait> =
+    Next::new(c"pthread_cond_timedwait", Some(CONDVAR_VERSION));
+pub(crate) static COND_CLOCKWAIT: Next<CondClockwait> = Next::new(c"pthread_cond_clockwait", None);
+pub(crate) static EPOLL_WAIT: Next<EpollWait> = Next::new(c"epoll_wait", None);
+pub(crate) static EPOLL_PWAIT: Next<EpollPwait> = Next::new(c"epoll_pwait", None);
+pub(crate) static POLL: Next<Poll> = Next::new(c"poll", None);
+pub(crate) static TIMERFD_SETTIME: Next<TimerfdSettime> = Next::new(c"timerfd_settime", None);
+pub(crate) static CLOCK_NANOSLEEP: Next<ClockNanosleep> = Next::new(c"clock_nanosleep", None);
+pub(crate) static SYSCALL: Next<Syscall> = Next::new(c"syscall", None);
+
+pub(crate) fn set_errno(value: c_int) {
+    // SAFETY: glibc gives each thread a valid place for its errno.
+    unsafe { *__errno_location() = value }
+}
+
+pub(crate) fn errno() -> c_int {
+    // SAFETY: as above.
+    unsafe { *__errno_location() }
+}
+
+/// The answer of a function that this libc does not have.
+pub(crate) fn missing() -> c_int {
+    set_errno(ENOSYS);
+    -1
+}
+
+/// The real reading of a clock that always exists, in nanoseconds.
+pub(crate) fn real(clock: c_int) -> i64 {
+    let mut time = Timespec { seconds: 0, nanos: 0 };
+    if let Some(clock_gettime) = CLOCK_GETTIME.get() {
+        // SAFETY: `time` is ours.
+        unsafe { clock_gettime(clock, &raw mut time) };
+    }
+    time.as_nanos()
+}
+
+impl Timespec {
+    pub(crate) const fn from_nanos(nanos: i64) -> Self {
+        Self {
+            seconds: nanos.div_euclid(SECOND),
+            nanos: nanos.rem_euclid(SECOND),
+        }
+    }
+
+    /// Far times saturate: a JVM waits "for ever" by naming a year far away.
+    pub(crate) const fn as_nanos(self) -> i64 {
+        self.seconds.saturating_mul(SECOND).saturating_add(self.nanos)
+    }
+
+    /// Whether the kernel would take it; if not, the kernel shall say so itself.
+    pub(crate) const fn is_valid(self) -> bool {
+        self.seconds >= 0 && 0 <= self.nanos && self.nanos < SECOND
+    }
+
+    /// Reads a caller's argument. SAFETY: `time` is null or valid.
+    pub(crate) unsafe fn given(time: *const Self) -> Option<Self> {
+        // SAFETY: promised by the caller.
+        unsafe { time.as_ref() }.copied().filter(|time| time.is_valid())
+    }
+}

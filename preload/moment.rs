@@ -1,0 +1,192 @@
+//! The page as a process sees it: maps it, and reads from it what time it is. Must not know who asks, or why.
+
+use crate::{
+    libc::*,
+    page::{self, Line, SLOTS},
+};
+use core::{
+    ffi::{CStr, c_char, c_int},
+    ptr,
+    sync::atomic::{AtomicI64, AtomicPtr, AtomicUsize, Ordering, fence},
+};
+
+/// The longest nap while lesson time runs: how late a waiter can notice a jump or a change of speed.
+const NAP: i64 = 10 * MILLISECOND;
+/// The longest nap while lesson time stands still. Nothing that is waited for can come then, except the
+/// learner's next move; a JVM has some ten timed waiters, and waking each 100 times a second would be work that
+/// a pause should not cost.
+const PAUSED_NAP: i64 = 50 * MILLISECOND;
+pub(crate) static PAGE: AtomicPtr<u8> = AtomicPtr::new(ptr::null_mut());
+/// Where this process's skew lies in the page; 0 (which is the sequence counter) means that it has none.
+pub(crate) static SKEW_AT: AtomicUsize = AtomicUsize::new(0);
+
+/// The dynamic linker runs this before `main`, while the process has one thread.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static START: extern "C" fn() = map_page;
+
+extern "C" fn map_page() {
+    let before = errno();
+    // SAFETY: the environment is not changed yet, `path` is a C string, and the mapping is checked. It is never
+    // unmapped, so the pointer stays valid for the life of the process.
+    unsafe {
+        let path = getenv(PAGE_NAME.as_ptr());
+        if !path.is_null() {
+            let fd = open(path, O_RDONLY_CLOEXEC);
+            if fd >= 0 {
+                let mapped = mmap(ptr::null_mut(), page::PAGE_BYTES, PROT_READ, MAP_SHARED, fd, 0);
+                close(fd);
+                if mapped.addr() != usize::MAX {
+                    if let Some(slot) = number(getenv(SLOT_NAME.as_ptr())).filter(|slot| *slot < SLOTS) {
+                        SKEW_AT.store(page::skew_at(slot), Ordering::Release);
+                    }
+                    PAGE.store(mapped.cast(), Ordering::Release);
+                }
+            }
+        }
+    }
+    set_errno(before);
+}
+
+pub(crate) const PAGE_NAME: &CStr = c"LESSON_CLOCK";
+pub(crate) const SLOT_NAME: &CStr = c"LESSON_CLOCK_SLOT";
+// The page's own names have no terminating zero, which `getenv` wants.
+const _: () = assert!(same(PAGE_NAME.to_bytes(), page::PAGE_VARIABLE.as_bytes()));
+const _: () = assert!(same(SLOT_NAME.to_bytes(), page::SLOT_VARIABLE.as_bytes()));
+
+pub(crate) const fn same(one: &[u8], other: &[u8]) -> bool {
+    let mut at = 0;
+    while at < one.len() && at < other.len() && one[at] == other[at] {
+        at += 1;
+    }
+    at == one.len() && at == other.len()
+}
+
+/// Reads a small decimal number. SAFETY: `text` is null or a C string.
+pub(crate) unsafe fn number(text: *const c_char) -> Option<usize> {
+    if text.is_null() {
+        return None;
+    }
+    // SAFETY: promised by the caller.
+    let text = unsafe { CStr::from_ptr(text) }.to_bytes();
+    if text.is_empty() || text.len() > 4 {
+        return None;
+    }
+    text.iter().try_fold(0, |sum, digit| {
+        digit
+            .is_ascii_digit()
+            .then(|| sum * 10 + usize::from(digit - b'0'))
+    })
+}
+
+/// The mapped page.
+#[derive(Clone, Copy)]
+pub(crate) struct Page(*const u8);
+
+impl Page {
+    /// `None` if this process is on the real clock.
+    pub(crate) fn get() -> Option<Self> {
+        let page = PAGE.load(Ordering::Acquire);
+        (!page.is_null()).then_some(Self(page))
+    }
+
+    pub(crate) fn field(self, at: usize) -> &'static AtomicI64 {
+        // SAFETY: callers pass offsets from `page.rs`, all inside the page and aligned to 8; the mapping lives
+        // as long as the process. Another process writes the field, hence the atomic.
+        unsafe { &*self.0.add(at).cast::<AtomicI64>() }
+    }
+
+    /// Everything about this moment, from one consistent state of the page.
+    ///
+    /// The real clock is read *between* the two looks at the sequence counter. The writer makes the counter odd
+    /// before it reads its own clock, so whoever still reads the old line does it for a moment before the new
+    /// anchor: lesson time never goes back, not even between processes.
+    pub(crate) fn moment(self) -> Moment {
+        let sequence = self.field(page::SEQUENCE);
+        loop {
+            let before = sequence.load(Ordering::Acquire);
+            if before & 1 == 0 {
+                let real = real(CLOCK_MONOTONIC);
+                let line = Line {
+                    anchor: self.field(page::ANCHOR).load(Ordering::Relaxed),
+                    offset: self.field(page::OFFSET).load(Ordering::Relaxed),
+                    rate: self.field(page::RATE).load(Ordering::Relaxed),
+                };
+                let epoch = self.field(page::EPOCH).load(Ordering::Relaxed);
+                let skew = match SKEW_AT.load(Ordering::Relaxed) {
+                    0 => 0,
+                    at => self.field(at).load(Ordering::Relaxed),
+                };
+                fence(Ordering::Acquire);
+                if sequence.load(Ordering::Relaxed) == before {
+                    let monotonic = line.at(real);
+                    let calendar = monotonic.saturating_add(epoch).saturating_add(skew);
+                    return Moment {
+                        line,
+                        monotonic,
+                        calendar,
+                    };
+                }
+            }
+            // The writer needs the processor more than we do; a change takes it some microseconds.
+            // SAFETY: no conditions.
+            unsafe { sched_yield() };
+        }
+    }
+}
+
+/// One moment of lesson time, as this process is to see it.
+pub(crate) struct Moment {
+    pub(crate) line: Line,
+    pub(crate) monotonic: i64,
+    pub(crate) calendar: i64,
+}
+
+impl Moment {
+    /// The reading of one family of clocks.
+    pub(crate) fn of(&self, family: Family) -> i64 {
+        match family {
+            Family::Calendar => self.calendar,
+            Family::Monotonic => self.monotonic,
+        }
+    }
+
+    /// How long a waiter with `left` of lesson time to go should really wait before it looks again. Zero only
+    /// if nothing is left.
+    pub(crate) fn nap(&self, left: i64) -> i64 {
+        match self.line.real_for(left) {
+            Some(real) => real.min(NAP),
+            None => PAUSED_NAP,
+        }
+    }
+}
+
+/// The clocks that tell time. The coarse, raw and boot-time variants answer as their plain sibling: computed
+/// apart they would creep against it, and go backwards while the lesson is paused.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Family {
+    /// Since 1970; servers can be skewed.
+    Calendar,
+    /// Since some fixed moment. A skew does not touch it, as a wrong wall clock does not on a real machine.
+    Monotonic,
+}
+
+impl Family {
+    pub(crate) const fn of(clock: c_int) -> Option<Self> {
+        match clock {
+            CLOCK_REALTIME | CLOCK_REALTIME_COARSE => Some(Self::Calendar),
+            CLOCK_MONOTONIC | CLOCK_MONOTONIC_RAW | CLOCK_MONOTONIC_COARSE | CLOCK_BOOTTIME => {
+                Some(Self::Monotonic)
+            }
+            _ => None,
+        }
+    }
+
+    /// The clock that the kernel waits on.
+    pub(crate) const fn real(self) -> c_int {
+        match self {
+            Self::Calendar => CLOCK_REALTIME,
+            Self::Monotonic => CLOCK_MONOTONIC,
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! The page through which Lockstep tells its processes the lesson time: where each number lies, and how they
+//! make a time. Compiled twice, into the program (which writes) and into the preloaded library (which reads),
+//! so it must know nothing of files, of `std` or of either side.
+//!
+//! **Architecture Invariant:** the layout and the arithmetic exist once, here. Both sides would otherwise
+//! drift apart silently, since nothing checks a page's type at run time.
+//!
+//! Every field is one 64-bit number in native byte order (both sides are always on the same machine), and
+//! every time is in nanoseconds.
+
+/// Size of the page's file, in bytes.
+pub const PAGE_BYTES: usize = 4096;
+/// Sequence counter: odd while the writer is changing the page, and different after every change.
+pub const SEQUENCE: usize = 0;
+/// [`Line::anchor`].
+pub const ANCHOR: usize = 8;
+/// [`Line::offset`].
+pub const OFFSET: usize = 16;
+/// [`Line::rate`].
+pub const RATE: usize = 24;
+/// What to add to lesson-monotonic time to get lesson-calendar time (nanoseconds since 1970). It is fixed when
+/// the page is made, so that a step of the host's own calendar clock cannot disturb a lesson.
+pub const EPOCH: usize = 32;
+/// How many servers can have a calendar clock of their own.
+pub const SLOTS: usize = 64;
+/// Where the skews begin: [`SLOTS`] numbers, each added to one server's calendar clock.
+const SKEWS: usize = 64;
+
+/// The variable that names the page's file to a process.
+pub const PAGE_VARIABLE: &str = "LESSON_CLOCK";
+/// The variable that gives a process its slot; without it the process has no skew.
+pub const SLOT_VARIABLE: &str = "LESSON_CLOCK_SLOT";
+
+/// One thousandth of real speed, the unit of [`Line::rate`].
+pub const PER_MILLE: i64 = 1000;
+
+const _: () = assert!(skew_at(SLOTS) <= PAGE_BYTES, "the slots must fit into the page");
+
+/// Where the skew of `slot` lies.
+#[must_use]
+pub const fn skew_at(slot: usize) -> usize {
+    SKEWS + slot * size_of::<i64>()
+}
+
+/// Lesson time as a straight line over real time, from the last change on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// Real monotonic time of the last change.
+    pub anchor: i64,
+    /// Lesson-monotonic time minus real monotonic time at the anchor.
+    pub offset: i64,
+    /// Lesson time that passes in 1000 units of real time; 0 stands still, never negative.
+    pub rate: i64,
+}
+
+impl Line {
+    /// The lesson-monotonic time when the real monotonic clock shows `real`.
+    ///
+    /// Before the anchor it is the anchor's: a thread may be held up between reading the clock and reading the
+    /// page, and running the *new* rate backwards from the anchor could then show a time before one already
+    /// seen.
+    #[must_use]
+    pub const fn at(self, real: i64) -> i64 {
+        let passed = real.saturating_sub(self.anchor);
+        let passed = if passed < 0 { 0 } else { passed };
+        // Whole and broken thousands apart, or 25 hours at 100x would overflow.
+        let scaled = (passed / PER_MILLE)
+            .saturating_mul(self.rate)
+            .saturating_add(passed % PER_MILLE * self.rate / PER_MILLE);
+        self.anchor.saturating_add(self.offset).saturating_add(scaled)
+    }
+
+    /// The line that goes on from this one, without a step, at another rate.
+    #[must_use]
+    pub const fn turned(self, real: i64, rate: i64) -> Self {
+        Self {
+            anchor: real,
+            offset: self.at(real).saturating_sub(real),
+            rate,
+        }
+    }
+
+    /// How long, in real time, until `left` of lesson time has passed, rounded up so that one who waits for it
+    /// does not wake too early and spin. `None` while lesson time stands still.
+    #[must_use]
+    pub const fn real_for(self, left: i64) -> Option<i64> {
+        if left <= 0 {
+            return Some(0);
+        }
+        if self.rate <= 0 {
+            return None;
+        }
+        let whole = (left / self.rate).saturating_mul(PER_MILLE);
+        Some(whole.saturating_add((left % self.rate * PER_MILLE + self.rate - 1) / self.rate))
+    }
+}

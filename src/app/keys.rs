@@ -1,0 +1,81 @@
+//! What the keys mean. It must not know what becomes of an action.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+/// What the learner wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    /// Leave the program.
+    Quit,
+    /// Leave this screen or overlay.
+    Close,
+    /// The other language.
+    Language,
+    /// The help.
+    Help,
+    /// The interview cards.
+    Cards,
+    /// Open the chosen lesson.
+    Open,
+    /// Up or down by so many lines.
+    Move(i32),
+    /// Up or down by so many pages.
+    Page(i32),
+    /// The next step.
+    Forward,
+    /// The step before.
+    Back,
+    /// The first step or the newest.
+    End(bool),
+    /// Play or pause.
+    Toggle,
+    /// Faster or slower.
+    Faster(bool),
+    /// A fresh run of the same variant.
+    Restart,
+    /// A run of the variant after or before.
+    Variant(bool),
+    /// The focus moves to the next pane.
+    Focus,
+    /// The answer to a question, by index.
+    Answer(usize),
+    /// No answer to a question.
+    Skip,
+    /// Questions on or off.
+    Questions,
+}
+
+/// The meaning of a key, the same on every screen; what a screen has no use for it ignores.
+#[must_use]
+pub fn action(key: KeyEvent) -> Option<Action> {
+    if key.modifiers.contains(KeyModifiers::CONTROL) {
+        return matches!(key.code, KeyCode::Char('c')).then_some(Action::Quit);
+    }
+    Some(match key.code {
+        KeyCode::Char('Q') => Action::Quit,
+        KeyCode::Char('q') | KeyCode::Esc => Action::Close,
+        KeyCode::Char('L') => Action::Language,
+        KeyCode::Char('?') | KeyCode::F(1) => Action::Help,
+        KeyCode::Char('i') => Action::Cards,
+        KeyCode::Enter => Action::Open,
+        KeyCode::Up | KeyCode::Char('k') => Action::Move(-1),
+        KeyCode::Down | KeyCode::Char('j') => Action::Move(1),
+        KeyCode::PageUp => Action::Page(-1),
+        KeyCode::PageDown => Action::Page(1),
+        KeyCode::Right | KeyCode::Char('n' | 'l') => Action::Forward,
+        KeyCode::Left | KeyCode::Char('p' | 'h') => Action::Back,
+        KeyCode::Home => Action::End(false),
+        KeyCode::End => Action::End(true),
+        KeyCode::Char(' ') => Action::Toggle,
+        KeyCode::Char('+' | '=') => Action::Faster(true),
+        KeyCode::Char('-' | '_') => Action::Faster(false),
+        KeyCode::Char('r') => Action::Restart,
+        KeyCode::Char('v') => Action::Variant(true),
+        KeyCode::Char('V') => Action::Variant(false),
+        KeyCode::Char(digit @ '1'..='4') => Action::Answer(usize::from(digit as u8 - b'1')),
+        KeyCode::Char('s') => Action::Skip,
+        KeyCode::Char('N') => Action::Questions,
+        KeyCode::Tab | KeyCode::BackTab => Action::Focus,
+        _ => return None,
+    })
+}

@@ -1,0 +1,521 @@
+//! One run of a lesson: the live session, the recording that it makes, and what the learner wants of both. It
+//! must not know keys or screens.
+
+use std::time::{Duration, Instant};
+
+use super::{
+    LessonChoice,
+    answers::{Answer, Answers, Score},
+    playback::Playback,
+};
+use crate::{
+    clock::ClockKind,
+    engine::{Command, Session, Update},
+    lesson::Lang,
+    log::{Event, EventKind, Stop},
+    verdict::{Outcome, Verdict},
+    view::{Asking, Motion, Stage},
+    world::Question,
+};
+
+/// How long a move is looked at before the next, at normal speed.
+const MOVE: Duration = Duration::from_millis(700);
+/// How long the end of a wait is looked at.
+const PASSED: Duration = Duration::from_millis(400);
+/// How long the outcome of a prediction is looked at.
+const DECIDED: Duration = Duration::from_secs(6);
+/// The shortest and the longest time for reading.
+const READING: (f64, f64) = (1.5, 20.0);
+/// Recorded waits are shown again within these limits.
+const REPLAY: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(3));
+
+/// What the live run is doing.
+#[derive(Debug, Clone, PartialEq)]
+enum Engine {
+    /// The servers are being started; a step may have been asked for already.
+    Booting { asked: Option<Command> },
+    /// It waits for a command.
+    Ready,
+    /// It carries out a step that jumps over time.
+    Stepping {
+        /// Whether the learner has already asked for the step after it: its picture may be on the screen a
+        /// moment before the step is over, and no key must be lost in between.
+        again: bool,
+    },
+    /// It carries out a step whose time passes as it is watched.
+    Watching,
+    /// It was stopped in the middle of such a step.
+    Held,
+    /// The story is over.
+    Over {
+        /// What it amounts to, once it is known.
+        verdict: Option<Verdict>,
+        /// Whether the learner has asked to see it: the last narration is to be read before.
+        shown: bool,
+    },
+    /// It cannot go on.
+    Failed { message: String, server: bool },
+}
+
+/// What the learner wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pace {
+    /// Every step is asked for.
+    ByHand,
+    /// Steps follow one another; the next not before this moment, if there is one.
+    Playing { next: Option<Instant> },
+}
+
+/// A run of a lesson.
+#[derive(Debug)]
+pub struct Learning {
+    /// What is run.
+    pub choice: LessonChoice,
+    /// The recording.
+    pub playback: Playback,
+    session: Option<Session>,
+    engine: Engine,
+    pace: Pace,
+    speed: f64,
+    answers: Answers,
+    /// Whether questions are put to the learner.
+    questions: bool,
+    /// Whether the learner tried to go on without an answer.
+    nudged: bool,
+}
+
+impl Learning {
+    /// A run that has just been asked for.
+    #[must_use]
+    pub fn new(choice: LessonChoice, session: Session, speed: f64, questions: bool) -> Self {
+        let mut learning = Self {
+            choice,
+            playback: Playback::default(),
+            session: Some(session),
+            engine: Engine::Booting { asked: None },
+            pace: Pace::ByHand,
+            speed,
+            answers: Answers::default(),
+            questions,
+            nudged: false,
+        };
+        learning.playback.pass_over_questions(!questions);
+        learning.tell(Command::Speed(speed));
+        learning
+    }
+
+    /// The live run, while it lives.
+    pub fn session(&mut self) -> Option<&mut Session> {
+        self.session.as_mut()
+    }
+
+    fn tell(&self, command: Command) {
+        if let Some(session) = &self.session {
+            // A run that has ended says so in its updates; a command that comes too late is no mistake.
+            let _ = session.commands.send(command);
+        }
+    }
+
+    /// Where the run stands, for the screen.
+    #[must_use]
+    pub fn stage(&self) -> Stage<'_> {
+        match &self.engine {
+            Engine::Booting { .. } => Stage::Booting,
+            Engine::Ready => Stage::Ready,
+            Engine::Stepping { .. } | Engine::Watching | Engine::Held => Stage::Working,
+            Engine::Over { verdict, shown } => Stage::Over(verdict.as_ref().filter(|_| *shown)),
+            Engine::Failed { message, server } => Stage::Failed {
+                message,
+                server: *server,
+            },
+        }
+    }
+
+    /// Whether it moves by itself, for the screen.
+    #[must_use]
+    pub fn motion(&self) -> Motion {
+        match (self.pace, &self.engine) {
+            (Pace::Playing { .. }, _) => Motion::Playing,
+            (Pace::ByHand, Engine::Held) => Motion::Held,
+            (Pace::ByHand, _) => Motion::Paused,
+        }
+    }
+
+    /// The predictions, for the screen.
+    #[must_use]
+    pub fn asking(&self) -> Asking<'_> {
+        Asking {
+            answers: &self.answers,
+            on: self.questions,
+            nudged: self.nudged,
+        }
+    }
+
+    /// The question at whose stop the playhead stands.
+    fn question(&self) -> Option<&Question> {
+        let world = self.playback.world();
+        let last = world.position.checked_sub(1)?;
+        let asked = is_question(self.playback.log().events().get(last)?);
+        world.questions.last().filter(|_| asked && self.questions)
+    }
+
+    /// Whether the learner is asked for a prediction and has not given one.
+    fn asks(&self) -> bool {
+        self.question()
+            .is_some_and(|question| self.answers.get(question.item).is_none())
+    }
+
+    /// The learner answers the question at the playhead. Until the run goes on the answer may be changed.
+    pub fn answer(&mut self, answer: Answer) {
+        let Some(question) = self.question() else {
+            return;
+        };
+        let (item, choices) = (question.item, question.choices.len());
+        let open = self.answers.get(item).is_none() || self.playback.at_frontier();
+        let exists = !matches!(answer, Answer::Chosen(n) if n >= choices);
+        if open && exists {
+            self.answers.set(item, answer);
+            self.nudged = false;
+        }
+    }
+
+    /// What has been done in this run, wherever the playhead stands: the verdict, once it is known, and the
+    /// predictions.
+    #[must_use]
+    pub fn done(&self) -> (Option<Outcome>, Score) {
+        let outcome = match &self.engine {
+            Engine::Over { verdict, .. } => verdict.as_ref().map(|verdict| verdict.outcome),
+            _ => None,
+        };
+        (outcome, self.answers.score_of(self.playback.log()))
+    }
+
+    /// Turns questions on or off.
+    pub fn set_questions(&mut self, on: bool) {
+        self.questions = on;
+        self.nudged = false;
+        self.playback.pass_over_questions(!on);
+    }
+
+    /// How fast it plays.
+    #[must_use]
+    pub fn speed(&self) -> f64 {
+        self.speed
+    }
+
+    /// Changes how fast it plays.
+    pub fn set_speed(&mut self, speed: f64, now: Instant) {
+        self.speed = speed;
+        self.tell(Command::Speed(speed));
+        if self.engine == Engine::Watching {
+            self.playback.run(self.flow(), now);
+        }
+    }
+
+    /// The learner wants the next step.
+    pub fn forward(&mut self, now: Instant) {
+        self.pause();
+        if self.asks() {
+            self.nudged = true;
+            return;
+        }
+        if self.playback.forward(super::playback::GLIDE, now) {
+            return;
+        }
+        match &mut self.engine {
+            Engine::Booting { asked } => {
+                if asked.is_none() {
+                    *asked = Some(Command::Step);
+                    self.tell(Command::Step);
+                }
+            }
+            Engine::Ready => {
+                self.engine = Engine::Stepping { again: false };
+                self.tell(Command::Step);
+            }
+            Engine::Held => self.resume(now),
+            Engine::Over { shown, .. } => *shown = true,
+            Engine::Stepping { again } => *again = true,
+            Engine::Watching | Engine::Failed { .. } => {}
+        }
+    }
+
+    /// The learner wants to see the step before.
+    pub fn back(&mut self) {
+        self.pause();
+        self.nudged = false;
+        // From the verdict, back to the last words of the story.
+        if !(self.playback.at_frontier() && self.show_verdict(false)) {
+            self.playback.back();
+        }
+    }
+
+    /// Shows the verdict or takes it away; `true` if that changes anything.
+    fn show_verdict(&mut self, show: bool) -> bool {
+        match &mut self.engine {
+            Engine::Over { shown, .. } => std::mem::replace(shown, show) != show,
+            _ => false,
+        }
+    }
+
+    /// The learner wants the first step or the newest.
+    pub fn to(&mut self, end: bool) {
+        self.pause();
+        self.nudged = false;
+        self.show_verdict(end);
+        if end {
+            self.playback.to_end();
+        } else {
+            self.playback.to_start();
+        }
+    }
+
+    /// Plays or pauses.
+    pub fn toggle(&mut self, now: Instant) {
+        match self.pace {
+            Pace::Playing { .. } => self.pause(),
+            Pace::ByHand => {
+                let done = matches!(
+                    self.engine,
+                    Engine::Over { shown: true, .. } | Engine::Failed { .. }
+                );
+                if done && self.playback.at_frontier() {
+                    return;
+                }
+                if self.asks() {
+                    self.nudged = true;
+                    return;
+                }
+                self.pace = Pace::Playing { next: None };
+                if self.engine == Engine::Held {
+                    self.resume(now);
+                }
+                self.play(now);
+            }
+        }
+    }
+
+    /// Stops playing, in mid-step if need be.
+    fn pause(&mut self) {
+        self.playback.complete();
+        self.pace = Pace::ByHand;
+        self.hold();
+    }
+
+    /// Stops a step that is being watched.
+    fn hold(&mut self) {
+        if self.engine == Engine::Watching {
+            self.engine = Engine::Held;
+            self.tell(Command::Hold);
+            self.playback.rest();
+        }
+    }
+
+    fn resume(&mut self, now: Instant) {
+        self.engine = Engine::Watching;
+        self.tell(Command::Resume);
+        self.playback.run(self.flow(), now);
+    }
+
+    /// How fast lesson time flows while it is watched: nobody can hurry the machine's own clock.
+    fn flow(&self) -> f64 {
+        match self.playback.world().clock.0 {
+            ClockKind::Controlled | ClockKind::Recorded => self.speed,
+            ClockKind::Wall => 1.0,
+        }
+    }
+
+    /// While playing: takes the next step if its moment has come.
+    fn play(&mut self, now: Instant) {
+        let Pace::Playing { next } = self.pace else {
+            return;
+        };
+        if self.playback.is_gliding() {
+            return;
+        }
+        // A question is a pause.
+        if self.asks() {
+            self.pace = Pace::ByHand;
+            return;
+        }
+        if next.is_some_and(|next| now < next) {
+            return;
+        }
+        if !self.playback.at_frontier() {
+            let lasts = self
+                .playback
+                .next_span()
+                .div_f64(self.speed)
+                .clamp(REPLAY.0, REPLAY.1);
+            self.playback.forward(lasts, now);
+            self.pace = Pace::Playing {
+                next: Some(now + lasts),
+            };
+            return;
+        }
+        match &mut self.engine {
+            Engine::Booting { asked } => {
+                if asked.is_none() {
+                    *asked = Some(Command::Watch);
+                    self.tell(Command::Watch);
+                }
+            }
+            Engine::Ready => {
+                self.engine = Engine::Watching;
+                self.tell(Command::Watch);
+            }
+            Engine::Over { shown, .. } => {
+                *shown = true;
+                self.pace = Pace::ByHand;
+            }
+            Engine::Failed { .. } => self.pace = Pace::ByHand,
+            Engine::Stepping { .. } | Engine::Watching | Engine::Held => {}
+        }
+    }
+
+    /// Time has come to look whether something is due.
+    pub fn tick(&mut self, lang: Lang, now: Instant) {
+        let gliding = self.playback.is_gliding();
+        self.playback.tick(now);
+        if gliding && !self.playback.is_gliding() {
+            self.dwell(lang, now);
+        }
+        self.play(now);
+    }
+
+    /// When something is due next, if no picture moves before.
+    #[must_use]
+    pub fn due(&self) -> Option<Instant> {
+        match self.pace {
+            Pace::Playing { next } => next,
+            Pace::ByHand => None,
+        }
+    }
+
+    /// The live run has told something; `None` when it ended without a word.
+    pub fn hear(&mut self, update: Option<Update>, lang: Lang, now: Instant) {
+        match update {
+            Some(Update::Events(events)) => {
+                if let Engine::Booting { asked } = self.engine {
+                    self.engine = match asked {
+                        None => Engine::Ready,
+                        Some(Command::Watch) => Engine::Watching,
+                        Some(_) => Engine::Stepping { again: false },
+                    };
+                    if self.pace == Pace::ByHand {
+                        // Paused while the servers were being started: the watch is held from its beginning.
+                        self.hold();
+                    }
+                }
+                let watched = matches!(self.engine, Engine::Watching | Engine::Held).then(|| self.flow());
+                self.playback.append(events, watched, now);
+                if self.engine == Engine::Held {
+                    self.playback.rest();
+                }
+            }
+            Some(Update::Stepped { ended }) => {
+                self.playback.settle();
+                let again = matches!(self.engine, Engine::Stepping { again: true });
+                // The verdict on a story that has ended may have come before this.
+                match (ended, &self.engine) {
+                    (true, Engine::Over { .. }) => {}
+                    (true, _) => {
+                        self.engine = Engine::Over {
+                            verdict: None,
+                            shown: false,
+                        }
+                    }
+                    (false, _) => self.engine = Engine::Ready,
+                }
+                if self.passes_over() {
+                    self.pass_over();
+                } else if again && !ended {
+                    self.forward(now);
+                } else if !self.playback.is_gliding() {
+                    self.dwell(lang, now);
+                }
+            }
+            Some(Update::Verdict(verdict)) => {
+                let shown = matches!(self.engine, Engine::Over { shown: true, .. });
+                self.engine = Engine::Over {
+                    verdict: Some(verdict),
+                    shown,
+                };
+            }
+            Some(Update::Failed { message, server }) => self.fail(message, server),
+            None => {
+                self.session = None;
+                if !matches!(self.engine, Engine::Over { .. } | Engine::Failed { .. }) {
+                    self.fail("The run ended without saying why.".to_owned(), false);
+                }
+            }
+        }
+        self.play(now);
+    }
+
+    /// Whether the run has just come to a question that nobody is asked.
+    fn passes_over(&self) -> bool {
+        let asked = self.playback.log().events().last().is_some_and(is_question);
+        asked && !self.questions && self.engine == Engine::Ready
+    }
+
+    fn pass_over(&mut self) {
+        let (command, engine) = match self.pace {
+            Pace::Playing { .. } => (Command::Watch, Engine::Watching),
+            Pace::ByHand => (Command::Step, Engine::Stepping { again: false }),
+        };
+        self.engine = engine;
+        self.tell(command);
+    }
+
+    fn fail(&mut self, message: String, server: bool) {
+        self.playback.rest();
+        self.pace = Pace::ByHand;
+        self.engine = Engine::Failed { message, server };
+    }
+
+    /// Leaves time to take in the step that is over.
+    fn dwell(&mut self, lang: Lang, now: Instant) {
+        if let Pace::Playing { .. } = self.pace {
+            let lasts = self.reading(lang).div_f64(self.speed);
+            self.pace = Pace::Playing {
+                next: Some(now + lasts),
+            };
+        }
+    }
+
+    fn reading(&self, lang: Lang) -> Duration {
+        let step = self.playback.last_step();
+        let said = step.iter().rev().find_map(|event| match (&event.kind, lang) {
+            (EventKind::Say { en, .. }, Lang::En) => Some(reading_time(en, 18.0)),
+            (EventKind::Say { zh, .. }, Lang::Zh) => Some(reading_time(zh, 7.0)),
+            (EventKind::Decided { .. }, _) if self.questions => Some(DECIDED),
+            _ => None,
+        });
+        let usual = match step.last().map(|event| &event.kind) {
+            Some(EventKind::Stop {
+                stop: Stop::Passed, ..
+            }) => PASSED,
+            _ => MOVE,
+        };
+        said.unwrap_or(usual)
+    }
+}
+
+/// Whether an event is the stop at a question.
+fn is_question(event: &Event) -> bool {
+    matches!(
+        event.kind,
+        EventKind::Stop {
+            stop: Stop::Question,
+            ..
+        }
+    )
+}
+
+/// How long a text takes to read, at so many characters a second.
+fn reading_time(text: &str, per_second: f64) -> Duration {
+    let characters = u32::try_from(text.chars().count()).unwrap_or(u32::MAX);
+    let seconds = 1.0 + f64::from(characters) / per_second;
+    Duration::from_secs_f64(seconds.clamp(READING.0, READING.1))
+}

@@ -1,0 +1,220 @@
+//! The program in the terminal: one loop that takes messages and draws. It must not know how lessons are run;
+//! it is given something that opens runs.
+//!
+//! **Architecture Invariant:** one queue of messages: it is drained, then one picture is drawn, and none when
+//! nothing changed. The loop takes the terminal and the stream of input as parameters, so that tests drive the
+//! real loop.
+
+mod answers;
+mod catalogue;
+mod keys;
+mod learning;
+mod playback;
+mod progress;
+mod state;
+pub mod terminal;
+
+pub use answers::{Answer, Answers, Score};
+pub use catalogue::{Catalogue, CatalogueEntry, CatalogueVariant};
+pub use keys::{Action, action};
+pub use learning::Learning;
+pub use playback::Playback;
+pub use progress::{Progress, Record, Store, Trouble};
+pub use state::{App, Message, Mode};
+
+use std::{
+    io,
+    task::Poll,
+    time::{Duration, Instant},
+};
+
+use crossterm::event::Event;
+use futures::{Stream, StreamExt as _};
+use ratatui::{Terminal, backend::Backend, layout::Rect};
+
+use crate::{
+    engine::{Session, Update},
+    lesson::Lang,
+    view::theme::Theme,
+};
+
+/// A lesson and one of its variants, by name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LessonChoice {
+    /// The lesson.
+    pub id: String,
+    /// The variant.
+    pub variant: String,
+}
+
+/// Opens live runs.
+pub trait Runs {
+    /// Starts a run: at once, whatever may still fail. What fails is told as [`Update::Failed`].
+    fn open(&self, lesson: &LessonChoice) -> Session;
+}
+
+/// What the program starts with.
+#[derive(Debug, Clone)]
+pub struct AppOptions {
+    /// The language; `L` changes it.
+    pub lang: Lang,
+    /// A lesson to open at once; the catalogue otherwise, and where there is no such lesson.
+    pub open: Option<LessonChoice>,
+    /// How fast lessons play: 1.0 is real time.
+    pub speed: f64,
+    /// Colours and glyphs.
+    pub theme: Theme,
+    /// Whether the learner is asked for predictions; `N` changes it.
+    pub questions: bool,
+    /// What the learner has done so far, and where that is kept.
+    pub progress: Store,
+    /// What is wrong with it: told on the first screen.
+    pub trouble: Option<Trouble>,
+}
+
+impl Default for AppOptions {
+    fn default() -> Self {
+        Self {
+            lang: Lang::En,
+            open: None,
+            speed: 1.0,
+            theme: Theme::default(),
+            questions: true,
+            progress: Store::default(),
+            trouble: None,
+        }
+    }
+}
+
+/// Why the loop ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// The learner left.
+    Quit,
+    /// The terminal is gone: there will be no more input.
+    InputOver,
+    /// A signal asked for it, by its number.
+    Signal(i32),
+}
+
+/// Why the loop could not go on.
+#[derive(Debug, thiserror::Error)]
+pub enum AppError {
+    /// The terminal took no picture.
+    #[error("cannot draw on the terminal: {0}")]
+    Draw(String),
+    /// The terminal gave no input.
+    #[error("cannot read from the terminal: {0}")]
+    Input(#[source] io::Error),
+    /// Signals cannot be listened to.
+    #[error("cannot listen to signals: {0}")]
+    Signals(#[source] io::Error),
+}
+
+/// So many messages are taken in before a picture is drawn all the same.
+const DRAIN: usize = 1024;
+/// The shortest time from one picture to the next.
+const SHORTEST: Duration = Duration::from_millis(16);
+
+/// Runs the program until the learner leaves, the terminal goes away or a signal comes.
+///
+/// # Errors
+/// When the terminal can be neither read nor drawn on, or signals cannot be listened to.
+pub async fn run<B, I, R>(
+    terminal: &mut Terminal<B>,
+    mut input: I,
+    catalogue: Catalogue,
+    runs: R,
+    options: AppOptions,
+) -> Result<Ended, AppError>
+where
+    B: Backend,
+    I: Stream<Item = io::Result<Event>> + Unpin,
+    R: Runs,
+{
+    let mut signals = terminal::Signals::listen().map_err(AppError::Signals)?;
+    let mut app = App::new(catalogue, runs, &options);
+    let mut drawn: Option<Instant> = None;
+    let mut changed = true;
+    loop {
+        let now = Instant::now();
+        let may_draw = drawn.is_none_or(|drawn| now >= drawn + SHORTEST);
+        if changed && may_draw {
+            draw(terminal, &mut app)?;
+            drawn = Some(now);
+            changed = false;
+        }
+        let wake = match (changed, drawn) {
+            (true, Some(drawn)) => Some(drawn + SHORTEST),
+            _ => app.wake(now),
+        };
+        let message = tokio::select! {
+            biased;
+            signal = signals.next() => return Ok(Ended::Signal(signal)),
+            event = input.next() => match event {
+                Some(event) => Message::Input(event.map_err(AppError::Input)?),
+                None => return Ok(Ended::InputOver),
+            },
+            update = next_update(&mut app) => Message::Run(update),
+            () = until(wake) => Message::Tick,
+        };
+        changed |= app.handle(message, Instant::now());
+        // Whatever else has come is taken in before the next picture.
+        for _ in 0..DRAIN {
+            let Some(message) = pending(&mut input, &mut app).await? else {
+                break;
+            };
+            changed |= app.handle(message, Instant::now());
+        }
+        if matches!(app.mode(), Mode::Ending) {
+            return Ok(Ended::Quit);
+        }
+    }
+}
+
+fn draw<B: Backend, R: Runs>(terminal: &mut Terminal<B>, app: &mut App<R>) -> Result<(), AppError> {
+    let size = terminal
+        .size()
+        .map_err(|error| AppError::Draw(error.to_string()))?;
+    app.resize(Rect::new(0, 0, size.width, size.height));
+    terminal
+        .draw(|frame| app.draw(frame.area(), frame.buffer_mut()))
+        .map_err(|error| AppError::Draw(error.to_string()))?;
+    Ok(())
+}
+
+/// The next update of the live run; never, while there is none.
+async fn next_update<R: Runs>(app: &mut App<R>) -> Option<Update> {
+    match app.run().and_then(Learning::session) {
+        Some(session) => session.updates.recv().await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn until(wake: Option<Instant>) {
+    match wake {
+        Some(wake) => tokio::time::sleep_until(wake.into()).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// A message that is there already.
+async fn pending<I, R>(input: &mut I, app: &mut App<R>) -> Result<Option<Message>, AppError>
+where
+    I: Stream<Item = io::Result<Event>> + Unpin,
+    R: Runs,
+{
+    if matches!(app.mode(), Mode::Ending) {
+        return Ok(None);
+    }
+    // Polled with this task's own waker: crossterm keeps the waker of the first poll that found nothing, and a
+    // waker that wakes nobody would leave the next key unheard.
+    if let Poll::Ready(Some(event)) = futures::poll!(input.next()) {
+        return Ok(Some(Message::Input(event.map_err(AppError::Input)?)));
+    }
+    let update = std::pin::pin!(next_update(app));
+    match futures::poll!(update) {
+        Poll::Ready(update) => Ok(Some(Message::Run(update))),
+        Poll::Pending => Ok(None),
+    }
+}

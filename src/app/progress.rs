@@ -1,0 +1,290 @@
+//! What the learner has done so far: kept in a JSON file, so that the catalogue can show it. It must not know
+//! how a lesson is run.
+
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    io::Write as _,
+    path::{Path, PathBuf},
+};
+
+use etcetera::BaseStrategy as _;
+use serde::{Deserialize, Serialize};
+
+use crate::verdict::Outcome;
+
+/// The version of the file that this program reads and writes.
+pub const FORMAT: u32 = 1;
+
+const FILE: &str = "progress.json";
+
+/// What was done in one variant of a lesson.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Record {
+    /// Whether its verdict was ever reached.
+    pub finished: bool,
+    /// The newest verdict.
+    pub outcome: Option<Outcome>,
+    /// How many predictions came true, the last time that there were any.
+    pub right: usize,
+    /// How many were asked for then.
+    pub asked: usize,
+}
+
+/// What was done, by lesson and variant.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Progress {
+    format: u32,
+    /// Lesson to variant to what was done.
+    pub lessons: BTreeMap<String, BTreeMap<String, Record>>,
+}
+
+impl Default for Progress {
+    fn default() -> Self {
+        Self {
+            format: FORMAT,
+            lessons: BTreeMap::new(),
+        }
+    }
+}
+
+impl Progress {
+    /// What was done in a variant.
+    #[must_use]
+    pub fn of(&self, lesson: &str, variant: &str) -> Option<Record> {
+        self.lessons.get(lesson)?.get(variant).copied()
+    }
+}
+
+/// Something about the file that the learner should know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Trouble {
+    /// It could not be understood, and was moved to this file.
+    Damaged(PathBuf),
+    /// A newer Lockstep has written it; it is left as it is.
+    Newer(PathBuf),
+    /// It can be neither read nor written: why.
+    Unkept(String),
+}
+
+/// Where progress is kept.
+#[derive(Debug, Clone, Default)]
+pub struct Store {
+    /// `None` where nothing is kept.
+    path: Option<PathBuf>,
+    progress: Progress,
+}
+
+impl Store {
+    /// The file in the user's state directory (`XDG_STATE_HOME`, or the platform's).
+    #[must_use]
+    pub fn path() -> Option<PathBuf> {
+        let dirs = etcetera::choose_base_strategy().ok()?;
+        let state = dirs.state_dir().unwrap_or_else(|| dirs.data_dir());
+        Some(state.join("lockstep").join(FILE))
+    }
+
+    /// Opens the user's progress. Whatever is wrong with it is told and stops nobody.
+    #[must_use]
+    pub fn open() -> (Self, Option<Trouble>) {
+        match Self::path() {
+            Some(path) => Self::at(path),
+            None => (Self::default(), None),
+        }
+    }
+
+    /// Opens a file of progress, which need not exist.
+    #[must_use]
+    pub fn at(path: PathBuf) -> (Self, Option<Trouble>) {
+        match read(&path) {
+            Ok(progress) => {
+                let path = Some(path);
+                (Self { path, progress }, None)
+            }
+            // What cannot be read or belongs to a newer program is not to be overwritten.
+            Err(trouble @ (Trouble::Newer(_) | Trouble::Unkept(_))) => (Self::default(), Some(trouble)),
+            Err(trouble) => {
+                let (path, progress) = (Some(path), Progress::default());
+                (Self { path, progress }, Some(trouble))
+            }
+        }
+    }
+
+    /// What was done.
+    #[must_use]
+    pub fn progress(&self) -> &Progress {
+        &self.progress
+    }
+
+    /// Notes what was done in a variant. What another Lockstep has written meanwhile is kept.
+    ///
+    /// # Errors
+    /// The file cannot be written. It is told once: from then on nothing is written any more.
+    pub fn note(&mut self, lesson: &str, variant: &str, record: Record) -> Result<(), Trouble> {
+        if self.progress.of(lesson, variant) == Some(record) {
+            return Ok(());
+        }
+        let mut told = Ok(());
+        if let Some(path) = &self.path {
+            match read(path) {
+                Ok(newest) => self.progress = newest,
+                Err(trouble @ Trouble::Damaged(_)) => told = Err(trouble),
+                Err(trouble) => {
+                    self.path = None;
+                    told = Err(trouble);
+                }
+            }
+        }
+        let variants = self.progress.lessons.entry(lesson.to_owned()).or_default();
+        variants.insert(variant.to_owned(), record);
+        if let Some(path) = &self.path
+            && let Err(error) = write(path, &self.progress)
+        {
+            told = Err(unkept(path, &error));
+            self.path = None;
+        }
+        told
+    }
+
+    /// Forgets everything that a file holds, whatever it is.
+    ///
+    /// # Errors
+    /// The file cannot be removed.
+    pub fn forget(path: &Path) -> io::Result<()> {
+        match fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn unkept(path: &Path, error: &io::Error) -> Trouble {
+    Trouble::Unkept(format!("{}: {error}", path.display()))
+}
+
+/// Reads the file; one that is damaged is set aside.
+fn read(path: &Path) -> Result<Progress, Trouble> {
+    /// All the format's versions have this.
+    #[derive(Deserialize)]
+    struct Version {
+        format: u32,
+    }
+    let bytes = match fs::read(path) {
+        Ok(bytes) => bytes,
+        // A file where a directory is wanted: nothing is there, and writing will say so.
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+            ) =>
+        {
+            return Ok(Progress::default());
+        }
+        Err(error) => return Err(unkept(path, &error)),
+    };
+    if let Ok(Version { format }) = serde_json::from_slice(&bytes)
+        && format > FORMAT
+    {
+        return Err(Trouble::Newer(path.to_owned()));
+    }
+    match serde_json::from_slice::<Progress>(&bytes) {
+        Ok(progress) if progress.format == FORMAT => Ok(progress),
+        _ => Err(set_aside(path)),
+    }
+}
+
+fn set_aside(path: &Path) -> Trouble {
+    let mut number = 1;
+    loop {
+        let aside = path.with_file_name(format!("{FILE}.damaged-{number}"));
+        if aside.exists() {
+            number += 1;
+            continue;
+        }
+        return match fs::rename(path, &aside) {
+            Ok(()) => Trouble::Damaged(aside),
+            Err(error) => unkept(path, &error),
+        };
+    }
+}
+
+/// Writes beside the file and renames, so that a reader sees the old file or the new one.
+fn write(path: &Path, progress: &Progress) -> io::Result<()> {
+    let dir = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(dir)?;
+    let mut file = tempfile::NamedTempFile::new_in(dir)?;
+    serde_json::to_writer_pretty(&mut file, progress)?;
+    file.write_all(b"\n")?;
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Record, Store, Trouble};
+    use crate::verdict::Outcome;
+
+    const DONE: Record = Record {
+        finished: true,
+        outcome: Some(Outcome::Shown),
+        right: 1,
+        asked: 2,
+    };
+
+    #[test]
+    fn what_is_noted_is_there_the_next_time_and_others_notes_are_kept() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("state/lockstep/progress.json");
+        let (mut mine, trouble) = Store::at(path.clone());
+        assert_eq!(trouble, None);
+        let (mut yours, _) = Store::at(path.clone());
+        mine.note("oversell", "a", DONE).expect("noted");
+        yours.note("oversell", "b", Record::default()).expect("noted");
+        let (again, trouble) = Store::at(path.clone());
+        assert_eq!(trouble, None);
+        assert_eq!(again.progress().of("oversell", "a"), Some(DONE));
+        assert_eq!(again.progress().of("oversell", "b"), Some(Record::default()));
+        let names = std::fs::read_dir(path.parent().expect("a directory")).expect("readable");
+        assert_eq!(names.count(), 1, "no temporary file is left");
+        Store::forget(&path).expect("removed");
+        Store::forget(&path).expect("nothing is there to remove");
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_damaged_file_is_set_aside_and_a_newer_one_left_alone() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("progress.json");
+        for number in 1..=2 {
+            std::fs::write(&path, "{\"format\": 1, \"less").expect("written");
+            let (mut store, trouble) = Store::at(path.clone());
+            let aside = dir.path().join(format!("progress.json.damaged-{number}"));
+            assert_eq!(trouble, Some(Trouble::Damaged(aside.clone())));
+            assert!(aside.exists());
+            store.note("oversell", "a", DONE).expect("noted");
+        }
+        let newer = "{\"format\": 2, \"courses\": []}";
+        std::fs::write(&path, newer).expect("written");
+        let (mut store, trouble) = Store::at(path.clone());
+        assert_eq!(trouble, Some(Trouble::Newer(path.clone())));
+        store
+            .note("oversell", "a", DONE)
+            .expect("nowhere to note it, which was told");
+        assert_eq!(std::fs::read_to_string(&path).expect("readable"), newer);
+    }
+
+    #[test]
+    fn a_place_that_cannot_be_written_is_told_once() {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        let (mut store, trouble) = Store::at(file.path().join("lockstep/progress.json"));
+        assert_eq!(trouble, None);
+        let told = store.note("oversell", "a", DONE);
+        assert!(matches!(told, Err(Trouble::Unkept(_))), "{told:?}");
+        assert_eq!(store.note("oversell", "b", DONE), Ok(()));
+        assert_eq!(
+            store.progress().of("oversell", "b"),
+            Some(DONE),
+            "remembered to the end"
+        );
+    }
+}

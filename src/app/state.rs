@@ -1,0 +1,440 @@
+//! What the program is doing, as one state that messages change. It must not know the terminal.
+//!
+//! **Architecture Invariant:** there is one [`Mode`] at a time, and one overlay over it; no pairs of booleans.
+
+use std::time::{Duration, Instant};
+
+use crossterm::event::{Event, KeyEventKind};
+use ratatui::{buffer::Buffer, layout::Rect};
+
+use super::{
+    AppOptions, Catalogue, LessonChoice, Runs,
+    answers::Answer,
+    keys::{self, Action},
+    learning::Learning,
+    progress::{Record, Store},
+};
+use crate::{
+    engine::Update,
+    lesson::Lang,
+    view::{
+        self, CatalogueView, LessonView, Notice, Overlay, Pane, Scene, Screen, Scrolls, chart::Detail,
+        theme::Theme,
+    },
+};
+
+/// The speeds that can be chosen.
+const SPEEDS: [f64; 6] = [0.25, 0.5, 1.0, 2.0, 4.0, 10.0];
+/// Time from one picture to the next while something moves.
+const FRAME: Duration = Duration::from_millis(33);
+/// Lines of a page, whatever the pane's height: small enough to keep the place.
+const PAGE: i32 = 5;
+/// Screens narrower than this get labels on the lanes instead of commands.
+const NARROW: u16 = 100;
+
+/// Something that happened outside.
+#[derive(Debug)]
+pub enum Message {
+    /// The terminal: a key, a new size.
+    Input(Event),
+    /// The live run; `None` when it is gone.
+    Run(Option<Update>),
+    /// Time to look whether something is due.
+    Tick,
+    /// The program is to end.
+    End,
+}
+
+/// What is on the screen.
+#[derive(Debug)]
+pub enum Mode {
+    /// The catalogue.
+    Browsing,
+    /// A lesson.
+    Learning(Box<Lesson>),
+    /// Nothing any more.
+    Ending,
+}
+
+/// A lesson on the screen.
+#[derive(Debug)]
+pub struct Lesson {
+    entry: usize,
+    variant: usize,
+    run: Learning,
+    focus: Pane,
+    scrolls: Scrolls,
+}
+
+/// The program's state.
+#[derive(Debug)]
+pub struct App<R> {
+    catalogue: Catalogue,
+    runs: R,
+    lang: Lang,
+    theme: Theme,
+    speed: f64,
+    mode: Mode,
+    overlay: Overlay,
+    selected: usize,
+    size: Rect,
+    questions: bool,
+    /// Told at the bottom of the screen until the next key.
+    notice: Option<Notice>,
+    progress: Store,
+}
+
+impl<R: Runs> App<R> {
+    /// The state that the program starts in.
+    pub fn new(catalogue: Catalogue, runs: R, options: &AppOptions) -> Self {
+        let mut app = Self {
+            catalogue,
+            runs,
+            lang: options.lang,
+            theme: options.theme,
+            speed: options.speed.clamp(SPEEDS[0], SPEEDS[SPEEDS.len() - 1]),
+            mode: Mode::Browsing,
+            overlay: Overlay::Nothing,
+            selected: 0,
+            size: Rect::default(),
+            questions: options.questions,
+            notice: options.trouble.clone().map(Notice::Progress),
+            progress: options.progress.clone(),
+        };
+        if let Some(choice) = &options.open
+            && let Some((entry, variant)) = app.catalogue.find(&choice.id, Some(&choice.variant))
+        {
+            app.open(entry, variant);
+        }
+        app
+    }
+
+    /// What is on the screen.
+    #[must_use]
+    pub fn mode(&self) -> &Mode {
+        &self.mode
+    }
+
+    /// The terminal has this size.
+    pub fn resize(&mut self, size: Rect) {
+        self.size = size;
+        self.adapt();
+    }
+
+    fn adapt(&mut self) {
+        let detail = if self.size.width < NARROW {
+            Detail::Labels
+        } else {
+            Detail::Wires
+        };
+        if let Mode::Learning(lesson) = &mut self.mode {
+            lesson.run.playback.set_detail(detail);
+        }
+    }
+
+    /// The live run, if there is one to listen to.
+    pub fn run(&mut self) -> Option<&mut Learning> {
+        match &mut self.mode {
+            Mode::Learning(lesson) => Some(&mut lesson.run),
+            Mode::Browsing | Mode::Ending => None,
+        }
+    }
+
+    /// When to wake up although nothing happens: never, while nothing moves.
+    #[must_use]
+    pub fn wake(&self, now: Instant) -> Option<Instant> {
+        let Mode::Learning(lesson) = &self.mode else {
+            return None;
+        };
+        if lesson.run.playback.is_moving() {
+            return Some(now + FRAME);
+        }
+        lesson.run.due()
+    }
+
+    /// Takes in a message; `true` when the picture may have changed.
+    pub fn handle(&mut self, message: Message, now: Instant) -> bool {
+        let changed = self.take(message, now);
+        self.keep();
+        changed
+    }
+
+    /// Notes what was done in the lesson, if that is new.
+    fn keep(&mut self) {
+        let Mode::Learning(lesson) = &self.mode else {
+            return;
+        };
+        let (outcome, score) = lesson.run.done();
+        if outcome.is_none() && score.asked == 0 {
+            return;
+        }
+        let LessonChoice { id, variant } = &lesson.run.choice;
+        let before = self.progress.progress().of(id, variant).unwrap_or_default();
+        // A run without predictions takes none away.
+        let (right, asked) = match score.asked {
+            0 => (before.right, before.asked),
+            asked => (score.right, asked),
+        };
+        let record = Record {
+            finished: before.finished || outcome.is_some(),
+            outcome: outcome.or(before.outcome),
+            right,
+            asked,
+        };
+        if let Err(trouble) = self.progress.note(id, variant, record) {
+            self.notice = Some(Notice::Progress(trouble));
+        }
+    }
+
+    fn take(&mut self, message: Message, now: Instant) -> bool {
+        match message {
+            Message::End => {
+                self.mode = Mode::Ending;
+                false
+            }
+            Message::Tick => {
+                if let Mode::Learning(lesson) = &mut self.mode {
+                    lesson.run.tick(self.lang, now);
+                }
+                true
+            }
+            Message::Run(update) => {
+                if let Mode::Learning(lesson) = &mut self.mode {
+                    lesson.run.hear(update, self.lang, now);
+                }
+                true
+            }
+            Message::Input(Event::Key(key)) if key.kind != KeyEventKind::Release => {
+                let Some(action) = keys::action(key) else {
+                    return self.finish_animation();
+                };
+                self.act(action, now);
+                true
+            }
+            Message::Input(Event::Resize(width, height)) => {
+                self.resize(Rect::new(0, 0, width, height));
+                true
+            }
+            Message::Input(_) => false,
+        }
+    }
+
+    /// Any key ends an animation.
+    fn finish_animation(&mut self) -> bool {
+        let Mode::Learning(lesson) = &mut self.mode else {
+            return false;
+        };
+        let gliding = lesson.run.playback.is_gliding();
+        lesson.run.playback.complete();
+        gliding
+    }
+
+    fn act(&mut self, action: Action, now: Instant) {
+        self.finish_animation();
+        self.notice = None;
+        match (action, self.overlay) {
+            (Action::Quit, _) => self.mode = Mode::Ending,
+            (Action::Language, _) => self.lang = self.lang.other(),
+            (Action::Questions, _) => self.toggle_questions(),
+            (Action::Help, Overlay::Help(_)) | (Action::Cards, Overlay::Cards(_)) => {
+                self.overlay = Overlay::Nothing;
+            }
+            (Action::Help, _) => self.overlay = Overlay::Help(0),
+            (Action::Cards, _) => self.overlay = Overlay::Cards(0),
+            (Action::Close, Overlay::Help(_) | Overlay::Cards(_)) => self.overlay = Overlay::Nothing,
+            (Action::Move(by), overlay @ (Overlay::Help(_) | Overlay::Cards(_))) => {
+                self.scroll_overlay(overlay, by);
+            }
+            (Action::Page(by), overlay @ (Overlay::Help(_) | Overlay::Cards(_))) => {
+                self.scroll_overlay(overlay, by * PAGE);
+            }
+            (_, Overlay::Help(_) | Overlay::Cards(_)) => {}
+            (action, Overlay::Nothing) => match self.mode {
+                Mode::Browsing => self.browse(action),
+                Mode::Learning(_) => self.learn(action, now),
+                Mode::Ending => {}
+            },
+        }
+    }
+
+    fn toggle_questions(&mut self) {
+        self.questions = !self.questions;
+        if let Mode::Learning(lesson) = &mut self.mode {
+            lesson.run.set_questions(self.questions);
+        }
+        self.notice = Some(Notice::Questions(self.questions));
+    }
+
+    fn browse(&mut self, action: Action) {
+        let last = self.catalogue.entries.len().saturating_sub(1);
+        let by = |lines: i32| usize::try_from(lines.unsigned_abs()).unwrap_or(usize::MAX);
+        match action {
+            Action::Close => self.mode = Mode::Ending,
+            Action::Open | Action::Forward | Action::Toggle => self.open(self.selected, 0),
+            Action::Move(lines) if lines < 0 => self.selected = self.selected.saturating_sub(by(lines)),
+            Action::Move(lines) => self.selected = (self.selected + by(lines)).min(last),
+            Action::Page(pages) if pages < 0 => self.selected = self.selected.saturating_sub(by(PAGE)),
+            Action::Page(_) => self.selected = (self.selected + by(PAGE)).min(last),
+            Action::End(end) => self.selected = if end { last } else { 0 },
+            _ => {}
+        }
+    }
+
+    fn open(&mut self, entry: usize, variant: usize) {
+        let Some(lesson) = self.catalogue.entries.get(entry) else {
+            return;
+        };
+        let Some(chosen) = lesson.variants.get(variant) else {
+            return;
+        };
+        if lesson.broken.is_some() {
+            return;
+        }
+        let choice = LessonChoice {
+            id: lesson.id.clone(),
+            variant: chosen.name.clone(),
+        };
+        // The lab before goes down first: two labs at once help nobody.
+        self.mode = Mode::Browsing;
+        let session = self.runs.open(&choice);
+        self.selected = entry;
+        self.mode = Mode::Learning(Box::new(Lesson {
+            entry,
+            variant,
+            run: Learning::new(choice, session, self.speed, self.questions),
+            focus: Pane::default(),
+            scrolls: Scrolls::default(),
+        }));
+        self.adapt();
+    }
+
+    fn learn(&mut self, action: Action, now: Instant) {
+        let Mode::Learning(lesson) = &mut self.mode else {
+            return;
+        };
+        let (entry, variant) = (lesson.entry, lesson.variant);
+        let variants = self
+            .catalogue
+            .entries
+            .get(entry)
+            .map_or(1, |entry| entry.variants.len().max(1));
+        match action {
+            Action::Close => self.mode = Mode::Browsing,
+            Action::Restart => self.open(entry, variant),
+            Action::Variant(true) => self.open(entry, (variant + 1) % variants),
+            Action::Variant(false) => self.open(entry, (variant + variants - 1) % variants),
+            Action::Answer(choice) => lesson.run.answer(Answer::Chosen(choice)),
+            Action::Skip => lesson.run.answer(Answer::Skipped),
+            Action::Focus => lesson.focus = lesson.focus.next(),
+            Action::Faster(faster) => {
+                self.speed = next_speed(self.speed, faster);
+                lesson.run.set_speed(self.speed, now);
+            }
+            Action::Move(by) => self.scroll_pane(by),
+            Action::Page(by) => self.scroll_pane(by * PAGE),
+            Action::Forward | Action::Open | Action::Back | Action::End(_) | Action::Toggle => {
+                // Whatever is new, the panes follow it.
+                lesson.scrolls = Scrolls::default();
+                match action {
+                    Action::Back => lesson.run.back(),
+                    Action::End(end) => lesson.run.to(end),
+                    Action::Toggle => lesson.run.toggle(now),
+                    _ => lesson.run.forward(now),
+                }
+            }
+            Action::Quit | Action::Language | Action::Questions | Action::Help | Action::Cards => {}
+        }
+    }
+
+    fn scroll_pane(&mut self, by: i32) {
+        let Some(Screen::Lesson(view)) = self.screen() else {
+            return;
+        };
+        let pane = view.focus;
+        let reach = view.reach(pane, self.size);
+        // The wire log counts from its newest line, so up is more.
+        let by = if pane == Pane::Wire { -by } else { by };
+        let from = view.scrolls.get(pane).unwrap_or(0);
+        let to = from.min(reach).saturating_add_signed(clamp(by)).min(reach);
+        if let Mode::Learning(lesson) = &mut self.mode {
+            lesson.scrolls.set(pane, Some(to));
+        }
+    }
+
+    fn scroll_overlay(&mut self, overlay: Overlay, by: i32) {
+        let Some(screen) = self.screen() else {
+            return;
+        };
+        let reach = screen.overlay_reach(overlay, (self.lang, self.theme), self.size);
+        let scrolled = |from: u16| from.min(reach).saturating_add_signed(clamp(by)).min(reach);
+        self.overlay = match overlay {
+            Overlay::Help(from) => Overlay::Help(scrolled(from)),
+            Overlay::Cards(from) => Overlay::Cards(scrolled(from)),
+            Overlay::Nothing => Overlay::Nothing,
+        };
+    }
+
+    fn screen(&self) -> Option<Screen<'_>> {
+        match &self.mode {
+            Mode::Ending => None,
+            Mode::Browsing => Some(Screen::Catalogue(CatalogueView {
+                catalogue: &self.catalogue,
+                progress: self.progress.progress(),
+                selected: self.selected,
+                theme: self.theme,
+                lang: self.lang,
+            })),
+            Mode::Learning(lesson) => {
+                let playback = &lesson.run.playback;
+                Some(Screen::Lesson(LessonView {
+                    scene: Scene {
+                        log: playback.log(),
+                        world: playback.world(),
+                        chart: playback.chart(),
+                        display: playback.display(),
+                        theme: self.theme,
+                        lang: self.lang,
+                    },
+                    entry: self.catalogue.entries.get(lesson.entry)?,
+                    variant: lesson.variant,
+                    stage: lesson.run.stage(),
+                    motion: lesson.run.motion(),
+                    speed: lesson.run.speed(),
+                    focus: lesson.focus,
+                    scrolls: &lesson.scrolls,
+                    asking: lesson.run.asking(),
+                }))
+            }
+        }
+    }
+
+    /// Draws what is to be seen now.
+    pub fn draw(&self, area: Rect, buf: &mut Buffer) {
+        if let Some(screen) = self.screen() {
+            view::draw(&screen, self.overlay, (self.lang, self.theme), area, buf);
+            if let Some(notice) = &self.notice {
+                view::notice(notice, (self.lang, self.theme), area, buf);
+            }
+        }
+    }
+}
+
+fn clamp(by: i32) -> i16 {
+    i16::try_from(by).unwrap_or(if by < 0 { i16::MIN } else { i16::MAX })
+}
+
+/// The next speed up or down from one that may be none of those on offer.
+fn next_speed(speed: f64, faster: bool) -> f64 {
+    if faster {
+        SPEEDS
+            .into_iter()
+            .find(|known| *known > speed)
+            .unwrap_or(SPEEDS[SPEEDS.len() - 1])
+    } else {
+        SPEEDS
+            .into_iter()
+            .rev()
+            .find(|known| *known < speed)
+            .unwrap_or(SPEEDS[0])
+    }
+}

@@ -1,0 +1,108 @@
+//! The real terminal: taken over, and given back whatever happens. It must not know what is drawn on it.
+//!
+//! **Architecture Invariant:** the terminal is restored on every way out: by the guard's drop, by the panic
+//! hook, and after a signal, because a signal ends the loop and the guard is dropped.
+
+use std::{
+    io,
+    mem::ManuallyDrop,
+    ops::{Deref, DerefMut},
+};
+
+use crossterm::event::Event;
+use futures::Stream;
+use ratatui::DefaultTerminal;
+use tokio::{
+    signal::unix::{Signal, SignalKind, signal},
+    sync::mpsc,
+};
+
+/// The terminal in raw mode on its alternate screen, until this is dropped.
+#[derive(Debug)]
+pub struct TerminalGuard {
+    /// Never dropped by itself: its own drop prints, too.
+    terminal: ManuallyDrop<DefaultTerminal>,
+}
+
+impl TerminalGuard {
+    /// Takes the terminal over and makes a panic give it back before its message is printed.
+    ///
+    /// # Errors
+    /// When standard input or output is no terminal.
+    pub fn take() -> io::Result<Self> {
+        ratatui::try_init().map(|terminal| Self {
+            terminal: ManuallyDrop::new(terminal),
+        })
+    }
+}
+
+impl Deref for TerminalGuard {
+    type Target = DefaultTerminal;
+
+    fn deref(&self) -> &DefaultTerminal {
+        &self.terminal
+    }
+}
+
+impl DerefMut for TerminalGuard {
+    fn deref_mut(&mut self) -> &mut DefaultTerminal {
+        &mut self.terminal
+    }
+}
+
+impl Drop for TerminalGuard {
+    fn drop(&mut self) {
+        // Where the terminal is gone there is nothing to restore, and nowhere to say so: `ratatui::restore` would
+        // print, and panic because it cannot.
+        let _ = self.terminal.show_cursor();
+        let _ = ratatui::try_restore();
+    }
+}
+
+/// What the learner does at the terminal. Read by a thread of its own: where the terminal has been closed,
+/// crossterm reads on for ever, and the loop must not be caught in that. The process' end ends the thread.
+///
+/// # Errors
+/// When there can be no more threads.
+pub fn input() -> io::Result<impl Stream<Item = io::Result<Event>> + Unpin> {
+    let (tell, mut events) = mpsc::unbounded_channel();
+    std::thread::Builder::new()
+        .name("input".to_owned())
+        .spawn(move || {
+            loop {
+                let event = crossterm::event::read();
+                let last = event.is_err();
+                if tell.send(event).is_err() || last {
+                    return;
+                }
+            }
+        })?;
+    Ok(futures::stream::poll_fn(move |context| events.poll_recv(context)))
+}
+
+/// The signals that end the program in an orderly way.
+#[derive(Debug)]
+pub(super) struct Signals {
+    terminate: Signal,
+    hang_up: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    pub(super) fn listen() -> io::Result<Self> {
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            hang_up: signal(SignalKind::hangup())?,
+            interrupt: signal(SignalKind::interrupt())?,
+        })
+    }
+
+    /// The number of the next signal.
+    pub(super) async fn next(&mut self) -> i32 {
+        tokio::select! {
+            _ = self.terminate.recv() => SignalKind::terminate().as_raw_value(),
+            _ = self.hang_up.recv() => SignalKind::hangup().as_raw_value(),
+            _ = self.interrupt.recv() => SignalKind::interrupt().as_raw_value(),
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! `lockstep check`: lesson files, without running them.
+
+use std::{path::PathBuf, sync::Arc};
+
+use serde_json::json;
+
+use super::{Failure, Global, OK, USAGE};
+use crate::lesson::{
+    LessonError, Loaded, Source,
+    library::{RECIPES, load_file},
+};
+
+/// Checks lesson files, or every known lesson.
+pub(super) fn check(global: &Global, files: &[PathBuf]) -> Result<u8, Failure> {
+    // `check lessons/*.yaml` names the recipes too; they are no lesson, and can be wrong all the same.
+    let (recipes, files): (Vec<&PathBuf>, Vec<&PathBuf>) = files
+        .iter()
+        .partition(|file| file.file_name().is_some_and(|name| name == RECIPES));
+    let recipes = recipes
+        .into_iter()
+        .map(|file| Source::read(file).and_then(|source| source.recipes()));
+    let recipes: Vec<_> = recipes.collect();
+    let lessons: Vec<Result<Arc<Loaded>, LessonError>> = if files.is_empty() && recipes.is_empty() {
+        let library = global.library()?;
+        let broken = library.broken.into_iter().map(Err);
+        library.lessons.into_iter().map(Ok).chain(broken).collect()
+    } else {
+        files.iter().map(|file| load_file(file)).collect()
+    };
+    let mut code = OK;
+    for recipes in recipes {
+        recipes?;
+    }
+    for lesson in lessons {
+        match lesson.and_then(|loaded| loaded.check().map(|()| loaded)) {
+            Ok(loaded) => {
+                let (file, lesson) = (&loaded.source.file, &loaded.lesson);
+                if global.json {
+                    println!("{}", json!({ "file": file, "lesson": lesson.id, "ok": true }));
+                } else {
+                    println!(
+                        "{file}: good, {} with {} variants",
+                        lesson.id,
+                        lesson.variants.len()
+                    );
+                }
+            }
+            Err(error) => {
+                code = USAGE;
+                if global.json {
+                    let (line, column) = error.place.unzip();
+                    println!(
+                        "{}",
+                        json!({
+                            "file": error.file, "ok": false, "line": line, "column": column,
+                            "message": error.message, "help": error.help,
+                        })
+                    );
+                } else {
+                    eprintln!("{error}");
+                }
+            }
+        }
+    }
+    Ok(code)
+}

@@ -1,0 +1,38 @@
+//! `lockstep list`: the lessons and their variants.
+
+use serde_json::json;
+
+use super::{Failure, Global, OK, USAGE};
+
+/// Lists the lessons.
+pub(super) fn list(global: &Global) -> Result<u8, Failure> {
+    let library = global.library()?;
+    let lang = global.lang();
+    for loaded in &library.lessons {
+        let lesson = &loaded.lesson;
+        if global.json {
+            let variants: Vec<_> = lesson
+                .variants
+                .iter()
+                .map(|(name, variant)| json!({ "name": name, "title": variant.title, "expect": variant.expect }))
+                .collect();
+            println!(
+                "{}",
+                json!({
+                    "id": lesson.id, "track": lesson.track, "lab": lesson.lab, "minutes": lesson.minutes,
+                    "title": lesson.title, "summary": lesson.summary, "variants": variants,
+                })
+            );
+        } else {
+            println!("{}: {}", lesson.id, lesson.title.get(lang));
+            println!("    {}", lesson.summary.get(lang));
+            for (name, variant) in &lesson.variants {
+                println!("    · {name}: {}", variant.title.get(lang));
+            }
+        }
+    }
+    for broken in &library.broken {
+        eprintln!("lockstep: {broken}");
+    }
+    Ok(if library.broken.is_empty() { OK } else { USAGE })
+}

@@ -1,0 +1,275 @@
+//! The command line: what the user may type, and which exit code answers. It must not know how lessons run
+//! or look.
+
+mod check;
+mod doctor;
+mod list;
+mod new;
+mod play;
+mod progress;
+mod run;
+
+use std::{io::Write as _, path::PathBuf, process::ExitCode};
+
+use clap::{Args, CommandFactory, Parser, Subcommand};
+
+use crate::{
+    lab::LabOptions,
+    lesson::{Lang, LessonError, Library, Loaded, Params, plan::param_from_word},
+};
+
+/// Every claim held.
+pub const OK: u8 = 0;
+/// A claim did not hold.
+pub const NOT_SHOWN: u8 = 1;
+/// A mistake of the user's.
+pub const USAGE: u8 = 2;
+/// A server is missing or failed.
+pub const SERVER: u8 = 3;
+
+/// Watch distributed locks fail on real servers, one move at a time, and then fix them.
+#[derive(Debug, Parser)]
+#[command(name = "lockstep", version, about, max_term_width = 100)]
+#[command(after_help = "Without a command, the catalogue of lessons opens.\n\n\
+    Exit codes: 0 every claim holds, 1 one does not, 2 a mistake in what you asked for or wrote, \
+    3 a server is missing or fails.")]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    global: Global,
+}
+
+/// Options that every command takes.
+#[derive(Debug, Clone, Args)]
+pub struct Global {
+    /// The language of lessons and screens [default: that of `LC_ALL`, `LC_MESSAGES` or LANG]
+    #[arg(long, global = true, value_enum)]
+    lang: Option<Lang>,
+    /// Lessons of your own, beside those that Lockstep carries
+    #[arg(
+        long = "lessons",
+        id = "lessons_dir",
+        global = true,
+        value_name = "DIR",
+        env = "LOCKSTEP_LESSONS"
+    )]
+    lessons: Option<PathBuf>,
+    /// One variant of the lesson
+    #[arg(long, global = true, value_name = "NAME")]
+    variant: Option<String>,
+    /// Changes a parameter of the lesson; may be given several times
+    #[arg(long = "set", global = true, value_name = "NAME=VALUE", value_parser = parse_set)]
+    set: Vec<(String, String)>,
+    /// How fast time passes while playing: 1 is real time
+    #[arg(long, global = true, value_name = "X", default_value_t = 1.0, value_parser = parse_speed)]
+    speed: f64,
+    /// Makes owner tokens repeatable
+    #[arg(long, global = true, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// One JSON object per result, each on a line of standard output
+    #[arg(long, global = true)]
+    json: bool,
+    /// Runs on the machine's own clock, which cannot be stopped
+    #[arg(long, global = true)]
+    wall_clock: bool,
+    /// Asks the learner for no predictions, for presenting; `N` asks again
+    #[arg(long, global = true)]
+    no_questions: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Opens a lesson
+    Play {
+        /// The lesson's name, or the path of a lesson file
+        lesson: String,
+    },
+    /// Lists the lessons and their variants
+    List,
+    /// Runs lessons without a screen and proves their claims
+    Run(run::RunArgs),
+    /// Checks lesson files without running them
+    Check {
+        /// Lesson files [default: every lesson that Lockstep knows]
+        files: Vec<PathBuf>,
+    },
+    /// Says what this machine has and lacks, and proves that time can be stopped
+    Doctor {
+        /// Installs what is missing with the system's package manager, after asking
+        #[arg(long)]
+        install: bool,
+        /// Does not ask
+        #[arg(long, short)]
+        yes: bool,
+    },
+    /// Says what you have done so far
+    Progress {
+        /// Forgets it, after asking
+        #[arg(long)]
+        reset: bool,
+        /// Does not ask
+        #[arg(long, short, requires = "reset")]
+        yes: bool,
+    },
+    /// Prints the JSON Schema of lessons, for editors
+    Schema,
+    /// Writes a lesson to start from
+    New {
+        /// Its name: lower-case words joined by hyphens
+        name: String,
+    },
+    /// Prints a script that completes `lockstep` in a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+}
+
+fn parse_set(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.trim().is_empty() => {
+            Ok((name.trim().to_owned(), value.trim().to_owned()))
+        }
+        _ => Err("write NAME=VALUE, such as buyers=20".to_owned()),
+    }
+}
+
+fn parse_speed(text: &str) -> Result<f64, String> {
+    match text.trim_end_matches('x').parse::<f64>() {
+        Ok(speed) if (0.1..=100.0).contains(&speed) => Ok(speed),
+        _ => Err("a number from 0.1 to 100".to_owned()),
+    }
+}
+
+/// Something that ends a command: a message for standard error, and the exit code.
+#[derive(Debug)]
+pub struct Failure {
+    message: String,
+    code: u8,
+}
+
+impl Failure {
+    fn usage(message: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            code: USAGE,
+        }
+    }
+
+    fn server(message: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            code: SERVER,
+        }
+    }
+}
+
+impl From<LessonError> for Failure {
+    fn from(error: LessonError) -> Self {
+        Self::usage(error.to_string())
+    }
+}
+
+impl From<crate::engine::EngineError> for Failure {
+    fn from(error: crate::engine::EngineError) -> Self {
+        if error.is_server() {
+            Self::server(error.to_string())
+        } else {
+            Self::usage(error.to_string())
+        }
+    }
+}
+
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Self {
+        Self::usage(error.to_string())
+    }
+}
+
+/// Reads the command line and does what it says.
+#[must_use]
+pub fn main() -> ExitCode {
+    let Cli { command, global } = Cli::parse();
+    let outcome = match command {
+        None => play::play(&global, None),
+        Some(Command::Play { lesson }) => play::play(&global, Some(&lesson)),
+        Some(Command::List) => list::list(&global),
+        Some(Command::Run(args)) => run::run(&global, &args),
+        Some(Command::Check { files }) => check::check(&global, &files),
+        Some(Command::Doctor { install, yes }) => doctor::doctor(&global, install, yes),
+        Some(Command::Progress { reset, yes }) => progress::progress(&global, reset, yes),
+        Some(Command::Schema) => {
+            print!("{}", crate::lesson::schema());
+            Ok(OK)
+        }
+        Some(Command::New { name }) => new::new(&global, &name),
+        Some(Command::Completions { shell }) => {
+            clap_complete::generate(shell, &mut Cli::command(), "lockstep", &mut std::io::stdout());
+            Ok(OK)
+        }
+    };
+    match outcome {
+        Ok(code) => ExitCode::from(code),
+        Err(Failure { message, code }) => {
+            // The terminal may be gone; `eprintln` would panic.
+            let _ = writeln!(std::io::stderr(), "lockstep: {message}");
+            ExitCode::from(code)
+        }
+    }
+}
+
+impl Global {
+    fn lang(&self) -> Lang {
+        self.lang.unwrap_or_else(Lang::from_env)
+    }
+
+    fn library(&self) -> Result<Library, Failure> {
+        match &self.lessons {
+            None => Ok(Library::carried()),
+            Some(directory) => Ok(Library::with_directory(directory)?),
+        }
+    }
+
+    /// A lesson by its name, or by the path of its file.
+    fn lesson(&self, name: &str) -> Result<std::sync::Arc<Loaded>, Failure> {
+        let library = self.library()?;
+        if let Some(lesson) = library.find(name) {
+            return Ok(lesson.clone());
+        }
+        let path = PathBuf::from(name);
+        if path.exists() || name.contains('/') || path.extension().is_some() {
+            return Ok(crate::lesson::library::load_file(&path)?);
+        }
+        let near = library
+            .ids()
+            .map(|id| (strsim::jaro_winkler(id, name), id))
+            .filter(|(likeness, _)| *likeness > 0.7)
+            .max_by(|a, b| a.0.total_cmp(&b.0));
+        let hint = match near {
+            Some((_, near)) => format!("did you mean `{near}`?"),
+            None => "`lockstep list` names them all".to_owned(),
+        };
+        Err(Failure::usage(format!("there is no lesson `{name}`; {hint}")))
+    }
+
+    fn overrides(&self) -> Params {
+        self.set
+            .iter()
+            .map(|(name, value)| (name.clone(), param_from_word(value)))
+            .collect()
+    }
+
+    fn lab_options(&self) -> Result<LabOptions, Failure> {
+        let mut options = LabOptions::new()?;
+        options.wall_clock = self.wall_clock;
+        Ok(options)
+    }
+}
+
+fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+    Ok(tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()?)
+}

@@ -1,0 +1,42 @@
+//! `lockstep new`: a lesson to start from. It runs as it is, so that an author changes something that works.
+
+use std::path::PathBuf;
+
+use super::{Failure, Global, OK};
+
+const TEMPLATE: &str = include_str!("../../assets/new-lesson.yaml");
+
+/// Writes `NAME.yaml` into the lessons directory, or here.
+pub(super) fn new(global: &Global, name: &str) -> Result<u8, Failure> {
+    let good = !name.is_empty()
+        && !name.starts_with('-')
+        && name
+            .chars()
+            .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-');
+    if !good {
+        return Err(Failure::usage(format!(
+            "`{name}` cannot name a lesson: use lower-case letters, digits and hyphens, such as my-lock"
+        )));
+    }
+    let directory = global.lessons.clone().unwrap_or_else(|| PathBuf::from("."));
+    let path = directory.join(format!("{name}.yaml"));
+    let text = TEMPLATE.replace("id: my-lock", &format!("id: {name}"));
+    let written = std::fs::OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(&path);
+    written
+        .and_then(|mut file| std::io::Write::write_all(&mut file, text.as_bytes()))
+        .map_err(|error| {
+            Failure::usage(format!(
+                "{} was not written: {error}; give another name or `--lessons DIR`",
+                path.display()
+            ))
+        })?;
+    println!("{} is written. Change it, then:", path.display());
+    println!(
+        "    lockstep check {0}\n    lockstep run {0}\n    lockstep play {0}",
+        path.display()
+    );
+    Ok(OK)
+}

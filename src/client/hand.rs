@@ -1,0 +1,75 @@
+//! Lockstep's own hand: sends single commands from Lockstep's process, to prepare servers. Nobody takes
+//! part in a lesson through it.
+
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+
+use super::{protocol::Wire, redis as redis_client, zookeeper::Session};
+use crate::log::{ActorId, Reply};
+
+/// Connections opened when they are first needed.
+pub struct Hand {
+    timeout: Duration,
+    redis: Option<redis::aio::MultiplexedConnection>,
+    zookeeper: Option<Session>,
+}
+
+impl Hand {
+    /// A hand that has not reached out yet. `timeout` is its ZooKeeper session's.
+    #[must_use]
+    pub fn new(timeout: Duration) -> Self {
+        Self {
+            timeout,
+            redis: None,
+            zookeeper: None,
+        }
+    }
+
+    /// Sends a command to the server at an address (a Unix socket's path or `host:port`).
+    pub async fn send(&mut self, wire: &Wire, address: &str) -> Reply {
+        match wire {
+            Wire::Redis { words, .. } => match self.redis(address).await {
+                Ok(connection) => redis_client::command(connection, words).await,
+                Err(lost) => lost,
+            },
+            Wire::Script {
+                source, keys, args, ..
+            } => match self.redis(address).await {
+                Ok(connection) => redis_client::script(connection, source, keys, args).await,
+                Err(lost) => lost,
+            },
+            Wire::Zookeeper { call, .. } => {
+                if self.zookeeper.is_none() {
+                    // A setup leaves no watches, so nothing is ever reported.
+                    let (responses, _) = mpsc::unbounded_channel();
+                    match Session::open(ActorId(u32::MAX), "setup", address, self.timeout, responses).await {
+                        Ok(session) => self.zookeeper = Some(session),
+                        Err(error) => return Reply::Lost(error.to_string()),
+                    }
+                }
+                match &mut self.zookeeper {
+                    Some(session) => session.call(call).await,
+                    None => Reply::Lost("no session".to_owned()),
+                }
+            }
+            Wire::Local { .. } => {
+                let text = "a local lock cannot be prepared".to_owned();
+                Reply::Error {
+                    code: "LOCAL".to_owned(),
+                    text,
+                }
+            }
+        }
+    }
+
+    async fn redis(&mut self, address: &str) -> Result<&mut redis::aio::MultiplexedConnection, Reply> {
+        match &mut self.redis {
+            Some(connection) => Ok(connection),
+            empty => match redis_client::connect(address).await {
+                Ok(connection) => Ok(empty.insert(connection)),
+                Err(error) => Err(Reply::Lost(error.to_string())),
+            },
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Mutexes inside one client process: what a lock that other processes cannot see looks like.
+//! Handed over strictly in the order of asking, so that a run can be repeated.
+
+use std::collections::{HashMap, VecDeque};
+
+use crate::log::{ActorId, OpId, Reply};
+
+/// The mutexes of this process.
+#[derive(Debug, Default)]
+pub(super) struct LocalLocks {
+    locks: HashMap<String, LocalLock>,
+}
+
+#[derive(Debug, Default)]
+struct LocalLock {
+    holder: Option<ActorId>,
+    queue: VecDeque<(ActorId, OpId)>,
+}
+
+/// What comes of asking for a mutex.
+#[derive(Debug, PartialEq)]
+pub(super) enum Asked {
+    /// It is answered at once.
+    Done(Reply),
+    /// It waits for the holder.
+    Blocked,
+}
+
+impl LocalLocks {
+    /// Asks for a mutex.
+    pub(super) fn lock(&mut self, name: &str, actor: ActorId, op: OpId) -> Asked {
+        let lock = self.locks.entry(name.to_owned()).or_default();
+        if lock.holder.is_none() {
+            lock.holder = Some(actor);
+            Asked::Done(ok())
+        } else {
+            lock.queue.push_back((actor, op));
+            Asked::Blocked
+        }
+    }
+
+    /// Gives a mutex back. Also returns the operation that waited for it longest: it has the mutex now.
+    pub(super) fn unlock(&mut self, name: &str, actor: ActorId) -> (Reply, Option<OpId>) {
+        let lock = self.locks.entry(name.to_owned()).or_default();
+        if lock.holder != Some(actor) {
+            let text = format!("this thread does not hold the local lock `{name}`");
+            return (
+                Reply::Error {
+                    code: "NotHeld".to_owned(),
+                    text,
+                },
+                None,
+            );
+        }
+        let next = lock.queue.pop_front();
+        lock.holder = next.map(|(actor, _)| actor);
+        (ok(), next.map(|(_, op)| op))
+    }
+}
+
+/// The reply of an operation that worked.
+pub(super) fn ok() -> Reply {
+    Reply::Value("OK".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Asked, LocalLocks, ok};
+    use crate::log::{ActorId, OpId};
+
+    #[test]
+    fn a_mutex_goes_to_who_asked_first() {
+        let mut locks = LocalLocks::default();
+        assert_eq!(locks.lock("m", ActorId(0), OpId(1)), Asked::Done(ok()));
+        assert_eq!(locks.lock("m", ActorId(1), OpId(2)), Asked::Blocked);
+        assert_eq!(locks.lock("m", ActorId(2), OpId(3)), Asked::Blocked);
+        assert_eq!(locks.unlock("m", ActorId(0)), (ok(), Some(OpId(2))));
+        assert!(
+            !locks.unlock("m", ActorId(2)).0.is_value(),
+            "it does not hold it yet"
+        );
+        assert_eq!(locks.unlock("m", ActorId(1)), (ok(), Some(OpId(3))));
+        assert_eq!(locks.unlock("m", ActorId(2)), (ok(), None));
+        assert_eq!(locks.lock("m", ActorId(0), OpId(4)), Asked::Done(ok()));
+    }
+}

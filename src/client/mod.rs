@@ -1,0 +1,15 @@
+//! A client of a lesson: an operating-system process of its own that carries out one operation at a time
+//! for each of its actors, and reports replies and notifications.
+//!
+//! It must not know lessons, stories or locks: what to send comes in over a pipe, what came back goes out.
+//! That is what makes a SIGKILL or a SIGSTOP of it real.
+
+mod hand;
+mod local;
+mod process;
+pub mod protocol;
+mod redis;
+mod zookeeper;
+
+pub use hand::Hand;
+pub use process::client_main;

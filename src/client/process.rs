@@ -1,0 +1,292 @@
+//! The body of a client process: reads requests, hands each to its actor, writes responses.
+
+use std::{collections::HashMap, process::ExitCode, sync::Arc, time::Duration};
+
+use futures::{StreamExt, stream};
+use redis::{RedisResult, aio::MultiplexedConnection};
+use tokio::{
+    io::{AsyncBufReadExt, AsyncWriteExt, BufReader, BufWriter},
+    sync::{Mutex, mpsc},
+};
+
+use super::{
+    local::{Asked, LocalLocks, ok},
+    protocol::{Request, Response, ServerAddress, ServerProtocol, Wire},
+    redis as redis_client,
+    zookeeper::Session,
+};
+use crate::log::{ActorId, OpId, Reply};
+
+/// How many sessions of a crowd are opened at once. More only queue up at the server.
+const OPENING_AT_ONCE: usize = 64;
+
+/// One actor's connections, by server name.
+#[derive(Default)]
+struct Connections {
+    redis: HashMap<String, Line>,
+    zookeeper: HashMap<String, Session>,
+}
+
+/// The way to one Redis server: connected when it is first needed and again after it was lost, as a client
+/// library would.
+struct Line {
+    address: String,
+    connection: Option<MultiplexedConnection>,
+    /// Whether a connection is tried with a PING before it is used again: Sentinel closes all connections to
+    /// a server whose role it changes.
+    tested: bool,
+}
+
+impl Line {
+    async fn connect(&mut self) -> RedisResult<&mut MultiplexedConnection> {
+        if self.tested
+            && let Some(connection) = &mut self.connection
+            && redis::cmd("PING").exec_async(connection).await.is_err()
+        {
+            self.connection = None;
+        }
+        match &mut self.connection {
+            Some(connection) => Ok(connection),
+            empty => Ok(empty.insert(redis_client::connect(&self.address).await?)),
+        }
+    }
+
+    async fn send(&mut self, work: impl AsyncFnOnce(&mut MultiplexedConnection) -> Reply) -> Reply {
+        let reply = match self.connect().await {
+            Ok(connection) => work(connection).await,
+            Err(error) => Reply::Lost(error.to_string()),
+        };
+        if matches!(reply, Reply::Lost(_)) {
+            self.connection = None;
+        }
+        reply
+    }
+}
+
+/// Runs a client process until its standard input ends: then Lockstep is gone.
+#[must_use]
+pub fn client_main() -> ExitCode {
+    // One thread is enough, and leaves both cores to the servers and the screen.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    match runtime.map(|runtime| runtime.block_on(serve())) {
+        Ok(Ok(())) => ExitCode::SUCCESS,
+        Ok(Err(error)) | Err(error) => {
+            // Standard error is a file of the lab, quoted when the client fails.
+            eprintln!("client: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn serve() -> std::io::Result<()> {
+    let (responses, outgoing) = mpsc::unbounded_channel();
+    let writer = tokio::spawn(write(outgoing));
+    let mut process = Process {
+        actors: HashMap::new(),
+        locks: LocalLocks::default(),
+        responses,
+    };
+    let mut lines = BufReader::new(tokio::io::stdin()).lines();
+    while let Some(line) = lines.next_line().await? {
+        match serde_json::from_str(&line) {
+            Ok(request) => process.handle(request).await,
+            Err(error) => return Err(std::io::Error::other(format!("{error} in {line}"))),
+        }
+        if writer.is_finished() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+async fn write(mut outgoing: mpsc::UnboundedReceiver<Response>) -> std::io::Result<()> {
+    let mut out = BufWriter::new(tokio::io::stdout());
+    while let Some(response) = outgoing.recv().await {
+        let mut line = serde_json::to_vec(&response)?;
+        line.push(b'\n');
+        out.write_all(&line).await?;
+        // A herd's notifications leave in one piece; a single reply leaves at once.
+        if outgoing.is_empty() {
+            out.flush().await?;
+        }
+    }
+    Ok(())
+}
+
+struct Process {
+    actors: HashMap<ActorId, Arc<Mutex<Connections>>>,
+    locks: LocalLocks,
+    responses: mpsc::UnboundedSender<Response>,
+}
+
+impl Process {
+    async fn handle(&mut self, request: Request) {
+        match request {
+            Request::Join {
+                actors,
+                servers,
+                session_timeout,
+            } => {
+                let timeout = Duration::from_millis(session_timeout);
+                let response = match self.join(&actors, &servers, timeout).await {
+                    Ok(sessions) => Response::Joined { sessions },
+                    Err(why) => Response::JoinFailed { why },
+                };
+                self.respond(response);
+            }
+            Request::Do { op, actor, wire } => self.carry_out(op, actor, wire),
+            Request::Settle => {
+                let actors = self.actors.values();
+                stream::iter(actors)
+                    .for_each_concurrent(None, |connections| async {
+                        for session in connections.lock().await.zookeeper.values_mut() {
+                            session.settle().await;
+                        }
+                    })
+                    .await;
+                self.respond(Response::Settled);
+            }
+        }
+    }
+
+    fn respond(&self, response: Response) {
+        // The writer ends only with the pipe, and then this process ends too.
+        let _ = self.responses.send(response);
+    }
+
+    async fn join(
+        &mut self,
+        actors: &[ActorId],
+        servers: &[ServerAddress],
+        timeout: Duration,
+    ) -> Result<Vec<(ActorId, String, i64)>, String> {
+        let mut sessions = Vec::new();
+        let responses = &self.responses;
+        let mut opening = stream::iter(actors.iter().map(|actor| async move {
+            open(*actor, servers, timeout, responses)
+                .await
+                .map(|connections| (*actor, connections))
+        }))
+        .buffered(OPENING_AT_ONCE);
+        let mut opened = HashMap::new();
+        while let Some(result) = opening.next().await {
+            let (actor, connections) = result?;
+            for (server, session) in &connections.zookeeper {
+                sessions.push((actor, server.clone(), session.id()));
+            }
+            opened.insert(actor, Arc::new(Mutex::new(connections)));
+        }
+        drop(opening);
+        self.actors = opened;
+        Ok(sessions)
+    }
+
+    fn carry_out(&mut self, op: OpId, actor: ActorId, wire: Wire) {
+        if let Wire::Local { lock, name } = wire {
+            return self.local(op, actor, lock, &name);
+        }
+        let Some(connections) = self.actors.get(&actor).map(Arc::clone) else {
+            let text = format!("actor {} does not live here", actor.0);
+            return self.respond(Response::Done {
+                op,
+                reply: Reply::Error {
+                    code: "NOACTOR".to_owned(),
+                    text,
+                },
+            });
+        };
+        let responses = self.responses.clone();
+        tokio::spawn(async move {
+            let reply = send(&mut *connections.lock().await, wire).await;
+            let _ = responses.send(Response::Done { op, reply });
+        });
+    }
+
+    fn local(&mut self, op: OpId, actor: ActorId, lock: bool, name: &str) {
+        if lock {
+            match self.locks.lock(name, actor, op) {
+                Asked::Done(reply) => self.respond(Response::Done { op, reply }),
+                Asked::Blocked => self.respond(Response::Blocked { op }),
+            }
+        } else {
+            let (reply, next) = self.locks.unlock(name, actor);
+            self.respond(Response::Done { op, reply });
+            if let Some(next) = next {
+                self.respond(Response::Done {
+                    op: next,
+                    reply: ok(),
+                });
+            }
+        }
+    }
+}
+
+async fn open(
+    actor: ActorId,
+    servers: &[ServerAddress],
+    timeout: Duration,
+    responses: &mpsc::UnboundedSender<Response>,
+) -> Result<Connections, String> {
+    let mut connections = Connections::default();
+    // Where there are several servers, a program may never need some of them.
+    let eager = servers.len() == 1;
+    for server in servers {
+        let failed = |error: &dyn std::fmt::Display| {
+            format!("cannot connect to {} at {}: {error}", server.name, server.address)
+        };
+        match server.protocol {
+            ServerProtocol::Redis => {
+                let mut line = Line {
+                    address: server.address.clone(),
+                    connection: None,
+                    tested: !eager,
+                };
+                if eager {
+                    line.connect().await.map_err(|error| failed(&error))?;
+                }
+                connections.redis.insert(server.name.clone(), line);
+            }
+            ServerProtocol::Zookeeper => {
+                let session = Session::open(actor, &server.name, &server.address, timeout, responses.clone())
+                    .await
+                    .map_err(|error| failed(&error))?;
+                connections.zookeeper.insert(server.name.clone(), session);
+            }
+        }
+    }
+    Ok(connections)
+}
+
+async fn send(connections: &mut Connections, wire: Wire) -> Reply {
+    let unknown = |server: &str| Reply::Error {
+        code: "NOSERVER".to_owned(),
+        text: format!("no server `{server}`"),
+    };
+    match wire {
+        Wire::Redis { server, words } => match connections.redis.get_mut(&server) {
+            Some(line) => {
+                line.send(async |to| redis_client::command(to, &words).await)
+                    .await
+            }
+            None => unknown(&server),
+        },
+        Wire::Script {
+            server,
+            source,
+            keys,
+            args,
+            ..
+        } => match connections.redis.get_mut(&server) {
+            Some(line) => {
+                line.send(async |to| redis_client::script(to, &source, &keys, &args).await)
+                    .await
+            }
+            None => unknown(&server),
+        },
+        Wire::Zookeeper { server, call } => match connections.zookeeper.get_mut(&server) {
+            Some(session) => session.call(&call).await,
+            None => unknown(&server),
+        },
+        Wire::Local { .. } => unknown("local"),
+    }
+}

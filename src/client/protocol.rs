@@ -1,0 +1,291 @@
+//! What Lockstep and its client processes say to each other: JSON, one message per line, requests on the
+//! client's standard input and responses on its standard output.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::log::{ActorId, OpId, Reply};
+
+/// What a client is asked to do.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Request {
+    /// Connect every actor to every server. The first request. Answered by [`Response::Joined`].
+    Join {
+        /// The actors that live in this process.
+        actors: Vec<ActorId>,
+        /// The servers.
+        servers: Vec<ServerAddress>,
+        /// The session timeout that ZooKeeper sessions ask for, in milliseconds of lesson time.
+        session_timeout: u64,
+    },
+    /// Carry out an operation. Answered by [`Response::Done`], perhaps after a [`Response::Blocked`].
+    Do {
+        /// Its number.
+        op: OpId,
+        /// For whom.
+        actor: ActorId,
+        /// What.
+        wire: Wire,
+    },
+    /// Report every notification that the servers have sent by now. Answered by [`Response::Settled`]:
+    /// whatever a server sent before it answered this request has then been reported.
+    Settle,
+}
+
+/// How a server is reached.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServerAddress {
+    /// Its name in the lab.
+    pub name: String,
+    /// The protocol that it speaks.
+    pub protocol: ServerProtocol,
+    /// The path of a Unix socket, or `127.0.0.1:PORT`.
+    pub address: String,
+}
+
+/// A server's protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ServerProtocol {
+    /// Redis.
+    Redis,
+    /// ZooKeeper.
+    Zookeeper,
+}
+
+/// One wire command, with all values filled in.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Wire {
+    /// A Redis command.
+    Redis {
+        /// The server.
+        server: String,
+        /// The command's words.
+        words: Vec<String>,
+    },
+    /// A Lua script, sent as `EVAL`.
+    Script {
+        /// The server.
+        server: String,
+        /// The script's name, for the eye.
+        name: String,
+        /// The script's text.
+        source: String,
+        /// `KEYS`.
+        keys: Vec<String>,
+        /// `ARGV`.
+        args: Vec<String>,
+    },
+    /// A ZooKeeper call.
+    Zookeeper {
+        /// The server.
+        server: String,
+        /// The call.
+        call: ZkCall,
+    },
+    /// Lock or unlock a mutex of this process.
+    Local {
+        /// Lock it, or unlock it.
+        lock: bool,
+        /// Its name.
+        name: String,
+    },
+}
+
+/// A ZooKeeper call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ZkCall {
+    /// Create a node.
+    Create {
+        /// It goes with the session.
+        ephemeral: bool,
+        /// The server appends a number.
+        sequential: bool,
+        /// The path.
+        path: String,
+        /// The data.
+        data: String,
+    },
+    /// Delete a node, whatever its version.
+    Delete {
+        /// The path.
+        path: String,
+    },
+    /// Ask for a node's stat.
+    Exists {
+        /// Leave a watch.
+        watch: bool,
+        /// The path.
+        path: String,
+    },
+    /// Read a node's data.
+    Get {
+        /// Leave a watch.
+        watch: bool,
+        /// The path.
+        path: String,
+    },
+    /// Read the names of a node's children.
+    Ls {
+        /// Leave a watch.
+        watch: bool,
+        /// The path.
+        path: String,
+    },
+    /// Write a node's data.
+    Set {
+        /// The path.
+        path: String,
+        /// The data.
+        data: String,
+        /// Only where the node has this version.
+        version: Option<i32>,
+    },
+}
+
+impl ZkCall {
+    /// The path that it is about.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        match self {
+            Self::Create { path, .. }
+            | Self::Delete { path }
+            | Self::Exists { path, .. }
+            | Self::Get { path, .. }
+            | Self::Ls { path, .. }
+            | Self::Set { path, .. } => path,
+        }
+    }
+}
+
+impl Wire {
+    /// The server that it goes to; `local` for a mutex of the process.
+    #[must_use]
+    pub fn server(&self) -> &str {
+        match self {
+            Self::Redis { server, .. } | Self::Script { server, .. } | Self::Zookeeper { server, .. } => {
+                server
+            }
+            Self::Local { .. } => "local",
+        }
+    }
+}
+
+impl fmt::Display for Wire {
+    /// As it would be typed into `redis-cli` or `zkCli`; a script by its name.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Redis { words, .. } => {
+                for (n, word) in words.iter().enumerate() {
+                    let space = if n == 0 { "" } else { " " };
+                    write!(f, "{space}{}", Quoted(word))?;
+                }
+                Ok(())
+            }
+            Self::Script { name, keys, args, .. } => {
+                write!(f, "EVAL {name} {}", keys.len())?;
+                keys.iter()
+                    .chain(args)
+                    .try_for_each(|word| write!(f, " {}", Quoted(word)))
+            }
+            Self::Zookeeper { call, .. } => call.fmt(f),
+            Self::Local { lock: true, name } => write!(f, "lock {name}"),
+            Self::Local { lock: false, name } => write!(f, "unlock {name}"),
+        }
+    }
+}
+
+impl fmt::Display for ZkCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let watch = |watch: &bool| if *watch { " -w" } else { "" };
+        match self {
+            Self::Create {
+                ephemeral,
+                sequential,
+                path,
+                data,
+            } => {
+                let e = if *ephemeral { " -e" } else { "" };
+                let s = if *sequential { " -s" } else { "" };
+                write!(f, "create{e}{s} {path}")?;
+                if data.is_empty() {
+                    Ok(())
+                } else {
+                    write!(f, " {}", Quoted(data))
+                }
+            }
+            Self::Delete { path } => write!(f, "delete {path}"),
+            Self::Exists { watch: w, path } => write!(f, "exists{} {path}", watch(w)),
+            Self::Get { watch: w, path } => write!(f, "get{} {path}", watch(w)),
+            Self::Ls { watch: w, path } => write!(f, "ls{} {path}", watch(w)),
+            Self::Set {
+                path,
+                data,
+                version: None,
+            } => write!(f, "set {path} {}", Quoted(data)),
+            Self::Set {
+                path,
+                data,
+                version: Some(v),
+            } => write!(f, "set {path} {} {v}", Quoted(data)),
+        }
+    }
+}
+
+/// A word, quoted where it would otherwise be read as several or none.
+struct Quoted<'a>(&'a str);
+
+impl fmt::Display for Quoted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() || self.0.contains(|c: char| c.is_whitespace() || c == '"') {
+            write!(f, "{:?}", self.0)
+        } else {
+            f.write_str(self.0)
+        }
+    }
+}
+
+/// What a client reports.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Response {
+    /// Every actor is connected.
+    Joined {
+        /// The ZooKeeper sessions that were opened: actor, server, session id.
+        sessions: Vec<(ActorId, String, i64)>,
+    },
+    /// An actor could not connect.
+    JoinFailed {
+        /// Why.
+        why: String,
+    },
+    /// The operation waits for another actor of this process.
+    Blocked {
+        /// Its number.
+        op: OpId,
+    },
+    /// The operation is over.
+    Done {
+        /// Its number.
+        op: OpId,
+        /// The reply.
+        reply: Reply,
+    },
+    /// A server told an actor something.
+    Notified {
+        /// Whom.
+        actor: ActorId,
+        /// Which server.
+        server: String,
+        /// What about: a path.
+        about: String,
+        /// What happened there.
+        what: String,
+    },
+    /// Everything that the servers had sent has been reported.
+    Settled,
+}

@@ -1,0 +1,97 @@
+//! One actor's connection to one Redis server. It must not know why a command is sent.
+
+use redis::{
+    AsyncConnectionConfig, Client, ErrorKind, RedisError, RedisResult, Value, aio::MultiplexedConnection,
+};
+use serde_json::Value as Json;
+
+use crate::log::Reply;
+
+/// Connects, over a Unix socket or TCP.
+///
+/// # Errors
+/// The server cannot be reached.
+pub(super) async fn connect(address: &str) -> RedisResult<MultiplexedConnection> {
+    let url = if address.starts_with('/') {
+        format!("unix://{address}")
+    } else {
+        format!("redis://{address}")
+    };
+    // The crate gives up on a reply after 500 ms although the command may still run. A reply that a held link
+    // keeps back must arrive late, not be forgotten.
+    let config = AsyncConnectionConfig::new()
+        .set_response_timeout(None)
+        .set_connection_timeout(None);
+    Client::open(url)?
+        .get_multiplexed_async_connection_with_config(&config)
+        .await
+}
+
+/// Sends one command.
+pub(super) async fn command(connection: &mut MultiplexedConnection, words: &[String]) -> Reply {
+    let Some((name, args)) = words.split_first() else {
+        return Reply::Error {
+            code: "EMPTY".to_owned(),
+            text: "an empty command".to_owned(),
+        };
+    };
+    let mut command = redis::cmd(name);
+    command.arg(args);
+    reply(command.query_async(connection).await)
+}
+
+/// Sends a script as one `EVAL`, so that it is one command on the wire, always.
+pub(super) async fn script(
+    connection: &mut MultiplexedConnection,
+    source: &str,
+    keys: &[String],
+    args: &[String],
+) -> Reply {
+    let mut command = redis::cmd("EVAL");
+    command.arg(source).arg(keys.len()).arg(keys).arg(args);
+    reply(command.query_async(connection).await)
+}
+
+fn reply(result: RedisResult<Value>) -> Reply {
+    match result {
+        Ok(value) => Reply::Value(json(value)),
+        Err(error) => failed(&error),
+    }
+}
+
+fn failed(error: &RedisError) -> Reply {
+    if error.is_io_error() || error.is_connection_dropped() || error.kind() == ErrorKind::Io {
+        return Reply::Lost(error.to_string());
+    }
+    let code = error.code().unwrap_or("ERR").to_owned();
+    Reply::Error {
+        code,
+        text: error.detail().map_or_else(|| error.to_string(), str::to_owned),
+    }
+}
+
+/// A Redis value as JSON. Bytes that are not UTF-8 are shown with replacement characters.
+fn json(value: Value) -> Json {
+    match value {
+        Value::Nil => Json::Null,
+        Value::Int(number) => number.into(),
+        Value::BulkString(bytes) => String::from_utf8_lossy(&bytes).into_owned().into(),
+        Value::SimpleString(text) | Value::VerbatimString { text, .. } => text.into(),
+        Value::Okay => "OK".into(),
+        Value::Array(items) | Value::Set(items) => Json::Array(items.into_iter().map(json).collect()),
+        Value::Map(pairs) => Json::Array(
+            pairs
+                .into_iter()
+                .map(|(key, item)| Json::Array(vec![json(key), json(item)]))
+                .collect(),
+        ),
+        Value::Attribute { data, .. } => json(*data),
+        Value::Double(number) => number.into(),
+        Value::Boolean(yes) => yes.into(),
+        Value::BigNumber(number) => number.to_string().into(),
+        Value::ServerError(error) => {
+            format!("{} {}", error.code(), error.details().unwrap_or_default()).into()
+        }
+        other => format!("{other:?}").into(),
+    }
+}

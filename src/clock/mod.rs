@@ -1,0 +1,414 @@
+//! The lesson clock: one time for all servers, clients and the screen, which can be stopped, slowed, sped up and
+//! moved on. It must not know what runs on it: it starts nothing and talks to no server.
+//!
+//! There are two kinds. On a **controlled** clock, processes are started with the library of
+//! `preload/lesson_clock.rs`, and everything they know about time comes from here. On the **wall** clock lesson
+//! time is real time.
+//!
+//! | file | idea |
+//! |---|---|
+//! | `preload/page.rs` | the page: layout and arithmetic, shared with the library |
+//! | `writer.rs` | changing the page while others read it |
+//! | `preload.rs` | the library, and how a process gets it |
+//! | `time.rs`, `rate.rs` | the values |
+
+#[path = "../../preload/page.rs"]
+mod page;
+
+mod preload;
+mod rate;
+mod time;
+mod writer;
+
+pub use self::{
+    rate::{BadRate, Rate},
+    time::LessonTime,
+};
+
+use self::{
+    page::{Line, SLOTS},
+    writer::PageFile,
+};
+use rustix::time::{ClockId, Timespec, clock_gettime};
+use serde::{Deserialize, Serialize};
+use std::{
+    ffi::OsString,
+    fmt::{self, Display, Formatter},
+    fs, io,
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicI64, Ordering},
+    },
+    time::Duration,
+};
+use thiserror::Error;
+
+/// What kind of clock a lesson runs on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ClockKind {
+    /// Servers and clients take their time from the clock: it can stop, run at other speeds, and jump.
+    Controlled,
+    /// Real time. A pause holds the clients, but not the servers.
+    Wall,
+    /// None any more: the run was recorded, on either of the two.
+    Recorded,
+}
+
+impl Display for ClockKind {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Controlled => "controlled",
+            Self::Wall => "wall",
+            Self::Recorded => "recorded",
+        })
+    }
+}
+
+/// What a clock cannot do.
+#[derive(Debug, Error)]
+pub enum ClockError {
+    /// Only [`ClockKind::Controlled`] can.
+    #[error("the wall clock cannot jump: real time passes by itself only; wait, or use the lesson clock")]
+    CannotJump,
+    /// Only [`ClockKind::Controlled`] can, and only for its own slots.
+    #[error("this server's clock cannot be set: it does not run on this lesson clock")]
+    CannotSkew,
+    /// This binary was built for another platform.
+    #[error("the lesson clock needs Linux with glibc on x86_64 or aarch64; use the wall clock here")]
+    Unsupported,
+    /// The dynamic linker has no quoting.
+    #[error(
+        "{} cannot be preloaded: the dynamic linker takes only absolute paths without spaces, colons and dollar \
+         signs; set TMPDIR to a directory with a plain name",
+        .0.display()
+    )]
+    UnusablePath(PathBuf),
+    /// The library or the page could not be written.
+    #[error("the lesson clock could not write {}: {source}", path.display())]
+    File {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+/// The clock of one lab. Clones are the same clock, and any thread may use any of them.
+///
+/// Processes get it through [`LessonClock::env`]. What they see is the machine's monotonic and calendar time
+/// until the first change; from then on the clock's own. A process of a controlled clock keeps the page mapped,
+/// so the directory given to [`LessonClock::controlled`] may be removed at any time, but its files must never be
+/// truncated.
+///
+/// **Architecture Invariant:** lesson time never goes back, neither here nor in any process, whatever is called
+/// in whatever order. Only a skew can move one server's calendar clock back, which is what it is for.
+#[derive(Clone, Debug)]
+pub struct LessonClock(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    /// Monotonic time at [`LessonTime::ZERO`]: lesson-monotonic on a controlled clock.
+    zero: AtomicI64,
+    /// What to add to monotonic time to get calendar time, when the clock was made.
+    epoch: i64,
+    control: Option<PathBuf>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    line: Line,
+    rate: Rate,
+    /// The page; none on the wall clock.
+    page: Option<PageFile>,
+    taken: [bool; SLOTS],
+}
+
+/// A place in the page for one server's skew. Dropping it sets the skew back to zero and gives the place to
+/// others, so keep it for as long as the server runs.
+#[derive(Debug)]
+pub struct Slot {
+    index: usize,
+    clock: LessonClock,
+}
+
+impl LessonClock {
+    /// Whether this binary carries a library for its platform, so that there can be a controlled clock.
+    #[must_use]
+    pub fn supported() -> bool {
+        !preload::LIBRARY.is_empty()
+    }
+
+    /// A controlled clock, running at [`Rate::NORMAL`]. Its library and its page are made in `dir`, which should
+    /// be private to this user: whoever can write there can run code in the servers.
+    ///
+    /// # Errors
+    /// [`ClockError::Unsupported`] on other platforms, [`ClockError::UnusablePath`] if `dir` is relative or the
+    /// dynamic linker would misread it, [`ClockError::File`] if a file cannot be written or is there already.
+    pub fn controlled(dir: &Path) -> Result<Self, ClockError> {
+        if !Self::supported() {
+            return Err(ClockError::Unsupported);
+        }
+        let library = dir.join("lesson_clock.so");
+        if !preload::can_be_preloaded(&library) {
+            return Err(ClockError::UnusablePath(library));
+        }
+        let page = dir.join("lesson_clock.page");
+        let now = real_now();
+        let line = Line {
+            anchor: now,
+            offset: 0,
+            rate: Rate::NORMAL.per_mille(),
+        };
+        let epoch = real_epoch();
+        // The page comes first: it fails where another clock already is, before that one's library is touched.
+        let file = PageFile::create(page.clone(), line, epoch)
+            .map_err(|source| ClockError::File { path: page, source })?;
+        fs::write(&library, preload::LIBRARY).map_err(|source| ClockError::File {
+            path: library.clone(),
+            source,
+        })?;
+        Ok(Self::new(now, line, epoch, Some((library, file))))
+    }
+
+    /// The wall clock, starting at [`LessonTime::ZERO`] now.
+    #[must_use]
+    pub fn wall() -> Self {
+        let now = real_now();
+        let line = Line {
+            anchor: now,
+            offset: 0,
+            rate: Rate::NORMAL.per_mille(),
+        };
+        Self::new(now, line, real_epoch(), None)
+    }
+
+    fn new(zero: i64, line: Line, epoch: i64, control: Option<(PathBuf, PageFile)>) -> Self {
+        let (control, page) = control.unzip();
+        let state = State {
+            line,
+            rate: Rate::NORMAL,
+            page,
+            taken: [false; SLOTS],
+        };
+        Self(Arc::new(Shared {
+            zero: AtomicI64::new(zero),
+            epoch,
+            control,
+            state: Mutex::new(state),
+        }))
+    }
+
+    /// Which kind of clock this is.
+    #[must_use]
+    pub fn kind(&self) -> ClockKind {
+        if self.0.control.is_some() {
+            ClockKind::Controlled
+        } else {
+            ClockKind::Wall
+        }
+    }
+
+    /// The lesson time now.
+    #[must_use]
+    pub fn now(&self) -> LessonTime {
+        let state = self.state();
+        self.lesson(state.line.at(real_now()))
+    }
+
+    /// Makes this moment [`LessonTime::ZERO`]: the servers are up and the lesson begins. Nothing changes for the
+    /// processes on the clock.
+    pub fn begin(&self) {
+        let now = self.state().line.at(real_now());
+        self.0.zero.store(now, Ordering::Release);
+    }
+
+    /// How fast it runs. On the wall clock this is only what was last asked for.
+    #[must_use]
+    pub fn rate(&self) -> Rate {
+        self.state().rate
+    }
+
+    /// Changes how fast lesson time passes, without a step, and returns when that was.
+    ///
+    /// On the wall clock the rate is only remembered, and time goes on. On a controlled clock a waiting process
+    /// notices within some 50 ms of real time (10 ms if it was running); one that reads the clock, at once.
+    ///
+    /// # Errors
+    /// [`ClockError::File`] if the page cannot be written.
+    pub fn set_rate(&self, rate: Rate) -> Result<LessonTime, ClockError> {
+        let mut state = self.state();
+        if state.page.is_none() {
+            state.rate = rate;
+            return Ok(self.lesson(state.line.at(real_now())));
+        }
+        let changed = self.change(&mut state, |line, real| line.turned(real, rate.per_mille()))?;
+        state.rate = rate;
+        Ok(changed)
+    }
+
+    /// Moves lesson time on by `by`, whether it runs or is paused, and returns the new time.
+    ///
+    /// Mind the servers: a Sentinel goes into TILT when its time moves by more than 2 s at once, and `ZooKeeper`
+    /// expires sessions whose clients had no time to ping.
+    ///
+    /// # Errors
+    /// [`ClockError::CannotJump`] on the wall clock, [`ClockError::File`] if the page cannot be written.
+    pub fn jump(&self, by: Duration) -> Result<LessonTime, ClockError> {
+        let mut state = self.state();
+        if state.page.is_none() {
+            return Err(ClockError::CannotJump);
+        }
+        let by = time::nanos(by);
+        self.change(&mut state, |line, real| {
+            let line = line.turned(real, line.rate);
+            Line {
+                offset: line.offset.saturating_add(by),
+                ..line
+            }
+        })
+    }
+
+    /// How much real time is left until the lesson time `at`: zero if it has come, `None` while it cannot come
+    /// because the lesson is paused. The next change of the rate or jump makes the answer stale.
+    #[must_use]
+    pub fn real_until(&self, at: LessonTime) -> Option<Duration> {
+        let state = self.state();
+        let now = self.lesson(state.line.at(real_now()));
+        let left = state
+            .line
+            .real_for(at.as_nanos().saturating_sub(now.as_nanos()))?;
+        Some(Duration::from_nanos(u64::try_from(left).unwrap_or(0)))
+    }
+
+    /// A place for one server's skew; `None` on the wall clock, or when all 64 places are taken.
+    #[must_use]
+    pub fn allocate_slot(&self) -> Option<Slot> {
+        let mut state = self.state();
+        state.page.as_ref()?;
+        let index = state.taken.iter().position(|taken| !taken)?;
+        state.taken[index] = true;
+        Some(Slot {
+            index,
+            clock: self.clone(),
+        })
+    }
+
+    /// Sets how far one server's *calendar* clock is ahead (or, if negative, behind) of everyone else's, in
+    /// nanoseconds, and returns when. Zero puts it right again. Its monotonic clock is not touched: neither does
+    /// a wrong date on a real machine. So Redis' TTLs follow a skew, `ZooKeeper`'s sessions do not.
+    ///
+    /// # Errors
+    /// [`ClockError::CannotSkew`] if the slot is another clock's, [`ClockError::File`] if the page cannot be
+    /// written.
+    pub fn skew(&self, slot: &Slot, nanos: i64) -> Result<LessonTime, ClockError> {
+        if !Arc::ptr_eq(&self.0, &slot.clock.0) {
+            return Err(ClockError::CannotSkew);
+        }
+        let mut state = self.state();
+        let now = state.line.at(real_now());
+        let page = state.page.as_mut().ok_or(ClockError::CannotSkew)?;
+        page.change_skew(slot.index, nanos)
+            .map_err(|source| ClockError::File {
+                path: page.path().to_owned(),
+                source,
+            })?;
+        Ok(self.lesson(now))
+    }
+
+    /// The environment variables with which to start a process on this clock; none on the wall clock. They keep
+    /// what this process's own `LD_PRELOAD` names.
+    ///
+    /// A process without a slot sees lesson time without any skew.
+    #[must_use]
+    pub fn env(&self, slot: Option<&Slot>) -> Vec<(OsString, OsString)> {
+        let state = self.state();
+        let (Some(library), Some(page)) = (&self.0.control, &state.page) else {
+            return Vec::new();
+        };
+        let preloaded = preload::already_preloaded();
+        preload::variables(
+            library,
+            page.path(),
+            slot.map(|slot| slot.index),
+            preloaded.as_deref(),
+        )
+    }
+
+    /// A moment that a server without skew names by its calendar clock, in milliseconds since 1970 (as Redis'
+    /// `PEXPIRETIME` does), as lesson time.
+    #[must_use]
+    pub fn from_unix_millis(&self, millis: i64) -> LessonTime {
+        // On a controlled clock the servers' calendar is a fixed distance from their monotonic clock. A wall
+        // clock's servers follow the machine's, which may have been set since.
+        let epoch = if self.0.control.is_some() {
+            self.0.epoch
+        } else {
+            real_epoch()
+        };
+        self.lesson(millis.saturating_mul(1_000_000).saturating_sub(epoch))
+    }
+
+    /// Changes the line of a controlled clock; returns when. The old line stays if that fails.
+    fn change(
+        &self,
+        state: &mut State,
+        next: impl FnOnce(Line, i64) -> Line,
+    ) -> Result<LessonTime, ClockError> {
+        let old = state.line;
+        let Some(page) = &mut state.page else {
+            return Ok(self.lesson(old.at(real_now())));
+        };
+        let line = page
+            .change_line(|| next(old, real_now()))
+            .map_err(|source| ClockError::File {
+                path: page.path().to_owned(),
+                source,
+            })?;
+        state.line = line;
+        Ok(self.lesson(line.at(line.anchor)))
+    }
+
+    /// From lesson-monotonic time.
+    fn lesson(&self, monotonic: i64) -> LessonTime {
+        LessonTime::from_nanos(monotonic.saturating_sub(self.0.zero.load(Ordering::Acquire)))
+    }
+
+    /// A thread that panicked with the lock held leaves nothing half-done that another could trip over: fields
+    /// are set only after the page is written.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        // If the page cannot be written, the place stays taken, rather than skew its next owner.
+        if self.clock.skew(self, 0).is_ok() {
+            self.clock.state().taken[self.index] = false;
+        }
+    }
+}
+
+/// Real monotonic time. Through `rustix`, because [`std::time::Instant`] does not give its number away.
+fn real_now() -> i64 {
+    nanos(clock_gettime(ClockId::Monotonic))
+}
+
+/// What to add to real monotonic time to get real calendar time.
+fn real_epoch() -> i64 {
+    let before = real_now();
+    let calendar = nanos(clock_gettime(ClockId::Realtime));
+    // The middle of two looks: if this thread was held up in between, half of that is the most to be wrong.
+    let middle = before + (real_now() - before) / 2;
+    calendar - middle
+}
+
+fn nanos(time: Timespec) -> i64 {
+    time.tv_sec * 1_000_000_000 + time.tv_nsec
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,243 @@
+//! Tests of the clock without any server: the arithmetic of the page, and the promises of [`LessonClock`]. What
+//! real servers make of it is tested in `tests/clock.rs`.
+
+use super::{page::PER_MILLE, *};
+use proptest::prelude::*;
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+};
+use tempfile::TempDir;
+
+fn controlled() -> (TempDir, LessonClock) {
+    let dir = tempfile::tempdir().expect("a directory");
+    let clock = LessonClock::controlled(dir.path()).expect("a clock");
+    (dir, clock)
+}
+
+fn lines() -> impl Strategy<Value = Line> {
+    (0..1_i64 << 50, -(1_i64 << 50)..1_i64 << 50, 0..=100_000_i64).prop_map(|(anchor, offset, rate)| Line {
+        anchor,
+        offset,
+        rate,
+    })
+}
+
+proptest! {
+    #[test]
+    fn a_line_never_goes_back(line in lines(), from in 0..1_i64 << 51, step in 0..1_i64 << 40) {
+        prop_assert!(line.at(from) <= line.at(from + step));
+    }
+
+    #[test]
+    fn a_line_runs_at_its_rate(line in lines(), thousands in 0..1_i64 << 30) {
+        let passed = line.at(line.anchor + thousands * PER_MILLE) - line.at(line.anchor);
+        prop_assert_eq!(passed, thousands * line.rate);
+    }
+
+    #[test]
+    fn a_change_of_rate_is_no_step(line in lines(), after in 0..1_i64 << 40, rate in 0..=100_000_i64) {
+        let real = line.anchor + after;
+        let turned = line.turned(real, rate);
+        prop_assert_eq!(turned.at(real), line.at(real));
+        prop_assert_eq!(turned.rate, rate);
+    }
+
+    #[test]
+    fn changes_in_a_row_never_go_back(
+        start in lines(),
+        changes in prop::collection::vec((0..1_i64 << 36, 0..=100_000_i64), 1..20),
+    ) {
+        let (mut line, mut real, mut seen) = (start, start.anchor, start.at(start.anchor));
+        for (after, rate) in changes {
+            real += after;
+            prop_assert!(line.at(real) >= seen);
+            line = line.turned(real, rate);
+            seen = line.at(real);
+        }
+    }
+
+    #[test]
+    fn a_wait_is_just_long_enough(rate in 1..=100_000_i64, left in 1..1_i64 << 45) {
+        let line = Line { anchor: 0, offset: 0, rate };
+        let real = line.real_for(left).expect("it runs");
+        prop_assert!(line.at(real) >= left, "waking before the time would be spinning");
+        prop_assert!(real == 0 || line.at(real - 1) < left, "and longer would be late");
+    }
+
+    #[test]
+    fn absurd_numbers_do_no_harm(anchor: i64, offset: i64, rate in 0..=100_000_i64, real: i64, left: i64) {
+        let line = Line { anchor, offset, rate };
+        let _ = (line.at(real), line.turned(real, rate), line.real_for(left));
+    }
+}
+
+#[test]
+fn a_moment_before_the_anchor_is_the_anchor() {
+    let line = Line {
+        anchor: 1_000,
+        offset: 10,
+        rate: 100_000,
+    };
+    assert_eq!(line.at(0), 1_010);
+}
+
+#[test]
+fn nothing_ends_while_time_stands_still() {
+    let line = Line {
+        anchor: 0,
+        offset: 0,
+        rate: 0,
+    };
+    assert_eq!(line.real_for(1), None);
+    assert_eq!(line.real_for(0), Some(0));
+}
+
+#[test]
+fn a_paused_clock_stands_still_until_it_jumps() {
+    let (_dir, clock) = controlled();
+    assert_eq!(
+        (clock.kind(), clock.rate()),
+        (ClockKind::Controlled, Rate::NORMAL)
+    );
+    let paused = clock.set_rate(Rate::PAUSED).expect("a pause");
+    assert_eq!(clock.now(), paused);
+    assert_eq!(clock.real_until(paused), Some(Duration::ZERO));
+    assert_eq!(clock.real_until(paused + Duration::from_nanos(1)), None);
+    let hour = Duration::from_secs(3600);
+    assert_eq!(clock.jump(hour).expect("a jump"), paused + hour);
+    assert_eq!(clock.now(), paused + hour);
+}
+
+#[test]
+fn a_running_clock_says_how_long_to_wait() {
+    let (_dir, clock) = controlled();
+    clock
+        .set_rate(Rate::from_factor(10.0).expect("a rate"))
+        .expect("a change");
+    let left = clock
+        .real_until(clock.now() + Duration::from_secs(100))
+        .expect("it runs");
+    assert!(
+        left <= Duration::from_secs(10) && left > Duration::from_secs(9),
+        "{left:?}"
+    );
+}
+
+#[test]
+fn threads_never_see_time_go_back() {
+    let (_dir, clock) = controlled();
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                let mut seen = clock.now();
+                while !done.load(Ordering::Relaxed) {
+                    let now = clock.now();
+                    assert!(now >= seen, "{now:?} after {seen:?}");
+                    seen = now;
+                }
+            });
+        }
+        for turn in 0..300 {
+            let rate = [Rate::FASTEST, Rate::PAUSED, Rate::NORMAL][turn % 3];
+            clock.set_rate(rate).expect("a change");
+            clock.jump(Duration::from_millis(1)).expect("a jump");
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+}
+
+#[test]
+fn calendar_deadlines_become_lesson_time() {
+    for clock in [controlled().1, LessonClock::wall()] {
+        let unix = std::time::SystemTime::now()
+            .duration_since(std::time::UNIX_EPOCH)
+            .expect("after 1970");
+        let unix = i64::try_from(unix.as_millis()).expect("before the end of time");
+        let deadline = clock.from_unix_millis(unix + 5_000);
+        let left = deadline.since(clock.now());
+        assert!(
+            left <= Duration::from_secs(5) && left > Duration::from_secs(4),
+            "{}: {left:?}",
+            clock.kind()
+        );
+    }
+}
+
+#[test]
+fn the_wall_clock_says_what_it_cannot() {
+    let clock = LessonClock::wall();
+    assert_eq!(clock.kind(), ClockKind::Wall);
+    assert!(matches!(
+        clock.jump(Duration::from_secs(1)),
+        Err(ClockError::CannotJump)
+    ));
+    assert!(clock.allocate_slot().is_none());
+    assert!(clock.env(None).is_empty());
+    let asked = clock.set_rate(Rate::PAUSED).expect("remembered");
+    assert_eq!(clock.rate(), Rate::PAUSED);
+    assert!(
+        clock.real_until(asked + Duration::from_secs(1)).is_some(),
+        "real time never stands still"
+    );
+}
+
+#[test]
+fn slots_come_back() {
+    let (_dir, clock) = controlled();
+    let mut slots: Vec<_> = std::iter::from_fn(|| clock.allocate_slot()).collect();
+    assert_eq!(slots.len(), SLOTS);
+    clock.skew(&slots[1], 5).expect("a skew");
+    slots.remove(1);
+    let again = clock.allocate_slot().expect("the one given back");
+    assert_eq!(again.index, 1);
+
+    let (_dir, other) = controlled();
+    assert!(matches!(other.skew(&again, 1), Err(ClockError::CannotSkew)));
+}
+
+#[test]
+fn a_process_is_told_where_the_clock_is() {
+    let (dir, clock) = controlled();
+    let slot = clock.allocate_slot().expect("a slot");
+    let env = clock.env(Some(&slot));
+    let value = |name: &str| {
+        env.iter()
+            .find(|(key, _)| key == name)
+            .map(|(_, value)| value.clone())
+    };
+    let library = value("LD_PRELOAD").expect("a library");
+    assert!(library.to_string_lossy().ends_with("lesson_clock.so"));
+    assert_eq!(
+        value("LESSON_CLOCK"),
+        Some(dir.path().join("lesson_clock.page").into())
+    );
+    assert_eq!(value("LESSON_CLOCK_SLOT"), Some("0".into()));
+    assert_eq!(clock.env(None).len(), 2);
+}
+
+#[test]
+fn a_directory_has_one_clock() {
+    let (dir, _clock) = controlled();
+    let second = LessonClock::controlled(dir.path()).expect_err("the first one's processes have its page");
+    assert!(matches!(second, ClockError::File { .. }), "{second}");
+}
+
+#[test]
+fn a_directory_that_cannot_be_preloaded_is_refused() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let spaced = dir.path().join("my lessons");
+    fs::create_dir(&spaced).expect("a directory");
+    let error = LessonClock::controlled(&spaced).expect_err("the linker would split it");
+    assert!(error.to_string().contains("TMPDIR"), "{error}");
+}
+
+#[test]
+fn kinds_are_written_as_words() {
+    assert_eq!(
+        serde_json::to_string(&ClockKind::Controlled).expect("a word"),
+        "\"controlled\""
+    );
+    assert_eq!(ClockKind::Wall.to_string(), "wall");
+}

@@ -1,0 +1,126 @@
+//! Points of lesson time. Knows nothing of clocks, servers or the real world.
+
+use serde::{Deserialize, Serialize};
+use std::{
+    fmt::{self, Display, Formatter},
+    ops::{Add, AddAssign},
+    time::Duration,
+};
+
+/// A point of lesson time: nanoseconds since the lesson's clock was made. Serialized as that number.
+///
+/// It can lie before the clock was made, when it comes from a server's deadline. All arithmetic saturates: the
+/// range is 292 years to either side, which no lesson needs and a server's odd reply may name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct LessonTime(i64);
+
+const NANOS_PER_MILLI: i64 = 1_000_000;
+
+impl LessonTime {
+    /// When the clock was made.
+    pub const ZERO: Self = Self(0);
+
+    /// From nanoseconds.
+    #[must_use]
+    pub const fn from_nanos(nanos: i64) -> Self {
+        Self(nanos)
+    }
+
+    /// From milliseconds.
+    #[must_use]
+    pub const fn from_millis(millis: i64) -> Self {
+        Self(millis.saturating_mul(NANOS_PER_MILLI))
+    }
+
+    /// In nanoseconds.
+    #[must_use]
+    pub const fn as_nanos(self) -> i64 {
+        self.0
+    }
+
+    /// In whole milliseconds, rounded down.
+    #[must_use]
+    pub const fn as_millis(self) -> i64 {
+        self.0.div_euclid(NANOS_PER_MILLI)
+    }
+
+    /// How long after `earlier` this is; zero if it is before.
+    #[must_use]
+    pub fn since(self, earlier: Self) -> Duration {
+        Duration::from_nanos(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
+    }
+}
+
+/// A duration as a number to add to a time, saturated.
+pub(super) fn nanos(duration: Duration) -> i64 {
+    i64::try_from(duration.as_nanos()).unwrap_or(i64::MAX)
+}
+
+impl Add<Duration> for LessonTime {
+    type Output = Self;
+
+    fn add(self, duration: Duration) -> Self {
+        Self(self.0.saturating_add(nanos(duration)))
+    }
+}
+
+impl AddAssign<Duration> for LessonTime {
+    fn add_assign(&mut self, duration: Duration) {
+        *self = *self + duration;
+    }
+}
+
+/// Seconds with three places, rounded down: `3.250 s`.
+impl Display for LessonTime {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let millis = self.as_millis();
+        let sign = if millis < 0 { "-" } else { "" };
+        let millis = millis.unsigned_abs();
+        f.pad(&format!("{sign}{}.{:03} s", millis / 1000, millis % 1000))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn is_shown_in_seconds() {
+        let shown = |millis| LessonTime::from_millis(millis).to_string();
+        assert_eq!(shown(0), "0.000 s");
+        assert_eq!(shown(3_250), "3.250 s");
+        assert_eq!(shown(61_007), "61.007 s");
+        assert_eq!(shown(-1_500), "-1.500 s");
+        assert_eq!(LessonTime::from_nanos(999_999).to_string(), "0.000 s");
+        assert_eq!(format!("{:>9}", LessonTime::from_millis(5)), "  0.005 s");
+    }
+
+    #[test]
+    fn is_serialized_as_nanoseconds() {
+        let time = LessonTime::from_millis(3_250);
+        assert_eq!(serde_json::to_string(&time).expect("a number"), "3250000000");
+        assert_eq!(
+            serde_json::from_str::<LessonTime>("3250000000").expect("a number"),
+            time
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn adding_and_since_are_inverse(start in -1_000_000_000_000_i64..1_000_000_000_000, by in 0..1_u64 << 60) {
+            let start = LessonTime::from_nanos(start);
+            let by = Duration::from_nanos(by);
+            prop_assert_eq!((start + by).since(start), by);
+            prop_assert_eq!(start.since(start + by), Duration::ZERO);
+        }
+
+        #[test]
+        fn arithmetic_never_panics(start: i64, by: Duration, other: i64, millis: i64) {
+            let start = LessonTime::from_nanos(start);
+            let _ = (start + by).since(LessonTime::from_nanos(other));
+            let _ = LessonTime::from_millis(millis).to_string();
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Why a run cannot go on.
+
+use crate::{clock::ClockError, lab::LabError, lesson::LessonError};
+
+/// Why a run cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// The lesson asks for something that cannot be: its author's mistake, with its place.
+    #[error("{0}")]
+    Lesson(#[from] LessonError),
+    /// A server or the machine under it failed.
+    #[error("{0}")]
+    Lab(#[from] LabError),
+    /// The clock could not be moved.
+    #[error("{0}")]
+    Clock(#[from] ClockError),
+    /// A server of the lab ended by itself in mid-lesson.
+    #[error("the server `{server}` ended in mid-lesson ({why})\nThe end of its own log:\n{log}")]
+    ServerDied {
+        /// The server.
+        server: String,
+        /// How: its exit code or the signal that killed it.
+        why: String,
+        /// The last lines of its own log.
+        log: String,
+    },
+    /// A client process ended although nobody killed it.
+    #[error("the client process `{client}` ended by itself: {why}\nits log says:\n{log}")]
+    ClientDied {
+        /// The client.
+        client: String,
+        /// How.
+        why: String,
+        /// The end of what it wrote to standard error.
+        log: String,
+    },
+    /// A client process could not reach its servers.
+    #[error("the client process `{client}` could not start: {why}")]
+    ClientNotReady {
+        /// The client.
+        client: String,
+        /// Why.
+        why: String,
+    },
+}
+
+impl EngineError {
+    /// Whether a server is missing or failed, rather than the lesson being wrong: exit code 3, and a fresh
+    /// start may help.
+    #[must_use]
+    pub fn is_server(&self) -> bool {
+        match self {
+            Self::Lesson(_) => false,
+            Self::Lab(error) => error.is_server(),
+            Self::Clock(_)
+            | Self::ServerDied { .. }
+            | Self::ClientDied { .. }
+            | Self::ClientNotReady { .. } => true,
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! Runs: who moves next, on which clock, and the log of what then happened.
+//!
+//! It must not know the screen. Lessons come in resolved ([`crate::lesson::Scenario`]), events go out; the
+//! servers are reached only through the lab, the clients only through their pipes.
+
+mod director;
+mod error;
+mod live;
+mod machine;
+mod moves;
+mod performer;
+mod questions;
+mod recorder;
+mod replay;
+mod session;
+mod setup;
+mod stage;
+mod story;
+mod time;
+
+pub use error::EngineError;
+pub use live::open;
+pub use replay::replay;
+pub use session::{Command, Session, Update};
+pub use story::{RunReport, run_story};

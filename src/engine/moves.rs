@@ -1,0 +1,345 @@
+//! Moves: an actor's next operation is sent, its reply comes back, and the actor goes on to the next. It must
+//! not know why a move is made, by a story or by anybody else.
+
+use std::{sync::Arc, time::Duration};
+
+use super::{
+    EngineError,
+    director::Director,
+    machine::{After, Effect, Next},
+    performer::State,
+    stage::Arrived,
+};
+use crate::{
+    client::protocol::{Request, Response},
+    clock::LessonTime,
+    lesson::{
+        PRIMARY, Path,
+        plan::{PlannedOperation, PlannedVerb, Turn},
+    },
+    log::{ActorId, EventKind, OpId, Reply},
+};
+
+/// More operations than any honest program needs to come to its end in one `finish`.
+const MOST_OPERATIONS: usize = 10_000;
+
+/// How long a client looks for the master, and how often, in lesson time: some Sentinels hear of a failover
+/// later than others.
+const FIND_PRIMARY_WITHIN: Duration = Duration::from_secs(20);
+const FIND_PRIMARY_EVERY: Duration = Duration::from_millis(200);
+
+impl Director {
+    /// One move of the story: the actor's next operation, which must be the one that the story names.
+    pub(super) async fn take_turn(&mut self, turn: &Turn, path: &Path) -> Result<(), EngineError> {
+        self.prepare(turn, path).await?;
+        if let Some(op) = self.send(turn.actor, path).await? {
+            self.land(op, path).await?;
+        }
+        Ok(())
+    }
+
+    /// Brings an actor to its next operation: a wait that it is in is let pass. Checks that it is the
+    /// operation that the story wants.
+    pub(super) async fn prepare(&mut self, turn: &Turn, path: &Path) -> Result<(), EngineError> {
+        let name = self.name(turn.actor).to_owned();
+        while let State::Waiting { until, .. } = self.performers[turn.actor.0 as usize].state {
+            self.go_to(until, &[], path).await?;
+        }
+        let wrong = match &self.performers[turn.actor.0 as usize].state {
+            State::Ready(operation) if operation.label == turn.label => return Ok(()),
+            State::Ready(operation) => {
+                format!(
+                    "the story moves {name}.{}, but the next move of {name} is `{}`",
+                    turn.label, operation.label
+                )
+            }
+            State::InFlight { operation, .. } => {
+                format!(
+                    "the story moves {name}.{}, but {name} still waits for the reply to `{}`",
+                    turn.label, operation.label
+                )
+            }
+            State::Taking { operation, .. } => format!(
+                "the story moves {name}.{}, but {name} still waits for the notification of `{}`",
+                turn.label, operation.label
+            ),
+            State::Finished => format!(
+                "the story moves {name}.{}, but the program of {name} is over",
+                turn.label
+            ),
+            State::Dead => format!("the story moves {name}.{}, but {name} was killed", turn.label),
+            State::Waiting { .. } => format!("the story moves {name}.{}, but {name} still waits", turn.label),
+        };
+        Err(self.mistake(path, wrong))
+    }
+
+    /// Sends an actor's next operation. `None` where there is no reply to wait for: a notification was taken,
+    /// or is yet to come.
+    pub(super) async fn send(&mut self, actor: ActorId, path: &Path) -> Result<Option<OpId>, EngineError> {
+        let n = actor.0 as usize;
+        let State::Ready(operation) = self.performers[n].state.clone() else {
+            return Ok(None);
+        };
+        let place = operation.path.clone().unwrap_or_else(|| path.clone());
+        if let PlannedVerb::Take(about) = &operation.verb {
+            let about = self.performers[n]
+                .machine
+                .render(about)
+                .map_err(|error| self.mistake(&place, error))?;
+            self.performers[n].state = State::Taking { operation, about };
+            self.try_take(actor, path)?;
+            return Ok(None);
+        }
+        let server = match operation.on.as_deref() {
+            Some(PRIMARY) => Box::pin(self.find_primary(actor, &place)).await?,
+            Some(named) => named.to_owned(),
+            None => self.stage.server.clone(),
+        };
+        let wire = self.performers[n]
+            .machine
+            .wire(&operation, server)
+            .map_err(|error| self.mistake(&place, error))?;
+        let Some(wire) = wire else { return Ok(None) };
+        self.flights.next += 1;
+        let op = OpId(self.flights.next);
+        self.recorder.record(EventKind::Sent {
+            op,
+            actor,
+            label: operation.label.clone(),
+            server: wire.server().to_owned(),
+            wire: wire.to_string(),
+        });
+        self.flights.by_op.insert(op, (actor, wire.server().to_owned()));
+        self.performers[n].state = State::InFlight { operation };
+        self.stage.send(actor, &Request::Do { op, actor, wire }).await?;
+        Ok(Some(op))
+    }
+
+    /// The master that Sentinel names, as an actor's client library would find it: it asks again for a while.
+    async fn find_primary(&mut self, actor: ActorId, path: &Path) -> Result<String, EngineError> {
+        let end = self.clock.now() + FIND_PRIMARY_WITHIN;
+        loop {
+            if let Some(server) = self.stage.primary(actor).await? {
+                return Ok(server);
+            }
+            if self.clock.now() >= end {
+                let why = "no Sentinel that this client can reach names a master that it can reach";
+                return Err(self.mistake(path, why));
+            }
+            self.flow_to(self.clock.now() + FIND_PRIMARY_EVERY, path).await?;
+        }
+    }
+
+    /// Waits until an operation is over, or is known to wait for another actor, or cannot be answered because
+    /// a link is cut or held or the client is frozen.
+    pub(super) async fn land(&mut self, op: OpId, path: &Path) -> Result<(), EngineError> {
+        while let Some((actor, server)) = self.flights.by_op.get(&op).cloned() {
+            if !self.stage.reachable(actor, &server) {
+                return Ok(());
+            }
+            let arrived = self.stage.next().await?;
+            let blocked =
+                matches!(&arrived, Arrived::Response(_, Response::Blocked { op: known }) if *known == op);
+            self.take_in(arrived, path)?;
+            if blocked {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes in something that a client reported.
+    pub(super) fn take_in(&mut self, arrived: Arrived, path: &Path) -> Result<(), EngineError> {
+        match arrived {
+            Arrived::Response(_, Response::Done { op, reply }) => self.done(op, &reply, path),
+            Arrived::Response(
+                _,
+                Response::Notified {
+                    actor,
+                    server,
+                    about,
+                    what,
+                },
+            ) => {
+                self.performers[actor.0 as usize]
+                    .queue
+                    .push_back((about.clone(), what.clone()));
+                self.recorder.record(EventKind::Notified {
+                    actor,
+                    server,
+                    about,
+                    what,
+                });
+                self.try_take(actor, path)
+            }
+            Arrived::Response(..) | Arrived::Gone(_) => Ok(()),
+        }
+    }
+
+    fn done(&mut self, op: OpId, reply: &Reply, path: &Path) -> Result<(), EngineError> {
+        let Some((actor, _)) = self.flights.by_op.remove(&op) else {
+            return Ok(());
+        };
+        let n = actor.0 as usize;
+        let State::InFlight { operation, .. } = self.performers[n].state.clone() else {
+            return Ok(());
+        };
+        let label = operation.label.clone();
+        self.recorder.record(EventKind::Replied {
+            op,
+            actor,
+            label,
+            reply: reply.clone(),
+        });
+        let after = self.performers[n].machine.replied(&operation, reply);
+        let place = operation.path.clone().unwrap_or_else(|| path.clone());
+        match after.map_err(|error| self.mistake(&place, format!("{}: {error}", self.name(actor))))? {
+            After::Onward => self.advance(actor, path),
+            After::Again(0) => {
+                self.performers[n].state = State::Ready(operation);
+                Ok(())
+            }
+            After::Again(millis) => {
+                self.wait(actor, &operation, millis, true);
+                Ok(())
+            }
+        }
+    }
+
+    /// Carries out an actor's statements up to its next operation.
+    pub(super) fn advance(&mut self, actor: ActorId, path: &Path) -> Result<(), EngineError> {
+        let n = actor.0 as usize;
+        let mut effects = Vec::new();
+        let next = self.performers[n].machine.advance(&mut effects);
+        for effect in effects {
+            self.recorder.record(match effect {
+                Effect::Believes(lock, belief) => EventKind::Believes { actor, lock, belief },
+                Effect::Counted(counter) => EventKind::Counted {
+                    actor,
+                    counter,
+                    by: 1,
+                },
+            });
+        }
+        match next.map_err(|error| self.mistake(path, format!("{}: {error}", self.name(actor))))? {
+            Next::Finished => {
+                self.performers[n].state = State::Finished;
+                self.recorder.record(EventKind::Finished { actor });
+            }
+            Next::Operation(operation) => match &operation.verb {
+                PlannedVerb::Wait(duration) => {
+                    let place = operation.path.clone().unwrap_or_else(|| path.clone());
+                    let millis = self.performers[n].machine.millis(duration);
+                    let millis = millis.map_err(|error| self.mistake(&place, error))?;
+                    self.wait(actor, &operation, millis, false);
+                }
+                _ => self.performers[n].state = State::Ready(operation),
+            },
+        }
+        Ok(())
+    }
+
+    fn wait(&mut self, actor: ActorId, operation: &Arc<PlannedOperation>, millis: i64, again: bool) {
+        let until = self.clock.now() + Duration::from_millis(u64::try_from(millis).unwrap_or(0));
+        let label = operation.label.clone();
+        self.performers[actor.0 as usize].state = State::Waiting {
+            label: label.clone(),
+            until,
+            again: again.then(|| Arc::clone(operation)),
+        };
+        self.recorder.record(EventKind::Waits { actor, label, until });
+    }
+
+    /// A wait is over: on to what comes after it.
+    pub(super) fn wake(&mut self, actor: ActorId, at: LessonTime, path: &Path) -> Result<(), EngineError> {
+        let n = actor.0 as usize;
+        let State::Waiting { label, again, .. } = self.performers[n].state.clone() else {
+            return Ok(());
+        };
+        self.recorder.record_at(at, EventKind::Waited { actor, label });
+        if let Some(operation) = again {
+            self.performers[n].state = State::Ready(operation);
+            Ok(())
+        } else {
+            self.performers[n].machine.waited();
+            self.advance(actor, path)
+        }
+    }
+
+    /// Takes a notification from an actor's queue if it waits for one that is there.
+    fn try_take(&mut self, actor: ActorId, path: &Path) -> Result<(), EngineError> {
+        let n = actor.0 as usize;
+        let State::Taking { operation, about } = self.performers[n].state.clone() else {
+            return Ok(());
+        };
+        let wanted = |queued: &(String, String)| about == "any" || queued.0 == about;
+        let Some(place) = self.performers[n].queue.iter().position(wanted) else {
+            return Ok(());
+        };
+        let Some((about, what)) = self.performers[n].queue.remove(place) else {
+            return Ok(());
+        };
+        let label = operation.label.clone();
+        self.recorder.record(EventKind::Took {
+            actor,
+            label,
+            about: about.clone(),
+            what: what.clone(),
+        });
+        let reply = Reply::Value(serde_json::json!({ "about": about, "what": what }));
+        let after = self.performers[n].machine.replied(&operation, &reply);
+        match after.map_err(|error| self.mistake(path, format!("{}: {error}", self.name(actor))))? {
+            After::Onward => self.advance(actor, path),
+            After::Again(_) => {
+                self.performers[n].state = State::Ready(operation);
+                Ok(())
+            }
+        }
+    }
+
+    /// Makes an actor's moves until its program is over or it can do nothing more by itself.
+    pub(super) async fn finish(&mut self, actor: ActorId, path: &Path) -> Result<(), EngineError> {
+        for _ in 0..MOST_OPERATIONS {
+            match self.performers[actor.0 as usize].state.clone() {
+                State::Waiting { until, .. } => self.go_to(until, &[], path).await?,
+                State::Ready(operation) => {
+                    let turn = Turn {
+                        actor,
+                        label: operation.label.clone(),
+                    };
+                    self.take_turn(&turn, path).await?;
+                    if self.looks_after_move_of(actor) {
+                        self.settle(path).await?;
+                        self.observe().await?;
+                    }
+                }
+                State::InFlight { .. } | State::Taking { .. } | State::Finished | State::Dead => {
+                    return Ok(());
+                }
+            }
+        }
+        let name = self.name(actor).to_owned();
+        Err(self.mistake(
+            path,
+            format!("{name} made {MOST_OPERATIONS} moves and its program did not end"),
+        ))
+    }
+
+    /// Makes an actor's moves as long as none of them is a wait.
+    pub(super) async fn let_move(&mut self, actor: ActorId, path: &Path) -> Result<(), EngineError> {
+        for _ in 0..MOST_OPERATIONS {
+            if !matches!(self.performers[actor.0 as usize].state, State::Ready(_)) {
+                return Ok(());
+            }
+            if let Some(op) = self.send(actor, path).await? {
+                self.land(op, path).await?;
+            }
+            self.observe().await?;
+        }
+        let name = self.name(actor).to_owned();
+        Err(self.mistake(
+            path,
+            format!("{name} made {MOST_OPERATIONS} moves without waiting once"),
+        ))
+    }
+}

@@ -1,0 +1,49 @@
+//! An actor during a run: its place in its program, and what it is in the middle of.
+
+use std::{collections::VecDeque, sync::Arc};
+
+use super::machine::Machine;
+use crate::{clock::LessonTime, lesson::plan::PlannedOperation};
+
+/// An actor during a run.
+#[derive(Debug)]
+pub(super) struct Performer {
+    pub(super) machine: Machine,
+    pub(super) state: State,
+    /// Notifications not taken yet: what about, and what happened there.
+    pub(super) queue: VecDeque<(String, String)>,
+}
+
+/// What an actor is in the middle of.
+#[derive(Debug, Clone)]
+pub(super) enum State {
+    /// It stands before this operation.
+    Ready(Arc<PlannedOperation>),
+    /// This operation is on its way, or waits for another actor.
+    InFlight { operation: Arc<PlannedOperation> },
+    /// It waits for a notification about this.
+    Taking {
+        operation: Arc<PlannedOperation>,
+        about: String,
+    },
+    /// It waits for time to pass; then it tries `again`, or goes on.
+    Waiting {
+        label: String,
+        until: LessonTime,
+        again: Option<Arc<PlannedOperation>>,
+    },
+    /// Its program is over.
+    Finished,
+    /// Its process was killed.
+    Dead,
+}
+
+impl Performer {
+    pub(super) fn new(machine: Machine) -> Self {
+        Self {
+            machine,
+            state: State::Finished,
+            queue: VecDeque::new(),
+        }
+    }
+}

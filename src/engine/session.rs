@@ -1,0 +1,52 @@
+//! A live run as others see it: commands go in, events come out. It must not know who listens.
+
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+
+use crate::{log::Event, verdict::Verdict};
+
+/// What may be asked of a live run.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Command {
+    /// Carry out the next step of the story, as fast as possible: time that the story lets pass is jumped
+    /// over where the clock can jump. Asked before the lab is ready, it is carried out as soon as it is.
+    Step,
+    /// Like `Step`, but time passes at the speed that was set, so that it can be watched. This is what
+    /// playing is made of: one `Watch` after another.
+    Watch,
+    /// Stop the clock in the middle of a `Watch` that is letting time pass; the step stays unfinished.
+    Hold,
+    /// Go on with a step that `Hold` stopped.
+    Resume,
+    /// How much faster than real time a `Watch` lets time pass: 1.0 is real time.
+    Speed(f64),
+}
+
+/// What a live run tells.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Update {
+    /// These events were appended to the log.
+    Events(Vec<Event>),
+    /// The step that was asked for is over. `ended` when it was the story's last.
+    Stepped {
+        /// Whether the story is over.
+        ended: bool,
+    },
+    /// The story is over and this is what it amounts to.
+    Verdict(Verdict),
+    /// The run cannot go on: what happened, why, and what to do. The lab is being taken down.
+    Failed {
+        /// The message, perhaps of several lines.
+        message: String,
+        /// Whether a server is missing or failed (a fresh start may help), rather than the lesson.
+        server: bool,
+    },
+}
+
+/// A live run. Dropping it ends the run, its clients and its servers.
+#[derive(Debug)]
+pub struct Session {
+    /// Where commands go in.
+    pub commands: UnboundedSender<Command>,
+    /// Where updates come out.
+    pub updates: UnboundedReceiver<Update>,
+}

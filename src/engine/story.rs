@@ -1,0 +1,66 @@
+//! The story run without a screen: every line as fast as the servers can follow, then the verdict.
+
+use std::time::{Duration, Instant};
+
+use tokio::sync::watch;
+
+use super::{EngineError, director::Director, time::Tempo};
+use crate::{
+    clock::{ClockKind, LessonTime},
+    lab::LabOptions,
+    lesson::Scenario,
+    log::{EventKind, Log},
+    verdict::{self, Verdict},
+};
+
+/// A finished run.
+#[derive(Debug, Clone)]
+pub struct RunReport {
+    /// Everything that happened.
+    pub log: Log,
+    /// What it amounts to.
+    pub verdict: Verdict,
+    /// The clock that it ran on.
+    pub clock: ClockKind,
+    /// How much lesson time passed.
+    pub lesson: Duration,
+    /// How much real time passed, starting and ending the servers included.
+    pub wall: Duration,
+}
+
+/// Runs a scenario's story to its end and judges it. When it returns, nothing of it runs any more.
+///
+/// # Errors
+/// A server or a client failed, or the story cannot be carried out.
+pub async fn run_story(
+    scenario: &Scenario,
+    options: &LabOptions,
+    seed: u64,
+) -> Result<RunReport, EngineError> {
+    let began = Instant::now();
+    let (_set_tempo, tempo) = watch::channel(Tempo::Jump);
+    let mut director = Director::set_up(scenario.clone(), options, seed, tempo, None).await?;
+    while !director.ended() {
+        if let Err(error) = director.step().await {
+            director.tear_down().await;
+            return Err(error);
+        }
+    }
+    let log = director.tear_down().await;
+    let verdict = verdict::judge(scenario, &log);
+    let clock = log.events().iter().find_map(|event| match &event.kind {
+        EventKind::LabReady { clock, .. } => Some(*clock),
+        _ => None,
+    });
+    let lesson = log
+        .events()
+        .last()
+        .map_or(Duration::ZERO, |event| event.at.since(LessonTime::ZERO));
+    Ok(RunReport {
+        log,
+        verdict,
+        clock: clock.unwrap_or(ClockKind::Wall),
+        lesson,
+        wall: began.elapsed(),
+    })
+}

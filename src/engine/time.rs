@@ -1,0 +1,185 @@
+//! Letting lesson time pass: as a jump where nobody watches, at a chosen speed where somebody does, and
+//! never faster than the servers of the lab can follow.
+
+use std::time::Duration;
+
+use super::{EngineError, director::Director, performer::State, stage::actor_id};
+use crate::{
+    clock::{ClockKind, LessonTime, Rate},
+    lesson::{LabKind, Path, plan::AwaitPlan},
+    log::ActorId,
+    verdict,
+};
+
+/// How time is to pass.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Tempo {
+    /// As fast as possible.
+    Jump,
+    /// At this speed: 1.0 is real time.
+    Watch(f64),
+    /// Not at all, until told otherwise.
+    Held,
+}
+
+/// How fast a lab's servers can follow the clock.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Limits {
+    /// Whether time may be jumped over.
+    jump: bool,
+    /// The highest rate.
+    fastest: f64,
+}
+
+impl Limits {
+    /// The limits of a lab on a clock.
+    pub(super) fn of(lab: LabKind, clock: ClockKind) -> Self {
+        match (clock, lab) {
+            (ClockKind::Wall | ClockKind::Recorded, _) => Self {
+                jump: false,
+                fastest: 1.0,
+            },
+            // Redis looks at the clock when it is asked, so any jump is safe.
+            (ClockKind::Controlled, LabKind::Redis | LabKind::Masters) => Self {
+                jump: true,
+                fastest: 100.0,
+            },
+            // ZooKeeper's live clients must ping in time, and they ping in real time slices.
+            (ClockKind::Controlled, LabKind::Zookeeper) => Self {
+                jump: false,
+                fastest: 2.0,
+            },
+            // Sentinel takes a jump of 2 s for a broken clock and stops acting (TILT), and a server that is silent
+            // for 3 s for a dead one: a machine that is busy for a third of a second must not look like it.
+            (ClockKind::Controlled, LabKind::Sentinel) => Self {
+                jump: false,
+                fastest: 8.0,
+            },
+        }
+    }
+}
+
+/// How often a story that waits for something looks whether it is so, in milliseconds of lesson time.
+const AWAIT_STEP_MS: i64 = 200;
+
+/// Redis and ZooKeeper count whole milliseconds, and what ends in a millisecond still is in all of it. So
+/// that "3 s later" is after a lease of 3 s, a pass ends with the first whole millisecond after its time,
+/// and one more.
+const GRAIN_NANOS: i64 = 1_000_000;
+
+fn after_grain(time: LessonTime) -> LessonTime {
+    let whole = time.as_nanos().div_euclid(GRAIN_NANOS) + 2;
+    LessonTime::from_nanos(whole * GRAIN_NANOS)
+}
+
+impl Director {
+    /// Lets time pass, `moving` actors making their moves as they come due.
+    pub(super) async fn pass(
+        &mut self,
+        millis: i64,
+        moving: &[ActorId],
+        path: &Path,
+    ) -> Result<(), EngineError> {
+        let target = self.clock.now() + Duration::from_millis(u64::try_from(millis).unwrap_or(0));
+        for actor in moving {
+            self.let_move(*actor, path).await?;
+        }
+        self.go_to(target, moving, path).await
+    }
+
+    /// Lets time pass in small steps until something is so.
+    pub(super) async fn wait_for(&mut self, plan: &AwaitPlan, path: &Path) -> Result<(), EngineError> {
+        let names = self.scenario.scope.value();
+        let within = plan
+            .within
+            .render(&names)
+            .and_then(|text| crate::lesson::parse_millis(&text))
+            .map_err(|error| self.mistake(&path.key("within"), error))?;
+        let end = self.clock.now() + Duration::from_millis(u64::try_from(within).unwrap_or(0));
+        loop {
+            self.observe().await?;
+            let holds = verdict::holds(&self.scenario, self.recorder.log(), &plan.that);
+            if holds.map_err(|error| self.mistake(&path.key("that"), error))? {
+                return Ok(());
+            }
+            if self.clock.now() >= end {
+                let why = format!("`{}` did not come true within {within} ms", plan.that.source());
+                return Err(self.mistake(path, why));
+            }
+            self.pass(AWAIT_STEP_MS, &plan.moving, path).await?;
+        }
+    }
+
+    /// Lets time pass until after `target`. Waits that end on the way end in their order.
+    pub(super) async fn go_to(
+        &mut self,
+        target: LessonTime,
+        moving: &[ActorId],
+        path: &Path,
+    ) -> Result<(), EngineError> {
+        while let Some((actor, due)) = self.next_timer().filter(|(_, due)| *due <= target) {
+            self.flow_to(after_grain(due), path).await?;
+            self.wake(actor, self.clock.now(), path)?;
+            if moving.contains(&actor) {
+                self.let_move(actor, path).await?;
+            }
+            self.recorder.tell();
+        }
+        self.flow_to(after_grain(target), path).await
+    }
+
+    /// The wait that ends first; of several that end together, that of the first actor.
+    fn next_timer(&self) -> Option<(ActorId, LessonTime)> {
+        let timers = self
+            .performers
+            .iter()
+            .enumerate()
+            .filter_map(|(n, performer)| match performer.state {
+                State::Waiting { until, .. } => Some((actor_id(n), until)),
+                _ => None,
+            });
+        timers.min_by_key(|(actor, until)| (*until, *actor))
+    }
+
+    /// Lets the clock run or jump until a moment, and takes in what arrives meanwhile.
+    pub(super) async fn flow_to(&mut self, target: LessonTime, path: &Path) -> Result<(), EngineError> {
+        loop {
+            let left = target.since(self.clock.now());
+            if left.is_zero() {
+                return Ok(());
+            }
+            let tempo = *self.tempo.borrow_and_update();
+            let speed = match tempo {
+                Tempo::Jump if self.limits.jump => {
+                    self.clock.jump(left)?;
+                    continue;
+                }
+                Tempo::Jump => self.limits.fastest,
+                Tempo::Watch(speed) => speed.min(self.limits.fastest),
+                Tempo::Held => 0.0,
+            };
+            let rate = Rate::from_factor(speed).unwrap_or(Rate::NORMAL);
+            self.clock.set_rate(rate)?;
+            self.recorder.tell();
+            // Rounded up, so that the last round does not spin through a fraction of a millisecond.
+            let real = (!rate.is_paused())
+                .then(|| Duration::from_secs_f64(left.as_secs_f64() / speed) + Duration::from_micros(500));
+            let flow = async {
+                match real {
+                    Some(real) => tokio::time::sleep(real).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                () = flow => {}
+                changed = self.tempo.changed() => {
+                    // The one who sets the tempo has gone: finish as fast as possible, the run ends anyway.
+                    if changed.is_err() {
+                        tokio::task::yield_now().await;
+                    }
+                }
+                arrived = self.stage.next() => self.take_in(arrived?, path)?,
+            }
+        }
+    }
+}

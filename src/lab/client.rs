@@ -1,0 +1,105 @@
+//! A client's process as the lab sees it: something that can be talked to through pipes, frozen and killed.
+//! It must not know what is said.
+
+use std::path::Path;
+
+use tokio::process::{ChildStdin, ChildStdout};
+
+use super::error::LabError;
+use super::process::{Exit, Process};
+use super::spawner;
+use super::workspace::Workspace;
+use crate::clock::LessonClock;
+
+/// The hidden subcommand that makes this program a client.
+pub const CLIENT: &str = "__client";
+
+/// A client's process. Dropping it kills the process, even a frozen one.
+#[derive(Debug)]
+pub struct ClientProcess {
+    process: Process,
+    stdin: Option<ChildStdin>,
+    stdout: Option<ChildStdout>,
+}
+
+impl ClientProcess {
+    /// Starts `BINARY __client NAME` under the guard and on the lesson clock.
+    pub(crate) fn start(
+        name: &str,
+        binary: &Path,
+        clock: &LessonClock,
+        workspace: &Workspace,
+    ) -> Result<Self, LabError> {
+        let mut command = spawner::guarded(binary, binary);
+        command.arg(CLIENT).arg(name).envs(clock.env(None));
+        let (process, pipes) = Process::start(&format!("client {name}"), command, workspace, true)?;
+        let failed = |source| LabError::Spawn {
+            program: format!("client {name}"),
+            source,
+        };
+        Ok(Self {
+            process,
+            stdin: pipes
+                .stdin
+                .map(ChildStdin::from_std)
+                .transpose()
+                .map_err(failed)?,
+            stdout: pipes
+                .stdout
+                .map(ChildStdout::from_std)
+                .transpose()
+                .map_err(failed)?,
+        })
+    }
+
+    /// The pipe into its standard input; once.
+    pub fn take_stdin(&mut self) -> Option<ChildStdin> {
+        self.stdin.take()
+    }
+
+    /// The pipe out of its standard output; once.
+    pub fn take_stdout(&mut self) -> Option<ChildStdout> {
+        self.stdout.take()
+    }
+
+    /// Its process number.
+    #[must_use]
+    pub fn pid(&self) -> u32 {
+        self.process.pid()
+    }
+
+    /// The file that its standard error goes to.
+    #[must_use]
+    pub fn log_path(&self) -> &Path {
+        self.process.log_path()
+    }
+
+    /// Kills it with SIGKILL: a crash. Nothing happens if it has ended.
+    ///
+    /// # Errors
+    /// Where the kernel refuses.
+    pub fn kill(&self) -> Result<(), LabError> {
+        self.process.kill()
+    }
+
+    /// Stops it with SIGSTOP and returns once it stands still.
+    ///
+    /// # Errors
+    /// Where it has ended or the kernel refuses.
+    pub fn freeze(&self) -> Result<(), LabError> {
+        self.process.freeze()
+    }
+
+    /// Lets it go on after [`ClientProcess::freeze`].
+    ///
+    /// # Errors
+    /// Where it has ended or the kernel refuses.
+    pub fn thaw(&self) -> Result<(), LabError> {
+        self.process.thaw()
+    }
+
+    /// Resolves when it has ended, at once if it already has.
+    pub async fn exited(&self) -> Exit {
+        self.process.exited().await
+    }
+}

@@ -1,0 +1,156 @@
+//! ZooKeeper's four-letter commands: asking them, and reading what they answer. They are the server's own
+//! truth about sessions, ephemeral nodes and watches. It must not know who asks.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::SocketAddr;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+/// Asks one command over a connection of its own; the server answers and closes. The caller sets the
+/// timeout.
+pub(crate) async fn ask(server: SocketAddr, command: &str) -> io::Result<String> {
+    let mut stream = TcpStream::connect(server).await?;
+    stream.write_all(command.as_bytes()).await?;
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).await?;
+    Ok(String::from_utf8_lossy(&answer).into_owned())
+}
+
+/// Reads `wchp`: each watched path, and the sessions that watch it, sorted. Paths that do not exist are
+/// there too.
+pub(crate) fn read_wchp(answer: &str) -> BTreeMap<String, Vec<i64>> {
+    let mut watched = BTreeMap::new();
+    for (path, sessions) in blocks(answer, |line| line.starts_with('/').then(|| line.to_owned())) {
+        let mut sessions: Vec<_> = sessions.into_iter().filter_map(read_session).collect();
+        sessions.sort_unstable();
+        watched.insert(path, sessions);
+    }
+    watched
+}
+
+/// Reads the second half of `dump`: each ephemeral node and the session that owns it.
+pub(crate) fn read_dump(answer: &str) -> BTreeMap<String, i64> {
+    let mut owners = BTreeMap::new();
+    for (session, paths) in blocks(answer, read_session) {
+        owners.extend(
+            paths
+                .into_iter()
+                .filter(|path| path.starts_with('/'))
+                .map(|path| (path.to_owned(), session)),
+        );
+    }
+    owners
+}
+
+/// Reads one counter of `mntr`: `zk_packets_sent<tab>1234`. Some have a fraction, which is cut off.
+pub(crate) fn read_mntr(answer: &str, name: &str) -> Option<i64> {
+    let (_, value) = answer
+        .lines()
+        .filter_map(|line| line.split_once('\t'))
+        .find(|(key, _)| *key == name)?;
+    let value = value.trim();
+    let (whole, fraction) = value.split_once('.').unwrap_or((value, ""));
+    if fraction.bytes().all(|digit| digit.is_ascii_digit()) {
+        whole.parse().ok()
+    } else {
+        None
+    }
+}
+
+/// Headings with the indented lines under them. An unindented line that is no heading ends a block.
+fn blocks<T>(answer: &str, heading: impl Fn(&str) -> Option<T>) -> Vec<(T, Vec<&str>)> {
+    let mut blocks: Vec<(T, Vec<&str>)> = Vec::new();
+    let mut inside = false;
+    for line in answer.lines() {
+        // A path may hold anything but a line's end, so nothing but the indentation tells what a line is.
+        match (line.strip_prefix('\t'), heading(line)) {
+            (Some(item), _) => {
+                if let (true, Some((_, items))) = (inside, blocks.last_mut()) {
+                    items.push(item);
+                }
+            }
+            (None, Some(head)) => {
+                blocks.push((head, Vec::new()));
+                inside = true;
+            }
+            (None, None) => inside = false,
+        }
+    }
+    blocks
+}
+
+/// A session as the server writes it: `0x10000dfb1230000`, perhaps with a colon. Its highest bit may be
+/// set, which makes it a negative number in ZooKeeper's own `long`.
+fn read_session(text: &str) -> Option<i64> {
+    let digits = text.trim().trim_end_matches(':').strip_prefix("0x")?;
+    u64::from_str_radix(digits, 16).ok().map(u64::cast_signed)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn wchp_lists_watchers_by_path() {
+        let answer =
+            "/L/w-0000000001\n\t0x10000dfb1230002\n\t0x10000dfb1230001\n/absent\n\t0xf000000000000001\n\n";
+        let watched = read_wchp(answer);
+        assert_eq!(
+            watched["/L/w-0000000001"],
+            [0x0100_00df_b123_0001, 0x0100_00df_b123_0002]
+        );
+        assert_eq!(watched["/absent"], [0xf000_0000_0000_0001_u64.cast_signed()]);
+        assert!(read_wchp("\n").is_empty());
+    }
+
+    #[test]
+    fn dump_lists_ephemerals_by_session() {
+        let answer = "SessionTracker dump:\nSession Sets (2)/(1):\n0 expire at Thu Jan 01 01:00:00 UTC 1970:\n\
+                      1 expire at Thu Jan 01 01:00:01 UTC 1970:\n\t0x10000dfb1230000\n\
+                      ephemeral nodes dump:\nSessions with Ephemerals (1):\n0x10000dfb1230000:\n\t/L/a\n\t/L/b c\n\
+                      Connections dump:\nConnections Sets (2)/(1):\n0 expire at Thu Jan 01 01:00:00 UTC 1970:\n\
+                      \tip: /127.0.0.1:4711 sessionId: 0x10000dfb1230000\n";
+        let owners = read_dump(answer);
+        assert_eq!(owners.len(), 2, "{owners:?}");
+        assert_eq!(owners["/L/b c"], 0x0100_00df_b123_0000);
+    }
+
+    #[test]
+    fn a_counter_is_found_by_its_whole_name() {
+        let answer = "zk_version\t3.8.0-5a0, built on x\nzk_packets_sent\t43\nzk_avg_latency\t0.5\n";
+        assert_eq!(read_mntr(answer, "zk_packets_sent"), Some(43));
+        assert_eq!(read_mntr(answer, "zk_avg_latency"), Some(0));
+        assert_eq!(read_mntr(answer, "zk_packets"), None);
+        assert_eq!(read_mntr(answer, "zk_version"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn any_answer_can_be_read(answer in "(\\PC|[\\n\\t/:])*") {
+            read_wchp(&answer);
+            read_dump(&answer);
+            read_mntr(&answer, "zk_packets_sent");
+        }
+
+        #[test]
+        fn what_wchp_lists_is_read(watched in proptest::collection::btree_map("/[a-z /]{0,9}", proptest::collection::btree_set(any::<i64>(), 1..5), 0..5)) {
+            let mut answer = String::new();
+            for (path, sessions) in &watched {
+                answer.push_str(path);
+                answer.push('\n');
+                for session in sessions {
+                    writeln!(answer, "\t0x{session:x}").unwrap();
+                }
+            }
+            let expected: BTreeMap<_, Vec<_>> =
+                watched.into_iter().map(|(path, sessions)| (path, sessions.into_iter().collect())).collect();
+            prop_assert_eq!(read_wchp(&answer), expected);
+        }
+    }
+}

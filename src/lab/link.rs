@@ -1,0 +1,419 @@
+//! A link: the wire between one client and one server, which can be held, cut and released. It must not
+//! know what travels on it.
+//!
+//! A link is a relay with a listening end of its own, which its client takes for the server. What is sent
+//! after [`Link::hold`] has returned does not pass until [`Link::release`]; what is held is kept in order,
+//! a first piece in the relay and the rest in the sockets' own buffers, as a slow network would.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
+use tokio::sync::watch;
+use tokio::task::AbortHandle;
+
+use super::server::Endpoint;
+
+/// What one read takes at most, in bytes. Small, because a crowd has two buffers for each of its members.
+const PIECE: usize = 4096;
+
+/// The pause after a connection could not be accepted, which is when file descriptors run out.
+const AFTER_REFUSAL: Duration = Duration::from_millis(10);
+
+/// Where a client finds its end of a link.
+pub type LinkAddress = Endpoint;
+
+/// A way along a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// What the client sends: requests.
+    ToServer,
+    /// What the server sends: replies and notifications.
+    ToClient,
+    /// Both ways.
+    Both,
+}
+
+impl Direction {
+    fn covers(self, way: Self) -> bool {
+        self == Self::Both || self == way
+    }
+}
+
+/// What a link does with what is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum LinkState {
+    /// Passes it on.
+    Open,
+    /// Keeps it, in this direction; connections stay.
+    Held(Direction),
+    /// Has no connections and refuses new ones.
+    Cut,
+}
+
+/// What the link's owner wants of its connections. One value, so that no connection ever sees one half of a
+/// change without the other.
+#[derive(Debug, Clone, Copy)]
+struct Orders {
+    state: LinkState,
+    /// Connections of an earlier generation are to close without passing anything on.
+    generation: u64,
+}
+
+/// How many connections hold something, for each way.
+#[derive(Debug, Clone, Copy, Default)]
+struct Holding {
+    to_server: usize,
+    to_client: usize,
+}
+
+impl Holding {
+    fn of(&mut self, way: Direction) -> &mut usize {
+        match way {
+            Direction::ToClient => &mut self.to_client,
+            Direction::ToServer | Direction::Both => &mut self.to_server,
+        }
+    }
+}
+
+/// A wire that can be held, cut and released. Dropping it closes its connections and its listening end.
+#[derive(Debug)]
+pub struct Link {
+    name: String,
+    address: LinkAddress,
+    orders: watch::Sender<Orders>,
+    holding: watch::Sender<Holding>,
+    /// Shared by the links of one front.
+    _acceptor: Arc<Acceptor>,
+}
+
+/// The task that lets connections in; it ends with the last link that it serves.
+#[derive(Debug)]
+struct Acceptor(AbortHandle);
+
+impl Drop for Acceptor {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// One end of a front: the link's name, and the loopback address that its client connects from.
+pub(crate) type Visitor = (String, IpAddr);
+
+impl Link {
+    /// Lays a link to a server. Its listening end is the Unix socket `socket` where the server has one,
+    /// else a free port of the loopback interface.
+    pub(crate) async fn lay(name: String, server: &Endpoint, socket: &Path) -> io::Result<Self> {
+        let (orders, holding, wire) = Wire::new();
+        let (address, acceptor) = match server {
+            Endpoint::Unix(server) => {
+                let listener = UnixListener::bind(socket)?;
+                let task = tokio::spawn(accept_unix(listener, server.clone(), wire));
+                (LinkAddress::Unix(socket.to_path_buf()), task)
+            }
+            Endpoint::Tcp(server) => {
+                let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+                let address = listener.local_addr()?;
+                (
+                    LinkAddress::Tcp(address),
+                    tokio::spawn(accept_tcp(
+                        listener,
+                        *server,
+                        vec![(Ipv4Addr::LOCALHOST.into(), wire)],
+                    )),
+                )
+            }
+        };
+        Ok(Self {
+            name,
+            address,
+            orders,
+            holding,
+            _acceptor: Arc::new(Acceptor(acceptor.abort_handle())),
+        })
+    }
+
+    /// Lays one link for each visitor behind one listening end: servers must agree on each other's
+    /// addresses, and yet each of them is to have a link of its own. Whoever connects is told apart by where
+    /// it connects from; on Linux the whole of 127.0.0.0/8 is loopback.
+    pub(crate) fn lay_front(
+        listener: TcpListener,
+        server: SocketAddr,
+        visitors: &[Visitor],
+    ) -> io::Result<Vec<Self>> {
+        let address = listener.local_addr()?;
+        let (mut wires, mut parts) = (Vec::new(), Vec::new());
+        for (name, from) in visitors {
+            let (orders, holding, wire) = Wire::new();
+            wires.push((*from, wire));
+            parts.push((name.clone(), orders, holding));
+        }
+        let acceptor = tokio::spawn(accept_tcp(listener, server, wires)).abort_handle();
+        let acceptor = Arc::new(Acceptor(acceptor));
+        let link = |(name, orders, holding)| Self {
+            name,
+            address: LinkAddress::Tcp(address),
+            orders,
+            holding,
+            _acceptor: Arc::clone(&acceptor),
+        };
+        Ok(parts.into_iter().map(link).collect())
+    }
+
+    /// Its name, `A->redis`.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The client's end.
+    #[must_use]
+    pub fn address(&self) -> &LinkAddress {
+        &self.address
+    }
+
+    /// What it does at this moment.
+    #[must_use]
+    pub fn state(&self) -> LinkState {
+        self.orders.borrow().state
+    }
+
+    /// Keeps everything that is sent this way from now on; what travels the other way still passes. A link
+    /// that was cut comes back to life, held.
+    pub fn hold(&self, direction: Direction) {
+        self.orders
+            .send_modify(|orders| orders.state = LinkState::Held(direction));
+    }
+
+    /// Passes on what was held, in order, and everything after it. A link that was cut takes connections
+    /// again.
+    pub fn release(&self) {
+        self.orders.send_modify(|orders| orders.state = LinkState::Open);
+    }
+
+    /// Closes all connections, with what they held, and refuses new ones until [`Link::release`].
+    pub fn cut(&self) {
+        self.orders.send_modify(|orders| {
+            orders.state = LinkState::Cut;
+            orders.generation += 1;
+        });
+    }
+
+    /// Drops what is held and closes the connections it was on: a held reply is lost for good, and its
+    /// client is told only that the connection broke. New connections pass.
+    pub fn discard(&self) {
+        self.orders.send_modify(|orders| {
+            orders.state = LinkState::Open;
+            orders.generation += 1;
+        });
+    }
+
+    /// Resolves when something is held that way. The server has then done what the held reply tells of:
+    /// with this, losing a reply needs no guess about how long the server takes.
+    pub async fn holds(&self, direction: Direction) {
+        let mut holding = self.holding.subscribe();
+        let holds = |now: &Holding| {
+            direction.covers(Direction::ToServer) && now.to_server > 0
+                || direction.covers(Direction::ToClient) && now.to_client > 0
+        };
+        if holding.wait_for(holds).await.is_err() {
+            // Cannot be: `self` has the sender.
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+impl Drop for Link {
+    fn drop(&mut self) {
+        // The connections notice that the orders have no giver any more.
+        if let LinkAddress::Unix(socket) = &self.address {
+            // It may be gone with its directory, which is as good.
+            let _ = std::fs::remove_file(socket);
+        }
+    }
+}
+
+/// What a connection shares with its link.
+#[derive(Debug, Clone)]
+struct Wire {
+    orders: watch::Receiver<Orders>,
+    holding: watch::Sender<Holding>,
+}
+
+impl Wire {
+    /// A wire with its controls: the orders' giver, and the counter of what is held.
+    fn new() -> (watch::Sender<Orders>, watch::Sender<Holding>, Self) {
+        let orders = watch::Sender::new(Orders {
+            state: LinkState::Open,
+            generation: 0,
+        });
+        let holding = watch::Sender::new(Holding::default());
+        let wire = Self {
+            orders: orders.subscribe(),
+            holding: holding.clone(),
+        };
+        (orders, holding, wire)
+    }
+}
+
+async fn accept_unix(listener: UnixListener, server: PathBuf, wire: Wire) {
+    loop {
+        let Ok((client, _)) = listener.accept().await else {
+            tokio::time::sleep(AFTER_REFUSAL).await;
+            continue;
+        };
+        let Some(connection) = Connection::admit(&wire) else {
+            continue;
+        };
+        let server = server.clone();
+        tokio::spawn(async move {
+            let mut client = client;
+            // A server that is gone refuses; then the client's connection closes, as it would without us.
+            let Ok(mut server) = UnixStream::connect(server).await else {
+                return;
+            };
+            connection.relay(client.split(), server.split()).await;
+        });
+    }
+}
+
+/// Lets in whoever connects from one of these addresses, each over the wire that belongs to it.
+async fn accept_tcp(listener: TcpListener, server: SocketAddr, wires: Vec<(IpAddr, Wire)>) {
+    loop {
+        let Ok((client, from)) = listener.accept().await else {
+            tokio::time::sleep(AFTER_REFUSAL).await;
+            continue;
+        };
+        let wire = wires.iter().find(|(visitor, _)| *visitor == from.ip());
+        let Some(connection) = wire.and_then(|(_, wire)| Connection::admit(wire)) else {
+            continue;
+        };
+        tokio::spawn(async move {
+            let mut client = client;
+            let Ok(mut server) = TcpStream::connect(server).await else {
+                return;
+            };
+            // A request is one small packet, and nobody shall wait for a second one. Where the option is
+            // refused, things are only slower.
+            let _ = client.set_nodelay(true).and(server.set_nodelay(true));
+            connection.relay(client.split(), server.split()).await;
+        });
+    }
+}
+
+/// One connection over the link.
+struct Connection {
+    wire: Wire,
+    generation: u64,
+}
+
+/// The link was cut, its content discarded, or it is no more.
+struct Severed;
+
+impl Connection {
+    /// Lets a client in, or not.
+    fn admit(wire: &Wire) -> Option<Self> {
+        let Orders { state, generation } = *wire.orders.borrow();
+        (state != LinkState::Cut).then(|| Self {
+            wire: wire.clone(),
+            generation,
+        })
+    }
+
+    /// Passes bytes both ways until both ends have finished, one breaks, or the link severs.
+    async fn relay(
+        &self,
+        (client_reads, client_writes): (impl AsyncRead + Unpin, impl AsyncWrite + Unpin),
+        (server_reads, server_writes): (impl AsyncRead + Unpin, impl AsyncWrite + Unpin),
+    ) {
+        let passed = async {
+            tokio::try_join!(
+                self.pump(client_reads, server_writes, Direction::ToServer),
+                self.pump(server_reads, client_writes, Direction::ToClient),
+            )
+        };
+        // Whichever way it ends, both connections close here.
+        tokio::select! {
+            biased;
+            () = self.severed() => {}
+            _ = passed => {}
+        }
+    }
+
+    async fn pump(
+        &self,
+        mut from: impl AsyncRead + Unpin,
+        mut to: impl AsyncWrite + Unpin,
+        way: Direction,
+    ) -> Result<(), Severed> {
+        let mut piece = [0; PIECE];
+        loop {
+            let length = from.read(&mut piece).await.map_err(|_| Severed)?;
+            // Looked at after the read: what was sent after an order was given is never passed on against
+            // it, however the tasks were scheduled.
+            self.allowed(way).await?;
+            if length == 0 {
+                // One end has finished speaking, and may still listen.
+                return to.shutdown().await.map_err(|_| Severed);
+            }
+            to.write_all(&piece[..length]).await.map_err(|_| Severed)?;
+        }
+    }
+
+    /// Resolves when what has been read may be passed on; counts as holding until then.
+    async fn allowed(&self, way: Direction) -> Result<(), Severed> {
+        let held = |orders: &Orders| match orders.state {
+            LinkState::Held(direction) => direction.covers(way),
+            LinkState::Open | LinkState::Cut => false,
+        };
+        let now = *self.wire.orders.borrow();
+        if held(&now) && now.generation == self.generation {
+            let _counted = Counted::new(&self.wire.holding, way);
+            let mut orders = self.wire.orders.clone();
+            let decided = |orders: &Orders| !held(orders) || orders.generation != self.generation;
+            let decision = *orders.wait_for(decided).await.map_err(|_| Severed)?;
+            return if decision.generation == self.generation {
+                Ok(())
+            } else {
+                Err(Severed)
+            };
+        }
+        if now.generation == self.generation {
+            Ok(())
+        } else {
+            Err(Severed)
+        }
+    }
+
+    /// Resolves when this connection is to close.
+    async fn severed(&self) {
+        let mut orders = self.wire.orders.clone();
+        // An error means that the link is no more, which severs just as well.
+        let _ = orders
+            .wait_for(|orders| orders.generation != self.generation)
+            .await;
+    }
+}
+
+/// Counts one connection as holding something for as long as it lives.
+struct Counted<'a> {
+    holding: &'a watch::Sender<Holding>,
+    way: Direction,
+}
+
+impl<'a> Counted<'a> {
+    fn new(holding: &'a watch::Sender<Holding>, way: Direction) -> Self {
+        holding.send_modify(|holding| *holding.of(way) += 1);
+        Self { holding, way }
+    }
+}
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.holding.send_modify(|holding| *holding.of(self.way) -= 1);
+    }
+}

@@ -1,0 +1,445 @@
+//! The lab: real servers on a clock that can be stopped, links to them that can be cut, and processes that
+//! can be frozen and killed. It must not know lessons' programs, the log or the screen: it is told what to
+//! do, and answers what is so.
+//!
+//! **Architecture Invariants** that are kept here:
+//! - Only `lab` starts, stops or signals processes.
+//! - Whatever ends Lockstep (quit, panic, SIGTERM, SIGKILL), no process of its own outlives it.
+//! - Lockstep's servers live in a private temporary directory and listen on loopback or a Unix socket only.
+//! - No shared server is ever flushed: the lab starts its servers itself and knows no others. A fresh lab is
+//!   a new one.
+
+mod client;
+pub mod doctor;
+mod error;
+mod four_letters;
+pub mod guard;
+pub mod install;
+mod jars;
+mod link;
+mod masters;
+mod observe;
+mod observe_redis;
+mod observe_zookeeper;
+mod process;
+pub mod programs;
+mod proof;
+mod redis;
+mod sentinel;
+mod sentinel_process;
+mod server;
+mod spawner;
+mod sweep;
+mod version;
+mod workspace;
+mod zookeeper;
+
+use std::collections::{BTreeMap, HashSet};
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use futures::FutureExt;
+use futures::future::{join_all, select_all};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use tokio::time::timeout;
+
+pub use client::{CLIENT, ClientProcess};
+pub use error::LabError;
+pub use jars::Jars;
+pub use link::{Direction, Link, LinkAddress, LinkState};
+pub use process::{Exit, Process};
+pub use server::{Endpoint, ServerDeath};
+pub use spawner::own_binary;
+pub use sweep::{Swept, sweep};
+pub use version::Version;
+pub use workspace::{Workspace, root as workspace_root};
+
+use self::programs::Search;
+use self::server::{Boot, Server, Topology};
+use crate::clock::{LessonClock, Slot};
+use crate::lesson::LabKind;
+use crate::log::{ServerInfo, ServerState};
+
+/// How long after the end of its connections the end of a process is noticed at the latest. Real time.
+const NOTICED_WITHIN: Duration = Duration::from_millis(200);
+
+/// How a lab is to be started.
+#[derive(Debug, Clone)]
+pub struct LabOptions {
+    /// Run on the machine's clock even where time could be stopped.
+    pub wall_clock: bool,
+    /// This program, to be executed again as guard and client; see [`own_binary`].
+    pub binary: PathBuf,
+    /// Where the servers' programs are looked for.
+    pub search: Search,
+}
+
+impl LabOptions {
+    /// The lesson clock where the system allows it, this program, and the environment's programs.
+    ///
+    /// # Errors
+    /// Where the system cannot tell where this program is.
+    pub fn new() -> io::Result<Self> {
+        Ok(Self::with_binary(own_binary()?))
+    }
+
+    /// As [`LabOptions::new`], for a program that is not Lockstep itself: a test, a benchmark.
+    #[must_use]
+    pub fn with_binary(binary: PathBuf) -> Self {
+        Self {
+            wall_clock: false,
+            binary,
+            search: Search::from_environment(),
+        }
+    }
+}
+
+/// Running servers, the clock that they run on, and the links to them. Dropping it ends them and removes
+/// their directory.
+#[derive(Debug)]
+pub struct Lab {
+    // In the order in which they are to go: fields are dropped from the first to the last.
+    links: BTreeMap<String, Link>,
+    servers: Vec<Server>,
+    /// Sentinels: they run and have links, and hold nothing that a lesson looks at.
+    helpers: Vec<Server>,
+    search: Search,
+    clock: LessonClock,
+    binary: PathBuf,
+    workspace: Workspace,
+}
+
+impl Lab {
+    /// Starts the servers of a lab and comes back when they answer. The clock runs at its normal rate.
+    ///
+    /// # Errors
+    /// Where a program is missing or too old, a server fails, or this machine has no room.
+    pub async fn start(kind: LabKind, options: &LabOptions) -> Result<Self, LabError> {
+        allow_many_files();
+        let workspace = Workspace::create()?;
+        let clock = if LessonClock::supported() && !options.wall_clock {
+            LessonClock::controlled(workspace.path())?
+        } else {
+            LessonClock::wall()
+        };
+        let boot = Boot {
+            workspace: &workspace,
+            clock: &clock,
+            binary: &options.binary,
+            search: &options.search,
+        };
+        let Topology {
+            servers,
+            helpers,
+            links,
+        } = match kind {
+            LabKind::Redis => redis::start(&boot).await?.into(),
+            LabKind::Zookeeper => zookeeper::start(&boot).await?.into(),
+            LabKind::Masters => masters::start(&boot).await?.into(),
+            // Boxed: it is large, and everybody's future would be.
+            LabKind::Sentinel => Box::pin(sentinel::start(&boot)).await?,
+        };
+        let links = links.into_iter().map(|link| (link.name().to_owned(), link));
+        Ok(Self {
+            links: links.collect(),
+            servers,
+            helpers,
+            search: options.search.clone(),
+            clock,
+            binary: options.binary.clone(),
+            workspace,
+        })
+    }
+
+    /// The clock that servers and clients run on.
+    #[must_use]
+    pub fn clock(&self) -> &LessonClock {
+        &self.clock
+    }
+
+    /// The servers, as people may reach them from outside.
+    #[must_use]
+    pub fn servers(&self) -> Vec<ServerInfo> {
+        self.servers.iter().map(|server| server.info.clone()).collect()
+    }
+
+    /// Where a server is reached without any link.
+    #[must_use]
+    pub fn endpoint(&self, server: &str) -> Option<&Endpoint> {
+        self.servers
+            .iter()
+            .find(|known| known.info.name == server)
+            .map(|server| &server.endpoint)
+    }
+
+    /// The slot of the clock by which one server's clock can be set apart from the others'. `None` on the
+    /// wall clock.
+    ///
+    /// # Errors
+    /// Where the lab has no such server.
+    pub fn slot(&self, server: &str) -> Result<Option<&Slot>, LabError> {
+        Ok(self.server(server)?.slot.as_ref())
+    }
+
+    /// Lays the link `CLIENT->SERVER`, unless it is there already, and tells the client's end of it.
+    ///
+    /// # Errors
+    /// Where the lab has no such server, or no socket can be opened.
+    pub async fn link(&mut self, client: &str, server: &str) -> Result<LinkAddress, LabError> {
+        let name = format!("{client}->{server}");
+        if let Some(link) = self.links.get(&name) {
+            return Ok(link.address().clone());
+        }
+        // A number and not the name: a socket's path has no room for what a lesson calls its clients.
+        let socket = self.workspace.join(&format!("link-{}.sock", self.links.len()));
+        let endpoint = &self.server(server)?.endpoint;
+        let link = Link::lay(name.clone(), endpoint, &socket)
+            .await
+            .map_err(|source| LabError::Link {
+                link: name.clone(),
+                source,
+            })?;
+        Ok(self.links.entry(name).or_insert(link).address().clone())
+    }
+
+    /// A link by its name, `A->redis`, to hold, cut and release it.
+    #[must_use]
+    pub fn link_control(&self, name: &str) -> Option<&Link> {
+        self.links.get(name)
+    }
+
+    /// Starts a client's process on the lesson clock.
+    ///
+    /// # Errors
+    /// Where the process cannot be started.
+    // Async although it only starts a process: where starting has to wait one day, callers stay as they are.
+    #[expect(
+        clippy::unused_async,
+        reason = "callers stay as they are should starting ever wait"
+    )]
+    pub async fn spawn_client(&mut self, name: &str) -> Result<ClientProcess, LabError> {
+        ClientProcess::start(name, &self.binary, &self.clock, &self.workspace)
+    }
+
+    /// The truth: what every server holds at this moment. A server that has ended holds nothing any more
+    /// and is left out.
+    ///
+    /// # Errors
+    /// Where a server does not answer, for one because it is frozen.
+    pub async fn observe(&self) -> Result<Vec<ServerState>, LabError> {
+        self.observe_but(&HashSet::new()).await
+    }
+
+    /// As [`Lab::observe`], without the servers that are known to be frozen: nobody can see into those.
+    ///
+    /// # Errors
+    /// As for [`Lab::observe`].
+    pub async fn observe_but(&self, frozen: &HashSet<String>) -> Result<Vec<ServerState>, LabError> {
+        let looks = self.servers.iter().map(async |server| {
+            if server.process.ended().is_some() || frozen.contains(&server.info.name) {
+                return Ok(None);
+            }
+            match server.observer.observe(&self.clock).await {
+                Ok(observed) => Ok(Some(ServerState {
+                    server: server.info.name.clone(),
+                    observed,
+                })),
+                // It may have ended while it was being asked; its end is noticed a moment after its connections'.
+                Err(error) => match timeout(NOTICED_WITHIN, server.process.exited()).await {
+                    Ok(_) => Ok(None),
+                    Err(_) => Err(unreadable(server, &error)),
+                },
+            }
+        });
+        join_all(looks)
+            .await
+            .into_iter()
+            .filter_map(Result::transpose)
+            .collect()
+    }
+
+    /// A counter of a server's, by the name that the server gives it: a field of Redis' `INFO`, a line of
+    /// ZooKeeper's `mntr`.
+    ///
+    /// # Errors
+    /// Where there is no such server or counter, or the server does not answer.
+    pub async fn metric(&self, server: &str, name: &str) -> Result<i64, LabError> {
+        let server = self.server(server)?;
+        let value = server
+            .observer
+            .metric(name)
+            .await
+            .map_err(|error| unreadable(server, &error))?;
+        value.ok_or_else(|| LabError::NoMetric {
+            server: server.info.name.clone(),
+            name: name.to_owned(),
+            hint: server.observer.metric_names(),
+        })
+    }
+
+    /// Resolves when a server ends by itself. A server that was told to end does not count.
+    pub async fn died(&self) -> ServerDeath {
+        select_all(self.everybody().map(|server| server.died().boxed()))
+            .await
+            .0
+    }
+
+    /// Kills a server with SIGKILL.
+    ///
+    /// # Errors
+    /// Where there is no such server or the kernel refuses.
+    pub fn kill_server(&self, name: &str) -> Result<(), LabError> {
+        self.server(name)?.kill()
+    }
+
+    /// Kills a server with SIGKILL and returns when it is gone.
+    ///
+    /// # Errors
+    /// Where there is no such server or the kernel refuses.
+    pub async fn end_server(&self, name: &str) -> Result<(), LabError> {
+        self.kill_server(name)?;
+        self.server(name)?.process.exited().await;
+        Ok(())
+    }
+
+    /// Whether a server has ended.
+    ///
+    /// # Errors
+    /// Where there is no such server.
+    pub fn server_ended(&self, name: &str) -> Result<bool, LabError> {
+        Ok(self.server(name)?.process.ended().is_some())
+    }
+
+    /// Stops a server with SIGSTOP and returns once it stands still.
+    ///
+    /// # Errors
+    /// Where there is no such server, it has ended, or the kernel refuses.
+    pub fn freeze_server(&self, name: &str) -> Result<(), LabError> {
+        self.server(name)?.process.freeze()
+    }
+
+    /// Lets a frozen server go on.
+    ///
+    /// # Errors
+    /// Where there is no such server, it has ended, or the kernel refuses.
+    pub fn thaw_server(&self, name: &str) -> Result<(), LabError> {
+        self.server(name)?.process.thaw()
+    }
+
+    /// Starts a server again that has ended: same directory, same address.
+    ///
+    /// # Errors
+    /// Where there is no such server, it runs, or it does not start.
+    pub async fn restart_server(&mut self, name: &str) -> Result<(), LabError> {
+        self.server(name)?;
+        let boot = Boot {
+            workspace: &self.workspace,
+            clock: &self.clock,
+            binary: &self.binary,
+            search: &self.search,
+        };
+        match self.servers.iter_mut().find(|server| server.info.name == name) {
+            Some(server) => server.restart(&boot).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Whether a server lives and says that it is a master.
+    ///
+    /// # Errors
+    /// Where there is no such server.
+    pub async fn is_master(&self, server: &str) -> Result<bool, LabError> {
+        let server = self.server(server)?;
+        let role = match server.process.ended() {
+            Some(_) => None,
+            None => server.observer.field("role").await.ok().flatten(),
+        };
+        Ok(role.as_deref() == Some("master"))
+    }
+
+    /// The server that a Sentinel at this address (of a client's own link to it) names as master. `None`
+    /// where the Sentinel does not answer.
+    pub async fn primary(&self, sentinel: &LinkAddress) -> Option<&str> {
+        let Endpoint::Tcp(address) = sentinel else {
+            return None;
+        };
+        let named = sentinel_process::primary(*address).await?;
+        let server = self
+            .servers
+            .iter()
+            .find(|server| server.door == Some(named.port()))?;
+        Some(&server.info.name)
+    }
+
+    /// A server's process number, for people who look from outside.
+    ///
+    /// # Errors
+    /// Where there is no such server.
+    pub fn server_pid(&self, name: &str) -> Result<u32, LabError> {
+        Ok(self.server(name)?.process.pid())
+    }
+
+    /// The lab's private directory, with the servers' logs.
+    #[must_use]
+    pub fn directory(&self) -> &std::path::Path {
+        self.workspace.path()
+    }
+
+    /// Ends the lab, as dropping it does, without keeping other tasks waiting meanwhile.
+    pub async fn shutdown(self) {
+        // The only failure is a panic in a drop, and that has been reported.
+        let _ = tokio::task::spawn_blocking(move || drop(self)).await;
+    }
+
+    fn everybody(&self) -> impl Iterator<Item = &Server> {
+        self.servers.iter().chain(&self.helpers)
+    }
+
+    fn server(&self, name: &str) -> Result<&Server, LabError> {
+        self.everybody()
+            .find(|server| server.info.name == name)
+            .ok_or_else(|| LabError::NoSuchServer {
+                name: name.to_owned(),
+                known: self
+                    .everybody()
+                    .map(|server| server.info.name.as_str())
+                    .collect::<Vec<_>>()
+                    .join(", "),
+            })
+    }
+}
+
+impl Drop for Lab {
+    fn drop(&mut self) {
+        // All at once; each one's own drop then waits for it. What cannot be signalled is gone already.
+        for server in self.everybody() {
+            let _ = server.kill();
+        }
+    }
+}
+
+fn unreadable(server: &Server, error: &observe::ObserveError) -> LabError {
+    LabError::Unreadable {
+        server: server.info.name.clone(),
+        why: error.to_string(),
+        log: process::log_tail(server.process.log_path()),
+    }
+}
+
+/// Raises this process' limit of open files to what it may be: a crowd of 900 over a link takes 1,800, and
+/// shells give 1,024. Children inherit it. Where it fails, small labs work all the same.
+fn allow_many_files() {
+    let limit = getrlimit(Resource::Nofile);
+    // No limit at all is too much for some systems; nobody needs more than this.
+    let wanted = limit.maximum.map_or(65_536, |maximum| maximum.min(65_536));
+    if limit.current.is_some_and(|current| current < wanted) {
+        let _ = setrlimit(
+            Resource::Nofile,
+            Rlimit {
+                current: Some(wanted),
+                maximum: limit.maximum,
+            },
+        );
+    }
+}

@@ -1,0 +1,58 @@
+//! How a server's truth is read, whatever the server is. It must not know any product.
+//!
+//! An observer has a connection of its own, past every link: a cut link hides the server from a client and
+//! never from the learner.
+
+use std::fmt::Debug;
+use std::future::Future;
+use std::io;
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use thiserror::Error;
+
+use crate::clock::LessonClock;
+use crate::log::Observed;
+
+/// How long a look may take, in real time. A frozen server does not answer, and nobody shall wait for it.
+const LOOK_WITHIN: Duration = Duration::from_secs(2);
+
+/// Reads the truth of one server.
+pub(crate) trait Observer: Debug + Send + Sync {
+    /// Everything that the server holds.
+    fn observe<'a>(&'a self, clock: &'a LessonClock) -> BoxFuture<'a, Result<Observed, ObserveError>>;
+
+    /// A counter of the server's, by the name that the server gives it; `None` where there is none.
+    fn metric<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<i64>, ObserveError>>;
+
+    /// A field of what the server says about itself, as text; `None` where there is none.
+    fn field<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<String>, ObserveError>> {
+        Box::pin(async move { Ok(self.metric(name).await?.map(|value| value.to_string())) })
+    }
+
+    /// Where the names of the counters can be looked up.
+    fn metric_names(&self) -> &'static str;
+}
+
+/// Why a server could not be read.
+#[derive(Debug, Error)]
+pub(crate) enum ObserveError {
+    #[error("it did not answer within {} s: it may be frozen", LOOK_WITHIN.as_secs())]
+    Silent,
+    #[error(transparent)]
+    Redis(#[from] redis::RedisError),
+    #[error(transparent)]
+    Zookeeper(#[from] zookeeper_client::Error),
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+/// Bounds a look in time.
+pub(crate) async fn within<T, E: Into<ObserveError>>(
+    look: impl Future<Output = Result<T, E>>,
+) -> Result<T, ObserveError> {
+    match tokio::time::timeout(LOOK_WITHIN, look).await {
+        Ok(result) => result.map_err(Into::into),
+        Err(_) => Err(ObserveError::Silent),
+    }
+}

@@ -1,0 +1,28 @@
+-- Reads the whole keyspace of a small server at one moment: {name, type, PEXPIRETIME, value} for each key.
+-- ARGV: how many keys, how many elements of each, how many bytes of a string.
+local keys, elements, bytes = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local names, cursor = {}, '0'
+repeat
+  local page = redis.call('SCAN', cursor, 'COUNT', 1000)
+  cursor = page[1]
+  for _, name in ipairs(page[2]) do names[#names + 1] = name end
+until cursor == '0' or #names > 10 * keys
+-- SCAN's order is arbitrary; a learner's is not.
+table.sort(names)
+local seen, last = {}, nil
+for _, name in ipairs(names) do
+  if #seen == keys then break end
+  -- SCAN may name a key twice.
+  if name ~= last then
+    local kind, value = redis.call('TYPE', name).ok, ''
+    if kind == 'string' then value = redis.call('GETRANGE', name, 0, bytes - 1)
+    elseif kind == 'hash' then value = redis.call('HSCAN', name, '0', 'COUNT', elements)[2]
+    elseif kind == 'list' then value = redis.call('LRANGE', name, 0, elements - 1)
+    elseif kind == 'set' then value = redis.call('SSCAN', name, '0', 'COUNT', elements)[2]
+    elseif kind == 'zset' then value = redis.call('ZRANGE', name, 0, elements - 1, 'WITHSCORES')
+    end
+    seen[#seen + 1] = { name, kind, redis.call('PEXPIRETIME', name), value }
+  end
+  last = name
+end
+return seen

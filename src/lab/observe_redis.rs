@@ -1,0 +1,233 @@
+//! Reads what a Redis server holds. It must not know what the keys mean.
+//!
+//! Looking hardly disturbs: the look is one read-only script, so it is a single moment of the server's, and
+//! it writes nothing. Two traces remain. A key past its TTL that nobody has touched yet is deleted when the
+//! look comes upon it, as it would be for any client (lazy expiry); it reads as absent either way. And the
+//! server's counters of commands count the look too.
+
+use std::path::{Path, PathBuf};
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use redis::aio::MultiplexedConnection;
+use redis::{AsyncConnectionConfig, Client, ConnectionAddr, IntoConnectionInfo, Value};
+use tokio::sync::Mutex;
+
+use super::observe::{ObserveError, Observer, within};
+use super::redis::Known;
+use crate::clock::LessonClock;
+use crate::log::{KeyState, KeyValue, Keyspace, Observed, Role};
+
+const LOOK: &str = include_str!("observe_redis.lua");
+
+/// The most keys that are read; in the order of their names.
+const KEYS: usize = 200;
+/// The most elements that are read of a list, set, sorted set or hash.
+const ELEMENTS: usize = 100;
+/// The most bytes that are read of a string.
+const BYTES: usize = 1024;
+
+/// A connection for looking, opened at the first look and again after it was lost.
+#[derive(Debug)]
+pub(crate) struct RedisObserver {
+    socket: PathBuf,
+    /// The names of the servers by port, where it is to be asked for its role too.
+    known: Option<Known>,
+    connection: Mutex<Option<MultiplexedConnection>>,
+}
+
+impl RedisObserver {
+    pub fn new(socket: &Path) -> Self {
+        Self {
+            socket: socket.to_path_buf(),
+            known: None,
+            connection: Mutex::new(None),
+        }
+    }
+
+    /// The observer of a server among several, which also asks whether it is master or replica.
+    pub fn with_role(mut self, known: Known) -> Self {
+        self.known = Some(known);
+        self
+    }
+
+    /// What `ROLE` answers. Scripts may not ask it, so it is a second look.
+    async fn role(&self) -> Result<Option<Role>, ObserveError> {
+        let Some(known) = &self.known else { return Ok(None) };
+        let answer: Vec<Value> = self.ask(&redis::cmd("ROLE")).await?;
+        Ok(Some(match answer.as_slice() {
+            [kind, _, Value::Int(port), ..] if text(kind) == "slave" => Role::Replica {
+                of: u16::try_from(*port)
+                    .ok()
+                    .and_then(|port| known.get(&port).cloned())
+                    .unwrap_or_else(|| port.to_string()),
+            },
+            _ => Role::Master,
+        }))
+    }
+
+    /// A field of `INFO`.
+    pub async fn info(&self, field: &str) -> Result<Option<String>, ObserveError> {
+        let text: String = self.ask(redis::cmd("INFO").arg("everything")).await?;
+        Ok(read_info(&text, field).map(str::to_owned))
+    }
+
+    async fn ask<T: redis::FromRedisValue>(&self, command: &redis::Cmd) -> Result<T, ObserveError> {
+        match self.ask_once(command).await {
+            // Sentinel closes all connections to a server whose role it changes. A look can be repeated.
+            Err(ObserveError::Redis(error)) if error.is_unrecoverable_error() => self.ask_once(command).await,
+            answer => answer,
+        }
+    }
+
+    async fn ask_once<T: redis::FromRedisValue>(&self, command: &redis::Cmd) -> Result<T, ObserveError> {
+        let mut connection = within(self.connect()).await?;
+        let answer = within(command.query_async(&mut connection)).await;
+        if let Err(ObserveError::Redis(error)) = &answer
+            && error.is_unrecoverable_error()
+        {
+            // The next look opens a new one.
+            *self.connection.lock().await = None;
+        }
+        answer
+    }
+
+    async fn connect(&self) -> Result<MultiplexedConnection, redis::RedisError> {
+        let mut slot = self.connection.lock().await;
+        if let Some(connection) = &*slot {
+            return Ok(connection.clone());
+        }
+        let client = Client::open(ConnectionAddr::Unix(self.socket.clone()).into_connection_info()?)?;
+        // Without a limit of its own: `within` has one, and says what a timeout means.
+        let config = AsyncConnectionConfig::new().set_response_timeout(None);
+        let mut connection = client
+            .get_multiplexed_async_connection_with_config(&config)
+            .await?;
+        // For people who look at `CLIENT LIST`.
+        redis::cmd("CLIENT")
+            .arg("SETNAME")
+            .arg("lockstep-observer")
+            .exec_async(&mut connection)
+            .await?;
+        Ok(slot.insert(connection).clone())
+    }
+}
+
+impl Observer for RedisObserver {
+    fn observe<'a>(&'a self, clock: &'a LessonClock) -> BoxFuture<'a, Result<Observed, ObserveError>> {
+        async {
+            let mut look = redis::cmd("EVAL_RO");
+            look.arg(LOOK).arg(0).arg(KEYS).arg(ELEMENTS).arg(BYTES);
+            let seen: Vec<(String, String, i64, Value)> = self.ask(&look).await?;
+            let keys = seen.into_iter().map(|(name, kind, expires, value)| {
+                // -1 is "never"; -2, "no such key", cannot be inside one script.
+                let expires_at = (expires >= 0).then(|| clock.from_unix_millis(expires));
+                (
+                    name,
+                    KeyState {
+                        value: key_value(kind, &value),
+                        expires_at,
+                    },
+                )
+            });
+            let keys = keys.collect();
+            Ok(Observed::Redis(Keyspace {
+                keys,
+                role: self.role().await?,
+            }))
+        }
+        .boxed()
+    }
+
+    fn metric<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<i64>, ObserveError>> {
+        async { Ok(self.info(name).await?.and_then(|value| value.parse().ok())) }.boxed()
+    }
+
+    fn field<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<String>, ObserveError>> {
+        self.info(name).boxed()
+    }
+
+    fn metric_names(&self) -> &'static str {
+        "`INFO everything` lists them"
+    }
+}
+
+/// A field of `INFO`: `total_commands_processed:12`.
+fn read_info<'a>(text: &'a str, field: &str) -> Option<&'a str> {
+    text.lines()
+        .filter_map(|line| line.split_once(':'))
+        .find(|(key, _)| *key == field)
+        .map(|(_, value)| value.trim())
+}
+
+fn key_value(kind: String, value: &Value) -> KeyValue {
+    match kind.as_str() {
+        "string" => KeyValue::String(text(value)),
+        "list" => KeyValue::List(texts(value)),
+        "set" => {
+            let mut members = texts(value);
+            members.sort();
+            KeyValue::Set(members)
+        }
+        "hash" => KeyValue::Hash(pairs(value).collect()),
+        "zset" => KeyValue::SortedSet(pairs(value).collect()),
+        _ => KeyValue::Other(kind),
+    }
+}
+
+fn pairs(value: &Value) -> impl Iterator<Item = (String, String)> {
+    let mut items = texts(value).into_iter();
+    std::iter::from_fn(move || Some((items.next()?, items.next()?)))
+}
+
+fn texts(value: &Value) -> Vec<String> {
+    match value {
+        Value::Array(items) => items.iter().map(text).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// What is not text is shown as well as it can be: nobody's lesson stops at a byte.
+fn text(value: &Value) -> String {
+    match value {
+        Value::BulkString(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+        Value::SimpleString(text) => text.clone(),
+        Value::Int(number) => number.to_string(),
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bulk(text: &str) -> Value {
+        Value::BulkString(text.as_bytes().to_vec())
+    }
+
+    #[test]
+    fn info_fields_are_found_by_their_whole_name() {
+        let text = "# Stats\r\ntotal_commands_processed:12\r\nexpired_keys:3\r\n";
+        assert_eq!(read_info(text, "expired_keys"), Some("3"));
+        assert_eq!(read_info(text, "expired"), None);
+    }
+
+    #[test]
+    fn values_keep_their_type() {
+        let flat = Value::Array(vec![bulk("b"), bulk("1"), bulk("a"), bulk("2")]);
+        let KeyValue::Hash(hash) = key_value("hash".into(), &flat) else {
+            panic!()
+        };
+        assert_eq!(hash["a"], "2");
+        let lowest_first = vec![("b".into(), "1".into()), ("a".into(), "2".into())];
+        assert_eq!(key_value("zset".into(), &flat), KeyValue::SortedSet(lowest_first));
+        assert_eq!(
+            key_value("set".into(), &flat),
+            KeyValue::Set(["1", "2", "a", "b"].map(String::from).into())
+        );
+        assert_eq!(
+            key_value("stream".into(), &bulk("")),
+            KeyValue::Other("stream".into())
+        );
+    }
+}

@@ -1,0 +1,195 @@
+//! Reads what a ZooKeeper server holds: its nodes, who owns them and who watches them. It must not know
+//! what the nodes mean.
+//!
+//! The four-letter commands tell owners and watchers; nodes and their data need a session, which the
+//! observer keeps. The session holds no node and sets no watch, so it shows nowhere in what is read. If the
+//! lesson's clock jumps further than its timeout, it expires like any other and is opened anew.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use futures::FutureExt;
+use futures::future::{BoxFuture, join_all, try_join, try_join_all};
+use tokio::sync::Mutex;
+use zookeeper_client::{Client, Error};
+
+use super::four_letters::{ask, read_dump, read_mntr, read_wchp};
+use super::observe::{ObserveError, Observer, within};
+use crate::clock::LessonClock;
+use crate::log::{Observed, Znode, ZnodeTree};
+
+/// The longest session that the lab's server grants, in lesson time.
+const SESSION: Duration = Duration::from_secs(60);
+
+/// Of so many ephemeral siblings the data is read; of the rest only what `dump` tells, the owner.
+const WITH_DATA: usize = 50;
+
+/// No lesson has more nodes; somebody's script may.
+const NODES: usize = 2_000;
+
+/// The server's own.
+const RESERVED: &str = "/zookeeper";
+
+/// A session for looking, and the address for asking.
+#[derive(Debug)]
+pub(crate) struct ZookeeperObserver {
+    server: SocketAddr,
+    client: Mutex<Option<Session>>,
+}
+
+/// Only for `Debug`, which the client lacks.
+struct Session(Client);
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Session").field(&self.0.session_id()).finish()
+    }
+}
+
+impl ZookeeperObserver {
+    pub fn new(server: SocketAddr) -> Self {
+        Self {
+            server,
+            client: Mutex::new(None),
+        }
+    }
+
+    /// The session, opened where there is none.
+    pub async fn connect(&self) -> Result<Client, Error> {
+        let mut slot = self.client.lock().await;
+        if let Some(Session(client)) = &*slot
+            && !client.state().is_terminated()
+        {
+            return Ok(client.clone());
+        }
+        let connector = Client::connector()
+            .with_session_timeout(SESSION)
+            .with_fail_eagerly();
+        let client = connector.connect(&self.server.to_string()).await?;
+        Ok(slot.insert(Session(client)).0.clone())
+    }
+
+    /// All nodes. A session that expired meanwhile is replaced, once.
+    async fn nodes(&self, owners: &BTreeMap<String, i64>) -> Result<BTreeMap<String, Znode>, Error> {
+        match read_nodes(&self.connect().await?, owners).await {
+            Err(Error::SessionExpired | Error::ClientClosed | Error::ConnectionLoss | Error::Custom(_)) => {
+                self.client.lock().await.take();
+                read_nodes(&self.connect().await?, owners).await
+            }
+            result => result,
+        }
+    }
+
+    async fn look(&self) -> Result<ZnodeTree, ObserveError> {
+        // Owners first: a node that comes after `dump` is asked for its owner; one that went is not listed.
+        let owners = read_dump(&ask(self.server, "dump").await?);
+        let nodes = async { self.nodes(&owners).await.map_err(ObserveError::from) };
+        let watched = async { Ok(read_wchp(&ask(self.server, "wchp").await?)) };
+        let (mut nodes, mut watched) = try_join(nodes, watched).await?;
+        for (path, node) in &mut nodes {
+            node.watchers = watched.remove(path).unwrap_or_default();
+        }
+        watched.retain(|path, _| path != "/" && !is_reserved(path));
+        Ok(ZnodeTree {
+            nodes,
+            watched_absent: watched,
+        })
+    }
+}
+
+impl Observer for ZookeeperObserver {
+    fn observe<'a>(&'a self, _: &'a LessonClock) -> BoxFuture<'a, Result<Observed, ObserveError>> {
+        async { Ok(Observed::Zookeeper(within(self.look()).await?)) }.boxed()
+    }
+
+    fn metric<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<i64>, ObserveError>> {
+        async move { Ok(read_mntr(&within(ask(self.server, "mntr")).await?, name)) }.boxed()
+    }
+
+    fn metric_names(&self) -> &'static str {
+        "`mntr` lists them"
+    }
+}
+
+/// Reads the tree level by level: all requests of a level are under way at once over the one session, so
+/// that nine hundred nodes cost a few round trips.
+async fn read_nodes(
+    client: &Client,
+    owners: &BTreeMap<String, i64>,
+) -> Result<BTreeMap<String, Znode>, Error> {
+    let mut nodes = BTreeMap::new();
+    let mut parents = vec!["/".to_owned()];
+    while !parents.is_empty() && nodes.len() < NODES {
+        let listed = join_all(parents.iter().map(|parent| children(client, parent))).await;
+        let (mut to_read, mut to_trust) = (Vec::new(), Vec::new());
+        for siblings in listed {
+            let mut ephemeral = 0;
+            for path in siblings? {
+                match owners.get(&path) {
+                    Some(owner) if ephemeral >= WITH_DATA => to_trust.push((path, *owner)),
+                    Some(_) => {
+                        ephemeral += 1;
+                        to_read.push(path);
+                    }
+                    None => to_read.push(path),
+                }
+            }
+        }
+        let read = try_join_all(to_read.into_iter().map(|path| node(client, path))).await?;
+        let read = read.into_iter().flatten();
+        let trusted = to_trust.into_iter().map(|(path, owner)| {
+            (
+                path,
+                Znode {
+                    owner: Some(owner),
+                    ..Znode::default()
+                },
+            )
+        });
+        parents.clear();
+        for (path, node) in read.chain(trusted).take(NODES - nodes.len()) {
+            // Ephemeral nodes have no children.
+            if node.owner.is_none() {
+                parents.push(path.clone());
+            }
+            nodes.insert(path, node);
+        }
+    }
+    Ok(nodes)
+}
+
+/// The paths of a node's children, in order; none if it has gone.
+async fn children(client: &Client, parent: &str) -> Result<BTreeSet<String>, Error> {
+    let names = match client.list_children(parent).await {
+        Err(Error::NoNode) => return Ok(BTreeSet::new()),
+        names => names?,
+    };
+    let base = parent.trim_end_matches('/');
+    Ok(names
+        .into_iter()
+        .map(|name| format!("{base}/{name}"))
+        .filter(|path| !is_reserved(path))
+        .collect())
+}
+
+/// A node's data and owner; nothing if it has gone.
+async fn node(client: &Client, path: String) -> Result<Option<(String, Znode)>, Error> {
+    let (data, stat) = match client.get_data(&path).await {
+        Err(Error::NoNode) => return Ok(None),
+        read => read?,
+    };
+    let node = Znode {
+        data: String::from_utf8_lossy(&data).into_owned(),
+        owner: (stat.ephemeral_owner != 0).then_some(stat.ephemeral_owner),
+        czxid: stat.czxid,
+        version: stat.version,
+        watchers: Vec::new(),
+    };
+    Ok(Some((path, node)))
+}
+
+fn is_reserved(path: &str) -> bool {
+    path.strip_prefix(RESERVED)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}

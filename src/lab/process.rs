@@ -1,0 +1,292 @@
+//! One running process of the lab: its end is noticed, it can be frozen, thawed and killed, and it is gone
+//! when its handle is. It must not know whether it is a server or a client.
+
+use std::fmt;
+use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use rustix::io::{Errno, retry_on_intr};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use tokio::sync::watch;
+
+use super::error::LabError;
+use super::spawner;
+use super::workspace::Workspace;
+
+/// How long a dropped handle waits for the kernel to finish a killed process. Real time. It takes
+/// milliseconds; the bound is for a process stuck in a dead disk.
+const REAPED_WITHIN: Duration = Duration::from_secs(5);
+
+/// How a process ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// By itself, with this exit code.
+    Code(i32),
+    /// By this signal.
+    Signal(i32),
+}
+
+impl From<ExitStatus> for Exit {
+    fn from(status: ExitStatus) -> Self {
+        match status.signal() {
+            Some(signal) => Self::Signal(signal),
+            None => Self::Code(status.code().unwrap_or(-1)),
+        }
+    }
+}
+
+impl fmt::Display for Exit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let signal = match self {
+            Self::Code(code) => return write!(f, "exit code {code}"),
+            Self::Signal(signal) => *signal,
+        };
+        match Signal::from_named_raw(signal) {
+            Some(Signal::KILL) => f.write_str("killed by SIGKILL"),
+            Some(Signal::TERM) => f.write_str("ended by SIGTERM"),
+            Some(Signal::SEGV) => f.write_str("crashed with SIGSEGV"),
+            Some(Signal::ABORT) => f.write_str("aborted with SIGABRT"),
+            _ => write!(f, "ended by signal {signal}"),
+        }
+    }
+}
+
+/// A running process. Dropping it kills the process, even a frozen one, and waits until it is gone.
+#[derive(Debug)]
+pub struct Process {
+    name: String,
+    pid: Pid,
+    log: PathBuf,
+    fate: Arc<Fate>,
+}
+
+/// What is known of a process' end, shared with the thread that waits for it.
+#[derive(Debug)]
+struct Fate {
+    /// `None` while the pid is certainly this process': it lives, or it is a zombie that only the waiting
+    /// thread may reap, and it reaps under this lock. A signal sent under the lock can hit nobody else.
+    ended: Mutex<Option<Exit>>,
+    reaped: Condvar,
+    told: watch::Sender<Option<Exit>>,
+}
+
+impl Fate {
+    fn lock(&self) -> MutexGuard<'_, Option<Exit>> {
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a started process is talked to through; `None` where it was not asked for.
+#[derive(Debug, Default)]
+pub(crate) struct Pipes {
+    pub stdin: Option<ChildStdin>,
+    pub stdout: Option<ChildStdout>,
+}
+
+impl Process {
+    /// Starts a command whose messages go to a log file in the workspace. With `talks`, its standard input
+    /// and output become pipes and only its standard error goes to the log; else everything does.
+    pub(crate) fn start(
+        name: &str,
+        mut command: Command,
+        workspace: &Workspace,
+        talks: bool,
+    ) -> Result<(Self, Pipes), LabError> {
+        let failed = |source| LabError::Spawn {
+            program: name.to_owned(),
+            source,
+        };
+        let (log, file) = workspace.log_file(name)?;
+        if talks {
+            command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        } else {
+            command
+                .stdin(Stdio::null())
+                .stdout(file.try_clone().map_err(failed)?);
+        }
+        command.stderr(file);
+        let mut child = spawner::spawn(command).map_err(failed)?;
+        let pipes = Pipes {
+            stdin: child.stdin.take(),
+            stdout: child.stdout.take(),
+        };
+        let pid = i32::try_from(child.id())
+            .ok()
+            .and_then(Pid::from_raw)
+            .ok_or_else(|| failed(io::Error::other("its process number makes no sense")))?;
+        let fate = Arc::new(Fate {
+            ended: Mutex::new(None),
+            reaped: Condvar::new(),
+            told: watch::Sender::new(None),
+        });
+        let waiter = Arc::clone(&fate);
+        thread::Builder::new()
+            .name(format!("wait-{name}"))
+            .spawn(move || wait(child, pid, &waiter))
+            .map_err(|source| {
+                // Without its waiter the process could not be reaped, and so not be kept.
+                let _ = kill_process_group(pid, Signal::KILL);
+                failed(source)
+            })?;
+        let process = Self {
+            name: name.to_owned(),
+            pid,
+            log,
+            fate,
+        };
+        workspace.record(pid)?;
+        Ok((process, pipes))
+    }
+
+    /// The name that it was started under.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its process number.
+    #[must_use]
+    pub fn pid(&self) -> u32 {
+        self.pid.as_raw_nonzero().get().unsigned_abs()
+    }
+
+    /// The file that its messages go to.
+    #[must_use]
+    pub fn log_path(&self) -> &Path {
+        &self.log
+    }
+
+    /// How it ended, `None` while it runs or is frozen.
+    #[must_use]
+    pub fn ended(&self) -> Option<Exit> {
+        *self.fate.lock()
+    }
+
+    /// Resolves when it has ended, at once if it already has.
+    pub async fn exited(&self) -> Exit {
+        let mut told = self.fate.told.subscribe();
+        let exit = told.wait_for(Option::is_some).await.ok().and_then(|exit| *exit);
+        match exit {
+            Some(exit) => exit,
+            // The sender lives in `self.fate`, so the channel cannot close while this future exists.
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Kills it with SIGKILL: nothing in it runs any more. Nothing happens if it has ended.
+    ///
+    /// # Errors
+    /// Where the kernel refuses.
+    pub fn kill(&self) -> Result<(), LabError> {
+        match self.signal(Signal::KILL) {
+            Ok(_) => Ok(()),
+            Err(error) => Err(self.refused("SIGKILL", error)),
+        }
+    }
+
+    /// Stops it with SIGSTOP, as a garbage collector or a busy machine would, and returns once it stands
+    /// still: no instruction of its runs after that until [`Process::thaw`].
+    ///
+    /// # Errors
+    /// Where it has ended or the kernel refuses.
+    pub fn freeze(&self) -> Result<(), LabError> {
+        let ended = self.fate.lock();
+        let stopped = match *ended {
+            Some(exit) => return Err(self.gone("SIGSTOP", exit)),
+            None => kill_process_group(self.pid, Signal::STOP),
+        };
+        stopped.map_err(|error| self.refused("SIGSTOP", error))?;
+        // The kernel stops it a moment after the signal. Its end counts too, or a crash would hang us here.
+        // The lock is kept: it may die, but it cannot be reaped, so the number stays its own.
+        let seen = WaitIdOptions::STOPPED | WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        // An error means that there is nothing to wait for any more.
+        let _ = retry_on_intr(|| waitid(WaitId::Pid(self.pid), seen));
+        Ok(())
+    }
+
+    /// Lets it go on after [`Process::freeze`].
+    ///
+    /// # Errors
+    /// Where it has ended or the kernel refuses.
+    pub fn thaw(&self) -> Result<(), LabError> {
+        match self.signal(Signal::CONT) {
+            Ok(None) => Ok(()),
+            Ok(Some(exit)) => Err(self.gone("SIGCONT", exit)),
+            Err(error) => Err(self.refused("SIGCONT", error)),
+        }
+    }
+
+    /// Signals the process' group, which is the process alone, or with the guard that supervises it.
+    /// Answers how it ended, in which case nothing was sent.
+    fn signal(&self, signal: Signal) -> Result<Option<Exit>, Errno> {
+        let ended = self.fate.lock();
+        match *ended {
+            Some(exit) => Ok(Some(exit)),
+            None => kill_process_group(self.pid, signal).map(|()| None),
+        }
+    }
+
+    fn gone(&self, signal: &'static str, exit: Exit) -> LabError {
+        LabError::Signal {
+            process: self.name.clone(),
+            signal,
+            why: format!("it has ended ({exit})"),
+        }
+    }
+
+    fn refused(&self, signal: &'static str, error: Errno) -> LabError {
+        LabError::Signal {
+            process: self.name.clone(),
+            signal,
+            why: error.to_string(),
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // SIGKILL ends a stopped process too. A refusal means that it is gone already.
+        let _ = self.signal(Signal::KILL);
+        let ended = self.fate.lock();
+        let _ = self
+            .fate
+            .reaped
+            .wait_timeout_while(ended, REAPED_WITHIN, |ended| ended.is_none());
+    }
+}
+
+/// Runs in a thread of its own until the process has ended.
+fn wait(mut child: Child, pid: Pid, fate: &Fate) {
+    // Wait without reaping first: as long as nobody has reaped it, its number cannot be given away.
+    let ended = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+    let _ = retry_on_intr(|| waitid(WaitId::Pid(pid), ended));
+    let mut slot = fate.lock();
+    let exit = child.wait().map_or(Exit::Code(-1), Exit::from);
+    *slot = Some(exit);
+    drop(slot);
+    fate.reaped.notify_all();
+    fate.told.send_replace(Some(exit));
+}
+
+/// The last lines of a log file, for messages. Says so where there are none.
+pub(crate) fn log_tail(log: &Path) -> String {
+    const LINES: usize = 12;
+    let text = match std::fs::read(log) {
+        Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+        Err(error) => return format!("  (its log {} could not be read: {error})", log.display()),
+    };
+    let lines: Vec<_> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    if lines.is_empty() {
+        return "  (it wrote nothing)".to_owned();
+    }
+    let tail = &lines[lines.len().saturating_sub(LINES)..];
+    tail.iter()
+        .map(|line| format!("  {line}"))
+        .collect::<Vec<_>>()
+        .join("\n")
+}

@@ -1,0 +1,143 @@
+//! Whether the lesson clock really holds a server: tried on a real one, which is started for this alone. It
+//! must not know who wants to know.
+
+use std::fmt;
+use std::time::{Duration, Instant};
+
+use redis::{Client, ConnectionAddr, IntoConnectionInfo};
+use serde::Serialize;
+
+use super::{Endpoint, Lab, LabOptions};
+use crate::clock::{ClockKind, LessonClock, Rate};
+use crate::lesson::LabKind;
+
+/// The TTL that the clock's proof uses, in milliseconds of lesson time.
+const TTL_MS: u64 = 5_000;
+
+/// How long the proof leaves the paused server alone, in real time.
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// Whether the lesson clock holds a real server.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "clock", rename_all = "snake_case")]
+pub enum ClockProof {
+    /// A real `redis-server` stood still while paused and was past its TTL after a jump.
+    Controlled {
+        /// What was left of the TTL when the clock stopped, in milliseconds.
+        paused_at_ms: i64,
+        /// From nothing to an answering server, in milliseconds of real time.
+        boot_ms: u64,
+    },
+    /// Lessons run on the machine's own clock here.
+    Wall {
+        /// Why.
+        why: String,
+    },
+    /// The clock should hold servers and does not.
+    Failed {
+        /// What was seen.
+        why: String,
+    },
+}
+
+/// Starts a real server on the lesson clock and sees whether it obeys.
+pub(crate) async fn proof(options: &LabOptions) -> ClockProof {
+    if options.wall_clock {
+        return ClockProof::Wall {
+            why: "the wall clock was asked for".into(),
+        };
+    }
+    if !LessonClock::supported() {
+        let why = "this system does not let Lockstep preload its clock into servers; pausing a lesson holds \
+                   its clients, not its servers";
+        return ClockProof::Wall { why: why.into() };
+    }
+    match try_clock(options).await {
+        Ok(proof) => proof,
+        Err(why) => ClockProof::Failed { why },
+    }
+}
+
+async fn try_clock(options: &LabOptions) -> Result<ClockProof, String> {
+    let begun = Instant::now();
+    let lab = Lab::start(LabKind::Redis, options)
+        .await
+        .map_err(|error| error.to_string())?;
+    let boot_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+    if lab.clock().kind() != ClockKind::Controlled {
+        return Ok(ClockProof::Wall {
+            why: "the lab chose the machine's clock".into(),
+        });
+    }
+    let proof = ask_the_server(&lab, boot_ms).await;
+    lab.shutdown().await;
+    proof
+}
+
+async fn ask_the_server(lab: &Lab, boot_ms: u64) -> Result<ClockProof, String> {
+    let said = |error: redis::RedisError| error.to_string();
+    let Some(Endpoint::Unix(socket)) = lab.servers.first().map(|server| server.endpoint.clone()) else {
+        return Err("the server has no socket".into());
+    };
+    let address = ConnectionAddr::Unix(socket)
+        .into_connection_info()
+        .map_err(said)?;
+    let client = Client::open(address).map_err(said)?;
+    let mut connection = client.get_multiplexed_async_connection().await.map_err(said)?;
+    let pttl = redis::cmd("PTTL").arg("proof").to_owned();
+    redis::cmd("SET")
+        .arg("proof")
+        .arg(1)
+        .arg("PX")
+        .arg(TTL_MS)
+        .exec_async(&mut connection)
+        .await
+        .map_err(said)?;
+    lab.clock()
+        .set_rate(Rate::PAUSED)
+        .map_err(|error| error.to_string())?;
+    let before: i64 = pttl.query_async(&mut connection).await.map_err(said)?;
+    // The one place where real time has to pass: the proof is that it makes no difference.
+    tokio::time::sleep(PAUSE).await;
+    let after: i64 = pttl.query_async(&mut connection).await.map_err(said)?;
+    if before != after {
+        return Ok(ClockProof::Failed {
+            why: format!("redis-server went on while paused: PTTL was {before} ms, then {after} ms"),
+        });
+    }
+    // Past the end and not onto it: in its last millisecond a key still lives.
+    lab.clock()
+        .jump(Duration::from_millis(2 * TTL_MS))
+        .map_err(|error| error.to_string())?;
+    let value: Option<String> = redis::cmd("GET")
+        .arg("proof")
+        .query_async(&mut connection)
+        .await
+        .map_err(said)?;
+    Ok(match value {
+        None => ClockProof::Controlled {
+            paused_at_ms: before,
+            boot_ms,
+        },
+        Some(_) => ClockProof::Failed {
+            why: "a key outlived its TTL after a jump of the clock".into(),
+        },
+    })
+}
+
+impl fmt::Display for ClockProof {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Controlled {
+                paused_at_ms,
+                boot_ms,
+            } => write!(
+                f,
+                "clock controlled: a real redis-server (up in {boot_ms} ms) kept a TTL at {paused_at_ms} ms while \
+                 paused, and let it end in a jump"
+            ),
+            Self::Wall { why } => write!(f, "clock of the machine: {why}"),
+            Self::Failed { why } => write!(f, "clock failed: {why}"),
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Redis servers on a Unix socket in the workspace: one as it is without any configuration file, or several
+//! that have one each. It must not know what lessons do with them.
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::UnixStream;
+
+use super::error::LabError;
+use super::observe_redis::RedisObserver;
+use super::programs::REDIS_SERVER;
+use super::server::{Boot, Endpoint, Launch, Server, ready};
+use super::version::Version;
+use crate::log::ServerInfo;
+
+/// Its name in the lab.
+const NAME: &str = "redis";
+
+/// Starts the lab's only server.
+pub(crate) async fn start(boot: &Boot<'_>) -> Result<Vec<Server>, LabError> {
+    Ok(vec![start_one(boot, NAME).await?])
+}
+
+/// Starts a server of this name.
+async fn start_one(boot: &Boot<'_>, name: &str) -> Result<Server, LabError> {
+    let socket = boot.workspace.join(&format!("{name}.sock"));
+    // Options and no file name: Redis then reads no configuration of the system's. An empty log file
+    // name means standard output, which is the lab's log and also gets what is said before logging.
+    let mut arguments: Vec<OsString> = ["--port", "0", "--unixsocketperm", "700", "--unixsocket"]
+        .map(OsString::from)
+        .into();
+    arguments.push(socket.clone().into());
+    arguments
+        .extend(["--save", "", "--appendonly", "no", "--notify-keyspace-events", ""].map(OsString::from));
+    arguments.extend(["--daemonize", "no", "--logfile", "", "--dir"].map(OsString::from));
+    arguments.push(boot.workspace.path().into());
+    launch(boot, name, &socket, arguments, RedisObserver::new(&socket)).await
+}
+
+/// Ports that servers are known by to each other, and the servers' names.
+pub(crate) type Known = Arc<HashMap<u16, String>>;
+
+/// Starts a server of several: with a directory and a configuration file of its own, so that what is written
+/// into them (`CONFIG REWRITE`, an append-only file) outlives a restart.
+pub(crate) async fn start_member(
+    boot: &Boot<'_>,
+    name: &str,
+    port: Option<SocketAddr>,
+    extra: &str,
+    known: &Known,
+) -> Result<Server, LabError> {
+    let socket = boot.workspace.join(&format!("{name}.sock"));
+    let data = boot.workspace.make_dir(&format!("{name}-data"))?;
+    let config = format!(
+        "bind 127.0.0.1\nport {}\nunixsocket \"{}\"\nunixsocketperm 700\ndir \"{}\"\n\
+         save \"\"\nappendonly no\nnotify-keyspace-events \"\"\ndaemonize no\nlogfile \"\"\n{extra}",
+        port.map_or(0, |address| address.port()),
+        socket.display(),
+        data.display(),
+    );
+    let config = boot.workspace.write(&format!("{name}.conf"), &config)?;
+    let observer = RedisObserver::new(&socket).with_role(Arc::clone(known));
+    launch(boot, name, &socket, vec![config.into()], observer).await
+}
+
+async fn launch(
+    boot: &Boot<'_>,
+    name: &str,
+    socket: &Path,
+    arguments: Vec<OsString>,
+    observer: RedisObserver,
+) -> Result<Server, LabError> {
+    let program = boot.search.redis_server()?;
+    let started = boot.start(name, &program, |command| {
+        command.args(&arguments);
+    })?;
+    let process = &started.0;
+    ready(process, || async {
+        ping(socket).await.ok().filter(|pong| *pong).map(|_| ())
+    })
+    .await?;
+    let version = ready(process, || async { observer.info("redis_version").await.ok()? }).await?;
+    match Version::read(&version) {
+        Some(found) if found < Version::REDIS => {
+            return Err(LabError::TooOld {
+                program: "redis-server",
+                path: program.clone(),
+                found: version,
+                needed: Version::REDIS.to_string(),
+                variable: REDIS_SERVER,
+            });
+        }
+        _ => {}
+    }
+    let endpoint = Endpoint::Unix(socket.to_path_buf());
+    let info = ServerInfo {
+        name: name.to_owned(),
+        product: "Redis".to_owned(),
+        version,
+        address: endpoint.to_string(),
+    };
+    let server = Server::new(info, endpoint, started, Box::new(observer));
+    Ok(server.restartable(Launch { program, arguments }))
+}
+
+/// Whether the server says PONG. It says LOADING and other things while it is not ready.
+async fn ping(socket: &Path) -> std::io::Result<bool> {
+    const PONG: &[u8] = b"+PONG\r\n";
+    let mut stream = UnixStream::connect(socket).await?;
+    stream.write_all(b"PING\r\n").await?;
+    let mut answer = [0; PONG.len()];
+    stream.read_exact(&mut answer).await?;
+    Ok(answer == PONG)
+}

@@ -1,0 +1,130 @@
+//! One Redis Sentinel: how it is started, and what it is asked. It must not know the servers' topology.
+
+use std::net::{IpAddr, SocketAddr};
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use redis::{AsyncConnectionConfig, Client};
+
+use super::error::LabError;
+use super::observe::{ObserveError, Observer, within};
+use super::sentinel::GROUP;
+use super::server::{Boot, Endpoint, Server, ready};
+use crate::clock::LessonClock;
+use crate::log::{Keyspace, Observed, ServerInfo};
+
+/// How long a Sentinel waits for a master before it thinks it down, and how long a failover may take, in
+/// milliseconds of lesson time. Sentinels vote at the second of three. The first is long enough that at the
+/// fastest rate a busy machine's pause does not look like a death, and in the rush of the start much longer.
+const DOWN_AFTER_MS: u32 = 3000;
+const DOWN_AFTER_AT_BOOT_MS: u32 = 60_000;
+const FAILOVER_TIMEOUT_MS: u32 = 6000;
+const QUORUM: u32 = 2;
+
+/// Starts a Sentinel that watches the master at `master`.
+pub(crate) async fn start(
+    boot: &Boot<'_>,
+    name: &str,
+    address: SocketAddr,
+    source: IpAddr,
+    master: SocketAddr,
+) -> Result<Server, LabError> {
+    let data = boot.workspace.make_dir(&format!("{name}-data"))?;
+    let (ip, port) = (master.ip(), master.port());
+    let config = format!(
+        "bind 127.0.0.1\nport {}\nbind-source-addr {source}\ndir \"{}\"\ndaemonize no\nlogfile \"\"\n\
+         sentinel announce-ip 127.0.0.1\nsentinel announce-port {}\n\
+         sentinel monitor {GROUP} {ip} {port} {QUORUM}\n\
+         sentinel down-after-milliseconds {GROUP} {DOWN_AFTER_AT_BOOT_MS}\n\
+         sentinel failover-timeout {GROUP} {FAILOVER_TIMEOUT_MS}\n\
+         sentinel parallel-syncs {GROUP} 2\n",
+        address.port(),
+        data.display(),
+        address.port(),
+    );
+    let config = boot.workspace.write(&format!("{name}.conf"), &config)?;
+    let program = boot.search.redis_server()?;
+    let started = boot.start(name, &program, |command| {
+        command.arg(&config).arg("--sentinel");
+    })?;
+    // The port may be another lab's, which was quicker; ours then ends and is noticed. Its own process is
+    // known by what it watches.
+    ready(&started.0, || async {
+        (primary(address).await?.port() == port).then_some(())
+    })
+    .await?;
+    let endpoint = Endpoint::Tcp(address);
+    let info = ServerInfo {
+        name: name.to_owned(),
+        product: "Redis Sentinel".to_owned(),
+        version: String::new(),
+        address: endpoint.to_string(),
+    };
+    Ok(Server::new(info, endpoint, started, Box::new(SentinelObserver)))
+}
+
+/// How many replicas of the master and how many other Sentinels a Sentinel knows to be well.
+pub(crate) async fn seen(address: SocketAddr) -> Option<(usize, usize)> {
+    let replicas = well(ask(address, &["SENTINEL", "REPLICAS", GROUP]).await?);
+    let sentinels = well(ask(address, &["SENTINEL", "SENTINELS", GROUP]).await?);
+    Some((replicas, sentinels))
+}
+
+/// Ends the forbearance of the start.
+pub(crate) async fn watch_closely(address: SocketAddr) -> Option<()> {
+    let after = DOWN_AFTER_MS.to_string();
+    let words = ["SENTINEL", "SET", GROUP, "down-after-milliseconds", &after];
+    ask(address, &words).await.map(drop)
+}
+
+/// Whom a Sentinel names as master.
+pub(crate) async fn primary(address: SocketAddr) -> Option<SocketAddr> {
+    let answer = ask(address, &["SENTINEL", "GET-MASTER-ADDR-BY-NAME", GROUP]).await?;
+    let (ip, port): (String, u16) = redis::from_redis_value(answer).ok()?;
+    Some(SocketAddr::new(ip.parse().ok()?, port))
+}
+
+fn well(answer: redis::Value) -> usize {
+    use std::collections::HashMap;
+    let peers: Vec<HashMap<String, String>> = redis::from_redis_value(answer).unwrap_or_default();
+    let flags = peers.iter().filter_map(|peer| peer.get("flags"));
+    // Its address and its run id are known once it has answered; until then it is down or disconnected.
+    flags
+        .filter(|flags| !flags.contains("down") && !flags.contains("disconnected"))
+        .count()
+}
+
+async fn ask(address: SocketAddr, words: &[&str]) -> Option<redis::Value> {
+    let client = Client::open(format!("redis://{address}")).ok()?;
+    let config = AsyncConnectionConfig::new().set_response_timeout(None);
+    let mut connection = client
+        .get_multiplexed_async_connection_with_config(&config)
+        .await
+        .ok()?;
+    let (name, arguments) = words.split_first()?;
+    within(
+        redis::cmd(name)
+            .arg(arguments)
+            .query_async::<redis::Value>(&mut connection),
+    )
+    .await
+    .ok()
+}
+
+/// A Sentinel holds no keys.
+#[derive(Debug)]
+struct SentinelObserver;
+
+impl Observer for SentinelObserver {
+    fn observe<'a>(&'a self, _: &'a LessonClock) -> BoxFuture<'a, Result<Observed, ObserveError>> {
+        async { Ok(Observed::Redis(Keyspace::default())) }.boxed()
+    }
+
+    fn metric<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Option<i64>, ObserveError>> {
+        async { Ok(None) }.boxed()
+    }
+
+    fn metric_names(&self) -> &'static str {
+        "a Sentinel has none"
+    }
+}

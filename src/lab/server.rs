@@ -1,0 +1,266 @@
+//! What every kind of server has in common: how it is started on the lesson clock, how it is known to be
+//! ready, and what a topology hands to the lab. It must not know any product; each has a file of its own.
+//!
+//! A topology is one file with a function `start(&Boot)` that gives servers or a [`Topology`], and a line in
+//! [`Lab::start`](super::Lab::start): several masters, Sentinel or an ensemble are several servers.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::future::Future;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use tokio::time::timeout;
+
+use super::error::LabError;
+use super::link::Link;
+use super::observe::Observer;
+use super::process::{Process, log_tail};
+use super::programs::Search;
+use super::spawner;
+use super::workspace::Workspace;
+use crate::clock::{LessonClock, Slot};
+use crate::log::ServerInfo;
+
+/// How long a server may take to answer after its start. Real time: many times what a slow machine needs.
+const READY_WITHIN: Duration = Duration::from_secs(20);
+
+/// How long one probe waits. A connection made before the server reads can stay unanswered for ever, so
+/// probes are short at first and grow only for the sake of busy machines.
+const FIRST_PROBE: Duration = Duration::from_millis(20);
+const LONGEST_PROBE: Duration = Duration::from_secs(2);
+
+/// The pause after a probe that was refused.
+const BETWEEN_PROBES: Duration = Duration::from_millis(2);
+
+/// Where something listens. Loopback and Unix sockets are all that there is.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Endpoint {
+    /// A Unix socket.
+    Unix(PathBuf),
+    /// A port of the loopback interface.
+    Tcp(SocketAddr),
+}
+
+impl fmt::Display for Endpoint {
+    /// What can be typed after `redis-cli -s` or `zkCli.sh -server`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unix(path) => path.display().fmt(f),
+            Self::Tcp(address) => address.fmt(f),
+        }
+    }
+}
+
+/// What a topology starts its servers with.
+pub(crate) struct Boot<'a> {
+    pub workspace: &'a Workspace,
+    pub clock: &'a LessonClock,
+    /// This program, to be executed again as the guard.
+    pub binary: &'a Path,
+    pub search: &'a Search,
+}
+
+impl Boot<'_> {
+    /// Starts a server's program under the guard and on the lesson clock, with a skew slot of its own.
+    pub fn start(
+        &self,
+        name: &str,
+        program: &Path,
+        arguments: impl FnOnce(&mut Command),
+    ) -> Result<(Process, Option<Slot>), LabError> {
+        let slot = self.clock.allocate_slot();
+        let process = self.start_again(name, program, slot.as_ref(), arguments)?;
+        Ok((process, slot))
+    }
+
+    /// As [`Boot::start`], in a slot that the server had before.
+    pub fn start_again(
+        &self,
+        name: &str,
+        program: &Path,
+        slot: Option<&Slot>,
+        arguments: impl FnOnce(&mut Command),
+    ) -> Result<Process, LabError> {
+        let mut command = spawner::guarded(self.binary, program);
+        command
+            .envs(self.clock.env(slot))
+            .current_dir(self.workspace.path());
+        arguments(&mut command);
+        let (process, _) = Process::start(name, command, self.workspace, false)?;
+        Ok(process)
+    }
+}
+
+/// A server that answers.
+#[derive(Debug)]
+pub(crate) struct Server {
+    pub info: ServerInfo,
+    pub endpoint: Endpoint,
+    pub slot: Option<Slot>,
+    pub observer: Box<dyn Observer>,
+    pub process: Process,
+    /// Whether its end is somebody's wish, and so no news.
+    condemned: AtomicBool,
+    /// How to start it again; `None` where nobody needs to.
+    pub launch: Option<Launch>,
+    /// The port that other servers know it by, where that is a front's.
+    pub door: Option<u16>,
+}
+
+/// What a server is started with, to start it again.
+#[derive(Debug, Clone)]
+pub(crate) struct Launch {
+    pub program: PathBuf,
+    pub arguments: Vec<OsString>,
+}
+
+/// What a topology hands to the lab: its servers, the one that operations go to by default first, and the
+/// links that it laid between them.
+#[derive(Debug, Default)]
+pub(crate) struct Topology {
+    pub servers: Vec<Server>,
+    /// Servers that hold nothing to look at, such as Sentinels.
+    pub helpers: Vec<Server>,
+    pub links: Vec<Link>,
+}
+
+impl From<Vec<Server>> for Topology {
+    fn from(servers: Vec<Server>) -> Self {
+        Self {
+            servers,
+            ..Self::default()
+        }
+    }
+}
+
+impl Server {
+    pub fn new(
+        info: ServerInfo,
+        endpoint: Endpoint,
+        (process, slot): (Process, Option<Slot>),
+        observer: Box<dyn Observer>,
+    ) -> Self {
+        Self {
+            info,
+            endpoint,
+            slot,
+            observer,
+            process,
+            condemned: AtomicBool::new(false),
+            launch: None,
+            door: None,
+        }
+    }
+
+    /// The server with the way to start it again.
+    pub fn restartable(mut self, launch: Launch) -> Self {
+        self.launch = Some(launch);
+        self
+    }
+
+    /// Starts it again after it has ended: same directory, same address. What it had not written down is
+    /// lost.
+    pub async fn restart(&mut self, boot: &Boot<'_>) -> Result<(), LabError> {
+        let name = &self.info.name;
+        let refused = |why: String| LabError::Signal {
+            process: name.clone(),
+            signal: "a restart",
+            why,
+        };
+        let Some(launch) = &self.launch else {
+            return Err(refused("this lab does not restart servers".to_owned()));
+        };
+        if self.process.ended().is_none() {
+            return Err(refused("it runs".to_owned()));
+        }
+        let arguments = |command: &mut Command| {
+            command.args(&launch.arguments);
+        };
+        self.process = boot.start_again(name, &launch.program, self.slot.as_ref(), arguments)?;
+        self.condemned.store(false, Ordering::SeqCst);
+        let observer = &self.observer;
+        ready(&self.process, || async {
+            observer.observe(boot.clock).await.ok()
+        })
+        .await?;
+        Ok(())
+    }
+
+    /// Kills it on purpose.
+    pub fn kill(&self) -> Result<(), LabError> {
+        // Before the signal, or whoever waits for its death could see one that looks natural.
+        self.condemned.store(true, Ordering::SeqCst);
+        self.process.kill()
+    }
+
+    /// Resolves when it ends without having been told to; never if it was told to.
+    pub async fn died(&self) -> ServerDeath {
+        let how = self.process.exited().await;
+        if self.condemned.load(Ordering::SeqCst) {
+            std::future::pending::<()>().await;
+        }
+        ServerDeath {
+            server: self.info.name.clone(),
+            how: how.to_string(),
+            log: log_tail(self.process.log_path()),
+        }
+    }
+}
+
+/// A server that ended by itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerDeath {
+    /// Its name in the lab.
+    pub server: String,
+    /// How it ended: `exit code 1`, `killed by SIGKILL`.
+    pub how: String,
+    /// The last lines of its own log.
+    pub log: String,
+}
+
+impl fmt::Display for ServerDeath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} ended by itself ({}). The end of its own log:\n{}",
+            self.server, self.how, self.log
+        )
+    }
+}
+
+/// Asks a starting server again and again until it answers. `probe` says what the answer gave, or `None`
+/// where there was none yet. A server that ends meanwhile is noticed at once.
+pub(crate) async fn ready<T, F>(process: &Process, mut probe: impl FnMut() -> F) -> Result<T, LabError>
+where
+    F: Future<Output = Option<T>>,
+{
+    let answered = async {
+        let mut patience = FIRST_PROBE;
+        loop {
+            match timeout(patience, probe()).await {
+                Ok(Some(answer)) => break answer,
+                Ok(None) => tokio::time::sleep(BETWEEN_PROBES).await,
+                Err(_) => patience = LONGEST_PROBE.min(patience * 2),
+            }
+        }
+    };
+    tokio::select! {
+        biased;
+        how = process.exited() => Err(LabError::Boot {
+            server: process.name().to_owned(),
+            how,
+            log: log_tail(process.log_path()),
+        }),
+        answer = timeout(READY_WITHIN, answered) => answer.map_err(|_| LabError::Silent {
+            server: process.name().to_owned(),
+            seconds: READY_WITHIN.as_secs(),
+            log: log_tail(process.log_path()),
+        }),
+    }
+}

@@ -1,0 +1,251 @@
+//! The private directory of one lab: sockets, logs, data and the clock's page live there, and it goes when
+//! the lab does. It must not know what is kept in it.
+//!
+//! **Architecture Invariant:** Lockstep's servers live in a private temporary directory. A Lockstep that
+//! was killed leaves its directory behind; the next one sweeps it away, and with it every recorded process
+//! that still runs.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use rustix::process::{Pid, geteuid};
+use tempfile::TempDir;
+
+use super::error::LabError;
+use super::sweep::{start_time, sweep};
+
+/// The longest path of a Unix socket that every system takes, in bytes: macOS allows 104 with the final
+/// zero, Linux 108.
+const SOCKET_PATH_LIMIT: usize = 103;
+
+/// Room for the longest socket name that the lab makes, with the slash before it.
+const SOCKET_NAME_ROOM: usize = 24;
+
+/// What a lab writes at most in ordinary use, in MiB: logs, and ZooKeeper's transactions.
+const NEEDED_MIB: u64 = 32;
+
+pub(crate) const LOCK: &str = "lock";
+pub(crate) const PIDS: &str = "pids";
+
+/// A private directory, removed with everything in it when this is dropped.
+#[derive(Debug)]
+pub struct Workspace {
+    pids: Mutex<File>,
+    // After `pids`: fields are dropped in order, and the lock must outlive the directory.
+    dir: TempDir,
+    /// Held while this Lockstep lives; the kernel lets go of it however Lockstep ends.
+    _lock: File,
+}
+
+impl Workspace {
+    /// Makes a private directory under `$TMPDIR`, or under `/tmp` where `$TMPDIR` is unset or too long for
+    /// Unix sockets, after sweeping away what killed Lockstep processes left there.
+    ///
+    /// # Errors
+    /// Where the directory cannot be made, is nearly full, or its path is too long.
+    pub fn create() -> Result<Self, LabError> {
+        let root = root();
+        sweep(&root);
+        Self::create_in(&root)
+    }
+
+    /// As [`Workspace::create`], under this directory and without sweeping.
+    ///
+    /// # Errors
+    /// As for [`Workspace::create`].
+    pub fn create_in(root: &Path) -> Result<Self, LabError> {
+        let failed = |action| {
+            move |source| LabError::Workspace {
+                action,
+                dir: root.to_path_buf(),
+                source,
+            }
+        };
+        let prefix = prefix();
+        if !fits_sockets(root) {
+            return Err(LabError::LongPath {
+                dir: root.to_path_buf(),
+                limit: SOCKET_PATH_LIMIT,
+            });
+        }
+        if let Some(free_mib) = free_mib(root).filter(|free| *free < NEEDED_MIB) {
+            return Err(LabError::Full {
+                dir: root.to_path_buf(),
+                free_mib,
+                needed_mib: NEEDED_MIB,
+            });
+        }
+        loop {
+            let dir = tempfile::Builder::new()
+                .prefix(&prefix)
+                .permissions(fs::Permissions::from_mode(0o700))
+                .tempdir_in(root)
+                .map_err(failed("make its private directory"))?;
+            let path = dir.path().join(LOCK);
+            let lock = File::create(&path).map_err(failed("write its lock file"))?;
+            // Another Lockstep's sweep may have come in between: it then has the lock, or had it and has
+            // removed the file. Such a directory is lost, and another one is made.
+            let swept = lock.try_lock().is_err()
+                || !fs::metadata(&path)
+                    .is_ok_and(|now| lock.metadata().is_ok_and(|own| own.ino() == now.ino()));
+            if swept {
+                continue;
+            }
+            let pids = OpenOptions::new()
+                .create(true)
+                .append(true)
+                .open(dir.path().join(PIDS))
+                .map_err(failed("write its list of processes"))?;
+            return Ok(Self {
+                pids: Mutex::new(pids),
+                dir,
+                _lock: lock,
+            });
+        }
+    }
+
+    /// The directory.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    /// The path of a file or socket in it.
+    #[must_use]
+    pub fn join(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    /// Makes a directory in it.
+    pub(crate) fn make_dir(&self, name: &str) -> Result<PathBuf, LabError> {
+        let dir = self.join(name);
+        fs::create_dir_all(&dir).map_err(|source| LabError::Workspace {
+            action: "make a directory",
+            dir: dir.clone(),
+            source,
+        })?;
+        Ok(dir)
+    }
+
+    /// Writes a file in it.
+    pub(crate) fn write(&self, name: &str, contents: &str) -> Result<PathBuf, LabError> {
+        let path = self.join(name);
+        fs::write(&path, contents).map_err(|source| self.unwritable(source))?;
+        Ok(path)
+    }
+
+    /// Opens the log file of a process, for appending: a restarted server goes on in the same file.
+    pub(crate) fn log_file(&self, process: &str) -> Result<(PathBuf, File), LabError> {
+        let path = self.join(&format!("{}.log", file_name(process)));
+        let file = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(&path)
+            .map_err(|source| self.unwritable(source))?;
+        Ok((path, file))
+    }
+
+    /// Writes down a child, so that a later sweep can end it if this Lockstep and the guard both fail to.
+    pub(crate) fn record(&self, pid: Pid) -> Result<(), LabError> {
+        // A child that has ended already needs no sweeping.
+        let Some(started) = start_time(pid) else {
+            return Ok(());
+        };
+        let line = format!("{}\t{started}\n", pid.as_raw_nonzero());
+        let mut pids = self.pids.lock().unwrap_or_else(PoisonError::into_inner);
+        pids.write_all(line.as_bytes())
+            .map_err(|source| self.unwritable(source))
+    }
+
+    fn unwritable(&self, source: io::Error) -> LabError {
+        LabError::Workspace {
+            action: "write a file",
+            dir: self.path().to_path_buf(),
+            source,
+        }
+    }
+}
+
+/// The directory that private directories are made in: `$TMPDIR` where sockets fit into it, else `/tmp`.
+#[must_use]
+pub fn root() -> PathBuf {
+    // A relative TMPDIR would move with this process' working directory, and with a server's.
+    let wanted = std::path::absolute(std::env::temp_dir()).unwrap_or_else(|_| PathBuf::from("/tmp"));
+    if fits_sockets(&wanted) {
+        wanted
+    } else {
+        PathBuf::from("/tmp")
+    }
+}
+
+/// Free space for an ordinary user, in MiB. `None` where the system does not tell.
+pub(crate) fn free_mib(dir: &Path) -> Option<u64> {
+    let stat = rustix::fs::statvfs(dir).ok()?;
+    Some(stat.f_bavail.saturating_mul(stat.f_frsize) >> 20)
+}
+
+pub(crate) fn prefix() -> String {
+    format!("lockstep-{}-", geteuid().as_raw())
+}
+
+fn fits_sockets(root: &Path) -> bool {
+    // The random part has six letters.
+    let dir = root.as_os_str().len() + 1 + prefix().len() + 6;
+    dir + SOCKET_NAME_ROOM <= SOCKET_PATH_LIMIT
+}
+
+/// A name as a file name: whatever a lesson calls its clients stays inside the directory.
+pub(crate) fn file_name(name: &str) -> String {
+    name.chars()
+        .map(|c| {
+            if c.is_ascii_alphanumeric() || "-_.".contains(c) {
+                c
+            } else {
+                '_'
+            }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_workspace_is_private_and_leaves_nothing() {
+        let root = tempfile::tempdir().unwrap();
+        let workspace = Workspace::create_in(root.path()).unwrap();
+        let mode = fs::metadata(workspace.path()).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o700);
+        workspace.log_file("A/../../B").unwrap();
+        drop(workspace);
+        assert_eq!(fs::read_dir(root.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_directory_that_cannot_be_written_is_named() {
+        let missing = Path::new("/nonexistent/for/lockstep");
+        let message = Workspace::create_in(missing).unwrap_err().to_string();
+        assert!(
+            message.contains("/nonexistent/for/lockstep") && message.contains("TMPDIR"),
+            "{message}"
+        );
+        let long = PathBuf::from(format!("/tmp/{}", "x".repeat(90)));
+        assert!(matches!(
+            Workspace::create_in(&long),
+            Err(LabError::LongPath { .. })
+        ));
+    }
+
+    proptest! {
+        #[test]
+        fn a_file_name_stays_in_its_directory(name in "\\PC*") {
+            prop_assert!(!file_name(&name).contains('/'));
+        }
+    }
+}

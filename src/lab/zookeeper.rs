@@ -1,0 +1,195 @@
+//! One ZooKeeper server on a loopback port, small and quick to start. It must not know what lessons do with
+//! it.
+
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::path::Path;
+
+use super::error::LabError;
+use super::four_letters::ask;
+use super::jars::Jars;
+use super::observe_zookeeper::ZookeeperObserver;
+use super::programs::ZOOKEEPER_JARS;
+use super::server::{Boot, Endpoint, Server, ready};
+use super::version::Version;
+use crate::log::ServerInfo;
+
+/// Its name in the lab.
+const NAME: &str = "zookeeper";
+
+/// How often another port is tried when somebody else was quicker. Between finding a free port and the
+/// server's taking it lies the start of a Java machine.
+const PORTS: usize = 5;
+
+/// ZooKeeper's unit of time, in milliseconds. Sessions expire at the end of a tick, so that a small one
+/// makes them expire close to their timeout.
+const TICK_MS: u32 = 500;
+
+/// The four-letter commands that Lockstep and curious people ask; by default there is only `srvr`.
+const FOUR_LETTERS: &str = "ruok,srvr,conf,mntr,cons,dump,wchs,wchp,wchc";
+
+/// Starts the lab's only server.
+pub(crate) async fn start(boot: &Boot<'_>) -> Result<Vec<Server>, LabError> {
+    let (java, jars) = (boot.search.java()?, boot.search.zookeeper()?);
+    if let Some(found) = jars.version.filter(|version| *version < Version::ZOOKEEPER) {
+        return Err(too_old(jars.server, &found.to_string()));
+    }
+    let mut tries = 1;
+    loop {
+        match start_one(boot, NAME, &java, &jars).await {
+            Err(LabError::Boot { log, .. }) if tries < PORTS && log.contains("Address already in use") => {
+                tries += 1;
+            }
+            result => return Ok(vec![result?]),
+        }
+    }
+}
+
+/// Starts a server of this name.
+async fn start_one(boot: &Boot<'_>, name: &str, java: &Path, jars: &Jars) -> Result<Server, LabError> {
+    let data = boot.workspace.make_dir(&format!("{name}-data"))?;
+    let address = free_port().map_err(|source| LabError::Link {
+        link: name.to_owned(),
+        source,
+    })?;
+    let config = boot
+        .workspace
+        .write(&format!("{name}.cfg"), &configuration(&data, address))?;
+    let logback = if jars.has_logback() {
+        Some(boot.workspace.write("logback.xml", LOGBACK)?)
+    } else {
+        None
+    };
+    let started = boot.start(name, java, |command| {
+        command.args(JAVA_OPTIONS);
+        if let Some(file) = &logback {
+            command.arg(format!("-Dlogback.configurationFile={}", file.display()));
+        }
+        command.arg(format!("-Djava.io.tmpdir={}", boot.workspace.path().display()));
+        command.arg("-cp").arg(jars.joined());
+        command
+            .arg("org.apache.zookeeper.server.ZooKeeperServerMain")
+            .arg(&config);
+    })?;
+    let process = &started.0;
+    ready(process, || async {
+        (ask(address, "ruok").await.ok()? == "imok").then_some(())
+    })
+    .await?;
+    // The port may belong to another lab's server, which was quicker; ours will then end. So it must also
+    // name our own directory.
+    let own_directory = data.display().to_string();
+    ready(process, || async {
+        ask(address, "conf")
+            .await
+            .ok()?
+            .contains(&own_directory)
+            .then_some(())
+    })
+    .await?;
+    let version = ready(process, || async {
+        version_in_srvr(&ask(address, "srvr").await.ok()?)
+    })
+    .await?;
+    if Version::read(&version).is_some_and(|found| found < Version::ZOOKEEPER) {
+        return Err(too_old(jars.server.clone(), &version));
+    }
+    let observer = ZookeeperObserver::new(address);
+    // The observer's session is opened here and not at the first look, because it takes a transaction
+    // number: the lesson's own numbers then do not depend on when somebody looks.
+    ready(process, || async { observer.connect().await.ok() }).await?;
+    let endpoint = Endpoint::Tcp(address);
+    let info = ServerInfo {
+        name: name.to_owned(),
+        product: "ZooKeeper".to_owned(),
+        version,
+        address: endpoint.to_string(),
+    };
+    Ok(Server::new(info, endpoint, started, Box::new(observer)))
+}
+
+fn too_old(path: std::path::PathBuf, found: &str) -> LabError {
+    LabError::TooOld {
+        program: "ZooKeeper",
+        path,
+        found: found.to_owned(),
+        needed: Version::ZOOKEEPER.to_string(),
+        variable: ZOOKEEPER_JARS,
+    }
+}
+
+/// A port that is free at this moment.
+fn free_port() -> std::io::Result<SocketAddr> {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()
+}
+
+/// The server's configuration file. `maxClientCnxns=0` lifts the limit of 60 connections for an address,
+/// which a herd would meet at once. Sessions from 1 s to 60 s are granted as they are asked for.
+fn configuration(data: &Path, address: SocketAddr) -> String {
+    format!(
+        "tickTime={TICK_MS}\n\
+         minSessionTimeout=1000\n\
+         maxSessionTimeout=60000\n\
+         dataDir={}\n\
+         clientPortAddress={}\n\
+         clientPort={}\n\
+         maxClientCnxns=0\n\
+         admin.enableServer=false\n\
+         4lw.commands.whitelist={FOUR_LETTERS}\n",
+        data.display(),
+        address.ip(),
+        address.port(),
+    )
+}
+
+/// `Zookeeper version: 3.8.0-5a02a05…, built on …`, without what follows the numbers. `None` while the
+/// server says that it does not serve yet.
+fn version_in_srvr(answer: &str) -> Option<String> {
+    let line = answer
+        .lines()
+        .find_map(|line| line.strip_prefix("Zookeeper version: "))?;
+    let end = line
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(line.len());
+    Some(line[..end].to_owned())
+}
+
+/// A small machine that starts quickly, and a server that need not survive a power cut: nothing is forced
+/// to the disk, and the transaction log, 64 MiB of zeros by default, starts with 1 MiB.
+const JAVA_OPTIONS: [&str; 12] = [
+    "-Xmx256m",
+    "-XX:+UseSerialGC",
+    "-XX:TieredStopAtLevel=1",
+    "-Xshare:auto",
+    "-XX:-UsePerfData",
+    "-Djava.awt.headless=true",
+    "-Dzookeeper.forceSync=no",
+    "-Dzookeeper.preAllocSize=1024",
+    "-Dzookeeper.jmx.log4j.disable=true",
+    "-Dorg.slf4j.simpleLogger.defaultLogLevel=info",
+    "-Dorg.slf4j.simpleLogger.showDateTime=true",
+    "-Dorg.slf4j.simpleLogger.showShortLogName=true",
+];
+
+const LOGBACK: &str = r#"<configuration>
+  <appender name="log" class="ch.qos.logback.core.ConsoleAppender">
+    <encoder><pattern>%d %level %logger{0} - %msg%n</pattern></encoder>
+  </appender>
+  <root level="INFO"><appender-ref ref="log"/></root>
+</configuration>
+"#;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_version_is_read_from_srvr_once_the_server_serves() {
+        let answer =
+            "Zookeeper version: 3.8.0-5a02a05eddb59aee6ac762f7ea82e92a68eb9c0f, built on 2022-02-25\n";
+        assert_eq!(version_in_srvr(answer).as_deref(), Some("3.8.0"));
+        assert_eq!(
+            version_in_srvr("This ZooKeeper instance is not currently serving requests\n"),
+            None
+        );
+    }
+}

@@ -1,0 +1,59 @@
+//! Durations as authors write them: `3s`, `200ms`, `1m 30s`, `1.5s`, or a whole number of milliseconds.
+
+/// Reads a duration.
+///
+/// # Errors
+/// Says what would be right, in words for the author.
+pub fn parse_millis(text: &str) -> Result<i64, String> {
+    let text = text.trim();
+    if let Ok(millis) = text.parse::<i64>() {
+        return if millis >= 0 {
+            Ok(millis)
+        } else {
+            Err(format!("`{text}`: time cannot run backward"))
+        };
+    }
+    // humantime knows no fractions; `1.5s` is too natural to refuse.
+    if let Some(number) = text
+        .strip_suffix('s')
+        .and_then(|number| number.parse::<f64>().ok())
+        && (0.0..=1e9).contains(&number)
+    {
+        #[expect(clippy::cast_possible_truncation, reason = "bounded just above")]
+        return Ok((number * 1000.0).round() as i64);
+    }
+    humantime::parse_duration(text)
+        .ok()
+        .and_then(|duration| i64::try_from(duration.as_millis()).ok())
+        .ok_or_else(|| format!("`{text}` is not a duration: write it like 3s, 200ms, 1.5s or 1m 30s"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse_millis;
+
+    #[test]
+    fn reads_what_authors_write() {
+        for (text, millis) in [
+            ("3s", 3000),
+            ("200ms", 200),
+            ("1.5s", 1500),
+            ("1m 30s", 90_000),
+            ("250", 250),
+            ("0s", 0),
+        ] {
+            assert_eq!(parse_millis(text), Ok(millis), "{text}");
+        }
+    }
+
+    #[test]
+    fn refuses_the_rest_and_says_what_is_right() {
+        for text in ["soon", "-3s", "-1", "3 parsecs", "", "1e300s"] {
+            let error = parse_millis(text).expect_err(text);
+            assert!(
+                error.contains("write it like") || error.contains("backward"),
+                "{error}"
+            );
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! What an author did wrong, and where. It must not know how the place is found in the file.
+
+use std::fmt;
+
+/// Where in a lesson something is: the keys and indices that lead there, `programs.worker[2].acquire`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Path(Vec<Segment>);
+
+/// One part of a [`Path`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Segment {
+    /// A key of a map.
+    Key(String),
+    /// An index into a list, from 0.
+    Index(usize),
+}
+
+impl Path {
+    /// The whole file.
+    #[must_use]
+    pub fn root() -> Self {
+        Self::default()
+    }
+
+    /// One level deeper, by key.
+    #[must_use]
+    pub fn key(&self, key: &str) -> Self {
+        let mut path = self.clone();
+        path.0.push(Segment::Key(key.to_owned()));
+        path
+    }
+
+    /// One level deeper, by index.
+    #[must_use]
+    pub fn index(&self, index: usize) -> Self {
+        let mut path = self.clone();
+        path.0.push(Segment::Index(index));
+        path
+    }
+
+    /// The parts, outermost first.
+    #[must_use]
+    pub fn segments(&self) -> &[Segment] {
+        &self.0
+    }
+}
+
+impl fmt::Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (n, segment) in self.0.iter().enumerate() {
+            match segment {
+                Segment::Key(key) if n == 0 => f.write_str(key)?,
+                Segment::Key(key) => write!(f, ".{key}")?,
+                Segment::Index(index) => write!(f, "[{index}]")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A mistake, before its line and column are looked up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mistake {
+    /// Where.
+    pub path: Path,
+    /// What is wrong.
+    pub message: String,
+    /// What would be right.
+    pub help: Option<String>,
+}
+
+impl Mistake {
+    /// A mistake at a place.
+    pub fn new(path: &Path, message: impl Into<String>) -> Self {
+        Self {
+            path: path.clone(),
+            message: message.into(),
+            help: None,
+        }
+    }
+
+    /// Adds what would be right.
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// A name that nobody declared, with the nearest that somebody did.
+    pub fn unknown<'a>(
+        path: &Path,
+        what: &str,
+        name: &str,
+        known: impl IntoIterator<Item = &'a str>,
+    ) -> Self {
+        let known: Vec<&str> = known.into_iter().collect();
+        let mistake = Self::new(path, format!("unknown {what} `{name}`"));
+        let near = known
+            .iter()
+            .map(|candidate| (strsim::jaro_winkler(candidate, name), candidate))
+            .filter(|(likeness, _)| *likeness > 0.8)
+            .max_by(|a, b| a.0.total_cmp(&b.0));
+        match near {
+            Some((_, near)) => mistake.help(format!("did you mean `{near}`?")),
+            None if known.is_empty() => mistake.help(format!("this lesson has no {what} at all")),
+            None => mistake.help(format!("known here: {}", shorten(&known))),
+        }
+    }
+}
+
+/// A list of names that stays readable.
+fn shorten(names: &[&str]) -> String {
+    const MOST: usize = 12;
+    let mut text = names.iter().take(MOST).copied().collect::<Vec<_>>().join(", ");
+    if names.len() > MOST {
+        text.push_str(", …");
+    }
+    text
+}
+
+/// A mistake in a lesson, with its place in the file.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub struct LessonError {
+    /// The file, as the user knows it.
+    pub file: String,
+    /// Line and column, from 1, where they are known.
+    pub place: Option<(usize, usize)>,
+    /// The text of that line.
+    pub excerpt: Option<String>,
+    /// What is wrong.
+    pub message: String,
+    /// What would be right.
+    pub help: Option<String>,
+}
+
+impl LessonError {
+    /// A mistake that concerns a file as a whole.
+    pub fn of_file(file: impl Into<String>, message: impl Into<String>, help: Option<String>) -> Self {
+        Self {
+            file: file.into(),
+            place: None,
+            excerpt: None,
+            message: message.into(),
+            help,
+        }
+    }
+}
+
+impl fmt::Display for LessonError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.file)?;
+        if let Some((line, column)) = self.place {
+            write!(f, ":{line}:{column}")?;
+        }
+        write!(f, ": {}", self.message)?;
+        if let (Some((line, column)), Some(excerpt)) = (self.place, &self.excerpt) {
+            let number = line.to_string();
+            let caret = " ".repeat(excerpt.chars().take(column.saturating_sub(1)).map(width).sum());
+            write!(
+                f,
+                "\n  {number} | {excerpt}\n  {} | {caret}^",
+                " ".repeat(number.len())
+            )?;
+        }
+        if let Some(help) = &self.help {
+            write!(f, "\n  help: {help}")?;
+        }
+        Ok(())
+    }
+}
+
+fn width(c: char) -> usize {
+    unicode_width::UnicodeWidthChar::width(c).unwrap_or(0)
+}

@@ -1,0 +1,142 @@
+//! Finds the line and column of a place in a YAML text, given the path that leads there.
+//!
+//! `serde_yaml` tells positions only through errors. So the text is read once more by a deserializer that
+//! walks down the path and, on arrival, fails on purpose: the error's position is the answer. That happens
+//! only when there is a mistake to report, and spares a second YAML parser.
+
+use std::fmt;
+
+use serde::{
+    Deserializer,
+    de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor},
+};
+
+use super::super::error::{Path, Segment};
+
+/// The line and column, from 1, of the value at `path`, or of the nearest value around it that exists.
+pub(super) fn locate(yaml: &str, path: &Path) -> Option<(usize, usize)> {
+    let mut segments = path.segments();
+    loop {
+        let found = Seeker { segments }.deserialize(serde_yaml::Deserializer::from_str(yaml));
+        if let Err(error) = found
+            && error.to_string().contains(ARRIVED)
+        {
+            return error
+                .location()
+                .map(|location| (location.line(), location.column()));
+        }
+        segments = segments.split_last()?.1;
+    }
+}
+
+const ARRIVED: &str = "\u{1}arrived\u{1}";
+
+struct Seeker<'p> {
+    segments: &'p [Segment],
+}
+
+impl<'de> DeserializeSeed<'de> for Seeker<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Seeker<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("anything")
+    }
+
+    fn visit_bool<E: Error>(self, _: bool) -> Result<(), E> {
+        self.scalar()
+    }
+
+    fn visit_i64<E: Error>(self, _: i64) -> Result<(), E> {
+        self.scalar()
+    }
+
+    fn visit_u64<E: Error>(self, _: u64) -> Result<(), E> {
+        self.scalar()
+    }
+
+    fn visit_f64<E: Error>(self, _: f64) -> Result<(), E> {
+        self.scalar()
+    }
+
+    fn visit_str<E: Error>(self, _: &str) -> Result<(), E> {
+        self.scalar()
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<(), E> {
+        self.scalar()
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
+        let Some((first, rest)) = self.segments.split_first() else {
+            return Err(A::Error::custom(ARRIVED));
+        };
+        let Segment::Index(wanted) = first else {
+            return Ok(());
+        };
+        for _ in 0..*wanted {
+            if seq.next_element::<IgnoredAny>()?.is_none() {
+                return Ok(());
+            }
+        }
+        seq.next_element_seed(Seeker { segments: rest })?;
+        while seq.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let Some((first, rest)) = self.segments.split_first() else {
+            return Err(A::Error::custom(ARRIVED));
+        };
+        while let Some(key) = map.next_key::<serde_yaml::Value>()? {
+            if matches!(first, Segment::Key(wanted) if key.as_str() == Some(wanted)) {
+                map.next_value_seed(Seeker { segments: rest })?;
+            } else {
+                map.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Seeker<'_> {
+    fn scalar<E: Error>(self) -> Result<(), E> {
+        if self.segments.is_empty() {
+            Err(E::custom(ARRIVED))
+        } else {
+            Ok(())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Path, locate};
+
+    const YAML: &str =
+        "id: x\nprograms:\n  worker:\n    - acquire: { redis: GET a }\n    - holds: lock\nstory: []\n";
+
+    #[test]
+    fn finds_values_by_key_and_index() {
+        let worker = Path::root().key("programs").key("worker");
+        assert_eq!(locate(YAML, &worker.index(1).key("holds")), Some((5, 14)));
+        assert_eq!(
+            locate(YAML, &worker.index(0).key("acquire").key("redis")),
+            Some((4, 25))
+        );
+        assert_eq!(locate(YAML, &Path::root().key("id")), Some((1, 5)));
+    }
+
+    #[test]
+    fn a_place_that_does_not_exist_is_the_nearest_that_does() {
+        let missing = Path::root().key("programs").key("nobody").index(3);
+        assert_eq!(locate(YAML, &missing), Some((3, 3)));
+    }
+}

@@ -1,0 +1,33 @@
+//! Lessons: what an author wrote, checked, and resolved to what a run needs. It must not know how a run is
+//! carried out (the engine), on which servers (the lab) or how it looks (the views).
+
+mod duration;
+mod error;
+pub mod expr;
+mod lab_kind;
+pub mod library;
+mod load;
+mod model;
+pub mod plan;
+mod question;
+mod scalars;
+mod schema;
+mod step;
+mod story;
+mod text;
+
+pub use duration::parse_millis;
+pub use error::{LessonError, Mistake, Path, Segment};
+pub use lab_kind::{LabKind, PRIMARY};
+pub use library::Library;
+pub use load::{LARGEST, Source};
+pub use model::{
+    Card, Claim, Client, Count, Expect, FORMAT, Lesson, LockClaim, Param, Params, Recipe, Recipes, Setup,
+    Track, Variant,
+};
+pub use plan::{Loaded, Scenario};
+pub use question::{Ask, Choice, Right};
+pub use schema::schema;
+pub use step::{DEFAULT_AT_MOST, KEYWORDS, Operation, Step, Verb};
+pub use story::{Beat, MoveRef, Pass, StoryItem};
+pub use text::{Lang, Text};

@@ -1,0 +1,254 @@
+//! The grammar of a lesson: the types that an author's file becomes. Plain data with `serde` and a JSON
+//! Schema; it must not know that the file is YAML, nor how a lesson is run.
+
+use indexmap::IndexMap;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{LabKind, Text, step::Step, story::StoryItem};
+
+/// The version of the grammar that this program reads.
+pub const FORMAT: u32 = 1;
+
+/// A lesson, as its author wrote it.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Lesson {
+    /// The version of the grammar: 1.
+    pub format: u32,
+    /// The lesson's name on the command line: lower-case words joined by hyphens.
+    pub id: String,
+    /// The track of the catalogue that it belongs to.
+    pub track: Track,
+    /// Its title.
+    pub title: Text,
+    /// What it shows, in one line of the catalogue.
+    pub summary: Text,
+    /// What to know before the first move. Read while the servers start.
+    pub intro: Text,
+    /// How long a learner needs, in minutes.
+    pub minutes: u32,
+    /// The servers that it runs on.
+    pub lab: LabKind,
+    /// Figures that the rest of the lesson uses as `${name}`, and that `--set name=value` changes.
+    #[serde(default)]
+    pub params: Params,
+    /// Commands that Lockstep sends before the clients start.
+    #[serde(default)]
+    pub setup: Vec<Setup>,
+    /// Lua scripts for Redis, by name. The recipes' scripts can be used without being repeated here.
+    #[serde(default)]
+    pub scripts: IndexMap<String, String>,
+    /// The server's own counters that claims ask about, by the name that the server gives them (a line of
+    /// ZooKeeper's `mntr`, a field of Redis' `INFO`).
+    #[serde(default)]
+    pub metrics: Vec<String>,
+    /// Who takes part.
+    pub clients: IndexMap<String, Client>,
+    /// What they do.
+    pub programs: IndexMap<String, Vec<Step>>,
+    /// What happens, in order. A variant may have its own.
+    #[serde(default)]
+    pub story: Vec<StoryItem>,
+    /// The ways to do it, the failure first.
+    pub variants: IndexMap<String, Variant>,
+    /// Questions that interviewers ask, with answers.
+    #[serde(default)]
+    pub interview: Vec<Card>,
+    /// Where the facts come from.
+    #[serde(default)]
+    pub sources: Vec<String>,
+}
+
+/// Named figures. A value such as `3s` or `200ms` is a duration and counts in milliseconds.
+pub type Params = IndexMap<String, Param>;
+
+/// The value of a parameter.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Param {
+    /// Yes or no.
+    Flag(bool),
+    /// A number.
+    Number(i64),
+    /// A word, or a duration such as `3s`.
+    Word(String),
+}
+
+impl From<&Param> for serde_json::Value {
+    fn from(param: &Param) -> Self {
+        match param {
+            Param::Flag(flag) => (*flag).into(),
+            Param::Number(number) => (*number).into(),
+            Param::Word(word) => match super::duration::parse_millis(word) {
+                Ok(millis) if word.parse::<i64>().is_err() => millis.into(),
+                _ => word.clone().into(),
+            },
+        }
+    }
+}
+
+/// Parts of the catalogue, in the order in which it lists them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Track {
+    /// Why locks are needed at all.
+    Basics,
+    /// Locks on one Redis key, and Redis deployments.
+    Redis,
+    /// The locks of Redisson.
+    Redisson,
+    /// Locks on ZooKeeper, and those of Curator.
+    Zookeeper,
+    /// Locks in databases.
+    Database,
+    /// Which lock to choose.
+    Choosing,
+}
+
+/// A command that Lockstep sends to a server before the story starts.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Setup {
+    /// A Redis command, as `redis-cli` takes it.
+    #[serde(default)]
+    pub redis: Option<String>,
+    /// A ZooKeeper command, as `zkCli` takes it.
+    #[serde(default)]
+    pub zk: Option<String>,
+}
+
+/// A client: an operating-system process of its own, or several alike.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Client {
+    /// The program that its thread, or each of its threads, runs.
+    #[serde(default)]
+    pub runs: Option<String>,
+    /// Threads with names and programs of their own, instead of `runs`: `{ worker: work, watchdog: renew }`.
+    #[serde(default)]
+    pub named_threads: IndexMap<String, String>,
+    /// How many processes, named `P1`, `P2`, …: a number or `${…}`. Without it there is one, named `P`.
+    #[serde(default)]
+    pub processes: Option<Count>,
+    /// How many threads each process has, named `P.1`, `P.2`, …: a number or `${…}`.
+    #[serde(default)]
+    pub threads: Option<Count>,
+    /// How many members of a crowd share one process, named `W1`, `W2`, …, each with its own connection and
+    /// session: a number or `${…}`.
+    #[serde(default)]
+    pub crowd: Option<Count>,
+    /// Parameters that differ for this client.
+    #[serde(default)]
+    pub with: Params,
+}
+
+/// A number, or `${…}` that gives one.
+#[derive(Debug, Clone, PartialEq, JsonSchema)]
+#[schemars(untagged)]
+pub enum Count {
+    /// A number.
+    Number(u32),
+    /// An expression inside `${…}`.
+    Template(String),
+}
+
+/// One way to do it.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Variant {
+    /// Its title.
+    pub title: Text,
+    /// Whether its claims show the failure or that it is prevented.
+    pub expect: Expect,
+    /// What the learner should take away when its claims hold.
+    pub lesson: Text,
+    /// Parameters that differ.
+    #[serde(default)]
+    pub params: Params,
+    /// Commands to send before the clients start, instead of the lesson's.
+    #[serde(default)]
+    pub setup: Option<Vec<Setup>>,
+    /// Clients, instead of the lesson's.
+    #[serde(default)]
+    pub clients: Option<IndexMap<String, Client>>,
+    /// Programs that replace those of the same name, or are added.
+    #[serde(default)]
+    pub programs: IndexMap<String, Vec<Step>>,
+    /// Single operations that differ, by `program.label`.
+    #[serde(default)]
+    pub replace: IndexMap<String, super::step::Operation>,
+    /// What happens, instead of the lesson's story.
+    #[serde(default)]
+    pub story: Option<Vec<StoryItem>>,
+    /// What must be observed.
+    pub claims: Vec<Claim>,
+}
+
+/// What a variant's claims, when all hold, amount to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Expect {
+    /// The failure happens.
+    Shown,
+    /// The failure does not happen although the same was tried.
+    Prevented,
+}
+
+/// Something that must be observed.
+#[derive(Debug, Clone, PartialEq, JsonSchema)]
+#[schemars(untagged)]
+pub enum Claim {
+    /// An expression over what happened, such as `sold == 10` or `A.release == 1`.
+    That(String),
+    /// A claim about a lock.
+    Lock(LockClaim),
+}
+
+/// A claim about who believed to hold a lock.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum LockClaim {
+    /// At some moment two clients believed to hold it.
+    Overlap(String),
+    /// At no moment two clients believed to hold it, and somebody did hold it.
+    Exclusive(String),
+}
+
+/// A question that interviewers ask.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Card {
+    /// The question.
+    pub q: Text,
+    /// The answer.
+    pub a: Text,
+}
+
+/// What `lessons/recipes.yaml` holds: programs and scripts that lessons use by name, so that each lock is
+/// written once.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Recipes {
+    /// The version of the grammar: 1.
+    pub format: u32,
+    /// Lua scripts, by name.
+    #[serde(default)]
+    pub scripts: IndexMap<String, String>,
+    /// Programs, by name, used with `use:`.
+    #[serde(default)]
+    pub programs: IndexMap<String, Recipe>,
+}
+
+/// A program that lessons use by name.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Recipe {
+    /// What it does.
+    pub about: Text,
+    /// The parameters that `with:` must give it.
+    #[serde(default)]
+    pub params: Vec<String>,
+    /// Its steps.
+    pub steps: Vec<Step>,
+}

@@ -1,0 +1,224 @@
+//! What must be observed, with names checked. Evaluating claims is the verdict's business.
+
+use std::collections::BTreeSet;
+
+use super::{
+    super::{
+        error::{Mistake, Path},
+        expr::Expr,
+        model::{Claim, Lesson, LockClaim},
+    },
+    story::Cast,
+};
+
+/// A claim ready to be evaluated.
+#[derive(Debug, Clone)]
+pub enum PlannedClaim {
+    /// What is on the left, compared with what is on the right; `None` where the expression is simply to be
+    /// true.
+    That {
+        /// As the author wrote it.
+        source: String,
+        /// What is observed.
+        left: Expr,
+        /// The comparison and what is expected, with its own text: `== 10`.
+        right: Option<(String, Expr)>,
+        /// The whole.
+        whole: Expr,
+    },
+    /// A claim about the holders of a lock.
+    Lock(LockClaim),
+}
+
+/// The functions that claims may call. Each is explained where it is defined, in the verdict.
+pub const FUNCTIONS: [&str; 13] = [
+    "role",
+    "value",
+    "pttl",
+    "exists",
+    "owner",
+    "children",
+    "replies",
+    "moves",
+    "notified",
+    "woken_by",
+    "metric_by",
+    "holders",
+    "finished",
+];
+
+/// The attributes that an actor's name has in claims besides the labels of its operations.
+pub const ACTOR_FUNCTIONS: [&str; 2] = ["notified", "finished"];
+
+/// The names that expressions over what happened may use.
+pub(super) struct Vocabulary<'a> {
+    known: BTreeSet<String>,
+    locks: BTreeSet<String>,
+    cast: &'a Cast<'a>,
+    lesson: &'a Lesson,
+}
+
+impl<'a> Vocabulary<'a> {
+    pub(super) fn new(cast: &'a Cast<'a>, lesson: &'a Lesson) -> Self {
+        let mut known: BTreeSet<String> = FUNCTIONS.into_iter().map(str::to_owned).collect();
+        known.extend(cast.counters());
+        known.extend(cast.params.keys().cloned());
+        known.extend(cast.actors.iter().map(|plan| plan.actor.name.clone()));
+        Self {
+            known,
+            locks: cast.locks(),
+            cast,
+            lesson,
+        }
+    }
+
+    /// Compiles an expression over what happened.
+    pub(super) fn expr(&self, source: &str, path: &Path) -> Result<Expr, Mistake> {
+        check_labels(source, self.cast, path)?;
+        check_metrics(source, self.lesson, path)?;
+        let expr = Expr::parse(source).map_err(|error| Mistake::new(path, error))?;
+        match expr.names().iter().find(|name| !self.known.contains(*name)) {
+            None => Ok(expr),
+            Some(name) => {
+                let known = self.known.iter().map(String::as_str);
+                Err(Mistake::unknown(path, "name", name, known))
+            }
+        }
+    }
+}
+
+pub(super) fn plan(
+    claims: &[Claim],
+    path: &Path,
+    vocabulary: &Vocabulary<'_>,
+) -> Result<Vec<PlannedClaim>, Mistake> {
+    if claims.is_empty() {
+        return Err(
+            Mistake::new(path, "a variant that claims nothing cannot be proved")
+                .help("say what must be observed, such as `sold == 10` or `overlap: lock`"),
+        );
+    }
+    let locks = &vocabulary.locks;
+    let plan_one = |(n, claim): (usize, &Claim)| -> Result<PlannedClaim, Mistake> {
+        let path = path.index(n);
+        match claim {
+            Claim::Lock(claim) => {
+                let (LockClaim::Overlap(lock) | LockClaim::Exclusive(lock)) = claim;
+                if !locks.contains(lock) {
+                    return Err(
+                        Mistake::unknown(&path, "lock", lock, locks.iter().map(String::as_str))
+                            .help("a claim about a lock needs a program that says `holds` of it"),
+                    );
+                }
+                Ok(PlannedClaim::Lock(claim.clone()))
+            }
+            Claim::That(source) => {
+                let whole = vocabulary.expr(source, &path)?;
+                Ok(match split_comparison(source) {
+                    Some((left, operator, right)) => PlannedClaim::That {
+                        source: source.clone(),
+                        left: vocabulary.expr(left, &path)?,
+                        right: Some((operator.to_owned(), vocabulary.expr(right, &path)?)),
+                        whole,
+                    },
+                    None => PlannedClaim::That {
+                        source: source.clone(),
+                        left: whole.clone(),
+                        right: None,
+                        whole,
+                    },
+                })
+            }
+        }
+    };
+    claims.iter().enumerate().map(plan_one).collect()
+}
+
+/// Splits at the first comparison outside quotes and brackets, unless the expression combines several.
+fn split_comparison(source: &str) -> Option<(&str, &str, &str)> {
+    let words: Vec<&str> = source.split_whitespace().collect();
+    if words
+        .iter()
+        .any(|word| matches!(*word, "and" | "or" | "not" | "if"))
+    {
+        return None;
+    }
+    let (mut depth, mut quote) = (0_i32, None);
+    for (at, c) in source.char_indices() {
+        match (quote, c) {
+            (Some(open), c) => quote = (c != open).then_some(open),
+            (None, '"' | '\'') => quote = Some(c),
+            (None, '(' | '[' | '{') => depth += 1,
+            (None, ')' | ']' | '}') => depth -= 1,
+            (None, '=' | '!' | '<' | '>') if depth == 0 => {
+                let rest = &source[at..];
+                let operator = ["==", "!=", "<=", ">=", "<", ">"]
+                    .into_iter()
+                    .find(|op| rest.starts_with(op))?;
+                return Some((source[..at].trim(), operator, rest[operator.len()..].trim()));
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// `A.release` must be a label of A's program: a claim about a reply that can never come proves nothing.
+fn check_labels(source: &str, cast: &Cast<'_>, path: &Path) -> Result<(), Mistake> {
+    for plan in cast.actors {
+        let name = &plan.actor.name;
+        if name.contains('.') {
+            continue;
+        }
+        for (at, _) in source.match_indices(&format!("{name}.")) {
+            let before = source[..at].chars().next_back();
+            if before.is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | '/')) {
+                continue;
+            }
+            let label: String = source[at + name.len() + 1..]
+                .chars()
+                .take_while(|c| c.is_alphanumeric() || *c == '_')
+                .collect();
+            let attribute = ACTOR_FUNCTIONS.contains(&label.as_str());
+            // `P.1.read` in a string names a thread, not a label.
+            let thread = label.chars().all(|c| c.is_ascii_digit());
+            if !attribute && !thread && !plan.program.labels.contains(&label) {
+                let known = plan.program.labels.iter().map(String::as_str);
+                return Err(Mistake::unknown(path, &format!("move of {name}"), &label, known));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// `metric_by('name', …)` must ask for a counter that the lesson has read.
+fn check_metrics(source: &str, lesson: &Lesson, path: &Path) -> Result<(), Mistake> {
+    for (at, call) in source.match_indices("metric_by(") {
+        let rest = source[at + call.len()..].trim_start();
+        let Some(quote) = rest.chars().next().filter(|c| matches!(c, '\'' | '"')) else {
+            continue;
+        };
+        let name = rest[1..].split(quote).next().unwrap_or_default();
+        if !lesson.metrics.iter().any(|metric| metric == name) {
+            let mistake = Mistake::unknown(path, "metric", name, lesson.metrics.iter().map(String::as_str));
+            return Err(mistake.help("list it under `metrics:` so that it is read"));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::split_comparison;
+
+    #[test]
+    fn a_comparison_is_split_outside_brackets_and_quotes() {
+        assert_eq!(split_comparison("sold == 10"), Some(("sold", "==", "10")));
+        assert_eq!(
+            split_comparison("value('a==b')<= 3"),
+            Some(("value('a==b')", "<=", "3"))
+        );
+        assert_eq!(split_comparison("exists('lock')"), None);
+        assert_eq!(split_comparison("a == 1 and b == 2"), None);
+    }
+}

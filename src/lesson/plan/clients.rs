@@ -1,0 +1,175 @@
+//! Who takes part: processes, and the actors that live in them.
+
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+
+use super::{
+    super::{
+        error::{Mistake, Path},
+        expr::Scope,
+        model::{Client, Params},
+    },
+    compile::{Compiler, values},
+    number,
+    program::Program,
+};
+use crate::log::Actor;
+
+/// A process of a run.
+#[derive(Debug, Clone)]
+pub struct ClientPlan {
+    /// Its name: `A`, `P1`, `W`.
+    pub name: String,
+    /// The name that the lesson gives the group that it belongs to: `P` for `P1`.
+    pub group: String,
+    /// Its actors: indices into the scenario's actors.
+    pub actors: std::ops::Range<usize>,
+}
+
+/// An actor of a run.
+#[derive(Debug, Clone)]
+pub struct ActorPlan {
+    /// Who it is.
+    pub actor: Actor,
+    /// What it runs.
+    pub program: Arc<Program>,
+    /// The names that it starts with.
+    pub scope: Scope,
+}
+
+/// The most processes, threads of a process, and members of a crowd. A crowd shares a process; processes do
+/// not, and each costs some megabytes.
+const MOST_PROCESSES: u32 = 64;
+const MOST_THREADS: u32 = 64;
+const MOST_CROWD: u32 = 2000;
+
+/// Expands the lesson's clients.
+pub(super) fn plan(
+    clients: &IndexMap<String, Client>,
+    path: &Path,
+    params: &Params,
+    compiler: &Compiler<'_>,
+    program_path: impl Fn(&str) -> Path,
+) -> Result<(Vec<ClientPlan>, Vec<ActorPlan>), Mistake> {
+    let (mut processes, mut actors) = (Vec::<ClientPlan>::new(), Vec::<ActorPlan>::new());
+    if clients.is_empty() {
+        return Err(Mistake::new(path, "a lesson without clients"));
+    }
+    for (group, client) in clients {
+        let path = path.key(group);
+        check_name(group, &path)?;
+        let mut params = params.clone();
+        params.extend(client.with.clone());
+        let crowd = client
+            .crowd
+            .as_ref()
+            .map(|n| number(n, &params, &path.key("crowd"), MOST_CROWD))
+            .transpose()?;
+        let count = client
+            .processes
+            .as_ref()
+            .map(|n| number(n, &params, &path.key("processes"), MOST_PROCESSES))
+            .transpose()?;
+        let threads = client
+            .threads
+            .as_ref()
+            .map(|n| number(n, &params, &path.key("threads"), MOST_THREADS))
+            .transpose()?;
+        if crowd.is_some() && (count.is_some() || threads.is_some()) {
+            return Err(Mistake::new(
+                &path.key("crowd"),
+                "a crowd shares one process: no `processes`, no `threads`",
+            ));
+        }
+        let compile = |name: &str, at: &str| -> Result<Arc<Program>, Mistake> {
+            if !compiler.programs.contains_key(name) {
+                let known = compiler.programs.keys().map(String::as_str);
+                return Err(Mistake::unknown(&path.key(at), "program", name, known));
+            }
+            compiler
+                .compile(name, &program_path(name), &client.with)
+                .map(Arc::new)
+        };
+        // What each process runs: a suffix for the actor's name, and its program.
+        let threads: Vec<(String, Arc<Program>)> = match (&client.runs, client.named_threads.is_empty()) {
+            (Some(program), true) => {
+                let program = compile(program, "runs")?;
+                match threads.or(crowd) {
+                    None => vec![(String::new(), program)],
+                    Some(threads) => {
+                        let dot = if crowd.is_some() { "" } else { "." };
+                        (1..=threads)
+                            .map(|n| (format!("{dot}{n}"), Arc::clone(&program)))
+                            .collect()
+                    }
+                }
+            }
+            (None, false) if threads.or(crowd).is_none() => client
+                .named_threads
+                .iter()
+                .map(|(name, program)| Ok((format!(".{name}"), compile(program, "named_threads")?)))
+                .collect::<Result<_, Mistake>>()?,
+            _ => {
+                return Err(
+                    Mistake::new(&path, "a client needs either `runs` or `named_threads`")
+                        .help("`{ runs: PROGRAM }`, perhaps with `processes`, `threads` or `crowd`"),
+                );
+            }
+        };
+        let mut index = 0_u32;
+        for process in 1..=count.unwrap_or(1) {
+            let name = if count.is_some() {
+                format!("{group}{process}")
+            } else {
+                group.clone()
+            };
+            let first = actors.len();
+            for (suffix, program) in &threads {
+                index += 1;
+                let actor = Actor {
+                    name: format!("{name}{suffix}"),
+                    client: name.clone(),
+                    crowd: crowd.is_some(),
+                };
+                let mut names = values(&params);
+                names.insert("self".to_owned(), actor.name.as_str().into());
+                names.insert("client".to_owned(), name.as_str().into());
+                names.insert("index".to_owned(), index.into());
+                actors.push(ActorPlan {
+                    actor,
+                    program: Arc::clone(program),
+                    scope: Scope::new(names),
+                });
+            }
+            processes.push(ClientPlan {
+                name,
+                group: group.clone(),
+                actors: first..actors.len(),
+            });
+        }
+    }
+    check_unique(&actors, path)?;
+    Ok((processes, actors))
+}
+
+fn check_name(name: &str, path: &Path) -> Result<(), Mistake> {
+    let good =
+        name.chars().all(char::is_alphanumeric) && name.chars().next().is_some_and(char::is_alphabetic);
+    if good && name.chars().count() <= 12 {
+        return Ok(());
+    }
+    Err(Mistake::new(path, format!("`{name}` cannot name a client"))
+        .help("a letter, then letters and digits, twelve in all: it is written beside every lane"))
+}
+
+fn check_unique(actors: &[ActorPlan], path: &Path) -> Result<(), Mistake> {
+    let mut seen = std::collections::HashSet::new();
+    match actors.iter().find(|plan| !seen.insert(plan.actor.name.as_str())) {
+        None => Ok(()),
+        Some(twice) => Err(Mistake::new(
+            path,
+            format!("two clients would be called `{}`", twice.actor.name),
+        )),
+    }
+}

@@ -1,0 +1,392 @@
+//! From steps to instructions: recipes and repetitions are flattened, names are checked, templates compiled.
+//! It must not know how an instruction is carried out.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::Arc,
+};
+
+use indexmap::IndexMap;
+
+use super::{
+    super::{
+        LabKind, PRIMARY,
+        error::{Mistake, Path},
+        expr::{Expr, Template, json_value, split_words},
+        model::{Count, Params, Recipes},
+        step::{Operation, Step, Verb},
+    },
+    program::{BUILTINS, Instruction, PlannedOperation, PlannedVerb, Program},
+    zk::ZkPlan,
+};
+
+/// How deep `use` may nest.
+const DEEPEST: usize = 8;
+
+/// What programs are compiled with.
+pub(super) struct Compiler<'a> {
+    pub programs: &'a IndexMap<String, Vec<Step>>,
+    pub replace: &'a IndexMap<String, Operation>,
+    pub replace_path: Path,
+    pub scripts: &'a IndexMap<String, String>,
+    pub recipes: &'a Recipes,
+    pub params: &'a Params,
+    pub lab: LabKind,
+}
+
+/// A program while it is compiled.
+struct Draft<'a> {
+    compiler: &'a Compiler<'a>,
+    program: Program,
+    /// The name under which `replace` knows the steps being compiled.
+    name: String,
+    known: BTreeSet<String>,
+    in_recipe: bool,
+    depth: usize,
+}
+
+impl Compiler<'_> {
+    /// Compiles a program of the lesson. `extra` are names that a client's `with` adds.
+    pub(super) fn compile(&self, name: &str, path: &Path, extra: &Params) -> Result<Program, Mistake> {
+        let steps = self.programs.get(name).ok_or_else(|| {
+            Mistake::unknown(path, "program", name, self.programs.keys().map(String::as_str))
+        })?;
+        let mut known: BTreeSet<String> = BUILTINS.into_iter().map(str::to_owned).collect();
+        known.extend(self.params.keys().cloned());
+        known.extend(extra.keys().cloned());
+        let program = Program {
+            instructions: Vec::new(),
+            labels: BTreeSet::new(),
+            counters: BTreeSet::new(),
+            locks: BTreeSet::new(),
+        };
+        let mut draft = Draft {
+            compiler: self,
+            program,
+            name: name.to_owned(),
+            known,
+            in_recipe: false,
+            depth: 0,
+        };
+        draft.steps(steps, path)?;
+        draft.program.instructions.push(Instruction::Stop);
+        Ok(draft.program)
+    }
+}
+
+impl Draft<'_> {
+    fn here(&self) -> usize {
+        self.program.instructions.len()
+    }
+
+    fn push(&mut self, instruction: Instruction) {
+        self.program.instructions.push(instruction);
+    }
+
+    fn expr(&self, source: &str, path: &Path) -> Result<Expr, Mistake> {
+        let expr = Expr::parse(source).map_err(|error| Mistake::new(path, error))?;
+        self.check_names(expr.names(), path)?;
+        Ok(expr)
+    }
+
+    fn template(&self, source: &str, path: &Path) -> Result<Template, Mistake> {
+        let template = Template::parse(source).map_err(|error| Mistake::new(path, error))?;
+        self.check_names(template.names(), path)?;
+        Ok(template)
+    }
+
+    fn templates<'s>(
+        &self,
+        sources: impl IntoIterator<Item = &'s String>,
+        path: &Path,
+    ) -> Result<Vec<Template>, Mistake> {
+        sources
+            .into_iter()
+            .map(|source| self.template(source, path))
+            .collect()
+    }
+
+    fn check_names(&self, names: BTreeSet<String>, path: &Path) -> Result<(), Mistake> {
+        match names.into_iter().find(|name| !self.known.contains(name)) {
+            None => Ok(()),
+            Some(name) => Err(Mistake::unknown(
+                path,
+                "name",
+                &name,
+                self.known.iter().map(String::as_str),
+            )),
+        }
+    }
+
+    fn steps(&mut self, steps: &[Step], path: &Path) -> Result<(), Mistake> {
+        steps
+            .iter()
+            .enumerate()
+            .try_for_each(|(n, step)| self.step(step, &path.index(n)))
+    }
+
+    fn step(&mut self, step: &Step, path: &Path) -> Result<(), Mistake> {
+        match step {
+            Step::Operation { label, operation } => self.operation(label, operation, path),
+            Step::Believe { lock, belief } => {
+                self.program.locks.insert(lock.clone());
+                self.push(Instruction::Believe {
+                    lock: lock.clone(),
+                    belief: *belief,
+                });
+                Ok(())
+            }
+            Step::Count { counter } => {
+                self.program.counters.insert(counter.clone());
+                self.push(Instruction::Count {
+                    counter: counter.clone(),
+                });
+                Ok(())
+            }
+            Step::Let { values } => {
+                for (name, source) in values {
+                    let value = self.expr(source, &path.key("let").key(name))?;
+                    self.known.insert(name.clone());
+                    self.push(Instruction::Set {
+                        name: name.clone(),
+                        value,
+                    });
+                }
+                Ok(())
+            }
+            Step::If {
+                condition,
+                then,
+                otherwise,
+            } => {
+                let condition = self.expr(condition, &path.key("if"))?;
+                let test = self.here();
+                self.push(Instruction::Stop);
+                self.steps(then, &path.key("then"))?;
+                let skip = self.here();
+                if !otherwise.is_empty() {
+                    self.push(Instruction::Stop);
+                }
+                let to = self.here();
+                self.program.instructions[test] = Instruction::JumpUnless { condition, to };
+                if !otherwise.is_empty() {
+                    self.steps(otherwise, &path.key("else"))?;
+                    let to = self.here();
+                    self.program.instructions[skip] = Instruction::Jump { to };
+                }
+                Ok(())
+            }
+            Step::Repeat {
+                steps,
+                times,
+                condition,
+                at_most,
+            } => {
+                let bound = match times {
+                    Some(Count::Number(times)) => times.to_string(),
+                    Some(Count::Template(times)) => times.clone(),
+                    None => at_most.to_string(),
+                };
+                let bound = self.template(&bound, &path.key("times"))?;
+                // Labels inside the body are known to its condition, which is looked at before each round;
+                // before the first they have no value yet.
+                let condition = condition
+                    .as_ref()
+                    .map(|source| self.expr(source, &path.key("while")))
+                    .transpose()?;
+                self.push(Instruction::RepeatBegin { bound });
+                let next = self.here();
+                self.push(Instruction::Stop);
+                self.steps(steps, &path.key("repeat"))?;
+                self.push(Instruction::Jump { to: next });
+                let exit = self.here();
+                self.program.instructions[next] = Instruction::RepeatNext { condition, exit };
+                Ok(())
+            }
+            Step::Use { program, with } => self.use_program(program, with, path),
+            Step::Stop => {
+                self.push(Instruction::Stop);
+                Ok(())
+            }
+        }
+    }
+
+    fn use_program(
+        &mut self,
+        program: &str,
+        with: &IndexMap<String, String>,
+        path: &Path,
+    ) -> Result<(), Mistake> {
+        if self.depth >= DEEPEST {
+            let message = format!("`use: {program}` nests more than {DEEPEST} deep");
+            return Err(Mistake::new(path, message).help("a program cannot use itself"));
+        }
+        let compiler = self.compiler;
+        let values: Vec<(String, Template)> = with
+            .iter()
+            .map(|(name, source)| Ok((name.clone(), self.template(source, &path.key("with").key(name))?)))
+            .collect::<Result<_, Mistake>>()?;
+        let names: BTreeSet<String> = with.keys().cloned().collect();
+        self.push(Instruction::Enter { with: values });
+        self.depth += 1;
+        let before = (self.known.clone(), self.name.clone(), self.in_recipe);
+        if let Some(steps) = compiler.programs.get(program) {
+            self.known.extend(names);
+            program.clone_into(&mut self.name);
+            self.steps(steps, &Path::root().key("programs").key(program))?;
+        } else if let Some(recipe) = compiler.recipes.programs.get(program) {
+            let wanted: BTreeSet<String> = recipe.params.iter().cloned().collect();
+            if let Some(missing) = wanted.difference(&names).next() {
+                return Err(
+                    Mistake::new(path, format!("the recipe `{program}` needs `{missing}`"))
+                        .help(format!("with: {{ {missing}: … }}")),
+                );
+            }
+            if let Some(extra) = names.difference(&wanted).next() {
+                return Err(Mistake::unknown(
+                    &path.key("with").key(extra),
+                    "parameter",
+                    extra,
+                    recipe.params.iter().map(String::as_str),
+                ));
+            }
+            self.known = BUILTINS.into_iter().map(str::to_owned).chain(wanted).collect();
+            program.clone_into(&mut self.name);
+            self.in_recipe = true;
+            self.steps(&recipe.steps, path)?;
+        } else {
+            let known = compiler.programs.keys().chain(compiler.recipes.programs.keys());
+            return Err(Mistake::unknown(
+                path,
+                "program or recipe",
+                program,
+                known.map(String::as_str),
+            ));
+        }
+        let labels = self.program.labels.clone();
+        (self.known, self.name, self.in_recipe) = before;
+        self.known.extend(labels);
+        self.depth -= 1;
+        self.push(Instruction::Leave);
+        Ok(())
+    }
+
+    fn operation(&mut self, label: &str, operation: &Operation, path: &Path) -> Result<(), Mistake> {
+        if super::super::step::KEYWORDS.contains(&label) {
+            return Err(Mistake::new(
+                path,
+                format!("`{label}` is a word of the grammar and cannot be a label"),
+            ));
+        }
+        let replaced = format!("{}.{label}", self.name);
+        let (operation, path) = match self.compiler.replace.get(&replaced) {
+            Some(other) => (other, self.compiler.replace_path.key(&replaced)),
+            None => (operation, path.key(label)),
+        };
+        // What the operation itself replies may be used by its own `until`.
+        self.known.insert(label.to_owned());
+        let verb = self.verb(&operation.verb, &path)?;
+        self.check_server(operation, &path)?;
+        let until = operation
+            .until
+            .as_ref()
+            .map(|s| self.expr(s, &path.key("until")))
+            .transpose()?;
+        let every = operation
+            .every
+            .as_ref()
+            .map(|s| self.template(s, &path.key("every")))
+            .transpose()?;
+        self.program.labels.insert(label.to_owned());
+        let operation = PlannedOperation {
+            label: label.to_owned(),
+            verb,
+            on: operation.on.clone(),
+            until,
+            every,
+            allow: operation.allow.clone(),
+            path: (!self.in_recipe).then_some(path),
+        };
+        self.push(Instruction::Operate(Arc::new(operation)));
+        Ok(())
+    }
+
+    /// An operation goes to a server of the lab, or to whom Sentinel names.
+    fn check_server(&self, operation: &Operation, path: &Path) -> Result<(), Mistake> {
+        let lab = self.compiler.lab;
+        let Some(on) = &operation.on else { return Ok(()) };
+        if lab.servers().contains(&on.as_str()) || (on == PRIMARY && !lab.sentinels().is_empty()) {
+            return Ok(());
+        }
+        let primary = Some(PRIMARY).filter(|_| !lab.sentinels().is_empty());
+        let known = lab.servers().iter().copied().chain(primary);
+        Err(Mistake::unknown(&path.key("on"), "server", on, known))
+    }
+
+    fn verb(&self, verb: &Verb, path: &Path) -> Result<PlannedVerb, Mistake> {
+        match verb {
+            Verb::Redis(command) => {
+                let path = path.key("redis");
+                let words = split_words(command).map_err(|error| Mistake::new(&path, error))?;
+                if words.is_empty() {
+                    return Err(Mistake::new(&path, "an empty Redis command"));
+                }
+                Ok(PlannedVerb::Redis(self.templates(&words, &path)?))
+            }
+            Verb::Script { name, keys, args } => {
+                let compiler = self.compiler;
+                let source = compiler
+                    .scripts
+                    .get(name)
+                    .or_else(|| compiler.recipes.scripts.get(name))
+                    .ok_or_else(|| {
+                        let known = compiler.scripts.keys().chain(compiler.recipes.scripts.keys());
+                        Mistake::unknown(&path.key("script"), "script", name, known.map(String::as_str))
+                    })?;
+                Ok(PlannedVerb::Script {
+                    name: name.clone(),
+                    source: source.as_str().into(),
+                    keys: self.templates(keys, &path.key("keys"))?,
+                    args: self.templates(args, &path.key("args"))?,
+                })
+            }
+            Verb::Zk(call) => {
+                let path = path.key("zk");
+                let words = split_words(call).map_err(|error| Mistake::new(&path, error))?;
+                ZkPlan::parse(&words, |word| self.template(word, &path), &path).map(PlannedVerb::Zk)
+            }
+            Verb::Local(text) => {
+                let path = path.key("local");
+                let (lock, name) = match text.split_whitespace().collect::<Vec<_>>()[..] {
+                    ["lock", name] => (true, name),
+                    ["unlock", name] => (false, name),
+                    _ => {
+                        return Err(Mistake::new(&path, format!("`{text}` is not known"))
+                            .help("write `lock NAME` or `unlock NAME`"));
+                    }
+                };
+                Ok(PlannedVerb::Local {
+                    lock,
+                    name: self.template(name, &path)?,
+                })
+            }
+            Verb::Wait(duration) => {
+                let template = self.template(duration, path)?;
+                if template.names().is_empty() {
+                    super::super::parse_millis(duration).map_err(|error| Mistake::new(path, error))?;
+                }
+                Ok(PlannedVerb::Wait(template))
+            }
+            Verb::Take(about) => Ok(PlannedVerb::Take(self.template(about, &path.key("take"))?)),
+        }
+    }
+}
+
+/// Parameters as values for expressions: durations in milliseconds.
+#[must_use]
+pub(super) fn values(params: &Params) -> HashMap<String, minijinja::Value> {
+    params
+        .iter()
+        .map(|(name, param)| (name.clone(), json_value(&serde_json::Value::from(param))))
+        .collect()
+}

@@ -1,0 +1,382 @@
+//! A lesson and one of its variants, resolved to what a run needs: who takes part, what they do, what
+//! happens, what must be observed. Names are checked here. It must not know how any of it is carried out.
+
+mod claims;
+mod clients;
+mod compile;
+mod program;
+mod question;
+mod story;
+mod zk;
+
+pub use claims::{ACTOR_FUNCTIONS, FUNCTIONS, PlannedClaim};
+pub use clients::{ActorPlan, ClientPlan};
+pub use program::{BUILTINS, Instruction, PlannedOperation, PlannedVerb, Program};
+pub use question::{AskPlan, ChoicePlan, RightPlan};
+pub use story::{Act, AwaitPlan, Line, PassPlan, TextPlan, Turn};
+pub use zk::ZkPlan;
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use indexmap::IndexMap;
+
+use super::{
+    LabKind, Lesson, LessonError, Param, Params, Recipes, Source, Text, Variant,
+    error::{Mistake, Path},
+    expr::{Scope, Template, split_words},
+    model::Setup,
+};
+
+/// A lesson with the text that it was read from.
+#[derive(Debug, Clone)]
+pub struct Loaded {
+    /// The lesson.
+    pub lesson: Lesson,
+    /// Its text, for mistakes that are found later.
+    pub source: Source,
+    /// The recipes that it may use.
+    pub recipes: Arc<Recipes>,
+}
+
+/// One variant of a lesson, ready to run.
+#[derive(Debug, Clone)]
+pub struct Scenario {
+    /// The lesson that it comes from.
+    pub loaded: Arc<Loaded>,
+    /// The variant's name.
+    pub variant: String,
+    /// Its processes, in the lesson's order.
+    pub clients: Vec<ClientPlan>,
+    /// Everybody who moves: actor `n` is `ActorId(n)`.
+    pub actors: Vec<ActorPlan>,
+    /// What Lockstep sends before the clients start.
+    pub setup: Vec<PlannedVerb>,
+    /// What happens.
+    pub story: Vec<Line>,
+    /// What must be observed.
+    pub claims: Vec<PlannedClaim>,
+    /// The values that texts and claims may use: the parameters.
+    pub scope: Scope,
+    /// What the user had set.
+    pub overrides: Params,
+}
+
+impl Scenario {
+    /// Resolves a variant. `overrides` are the user's `--set name=value`.
+    ///
+    /// # Errors
+    /// The first mistake, with its line and column.
+    pub fn plan(loaded: &Arc<Loaded>, variant: &str, overrides: &Params) -> Result<Self, LessonError> {
+        resolve(loaded, variant, overrides).map_err(|mistake| loaded.source.place(&mistake))
+    }
+
+    /// The variant as its author wrote it.
+    ///
+    /// # Panics
+    /// Never: a scenario is only made of a variant that exists.
+    #[must_use]
+    pub fn variant(&self) -> &Variant {
+        &self.loaded.lesson.variants[&self.variant]
+    }
+
+    /// The lesson's servers.
+    #[must_use]
+    pub fn lab(&self) -> LabKind {
+        self.loaded.lesson.lab
+    }
+
+    /// A text with its `${…}` filled in from the parameters; where that fails, as its author wrote it.
+    #[must_use]
+    pub fn fill(&self, text: &Text) -> Text {
+        let names = self.scope.value();
+        let fill = |source: &str| {
+            Template::parse(source)
+                .and_then(|template| template.render(&names))
+                .unwrap_or_else(|_| source.to_owned())
+        };
+        Text {
+            en: fill(&text.en),
+            zh: fill(&text.zh),
+        }
+    }
+}
+
+impl Loaded {
+    /// Checks the whole lesson: every variant is resolved, and the texts that no variant owns.
+    ///
+    /// # Errors
+    /// The first mistake, with its line and column.
+    pub fn check(self: &Arc<Self>) -> Result<(), LessonError> {
+        check_lesson(&self.lesson).map_err(|mistake| self.source.place(&mistake))?;
+        self.lesson
+            .variants
+            .keys()
+            .try_for_each(|name| Scenario::plan(self, name, &Params::new()).map(drop))
+    }
+}
+
+fn check_lesson(lesson: &Lesson) -> Result<(), Mistake> {
+    let root = Path::root();
+    let id = &lesson.id;
+    let well_formed = |name: &str| {
+        !name.is_empty()
+            && name
+                .chars()
+                .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
+            && !name.starts_with('-')
+    };
+    if !well_formed(id) {
+        return Err(
+            Mistake::new(&root.key("id"), format!("`{id}` cannot be the name of a lesson"))
+                .help("use lower-case letters, digits and hyphens, such as oversell-twice"),
+        );
+    }
+    if lesson.variants.is_empty() {
+        return Err(Mistake::new(
+            &root.key("variants"),
+            "a lesson needs at least one variant",
+        ));
+    }
+    if let Some(name) = lesson.variants.keys().find(|name| !well_formed(name)) {
+        return Err(Mistake::new(
+            &root.key("variants").key(name),
+            format!("`{name}` cannot name a variant"),
+        )
+        .help("use lower-case letters, digits and hyphens"));
+    }
+    let texts = [
+        ("title", &lesson.title),
+        ("summary", &lesson.summary),
+        ("intro", &lesson.intro),
+    ];
+    for (name, text) in texts {
+        if text.en.trim().is_empty() || text.zh.trim().is_empty() {
+            return Err(Mistake::new(
+                &root.key(name),
+                format!("`{name}` is empty in one language"),
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn resolve(loaded: &Arc<Loaded>, name: &str, overrides: &Params) -> Result<Scenario, Mistake> {
+    let lesson = &loaded.lesson;
+    let root = Path::root();
+    let Some(variant) = lesson.variants.get(name) else {
+        let known = lesson.variants.keys().map(String::as_str);
+        return Err(Mistake::unknown(&root.key("variants"), "variant", name, known));
+    };
+    let at = root.key("variants").key(name);
+    let params = params(lesson, variant, overrides, &at)?;
+    let mut programs = lesson.programs.clone();
+    programs.extend(variant.programs.clone());
+    let compiler = compile::Compiler {
+        programs: &programs,
+        replace: &variant.replace,
+        replace_path: at.key("replace"),
+        scripts: &lesson.scripts,
+        recipes: &loaded.recipes,
+        params: &params,
+        lab: lesson.lab,
+    };
+    let program_path = |name: &str| {
+        if variant.programs.contains_key(name) {
+            at.key("programs").key(name)
+        } else {
+            root.key("programs").key(name)
+        }
+    };
+    let (plans, clients_path) = match &variant.clients {
+        Some(clients) => (clients, at.key("clients")),
+        None => (&lesson.clients, root.key("clients")),
+    };
+    let (clients, actors) = clients::plan(plans, &clients_path, &params, &compiler, program_path)?;
+    check_replacements(variant, &programs, loaded, &at)?;
+    let (setup, setup_path) = match &variant.setup {
+        Some(setup) => (setup, at.key("setup")),
+        None => (&lesson.setup, root.key("setup")),
+    };
+    let setup = setup
+        .iter()
+        .enumerate()
+        .map(|(n, command)| plan_setup(command, &params, &setup_path.index(n)))
+        .collect::<Result<_, _>>()?;
+    let (story, story_path) = match &variant.story {
+        Some(story) => (story, at.key("story")),
+        None => (&lesson.story, root.key("story")),
+    };
+    if story.is_empty() {
+        return Err(Mistake::new(&story_path, "a story in which nothing happens")
+            .help("give the lesson a `story`, or this variant one of its own"));
+    }
+    let cast = story::Cast {
+        clients: &clients,
+        actors: &actors,
+        params: &params,
+        variants: &lesson.variants,
+        lesson,
+    };
+    let vocabulary = claims::Vocabulary::new(&cast, lesson);
+    let claims = claims::plan(&variant.claims, &at.key("claims"), &vocabulary)?;
+    let story = story::plan(story, &story_path, &cast, &vocabulary, name)?;
+    for (field, text) in [("title", &variant.title), ("lesson", &variant.lesson)] {
+        cast.text(text, &at.key(field))?;
+    }
+    Ok(Scenario {
+        loaded: Arc::clone(loaded),
+        variant: name.to_owned(),
+        clients,
+        actors,
+        setup,
+        story,
+        claims,
+        scope: Scope::new(compile::values(&params)),
+        overrides: overrides.clone(),
+    })
+}
+
+/// The lesson's parameters, then the variant's, then the user's.
+fn params(lesson: &Lesson, variant: &Variant, overrides: &Params, at: &Path) -> Result<Params, Mistake> {
+    let mut params = lesson.params.clone();
+    if let Some(reserved) = params.keys().find(|name| BUILTINS.contains(&name.as_str())) {
+        let path = Path::root().key("params").key(reserved);
+        return Err(Mistake::new(
+            &path,
+            format!("`{reserved}` is a name that every program has already"),
+        ));
+    }
+    for (name, value) in &variant.params {
+        if params.insert(name.clone(), value.clone()).is_none() {
+            let path = at.key("params").key(name);
+            return Err(Mistake::unknown(
+                &path,
+                "parameter",
+                name,
+                lesson.params.keys().map(String::as_str),
+            ));
+        }
+    }
+    for (name, value) in overrides {
+        if params.insert(name.clone(), value.clone()).is_none() {
+            let known = lesson.params.keys().map(String::as_str);
+            return Err(Mistake::unknown(
+                &Path::root().key("params"),
+                "parameter",
+                name,
+                known,
+            ));
+        }
+    }
+    Ok(params)
+}
+
+/// A replacement that replaces nothing is a typing mistake.
+fn check_replacements(
+    variant: &Variant,
+    programs: &IndexMap<String, Vec<super::Step>>,
+    loaded: &Loaded,
+    at: &Path,
+) -> Result<(), Mistake> {
+    let mut known = BTreeSet::new();
+    for (name, steps) in programs {
+        labels_of(steps, name, &mut known);
+    }
+    for (name, recipe) in &loaded.recipes.programs {
+        labels_of(&recipe.steps, name, &mut known);
+    }
+    match variant.replace.keys().find(|target| !known.contains(*target)) {
+        None => Ok(()),
+        Some(target) => {
+            let path = at.key("replace").key(target);
+            Err(Mistake::unknown(
+                &path,
+                "operation",
+                target,
+                known.iter().map(String::as_str),
+            ))
+        }
+    }
+}
+
+fn labels_of(steps: &[super::Step], program: &str, labels: &mut BTreeSet<String>) {
+    use super::Step;
+    for step in steps {
+        match step {
+            Step::Operation { label, .. } => drop(labels.insert(format!("{program}.{label}"))),
+            Step::If { then, otherwise, .. } => {
+                labels_of(then, program, labels);
+                labels_of(otherwise, program, labels);
+            }
+            Step::Repeat { steps, .. } => labels_of(steps, program, labels),
+            _ => {}
+        }
+    }
+}
+
+fn plan_setup(setup: &Setup, params: &Params, path: &Path) -> Result<PlannedVerb, Mistake> {
+    let template = |source: &str| -> Result<Template, Mistake> {
+        let template = Template::parse(source).map_err(|error| Mistake::new(path, error))?;
+        match template.names().iter().find(|name| !params.contains_key(*name)) {
+            None => Ok(template),
+            Some(name) => Err(Mistake::unknown(
+                path,
+                "parameter",
+                name,
+                params.keys().map(String::as_str),
+            )),
+        }
+    };
+    let words = |text: &str| split_words(text).map_err(|error| Mistake::new(path, error));
+    match (&setup.redis, &setup.zk) {
+        (Some(command), None) => {
+            let words = words(command)?;
+            if words.is_empty() {
+                return Err(Mistake::new(path, "an empty Redis command"));
+            }
+            Ok(PlannedVerb::Redis(
+                words
+                    .iter()
+                    .map(|word| template(word))
+                    .collect::<Result<_, _>>()?,
+            ))
+        }
+        (None, Some(call)) => ZkPlan::parse(&words(call)?, template, path).map(PlannedVerb::Zk),
+        _ => Err(Mistake::new(
+            path,
+            "a setup command is either `redis: …` or `zk: …`",
+        )),
+    }
+}
+
+/// A count that may be a template over the parameters.
+fn number(count: &super::Count, params: &Params, path: &Path, most: u32) -> Result<u32, Mistake> {
+    let number = match count {
+        super::Count::Number(number) => *number,
+        super::Count::Template(source) => {
+            let template = Template::parse(source).map_err(|error| Mistake::new(path, error))?;
+            let text = template
+                .render(&Scope::new(compile::values(params)).value())
+                .map_err(|error| Mistake::new(path, error))?;
+            text.trim()
+                .parse()
+                .map_err(|_| Mistake::new(path, format!("`{source}` gives `{text}`, not a number")))?
+        }
+    };
+    if number == 0 || number > most {
+        return Err(
+            Mistake::new(path, format!("{number} is out of bounds")).help(format!("from 1 to {most}"))
+        );
+    }
+    Ok(number)
+}
+
+/// Reads the value of a `--set name=value` as a lesson's file would be read.
+#[must_use]
+pub fn param_from_word(word: &str) -> Param {
+    match (word.parse::<i64>(), word.parse::<bool>()) {
+        (Ok(number), _) => Param::Number(number),
+        (_, Ok(flag)) => Param::Flag(flag),
+        _ => Param::Word(word.to_owned()),
+    }
+}

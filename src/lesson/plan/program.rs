@@ -1,0 +1,140 @@
+//! Programs as instructions: steps, recipes and repetitions flattened so that a client's place in its
+//! program is one number. It must not know how an operation is carried out.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use super::{
+    super::{
+        error::Path,
+        expr::{Expr, Template},
+    },
+    zk::ZkPlan,
+};
+use crate::log::Belief;
+
+/// One instruction.
+#[derive(Debug, Clone)]
+pub enum Instruction {
+    /// Carry out an operation: the only instruction that takes a move.
+    Operate(Arc<PlannedOperation>),
+    /// Change a belief.
+    Believe {
+        /// The lock.
+        lock: String,
+        /// The new belief.
+        belief: Belief,
+    },
+    /// A counter grows by one.
+    Count {
+        /// The counter.
+        counter: String,
+    },
+    /// Give a name a value.
+    Set {
+        /// The name.
+        name: String,
+        /// Its value.
+        value: Expr,
+    },
+    /// Go on elsewhere unless the condition is true.
+    JumpUnless {
+        /// The condition.
+        condition: Expr,
+        /// The instruction to go on with.
+        to: usize,
+    },
+    /// Go on elsewhere.
+    Jump {
+        /// The instruction to go on with.
+        to: usize,
+    },
+    /// Begin a repetition.
+    RepeatBegin {
+        /// How often: a template that gives a number.
+        bound: Template,
+    },
+    /// Begin the next round or leave the repetition.
+    RepeatNext {
+        /// The condition of a `while`. Reaching the bound with it still true is an error; without one the
+        /// bound is the number of rounds.
+        condition: Option<Expr>,
+        /// The instruction after the repetition.
+        exit: usize,
+    },
+    /// Open a frame of parameters.
+    Enter {
+        /// Names and templates for their values.
+        with: Vec<(String, Template)>,
+    },
+    /// Close it.
+    Leave,
+    /// The program ends.
+    Stop,
+}
+
+/// An operation ready to be filled in and sent.
+#[derive(Debug, Clone)]
+pub struct PlannedOperation {
+    /// Its label.
+    pub label: String,
+    /// What is sent.
+    pub verb: PlannedVerb,
+    /// The server; the lab's first where it is `None`.
+    pub on: Option<String>,
+    /// Try again until this is true.
+    pub until: Option<Expr>,
+    /// How long to wait between tries.
+    pub every: Option<Template>,
+    /// Error codes that the program copes with.
+    pub allow: Vec<String>,
+    /// Where it stands in the lesson, `None` in a recipe.
+    pub path: Option<Path>,
+}
+
+/// What an operation sends.
+#[derive(Debug, Clone)]
+pub enum PlannedVerb {
+    /// A Redis command, word by word.
+    Redis(Vec<Template>),
+    /// A Lua script.
+    Script {
+        /// Its name.
+        name: String,
+        /// Its text.
+        source: Arc<str>,
+        /// `KEYS`.
+        keys: Vec<Template>,
+        /// `ARGV`.
+        args: Vec<Template>,
+    },
+    /// A ZooKeeper call.
+    Zk(ZkPlan),
+    /// A mutex inside the client's process.
+    Local {
+        /// Lock it, or unlock it.
+        lock: bool,
+        /// Its name.
+        name: Template,
+    },
+    /// Time passes.
+    Wait(Template),
+    /// A notification is taken: about this path or channel, or `any`.
+    Take(Template),
+}
+
+/// A program.
+#[derive(Debug, Clone)]
+pub struct Program {
+    /// Its instructions.
+    pub instructions: Vec<Instruction>,
+    /// The labels of its operations, those of recipes included.
+    pub labels: BTreeSet<String>,
+    /// The counters that it may count.
+    pub counters: BTreeSet<String>,
+    /// The locks that it may have beliefs about.
+    pub locks: BTreeSet<String>,
+}
+
+/// Names that every program may use: who it is (`self`, `client`, `index` in its group from 1), its owner
+/// token for the next acquisition, and the last reply (`reply`) or its error code (`error`).
+pub const BUILTINS: [&str; 6] = ["self", "client", "index", "token", "reply", "error"];

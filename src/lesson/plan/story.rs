@@ -1,0 +1,372 @@
+//! The story with its names resolved.
+
+use std::collections::BTreeSet;
+
+use indexmap::IndexMap;
+
+use super::{
+    super::{
+        Text,
+        error::{Mistake, Path},
+        expr::{Expr, Template},
+        model::{Lesson, Params, Variant},
+        story::{Beat, MoveRef, StoryItem},
+    },
+    claims::Vocabulary,
+    clients::{ActorPlan, ClientPlan},
+    question::{self, AskPlan},
+};
+use crate::log::{ActorId, Fault};
+
+/// One line of a story: what happens, and where the lesson says so.
+#[derive(Debug, Clone)]
+pub struct Line {
+    /// What happens.
+    pub act: Act,
+    /// Which step of the variant this is: what the learner counts.
+    pub item: usize,
+    /// Where it stands.
+    pub path: Path,
+}
+
+/// What happens in one step of the learner's.
+#[derive(Debug, Clone)]
+pub enum Act {
+    /// The narrator speaks.
+    Say(TextPlan),
+    /// The learner is asked what will happen.
+    Ask(AskPlan),
+    /// Moves, made one after another.
+    Each(Vec<Turn>),
+    /// Moves, all sent before any reply is waited for.
+    Together(Vec<Turn>),
+    /// Actors move to the end of their programs, one after another.
+    Finish(Vec<ActorId>),
+    /// Time passes.
+    Pass(PassPlan),
+    /// Time passes until something is so.
+    Await(AwaitPlan),
+    /// Faults are caused, in one step.
+    Faults(Vec<Fault>),
+}
+
+impl Act {
+    /// Whether something happens, rather than being told or asked.
+    #[must_use]
+    pub fn is_step(&self) -> bool {
+        !matches!(self, Self::Say(_) | Self::Ask(_))
+    }
+}
+
+/// A move that the story asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Turn {
+    /// Who moves.
+    pub actor: ActorId,
+    /// The label of the operation that the author expects to be next.
+    pub label: String,
+}
+
+/// Time that passes.
+#[derive(Debug, Clone)]
+pub struct PassPlan {
+    /// How long: gives a duration.
+    pub duration: Template,
+    /// Who moves by themselves meanwhile.
+    pub moving: Vec<ActorId>,
+}
+
+/// Time that passes until something is so.
+#[derive(Debug, Clone)]
+pub struct AwaitPlan {
+    /// What is waited for.
+    pub that: Expr,
+    /// How long at most: gives a duration.
+    pub within: Template,
+    /// Who moves by themselves meanwhile.
+    pub moving: Vec<ActorId>,
+}
+
+/// A text whose values are filled in when it is said.
+#[derive(Debug, Clone)]
+pub struct TextPlan {
+    /// English.
+    pub en: Template,
+    /// Chinese.
+    pub zh: Template,
+}
+
+/// Who and what a story can name.
+pub(super) struct Cast<'a> {
+    pub clients: &'a [ClientPlan],
+    pub actors: &'a [ActorPlan],
+    pub params: &'a Params,
+    pub variants: &'a IndexMap<String, Variant>,
+    pub lesson: &'a Lesson,
+}
+
+impl Cast<'_> {
+    /// Every counter that any program may count.
+    pub(super) fn counters(&self) -> BTreeSet<String> {
+        self.actors
+            .iter()
+            .flat_map(|plan| plan.program.counters.iter().cloned())
+            .collect()
+    }
+
+    /// Every lock that any program may have a belief about.
+    pub(super) fn locks(&self) -> BTreeSet<String> {
+        self.actors
+            .iter()
+            .flat_map(|plan| plan.program.locks.iter().cloned())
+            .collect()
+    }
+
+    /// The actors that a name stands for: one, or all of a process, or all of a group.
+    pub(super) fn who(&self, name: &str, path: &Path) -> Result<Vec<ActorId>, Mistake> {
+        let id = |n: usize| ActorId(u32::try_from(n).unwrap_or(u32::MAX));
+        if let Some(one) = self.actors.iter().position(|plan| plan.actor.name == name) {
+            return Ok(vec![id(one)]);
+        }
+        let meant = self
+            .clients
+            .iter()
+            .filter(|client| client.name == name || client.group == name);
+        let all: Vec<ActorId> = meant.flat_map(|client| client.actors.clone()).map(id).collect();
+        if all.is_empty() {
+            let known = self.clients.iter().map(|client| client.name.as_str());
+            return Err(Mistake::unknown(path, "client", name, known));
+        }
+        Ok(all)
+    }
+
+    pub(super) fn text(&self, text: &Text, path: &Path) -> Result<TextPlan, Mistake> {
+        let counters = self.counters();
+        let template = |source: &str, lang: &str| -> Result<Template, Mistake> {
+            let path = path.key(lang);
+            if source.trim().is_empty() {
+                return Err(
+                    Mistake::new(&path, "an empty text").help("every text is written in both languages")
+                );
+            }
+            let template = Template::parse(source).map_err(|error| Mistake::new(&path, error))?;
+            match template
+                .names()
+                .iter()
+                .find(|name| !self.params.contains_key(*name) && !counters.contains(*name))
+            {
+                None => Ok(template),
+                Some(name) => {
+                    let known = self.params.keys().chain(&counters).map(String::as_str);
+                    Err(Mistake::unknown(&path, "name", name, known))
+                }
+            }
+        };
+        Ok(TextPlan {
+            en: template(&text.en, "en")?,
+            zh: template(&text.zh, "zh")?,
+        })
+    }
+
+    fn turns(&self, moves: &[MoveRef], path: &Path) -> Result<Vec<Turn>, Mistake> {
+        let mut turns = Vec::new();
+        for MoveRef { who, label } in moves {
+            for actor in self.who(who, path)? {
+                let plan = &self.actors[actor.0 as usize];
+                if !plan.program.labels.contains(label) {
+                    let what = format!("move of {}", plan.actor.name);
+                    let known = plan.program.labels.iter().map(String::as_str);
+                    return Err(Mistake::unknown(path, &what, label, known));
+                }
+                turns.push(Turn {
+                    actor,
+                    label: label.clone(),
+                });
+            }
+        }
+        Ok(turns)
+    }
+
+    fn everybody(&self, names: &[String], path: &Path) -> Result<Vec<ActorId>, Mistake> {
+        let mut all = Vec::new();
+        for name in names {
+            all.extend(self.who(name, path)?);
+        }
+        Ok(all)
+    }
+
+    fn client(&self, name: &str, path: &Path) -> Result<String, Mistake> {
+        if self.clients.iter().any(|client| client.name == name) {
+            return Ok(name.to_owned());
+        }
+        let mistake = Mistake::unknown(
+            path,
+            "client",
+            name,
+            self.clients.iter().map(|client| client.name.as_str()),
+        );
+        let thread = self.actors.iter().find(|plan| plan.actor.name == name);
+        Err(match thread {
+            Some(plan) => mistake.help(format!("a fault hits a whole process: `{}`", plan.actor.client)),
+            None => mistake,
+        })
+    }
+
+    fn link(&self, name: &str, path: &Path) -> Result<String, Mistake> {
+        let Some((client, server)) = name.split_once("->") else {
+            return Err(
+                Mistake::new(path, format!("`{name}` is not a link")).help("write CLIENT->SERVER: A->redis")
+            );
+        };
+        let (from, to) = (client.trim(), server.trim());
+        let lab = self.lesson.lab;
+        // Servers have links to each other where the lab lays them.
+        if !lab.servers().contains(&from) && !lab.sentinels().contains(&from) {
+            self.client(from, path)?;
+        }
+        Ok(format!("{from}->{to}"))
+    }
+
+    fn links(&self, names: &[String], path: &Path) -> Result<std::vec::IntoIter<String>, Mistake> {
+        let links: Vec<String> = names
+            .iter()
+            .map(|name| self.link(name, path))
+            .collect::<Result<_, _>>()?;
+        Ok(links.into_iter())
+    }
+
+    fn server(&self, name: &str, path: &Path) -> Result<String, Mistake> {
+        let lab = self.lesson.lab;
+        let mut known = lab.servers().iter().chain(lab.sentinels());
+        if known.any(|known| *known == name) {
+            return Ok(name.to_owned());
+        }
+        let known = lab.servers().iter().chain(lab.sentinels()).copied();
+        Err(Mistake::unknown(path, "server", name, known))
+    }
+
+    /// A client or a server, told by what each is called: `client` or `server` of the fault.
+    fn is_server(&self, name: &str) -> bool {
+        let lab = self.lesson.lab;
+        let client = self.clients.iter().any(|client| client.name == name);
+        !client && (lab.servers().contains(&name) || lab.sentinels().contains(&name))
+    }
+
+    fn duration(&self, source: &str, path: &Path) -> Result<Template, Mistake> {
+        let duration = Template::parse(source).map_err(|error| Mistake::new(path, error))?;
+        let names = duration.names();
+        if let Some(name) = names.iter().find(|name| !self.params.contains_key(*name)) {
+            let known = self.params.keys().map(String::as_str);
+            return Err(Mistake::unknown(path, "parameter", name, known));
+        }
+        if names.is_empty() {
+            super::super::parse_millis(source).map_err(|error| Mistake::new(path, error))?;
+        }
+        Ok(duration)
+    }
+}
+
+/// Resolves the items that happen in a variant.
+pub(super) fn plan(
+    items: &[StoryItem],
+    path: &Path,
+    cast: &Cast<'_>,
+    vocabulary: &Vocabulary<'_>,
+    variant: &str,
+) -> Result<Vec<Line>, Mistake> {
+    let mut story = Vec::new();
+    for (index, StoryItem { beat, only }) in items.iter().enumerate() {
+        let path = path.index(index);
+        if let Some(unknown) = only.iter().find(|name| !cast.variants.contains_key(*name)) {
+            let known = cast.variants.keys().map(String::as_str);
+            return Err(Mistake::unknown(&path.key("only"), "variant", unknown, known));
+        }
+        if !only.is_empty() && !only.iter().any(|name| name == variant) {
+            continue;
+        }
+        let mut push = |act| {
+            story.push(Line {
+                act,
+                item: story.len(),
+                path: path.clone(),
+            });
+        };
+        match beat {
+            Beat::Say(text) => push(Act::Say(cast.text(text, &path.key("say"))?)),
+            Beat::Ask(ask) => push(Act::Ask(question::plan(ask, &path.key("ask"), cast, vocabulary)?)),
+            Beat::Move(moves) => {
+                for turn in cast.turns(moves, &path.key("move"))? {
+                    push(Act::Each(vec![turn]));
+                }
+            }
+            Beat::Each(moves) => push(Act::Each(cast.turns(moves, &path.key("each"))?)),
+            Beat::Together(moves) => {
+                let turns = cast.turns(moves, &path.key("together"))?;
+                let mut seen = BTreeSet::new();
+                if let Some(twice) = turns.iter().find(|turn| !seen.insert(turn.actor)) {
+                    let name = &cast.actors[twice.actor.0 as usize].actor.name;
+                    return Err(Mistake::new(
+                        &path,
+                        format!("`{name}` cannot make two moves at the same time"),
+                    ));
+                }
+                push(Act::Together(turns));
+            }
+            Beat::Finish(names) => push(Act::Finish(cast.everybody(names, &path.key("finish"))?)),
+            Beat::Pass(pass) => {
+                let path = path.key("pass");
+                push(Act::Pass(PassPlan {
+                    duration: cast.duration(&pass.duration, &path)?,
+                    moving: cast.everybody(&pass.moving, &path)?,
+                }));
+            }
+            Beat::Await(until) => {
+                let path = path.key("await");
+                push(Act::Await(AwaitPlan {
+                    that: vocabulary.expr(&until.that, &path.key("that"))?,
+                    within: cast.duration(&until.within, &path.key("within"))?,
+                    moving: cast.everybody(&until.moving, &path)?,
+                }));
+            }
+            Beat::Kill(name) => push(Act::Faults(vec![Fault::KillServer {
+                server: cast.server(name, &path.key("kill"))?,
+            }])),
+            Beat::Restart(name) => push(Act::Faults(vec![Fault::RestartServer {
+                server: cast.server(name, &path.key("restart"))?,
+            }])),
+            Beat::Freeze(name) if cast.is_server(name) => {
+                push(Act::Faults(vec![Fault::FreezeServer { server: name.clone() }]));
+            }
+            Beat::Thaw(name) if cast.is_server(name) => {
+                push(Act::Faults(vec![Fault::ThawServer { server: name.clone() }]));
+            }
+            Beat::Drop(names) => {
+                let links = cast.links(names, &path.key("drop"))?;
+                push(Act::Faults(links.map(|link| Fault::Drop { link }).collect()));
+            }
+            Beat::Crash(name) => push(Act::Faults(vec![Fault::Crash {
+                client: cast.client(name, &path.key("crash"))?,
+            }])),
+            Beat::Freeze(name) => push(Act::Faults(vec![Fault::Freeze {
+                client: cast.client(name, &path.key("freeze"))?,
+            }])),
+            Beat::Thaw(name) => push(Act::Faults(vec![Fault::Thaw {
+                client: cast.client(name, &path.key("thaw"))?,
+            }])),
+            Beat::Cut(names) => {
+                let links = cast.links(names, &path.key("cut"))?;
+                push(Act::Faults(links.map(|link| Fault::Cut { link }).collect()));
+            }
+            Beat::Hold(names) => {
+                let links = cast.links(names, &path.key("hold"))?;
+                push(Act::Faults(links.map(|link| Fault::Hold { link }).collect()));
+            }
+            Beat::Release(names) => {
+                let links = cast.links(names, &path.key("release"))?;
+                push(Act::Faults(links.map(|link| Fault::Release { link }).collect()));
+            }
+        }
+    }
+    question::check_decided(&story)?;
+    Ok(story)
+}

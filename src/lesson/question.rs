@@ -1,0 +1,79 @@
+//! A question to the learner before a telling move, as its author wrote it. Grammar only; it must not know how a
+//! question is put or decided.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{
+    Deserialize, Deserializer,
+    de::{Error, Visitor},
+};
+
+use super::Text;
+
+/// `ask: { q: …, choices: […] }`: the learner says what will happen before it does.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Ask {
+    /// The question.
+    pub q: Text,
+    /// Two to four answers.
+    #[schemars(length(min = 2, max = 4))]
+    pub choices: Vec<Choice>,
+    /// Decided after so many further steps; narrations and questions do not count.
+    #[serde(default = "next_step")]
+    #[schemars(range(min = 1))]
+    pub after: u32,
+}
+
+fn next_step() -> u32 {
+    1
+}
+
+/// One answer to a question.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Choice {
+    /// The answer.
+    pub says: Text,
+    /// When it is right: an expression over what then has happened, as in claims, or `true`. Never, where it is
+    /// left out.
+    #[serde(default)]
+    pub right: Option<Right>,
+    /// Why it is wrong, for whom chose it wrongly. Only a choice with `right: true` goes without.
+    #[serde(default)]
+    pub why: Option<Text>,
+}
+
+/// When an answer is right.
+#[derive(Debug, Clone, PartialEq, JsonSchema)]
+#[schemars(untagged)]
+pub enum Right {
+    /// `true`: always.
+    Always(bool),
+    /// If this expression is true once the question is decided.
+    When(String),
+}
+
+impl<'de> Deserialize<'de> for Right {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct RightVisitor;
+        impl Visitor<'_> for RightVisitor {
+            type Value = Right;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an expression over what happens, such as `B.buy == 0`, or `true`")
+            }
+            fn visit_bool<E: Error>(self, value: bool) -> Result<Right, E> {
+                if value {
+                    Ok(Right::Always(true))
+                } else {
+                    Err(E::custom("`right: false` is what leaving `right` out means"))
+                }
+            }
+            fn visit_str<E>(self, value: &str) -> Result<Right, E> {
+                Ok(Right::When(value.to_owned()))
+            }
+        }
+        deserializer.deserialize_any(RightVisitor)
+    }
+}

@@ -1,0 +1,90 @@
+//! Reading the grammar's small alternatives by hand, because an untagged enum would lose the line and the
+//! column of a mistake. It must not know what the values mean.
+
+use std::fmt;
+
+use serde::{
+    Deserialize, Deserializer,
+    de::{Error, MapAccess, Visitor},
+};
+
+use super::model::{Claim, Count, LockClaim, Param};
+
+impl<'de> Deserialize<'de> for Param {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct ParamVisitor;
+        impl Visitor<'_> for ParamVisitor {
+            type Value = Param;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number, a word, a duration such as 3s, or true or false")
+            }
+            fn visit_bool<E>(self, value: bool) -> Result<Param, E> {
+                Ok(Param::Flag(value))
+            }
+            fn visit_i64<E>(self, value: i64) -> Result<Param, E> {
+                Ok(Param::Number(value))
+            }
+            fn visit_u64<E: Error>(self, value: u64) -> Result<Param, E> {
+                i64::try_from(value)
+                    .map(Param::Number)
+                    .map_err(|_| E::custom("the number is too large"))
+            }
+            fn visit_str<E>(self, value: &str) -> Result<Param, E> {
+                Ok(Param::Word(value.to_owned()))
+            }
+        }
+        deserializer.deserialize_any(ParamVisitor)
+    }
+}
+
+impl<'de> Deserialize<'de> for Count {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct CountVisitor;
+        impl Visitor<'_> for CountVisitor {
+            type Value = Count;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number from 1 on, or ${…}")
+            }
+            fn visit_u64<E: Error>(self, value: u64) -> Result<Count, E> {
+                u32::try_from(value)
+                    .map(Count::Number)
+                    .map_err(|_| E::custom("the number is too large"))
+            }
+            fn visit_str<E>(self, value: &str) -> Result<Count, E> {
+                Ok(Count::Template(value.to_owned()))
+            }
+        }
+        deserializer.deserialize_any(CountVisitor)
+    }
+}
+
+impl<'de> Deserialize<'de> for Claim {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct ClaimVisitor;
+        impl<'de> Visitor<'de> for ClaimVisitor {
+            type Value = Claim;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an expression such as `sold == 10`, or `overlap: LOCK`, or `exclusive: LOCK`")
+            }
+            fn visit_str<E>(self, value: &str) -> Result<Claim, E> {
+                Ok(Claim::That(value.to_owned()))
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Claim, A::Error> {
+                let kind: Option<String> = map.next_key()?;
+                let claim = match kind.as_deref() {
+                    Some("overlap") => LockClaim::Overlap(map.next_value()?),
+                    Some("exclusive") => LockClaim::Exclusive(map.next_value()?),
+                    Some(other) => return Err(A::Error::unknown_field(other, &["overlap", "exclusive"])),
+                    None => return Err(A::Error::custom("an empty claim; write `overlap: LOCK`")),
+                };
+                match map.next_key::<String>()? {
+                    None => Ok(Claim::Lock(claim)),
+                    Some(second) => Err(A::Error::custom(format!(
+                        "one claim at a time: `{second}` is a second one"
+                    ))),
+                }
+            }
+        }
+        deserializer.deserialize_any(ClaimVisitor)
+    }
+}

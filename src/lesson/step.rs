@@ -1,0 +1,395 @@
+//! The steps of a program: operations, each of them one wire command, and what a client makes of the
+//! replies. Grammar only; it must not know how a step is carried out.
+
+use std::fmt;
+
+use indexmap::IndexMap;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{
+    Deserialize, Deserializer,
+    de::{Error, MapAccess, Visitor},
+};
+
+use crate::log::Belief;
+
+/// One step of a program.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Step {
+    /// `- label: { redis: … }`: an operation, which is what a move performs.
+    Operation {
+        /// Its name in stories and claims.
+        label: String,
+        /// What it does.
+        operation: Operation,
+    },
+    /// `- holds: lock` and its sisters: from here on the client believes this of a lock.
+    Believe {
+        /// The lock's name.
+        lock: String,
+        /// What it believes.
+        belief: Belief,
+    },
+    /// `- count: sold`: the counter grows by one.
+    Count {
+        /// The counter's name.
+        counter: String,
+    },
+    /// `- let: { name: expression }`
+    Let {
+        /// Names and the expressions that give their values, in order.
+        values: IndexMap<String, String>,
+    },
+    /// `- if: expression`, `then: […]`, `else: […]`
+    If {
+        /// The condition.
+        condition: String,
+        /// The steps where it is true.
+        then: Vec<Step>,
+        /// The steps where it is not.
+        otherwise: Vec<Step>,
+    },
+    /// `- repeat: […]`, with `times: 3` or `while: expression`, and `at_most: 100`.
+    Repeat {
+        /// The steps.
+        steps: Vec<Step>,
+        /// How often: a number or `${…}`.
+        times: Option<super::model::Count>,
+        /// Repeat while this is true. Looked at before each round.
+        condition: Option<String>,
+        /// The bound of a `while`: the program fails when it is reached.
+        at_most: u32,
+    },
+    /// `- use: recipe`, `with: { … }`: another program's steps, with its parameters.
+    Use {
+        /// The program or recipe.
+        program: String,
+        /// Its parameters: templates.
+        with: IndexMap<String, String>,
+    },
+    /// `- stop`: the program ends here.
+    Stop,
+}
+
+/// The bound of a `repeat` with `while` that names none.
+pub const DEFAULT_AT_MOST: u32 = 1000;
+
+/// An operation: one command, script, call or wait.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(try_from = "RawOperation")]
+#[schemars(with = "RawOperation")]
+pub struct Operation {
+    /// What is sent.
+    pub verb: Verb,
+    /// The server it is sent to; the lab's only one where it is left out.
+    pub on: Option<String>,
+    /// Try again until this is true.
+    pub until: Option<String>,
+    /// How long to wait between tries.
+    pub every: Option<String>,
+    /// The server's error codes that the program can cope with; any other stops the run.
+    pub allow: Vec<String>,
+}
+
+/// What an operation sends.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Verb {
+    /// A Redis command as `redis-cli` takes it. Each word is a template.
+    Redis(String),
+    /// A Lua script by name.
+    Script {
+        /// The script's name.
+        name: String,
+        /// `KEYS`: templates.
+        keys: Vec<String>,
+        /// `ARGV`: templates.
+        args: Vec<String>,
+    },
+    /// A ZooKeeper call as `zkCli` takes it. Each word is a template.
+    Zk(String),
+    /// `lock NAME` or `unlock NAME`: a mutex inside the client's own process.
+    Local(String),
+    /// Time passes: work, a pause.
+    Wait(String),
+    /// Takes a notification from the queue, or waits for one: `any`, a path or a channel.
+    Take(String),
+}
+
+/// An operation before it is known to have exactly one verb.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct RawOperation {
+    /// A Redis command, as `redis-cli` takes it: `SET lock ${token} NX PX ${lease}`.
+    redis: Option<String>,
+    /// A Lua script, by the name that the lesson or the recipes give it.
+    script: Option<String>,
+    /// The script's KEYS.
+    #[serde(default)]
+    keys: Vec<String>,
+    /// The script's ARGV.
+    #[serde(default)]
+    args: Vec<String>,
+    /// A ZooKeeper call, as `zkCli` takes it: `create -e -s /locks/n- ${self}`, `delete /lock`,
+    /// `exists -w /lock`, `get -w /lock`, `ls -w /locks`, `set /lock data`.
+    zk: Option<String>,
+    /// A mutex inside the client's own process: `lock NAME` or `unlock NAME`.
+    local: Option<String>,
+    /// Time passes: a duration.
+    wait: Option<String>,
+    /// Takes a notification: `any`, a path or a channel.
+    take: Option<String>,
+    /// The server, where the lab has several.
+    on: Option<String>,
+    /// Try again until this expression is true.
+    until: Option<String>,
+    /// How long to wait between tries.
+    every: Option<String>,
+    /// Error codes that the program copes with, such as `NodeExists`.
+    #[serde(default)]
+    allow: Vec<String>,
+}
+
+impl TryFrom<RawOperation> for Operation {
+    type Error = String;
+
+    fn try_from(raw: RawOperation) -> Result<Self, String> {
+        let RawOperation {
+            redis,
+            script,
+            keys,
+            args,
+            zk,
+            local,
+            wait,
+            take,
+            on,
+            until,
+            every,
+            allow,
+        } = raw;
+        if script.is_none() && !(keys.is_empty() && args.is_empty()) {
+            return Err("`keys` and `args` belong to a `script`".to_owned());
+        }
+        if every.is_some() && until.is_none() {
+            return Err("`every` needs an `until` that says when to stop trying".to_owned());
+        }
+        let verbs = [
+            redis.map(Verb::Redis),
+            script.map(|name| Verb::Script { name, keys, args }),
+            zk.map(Verb::Zk),
+            local.map(Verb::Local),
+            wait.map(Verb::Wait),
+            take.map(Verb::Take),
+        ];
+        let mut verbs = verbs.into_iter().flatten();
+        match (verbs.next(), verbs.next()) {
+            (Some(verb), None) => Ok(Self {
+                verb,
+                on,
+                until,
+                every,
+                allow,
+            }),
+            (None, _) => Err("an operation needs one of: redis, script, zk, local, wait, take".to_owned()),
+            (Some(_), Some(_)) => Err(
+                "an operation is one wire command: give only one of redis, script, zk, \
+                                       local, wait, take, and write the other as a step of its own"
+                    .to_owned(),
+            ),
+        }
+    }
+}
+
+/// The words that begin a step and so cannot be labels.
+pub const KEYWORDS: [&str; 15] = [
+    "holds", "waits", "unsure", "drops", "count", "let", "if", "then", "else", "repeat", "times", "while",
+    "use", "with", "at_most",
+];
+
+impl<'de> Deserialize<'de> for Step {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(StepVisitor)
+    }
+}
+
+struct StepVisitor;
+
+impl<'de> Visitor<'de> for StepVisitor {
+    type Value = Step;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a step such as `acquire: { redis: … }`, `holds: LOCK`, `if: …`, `use: …` or `stop`")
+    }
+
+    fn visit_str<E: Error>(self, word: &str) -> Result<Step, E> {
+        match word {
+            "stop" => Ok(Step::Stop),
+            other => Err(E::custom(format!(
+                "`{other}` alone is no step; the only such word is `stop`"
+            ))),
+        }
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Step, A::Error> {
+        let Some(key) = map.next_key::<String>()? else {
+            return Err(A::Error::custom("an empty step"));
+        };
+        let mut believe = |belief| -> Result<Step, A::Error> {
+            Ok(Step::Believe {
+                lock: map.next_value()?,
+                belief,
+            })
+        };
+        let step = match key.as_str() {
+            "holds" => believe(Belief::Holding)?,
+            "waits" => believe(Belief::Waiting)?,
+            "unsure" => believe(Belief::Unsure)?,
+            "drops" => believe(Belief::Nothing)?,
+            "count" => Step::Count {
+                counter: map.next_value()?,
+            },
+            "let" => Step::Let {
+                values: map.next_value()?,
+            },
+            "work" | "wait" => {
+                let operation = Operation {
+                    verb: Verb::Wait(map.next_value()?),
+                    on: None,
+                    until: None,
+                    every: None,
+                    allow: vec![],
+                };
+                Step::Operation {
+                    label: key.clone(),
+                    operation,
+                }
+            }
+            "if" | "repeat" | "use" => return compound(&key, map),
+            "then" | "else" | "times" | "while" | "with" | "at_most" => {
+                return Err(A::Error::custom(format!(
+                    "`{key}` comes after `if`, `repeat` or `use`, not first"
+                )));
+            }
+            _ => Step::Operation {
+                operation: map.next_value()?,
+                label: key.clone(),
+            },
+        };
+        match map.next_key::<String>()? {
+            None => Ok(step),
+            Some(second) => Err(A::Error::custom(format!(
+                "a step is one thing: after `{key}`, begin a new step with `- {second}: …`"
+            ))),
+        }
+    }
+}
+
+/// The steps that have several keys.
+fn compound<'de, A: MapAccess<'de>>(first: &str, mut map: A) -> Result<Step, A::Error> {
+    let unknown = |key: &str, known: &'static [&'static str]| A::Error::unknown_field(key, known);
+    match first {
+        "if" => {
+            let condition = map.next_value()?;
+            let (mut then, mut otherwise) = (None, None);
+            while let Some(key) = map.next_key::<String>()? {
+                match key.as_str() {
+                    "then" => then = Some(map.next_value()?),
+                    "else" => otherwise = Some(map.next_value()?),
+                    other => return Err(unknown(other, &["then", "else"])),
+                }
+            }
+            let then = then.ok_or_else(|| A::Error::missing_field("then"))?;
+            Ok(Step::If {
+                condition,
+                then,
+                otherwise: otherwise.unwrap_or_default(),
+            })
+        }
+        "repeat" => {
+            let steps = map.next_value()?;
+            let (mut times, mut condition, mut at_most) = (None, None, DEFAULT_AT_MOST);
+            while let Some(key) = map.next_key::<String>()? {
+                match key.as_str() {
+                    "times" => times = Some(map.next_value()?),
+                    "while" => condition = Some(map.next_value()?),
+                    "at_most" => at_most = map.next_value()?,
+                    other => return Err(unknown(other, &["times", "while", "at_most"])),
+                }
+            }
+            if times.is_some() == condition.is_some() {
+                return Err(A::Error::custom("`repeat` needs either `times` or `while`"));
+            }
+            Ok(Step::Repeat {
+                steps,
+                times,
+                condition,
+                at_most,
+            })
+        }
+        _ => {
+            let program = map.next_value()?;
+            let mut with = IndexMap::new();
+            while let Some(key) = map.next_key::<String>()? {
+                match key.as_str() {
+                    "with" => with = map.next_value::<IndexMap<String, Scalar>>()?,
+                    other => return Err(unknown(other, &["with"])),
+                }
+            }
+            Ok(Step::Use {
+                program,
+                with: with.into_iter().map(|(name, value)| (name, value.0)).collect(),
+            })
+        }
+    }
+}
+
+/// A template that may also be written as a bare number.
+struct Scalar(String);
+
+impl<'de> Deserialize<'de> for Scalar {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Self(match super::model::Param::deserialize(deserializer)? {
+            super::model::Param::Flag(flag) => flag.to_string(),
+            super::model::Param::Number(number) => number.to_string(),
+            super::model::Param::Word(word) => word,
+        }))
+    }
+}
+
+impl JsonSchema for Step {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Step".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let operation = generator.subschema_for::<RawOperation>();
+        let steps = generator.subschema_for::<Vec<Step>>();
+        let count = generator.subschema_for::<super::model::Count>();
+        json_schema!({
+            "description": "One step of a program: an operation under its label, or one of the words below.",
+            "anyOf": [
+                { "const": "stop", "description": "The program ends here." },
+                {
+                    "type": "object",
+                    "minProperties": 1,
+                    "properties": {
+                        "holds": { "type": "string", "description": "From here on the client believes that it holds this lock." },
+                        "waits": { "type": "string", "description": "… that it waits for this lock." },
+                        "unsure": { "type": "string", "description": "… that it cannot be sure of this lock." },
+                        "drops": { "type": "string", "description": "… that it no longer holds this lock." },
+                        "count": { "type": "string", "description": "A counter of the lesson grows by one." },
+                        "let": { "type": "object", "additionalProperties": { "type": "string" } },
+                        "work": { "type": "string", "description": "Time passes while the client works." },
+                        "wait": { "type": "string", "description": "Time passes." },
+                        "if": { "type": "string", "description": "An expression." },
+                        "then": steps, "else": steps,
+                        "repeat": steps, "times": count, "while": { "type": "string" },
+                        "at_most": { "type": "integer", "minimum": 1 },
+                        "use": { "type": "string", "description": "Another program or a recipe." },
+                        "with": { "type": "object", "additionalProperties": { "type": ["string", "number", "boolean"] } }
+                    },
+                    "additionalProperties": operation
+                }
+            ]
+        })
+    }
+}

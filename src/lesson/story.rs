@@ -1,0 +1,278 @@
+//! The story: what happens in a lesson, in order. Grammar only; it must not know how a story is played.
+
+use std::fmt;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{
+    Deserialize, Deserializer, Serialize,
+    de::{Error, MapAccess, SeqAccess, Visitor},
+};
+
+use super::{Text, question::Ask};
+
+/// One item of a story.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoryItem {
+    /// What happens.
+    pub beat: Beat,
+    /// The variants in which it happens; every one where the list is empty.
+    pub only: Vec<String>,
+}
+
+/// What happens at one item of a story.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Beat {
+    /// `say: { en: …, zh: … }`
+    Say(Text),
+    /// `ask: { q: …, choices: […] }`: the learner says what will happen.
+    Ask(Ask),
+    /// `move: A.acquire`, or a list of them: one move after another, each a step of the learner's.
+    Move(Vec<MoveRef>),
+    /// `each: W.create`: everybody who is meant makes this move, one after another, in one step.
+    Each(Vec<MoveRef>),
+    /// `together: B.read`: everybody who is meant sends at the same time, in one step.
+    Together(Vec<MoveRef>),
+    /// `finish: A`: everybody who is meant makes moves to the end of the program, one actor after another.
+    Finish(Vec<String>),
+    /// `pass: 3s`, or `pass: { for: 35s, moving: [A.watchdog] }`: time passes.
+    Pass(Pass),
+    /// `crash: A`: SIGKILL.
+    Crash(String),
+    /// `await: { that: "role('replica1') == 'master'", within: 30s }`: time passes until a claim holds.
+    Await(Await),
+    /// `kill: master`: SIGKILL to a server.
+    Kill(String),
+    /// `restart: redis3`: a killed server is started again, with what it had on its disk.
+    Restart(String),
+    /// `drop: replica1->master`: what the link held is lost, and the link is cut.
+    Drop(Vec<String>),
+    /// `freeze: A`: SIGSTOP, as a long GC pause. A client or a server.
+    Freeze(String),
+    /// `thaw: A`: SIGCONT. A client or a server.
+    Thaw(String),
+    /// `cut: A->redis`, or a list of links: their connections close, new ones are refused.
+    Cut(Vec<String>),
+    /// `hold: A->redis`: what is sent is kept.
+    Hold(Vec<String>),
+    /// `release: A->redis`: what was held is passed on, or a cut link is mended.
+    Release(Vec<String>),
+}
+
+/// Who moves, and which operation the author expects it to be: `A.acquire`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MoveRef {
+    /// An actor (`A`, `P1.3`, `W17`) or a client that stands for all its actors (`P`, `P1`, `W`).
+    pub who: String,
+    /// The operation's label.
+    pub label: String,
+}
+
+/// Time that passes.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Pass {
+    /// How long: a duration or `${…}`.
+    #[serde(rename = "for")]
+    pub duration: String,
+    /// Who moves by themselves meanwhile, as soon as they can.
+    #[serde(default)]
+    pub moving: Vec<String>,
+}
+
+/// Time that passes until something is so.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Await {
+    /// What is waited for: an expression as in claims.
+    pub that: String,
+    /// How long at most: a duration or `${…}`. It is a mistake of the story's if it takes longer.
+    pub within: String,
+    /// Who moves by themselves meanwhile, as soon as they can.
+    #[serde(default)]
+    pub moving: Vec<String>,
+}
+
+/// Splits `A.acquire` at the last dot, because `P1.3.read` is thread 3 of P1.
+fn move_ref<E: Error>(text: &str) -> Result<MoveRef, E> {
+    match text.rsplit_once('.') {
+        Some((who, label)) if !who.is_empty() && !label.is_empty() => Ok(MoveRef {
+            who: who.to_owned(),
+            label: label.to_owned(),
+        }),
+        _ => Err(E::custom(format!(
+            "`{text}`: write CLIENT.LABEL, such as A.acquire"
+        ))),
+    }
+}
+
+impl<'de> Deserialize<'de> for MoveRef {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        move_ref(&String::deserialize(deserializer)?)
+    }
+}
+
+/// One or several.
+struct OneOrMany<T>(Vec<T>);
+
+impl<'de, T: Deserialize<'de> + FromWord> Deserialize<'de> for OneOrMany<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Either<T>(std::marker::PhantomData<T>);
+        impl<'de, T: Deserialize<'de> + FromWord> Visitor<'de> for Either<T> {
+            type Value = OneOrMany<T>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a name or a list of names")
+            }
+            fn visit_str<E: Error>(self, word: &str) -> Result<Self::Value, E> {
+                Ok(OneOrMany(vec![T::from_word(word)?]))
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+                let mut all = Vec::new();
+                while let Some(one) = seq.next_element()? {
+                    all.push(one);
+                }
+                if all.is_empty() {
+                    Err(A::Error::custom("an empty list: nobody moves"))
+                } else {
+                    Ok(OneOrMany(all))
+                }
+            }
+        }
+        deserializer.deserialize_any(Either(std::marker::PhantomData))
+    }
+}
+
+trait FromWord: Sized {
+    fn from_word<E: Error>(word: &str) -> Result<Self, E>;
+}
+
+impl FromWord for MoveRef {
+    fn from_word<E: Error>(word: &str) -> Result<Self, E> {
+        move_ref(word)
+    }
+}
+
+impl FromWord for String {
+    fn from_word<E: Error>(word: &str) -> Result<Self, E> {
+        Ok(word.to_owned())
+    }
+}
+
+/// A pass, or its duration alone.
+struct PassOrDuration(Pass);
+
+impl<'de> Deserialize<'de> for PassOrDuration {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Either;
+        impl<'de> Visitor<'de> for Either {
+            type Value = PassOrDuration;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a duration such as 3s, or `{ for: 35s, moving: [A.watchdog] }`")
+            }
+            fn visit_str<E>(self, word: &str) -> Result<Self::Value, E> {
+                Ok(PassOrDuration(Pass {
+                    duration: word.to_owned(),
+                    moving: Vec::new(),
+                }))
+            }
+            fn visit_u64<E>(self, millis: u64) -> Result<Self::Value, E> {
+                Ok(PassOrDuration(Pass {
+                    duration: millis.to_string(),
+                    moving: Vec::new(),
+                }))
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+                Pass::deserialize(serde::de::value::MapAccessDeserializer::new(map)).map(PassOrDuration)
+            }
+        }
+        deserializer.deserialize_any(Either)
+    }
+}
+
+const VERBS: &[&str] = &[
+    "say", "ask", "move", "each", "together", "finish", "pass", "await", "crash", "kill", "restart",
+    "freeze", "thaw", "cut", "hold", "release", "drop", "only",
+];
+
+impl<'de> Deserialize<'de> for StoryItem {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct ItemVisitor;
+        impl<'de> Visitor<'de> for ItemVisitor {
+            type Value = StoryItem;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(
+                    "an item of the story, such as `say: { en: …, zh: … }`, `move: A.acquire` or `pass: 3s`",
+                )
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<StoryItem, A::Error> {
+                let (mut beat, mut only) = (None, Vec::new());
+                while let Some(key) = map.next_key::<String>()? {
+                    let next = match key.as_str() {
+                        "say" => Beat::Say(map.next_value()?),
+                        "ask" => Beat::Ask(map.next_value()?),
+                        "move" => Beat::Move(map.next_value::<OneOrMany<_>>()?.0),
+                        "each" => Beat::Each(map.next_value::<OneOrMany<_>>()?.0),
+                        "together" => Beat::Together(map.next_value::<OneOrMany<_>>()?.0),
+                        "finish" => Beat::Finish(map.next_value::<OneOrMany<_>>()?.0),
+                        "pass" => Beat::Pass(map.next_value::<PassOrDuration>()?.0),
+                        "crash" => Beat::Crash(map.next_value()?),
+                        "await" => Beat::Await(map.next_value()?),
+                        "kill" => Beat::Kill(map.next_value()?),
+                        "restart" => Beat::Restart(map.next_value()?),
+                        "drop" => Beat::Drop(map.next_value::<OneOrMany<_>>()?.0),
+                        "freeze" => Beat::Freeze(map.next_value()?),
+                        "thaw" => Beat::Thaw(map.next_value()?),
+                        "cut" => Beat::Cut(map.next_value::<OneOrMany<_>>()?.0),
+                        "hold" => Beat::Hold(map.next_value::<OneOrMany<_>>()?.0),
+                        "release" => Beat::Release(map.next_value::<OneOrMany<_>>()?.0),
+                        "only" => {
+                            only = map.next_value::<OneOrMany<String>>()?.0;
+                            continue;
+                        }
+                        other => return Err(A::Error::unknown_field(other, VERBS)),
+                    };
+                    if beat.replace(next).is_some() {
+                        return Err(A::Error::custom(format!(
+                            "an item of the story is one thing: begin a new one with `- {key}: …`"
+                        )));
+                    }
+                }
+                let beat =
+                    beat.ok_or_else(|| A::Error::custom("an item of the story in which nothing happens"))?;
+                Ok(StoryItem { beat, only })
+            }
+        }
+        deserializer.deserialize_map(ItemVisitor)
+    }
+}
+
+impl JsonSchema for StoryItem {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "StoryItem".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let text = generator.subschema_for::<Text>();
+        let ask = generator.subschema_for::<Ask>();
+        let pass = generator.subschema_for::<Pass>();
+        let until = generator.subschema_for::<Await>();
+        let names = json_schema!({ "anyOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" } }] });
+        json_schema!({
+            "description": "One item of the story: one of the words below, and perhaps `only`.",
+            "type": "object",
+            "additionalProperties": false,
+            "minProperties": 1,
+            "maxProperties": 2,
+            "properties": {
+                "say": text,
+                "ask": ask,
+                "move": names, "each": names, "together": names, "finish": names,
+                "pass": { "anyOf": [{ "type": "string" }, pass] },
+                "await": until,
+                "kill": { "type": "string" }, "restart": { "type": "string" },
+                "crash": { "type": "string" }, "freeze": { "type": "string" }, "thaw": { "type": "string" },
+                "cut": names, "hold": names, "release": names, "drop": names,
+                "only": names
+            }
+        })
+    }
+}

@@ -1,0 +1,19 @@
+//! Lockstep: distributed locks that fail on real servers, one move at a time.
+//!
+//! Data goes one way: a [`lesson`] is loaded and planned, the [`engine`] runs it with [`client`] processes
+//! against the servers of a [`lab`] on the lesson [`clock`], everything that happens is appended to the
+//! [`log`], and a [`world`] folded from the log is what the [`view`]s of the [`app`] draw and what the
+//! [`verdict`] judges.
+
+pub mod app;
+pub mod cli;
+pub mod client;
+pub mod clock;
+pub mod engine;
+pub mod lab;
+pub mod lesson;
+pub mod log;
+pub mod recording;
+pub mod verdict;
+pub mod view;
+pub mod world;

@@ -1,0 +1,398 @@
+//! The events. Each says what happened, to whom, and at which lesson time.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::observed::ServerState;
+use crate::{
+    clock::{ClockKind, LessonTime, Rate},
+    lesson::Text,
+};
+
+/// One thing that happened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    /// When, in lesson time (nanoseconds since the clock was made). Never smaller than that of the event
+    /// before it.
+    pub at: LessonTime,
+    /// What.
+    #[serde(flatten)]
+    pub kind: EventKind,
+}
+
+/// An actor's place in the list that [`EventKind::LabReady`] spells out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct ActorId(pub u32);
+
+/// Something that makes moves: a client, one thread of a client, or one member of a crowd.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Actor {
+    /// Its unique name: `A`, `P1.3` (thread 3 of client P1), `W17` (member 17 of crowd W).
+    pub name: String,
+    /// The client, that is the process, that it lives in: `A`, `P1`, `W`.
+    pub client: String,
+    /// Whether it is one of a crowd, so that views may fold it.
+    pub crowd: bool,
+}
+
+/// The number of an operation in flight, unique in a log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct OpId(pub u64);
+
+/// A server of the lab.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServerInfo {
+    /// Its name in the lab: `redis`, `zookeeper`.
+    pub name: String,
+    /// The product that it is: `Redis`, `ZooKeeper`.
+    pub product: String,
+    /// The version that it reports, `7.0.15`.
+    pub version: String,
+    /// Where anybody can reach it from outside: a Unix socket's path or `127.0.0.1:PORT`.
+    pub address: String,
+}
+
+/// What an actor believes of a lock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Belief {
+    /// "It is mine."
+    Holding,
+    /// "It is somebody else's and I wait for it."
+    Waiting,
+    /// "I cannot be sure": a reply was lost, or the session is suspended.
+    Unsure,
+    /// "I do not have it and do not ask for it."
+    Nothing,
+}
+
+/// A fault that was really caused.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "fault", rename_all = "snake_case")]
+pub enum Fault {
+    /// SIGKILL to a client.
+    Crash {
+        /// The client.
+        client: String,
+    },
+    /// SIGSTOP to a client, as a long GC pause.
+    Freeze {
+        /// The client.
+        client: String,
+    },
+    /// SIGCONT to a client.
+    Thaw {
+        /// The client.
+        client: String,
+    },
+    /// A link's connections were closed and new ones are refused.
+    Cut {
+        /// The link, `A->redis`.
+        link: String,
+    },
+    /// A link keeps what is sent and passes nothing on.
+    Hold {
+        /// The link.
+        link: String,
+    },
+    /// A link works again; what was held is passed on.
+    Release {
+        /// The link.
+        link: String,
+    },
+    /// What a link held was thrown away, and the link was cut.
+    Drop {
+        /// The link.
+        link: String,
+    },
+    /// SIGKILL to a server.
+    KillServer {
+        /// The server.
+        server: String,
+    },
+    /// SIGSTOP to a server.
+    FreezeServer {
+        /// The server.
+        server: String,
+    },
+    /// SIGCONT to a server.
+    ThawServer {
+        /// The server.
+        server: String,
+    },
+    /// A killed server was started again with what it had on its disk.
+    RestartServer {
+        /// The server.
+        server: String,
+    },
+}
+
+/// A reply as the wire gave it: JSON's types cover Redis' and ZooKeeper's.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reply {
+    /// A value; `null` for Redis' nil and for a znode that does not exist.
+    Value(serde_json::Value),
+    /// The server's own error: its code (`ERR`, `WRONGTYPE`, `NodeExists`) and its words.
+    Error {
+        /// The code.
+        code: String,
+        /// The words, without the code.
+        text: String,
+    },
+    /// No reply will come: the connection was lost, so the outcome is unknown.
+    Lost(String),
+}
+
+/// Why the log may be stopped at here: the ends of the steps that a learner takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stop {
+    /// A narration is to be read before anything else happens.
+    Narration,
+    /// A question is to be answered before anything else happens.
+    Question,
+    /// A move, or a group of moves made at once, is over.
+    Move,
+    /// Time has passed.
+    Passed,
+    /// A fault has been caused.
+    Fault,
+    /// The story is over.
+    End,
+}
+
+/// One of the answers that a question offers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AskedChoice {
+    /// The answer, with its values filled in.
+    pub says: Text,
+    /// Why it is wrong, where it may be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<Text>,
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum EventKind {
+    /// The servers answer and the clients stand by. Always the first event.
+    LabReady {
+        /// The lesson.
+        lesson: String,
+        /// Its variant.
+        variant: String,
+        /// Whether time can be stopped.
+        clock: ClockKind,
+        /// The servers.
+        servers: Vec<ServerInfo>,
+        /// Everybody who may move, in the lesson's order: actor `n` is `ActorId(n)`.
+        actors: Vec<Actor>,
+    },
+    /// A ZooKeeper session was opened for an actor.
+    Session {
+        /// Whose.
+        actor: ActorId,
+        /// The server.
+        server: String,
+        /// The session id, as it appears in `ephemeralOwner`.
+        session: i64,
+    },
+    /// The clock's rate changed.
+    Clock {
+        /// The new rate.
+        rate: Rate,
+    },
+    /// The narrator speaks: item `item` of the story, whose text the lesson has in both languages.
+    Say {
+        /// Index of the step in the variant's story.
+        item: usize,
+        /// The text in English, with its values filled in.
+        en: String,
+        /// The text in Chinese, with its values filled in.
+        zh: String,
+    },
+    /// The learner is asked what will happen. The answer is not written down: a log holds what happened, and the
+    /// answer is what somebody who watches thinks.
+    Asked {
+        /// Index of the step in the variant's story.
+        item: usize,
+        /// The question, with its values filled in.
+        q: Text,
+        /// The answers to choose from.
+        choices: Vec<AskedChoice>,
+    },
+    /// What was asked at `item` has happened, and this is what was right.
+    Decided {
+        /// The question's step in the variant's story.
+        item: usize,
+        /// The right choices: indices into the question's.
+        right: Vec<usize>,
+    },
+    /// An operation left a client.
+    Sent {
+        /// The operation.
+        op: OpId,
+        /// Who.
+        actor: ActorId,
+        /// The operation's label in the program.
+        label: String,
+        /// The server, or `local` for a lock inside the client's process.
+        server: String,
+        /// The command, as it would be typed into `redis-cli` or `zkCli`.
+        wire: String,
+    },
+    /// Its reply arrived, or will never arrive.
+    Replied {
+        /// The operation.
+        op: OpId,
+        /// Who.
+        actor: ActorId,
+        /// The operation's label, repeated so that a claim needs no look back.
+        label: String,
+        /// The reply.
+        reply: Reply,
+    },
+    /// An actor began to wait for time to pass: work, or a pause before it tries again.
+    Waits {
+        /// Who.
+        actor: ActorId,
+        /// The wait's label in the program.
+        label: String,
+        /// Until when.
+        until: LessonTime,
+    },
+    /// That time has passed.
+    Waited {
+        /// Who.
+        actor: ActorId,
+        /// The wait's label.
+        label: String,
+    },
+    /// A notification arrived at a client and waits in its queue: a fired watch, a published message.
+    Notified {
+        /// Who.
+        actor: ActorId,
+        /// From which server.
+        server: String,
+        /// What about: a path or a channel.
+        about: String,
+        /// What happened there, in the server's words: `NodeDeleted`.
+        what: String,
+    },
+    /// An actor took a notification from its queue and acts on it.
+    Took {
+        /// Who.
+        actor: ActorId,
+        /// The operation's label.
+        label: String,
+        /// What about.
+        about: String,
+        /// What happened there.
+        what: String,
+    },
+    /// An actor changed its mind about a lock.
+    Believes {
+        /// Who.
+        actor: ActorId,
+        /// The lock's name in the lesson.
+        lock: String,
+        /// What it now believes.
+        belief: Belief,
+    },
+    /// A counter of the lesson grew: `sold`.
+    Counted {
+        /// Who counted.
+        actor: ActorId,
+        /// The counter.
+        counter: String,
+        /// By how much.
+        by: i64,
+    },
+    /// A server's state was seen to have changed.
+    State(ServerState),
+    /// A server's own counter, read from the server: `zk_sum_node_deleted_watch_count`.
+    Metric {
+        /// The server.
+        server: String,
+        /// The counter's name in the server's words.
+        name: String,
+        /// Its value now.
+        value: i64,
+    },
+    /// A fault was caused.
+    Fault(Fault),
+    /// A server ended by itself.
+    ServerDied {
+        /// The server.
+        server: String,
+        /// How, and the last lines of its own log.
+        why: String,
+    },
+    /// An actor's program is over.
+    Finished {
+        /// Who.
+        actor: ActorId,
+    },
+    /// The learner may stop here: everything before belongs to one step.
+    Stop {
+        /// Index of the step in the variant's story.
+        item: usize,
+        /// What kind of step it was.
+        stop: Stop,
+    },
+}
+
+impl Reply {
+    /// Whether the server answered with a value.
+    #[must_use]
+    pub fn is_value(&self) -> bool {
+        matches!(self, Self::Value(_))
+    }
+}
+
+impl fmt::Display for Reply {
+    /// As `redis-cli` would print it: `OK`, `(nil)`, `(integer) 1`, `"text"`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Value(value) => show_value(value, f),
+            Self::Error { code, text } if text.is_empty() => write!(f, "({code})"),
+            Self::Error { code, text } => write!(f, "({code}) {text}"),
+            Self::Lost(why) => write!(f, "(lost) {why}"),
+        }
+    }
+}
+
+fn show_value(value: &serde_json::Value, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    use serde_json::Value;
+    match value {
+        Value::Null => f.write_str("(nil)"),
+        Value::Bool(yes) => write!(f, "{yes}"),
+        Value::Number(number) => write!(f, "{number}"),
+        // Status replies are short words in capitals; a stored value is quoted so that "1" is not 1.
+        Value::String(text) if matches!(text.as_str(), "OK" | "QUEUED" | "PONG") => f.write_str(text),
+        Value::String(text) => write!(f, "\"{text}\""),
+        Value::Array(items) => {
+            f.write_str("[")?;
+            for (n, item) in items.iter().enumerate() {
+                if n > 0 {
+                    f.write_str(", ")?;
+                }
+                show_value(item, f)?;
+            }
+            f.write_str("]")
+        }
+        Value::Object(map) => {
+            f.write_str("{")?;
+            for (n, (key, item)) in map.iter().enumerate() {
+                if n > 0 {
+                    f.write_str(", ")?;
+                }
+                write!(f, "{key}: ")?;
+                show_value(item, f)?;
+            }
+            f.write_str("}")
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! What happened, and nothing else: the append-only list of events that everything downstream reads.
+//!
+//! **Architecture Invariant:** the log is append-only and is the only thing that views, verdicts,
+//! recordings and exports read. It must not know who writes it (the engine) or who reads it (the world,
+//! the views): it names no client process, no server process and no screen.
+
+mod event;
+mod observed;
+
+pub use event::{
+    Actor, ActorId, AskedChoice, Belief, Event, EventKind, Fault, OpId, Reply, ServerInfo, Stop,
+};
+pub use observed::{KeyState, KeyValue, Keyspace, Observed, Role, ServerState, Znode, ZnodeTree};
+
+/// An append-only list of events. Event `n` never changes once event `n + 1` is known.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Log {
+    events: Vec<Event>,
+}
+
+impl Log {
+    /// A log in which nothing has happened yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds what happened last. There is no way to change or to remove an event.
+    pub fn append(&mut self, event: Event) {
+        self.events.push(event);
+    }
+
+    /// Everything that happened, oldest first.
+    #[must_use]
+    pub fn events(&self) -> &[Event] {
+        &self.events
+    }
+
+    /// How many events there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.events.len()
+    }
+
+    /// Whether nothing has happened yet.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.events.is_empty()
+    }
+}
+
+impl Extend<Event> for Log {
+    fn extend<I: IntoIterator<Item = Event>>(&mut self, events: I) {
+        self.events.extend(events);
+    }
+}

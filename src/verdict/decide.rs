@@ -1,0 +1,149 @@
+//! Decides questions: which of their choices what happened has proved right.
+
+use std::sync::Arc;
+
+use super::facts::Facts;
+use crate::{
+    lesson::{
+        Scenario,
+        plan::{AskPlan, RightPlan},
+    },
+    log::Log,
+};
+
+/// Why a question cannot be decided: a mistake of the lesson's author.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Undecided {
+    /// The choice whose expression failed; `None` where it is the question as a whole.
+    pub choice: Option<usize>,
+    /// What is wrong.
+    pub message: String,
+}
+
+/// The right choices of a question, given everything that has happened by the time it is decided.
+///
+/// **Architecture Invariant:** as with the verdict, what is right is computed from the log, by the evaluation
+/// that claims have, and never scripted.
+///
+/// # Errors
+/// An expression cannot be evaluated, or no choice is right: then the lesson asks a question without an answer.
+pub fn decide(scenario: &Scenario, log: &Log, ask: &AskPlan) -> Result<Vec<usize>, Undecided> {
+    let facts = Arc::new(Facts::new(scenario, log));
+    let names = facts.names(scenario);
+    let mut right = Vec::new();
+    for (n, choice) in ask.choices.iter().enumerate() {
+        let holds = match &choice.right {
+            RightPlan::Always => true,
+            RightPlan::Never => false,
+            RightPlan::When(expr) => expr
+                .eval(names.clone())
+                .map_err(|message| Undecided {
+                    choice: Some(n),
+                    message,
+                })?
+                .is_true(),
+        };
+        if holds {
+            right.push(n);
+        }
+    }
+    if right.is_empty() {
+        return Err(Undecided {
+            choice: None,
+            message: "this question has no right answer: none of its choices came true".to_owned(),
+        });
+    }
+    Ok(right)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::{Undecided, decide};
+    use crate::{
+        clock::{ClockKind, LessonTime},
+        lesson::{Loaded, Params, Recipes, Scenario, Source, plan::Act},
+        log::{Actor, ActorId, Event, EventKind, Log, OpId, Reply},
+    };
+
+    const ASK: &str = "\
+story:
+  - ask:
+      q: { en: What will it answer?, zh: 会返回什么？ }
+      choices:
+        - { says: { en: one, zh: 一 }, right: FIRST, why: { en: no, zh: 不 } }
+        - { says: { en: nil, zh: 空 }, why: { en: no, zh: 不 } }
+        - { says: { en: less, zh: 更少 }, right: SECOND, why: { en: no, zh: 不 } }
+";
+
+    /// What is decided where A's release was answered with 1.
+    fn decided(first: &str, second: &str) -> Result<Vec<usize>, Undecided> {
+        let ask = ASK.replace("FIRST", first).replace("SECOND", second);
+        let text = include_str!("../../assets/new-lesson.yaml").replace("story:\n", &ask);
+        let text = text.replace(
+            "script: release_if_owner, keys: [lock], args: [\"${token}\"]",
+            "redis: DEL lock",
+        );
+        let source = Source::new("lesson.yaml", text);
+        let lesson = source.lesson().expect("the lesson is good");
+        let recipes = Arc::new(Recipes::default());
+        let loaded = Arc::new(Loaded {
+            lesson,
+            source,
+            recipes,
+        });
+        let scenario = Scenario::plan(&loaded, "blind-del", &Params::new()).expect("planned");
+        let Act::Ask(ask) = &scenario.story[0].act else {
+            panic!("the question comes first")
+        };
+        let mut log = Log::new();
+        let (op, actor, label) = (OpId(0), ActorId(0), "release".to_owned());
+        let events = [
+            EventKind::LabReady {
+                lesson: "my-lock".into(),
+                variant: "blind-del".into(),
+                clock: ClockKind::Controlled,
+                servers: vec![],
+                actors: ["A", "B"]
+                    .map(|name| Actor {
+                        name: name.into(),
+                        client: name.into(),
+                        crowd: false,
+                    })
+                    .into(),
+            },
+            EventKind::Replied {
+                op,
+                actor,
+                label,
+                reply: Reply::Value(1.into()),
+            },
+        ];
+        for kind in events {
+            log.append(Event {
+                at: LessonTime::ZERO,
+                kind,
+            });
+        }
+        decide(&scenario, &log, ask)
+    }
+
+    #[test]
+    fn what_happened_says_which_choices_are_right() {
+        assert_eq!(decided("A.release == 1", "A.release < 1"), Ok(vec![0]));
+        assert_eq!(decided("A.release == 0", "A.release <= 1"), Ok(vec![2]));
+        assert_eq!(decided("A.release == 1", "true"), Ok(vec![0, 2]));
+    }
+
+    #[test]
+    fn a_question_without_a_right_answer_is_a_mistake() {
+        let nothing = decided("A.release == 7", "A.release == 8").expect_err("nothing is right");
+        assert_eq!(nothing.choice, None);
+        let broken = decided("A.release == 1", "replies(7)").expect_err("a number is no label");
+        assert_eq!(broken.choice, Some(2));
+        assert!(broken.message.contains("replies(7)"), "{}", broken.message);
+        let never = decided("A.release == 1", "B.release > 1").expect_err("B has released nothing");
+        assert_eq!(never.choice, Some(2));
+    }
+}

@@ -1,0 +1,52 @@
+//! What was claimed against what was observed. Computed from the log, never scripted; it must not know how
+//! the run was driven or how the verdict looks.
+
+use serde::{Deserialize, Serialize};
+
+use crate::lesson::Text;
+
+/// What a run amounts to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// The failure that the variant promises did happen: every claim holds.
+    Shown,
+    /// The failure was tried and did not happen: every claim holds.
+    Prevented,
+    /// A claim does not hold. The lesson is wrong, or the world is.
+    NotShown,
+}
+
+/// One claim, and what was seen.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClaimResult {
+    /// The claim as the author wrote it.
+    pub claim: String,
+    /// What it wants to be observed.
+    pub expected: Text,
+    /// What was observed.
+    pub observed: Text,
+    /// Whether they agree.
+    pub holds: bool,
+    /// The events that prove it: indices into the log.
+    pub evidence: Vec<usize>,
+}
+
+/// The verdict on a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// What the run amounts to.
+    pub outcome: Outcome,
+    /// Every claim.
+    pub claims: Vec<ClaimResult>,
+}
+
+mod decide;
+mod facts;
+mod judge;
+
+pub use decide::{Undecided, decide};
+pub use judge::{holds, judge};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,442 @@
+//! Where everything stands on the elastic time axis: a fold of the log, like the world, but of what happened
+//! when rather than of how things are. It must not know the screen's size, its language or its colours.
+//!
+//! **Architecture Invariant:** the place of event `n` depends on the events up to `n` alone, so nothing that
+//! was drawn moves when more happens, and a frame looks only at what is visible.
+
+mod crowd;
+mod lane;
+mod truth;
+
+pub use crowd::{Band, Level, Run};
+pub use lane::{Bar, BarKind, Lane, Mark};
+pub use truth::{About, Lease, Owner, Span, Truth, is_lock_key};
+
+use std::{collections::HashMap, time::Duration};
+
+use crate::{
+    clock::LessonTime,
+    log::{ActorId, Belief, Event, EventKind, Fault, Log, OpId},
+};
+
+/// How much a mark on a lane says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Detail {
+    /// The operation's label and its reply, for narrow screens.
+    Labels,
+    /// The command and its reply.
+    #[default]
+    Wires,
+}
+
+/// A line of the wire log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WireRow {
+    /// The index of the event that the line is about.
+    pub event: usize,
+    /// The index of the reply, once there is one.
+    pub replied: Option<usize>,
+    /// How many members of a crowd were told the same at once.
+    pub count: usize,
+}
+
+impl WireRow {
+    fn new(event: usize) -> Self {
+        Self {
+            event,
+            replied: None,
+            count: 1,
+        }
+    }
+}
+
+/// A stretch with two or more holders of one lock.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Clash {
+    /// The lock.
+    pub lock: String,
+    /// Where it begins, and the event that began it.
+    pub from: (u32, usize),
+    /// Where it ends, and the event that ended it.
+    pub to: Option<(u32, usize)>,
+}
+
+/// The elastic time axis and what is drawn along it.
+#[derive(Debug, Clone, Default)]
+pub struct Chart {
+    /// One lane per actor.
+    pub lanes: Vec<Lane>,
+    /// Crowds that are folded into one band each.
+    pub bands: Vec<Band>,
+    /// One per server.
+    pub truths: Vec<Truth>,
+    /// Everything that went over the wire, oldest first.
+    pub wire: Vec<WireRow>,
+    /// Stretches with two holders.
+    pub clashes: Vec<Clash>,
+    /// The column of every event; never falls.
+    columns: Vec<u32>,
+    detail: Detail,
+    pen: Pen,
+}
+
+/// What the fold has to remember from one event to the next.
+#[derive(Debug, Clone, Default)]
+struct Pen {
+    at: LessonTime,
+    /// The event that the step under way began with, and its column.
+    step: usize,
+    begun: u32,
+    burst: Burst,
+    in_flight: HashMap<OpId, Flight>,
+    holders: HashMap<String, Vec<ActorId>>,
+}
+
+/// Where the reply of a command belongs.
+#[derive(Debug, Clone, Copy)]
+struct Flight {
+    lane: usize,
+    mark: usize,
+    row: usize,
+}
+
+/// Things that happen to many at the same time share a column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Burst {
+    #[default]
+    Broken,
+    Sending,
+    Notifying,
+}
+
+/// Two events this close belong to one burst.
+const BURST: Duration = Duration::from_millis(5);
+/// Columns between two things of which one came after the other.
+const APART: u32 = 2;
+
+/// The most columns that one step of a folded crowd gets: hundreds of members take their turns one after another,
+/// and what came before must stay in sight.
+const CROWD: u32 = 20;
+
+/// How many columns a stretch of time gets: the more, the longer, but a minute only twice as many as 100 ms.
+#[must_use]
+pub fn stretch(time: Duration) -> u32 {
+    let millis = time.as_secs_f64() * 1000.0;
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the logarithm of a duration is small and not negative"
+    )]
+    let columns = (4.0 * (1.0 + millis).log10()).round() as u32;
+    columns
+}
+
+impl Chart {
+    /// A chart on which nothing has happened.
+    #[must_use]
+    pub fn new(detail: Detail) -> Self {
+        Self {
+            detail,
+            ..Self::default()
+        }
+    }
+
+    /// How much its marks say.
+    #[must_use]
+    pub fn detail(&self) -> Detail {
+        self.detail
+    }
+
+    /// Draws in what the log has gained.
+    pub fn advance(&mut self, log: &Log) {
+        for index in self.columns.len()..log.len() {
+            self.place(log, index);
+        }
+    }
+
+    /// The column of an event.
+    #[must_use]
+    pub fn column(&self, event: usize) -> u32 {
+        self.columns.get(event).copied().unwrap_or_default()
+    }
+
+    /// The first event at or right of a column, among the first `position`.
+    #[must_use]
+    pub fn event_at(&self, column: u32, position: usize) -> Option<usize> {
+        let known = &self.columns[..position.min(self.columns.len())];
+        let event = known.partition_point(|x| *x < column);
+        (event < known.len()).then_some(event)
+    }
+
+    /// The column at which a playhead stands: `position` events are over and the time shown is `display`.
+    #[must_use]
+    pub fn playhead(&self, log: &Log, position: usize, display: LessonTime) -> u32 {
+        let position = position.min(self.columns.len());
+        let Some(last) = position.checked_sub(1) else {
+            return 0;
+        };
+        let before = self.columns[last];
+        let passed = stretch(display.since(log.events()[last].at));
+        match self.columns.get(position) {
+            // Time runs towards an event that is known: arrive there together with it.
+            Some(next) if *next > before => {
+                let (from, to) = (log.events()[last].at, log.events()[position].at);
+                let (gone, whole) = (stretch(display.since(from)), stretch(to.since(from)));
+                before + (next - before).min((next - before) * gone / whole.max(1))
+            }
+            Some(_) => before,
+            None => before + passed,
+        }
+    }
+
+    fn place(&mut self, log: &Log, index: usize) {
+        let event = &log.events()[index];
+        if let EventKind::LabReady { actors, servers, .. } = &event.kind {
+            self.lanes = lane::lanes(actors);
+            self.bands = crowd::fold(actors, &mut self.lanes);
+            self.truths = servers.iter().map(|server| Truth::new(&server.name)).collect();
+        }
+        let x = self.next_column(log, event);
+        self.columns.push(x);
+        self.pen.at = event.at;
+        match &event.kind {
+            EventKind::Sent { op, actor, .. } => {
+                self.mark(log, index, *actor, x);
+                let lane = actor.0 as usize;
+                let mark = self
+                    .lanes
+                    .get(lane)
+                    .map_or(0, |lane| lane.marks.len().saturating_sub(1));
+                let row = self.wire.len();
+                self.pen.in_flight.insert(*op, Flight { lane, mark, row });
+                self.wire.push(WireRow::new(index));
+            }
+            EventKind::Replied { op, .. } => {
+                if let Some(flight) = self.pen.in_flight.remove(op) {
+                    self.wire[flight.row].replied = Some(index);
+                    if let Some(lane) = self.lanes.get_mut(flight.lane) {
+                        lane.reply(flight.mark, index, log, self.detail);
+                    }
+                }
+            }
+            EventKind::Notified { actor, .. } => {
+                self.mark(log, index, *actor, x);
+                self.tell(log, index, *actor);
+            }
+            EventKind::Took { actor, .. }
+            | EventKind::Counted { actor, .. }
+            | EventKind::Waits { actor, .. } => {
+                self.mark(log, index, *actor, x);
+            }
+            EventKind::Believes { actor, lock, belief } => self.believe(*actor, lock, *belief, (x, index)),
+            EventKind::State(state) => {
+                if let Some(truth) = self.truths.iter_mut().find(|truth| truth.server == state.server) {
+                    truth.observe(log, index, x, &state.observed);
+                }
+            }
+            EventKind::Fault(fault) => {
+                self.wire.push(WireRow::new(index));
+                self.fault(log, index, x, fault);
+                if let Fault::KillServer { server } = fault {
+                    self.bury(server, x, index);
+                }
+            }
+            EventKind::ServerDied { server, .. } => {
+                self.wire.push(WireRow::new(index));
+                self.bury(server, x, index);
+            }
+            EventKind::Stop { .. } => {
+                self.pen.step = index;
+                self.pen.begun = x;
+                for band in &mut self.bands {
+                    band.stop();
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A dead server holds nothing any more.
+    fn bury(&mut self, server: &str, x: u32, event: usize) {
+        for truth in self.truths.iter_mut().filter(|truth| truth.server == server) {
+            truth.end(x, event);
+        }
+    }
+
+    /// The column of an event that is about to be placed.
+    fn next_column(&mut self, log: &Log, event: &Event) -> u32 {
+        let cursor = self.columns.last().copied().unwrap_or_default();
+        let wanted = self.wanted_column(log, event, cursor);
+        let folded = actor_of(&event.kind)
+            .and_then(|actor| self.lanes.get(actor.0 as usize))
+            .is_some_and(|lane| lane.band.is_some());
+        if folded {
+            wanted.min(self.pen.begun + CROWD).max(cursor)
+        } else {
+            wanted
+        }
+    }
+
+    fn wanted_column(&mut self, log: &Log, event: &Event, cursor: u32) -> u32 {
+        let passed = event.at.since(self.pen.at);
+        let burst = match event.kind {
+            EventKind::Sent { .. } => Burst::Sending,
+            EventKind::Notified { .. } => Burst::Notifying,
+            // A narrator's pause breaks no burst, and neither does what the servers are seen to hold.
+            EventKind::State(_) | EventKind::Metric { .. } => self.pen.burst,
+            _ => Burst::Broken,
+        };
+        let same = burst != Burst::Broken && burst == self.pen.burst && passed < BURST;
+        self.pen.burst = burst;
+        let after = cursor + if same { 0 } else { stretch(passed) };
+        match &event.kind {
+            EventKind::Sent { actor, .. }
+            | EventKind::Notified { actor, .. }
+            | EventKind::Took { actor, .. }
+            | EventKind::Counted { actor, .. }
+            | EventKind::Waits { actor, .. } => {
+                let Some(lane) = self.lanes.get(actor.0 as usize) else {
+                    return after;
+                };
+                if lane.band.is_none() && lane.takes_note(log, &event.kind, event.at) {
+                    return after;
+                }
+                let apart = if same { cursor } else { after.max(cursor + APART) };
+                match lane.band {
+                    Some(band) => self.bands[band].room(&event.kind, cursor, apart),
+                    None => apart.max(lane.end),
+                }
+            }
+            EventKind::Fault(_) => after.max(cursor + APART),
+            _ => after,
+        }
+    }
+
+    fn mark(&mut self, log: &Log, index: usize, actor: ActorId, x: u32) {
+        let Some(lane) = self.lanes.get_mut(actor.0 as usize) else {
+            return;
+        };
+        let event = &log.events()[index];
+        if lane.takes_note(log, &event.kind, event.at) {
+            lane.note(log, index, self.detail);
+        } else {
+            lane.mark(log, index, x, self.detail);
+        }
+        if let Some(band) = lane.band {
+            self.bands[band].count(&log.events()[index].kind, x, index);
+        }
+    }
+
+    /// A notification: to a crowd that is told the same, one line for all of it.
+    fn tell(&mut self, log: &Log, index: usize, actor: ActorId) {
+        let of = |event: usize| match &log.events()[event].kind {
+            EventKind::Notified {
+                actor, about, what, ..
+            } => {
+                let band = self.lanes.get(actor.0 as usize).and_then(|lane| lane.band);
+                band.map(|band| (band, about, what))
+            }
+            _ => None,
+        };
+        let folded = self
+            .lanes
+            .get(actor.0 as usize)
+            .is_some_and(|lane| lane.band.is_some());
+        let same = self
+            .wire
+            .last()
+            .is_some_and(|row| folded && row.event >= self.pen.step && of(row.event) == of(index));
+        match self.wire.last_mut() {
+            Some(row) if same => row.count += 1,
+            _ => self.wire.push(WireRow::new(index)),
+        }
+    }
+
+    fn believe(&mut self, actor: ActorId, lock: &str, belief: Belief, here: (u32, usize)) {
+        let Some(lane) = self.lanes.get_mut(actor.0 as usize) else {
+            return;
+        };
+        let before = lane.believe(lock, belief, here);
+        if let Some(band) = lane.band {
+            self.bands[band].believe(before, belief, here);
+        }
+        self.hold(actor, lock, belief == Belief::Holding, here);
+    }
+
+    /// Keeps account of who holds what, and of the stretches in which it is more than one.
+    fn hold(&mut self, actor: ActorId, lock: &str, holds: bool, here: (u32, usize)) {
+        let holders = self.pen.holders.entry(lock.to_owned()).or_default();
+        holders.retain(|holder| *holder != actor);
+        if holds {
+            holders.push(actor);
+        }
+        let many = holders.len() >= 2;
+        let lasting = self
+            .clashes
+            .iter_mut()
+            .rev()
+            .find(|clash| clash.lock == lock && clash.to.is_none());
+        match (lasting, many) {
+            (None, true) => self.clashes.push(Clash {
+                lock: lock.to_owned(),
+                from: here,
+                to: None,
+            }),
+            (Some(clash), false) => clash.to = Some(here),
+            _ => {}
+        }
+    }
+
+    fn fault(&mut self, log: &Log, index: usize, x: u32, fault: &Fault) {
+        let Some(EventKind::LabReady { actors, .. }) = log.events().first().map(|event| &event.kind) else {
+            return;
+        };
+        let (Fault::Crash { client } | Fault::Freeze { client } | Fault::Thaw { client }) = fault else {
+            let (Fault::Cut { link } | Fault::Hold { link } | Fault::Release { link } | Fault::Drop { link }) =
+                fault
+            else {
+                return;
+            };
+            let from = link.split("->").next().unwrap_or_default();
+            for (n, _) in actors
+                .iter()
+                .enumerate()
+                .filter(|(_, actor)| actor.client == from)
+            {
+                self.lanes[n].mark(log, index, x, self.detail);
+            }
+            return;
+        };
+        for (n, _) in actors
+            .iter()
+            .enumerate()
+            .filter(|(_, actor)| actor.client == *client)
+        {
+            self.lanes[n].mark(log, index, x, self.detail);
+            let ended = self.lanes[n].fault(fault, (x, index));
+            for (lock, belief) in ended {
+                if let Some(band) = self.lanes[n].band {
+                    self.bands[band].believe(belief, Belief::Nothing, (x, index));
+                }
+                let actor = ActorId(u32::try_from(n).unwrap_or(u32::MAX));
+                self.hold(actor, &lock, false, (x, index));
+            }
+        }
+    }
+}
+
+/// Who did it, or whom it reached.
+fn actor_of(kind: &EventKind) -> Option<ActorId> {
+    match kind {
+        EventKind::Sent { actor, .. }
+        | EventKind::Replied { actor, .. }
+        | EventKind::Waits { actor, .. }
+        | EventKind::Waited { actor, .. }
+        | EventKind::Notified { actor, .. }
+        | EventKind::Took { actor, .. }
+        | EventKind::Believes { actor, .. }
+        | EventKind::Counted { actor, .. }
+        | EventKind::Finished { actor } => Some(*actor),
+        _ => None,
+    }
+}

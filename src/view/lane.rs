@@ -1,0 +1,162 @@
+//! One actor's lane: bars for what it believes, ticks for what it does, and red where two hold one lock. It
+//! must not know what the server says about it.
+
+use ratatui::{
+    buffer::Buffer,
+    style::{Modifier, Style},
+};
+
+use super::{
+    Scene,
+    chart::{Bar, BarKind, Mark},
+    plot::Plot,
+    theme::Role,
+    wire,
+};
+use crate::{
+    log::{ActorId, Belief, EventKind},
+    world::Life,
+};
+
+/// How far left of the window a tick may stand whose words reach into it.
+const LONGEST: u32 = 64;
+/// How many bars before the visible ones are looked at: those of other locks, which may still last.
+const BEFORE: usize = 32;
+
+/// How a lane is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Height {
+    /// Ticks written over the bar.
+    One,
+    /// Ticks above the bar.
+    Two,
+    /// Ticks above the bar, and air below it.
+    Three,
+}
+
+impl Height {
+    /// Rows of a lane.
+    pub const fn rows(self) -> u16 {
+        match self {
+            Self::One => 1,
+            Self::Two => 2,
+            Self::Three => 3,
+        }
+    }
+}
+
+/// Draws the lane in its rows from `y` on.
+pub fn draw(scene: &Scene<'_>, plot: &Plot, actor: ActorId, (y, height): (u16, Height), buf: &mut Buffer) {
+    let Some(lane) = scene.chart.lanes.get(actor.0 as usize) else {
+        return;
+    };
+    let bars_y = y + u16::from(height != Height::One);
+    // Bars begin in order, so those that begin right of the window end the search.
+    let end = lane.bars.partition_point(|bar| bar.from.0 < plot.right());
+    let ended = |bar: &Bar| bar.to.is_some_and(|(x, _)| x < plot.left);
+    let mut start = end;
+    let mut misses = 0;
+    while start > 0 && misses < BEFORE {
+        start -= 1;
+        misses = if ended(&lane.bars[start]) { misses + 1 } else { 0 };
+    }
+    for bar in &lane.bars[start..end] {
+        draw_bar(scene, plot, bar, (actor, bars_y), buf);
+    }
+    let first = lane.marks.partition_point(|mark| mark.x + LONGEST < plot.left);
+    let visible: Vec<&Mark> = lane.marks[first..]
+        .iter()
+        .take_while(|mark| mark.x < plot.right() && mark.event < plot.position)
+        .filter(|mark| mark.x <= plot.head)
+        .collect();
+    for (n, mark) in visible.iter().enumerate() {
+        let next = visible.get(n + 1).and_then(|next| plot.screen(next.x));
+        draw_mark(
+            scene,
+            plot,
+            mark,
+            (actor, y, next.unwrap_or(plot.area.right())),
+            buf,
+        );
+    }
+}
+
+fn draw_bar(scene: &Scene<'_>, plot: &Plot, bar: &Bar, (actor, y): (ActorId, u16), buf: &mut Buffer) {
+    let Some(columns) = plot.stretch(bar.from, bar.to) else {
+        return;
+    };
+    let client = scene.actor_style(actor);
+    let (symbol, style) = match bar.kind {
+        BarKind::Belief(Belief::Holding) => ("▄", client),
+        BarKind::Belief(Belief::Waiting) => ("╌", client.add_modifier(Modifier::DIM)),
+        BarKind::Belief(Belief::Unsure | Belief::Nothing) => ("░", client.add_modifier(Modifier::DIM)),
+        BarKind::Frozen => ("▒", scene.style(Role::Warning)),
+    };
+    plot.fill(columns, y, symbol, style, buf);
+    if bar.kind != BarKind::Belief(Belief::Holding) {
+        return;
+    }
+    // The failure itself: nothing on the screen is as red as this.
+    for clash in scene.chart.clashes.iter().filter(|clash| clash.lock == bar.lock) {
+        let Some((from, to)) = plot.stretch(clash.from, clash.to) else {
+            continue;
+        };
+        let both = (from.max(columns.0), to.min(columns.1));
+        if both.0 < both.1 {
+            plot.fill(both, y, "▆", scene.style(Role::Danger), buf);
+        }
+    }
+}
+
+fn draw_mark(
+    scene: &Scene<'_>,
+    plot: &Plot,
+    mark: &Mark,
+    (actor, y, limit): (ActorId, u16, u16),
+    buf: &mut Buffer,
+) {
+    let Some(event) = scene.log.events().get(mark.event) else {
+        return;
+    };
+    // A tick that has left the window takes its words with it.
+    let Some(x) = plot.screen(mark.x) else {
+        return;
+    };
+    let client = scene.actor_style(actor);
+    let text_style = match &event.kind {
+        EventKind::Sent { .. } => match mark.reply(scene.log, plot.position) {
+            Some(reply) => wire::style(scene, reply).remove_modifier(Modifier::BOLD),
+            None => scene.style(Role::Chrome),
+        },
+        EventKind::Notified { .. } | EventKind::Took { .. } => scene.style(Role::Warning),
+        EventKind::Counted { .. } => scene.style(Role::Good),
+        EventKind::Fault(_) => scene.style(Role::Danger),
+        _ => scene.style(Role::Chrome),
+    };
+    let words = mark.text(scene.log, scene.chart.detail(), plot.position);
+    let after = plot.write((x, y), "● ", limit, client.add_modifier(Modifier::BOLD), buf);
+    let after = plot.write(
+        (after, y),
+        &words,
+        limit.saturating_sub(1).max(after),
+        text_style,
+        buf,
+    );
+    if after < limit {
+        plot.write((after, y), " ", limit, Style::new(), buf);
+    }
+}
+
+/// The name at the lane's left, dim where the actor cannot or need not act any more.
+pub fn name(scene: &Scene<'_>, actor: ActorId, width: usize) -> (String, Style) {
+    let style = scene.actor_style(actor);
+    let life = scene.world.actor(actor).map_or(Life::Running, |actor| actor.life);
+    let (prefix, style) = match life {
+        Life::Running => ("", style.add_modifier(Modifier::BOLD)),
+        Life::Frozen => ("▮", scene.style(Role::Warning)),
+        Life::Crashed => ("✝", style.add_modifier(Modifier::CROSSED_OUT | Modifier::DIM)),
+        Life::Finished => ("✓", style.add_modifier(Modifier::DIM)),
+    };
+    let words = format!("{prefix}{}", scene.name(actor));
+    (super::text::fit(&words, width).into_owned(), style)
+}

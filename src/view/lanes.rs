@@ -1,0 +1,248 @@
+//! The timelines: a lane per actor, a band per crowd, a lane per server below them, time to the right. It
+//! decides who gets which rows and must not know how a lane is drawn.
+
+use ratatui::{buffer::Buffer, layout::Rect, style::Style};
+
+use super::{
+    Scene, band,
+    lane::{self, Height},
+    plot::Plot,
+    text,
+    theme::Role,
+    truth, words,
+};
+use crate::log::{ActorId, EventKind};
+
+/// The narrowest and the widest that names may be.
+const NAMES: (usize, usize) = (3, 12);
+
+/// What a row, or a few rows, are about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Row {
+    Actor(ActorId),
+    Band(usize),
+}
+
+/// Actors and bands in the lesson's order, a few members of each band below it.
+fn rows(scene: &Scene<'_>, height: u16) -> Vec<Row> {
+    let mut rows = Vec::new();
+    let mut seen = vec![false; scene.chart.bands.len()];
+    let alone = scene
+        .chart
+        .lanes
+        .iter()
+        .filter(|lane| lane.band.is_none())
+        .count();
+    for (n, chart_lane) in scene.chart.lanes.iter().enumerate() {
+        let Some(band_number) = chart_lane.band else {
+            rows.push(Row::Actor(ActorId(u32::try_from(n).unwrap_or(u32::MAX))));
+            continue;
+        };
+        if std::mem::replace(&mut seen[band_number], true) {
+            continue;
+        }
+        rows.push(Row::Band(band_number));
+        let room = usize::from(height.saturating_sub(band::ROWS) / 2)
+            .saturating_sub(alone)
+            .clamp(1, 5);
+        let sample = band::sample(scene, &scene.chart.bands[band_number], room);
+        rows.extend(sample.into_iter().map(Row::Actor));
+    }
+    rows
+}
+
+fn row_height(row: Row, height: Height) -> u16 {
+    match row {
+        Row::Actor(_) => height.rows(),
+        Row::Band(_) => band::ROWS,
+    }
+}
+
+fn total(rows: &[Row], height: Height) -> u16 {
+    rows.iter()
+        .fold(0u16, |sum, row| sum.saturating_add(row_height(*row, height)))
+}
+
+/// How the pane is divided.
+struct Division {
+    rows: Vec<Row>,
+    height: Height,
+    /// The lanes of actors.
+    lanes: Rect,
+    /// The lanes of servers, and the axis below them.
+    below: Rect,
+}
+
+fn divide(scene: &Scene<'_>, servers: u16, area: Rect) -> Division {
+    let below = (servers + 1).min(area.height);
+    let room = area.height - below;
+    let rows = rows(scene, room);
+    let height = [Height::Three, Height::Two]
+        .into_iter()
+        .find(|height| total(&rows, *height) <= room)
+        .unwrap_or(Height::One);
+    // The truth stands right below the beliefs that it is compared with.
+    let lanes = Rect {
+        height: room.min(total(&rows, height)),
+        ..area
+    };
+    Division {
+        rows,
+        height,
+        lanes,
+        below: Rect {
+            y: lanes.bottom(),
+            height: below,
+            ..area
+        },
+    }
+}
+
+fn server_rows(scene: &Scene<'_>) -> u16 {
+    u16::try_from(truth::rows(scene).len()).unwrap_or(u16::MAX).min(3)
+}
+
+/// How far the lanes can be scrolled.
+pub fn reach(scene: &Scene<'_>, area: Rect) -> u16 {
+    let division = divide(scene, server_rows(scene), area);
+    total(&division.rows, division.height).saturating_sub(division.lanes.height)
+}
+
+/// Which actor did something last.
+fn last_actor(scene: &Scene<'_>) -> Option<ActorId> {
+    let events = scene.log.events().get(..scene.world.position)?;
+    events.iter().rev().take(64).find_map(|event| match event.kind {
+        EventKind::Sent { actor, .. }
+        | EventKind::Replied { actor, .. }
+        | EventKind::Waits { actor, .. }
+        | EventKind::Notified { actor, .. }
+        | EventKind::Took { actor, .. }
+        | EventKind::Believes { actor, .. } => Some(actor),
+        _ => None,
+    })
+}
+
+/// The scroll at which the actor that moved last is in sight.
+fn follow(scene: &Scene<'_>, division: &Division) -> u16 {
+    let hidden = total(&division.rows, division.height).saturating_sub(division.lanes.height);
+    let Some(actor) = last_actor(scene).filter(|_| hidden > 0) else {
+        return 0;
+    };
+    let Some(at) = division.rows.iter().position(|row| *row == Row::Actor(actor)) else {
+        return 0;
+    };
+    let bottom = total(&division.rows[..=at], division.height);
+    bottom.saturating_sub(division.lanes.height).min(hidden)
+}
+
+/// Draws the pane's inside; `scroll` is the learner's, `None` follows who moves.
+pub fn draw(scene: &Scene<'_>, scroll: Option<u16>, area: Rect, buf: &mut Buffer) {
+    if area.is_empty() {
+        return;
+    }
+    let servers = truth::rows(scene);
+    let division = divide(scene, server_rows(scene), area);
+    let names = gutter(scene, &division.rows, &servers);
+    let gutter = u16::try_from(names + 1).unwrap_or(area.width).min(area.width);
+    let plot = Plot::new(
+        scene,
+        Rect {
+            x: area.x + gutter,
+            width: area.width - gutter,
+            ..area
+        },
+    );
+    let hidden = total(&division.rows, division.height).saturating_sub(division.lanes.height);
+    let scroll = scroll.unwrap_or_else(|| follow(scene, &division)).min(hidden);
+    let above = Rect {
+        height: division.below.bottom() - 1 - area.y,
+        ..plot.area
+    };
+    // First, so that everything else stands in front of it.
+    plot.playhead(scene, above, buf);
+    let mut at = 0;
+    for row in &division.rows {
+        let top = at;
+        at += row_height(*row, division.height);
+        // Rows are shown whole or not at all.
+        if top < scroll {
+            continue;
+        }
+        let y = division.lanes.y + top - scroll;
+        if y + row_height(*row, division.height) > division.lanes.bottom() && !matches!(row, Row::Band(_)) {
+            break;
+        }
+        if y >= division.lanes.bottom() {
+            break;
+        }
+        draw_row(scene, &plot, *row, (y, &division, names), buf);
+    }
+    for (y, row) in (division.below.top()..division.below.bottom().saturating_sub(1)).zip(&servers) {
+        let style = scene.style(Role::Accent);
+        buf.set_stringn(area.x, y, text::fit(row.name(), names), names, style);
+        row.draw(scene, &plot, y, buf);
+    }
+    plot.axis(scene, division.below.bottom() - 1, buf);
+    warn(scene, &plot, division.below.bottom() - 1, buf);
+}
+
+fn draw_row(
+    scene: &Scene<'_>,
+    plot: &Plot,
+    row: Row,
+    (y, division, names): (u16, &Division, usize),
+    buf: &mut Buffer,
+) {
+    let x = division.lanes.x;
+    let mut label = |words: &str, style: Style| {
+        buf.set_stringn(x, y, words, names, style);
+    };
+    match row {
+        Row::Actor(actor) => {
+            let (words, style) = lane::name(scene, actor, names);
+            label(&words, style);
+            lane::draw(scene, plot, actor, (y, division.height), buf);
+        }
+        Row::Band(n) => {
+            let band = &scene.chart.bands[n];
+            if let Some(first) = band.members.first() {
+                label(&text::fit(&band.client, names), scene.actor_style(*first));
+            }
+            band::draw(scene, plot, band, (y, division.lanes.bottom()), buf);
+        }
+    }
+}
+
+/// Columns of the names.
+fn gutter(scene: &Scene<'_>, rows: &[Row], servers: &[truth::Row<'_>]) -> usize {
+    let lanes = rows.iter().map(|row| match row {
+        Row::Actor(actor) => text::width(scene.name(*actor)) + 1,
+        Row::Band(n) => text::width(&scene.chart.bands[*n].client),
+    });
+    let servers = servers.iter().map(|row| text::width(row.name()));
+    lanes.chain(servers).max().unwrap_or(0).clamp(NAMES.0, NAMES.1)
+}
+
+/// Of all locks that two hold at this moment, the greatest number of holders.
+fn most_holders(scene: &Scene<'_>) -> usize {
+    let lasting = scene.world.overlaps.iter().filter(|overlap| overlap.to.is_none());
+    lasting
+        .map(|overlap| scene.world.holders(&overlap.lock).count())
+        .max()
+        .unwrap_or(0)
+}
+
+/// Two holders at this very moment: said in words too, for those who do not see red.
+fn warn(scene: &Scene<'_>, plot: &Plot, y: u16, buf: &mut Buffer) {
+    let most = most_holders(scene);
+    if most < 2 {
+        return;
+    }
+    let words = format!(" {} ", words::CLASH.with(scene.lang, &[&most.to_string()]));
+    let width = u16::try_from(text::width(&words)).unwrap_or(plot.area.width);
+    let x = plot.area.right().saturating_sub(width).max(plot.area.x);
+    let style = scene
+        .style(Role::Danger)
+        .add_modifier(ratatui::style::Modifier::REVERSED);
+    plot.write((x, y), &words, plot.area.right(), style, buf);
+}

@@ -1,0 +1,406 @@
+//! The lesson screen: header, story, lanes, servers, wire, hints. It divides the screen and must not know how
+//! a pane is drawn.
+
+use ratatui::{
+    buffer::Buffer,
+    layout::{Constraint, Layout, Rect},
+    text::{Line, Span},
+    widgets::{Block, Widget},
+};
+
+use super::{
+    Asking, Scene, failure, header, lanes, narration, servers, strip, text, theme::Role, verdict, wire, words,
+};
+use crate::{app::CatalogueEntry, clock::ClockKind, log::EventKind, verdict::Verdict};
+
+/// The widest page of text.
+const READABLE: u16 = 96;
+
+/// A pane that can have the focus.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Pane {
+    /// The story, or the verdict.
+    #[default]
+    Story,
+    /// The timelines.
+    Lanes,
+    /// The servers' state.
+    Servers,
+    /// The wire log.
+    Wire,
+}
+
+impl Pane {
+    /// The pane after this one.
+    #[must_use]
+    pub fn next(self) -> Self {
+        match self {
+            Self::Story => Self::Lanes,
+            Self::Lanes => Self::Servers,
+            Self::Servers => Self::Wire,
+            Self::Wire => Self::Story,
+        }
+    }
+}
+
+/// How far each pane is scrolled; `None` follows the playhead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Scrolls([Option<u16>; 4]);
+
+impl Scrolls {
+    /// A pane's scroll.
+    #[must_use]
+    pub fn get(&self, pane: Pane) -> Option<u16> {
+        self.0[pane as usize]
+    }
+
+    /// Scrolls a pane.
+    pub fn set(&mut self, pane: Pane, scroll: Option<u16>) {
+        self.0[pane as usize] = scroll;
+    }
+}
+
+/// Where the run stands.
+#[derive(Debug, Clone, Copy)]
+pub enum Stage<'a> {
+    /// The servers are being started.
+    Booting,
+    /// The run waits for a command.
+    Ready,
+    /// A step is being carried out.
+    Working,
+    /// The story is over; the verdict comes a moment later.
+    Over(Option<&'a Verdict>),
+    /// The run cannot go on.
+    Failed {
+        /// What happened, why, and what to do.
+        message: &'a str,
+        /// Whether it was a server.
+        server: bool,
+    },
+}
+
+/// Whether the lesson moves by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Motion {
+    /// The learner takes each step.
+    #[default]
+    Paused,
+    /// Steps follow one another.
+    Playing,
+    /// Stopped in the middle of a step.
+    Held,
+}
+
+/// What the lesson screen shows.
+#[derive(Debug, Clone, Copy)]
+pub struct LessonView<'a> {
+    /// The log, the world, the time.
+    pub scene: Scene<'a>,
+    /// The lesson.
+    pub entry: &'a CatalogueEntry,
+    /// Which of its variants.
+    pub variant: usize,
+    /// Where the run stands.
+    pub stage: Stage<'a>,
+    /// Whether it moves by itself.
+    pub motion: Motion,
+    /// How fast it plays.
+    pub speed: f64,
+    /// The pane with the focus.
+    pub focus: Pane,
+    /// How far panes are scrolled.
+    pub scrolls: &'a Scrolls,
+    /// The learner's predictions.
+    pub asking: Asking<'a>,
+}
+
+/// Where the panes are.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Areas {
+    header: Rect,
+    warning: Rect,
+    story: Rect,
+    lanes: Rect,
+    servers: Rect,
+    wire: Rect,
+    hints: Rect,
+}
+
+impl<'a> LessonView<'a> {
+    /// The verdict, once the playhead is at the end.
+    fn verdict(&self) -> Option<&'a Verdict> {
+        match self.stage {
+            Stage::Over(verdict) if self.at_end() => verdict,
+            _ => None,
+        }
+    }
+
+    fn at_end(&self) -> bool {
+        self.scene.world.position == self.scene.log.len()
+    }
+
+    /// Whether nothing has happened yet that the lanes could show.
+    fn is_fresh(&self) -> bool {
+        let events = self
+            .scene
+            .log
+            .events()
+            .get(..self.scene.world.position)
+            .unwrap_or_default();
+        !events
+            .iter()
+            .rev()
+            .any(|event| matches!(event.kind, EventKind::Stop { .. }))
+    }
+
+    fn on_wall_clock(&self) -> bool {
+        !self.scene.log.is_empty() && self.scene.world.clock.0 == ClockKind::Wall
+    }
+
+    fn areas(&self, area: Rect) -> Areas {
+        let warning = u16::from(self.on_wall_clock());
+        let [header, warning, body, hints] = Layout::vertical([
+            Constraint::Length(1),
+            Constraint::Length(warning),
+            Constraint::Min(1),
+            Constraint::Length(1),
+        ])
+        .areas(area);
+        let mut areas = Areas {
+            header,
+            warning,
+            hints,
+            ..Areas::default()
+        };
+        if self.is_fresh() {
+            // A page to read: not wider than the eye likes, as high as it needs, in the middle.
+            let width = body.width.min(READABLE);
+            let lines = self.story_lines(Rect { width, ..body }).len();
+            let height = u16::try_from(lines + 2).unwrap_or(body.height).min(body.height);
+            areas.story = body.centered(width.into(), height.into());
+            return areas;
+        }
+        if self.verdict().is_some() && area.width >= 110 {
+            let [left, right] =
+                Layout::horizontal([Constraint::Percentage(58), Constraint::Min(1)]).areas(body);
+            areas.story = right;
+            Self::stack(&mut areas, left);
+            return areas;
+        }
+        let usual = if body.height < 34 { 5 } else { 6 };
+        let story = if self.verdict().is_some() {
+            body.height / 2
+        } else if self.asking.shown(&self.scene).is_some() {
+            // Choices are to be seen all at once.
+            let lines = u16::try_from(self.story_lines(body).len() + 2).unwrap_or(u16::MAX);
+            lines.clamp(usual, (body.height * 3 / 5).max(usual))
+        } else {
+            usual
+        };
+        let [story, rest] = Layout::vertical([Constraint::Length(story), Constraint::Min(1)]).areas(body);
+        areas.story = story;
+        Self::stack(&mut areas, rest);
+        areas
+    }
+
+    fn stack(areas: &mut Areas, area: Rect) {
+        let below = match area.height {
+            0..12 => area.height * 2 / 5,
+            12..20 => 6,
+            height => (height * 3 / 8).clamp(8, 16),
+        };
+        let [lanes, below] = Layout::vertical([Constraint::Min(1), Constraint::Length(below)]).areas(area);
+        let [servers, wire] =
+            Layout::horizontal([Constraint::Percentage(50), Constraint::Min(1)]).areas(below);
+        areas.lanes = lanes;
+        areas.servers = servers;
+        areas.wire = wire;
+    }
+
+    /// How far a pane can be scrolled on a screen of this size.
+    #[must_use]
+    pub fn reach(&self, pane: Pane, area: Rect) -> u16 {
+        let areas = self.areas(area);
+        let over = |lines: usize, area: Rect| {
+            let inner = inside(area);
+            u16::try_from(lines)
+                .unwrap_or(u16::MAX)
+                .saturating_sub(inner.height)
+        };
+        match pane {
+            Pane::Story => over(self.story_lines(areas.story).len(), areas.story),
+            Pane::Lanes => lanes::reach(&self.scene, inside(areas.lanes)),
+            Pane::Servers => {
+                let lines = servers::lines(&self.scene, inside(areas.servers).width).len();
+                over(lines, areas.servers)
+            }
+            Pane::Wire => wire::reach(&self.scene, inside(areas.wire).height),
+        }
+    }
+
+    fn story_lines(&self, area: Rect) -> Vec<Line<'static>> {
+        let width = inside(area).width.saturating_sub(2);
+        if let Some(verdict) = self.verdict() {
+            return verdict::lines(
+                &self.scene,
+                verdict,
+                &self.asking,
+                (self.entry, self.variant),
+                width,
+            );
+        }
+        if let Some(shown) = self.asking.shown(&self.scene) {
+            return self.asking.lines(&self.scene, shown, width);
+        }
+        let words = narration::words(&self.scene, self.entry.intro.get(self.scene.lang));
+        let mut lines = narration::lines(words, self.scene.theme, width);
+        if self.is_fresh() {
+            lines.push(Line::default());
+            lines.extend(self.opening(width));
+        }
+        lines
+    }
+
+    /// The variants with the chosen one, which servers, and what to press.
+    fn opening(&self, width: u16) -> Vec<Line<'static>> {
+        let scene = &self.scene;
+        let mut lines = Vec::new();
+        for (n, variant) in self.entry.variants.iter().enumerate() {
+            let (tick, role) = if n == self.variant {
+                ("▸", Role::Accent)
+            } else {
+                (" ", Role::Chrome)
+            };
+            let words = format!("{tick} {}. {}", n + 1, variant.title.get(scene.lang));
+            let words = text::fit(&words, width.into()).into_owned();
+            lines.push(Line::styled(words, scene.style(role)));
+        }
+        lines.push(Line::default());
+        for server in &scene.world.servers {
+            let words = format!(
+                "{} {} · {}",
+                server.info.product, server.info.version, server.info.address
+            );
+            let words = text::fit(&words, width.into()).into_owned();
+            lines.push(Line::styled(words, scene.style(Role::Chrome)));
+        }
+        let (words, role) = match self.stage {
+            Stage::Booting => (words::BOOTING, Role::Warning),
+            Stage::Ready => (words::READY, Role::Good),
+            Stage::Working | Stage::Over(_) | Stage::Failed { .. } => (words::WORKING, Role::Chrome),
+        };
+        for row in text::wrap(words.get(scene.lang), width.into()) {
+            lines.push(Line::styled(row, scene.style(role)));
+        }
+        lines
+    }
+
+    pub(super) fn draw(&self, area: Rect, buf: &mut Buffer) {
+        let areas = self.areas(area);
+        let lang = self.scene.lang;
+        header::draw(self, areas.header, buf);
+        if !areas.warning.is_empty() {
+            let words = format!(" {}", words::WALL_WARNING.get(lang));
+            let words = text::pad(&words, areas.warning.width.into());
+            buf.set_stringn(
+                areas.warning.x,
+                areas.warning.y,
+                words,
+                areas.warning.width.into(),
+                self.scene.style(Role::Warning),
+            );
+        }
+        self.draw_story(areas.story, buf);
+        if !areas.lanes.is_empty() {
+            self.draw_panes(&areas, buf);
+        }
+        let hints = strip::hints(words::LESSON_HINTS, lang, self.scene.theme, areas.hints.width);
+        buf.set_line(areas.hints.x, areas.hints.y, &hints, areas.hints.width);
+        if let Stage::Failed { message, server } = self.stage
+            && self.at_end()
+        {
+            failure::draw(&self.scene, message, server, area, buf);
+        }
+    }
+
+    fn draw_story(&self, area: Rect, buf: &mut Buffer) {
+        let lang = self.scene.lang;
+        let shown = self.asking.shown(&self.scene);
+        let title = match (self.verdict().is_some(), shown) {
+            (true, _) => words::VERDICT,
+            (false, Some(_)) => words::PREDICTION,
+            (false, None) if self.scene.world.narration.is_empty() => words::INTRO,
+            (false, None) => words::STORY,
+        };
+        let title = Line::from(format!(" {} ", title.get(lang)));
+        let inner = self.frame(Pane::Story, title, area, buf);
+        let hint = shown.filter(|_| self.verdict().is_none());
+        if let Some(hint) = hint.and_then(|shown| self.asking.hint(&self.scene, shown)) {
+            let room = area.width.saturating_sub(16);
+            buf.set_line(area.x + 2, area.bottom().saturating_sub(1), &hint, room);
+        }
+        let inner = Rect {
+            x: inner.x + 1,
+            width: inner.width.saturating_sub(2),
+            ..inner
+        };
+        let more = (self.scene.theme, words::MORE.get(lang));
+        let scroll = self.scrolls.get(Pane::Story).unwrap_or(0);
+        narration::draw(&self.story_lines(area), scroll, more, inner, buf);
+    }
+
+    fn draw_panes(&self, areas: &Areas, buf: &mut Buffer) {
+        let (scene, lang) = (&self.scene, self.scene.lang);
+        let title = Line::from(format!(" {} ", words::LANES.get(lang)));
+        let inner = self.frame(Pane::Lanes, title, areas.lanes, buf);
+        lanes::draw(scene, self.scrolls.get(Pane::Lanes), inner, buf);
+
+        let room = usize::from(areas.servers.width.saturating_sub(2));
+        let title = Line::from(text::fit(&servers::title(scene), room).into_owned());
+        let inner = self.frame(Pane::Servers, title, areas.servers, buf);
+        let lines = servers::lines(scene, inner.width);
+        servers::draw(&lines, self.scrolls.get(Pane::Servers).unwrap_or(0), inner, buf);
+
+        let title = Line::from(format!(" {} ", words::WIRE.get(lang)));
+        let inner = self.frame(Pane::Wire, title, areas.wire, buf);
+        wire::draw(scene, self.scrolls.get(Pane::Wire).unwrap_or(0), inner, buf);
+        self.draw_counters(areas.lanes, buf);
+    }
+
+    /// The lesson's counters, on the frame of the lanes.
+    fn draw_counters(&self, area: Rect, buf: &mut Buffer) {
+        let scene = &self.scene;
+        let mut spans = Vec::new();
+        for (name, value) in &scene.world.counters {
+            spans.push(Span::styled(
+                format!(" {} ", text::fit(name, 16)),
+                scene.style(Role::Chrome),
+            ));
+            spans.push(Span::styled(format!("{value} "), scene.style(Role::Fresh)));
+        }
+        let line = Line::from(spans);
+        let width = u16::try_from(line.width()).unwrap_or(u16::MAX);
+        if width > 0 && width + 30 < area.width {
+            buf.set_line(area.right() - width - 2, area.y, &line, width);
+        }
+    }
+
+    /// Draws a pane's frame; gives its inside.
+    fn frame(&self, pane: Pane, title: Line<'_>, area: Rect, buf: &mut Buffer) -> Rect {
+        let focused = self.focus == pane;
+        let role = if focused { Role::Accent } else { Role::Chrome };
+        let block = self
+            .scene
+            .theme
+            .pane(focused)
+            .title(title.style(self.scene.style(role)));
+        let inner = block.inner(area);
+        block.render(area, buf);
+        inner
+    }
+}
+
+fn inside(area: Rect) -> Rect {
+    Block::bordered().inner(area)
+}

@@ -1,0 +1,46 @@
+//! One line at the bottom of the screen about something that is no part of a lesson. It must not know why.
+
+use ratatui::{buffer::Buffer, layout::Rect};
+
+use super::{
+    text,
+    theme::{Role, Theme},
+    words,
+};
+use crate::{app::Trouble, lesson::Lang};
+
+/// What is told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Notice {
+    /// Questions were turned on or off.
+    Questions(bool),
+    /// Something is wrong with the file of the learner's progress.
+    Progress(Trouble),
+}
+
+impl Notice {
+    fn words(&self, lang: Lang) -> String {
+        match self {
+            Self::Questions(true) => words::QUESTIONS_ON.get(lang).to_owned(),
+            Self::Questions(false) => words::QUESTIONS_OFF.get(lang).to_owned(),
+            Self::Progress(Trouble::Damaged(aside)) => {
+                let name = aside.file_name().unwrap_or_default().to_string_lossy();
+                words::DAMAGED.with(lang, &[&name])
+            }
+            Self::Progress(Trouble::Newer(_)) => words::NEWER.get(lang).to_owned(),
+            Self::Progress(Trouble::Unkept(why)) => words::UNKEPT.with(lang, &[why]),
+        }
+    }
+}
+
+/// Draws it over the screen's last row.
+pub fn draw(notice: &Notice, (lang, theme): (Lang, Theme), area: Rect, buf: &mut Buffer) {
+    let area = area.intersection(buf.area);
+    let Some(y) = area.bottom().checked_sub(1).filter(|_| !area.is_empty()) else {
+        return;
+    };
+    let words = format!(" {}", notice.words(lang));
+    let words = text::pad(&words, area.width.into());
+    buf.set_stringn(area.x, y, words, area.width.into(), theme.style(Role::Warning));
+    theme.finish(buf);
+}

@@ -1,0 +1,231 @@
+//! Fitting words into columns: measuring, cutting and wrapping text in which some characters are two columns
+//! wide. It must not know what the words mean or where they are drawn.
+
+use std::borrow::Cow;
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// How many columns a text takes.
+#[must_use]
+pub fn width(text: &str) -> usize {
+    UnicodeWidthStr::width(text)
+}
+
+/// The text without characters that would move the cursor or take no defined width: a reply is a stranger's.
+#[must_use]
+pub fn clean(text: &str) -> Cow<'_, str> {
+    if text.chars().any(char::is_control) {
+        Cow::Owned(
+            text.chars()
+                .map(|c| if c.is_control() { '·' } else { c })
+                .collect(),
+        )
+    } else {
+        Cow::Borrowed(text)
+    }
+}
+
+/// The pieces that must not be taken apart (a character and the marks that join it), with their columns.
+fn clusters(text: &str) -> impl Iterator<Item = (&str, usize)> {
+    const JOINER: char = '\u{200d}';
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let mut chars = rest.char_indices();
+        let (_, mut before) = chars.next()?;
+        let end = chars
+            .find(|(_, c)| {
+                let joined = before == JOINER || c.width().unwrap_or(0) == 0;
+                before = *c;
+                !joined
+            })
+            .map_or(rest.len(), |(at, _)| at);
+        let (cluster, tail) = rest.split_at(end);
+        rest = tail;
+        Some((cluster, width(cluster)))
+    })
+}
+
+/// The text in at most `max` columns, with `…` at the end where something had to go.
+#[must_use]
+pub fn fit(text: &str, max: usize) -> Cow<'_, str> {
+    let text = clean(text);
+    if width(&text) <= max {
+        return text;
+    }
+    let Some(room) = max.checked_sub(1) else {
+        return Cow::Borrowed("");
+    };
+    let mut cut = String::new();
+    for (cluster, _) in clusters(&text) {
+        cut.push_str(cluster);
+        if width(&cut) > room {
+            cut.truncate(cut.len() - cluster.len());
+            break;
+        }
+    }
+    cut.push('…');
+    Cow::Owned(cut)
+}
+
+/// The text in exactly `columns` columns, cut or filled with spaces.
+#[must_use]
+pub fn pad(text: &str, columns: usize) -> String {
+    let fitted = fit(text, columns);
+    let missing = columns.saturating_sub(width(&fitted));
+    format!("{fitted}{}", " ".repeat(missing))
+}
+
+/// Characters that must not begin a line in Chinese typesetting.
+const NOT_FIRST: &str = "，。、；：！？）】》」』”’…—～％,.;:!?)]}%";
+/// Characters that must not end a line.
+const NOT_LAST: &str = "（【《「『“‘([{";
+
+/// Breaks a text into lines of at most `columns` columns: between words where the script has spaces, between
+/// characters where it has none, never before closing punctuation if it can be helped. Line feeds break too.
+#[must_use]
+pub fn wrap(text: &str, columns: usize) -> Vec<String> {
+    if columns == 0 {
+        return Vec::new();
+    }
+    text.trim_end()
+        .split('\n')
+        .flat_map(|paragraph| wrap_paragraph(&clean(paragraph), columns))
+        .collect()
+}
+
+fn wrap_paragraph(text: &str, columns: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut line = String::new();
+    for piece in pieces(text) {
+        if width(&line) + width(piece) <= columns && fits_with(&line, piece, columns) {
+            line.push_str(piece);
+            continue;
+        }
+        let word = piece.trim_end();
+        if fits_with(&line, word, columns) {
+            // Only the space after it is too much, and a line needs no space at its end.
+            line.push_str(word);
+            flush(&mut lines, &mut line);
+            continue;
+        }
+        if !line.trim_end().is_empty() {
+            flush(&mut lines, &mut line);
+        }
+        line.clear();
+        for (cluster, _) in clusters(piece) {
+            if !fits_with(&line, cluster, columns) {
+                flush(&mut lines, &mut line);
+            }
+            // A cluster that is wider than the whole line cannot be shown at all.
+            if width(cluster) <= columns {
+                line.push_str(cluster);
+            }
+        }
+    }
+    if !line.trim_end().is_empty() || lines.is_empty() {
+        flush(&mut lines, &mut line);
+    }
+    lines
+}
+
+fn fits_with(line: &str, piece: &str, columns: usize) -> bool {
+    // Measured together: joining two texts may change their width.
+    line.len() + piece.len() <= columns || width(&format!("{line}{piece}")) <= columns
+}
+
+fn flush(lines: &mut Vec<String>, line: &mut String) {
+    lines.push(line.trim_end().to_owned());
+    line.clear();
+}
+
+/// Where a line may end: pieces each of which wants to stay on one line.
+fn pieces(text: &str) -> Vec<&str> {
+    let mut pieces = Vec::new();
+    let (mut start, mut at) = (0, 0);
+    let mut before: Option<&str> = None;
+    for (cluster, _) in clusters(text) {
+        if let Some(before) = before
+            && may_break(before, cluster)
+        {
+            pieces.push(&text[start..at]);
+            start = at;
+        }
+        before = Some(cluster);
+        at += cluster.len();
+    }
+    if start < text.len() {
+        pieces.push(&text[start..]);
+    }
+    pieces
+}
+
+fn may_break(before: &str, after: &str) -> bool {
+    let first = |cluster: &str| cluster.chars().next().unwrap_or(' ');
+    let (last, next) = (first(before), first(after));
+    if NOT_FIRST.contains(next) || NOT_LAST.contains(last) || next == ' ' {
+        return false;
+    }
+    last == ' ' || is_wide(before) || is_wide(after)
+}
+
+fn is_wide(cluster: &str) -> bool {
+    width(cluster) >= 2
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{fit, pad, width, wrap};
+
+    #[test]
+    fn words_stay_whole() {
+        assert_eq!(wrap("A takes the lock", 8), ["A takes", "the lock"]);
+        assert_eq!(wrap("ab cd", 5), ["ab cd"]);
+        assert_eq!(wrap("abcdefgh", 3), ["abc", "def", "gh"]);
+        assert_eq!(wrap("one\n\ntwo", 9), ["one", "", "two"]);
+    }
+
+    #[test]
+    fn chinese_breaks_anywhere_but_before_its_punctuation() {
+        assert_eq!(wrap("甲拿到了锁", 4), ["甲拿", "到了", "锁"]);
+        assert_eq!(wrap("甲拿锁。乙等", 6), ["甲拿", "锁。乙", "等"]);
+        assert_eq!(wrap("用 SET NX 加锁", 7), ["用 SET", "NX 加锁"]);
+    }
+
+    #[test]
+    fn a_cut_is_marked_and_never_splits_a_character() {
+        assert_eq!(fit("分布式锁", 5), "分布…");
+        assert_eq!(fit("分布式锁", 4), "分…");
+        assert_eq!(fit("lock", 4), "lock");
+        assert_eq!(fit("lock", 0), "");
+        assert_eq!(fit("a\nb", 3), "a·b");
+        assert_eq!(width(&pad("锁", 5)), 5);
+    }
+
+    proptest! {
+        #[test]
+        fn no_line_is_too_wide(text in "[a-z ，。锁（）“”😀é\u{301}\u{200d}\n`]{0,80}", columns in 1usize..40) {
+            for line in wrap(&text, columns) {
+                prop_assert!(width(&line) <= columns, "{line:?}");
+            }
+            prop_assert!(width(&fit(&text, columns)) <= columns);
+            prop_assert_eq!(width(&pad(&text, columns)), columns);
+        }
+
+        #[test]
+        fn nothing_is_lost(text in "[a-z ，。锁（）\n]{0,80}", columns in 2usize..40) {
+            let kept: String = wrap(&text, columns).concat().split_whitespace().collect();
+            let wanted: String = text.split_whitespace().collect();
+            prop_assert_eq!(kept, wanted);
+        }
+
+        #[test]
+        fn anything_fits(text in any::<String>(), columns in 0usize..30) {
+            for line in wrap(&text, columns) {
+                prop_assert!(width(&line) <= columns, "{line:?}");
+            }
+            prop_assert!(width(&fit(&text, columns)) <= columns);
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! Lesson times and durations as people read them. It must not know where they are shown.
+
+use std::time::Duration;
+
+use crate::clock::LessonTime;
+
+/// A moment of the lesson with as much detail as it needs: `0.42ms`, `420ms`, `3.204s`, `1m05.2s`.
+#[must_use]
+pub fn moment(at: LessonTime) -> String {
+    let nanos = at.as_nanos().max(0);
+    let micros = nanos / 1000;
+    match micros {
+        0 => "0".to_owned(),
+        1..10_000 => format!("{}.{:02}ms", micros / 1000, micros % 1000 / 10),
+        10_000..1_000_000 => format!("{}ms", micros / 1000),
+        1_000_000..60_000_000 => format!("{}.{:03}s", micros / 1_000_000, micros / 1000 % 1000),
+        _ => {
+            let tenths = micros / 100_000;
+            format!("{}m{:02}.{}s", tenths / 600, tenths / 10 % 60, tenths % 10)
+        }
+    }
+}
+
+/// A stretch of time, to the nearest tenth of a second: `2.1s`, `1m30s`.
+#[must_use]
+pub fn stretch(duration: Duration) -> String {
+    let tenths = (duration.as_millis() + 50) / 100;
+    if tenths < 600 {
+        format!("{}.{}s", tenths / 10, tenths % 10)
+    } else {
+        format!("{}m{:02}s", tenths / 600, tenths / 10 % 60)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{moment, stretch};
+    use crate::clock::LessonTime;
+
+    #[test]
+    fn microseconds_and_minutes_both_read_well() {
+        for (nanos, text) in [
+            (0, "0"),
+            (420_000, "0.42ms"),
+            (12_000_000, "12ms"),
+            (3_204_000_000, "3.204s"),
+            (65_250_000_000, "1m05.2s"),
+        ] {
+            assert_eq!(moment(LessonTime::from_nanos(nanos)), text);
+        }
+        assert_eq!(stretch(Duration::from_millis(2140)), "2.1s");
+        assert_eq!(stretch(Duration::from_secs(90)), "1m30s");
+    }
+}

@@ -1,0 +1,135 @@
+//! The servers' lanes: who really held each lock and what each key really held, below what the clients believed.
+//! It must not know beliefs.
+
+use ratatui::{buffer::Buffer, style::Modifier};
+
+use super::{
+    Scene,
+    chart::{About, Span, Truth},
+    plot::Plot,
+    text,
+    theme::Role,
+};
+
+/// How many locks of one server get a row.
+const ROWS: usize = 2;
+
+/// So many spans up to the right edge are looked at.
+const SPANS: usize = 128;
+
+/// A row: a server, and one of its locks if it has any yet.
+#[derive(Debug, Clone, Copy)]
+pub struct Row<'a> {
+    truth: &'a Truth,
+    lock: Option<&'a str>,
+}
+
+/// The rows of all servers.
+pub fn rows<'a>(scene: &Scene<'a>) -> Vec<Row<'a>> {
+    let mut rows = Vec::new();
+    for truth in &scene.chart.truths {
+        // A lock that the playhead has not reached yet must not be given away.
+        let known = |lock: &&String| {
+            let first = truth.spans.iter().find(|span| span.lock == **lock);
+            first.is_some_and(|span| span.from.1 < scene.world.position)
+        };
+        let before = rows.len();
+        let locks = truth.locks.iter().filter(known);
+        rows.extend(locks.take(ROWS).map(|lock| Row {
+            truth,
+            lock: Some(lock),
+        }));
+        if rows.len() == before {
+            rows.push(Row { truth, lock: None });
+        }
+    }
+    rows
+}
+
+impl Row<'_> {
+    /// What stands at the row's left.
+    pub fn name(&self) -> &str {
+        &self.truth.server
+    }
+
+    /// Draws the row.
+    pub fn draw(&self, scene: &Scene<'_>, plot: &Plot, y: u16, buf: &mut Buffer) {
+        let Some(lock) = self.lock else {
+            return;
+        };
+        let end = self
+            .truth
+            .spans
+            .partition_point(|span| span.from.0 < plot.right());
+        let start = end.saturating_sub(SPANS);
+        let spans = || {
+            self.truth.spans[start..end]
+                .iter()
+                .filter(|span| span.lock == lock)
+        };
+        // The lock's name stands where nobody has it yet, if there is room.
+        let first = spans().find_map(|span| plot.stretch(span.from, span.to));
+        let free = first
+            .map_or(plot.area.right(), |(from, _)| from)
+            .saturating_sub(plot.area.x);
+        let is_lock = spans().next().is_some_and(|span| span.about == About::Lock);
+        if is_lock && usize::from(free) > text::width(lock) {
+            plot.write(
+                (plot.area.x, y),
+                lock,
+                plot.area.right(),
+                scene.style(Role::Chrome),
+                buf,
+            );
+        }
+        let visible = spans().filter(|span| plot.stretch(span.from, span.to).is_some());
+        for (n, span) in visible.enumerate() {
+            match span.about {
+                About::Lock => draw_holder(scene, plot, span, y, buf),
+                // The key's name stands once, with its first value in sight.
+                About::Value => draw_value(scene, plot, span, (y, n == 0), buf),
+            }
+        }
+    }
+}
+
+/// What a key held, from the moment it was seen.
+fn draw_value(scene: &Scene<'_>, plot: &Plot, span: &Span, (y, named): (u16, bool), buf: &mut Buffer) {
+    let Some(columns) = plot.stretch(span.from, span.to) else {
+        return;
+    };
+    plot.fill(columns, y, "─", scene.style(Role::Chrome), buf);
+    let words = if named {
+        format!("{} {} ", span.lock, span.token)
+    } else {
+        format!("{} ", span.token)
+    };
+    plot.write(
+        (columns.0, y),
+        &words,
+        columns.1.max(columns.0 + 1),
+        scene.style(Role::Code),
+        buf,
+    );
+}
+
+fn draw_holder(scene: &Scene<'_>, plot: &Plot, span: &Span, y: u16, buf: &mut Buffer) {
+    let Some(columns) = plot.stretch(span.from, span.to) else {
+        return;
+    };
+    let owner = span.owner.and_then(|owner| scene.owner(owner));
+    let style = owner.map_or(scene.style(Role::Chrome), |owner| scene.actor_style(owner));
+    plot.fill(columns, y, "▀", style, buf);
+    let name = owner.map_or(span.token.as_str(), |owner| scene.name(owner));
+    let words = format!("{name} ");
+    let room = columns.1.saturating_sub(columns.0);
+    if usize::from(room) > text::width(&words) + 1 {
+        plot.write(
+            (columns.0, y),
+            &words,
+            columns.1,
+            style.add_modifier(Modifier::BOLD),
+            buf,
+        );
+    }
+}

@@ -1,0 +1,163 @@
+//! The wire log: every command with its reply, and whatever else crossed the wire, up to the playhead. It must
+//! not know the servers' state.
+
+use ratatui::{
+    buffer::Buffer,
+    layout::Rect,
+    style::Style,
+    text::{Line, Span},
+};
+
+use super::{Scene, chart::WireRow, text, theme::Role, time, words};
+use crate::log::{ActorId, EventKind, Fault, Reply};
+
+/// Columns of the time.
+const TIME: usize = 8;
+
+/// How many lines there are.
+pub fn rows(scene: &Scene<'_>) -> usize {
+    scene
+        .chart
+        .wire
+        .partition_point(|row| row.event < scene.world.position)
+}
+
+/// How far back it can be scrolled.
+pub fn reach(scene: &Scene<'_>, height: u16) -> u16 {
+    u16::try_from(rows(scene))
+        .unwrap_or(u16::MAX)
+        .saturating_sub(height)
+}
+
+/// Draws the newest lines, or those `back` lines before them.
+pub fn draw(scene: &Scene<'_>, back: u16, area: Rect, buf: &mut Buffer) {
+    let known = rows(scene);
+    if known == 0 {
+        let nothing = words::NOTHING_YET.get(scene.lang);
+        buf.set_stringn(
+            area.x,
+            area.y,
+            nothing,
+            area.width.into(),
+            scene.style(Role::Chrome),
+        );
+        return;
+    }
+    let end = known - usize::from(back.min(reach(scene, area.height)));
+    let start = end.saturating_sub(area.height.into());
+    let visible = &scene.chart.wire[start..end];
+    let actors = visible.iter().filter_map(|row| actor(scene, row));
+    let names = actors
+        .map(|actor| text::width(scene.name(actor)))
+        .max()
+        .unwrap_or(1)
+        .min(8);
+    for (y, row) in (area.top()..area.bottom()).zip(visible) {
+        let line = line(scene, row, names, area.width.into());
+        buf.set_line(area.x, y, &line, area.width);
+    }
+}
+
+fn actor(scene: &Scene<'_>, row: &WireRow) -> Option<ActorId> {
+    match scene.log.events().get(row.event)?.kind {
+        EventKind::Sent { actor, .. } | EventKind::Notified { actor, .. } => Some(actor),
+        _ => None,
+    }
+}
+
+fn line<'a>(scene: &Scene<'a>, row: &WireRow, names: usize, width: usize) -> Line<'a> {
+    let Some(event) = scene.log.events().get(row.event) else {
+        return Line::default();
+    };
+    let chrome = scene.style(Role::Chrome);
+    let mut spans = vec![Span::styled(
+        format!("{:>TIME$} ", time::moment(event.at)),
+        chrome,
+    )];
+    if let Some(actor) = actor(scene, row) {
+        let member = scene.world.actor(actor).filter(|_| row.count > 1);
+        let name = member.map_or(scene.name(actor), |member| &member.who.client);
+        let name = text::pad(name, names);
+        spans.push(Span::styled(format!("{name} "), scene.actor_style(actor)));
+    } else {
+        spans.push(Span::raw(" ".repeat(names + 1)));
+    }
+    let room = width.saturating_sub(TIME + names + 2);
+    match &event.kind {
+        EventKind::Sent { wire, server, .. } => {
+            let (reply, style) = reply(scene, row);
+            // A reply decides more than the end of a long command does.
+            let reply = text::fit(&reply, room / 2).into_owned();
+            let left = room.saturating_sub(text::width(&reply) + 3);
+            let style_wire = if server == "local" { chrome } else { Style::new() };
+            spans.push(Span::styled(text::fit(wire, left).into_owned(), style_wire));
+            spans.push(Span::styled(" → ", chrome));
+            spans.push(Span::styled(reply, style));
+        }
+        EventKind::Notified { about, what, .. } => {
+            let many = if row.count > 1 {
+                format!(" ×{}", row.count)
+            } else {
+                String::new()
+            };
+            let notice = format!("↯ {what} {about}{many}");
+            spans.push(Span::styled(
+                text::fit(&notice, room).into_owned(),
+                scene.style(Role::Warning),
+            ));
+        }
+        EventKind::Fault(fault) => {
+            let words = fault_words(scene, fault);
+            spans.push(Span::styled(
+                text::fit(&words, room).into_owned(),
+                scene.style(Role::Danger),
+            ));
+        }
+        EventKind::ServerDied { server, .. } => {
+            let words = format!("✝ {server}: {}", words::SERVER_DIED.get(scene.lang));
+            spans.push(Span::styled(
+                text::fit(&words, room).into_owned(),
+                scene.style(Role::Danger),
+            ));
+        }
+        _ => {}
+    }
+    Line::from(spans)
+}
+
+fn reply(scene: &Scene<'_>, row: &WireRow) -> (String, Style) {
+    let event = row.replied.filter(|replied| *replied < scene.world.position);
+    let Some(EventKind::Replied { reply, .. }) = event.map(|event| &scene.log.events()[event].kind) else {
+        return (
+            format!("… {}", words::IN_FLIGHT.get(scene.lang)),
+            scene.style(Role::Chrome),
+        );
+    };
+    (reply.to_string(), style(scene, reply))
+}
+
+/// The style of a reply: errors and lost ones alarm, `nil` warns.
+pub fn style(scene: &Scene<'_>, reply: &Reply) -> Style {
+    match reply {
+        Reply::Value(value) if value.is_null() => scene.style(Role::Warning),
+        Reply::Value(_) => scene.style(Role::Fresh),
+        Reply::Error { .. } | Reply::Lost(_) => scene.style(Role::Danger),
+    }
+}
+
+fn fault_words(scene: &Scene<'_>, fault: &Fault) -> String {
+    let (glyph, who, what) = match fault {
+        Fault::Crash { client } => ("✝", client, words::CRASHED),
+        Fault::Freeze { client } => ("▮", client, words::FROZEN),
+        Fault::Thaw { client } => ("▶", client, words::THAWED),
+        Fault::Cut { link } => ("✗", link, words::CUT),
+        Fault::Hold { link } => ("▮", link, words::HELD_LINK),
+        Fault::Drop { link } => ("✗", link, words::DROPPED),
+        Fault::KillServer { server } => ("✝", server, words::CRASHED),
+        Fault::FreezeServer { server } => ("▮", server, words::FROZEN),
+        Fault::ThawServer { server } => ("▶", server, words::THAWED),
+        Fault::RestartServer { server } => ("▶", server, words::RESTARTED),
+        Fault::Release { link } => ("▶", link, words::RELEASED),
+    };
+    format!("{glyph} {who} {}", what.get(scene.lang))
+}

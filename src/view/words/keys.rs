@@ -1,0 +1,140 @@
+//! Words about keys: the hints of the bottom line and the help.
+
+use super::Words;
+
+/// A key, and what it does.
+pub type Hint = (&'static str, Words);
+
+/// Hints under the catalogue.
+pub const CATALOGUE_HINTS: &[Hint] = &[
+    ("Enter", Words::new("open", "打开")),
+    ("↑↓", Words::new("choose", "选择")),
+    ("L", Words::new("中文", "English")),
+    ("?", Words::new("help", "帮助")),
+    ("q", Words::new("quit", "退出")),
+];
+
+/// Hints under a lesson, the most needed first: a narrow screen shows as many as fit.
+pub const LESSON_HINTS: &[Hint] = &[
+    ("→", Words::new("step", "下一步")),
+    ("←", Words::new("back", "回退")),
+    ("Space", Words::new("play/pause", "播放/暂停")),
+    ("v", Words::new("next variant", "下一方案")),
+    ("?", Words::new("help", "帮助")),
+    ("q", Words::new("catalogue", "目录")),
+    ("L", Words::new("中文", "English")),
+    ("+-", Words::new("speed", "速度")),
+    ("Tab", Words::new("pane", "切换窗格")),
+    ("i", Words::new("interview", "面试题")),
+    ("r", Words::new("restart", "重来")),
+];
+
+/// Hints under an overlay.
+pub const OVERLAY_HINTS: &[Hint] = &[
+    ("↑↓", Words::new("scroll", "滚动")),
+    ("Esc", Words::new("close", "关闭")),
+];
+
+/// Hints when the lab has failed.
+pub const FAILED_HINTS: &[Hint] = &[
+    ("r", Words::new("start again", "重新开始")),
+    ("←→", Words::new("look at what happened", "查看已发生的步骤")),
+    ("Esc", Words::new("catalogue", "返回目录")),
+];
+
+/// The help's heading.
+pub const HELP: Words = Words::new("Help", "帮助");
+/// The help's parts and their keys.
+pub const HELP_KEYS: &[(Words, &[Hint])] = &[
+    (
+        Words::new("Moving through a lesson", "课程中的操作"),
+        &[
+            ("→ n l", Words::new("take the next step", "前进一步")),
+            (
+                "← p h",
+                Words::new("one step back (touches no server)", "回退一步（不影响服务器）"),
+            ),
+            (
+                "Space",
+                Words::new("play or pause, even in mid-step", "播放或暂停，步骤中途也可以"),
+            ),
+            (
+                "1 2 3 4",
+                Words::new("answer the question in the story", "回答讲解里的提问"),
+            ),
+            ("s", Words::new("skip the question", "跳过提问")),
+            (
+                "N",
+                Words::new(
+                    "questions on or off, as for presenting",
+                    "开启或关闭提问，适合演示",
+                ),
+            ),
+            (
+                "+ -",
+                Words::new("faster, slower: 0.25x to 10x", "加速、减速：0.25x 到 10x"),
+            ),
+            (
+                "Home End",
+                Words::new("first step, newest step", "第一步、最新一步"),
+            ),
+            (
+                "r",
+                Words::new("start again on a fresh lab", "换一套全新的服务器重来"),
+            ),
+            (
+                "v V",
+                Words::new("next or previous variant", "下一个、上一个方案"),
+            ),
+        ],
+    ),
+    (
+        Words::new("Looking around", "查看"),
+        &[
+            (
+                "Tab",
+                Words::new("give the next pane the focus", "焦点移到下一个窗格"),
+            ),
+            (
+                "↑ ↓ PgUp PgDn",
+                Words::new("scroll the pane with the focus", "滚动当前窗格"),
+            ),
+            (
+                "i",
+                Words::new("interview questions and answers", "面试题与参考答案"),
+            ),
+            ("L", Words::new("中文 / English", "English / 中文")),
+            ("q Esc", Words::new("back to the catalogue", "返回目录")),
+            ("Q Ctrl-C", Words::new("quit", "退出程序")),
+        ],
+    ),
+];
+
+/// The help's legend.
+pub const LEGEND: Words = Words::new("Reading the lanes", "时间线图例");
+/// What the glyphs of the lanes mean.
+pub const LEGEND_ROWS: &[Hint] = &[
+    (
+        "▄▄▄▄",
+        Words::new("believes that it holds the lock", "认为自己持有锁"),
+    ),
+    ("╌╌╌╌", Words::new("waits for the lock", "等待锁")),
+    ("░░░░", Words::new("cannot be sure", "无法确定")),
+    (
+        "▆▆▆▆",
+        Words::new("two holders at once: the failure", "同时有两个持有者：故障"),
+    ),
+    ("✝", Words::new("killed (SIGKILL)", "被杀死（SIGKILL）")),
+    (
+        "▒▒▒▒",
+        Words::new(
+            "frozen (SIGSTOP), as by a long GC pause",
+            "被冻结（SIGSTOP），如同长时间 GC 停顿",
+        ),
+    ),
+];
+/// What the time axis means.
+pub const LEGEND_AXIS: Words = Words::new(
+    "Time runs to the right and is elastic: order is always exact, long waits are drawn short.",
+    "时间向右流动，刻度有弹性：先后顺序准确，长时间的等待会画得短一些。",
+);

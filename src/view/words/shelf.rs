@@ -1,0 +1,75 @@
+//! Words of the catalogue and of the screens around the lessons.
+
+use super::Words;
+use crate::lesson::{LabKind, Track};
+
+/// Under the product's name.
+pub const TAGLINE: Words = Words::new("distributed locks, one move at a time", "一步一步看懂分布式锁");
+/// The list's heading.
+pub const LESSONS: Words = Words::new("Lessons", "课程");
+/// No lessons at all.
+pub const NO_LESSONS: Words = Words::new("There are no lessons here.", "这里没有课程。");
+/// A count of minutes.
+pub const MINUTES: Words = Words::new("{} min", "{} 分钟");
+/// Heading of the servers that a lesson needs.
+pub const NEEDS: Words = Words::new("Servers", "所需服务");
+/// Heading of the variants.
+pub const VARIANTS: Words = Words::new("Variants", "方案");
+/// A variant whose claims show the failure.
+pub const FAILS: Words = Words::new("shows the failure", "重现故障");
+/// A variant whose claims show that the failure is prevented.
+pub const PREVENTS: Words = Words::new("prevents it", "避免故障");
+/// A count of interview questions.
+pub const QUESTIONS: Words = Words::new("{} interview questions", "{} 道面试题");
+/// A lesson file that cannot be read.
+pub const BROKEN: Words = Words::new("This lesson file has a mistake", "这个课程文件有错误");
+/// Too little room.
+pub const TOO_SMALL: Words = Words::new("Terminal too small", "终端窗口太小");
+/// How much room is needed.
+pub const NEEDS_SIZE: Words = Words::new("60x16 needed, {} here", "至少 60x16，现为 {}");
+/// How to leave.
+pub const QUIT_HINT: Words = Words::new("q quits", "按 q 退出");
+
+/// A track's name.
+#[must_use]
+pub const fn track(track: Track) -> Words {
+    match track {
+        Track::Basics => Words::new("Basics", "基础"),
+        Track::Redis => Words::new("Redis", "Redis"),
+        Track::Redisson => Words::new("Redisson", "Redisson"),
+        Track::Zookeeper => Words::new("ZooKeeper", "ZooKeeper"),
+        Track::Database => Words::new("Databases", "数据库"),
+        Track::Choosing => Words::new("Choosing a lock", "锁的选型"),
+    }
+}
+
+/// The servers of a lab.
+#[must_use]
+pub fn lab(lab: LabKind) -> Words {
+    match lab {
+        LabKind::Redis => Words::new("one Redis server", "一台 Redis"),
+        LabKind::Zookeeper => Words::new("one ZooKeeper server", "一台 ZooKeeper"),
+        LabKind::Sentinel => Words::new(
+            "a Redis master, two replicas, three Sentinels",
+            "Redis 一主两从，三个哨兵",
+        ),
+        LabKind::Masters => Words::new("five independent Redis masters", "五台互相独立的 Redis 主节点"),
+    }
+}
+
+/// A lesson or variant whose verdict was reached, and how the predictions went.
+pub const DONE: Words = Words::new("done", "已完成");
+/// How the predictions of a variant went.
+pub const PREDICTED: Words = Words::new("{} of {} predicted", "猜对 {}/{}");
+/// The file of progress was no such file.
+pub const DAMAGED: Words = Words::new(
+    "The file of your progress was damaged. It is set aside as {}.",
+    "学习进度文件已损坏，另存为 {}。",
+);
+/// The file of progress is of a later version.
+pub const NEWER: Words = Words::new(
+    "Your progress was written by a newer Lockstep. It is left alone, and nothing is added.",
+    "学习进度由更新版本的 Lockstep 写入，保持原样，本次不记录。",
+);
+/// Progress cannot be written.
+pub const UNKEPT: Words = Words::new("Progress is not kept: {}", "学习进度无法保存：{}");

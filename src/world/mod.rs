@@ -1,0 +1,427 @@
+//! What the lesson looked like after the first `n` events.
+//!
+//! **Architecture Invariant:** a [`World`] is a pure function of a prefix of the log. Stepping back folds a
+//! shorter prefix; it touches no server. This module must not know the engine, the lab or the screen.
+
+mod actor;
+mod overlap;
+mod server;
+
+pub use actor::{ActorWorld, BeliefSpan, Doing, Life, Notification};
+pub use overlap::Overlap;
+pub use server::{Change, ServerWorld};
+
+use std::collections::{BTreeMap, HashMap};
+
+use indexmap::IndexMap;
+
+use crate::{
+    clock::{ClockKind, LessonTime, Rate},
+    lesson::Text,
+    log::{ActorId, AskedChoice, Belief, Event, EventKind, Fault, Log, OpId},
+};
+
+/// The state of one link, as faults have left it. A link without an entry is open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LinkState {
+    /// Connections were closed and are refused.
+    Cut,
+    /// What is sent is kept.
+    Held,
+}
+
+/// A command and, once it came, its reply: indices into the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Exchange {
+    /// Who sent it.
+    pub actor: ActorId,
+    /// The index of its `Sent` event.
+    pub sent: usize,
+    /// The index of its `Replied` event.
+    pub replied: Option<usize>,
+}
+
+/// Words of the narrator.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Narration {
+    /// Index of the story's item.
+    pub item: usize,
+    /// The text in English.
+    pub en: String,
+    /// The text in Chinese.
+    pub zh: String,
+}
+
+/// A question that the learner was asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Question {
+    /// Index of the story's item.
+    pub item: usize,
+    /// The question.
+    pub q: Text,
+    /// The answers to choose from.
+    pub choices: Vec<AskedChoice>,
+    /// The right ones, by index, once that is known.
+    pub right: Option<Vec<usize>>,
+}
+
+/// What was told last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Told {
+    /// Nothing yet.
+    #[default]
+    Nothing,
+    /// The narrator spoke: the newest of [`World::narration`].
+    Narration,
+    /// A question was asked: that of [`World::questions`].
+    Question(usize),
+    /// A question was decided: that of [`World::questions`].
+    Decision(usize),
+}
+
+/// Everything that can be known after a prefix of the log.
+#[derive(Debug, Clone, PartialEq)]
+pub struct World {
+    /// How many events were folded in.
+    pub position: usize,
+    /// The lesson time of the last of them.
+    pub now: LessonTime,
+    /// The clock of the run, and its rate after the last event.
+    pub clock: (ClockKind, Rate),
+    /// Who takes part, by [`ActorId`].
+    pub actors: Vec<ActorWorld>,
+    /// The servers of the lab.
+    pub servers: Vec<ServerWorld>,
+    /// Links that a fault has changed.
+    pub links: BTreeMap<String, LinkState>,
+    /// Counters of the lesson.
+    pub counters: IndexMap<String, i64>,
+    /// Every command so far, in the order in which they were sent.
+    pub exchanges: Vec<Exchange>,
+    /// What the narrator said, oldest first.
+    pub narration: Vec<Narration>,
+    /// What the learner was asked, oldest first.
+    pub questions: Vec<Question>,
+    /// Which of the two was told last.
+    pub told: Told,
+    /// Moments at which two actors believed to hold one lock.
+    pub overlaps: Vec<Overlap>,
+    sessions: HashMap<i64, ActorId>,
+    in_flight: HashMap<OpId, usize>,
+}
+
+impl Default for World {
+    fn default() -> Self {
+        Self {
+            position: 0,
+            now: LessonTime::ZERO,
+            clock: (ClockKind::Wall, Rate::NORMAL),
+            actors: Vec::new(),
+            servers: Vec::new(),
+            links: BTreeMap::new(),
+            counters: IndexMap::new(),
+            exchanges: Vec::new(),
+            narration: Vec::new(),
+            questions: Vec::new(),
+            told: Told::Nothing,
+            overlaps: Vec::new(),
+            sessions: HashMap::new(),
+            in_flight: HashMap::new(),
+        }
+    }
+}
+
+impl World {
+    /// The world after the first `position` events of a log.
+    #[must_use]
+    pub fn fold(log: &Log, position: usize) -> Self {
+        let mut world = Self::default();
+        world.advance(log, position);
+        world
+    }
+
+    /// Moves to after the first `position` events: forward by folding in what is new, backward by folding
+    /// anew.
+    pub fn seek(&mut self, log: &Log, position: usize) {
+        if position < self.position {
+            *self = Self::default();
+        }
+        self.advance(log, position);
+    }
+
+    fn advance(&mut self, log: &Log, position: usize) {
+        let end = position.min(log.len());
+        for event in &log.events()[self.position.min(end)..end] {
+            self.apply(event);
+        }
+    }
+
+    /// An actor's part of the world.
+    #[must_use]
+    pub fn actor(&self, id: ActorId) -> Option<&ActorWorld> {
+        self.actors.get(id.0 as usize)
+    }
+
+    /// Whose session this is.
+    #[must_use]
+    pub fn session_owner(&self, session: i64) -> Option<ActorId> {
+        self.sessions.get(&session).copied()
+    }
+
+    /// Who believes to hold a lock now.
+    pub fn holders<'a>(&'a self, lock: &'a str) -> impl Iterator<Item = ActorId> + 'a {
+        self.actors.iter().enumerate().filter_map(move |(n, actor)| {
+            let holds = actor
+                .beliefs
+                .get(lock)
+                .is_some_and(|span| span.belief == Belief::Holding);
+            (holds && actor.life != Life::Crashed).then(|| ActorId(u32::try_from(n).unwrap_or(u32::MAX)))
+        })
+    }
+
+    /// The locks that anybody ever had a belief about.
+    #[must_use]
+    pub fn locks(&self) -> Vec<&str> {
+        let mut locks: Vec<&str> = Vec::new();
+        for actor in &self.actors {
+            for lock in actor
+                .beliefs
+                .keys()
+                .chain(actor.spans.iter().map(|span| &span.lock))
+            {
+                if !locks.contains(&lock.as_str()) {
+                    locks.push(lock);
+                }
+            }
+        }
+        locks
+    }
+
+    fn actor_mut(&mut self, id: ActorId) -> Option<&mut ActorWorld> {
+        self.actors.get_mut(id.0 as usize)
+    }
+
+    fn apply(&mut self, event: &Event) {
+        let index = self.position;
+        self.position += 1;
+        self.now = self.now.max(event.at);
+        match &event.kind {
+            EventKind::LabReady {
+                clock,
+                servers,
+                actors,
+                ..
+            } => {
+                self.clock.0 = *clock;
+                self.servers = servers.iter().cloned().map(ServerWorld::new).collect();
+                self.actors = actors.iter().cloned().map(ActorWorld::new).collect();
+            }
+            EventKind::Session { actor, session, .. } => {
+                self.sessions.insert(*session, *actor);
+            }
+            EventKind::Clock { rate } => self.clock.1 = *rate,
+            EventKind::Say { item, en, zh } => {
+                self.narration.push(Narration {
+                    item: *item,
+                    en: en.clone(),
+                    zh: zh.clone(),
+                });
+                self.told = Told::Narration;
+            }
+            EventKind::Asked { item, q, choices } => {
+                self.told = Told::Question(self.questions.len());
+                self.questions.push(Question {
+                    item: *item,
+                    q: q.clone(),
+                    choices: choices.clone(),
+                    right: None,
+                });
+            }
+            EventKind::Decided { item, right } => {
+                if let Some(n) = self.questions.iter().rposition(|asked| asked.item == *item) {
+                    self.questions[n].right = Some(right.clone());
+                    self.told = Told::Decision(n);
+                }
+            }
+            EventKind::Counted { counter, by, .. } => {
+                *self.counters.entry(counter.clone()).or_default() += by;
+            }
+            EventKind::Believes { actor, lock, belief } => {
+                if let Some(world) = self.actor_mut(*actor) {
+                    world.believe(lock, *belief, event.at);
+                }
+                self.track_overlap(lock, event.at);
+            }
+            EventKind::Fault(fault) => self.apply_fault(fault, event.at),
+            EventKind::State(_) | EventKind::Metric { .. } | EventKind::ServerDied { .. } => {
+                self.apply_to_server(event);
+            }
+            EventKind::Stop { .. } => {}
+            EventKind::Sent { .. }
+            | EventKind::Replied { .. }
+            | EventKind::Waits { .. }
+            | EventKind::Waited { .. }
+            | EventKind::Notified { .. }
+            | EventKind::Took { .. }
+            | EventKind::Finished { .. } => self.apply_to_actor(event, index),
+        }
+    }
+
+    /// What an actor did or what reached it.
+    fn apply_to_actor(&mut self, event: &Event, index: usize) {
+        let at = event.at;
+        let (id, exchange) = match &event.kind {
+            EventKind::Sent { op, actor, .. } => {
+                self.in_flight.insert(*op, self.exchanges.len());
+                self.exchanges.push(Exchange {
+                    actor: *actor,
+                    sent: index,
+                    replied: None,
+                });
+                (*actor, self.exchanges.len() - 1)
+            }
+            EventKind::Replied { op, actor, .. } => {
+                let exchange = self.in_flight.remove(op);
+                if let Some(exchange) = exchange {
+                    self.exchanges[exchange].replied = Some(index);
+                }
+                (*actor, exchange.unwrap_or_default())
+            }
+            EventKind::Waits { actor, .. }
+            | EventKind::Waited { actor, .. }
+            | EventKind::Notified { actor, .. }
+            | EventKind::Took { actor, .. }
+            | EventKind::Finished { actor } => (*actor, 0),
+            _ => return,
+        };
+        let Some(actor) = self.actor_mut(id) else { return };
+        match &event.kind {
+            EventKind::Sent { label, .. } => {
+                actor.doing = Doing::InFlight {
+                    label: label.clone(),
+                    exchange,
+                    since: at,
+                };
+            }
+            EventKind::Replied { label, reply, .. } => {
+                actor.doing = Doing::Idle;
+                actor
+                    .replies
+                    .entry(label.clone())
+                    .or_default()
+                    .push(reply.clone());
+            }
+            EventKind::Waits { label, until, .. } => {
+                actor.doing = Doing::Waiting {
+                    label: label.clone(),
+                    since: at,
+                    until: *until,
+                };
+            }
+            EventKind::Waited { .. } => actor.doing = Doing::Idle,
+            EventKind::Notified { about, what, .. } => {
+                actor.notified += 1;
+                actor.queue.push(Notification {
+                    at,
+                    about: about.clone(),
+                    what: what.clone(),
+                });
+            }
+            EventKind::Took { about, .. } => {
+                if let Some(first) = actor.queue.iter().position(|queued| queued.about == *about) {
+                    actor.queue.remove(first);
+                }
+            }
+            EventKind::Finished { .. } => {
+                // The dead stay dead.
+                if actor.life != Life::Crashed {
+                    actor.life = Life::Finished;
+                }
+                actor.doing = Doing::Idle;
+            }
+            _ => {}
+        }
+    }
+
+    /// What was seen of a server.
+    fn apply_to_server(&mut self, event: &Event) {
+        let name = match &event.kind {
+            EventKind::State(state) => &state.server,
+            EventKind::Metric { server, .. } | EventKind::ServerDied { server, .. } => server,
+            _ => return,
+        };
+        let Some(server) = self.servers.iter_mut().find(|known| known.info.name == *name) else {
+            return;
+        };
+        match &event.kind {
+            EventKind::State(state) => server.observe(&state.observed, event.at),
+            EventKind::Metric { name, value, .. } => drop(server.metrics.insert(name.clone(), *value)),
+            EventKind::ServerDied { why, .. } => server.died = Some(why.clone()),
+            _ => {}
+        }
+    }
+
+    fn apply_fault(&mut self, fault: &Fault, at: LessonTime) {
+        match fault {
+            Fault::Crash { client } => {
+                let mut locks = Vec::new();
+                for actor in self.actors.iter_mut().filter(|actor| actor.who.client == *client) {
+                    locks.extend(actor.beliefs.keys().cloned());
+                    actor.crash(at);
+                }
+                for lock in locks {
+                    self.track_overlap(&lock, at);
+                }
+            }
+            Fault::Freeze { client } | Fault::Thaw { client } => {
+                let (from, to) = match fault {
+                    Fault::Freeze { .. } => (Life::Running, Life::Frozen),
+                    _ => (Life::Frozen, Life::Running),
+                };
+                for actor in &mut self.actors {
+                    if actor.who.client == *client && actor.life == from {
+                        actor.life = to;
+                    }
+                }
+            }
+            Fault::KillServer { server }
+            | Fault::FreezeServer { server }
+            | Fault::ThawServer { server }
+            | Fault::RestartServer { server } => self.apply_server_fault(server, fault),
+            Fault::Cut { link } | Fault::Drop { link } => {
+                self.links.insert(link.clone(), LinkState::Cut);
+            }
+            Fault::Hold { link } => {
+                self.links.insert(link.clone(), LinkState::Held);
+            }
+            Fault::Release { link } => {
+                self.links.remove(link);
+            }
+        }
+    }
+
+    fn apply_server_fault(&mut self, name: &str, fault: &Fault) {
+        let Some(server) = self.servers.iter_mut().find(|known| known.info.name == name) else {
+            return;
+        };
+        match fault {
+            Fault::KillServer { .. } => {
+                server.died = Some("SIGKILL".to_owned());
+                server.frozen = false;
+                server.observed = None;
+            }
+            Fault::RestartServer { .. } => server.died = None,
+            Fault::FreezeServer { .. } => server.frozen = true,
+            Fault::ThawServer { .. } => server.frozen = false,
+            _ => {}
+        }
+    }
+
+    fn track_overlap(&mut self, lock: &str, at: LessonTime) {
+        let holders: Vec<ActorId> = self.holders(lock).collect();
+        overlap::track(&mut self.overlaps, lock, &holders, at, self.position - 1);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,83 @@
+//! One server's part of the world: what it was seen to hold, and what changed when it was last seen.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    clock::LessonTime,
+    log::{Observed, ServerInfo},
+};
+
+/// How a key or a znode differs from the state seen before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Change {
+    /// It is new.
+    Added,
+    /// Its value, expiry, owner or watchers differ.
+    Changed,
+    /// It is gone.
+    Removed,
+}
+
+/// One server after a prefix of the log.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ServerWorld {
+    /// Who it is.
+    pub info: ServerInfo,
+    /// Why it ended, where it did.
+    pub died: Option<String>,
+    /// Whether it stands still.
+    pub frozen: bool,
+    /// What it was last seen to hold.
+    pub observed: Option<Observed>,
+    /// When that was.
+    pub seen_at: LessonTime,
+    /// How that differs from what was seen before, by key or path.
+    pub changes: BTreeMap<String, Change>,
+    /// The server's own counters, by the server's name for them.
+    pub metrics: BTreeMap<String, i64>,
+}
+
+impl ServerWorld {
+    pub(super) fn new(info: ServerInfo) -> Self {
+        Self {
+            info,
+            died: None,
+            frozen: false,
+            observed: None,
+            seen_at: LessonTime::ZERO,
+            changes: BTreeMap::new(),
+            metrics: BTreeMap::new(),
+        }
+    }
+
+    pub(super) fn observe(&mut self, observed: &Observed, at: LessonTime) {
+        self.changes = match (&self.observed, observed) {
+            (Some(Observed::Redis(before)), Observed::Redis(after)) => compare(&before.keys, &after.keys),
+            (Some(Observed::Zookeeper(before)), Observed::Zookeeper(after)) => {
+                compare(&before.nodes, &after.nodes)
+            }
+            (_, Observed::Redis(after)) => compare(&BTreeMap::new(), &after.keys),
+            (_, Observed::Zookeeper(after)) => compare(&BTreeMap::new(), &after.nodes),
+        };
+        self.observed = Some(observed.clone());
+        self.seen_at = at;
+    }
+}
+
+fn compare<V: PartialEq>(
+    before: &BTreeMap<String, V>,
+    after: &BTreeMap<String, V>,
+) -> BTreeMap<String, Change> {
+    let mut changes = BTreeMap::new();
+    for (name, value) in after {
+        match before.get(name) {
+            None => changes.insert(name.clone(), Change::Added),
+            Some(old) if old != value => changes.insert(name.clone(), Change::Changed),
+            Some(_) => None,
+        };
+    }
+    for name in before.keys().filter(|name| !after.contains_key(*name)) {
+        changes.insert(name.clone(), Change::Removed);
+    }
+    changes
+}

@@ -1,0 +1,300 @@
+//! A stand for the program: a catalogue, a live run that is played by hand, a screen to look at.
+#![allow(dead_code, reason = "each user needs only a part")]
+
+pub mod live;
+
+use std::{
+    cell::RefCell,
+    rc::Rc,
+    time::{Duration, Instant},
+};
+
+use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
+use lockstep::{
+    app::{App, AppOptions, Catalogue, CatalogueEntry, CatalogueVariant, LessonChoice, Message, Runs},
+    engine::{Command, Session, Update},
+    lesson::{Card, Expect, LabKind, Lang, Text, Track},
+    log::Event as Happened,
+    verdict::{ClaimResult, Outcome, Verdict},
+    view::{svg, theme::Theme, width},
+};
+use ratatui::{buffer::Buffer, layout::Rect};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+use super::staged::Script;
+
+pub fn text(en: &str, zh: &str) -> Text {
+    Text {
+        en: en.into(),
+        zh: zh.into(),
+    }
+}
+
+pub fn entry(id: &str, track: Track, title: Text) -> CatalogueEntry {
+    let variant = |name: &str, title: Text, expect| CatalogueVariant {
+        name: name.into(),
+        title,
+        expect,
+        lesson: text(
+            "Delete a lock only if it is still yours: compare the token and delete in one script.",
+            "只删除仍属于自己的锁：用一个脚本原子地比较令牌再删除。",
+        ),
+        beats: 11,
+    };
+    CatalogueEntry {
+        id: id.into(),
+        track,
+        title,
+        summary: text(
+            "A's lease ends, B locks, A deletes B's lock, and C walks in.",
+            "A 的租约到期，B 拿到锁，A 却删掉了 B 的锁，C 趁虚而入。",
+        ),
+        intro: text(
+            "A Redis lock is one key: `SET lock token NX PX 3000` creates it only if nobody has it, and Redis \
+             removes it after 3 s. Releasing the lock means deleting the key. Watch what happens when the \
+             deletion comes too late.",
+            "Redis 锁就是一个键：`SET lock token NX PX 3000` 只在没人持有时才会创建，3 秒后由 Redis 自动删除。\
+             释放锁就是删除这个键。来看看删除得太晚会发生什么。",
+        ),
+        minutes: 6,
+        lab: LabKind::Redis,
+        variants: vec![
+            variant("blind-del", text("blind DEL", "直接 DEL"), Expect::Shown),
+            variant(
+                "get-del",
+                text("GET, compare, DEL", "先 GET 比较再 DEL"),
+                Expect::Shown,
+            ),
+            variant(
+                "script",
+                text("compare-and-delete script", "脚本比较并删除"),
+                Expect::Prevented,
+            ),
+        ],
+        interview: vec![
+            Card {
+                q: text(
+                    "Why is GET, compare, DEL not enough?",
+                    "为什么先 GET 比较再 DEL 还不够？",
+                ),
+                a: text(
+                    "The lease may end between GET and DEL.",
+                    "GET 与 DEL 之间租约可能到期。",
+                ),
+            },
+            Card {
+                q: text("What should the token be?", "令牌应该用什么？"),
+                a: text(
+                    "Unique per acquisition, never a user id.",
+                    "每次加锁都唯一，不能用用户 ID。",
+                ),
+            },
+        ],
+        broken: None,
+    }
+}
+
+pub fn catalogue() -> Catalogue {
+    Catalogue::new(vec![
+        entry("oversell", Track::Basics, text("Overselling", "超卖")),
+        entry(
+            "setnx",
+            Track::Redis,
+            text("SETNX without EXPIRE", "SETNX 忘了 EXPIRE"),
+        ),
+        entry(
+            "unlock",
+            Track::Redis,
+            text("Unlocking someone else's lock", "误删别人的锁"),
+        ),
+        entry("watchdog", Track::Redis, text("Watchdog renewal", "看门狗续期")),
+        entry("zk-herd", Track::Zookeeper, text("The herd effect", "羊群效应")),
+        CatalogueEntry::broken(
+            "my-lesson",
+            "lessons/my-lesson.yaml:12:3: unknown field `stroy`; write `story`",
+        ),
+    ])
+}
+
+/// The other end of a session: what the app asked, and where updates go in.
+#[derive(Debug)]
+pub struct Engine {
+    pub commands: UnboundedReceiver<Command>,
+    pub updates: UnboundedSender<Update>,
+}
+
+/// Opens runs that are played by hand.
+#[derive(Debug, Clone, Default)]
+pub struct FakeRuns {
+    pub opened: Rc<RefCell<Vec<(LessonChoice, Engine)>>>,
+}
+
+impl Runs for FakeRuns {
+    fn open(&self, lesson: &LessonChoice) -> Session {
+        let (commands, asked) = unbounded_channel();
+        let (updates, told) = unbounded_channel();
+        let engine = Engine {
+            commands: asked,
+            updates,
+        };
+        self.opened.borrow_mut().push((lesson.clone(), engine));
+        Session {
+            commands,
+            updates: told,
+        }
+    }
+}
+
+/// The program without its loop: messages go in, a picture comes out.
+pub struct Stand {
+    pub app: App<FakeRuns>,
+    pub runs: FakeRuns,
+    pub now: Instant,
+    pub area: Rect,
+}
+
+impl Stand {
+    fn new(lang: Lang, (width, height): (u16, u16), open: bool, theme: Theme) -> Self {
+        let runs = FakeRuns::default();
+        let open = open.then(|| LessonChoice {
+            id: "unlock".into(),
+            variant: "blind-del".into(),
+        });
+        let options = AppOptions {
+            lang,
+            open,
+            theme,
+            ..AppOptions::default()
+        };
+        let mut app = App::new(catalogue(), runs.clone(), &options);
+        let area = Rect::new(0, 0, width, height);
+        app.resize(area);
+        Self {
+            app,
+            runs,
+            now: Instant::now(),
+            area,
+        }
+    }
+
+    pub fn catalogue(lang: Lang, size: (u16, u16)) -> Self {
+        let mut stand = Self::new(lang, size, false, Theme::default());
+        stand.press('j');
+        stand.press('j');
+        stand
+    }
+
+    /// A lesson whose lab has just come up.
+    pub fn fresh(lang: Lang, size: (u16, u16)) -> Self {
+        let mut stand = Self::new(lang, size, true, Theme::default());
+        let script = super::staged::misdelete(lockstep::clock::ClockKind::Controlled);
+        stand.events(script.events[..3].to_vec());
+        stand
+    }
+
+    /// A lesson that has gone through a whole script.
+    pub fn lesson(script: Script, lang: Lang, size: (u16, u16)) -> Self {
+        Self::themed(script, lang, size, Theme::default())
+    }
+
+    /// The same on another kind of terminal.
+    pub fn themed(script: Script, lang: Lang, size: (u16, u16), theme: Theme) -> Self {
+        let mut stand = Self::new(lang, size, true, theme);
+        stand.events(script.events);
+        stand.update(Update::Stepped { ended: false });
+        stand.press('x');
+        stand
+    }
+
+    /// What the newest run was asked since this was asked last.
+    pub fn commands(&mut self) -> Vec<Command> {
+        let mut opened = self.runs.opened.borrow_mut();
+        let (_, engine) = opened.last_mut().expect("a run");
+        std::iter::from_fn(|| engine.commands.try_recv().ok()).collect()
+    }
+
+    pub fn update(&mut self, update: Update) {
+        self.app.handle(Message::Run(Some(update)), self.now);
+    }
+
+    pub fn events(&mut self, events: Vec<Happened>) {
+        self.update(Update::Events(events));
+    }
+
+    pub fn ended(&mut self) {
+        self.update(Update::Stepped { ended: true });
+        let claim = |claim: &str, expected: &str, observed: &str, holds| ClaimResult {
+            claim: claim.into(),
+            expected: Text {
+                en: expected.into(),
+                zh: expected.into(),
+            },
+            observed: Text {
+                en: observed.into(),
+                zh: observed.into(),
+            },
+            holds,
+            evidence: vec![],
+        };
+        self.update(Update::Verdict(Verdict {
+            outcome: Outcome::Shown,
+            claims: vec![
+                claim(
+                    "overlap: lock",
+                    "two holders at once",
+                    "A and B from 3.001s to 4.002s",
+                    true,
+                ),
+                claim("A.release == 1", "1", "1", true),
+            ],
+        }));
+    }
+
+    pub fn key(&mut self, code: KeyCode) {
+        let key = Event::Key(KeyEvent::new(code, KeyModifiers::NONE));
+        self.app.handle(Message::Input(key), self.now);
+    }
+
+    pub fn press(&mut self, key: char) {
+        self.key(KeyCode::Char(key));
+    }
+
+    pub fn wait(&mut self, millis: u64) {
+        self.now += Duration::from_millis(millis);
+        self.app.handle(Message::Tick, self.now);
+    }
+
+    pub fn buffer(&self) -> Buffer {
+        let mut buffer = Buffer::empty(self.area);
+        self.app.draw(self.area, &mut buffer);
+        buffer
+    }
+
+    pub fn picture(&mut self) -> String {
+        svg::picture(&self.buffer())
+    }
+
+    pub fn rows(&self) -> Vec<String> {
+        rows(&self.buffer())
+    }
+
+    pub fn shows(&self, words: &str) -> bool {
+        self.rows().iter().any(|row| row.contains(words))
+    }
+}
+
+/// The screen's rows, each wide character once.
+pub fn rows(buffer: &Buffer) -> Vec<String> {
+    let area = buffer.area;
+    (area.top()..area.bottom())
+        .map(|y| {
+            let (mut row, mut x) = (String::new(), area.left());
+            while x < area.right() {
+                let symbol = buffer[(x, y)].symbol();
+                row.push_str(symbol);
+                x += u16::try_from(width(symbol).max(1)).unwrap_or(1);
+            }
+            row
+        })
+        .collect()
+}
