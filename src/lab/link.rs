@@ -24,6 +24,9 @@ const PIECE: usize = 4096;
 /// The pause after a connection could not be accepted, which is when file descriptors run out.
 const AFTER_REFUSAL: Duration = Duration::from_millis(10);
 
+/// The pause after a server's queue of connections was found full.
+const QUEUE_FULL: Duration = Duration::from_millis(1);
+
 /// Where a client finds its end of a link.
 pub type LinkAddress = Endpoint;
 
@@ -273,11 +276,25 @@ async fn accept_unix(listener: UnixListener, server: PathBuf, wire: Wire) {
         tokio::spawn(async move {
             let mut client = client;
             // A server that is gone refuses; then the client's connection closes, as it would without us.
-            let Ok(mut server) = UnixStream::connect(server).await else {
+            let Ok(mut server) = connect_unix(&server).await else {
                 return;
             };
             connection.relay(client.split(), server.split()).await;
         });
+    }
+}
+
+/// Connects to a Unix socket. Where TCP would send its packet again, a Unix socket whose queue is full
+/// refuses at once with EAGAIN, and nothing tells when there is room (unix(7), connect(2)): a crowd that comes
+/// while the server is busy, or frozen, must still get in, as it would over TCP.
+async fn connect_unix(socket: &Path) -> io::Result<UnixStream> {
+    loop {
+        match UnixStream::connect(socket).await {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                tokio::time::sleep(QUEUE_FULL).await;
+            }
+            decided => return decided,
+        }
     }
 }
 
