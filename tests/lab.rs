@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 use std::io::{BufRead, BufReader, Read};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -203,6 +203,14 @@ async fn what_a_link_holds_keeps_its_order() {
     assert_eq!(String::from_utf8(answer).unwrap(), expected);
 }
 
+/// How many connections a listening Unix socket has, or will have once it accepts them (proc(5)).
+fn connections(socket: &Path) -> usize {
+    let sockets = std::fs::read_to_string("/proc/net/unix").unwrap();
+    let its_own = |line: &&str| line.ends_with(socket.to_str().unwrap());
+    // The listening socket itself is one of them.
+    sockets.lines().filter(its_own).count() - 1
+}
+
 #[tokio::test]
 async fn nine_hundred_connections_share_a_link() {
     let mut lab = lab(LabKind::Redis).await;
@@ -218,6 +226,15 @@ async fn nine_hundred_connections_share_a_link() {
         raw
     });
     let members = soon(futures::future::join_all(asks)).await;
+    let Some(LinkAddress::Unix(server)) = lab.endpoint("redis").cloned() else {
+        panic!()
+    };
+    let come = async {
+        while connections(&socket) < 900 || connections(&server) < 511 {
+            tokio::task::yield_now().await;
+        }
+    };
+    soon(come).await;
     lab.thaw_server("redis").unwrap();
     let answers = members.into_iter().map(|mut raw| async move {
         let mut first = [0];
