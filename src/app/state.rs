@@ -298,10 +298,12 @@ impl<R: Runs> App<R> {
         self.mode = Mode::Browsing;
         let session = self.runs.open(&choice);
         self.selected = entry;
+        let mut run = Learning::new(choice, session, self.speed, self.questions);
+        run.catch_up(self.lang);
         self.mode = Mode::Learning(Box::new(Lesson {
             entry,
             variant,
-            run: Learning::new(choice, session, self.speed, self.questions),
+            run,
             focus: Pane::default(),
             scrolls: Scrolls::default(),
         }));

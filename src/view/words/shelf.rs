@@ -13,6 +13,11 @@ pub const NO_LESSONS: Words = Words::new("There are no lessons here.", "这里�
 pub const MINUTES: Words = Words::new("{} min", "{} 分钟");
 /// Heading of the servers that a lesson needs.
 pub const NEEDS: Words = Words::new("Servers", "所需服务");
+/// Why a lesson is recorded, and how to have it live.
+pub const HOW_LIVE: Words = Words::new(
+    "a real run, played back without servers. `lockstep doctor --install` gets the servers for live ones.",
+    "播放的是真实运行的录像，不需要服务器。想实时运行，请执行 `lockstep doctor --install` 安装服务器。",
+);
 /// Heading of the variants.
 pub const VARIANTS: Words = Words::new("Variants", "方案");
 /// A variant whose claims show the failure.
