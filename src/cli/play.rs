@@ -20,14 +20,14 @@ pub(super) fn play(global: &Global, lesson: Option<&str>) -> Result<u8, Failure>
     let recorded = recorded.map(|path| recording::read(&path)).transpose()?;
     let mut wanted = ALL_LABS.to_vec();
     let open = match lesson {
-        Some(_) if let Some(Recording { header, .. }) = &recorded => {
+        Some(_) if let Some(recording @ Recording { header, .. }) = &recorded => {
             let loaded = library.find(&header.lesson).ok_or_else(|| {
                 Failure::usage(format!(
                     "the recording is of the lesson `{}`, which is not here; give its directory with `--lessons DIR`",
                     header.lesson
                 ))
             })?;
-            Scenario::plan(loaded, &header.variant, &header.params)?;
+            recording.fits(&Scenario::plan(loaded, &header.variant, &header.params)?)?;
             Some(LessonChoice {
                 id: header.lesson.clone(),
                 variant: header.variant.clone(),

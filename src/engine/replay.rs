@@ -12,7 +12,7 @@ use super::{Command, Session, Update, pacing::Pacing, time::Tempo};
 use crate::{
     clock::LessonTime,
     lesson::Scenario,
-    log::{Event, EventKind, Log},
+    log::{Event, EventKind, Log, Stop},
     verdict,
 };
 
@@ -164,7 +164,7 @@ fn steps(events: &[Event]) -> Vec<Range<usize>> {
         // The story's end is part of its last step.
         let more = matches!(
             events.get(n + 1).map(|next| &next.kind),
-            Some(EventKind::Stop { .. })
+            Some(EventKind::Stop { stop: Stop::End, .. })
         );
         if matches!(event.kind, EventKind::Stop { .. }) && !more {
             steps.push(from..n + 1);

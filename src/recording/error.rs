@@ -57,4 +57,15 @@ pub enum RecordingError {
         /// How many events are there.
         have: usize,
     },
+    /// Others take part in the lesson by now.
+    #[error(
+        "the lesson `{lesson}` has changed since its variant `{variant}` was recorded: others take part in it now. \
+         Record it again with `lockstep run {lesson} --variant {variant} --record FILE`"
+    )]
+    OtherCast {
+        /// The lesson.
+        lesson: String,
+        /// The variant.
+        variant: String,
+    },
 }

@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     clock::ClockKind,
     lesson::{Params, Scenario},
-    log::{Event, EventKind, Log},
+    log::{Actor, ActorId, Event, EventKind, Log},
 };
 
 /// The version of the format that is written and read.
@@ -65,6 +65,32 @@ pub struct Recording {
     pub header: Header,
     /// What happened. Its clock is [`ClockKind::Recorded`].
     pub log: Log,
+}
+
+impl Recording {
+    /// Checks that it can be judged as a run of this scenario: that the same take part. The lesson may have changed
+    /// since it was recorded.
+    ///
+    /// # Errors
+    /// [`RecordingError::OtherCast`].
+    pub fn fits(&self, scenario: &Scenario) -> Result<(), RecordingError> {
+        let planned: Vec<_> = scenario.actors.iter().map(|plan| &plan.actor).collect();
+        if self.cast().iter().eq(planned) {
+            return Ok(());
+        }
+        Err(RecordingError::OtherCast {
+            lesson: self.header.lesson.clone(),
+            variant: self.header.variant.clone(),
+        })
+    }
+
+    /// Everybody who takes part, as the first event says it.
+    fn cast(&self) -> &[Actor] {
+        match self.log.events().first().map(|first| &first.kind) {
+            Some(EventKind::LabReady { actors, .. }) => actors,
+            _ => &[],
+        }
+    }
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -210,7 +236,18 @@ fn parse(text: impl BufRead, path: &Path) -> Result<Recording, RecordingError> {
         };
         if let Ok(End { end }) = serde_json::from_str(&line) {
             if end == log.len() {
-                return Ok(Recording { header, log });
+                let recording = Recording { header, log };
+                let cast = recording.cast().len();
+                return match first_stranger(&recording.log, cast) {
+                    None => Ok(recording),
+                    // The first event stands in the second line.
+                    Some((event, ActorId(actor))) => Err(RecordingError::Damaged {
+                        path: path.to_owned(),
+                        line: event + 2,
+                        column: 1,
+                        why: format!("actor {actor} acts, and {cast} take part"),
+                    }),
+                };
             }
             break;
         }
@@ -231,6 +268,30 @@ fn parse(text: impl BufRead, path: &Path) -> Result<Recording, RecordingError> {
         line: number + 1,
         have: log.len(),
     })
+}
+
+/// The first event of somebody who does not take part.
+fn first_stranger(log: &Log, cast: usize) -> Option<(usize, ActorId)> {
+    log.events()
+        .iter()
+        .enumerate()
+        .find_map(|(n, event)| match event.kind {
+            EventKind::Session { actor, .. }
+            | EventKind::Sent { actor, .. }
+            | EventKind::Replied { actor, .. }
+            | EventKind::Waits { actor, .. }
+            | EventKind::Waited { actor, .. }
+            | EventKind::Notified { actor, .. }
+            | EventKind::Took { actor, .. }
+            | EventKind::Believes { actor, .. }
+            | EventKind::Counted { actor, .. }
+            | EventKind::Finished { actor }
+                if actor.0 as usize >= cast =>
+            {
+                Some((n, actor))
+            }
+            _ => None,
+        })
 }
 
 #[cfg(test)]

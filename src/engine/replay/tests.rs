@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// Told in one step: said, three seconds in which somebody waits twice, the end.
-fn recorded() -> Log {
+fn recorded(scenario: &Scenario) -> Log {
     let stop = |item, stop| EventKind::Stop { item, stop };
     let waited = |label: &str| EventKind::Waited {
         actor: ActorId(0),
@@ -20,7 +20,7 @@ fn recorded() -> Log {
         variant: "blind-del".to_owned(),
         clock: ClockKind::Recorded,
         servers: Vec::new(),
-        actors: Vec::new(),
+        actors: scenario.actors.iter().map(|plan| plan.actor.clone()).collect(),
     };
     let (en, zh) = ("Wait.".to_owned(), "等。".to_owned());
     let mut log = Log::new();
@@ -43,7 +43,8 @@ fn opened() -> Session {
     let loaded =
         from_text("lesson.yaml", include_str!("../../../assets/new-lesson.yaml")).expect("it is good");
     let scenario = Scenario::plan(&loaded, "blind-del", &Params::new()).expect("it is good");
-    let mut session = replay(scenario, recorded());
+    let log = recorded(&scenario);
+    let mut session = replay(scenario, log);
     let Ok(Update::Events(opening)) = session.updates.try_recv() else {
         panic!("the opening is there at once");
     };
