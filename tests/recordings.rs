@@ -96,6 +96,27 @@ fn many_runs_are_recorded_in_a_directory() {
 }
 
 #[test]
+fn a_recording_of_an_earlier_text_plays_and_says_so() {
+    let place = Place::new();
+    let whole = recorded(&place);
+    place.write(
+        "old.jsonl",
+        whole.replacen("\"fingerprint\":\"", "\"fingerprint\":\"0", 1),
+    );
+    for (file, told) in [("old.jsonl", true), ("run.jsonl", false)] {
+        let mut terminal = Terminal::start(&place, &["play", file]);
+        let screen = terminal.wait_for("RECORDED");
+        assert_eq!(
+            screen.has("has changed since this was recorded"),
+            told,
+            "{screen}"
+        );
+        terminal.press("Q");
+        assert_eq!(terminal.ended(), 0);
+    }
+}
+
+#[test]
 fn a_recording_of_a_lesson_with_another_cast_is_refused() {
     let place = Place::new();
     let whole = recorded(&place);

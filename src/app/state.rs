@@ -98,7 +98,10 @@ impl<R: Runs> App<R> {
             selected: 0,
             size: Rect::default(),
             questions: options.questions,
-            notice: options.trouble.clone().map(Notice::Progress),
+            notice: match &options.trouble {
+                Some(trouble) => Some(Notice::Progress(trouble.clone())),
+                None => options.outdated.then_some(Notice::Outdated),
+            },
             progress: options.progress.clone(),
         };
         if let Some(choice) = &options.open

@@ -19,6 +19,7 @@ pub(super) fn play(global: &Global, lesson: Option<&str>) -> Result<u8, Failure>
         .filter(|path| recording::looks_like_one(path));
     let recorded = recorded.map(|path| recording::read(&path)).transpose()?;
     let mut wanted = ALL_LABS.to_vec();
+    let mut outdated = false;
     let open = match lesson {
         Some(_) if let Some(recording @ Recording { header, .. }) = &recorded => {
             let loaded = library.find(&header.lesson).ok_or_else(|| {
@@ -27,7 +28,9 @@ pub(super) fn play(global: &Global, lesson: Option<&str>) -> Result<u8, Failure>
                     header.lesson
                 ))
             })?;
-            recording.fits(&Scenario::plan(loaded, &header.variant, &header.params)?)?;
+            let scenario = Scenario::plan(loaded, &header.variant, &header.params)?;
+            recording.fits(&scenario)?;
+            outdated = !header.belongs_to(&scenario);
             Some(LessonChoice {
                 id: header.lesson.clone(),
                 variant: header.variant.clone(),
@@ -94,6 +97,7 @@ pub(super) fn play(global: &Global, lesson: Option<&str>) -> Result<u8, Failure>
         questions: !global.no_questions,
         progress,
         trouble,
+        outdated,
     };
     let ended = super::runtime()?.block_on(async {
         let mut screen = terminal::TerminalGuard::take()?;
