@@ -43,6 +43,10 @@ pub struct Cli {
 
 /// Options that every command takes.
 #[derive(Debug, Clone, Args)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "flags of the command line, each by itself"
+)]
 pub struct Global {
     /// The language of lessons and screens [default: that of `LC_ALL`, `LC_MESSAGES` or LANG]
     #[arg(long, global = true, value_enum)]

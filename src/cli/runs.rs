@@ -25,7 +25,7 @@ pub(super) struct ChosenRuns {
 
 impl Runs for ChosenRuns {
     fn open(&self, choice: &LessonChoice) -> Session {
-        self.choose(choice).unwrap_or_else(|message| failed(message))
+        self.choose(choice).unwrap_or_else(failed)
     }
 }
 

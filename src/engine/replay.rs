@@ -100,14 +100,12 @@ impl Player {
             let left = next.at.since(now);
             let began = Instant::now();
             let passed = async {
-                match tempo {
-                    Tempo::Held => std::future::pending().await,
-                    // Far beyond anybody's patience, and within what a timer can count.
-                    _ => {
-                        tokio::time::sleep(Duration::from_secs_f64((left.as_secs_f64() / speed).min(1e9)))
-                            .await
-                    }
+                if tempo == Tempo::Held {
+                    return std::future::pending().await;
                 }
+                // Far beyond anybody's patience, and within what a timer can count.
+                let real = (left.as_secs_f64() / speed).min(1e9);
+                tokio::time::sleep(Duration::from_secs_f64(real)).await;
             };
             tokio::select! {
                 () = passed => now = next.at.max(now + began.elapsed().mul_f64(speed)),
