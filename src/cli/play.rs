@@ -38,7 +38,10 @@ pub(super) fn play(global: &Global, lesson: Option<&str>) -> Result<u8, Failure>
         }
         None => None,
         Some(name) => {
-            let loaded = global.lesson(name)?;
+            let loaded = match library.find(name) {
+                Some(loaded) => Arc::clone(loaded),
+                None => global.lesson(name)?,
+            };
             let variant = match &global.variant {
                 Some(variant) => variant.clone(),
                 None => loaded.lesson.variants.keys().next().cloned().unwrap_or_default(),
@@ -46,7 +49,7 @@ pub(super) fn play(global: &Global, lesson: Option<&str>) -> Result<u8, Failure>
             // Its author wants the first mistake on the command line, not on a screen.
             let scenario = Scenario::plan(&loaded, &variant, &global.overrides())?;
             if global.recorded {
-                carried::open(&scenario)?;
+                carried::check(&scenario)?;
             }
             wanted = vec![scenario.lab()];
             let id = loaded.lesson.id.clone();
@@ -131,7 +134,8 @@ fn entry(loaded: &Arc<Loaded>, overrides: &Params, live: bool) -> CatalogueEntry
                 variant.beats = scenario.story.len();
                 entry.intro = scenario.fill(&entry.intro);
                 entry.summary = scenario.fill(&entry.summary);
-                entry.recorded |= !live && carried::has(&scenario);
+                // One variant tells for all: looking at each would cost more than the first picture may.
+                entry.recorded = entry.recorded || (!live && carried::check(&scenario).is_ok());
             }
             Err(error) => return CatalogueEntry::broken(&loaded.lesson.id, &error.to_string()),
         }

@@ -8,7 +8,10 @@ use crate::{
     engine::{self, Session, Update},
     lab::LabOptions,
     lesson::{Loaded, Params, Scenario},
-    recording::{Recording, carried},
+    recording::{
+        Recording,
+        carried::{self, NotCarried},
+    },
 };
 
 /// Live and recorded runs over the engine.
@@ -52,7 +55,9 @@ impl ChosenRuns {
         if !live {
             match carried::open(&scenario) {
                 Ok(recording) => return Ok(engine::replay(scenario, recording.log)),
-                Err(error) if self.recorded => return Err(error.to_string()),
+                Err(error) if self.recorded || matches!(error, NotCarried::Broken(_)) => {
+                    return Err(error.to_string());
+                }
                 // The lab then says what it lacks and how to get it.
                 Err(_) => {}
             }

@@ -50,9 +50,11 @@ pub fn file_name(scenario: &Scenario) -> String {
 }
 
 /// Whether a recording of this very scenario is carried. Reads its first line only.
-#[must_use]
-pub fn has(scenario: &Scenario) -> bool {
-    find(scenario).is_ok()
+///
+/// # Errors
+/// There is none, or it is of another text of the lesson.
+pub fn check(scenario: &Scenario) -> Result<(), NotCarried> {
+    find(scenario).map(drop)
 }
 
 /// The carried recording of this very scenario.
@@ -100,4 +102,36 @@ fn first(bytes: &[u8], path: &Path) -> Result<Header, RecordingError> {
         source,
     })?;
     header(&line, path)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::{CARRIED, first, parse, text};
+
+    #[test]
+    fn a_damaged_one_is_an_error_wherever_it_is_damaged() {
+        let path = Path::new("carried.jsonl.gz");
+        let read = |bytes: &[u8]| {
+            first(bytes, path)?;
+            parse(text(bytes, path)?, path)
+        };
+        let smallest = CARRIED
+            .files()
+            .map(|file| file.contents())
+            .min_by_key(|bytes| bytes.len());
+        let whole = smallest.expect("there are some");
+        assert!(read(whole).is_ok());
+        for end in [0, 1, 9, 10, 30, whole.len() / 2] {
+            let error = read(&whole[..end]).expect_err("cut off").to_string();
+            assert!(error.starts_with("carried.jsonl.gz"), "{end}: {error}");
+        }
+        for at in (10..whole.len() - 8).step_by(97) {
+            let mut bytes = whole.to_vec();
+            bytes[at] ^= 0xff;
+            // Whatever it then says, it says something: there is a checksum over all of it.
+            assert!(read(&bytes).is_err(), "at {at}");
+        }
+    }
 }

@@ -1,9 +1,12 @@
 //! What tells one run of a variant from a run of anything else: a digest of all that a run follows. It must
 //! not know what digests are compared for.
 
-use std::fmt::Write as _;
+use std::{
+    fmt::{self, Write as _},
+    sync::Arc,
+};
 
-use super::{Instruction, PlannedOperation, Scenario};
+use super::{Instruction, PlannedOperation, Program, Scenario};
 
 impl Scenario {
     /// A digest of everything that a log of this variant follows: lab, parameters, clients, programs with the
@@ -11,37 +14,54 @@ impl Scenario {
     /// it, nor are lines of other variants: they can change and a log still is of this lesson.
     #[must_use]
     pub fn fingerprint(&self) -> String {
+        let mut digest = Fnv1a::default();
+        // A digest takes whatever it is given.
+        let _ = self.describe(&mut digest);
+        format!("{:016x}", digest.0)
+    }
+
+    fn describe(&self, to: &mut Fnv1a) -> fmt::Result {
         let (lesson, variant) = (&self.loaded.lesson, self.variant());
         let clients = variant.clients.as_ref().unwrap_or(&lesson.clients);
-        let mut text = format!(
-            "{} {} {:?} {:?} {:?} {:?} {:?} {:?} {clients:?}",
-            lesson.id,
-            self.variant,
-            lesson.lab,
-            lesson.metrics,
-            lesson.params,
-            variant.params,
-            self.overrides,
-            self.setup,
-        );
-        for actor in &self.actors {
-            let _ = write!(text, "\n{:?}", actor.actor);
-            for instruction in &actor.program.instructions {
-                match instruction {
-                    Instruction::Operate(operation) => operate(&mut text, operation),
-                    other => drop(write!(text, "{other:?}")),
-                }
+        write!(
+            to,
+            "{} {} {:?} {:?}",
+            lesson.id, self.variant, lesson.lab, lesson.metrics
+        )?;
+        write!(
+            to,
+            "{:?} {:?} {:?}",
+            lesson.params, variant.params, self.overrides
+        )?;
+        write!(to, "{:?} {clients:?}", self.setup)?;
+        let mut before: Option<&Arc<Program>> = None;
+        for plan in &self.actors {
+            write!(to, "\n{:?}", plan.actor)?;
+            // The members of a crowd share one.
+            if before.is_none_or(|before| !Arc::ptr_eq(before, &plan.program)) {
+                program(to, &plan.program)?;
             }
+            before = Some(&plan.program);
         }
         for line in &self.story {
-            let _ = write!(text, "\n{} {:?}", line.item, line.act);
+            write!(to, "\n{} {:?}", line.item, line.act)?;
         }
-        format!("{:016x}", fnv1a(text.as_bytes()))
+        Ok(())
     }
 }
 
+fn program(to: &mut Fnv1a, program: &Program) -> fmt::Result {
+    for instruction in &program.instructions {
+        match instruction {
+            Instruction::Operate(operation) => operate(to, operation)?,
+            other => write!(to, "{other:?}")?,
+        }
+    }
+    Ok(())
+}
+
 /// An operation without its place in the file, which moves with every line above it.
-fn operate(text: &mut String, operation: &PlannedOperation) {
+fn operate(to: &mut Fnv1a, operation: &PlannedOperation) -> fmt::Result {
     let PlannedOperation {
         label,
         verb,
@@ -51,15 +71,26 @@ fn operate(text: &mut String, operation: &PlannedOperation) {
         allow,
         path: _,
     } = operation;
-    let _ = write!(text, "{label} {verb:?} {on:?} {until:?} {every:?} {allow:?}");
+    write!(to, "{label} {verb:?} {on:?} {until:?} {every:?} {allow:?}")
 }
 
 /// FNV-1a (Fowler, Noll, Vo): the same on every machine and in every release, which the hashers of the standard
 /// library do not promise.
-fn fnv1a(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    })
+struct Fnv1a(u64);
+
+impl Default for Fnv1a {
+    fn default() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl fmt::Write for Fnv1a {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        for byte in text.bytes() {
+            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]
