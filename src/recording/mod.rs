@@ -223,19 +223,26 @@ fn parse(text: impl BufRead, path: &Path) -> Result<Recording, RecordingError> {
     let header = header(&first, path)?;
     let mut log = Log::new();
     let mut number = 1;
-    for line in lines {
+    let file = |source| RecordingError::File {
+        path: path.to_owned(),
+        source,
+    };
+    while let Some(line) = lines.next() {
         number += 1;
         let line = match line {
             Ok(line) => line,
             // Compressed text that ends too soon.
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => break,
-            Err(source) => {
-                let path = path.to_owned();
-                return Err(RecordingError::File { path, source });
-            }
+            Err(error) => return Err(file(error)),
         };
         if let Ok(End { end }) = serde_json::from_str(&line) {
             if end == log.len() {
+                // Behind compressed text comes its checksum.
+                match lines.next() {
+                    Some(Err(error)) if error.kind() == io::ErrorKind::UnexpectedEof => break,
+                    Some(Err(error)) => return Err(file(error)),
+                    Some(Ok(_)) | None => {}
+                }
                 let recording = Recording { header, log };
                 let cast = recording.cast().len();
                 return match first_stranger(&recording.log, cast) {
