@@ -6,7 +6,7 @@ use super::{Failure, Global, OK, doctor, runs::ChosenRuns};
 use crate::{
     app::{self, AppOptions, Catalogue, CatalogueEntry, Ended, LessonChoice, Store, terminal},
     lab::{LabOptions, install::InstallPlan, programs::Search},
-    lesson::{LabKind, Loaded, Params, Scenario},
+    lesson::{LabKind, Library, Loaded, Params, Scenario},
     recording::{self, Recording, carried},
     view::theme::Theme,
 };
@@ -21,20 +21,10 @@ pub(super) fn play(global: &Global, lesson: Option<&str>) -> Result<u8, Failure>
     let mut wanted = ALL_LABS.to_vec();
     let mut outdated = false;
     let open = match lesson {
-        Some(_) if let Some(recording @ Recording { header, .. }) = &recorded => {
-            let loaded = library.find(&header.lesson).ok_or_else(|| {
-                Failure::usage(format!(
-                    "the recording is of the lesson `{}`, which is not here; give its directory with `--lessons DIR`",
-                    header.lesson
-                ))
-            })?;
-            let scenario = Scenario::plan(loaded, &header.variant, &header.params)?;
-            recording.fits(&scenario)?;
-            outdated = !header.belongs_to(&scenario);
-            Some(LessonChoice {
-                id: header.lesson.clone(),
-                variant: header.variant.clone(),
-            })
+        Some(_) if let Some(recording) = &recorded => {
+            let (choice, changed) = lesson_of(recording, &library)?;
+            outdated = changed;
+            Some(choice)
         }
         None => None,
         Some(name) => {
@@ -119,6 +109,24 @@ pub(super) fn play(global: &Global, lesson: Option<&str>) -> Result<u8, Failure>
         // As a shell reports a program that a signal ended.
         Ended::Signal(number) => 128_u8.saturating_add(u8::try_from(number).unwrap_or(0)),
     })
+}
+
+/// The lesson and variant that a recording is of, and whether the lesson has changed since.
+fn lesson_of(recording: &Recording, library: &Library) -> Result<(LessonChoice, bool), Failure> {
+    let header = &recording.header;
+    let loaded = library.find(&header.lesson).ok_or_else(|| {
+        Failure::usage(format!(
+            "the recording is of the lesson `{}`, which is not here; give its directory with `--lessons DIR`",
+            header.lesson
+        ))
+    })?;
+    let scenario = Scenario::plan(loaded, &header.variant, &header.params)?;
+    recording.fits(&scenario)?;
+    let choice = LessonChoice {
+        id: header.lesson.clone(),
+        variant: header.variant.clone(),
+    };
+    Ok((choice, !header.belongs_to(&scenario)))
 }
 
 /// A lesson's entry, with the figures of its parameters filled into its texts.

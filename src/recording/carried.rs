@@ -119,7 +119,7 @@ mod tests {
         };
         let smallest = CARRIED
             .files()
-            .map(|file| file.contents())
+            .map(include_dir::File::contents)
             .min_by_key(|bytes| bytes.len());
         let whole = smallest.expect("there are some");
         assert!(read(whole).is_ok());
