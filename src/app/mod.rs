@@ -10,7 +10,9 @@ mod catalogue;
 mod keys;
 mod learning;
 mod playback;
+mod predicting;
 mod progress;
+mod reading;
 mod state;
 pub mod terminal;
 
