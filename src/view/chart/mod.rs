@@ -6,10 +6,12 @@
 
 mod crowd;
 mod lane;
+mod pair;
 mod truth;
 
 pub use crowd::{Band, Level, Run};
 pub use lane::{Bar, BarKind, Lane, Mark};
+pub use pair::Pair;
 pub use truth::{About, Lease, Owner, Span, Truth, is_lock_key};
 
 use std::{collections::HashMap, time::Duration};
@@ -150,7 +152,10 @@ impl Chart {
     /// Draws in what the log has gained.
     pub fn advance(&mut self, log: &Log) {
         for index in self.columns.len()..log.len() {
-            self.place(log, index);
+            self.prepare(log, index);
+            let cursor = self.columns.last().copied().unwrap_or_default();
+            let x = self.next_column(log, &log.events()[index], (cursor, self.pen.at));
+            self.put(log, index, x);
         }
     }
 
@@ -189,14 +194,18 @@ impl Chart {
         }
     }
 
-    fn place(&mut self, log: &Log, index: usize) {
-        let event = &log.events()[index];
-        if let EventKind::LabReady { actors, servers, .. } = &event.kind {
+    /// Makes the lanes, once it is known whose there are.
+    fn prepare(&mut self, log: &Log, index: usize) {
+        if let EventKind::LabReady { actors, servers, .. } = &log.events()[index].kind {
             self.lanes = lane::lanes(actors);
             self.bands = crowd::fold(actors, &mut self.lanes);
             self.truths = servers.iter().map(|server| Truth::new(&server.name)).collect();
         }
-        let x = self.next_column(log, event);
+    }
+
+    /// Puts an event into its column.
+    fn put(&mut self, log: &Log, index: usize, x: u32) {
+        let event = &log.events()[index];
         self.columns.push(x);
         self.pen.at = event.at;
         match &event.kind {
@@ -263,10 +272,9 @@ impl Chart {
         }
     }
 
-    /// The column of an event that is about to be placed.
-    fn next_column(&mut self, log: &Log, event: &Event) -> u32 {
-        let cursor = self.columns.last().copied().unwrap_or_default();
-        let wanted = self.wanted_column(log, event, cursor);
+    /// The column of an event that is about to be placed; the last one is at `cursor` and happened at `before`.
+    fn next_column(&mut self, log: &Log, event: &Event, (cursor, before): (u32, LessonTime)) -> u32 {
+        let wanted = self.wanted_column(log, event, (cursor, before));
         let folded = actor_of(&event.kind)
             .and_then(|actor| self.lanes.get(actor.0 as usize))
             .is_some_and(|lane| lane.band.is_some());
@@ -277,8 +285,8 @@ impl Chart {
         }
     }
 
-    fn wanted_column(&mut self, log: &Log, event: &Event, cursor: u32) -> u32 {
-        let passed = event.at.since(self.pen.at);
+    fn wanted_column(&mut self, log: &Log, event: &Event, (cursor, before): (u32, LessonTime)) -> u32 {
+        let passed = event.at.since(before);
         let burst = match event.kind {
             EventKind::Sent { .. } => Burst::Sending,
             EventKind::Notified { .. } => Burst::Notifying,
