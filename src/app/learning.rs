@@ -14,6 +14,7 @@ use crate::{
     clock::ClockKind,
     engine::{Command, Session, Update},
     lesson::Lang,
+    log::Log,
     verdict::{Outcome, Verdict},
     view::{Asking, Motion, Stage},
 };
@@ -149,6 +150,15 @@ impl Learning {
         (outcome, self.predicting.score(self.playback.log()))
     }
 
+    /// Everything that happened and what it amounts to, once the story is over.
+    #[must_use]
+    pub fn finished(&self) -> Option<(&Log, &Verdict)> {
+        match &self.engine {
+            Engine::Over { verdict, .. } => Some((self.playback.log(), verdict.as_ref()?)),
+            _ => None,
+        }
+    }
+
     /// Turns questions on or off.
     pub fn set_questions(&mut self, on: bool) {
         self.predicting.set_on(on);
@@ -252,7 +262,7 @@ impl Learning {
     }
 
     /// Stops playing, in mid-step if need be.
-    fn pause(&mut self) {
+    pub(super) fn pause(&mut self) {
         self.playback.complete();
         self.pace = Pace::ByHand;
         self.hold();

@@ -2,7 +2,7 @@
 
 use std::{io::IsTerminal, path::PathBuf, sync::Arc};
 
-use super::{Failure, Global, OK, doctor};
+use super::{Failure, Global, OK, compare::CompareArgs, doctor};
 use crate::{
     app::{self, AppOptions, Catalogue, CatalogueEntry, Ended, LessonChoice, Runs, Store, terminal},
     engine::{self, Session, Update},
@@ -12,16 +12,34 @@ use crate::{
     view::theme::Theme,
 };
 
-/// Opens the screen, with a lesson or with the catalogue.
-pub(super) fn play(global: &Global, lesson: Option<&str>) -> Result<u8, Failure> {
+/// The recordings among what the user named.
+fn recordings(lesson: Option<&str>, compare: Option<&CompareArgs>) -> Result<Vec<Recording>, Failure> {
+    let other = compare.and_then(|args| args.other.as_deref());
+    let mut recorded = Vec::new();
+    for path in lesson.into_iter().chain(other).map(PathBuf::from) {
+        // The second one can be nothing else.
+        if recording::looks_like_one(&path) || (!recorded.is_empty() && other.is_some()) {
+            recorded.push(recording::read(&path).map_err(|error| Failure::usage(error.to_string()))?);
+        } else if other.is_some() {
+            return Err(Failure::usage(format!(
+                "`{}` is no recording; with a second one given, both must be recordings of one lesson",
+                path.display()
+            )));
+        }
+    }
+    Ok(recorded)
+}
+
+/// Opens the screen, with a lesson, with two variants of it, or with the catalogue.
+pub(super) fn play(
+    global: &Global,
+    lesson: Option<&str>,
+    compare: Option<&CompareArgs>,
+) -> Result<u8, Failure> {
     let mut library = global.library()?;
-    let recorded = lesson
-        .map(PathBuf::from)
-        .filter(|path| recording::looks_like_one(path));
-    let recorded = recorded.map(|path| recording::read(&path)).transpose();
-    let recorded = recorded.map_err(|error| Failure::usage(error.to_string()))?;
+    let recorded = recordings(lesson, compare)?;
     let open = match lesson {
-        Some(_) if let Some(Recording { header, .. }) = &recorded => {
+        Some(_) if let Some(Recording { header, .. }) = recorded.first() => {
             let loaded = library.find(&header.lesson).ok_or_else(|| {
                 Failure::usage(format!(
                     "the recording is of the lesson `{}`, which is not here; give its directory with `--lessons DIR`",
@@ -49,6 +67,21 @@ pub(super) fn play(global: &Global, lesson: Option<&str>) -> Result<u8, Failure>
             Some(LessonChoice { id, variant })
         }
     };
+    let compare = match (compare, &open) {
+        (Some(args), Some(choice)) if let Some(loaded) = library.find(&choice.id) => {
+            let names = args.sides(loaded, &recorded)?;
+            for name in &names {
+                let recorded = recorded
+                    .iter()
+                    .find(|recording| recording.header.variant == *name);
+                let params =
+                    recorded.map_or_else(|| global.overrides(), |recording| recording.header.params.clone());
+                Scenario::plan(loaded, name, &params)?;
+            }
+            Some(names)
+        }
+        _ => None,
+    };
     if !std::io::stdout().is_terminal() || !std::io::stdin().is_terminal() {
         return Err(Failure::usage(
             "the playground needs a terminal, and standard input or output is none; \
@@ -59,7 +92,8 @@ pub(super) fn play(global: &Global, lesson: Option<&str>) -> Result<u8, Failure>
     // What a killed Lockstep left is cleared away behind the first picture.
     std::thread::spawn(|| crate::lab::sweep(&crate::lab::workspace_root()));
     // A recording needs no server.
-    if recorded.is_none() {
+    let needed = if compare.is_some() { 2 } else { 1 };
+    if recorded.len() < needed {
         offer_to_install(&options)?;
     }
     let lab = options.clone();
@@ -85,6 +119,7 @@ pub(super) fn play(global: &Global, lesson: Option<&str>) -> Result<u8, Failure>
     let app_options = AppOptions {
         lang: global.lang(),
         open,
+        compare,
         speed: global.speed,
         theme: Theme::from_env(),
         questions: !global.no_questions,
@@ -166,14 +201,14 @@ struct LiveRuns {
     overrides: Params,
     options: LabOptions,
     seed: u64,
-    /// A recording to play in place of a live run of the same lesson and variant.
-    recorded: Option<Recording>,
+    /// Recordings to play in place of live runs of the same lesson and variant.
+    recorded: Vec<Recording>,
 }
 
 impl Runs for LiveRuns {
     fn open(&self, choice: &LessonChoice) -> Session {
-        let recording = self.recorded.as_ref();
-        let recording = recording.filter(|recording| {
+        let mut recorded = self.recorded.iter();
+        let recording = recorded.find(|recording| {
             recording.header.lesson == choice.id && recording.header.variant == choice.variant
         });
         let planned = self

@@ -7,7 +7,7 @@ mod moves;
 mod timeline;
 
 pub use difference::{Difference, What, first_difference};
-pub use moves::{Move, moves};
+pub use moves::{Consequence, Move, moves};
 pub use timeline::{Slot, Timeline};
 
 #[cfg(test)]

@@ -36,12 +36,12 @@ pub struct Move {
     pub reply: Option<Reply>,
     /// What the actor believed and counted because of it: before it waited for time to pass and before its next
     /// move. What it does after a wait comes of the wait.
-    pub outcome: Vec<Outcome>,
+    pub outcome: Vec<Consequence>,
 }
 
 /// What came of a move.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
+pub enum Consequence {
     /// The actor believes this of a lock.
     Believes(String, Belief),
     /// The actor added so much to a counter.
@@ -128,12 +128,16 @@ pub fn moves(log: &Log) -> Vec<Move> {
             }
             EventKind::Believes { actor, lock, belief } => {
                 if let Some(of) = open.get(actor) {
-                    moves[*of].outcome.push(Outcome::Believes(lock.clone(), *belief));
+                    moves[*of]
+                        .outcome
+                        .push(Consequence::Believes(lock.clone(), *belief));
                 }
             }
             EventKind::Counted { actor, counter, by } => {
                 if let Some(of) = open.get(actor) {
-                    moves[*of].outcome.push(Outcome::Counted(counter.clone(), *by));
+                    moves[*of]
+                        .outcome
+                        .push(Consequence::Counted(counter.clone(), *by));
                 }
             }
             _ => {}

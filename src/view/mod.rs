@@ -8,6 +8,7 @@ mod band;
 mod cards;
 mod catalogue;
 pub mod chart;
+mod compare;
 mod failure;
 mod header;
 mod help;
@@ -34,6 +35,7 @@ mod words;
 mod zookeeper;
 
 pub use catalogue::CatalogueView;
+pub use compare::{CompareSide, CompareStage, CompareView, NARROW as COMPARE_NARROW};
 pub use lesson::{LessonView, Motion, Pane, Scrolls, Stage};
 pub use notice::{Notice, draw as notice};
 pub use question::Asking;
@@ -55,6 +57,8 @@ pub enum Screen<'a> {
     Catalogue(CatalogueView<'a>),
     /// A lesson.
     Lesson(LessonView<'a>),
+    /// Two runs of a lesson beside each other.
+    Compare(CompareView<'a>),
 }
 
 /// What lies over a screen.
@@ -87,6 +91,7 @@ pub fn draw(
         match screen {
             Screen::Catalogue(view) => view.draw(area, buf),
             Screen::Lesson(view) => view.draw(area, buf),
+            Screen::Compare(view) => view.draw(area, buf),
         }
         match overlay {
             Overlay::Nothing => {}
@@ -106,6 +111,7 @@ impl<'a> Screen<'a> {
         match self {
             Self::Catalogue(view) => view.selected(),
             Self::Lesson(view) => Some(view.entry),
+            Self::Compare(view) => Some(view.entry),
         }
     }
 

@@ -14,6 +14,8 @@ use crate::{app::Trouble, lesson::Lang};
 pub enum Notice {
     /// Questions were turned on or off.
     Questions(bool),
+    /// A lesson has nothing to compare.
+    OneVariant,
     /// Something is wrong with the file of the learner's progress.
     Progress(Trouble),
 }
@@ -23,6 +25,7 @@ impl Notice {
         match self {
             Self::Questions(true) => words::QUESTIONS_ON.get(lang).to_owned(),
             Self::Questions(false) => words::QUESTIONS_OFF.get(lang).to_owned(),
+            Self::OneVariant => words::ONE_VARIANT.get(lang).to_owned(),
             Self::Progress(Trouble::Damaged(aside)) => {
                 let name = aside.file_name().unwrap_or_default().to_string_lossy();
                 words::DAMAGED.with(lang, &[&name])

@@ -1,0 +1,41 @@
+//! The time axis between the two runs. It must not know what happened in either.
+
+use ratatui::{buffer::Buffer, layout::Rect};
+
+use super::{CompareView, time};
+use crate::view::theme::Role;
+
+/// Columns from one time to the next.
+const TICKS: u32 = 12;
+
+/// Draws the axis: times as far apart as their words need, and that of the playhead.
+pub fn draw(view: &CompareView<'_>, area: Rect, buf: &mut Buffer) {
+    if area.is_empty() {
+        return;
+    }
+    let plot = view.plot(area, 0);
+    let chrome = view.theme.style(Role::Chrome);
+    plot.fill((area.x, area.right()), area.y, "─", chrome, buf);
+    let mut column = plot.left;
+    while let Some((x, at)) = view.pair.time_at(column, view.slots) {
+        let Some(screen) = plot.screen(x).filter(|_| x + TICKS <= plot.head) else {
+            break;
+        };
+        let words = format!("┼{} ", time::moment(at));
+        plot.write((screen, area.y), &words, area.right(), chrome, buf);
+        column = x + TICKS;
+    }
+    if let Some(x) = plot.screen(plot.head) {
+        let words = format!("▲ {} ", time::moment(view.now()));
+        // At the right edge the words stand left of the playhead.
+        let needs = u16::try_from(words.len()).unwrap_or(area.width);
+        let x = x.min(area.right().saturating_sub(needs)).max(area.x);
+        plot.write(
+            (x, area.y),
+            &words,
+            area.right(),
+            view.theme.style(Role::Accent),
+            buf,
+        );
+    }
+}
