@@ -16,10 +16,7 @@ use crate::{
     lesson::Expect,
     log::{EventKind, Log},
     verdict::Verdict,
-    view::{
-        CompareSide, CompareStage,
-        chart::{Detail, Pair},
-    },
+    view::{CompareSide, CompareStage, chart::Pair},
     world::World,
 };
 
@@ -64,7 +61,8 @@ pub struct Comparing {
     runs: BTreeMap<usize, Run>,
     /// The finished runs of both sides on one axis, and what is seen of them at the playhead.
     joint: Joint,
-    detail: Detail,
+    /// How many columns there are for the time axis.
+    room: u16,
     /// While it plays: when the next step is due.
     next: Option<Instant>,
     speed: f64,
@@ -127,7 +125,7 @@ impl Comparing {
             sides,
             runs: BTreeMap::new(),
             joint: Joint::default(),
-            detail: Detail::default(),
+            room: 0,
             next: None,
             speed,
         };
@@ -203,7 +201,7 @@ impl Comparing {
             over.map(|run| matches!(run.and_then(|run| run.ending.as_ref()), Some(Ending::Judged(_))));
         let timeline = Timeline::new(logs);
         let mut joint = Joint {
-            pair: Pair::new(logs, &timeline, self.detail),
+            pair: Pair::new(logs, &timeline, self.room.into()),
             difference: (judged == [true, true]).then(|| first_difference(logs)).flatten(),
             at: timeline.stops.len().saturating_sub(1),
             timeline,
@@ -214,10 +212,10 @@ impl Comparing {
         self.next = None;
     }
 
-    /// Chooses how much the lanes say.
-    pub fn set_detail(&mut self, detail: Detail) {
-        if self.detail != detail {
-            self.detail = detail;
+    /// The time axis has so many columns: the lanes say as much as there is room for.
+    pub fn set_room(&mut self, room: u16) {
+        if self.room != room {
+            self.room = room;
             let at = self.joint.at;
             self.join();
             self.to(at);

@@ -22,8 +22,8 @@ use crate::{
     engine::{Session, Update},
     lesson::Lang,
     view::{
-        self, COMPARE_NARROW, CatalogueView, LessonView, Notice, Overlay, Pane, Scene, Screen, Scrolls,
-        chart::Detail, theme::Theme,
+        self, CatalogueView, LessonView, Notice, Overlay, Pane, Scene, Screen, Scrolls, chart::Detail,
+        theme::Theme,
     },
 };
 
@@ -133,16 +133,14 @@ impl<R: Runs> App<R> {
     }
 
     fn adapt(&mut self) {
-        let detail = |narrow: u16| {
-            if self.size.width < narrow {
-                Detail::Labels
-            } else {
-                Detail::Wires
-            }
+        let detail = if self.size.width < NARROW {
+            Detail::Labels
+        } else {
+            Detail::Wires
         };
         match &mut self.mode {
-            Mode::Learning(lesson) => lesson.run.playback.set_detail(detail(NARROW)),
-            Mode::Comparing(beside) => beside.comparing.set_detail(detail(COMPARE_NARROW)),
+            Mode::Learning(lesson) => lesson.run.playback.set_detail(detail),
+            Mode::Comparing(beside) => beside.comparing.set_room(view::compare_room(self.size)),
             Mode::Browsing | Mode::Ending => {}
         }
     }

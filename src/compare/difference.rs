@@ -10,6 +10,8 @@ use crate::log::Log;
 pub struct Difference {
     /// The move of each run there. `None` where a run makes no such move.
     pub moves: [Option<Move>; 2],
+    /// What the actor of each of these moves does next.
+    pub next: [Option<Move>; 2],
     /// In what they differ.
     pub what: What,
 }
@@ -46,6 +48,14 @@ pub fn first_difference(logs: [&Log; 2]) -> Option<Difference> {
     let [mine, its] = [by_key(&before), by_key(&after)];
     let i = before.iter().position(|made| differs(made, &its));
     let j = after.iter().position(|made| differs(made, &mine));
+    let pair = |one: Option<&Move>, other: Option<&Move>| Difference {
+        moves: [one.cloned(), other.cloned()],
+        next: [after_it(&before, one), after_it(&after, other)],
+        what: match (one, other) {
+            (Some(one), Some(other)) => what(one, other).unwrap_or(What::Command),
+            _ => What::Extra,
+        },
+    };
     let one = |n: usize| pair(Some(&before[n]), its.get(&before[n].key()).copied());
     let other = |n: usize| pair(mine.get(&after[n].key()).copied(), Some(&after[n]));
     match (i, j) {
@@ -83,13 +93,9 @@ fn what(one: &Move, other: &Move) -> Option<What> {
     }
 }
 
-fn pair(before: Option<&Move>, after: Option<&Move>) -> Difference {
-    let what = match (before, after) {
-        (Some(one), Some(other)) => what(one, other).unwrap_or(What::Command),
-        _ => What::Extra,
-    };
-    Difference {
-        moves: [before.cloned(), after.cloned()],
-        what,
-    }
+/// What the same actor does after a move.
+fn after_it(moves: &[Move], made: Option<&Move>) -> Option<Move> {
+    let made = made?;
+    let mut later = moves.iter().filter(|other| other.event > made.event);
+    later.find(|other| other.who == made.who).cloned()
 }

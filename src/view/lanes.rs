@@ -14,7 +14,7 @@ use super::{
 use crate::log::{ActorId, EventKind};
 
 /// The narrowest and the widest that names may be.
-const NAMES: (usize, usize) = (3, 12);
+pub const NAMES: (usize, usize) = (3, 12);
 
 /// What a row, or a few rows, are about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -151,6 +151,23 @@ fn follow(scene: &Scene<'_>, division: &Division) -> u16 {
 /// How many rows show everything, lanes two rows high.
 pub fn wanted(scene: &Scene<'_>) -> u16 {
     total(&rows(scene, u16::MAX), Height::Two).saturating_add(server_rows(scene))
+}
+
+/// How many rows of so many are drawn on.
+pub fn used(scene: &Scene<'_>, height: u16) -> u16 {
+    let division = divide(
+        scene,
+        Rect {
+            height,
+            ..Rect::default()
+        },
+    );
+    division.lanes.height + division.below.height
+}
+
+/// The scroll at which the actor that moved last is in sight.
+pub fn scroll_to_last(scene: &Scene<'_>, area: Rect) -> u16 {
+    follow(scene, &divide(scene, area))
 }
 
 /// Columns that the names need.

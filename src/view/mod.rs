@@ -35,7 +35,7 @@ mod words;
 mod zookeeper;
 
 pub use catalogue::CatalogueView;
-pub use compare::{CompareSide, CompareStage, CompareView, NARROW as COMPARE_NARROW};
+pub use compare::{CompareSide, CompareStage, CompareView, room as compare_room};
 pub use lesson::{LessonView, Motion, Pane, Scrolls, Stage};
 pub use notice::{Notice, draw as notice};
 pub use question::Asking;

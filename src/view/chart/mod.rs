@@ -79,7 +79,43 @@ pub struct Chart {
     /// The column of every event; never falls.
     columns: Vec<u32>,
     detail: Detail,
+    squeeze: Squeeze,
     pen: Pen,
+}
+
+/// How much shorter than usual stretches of time are drawn, so that more of them is seen at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Squeeze {
+    /// As long as usual.
+    #[default]
+    Not,
+    /// Half as long.
+    Half,
+    /// A quarter as long.
+    Quarter,
+    /// A quarter as long, and of long words only the beginning.
+    Tight,
+}
+
+/// So many columns of a tick's words are shown where the rest has to give way: an operation's label and its reply.
+const LEAST: u32 = 18;
+
+impl Squeeze {
+    /// The first column at which a lane's next tick may stand.
+    fn room(self, lane: &Lane) -> u32 {
+        match (self, lane.marks.last()) {
+            (Self::Tight, Some(mark)) => lane.end.min(mark.x + LEAST),
+            _ => lane.end,
+        }
+    }
+
+    fn of(self, columns: u32) -> u32 {
+        match self {
+            Self::Not => columns,
+            Self::Half => columns.div_ceil(2),
+            Self::Quarter | Self::Tight => columns.div_ceil(4),
+        }
+    }
 }
 
 /// What the fold has to remember from one event to the next.
@@ -296,7 +332,7 @@ impl Chart {
         };
         let same = burst != Burst::Broken && burst == self.pen.burst && passed < BURST;
         self.pen.burst = burst;
-        let after = cursor + if same { 0 } else { stretch(passed) };
+        let after = cursor + if same { 0 } else { self.squeeze.of(stretch(passed)) };
         match &event.kind {
             EventKind::Sent { actor, .. }
             | EventKind::Notified { actor, .. }
@@ -312,7 +348,7 @@ impl Chart {
                 let apart = if same { cursor } else { after.max(cursor + APART) };
                 match lane.band {
                     Some(band) => self.bands[band].room(&event.kind, cursor, apart),
-                    None => apart.max(lane.end),
+                    None => apart.max(self.squeeze.room(lane)),
                 }
             }
             EventKind::Fault(_) => after.max(cursor + APART),

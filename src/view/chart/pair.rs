@@ -1,7 +1,7 @@
 //! Two charts on one axis: what happened at the same lesson time stands in the same column of both. It must not
 //! know what the two runs have in common; that is told by their timeline.
 
-use super::{Chart, Detail};
+use super::{Chart, Detail, Squeeze};
 use crate::{clock::LessonTime, compare::Timeline, log::Log};
 
 /// Two charts whose columns mean the same times.
@@ -14,11 +14,35 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// Draws two logs along the timeline that was made of them.
+    /// Draws two logs along the timeline that was made of them, with as many words as there are columns for: the
+    /// whole story is to be seen at once, if that can be.
     #[must_use]
-    pub fn new(logs: [&Log; 2], timeline: &Timeline, detail: Detail) -> Self {
+    pub fn new(logs: [&Log; 2], timeline: &Timeline, room: u32) -> Self {
+        const WAYS: [(Detail, Squeeze); 6] = [
+            (Detail::Wires, Squeeze::Not),
+            (Detail::Wires, Squeeze::Half),
+            (Detail::Labels, Squeeze::Not),
+            (Detail::Labels, Squeeze::Half),
+            (Detail::Labels, Squeeze::Quarter),
+            (Detail::Labels, Squeeze::Tight),
+        ];
+        let mut pair = Self::default();
+        for way in WAYS {
+            pair = Self::drawn(logs, timeline, way);
+            if pair.end() <= room {
+                break;
+            }
+        }
+        pair
+    }
+
+    fn drawn(logs: [&Log; 2], timeline: &Timeline, (detail, squeeze): (Detail, Squeeze)) -> Self {
+        let chart = Chart {
+            squeeze,
+            ..Chart::new(detail)
+        };
         let mut pair = Self {
-            charts: [Chart::new(detail), Chart::new(detail)],
+            charts: [chart.clone(), chart],
             places: Vec::with_capacity(timeline.slots.len()),
         };
         for slot in &timeline.slots {

@@ -1,6 +1,6 @@
 //! The time axis between the two runs. It must not know what happened in either.
 
-use ratatui::{buffer::Buffer, layout::Rect};
+use ratatui::{buffer::Buffer, layout::Rect, style::Modifier};
 
 use super::{CompareView, time};
 use crate::view::theme::Role;
@@ -16,14 +16,27 @@ pub fn draw(view: &CompareView<'_>, area: Rect, buf: &mut Buffer) {
     let plot = view.plot(area, 0);
     let chrome = view.theme.style(Role::Chrome);
     plot.fill((area.x, area.right()), area.y, "─", chrome, buf);
+    let marks = view.marks();
     let mut column = plot.left;
     while let Some((x, at)) = view.pair.time_at(column, view.slots) {
         let Some(screen) = plot.screen(x).filter(|_| x + TICKS <= plot.head) else {
             break;
         };
+        column = x + TICKS;
+        // The words of a mark are not to be cut by another time.
+        if marks.iter().any(|(mark, _)| x.abs_diff(*mark) < TICKS) {
+            column = x + 1;
+            continue;
+        }
         let words = format!("┼{} ", time::moment(at));
         plot.write((screen, area.y), &words, area.right(), chrome, buf);
-        column = x + TICKS;
+    }
+    for (x, at) in marks {
+        if let Some(screen) = plot.screen(x) {
+            let words = format!("◆{} ", time::moment(at));
+            let style = view.theme.style(Role::Warning).add_modifier(Modifier::BOLD);
+            plot.write((screen, area.y), &words, area.right(), style, buf);
+        }
     }
     if let Some(x) = plot.screen(plot.head) {
         let words = format!("▲ {} ", time::moment(view.now()));

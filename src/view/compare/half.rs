@@ -31,7 +31,8 @@ pub fn draw(view: &CompareView<'_>, side: usize, (names, area): (usize, Rect), b
         return;
     };
     let plot = view.plot(lanes::right_of(names, below), scene.world.position);
-    lanes::draw_without_axis(&scene, &plot, view.lanes, (names, below), buf);
+    let scroll = view.lanes.unwrap_or_else(|| view.follow(below));
+    lanes::draw_without_axis(&scene, &plot, Some(scroll), (names, below), buf);
 }
 
 /// Why there are no lanes yet.
@@ -91,12 +92,25 @@ fn badge(view: &CompareView<'_>, side: usize) -> Vec<Span<'static>> {
     let style = |role| view.theme.style(role);
     let world = view.sides[side].world;
     let mut spans = Vec::new();
+    let other = view.sides[1 - side].world;
+    // A figure that is not the same on both sides is what the comparison is about.
+    let figure = |differs: bool| {
+        if differs {
+            style(view.called(side).1)
+        } else {
+            style(Role::Fresh)
+        }
+    };
     for (name, value) in &world.counters {
-        spans.push(Span::styled(
-            format!(" {} ", text::fit(name, 16)),
-            style(Role::Chrome),
-        ));
-        spans.push(Span::styled(format!("{value} "), style(Role::Fresh)));
+        let differs = !other.counters.is_empty() && other.counters.get(name) != Some(value);
+        let words = format!(" {} {value} ", text::fit(name, 16));
+        spans.push(Span::styled(words, figure(differs)));
+    }
+    let notified = |world: &World| world.actors.iter().map(|actor| actor.notified).sum::<usize>();
+    if notified(world) > 0 {
+        let differs = notified(other) > 0 && notified(other) != notified(world);
+        let words = format!(" {} {} ", words::NOTIFIED.get(view.lang), notified(world));
+        spans.push(Span::styled(words, figure(differs)));
     }
     if matches!(view.sides[side].stage, CompareStage::Failed { .. }) {
         let words = format!(" ✗ {} ", words::RUN_FAILED.get(view.lang));
@@ -111,13 +125,15 @@ fn badge(view: &CompareView<'_>, side: usize) -> Vec<Span<'static>> {
             words,
             style(Role::Danger).add_modifier(Modifier::REVERSED),
         ));
-        let from = time::moment(worst.from);
+        let who = worst.holders.iter().filter_map(|holder| world.actor(*holder));
+        let who: Vec<&str> = who.map(|actor| actor.who.name.as_str()).take(3).collect();
+        let (who, from) = (who.join(" + "), time::moment(worst.from));
         let span = match worst.to {
-            Some(to) => words::FROM_TO.with(view.lang, &[&from, &time::moment(to)]),
-            None => words::SINCE.with(view.lang, &[&from]),
+            Some(to) => words::FROM_TO.with(view.lang, &[&who, &from, &time::moment(to)]),
+            None => words::SINCE.with(view.lang, &[&who, &from]),
         };
         spans.push(Span::styled(format!(" {span} "), style(Role::Danger)));
-    } else if held(world) {
+    } else if !other.overlaps.is_empty() && held(world) {
         let words = format!(" ✓ {} ", words::ONE_AT_A_TIME.get(view.lang));
         spans.push(Span::styled(words, style(Role::Good)));
     }
@@ -152,16 +168,16 @@ pub fn mark(view: &CompareView<'_>, side: usize, (names, area, axis): (usize, Re
     let Some(x) = plot.screen(column) else {
         // It is left of what is to be seen.
         if column < plot.left {
-            buf.set_stringn(plot.area.x, area.y, "←◆", 2, style);
+            plot.write((axis.x, axis.y), "←◆", axis.right(), style, buf);
         }
         return;
     };
     let rows = if side == 0 {
-        area.y..axis.bottom()
+        area.y + 1..axis.bottom()
     } else {
         axis.y..area.bottom()
     };
-    for y in rows {
+    for y in rows.filter(|y| *y != area.y) {
         let Some(cell) = buf.cell_mut((x, y)) else {
             continue;
         };
@@ -172,9 +188,6 @@ pub fn mark(view: &CompareView<'_>, side: usize, (names, area, axis): (usize, Re
             "●" => {
                 cell.set_symbol("◆")
                     .set_style(style.add_modifier(Modifier::REVERSED));
-            }
-            _ if y == axis.y => {
-                cell.set_symbol("◆").set_style(style);
             }
             _ => {}
         }

@@ -27,8 +27,6 @@ use crate::{
     world::World,
 };
 
-/// Screens narrower than this get labels on the lanes instead of commands: both runs are to be seen whole.
-pub const NARROW: u16 = 150;
 /// Columns that the newest words get right of the playhead: labels, and commands.
 const TAIL: (u16, u16) = (22, 40);
 /// Rows of the verdicts at least, frame included.
@@ -108,6 +106,13 @@ struct Areas {
     hints: Rect,
 }
 
+/// How many columns the time axis has at least on a screen of this size.
+#[must_use]
+pub fn room(area: Rect) -> u16 {
+    let names = u16::try_from(lanes::NAMES.1 + 1).unwrap_or(u16::MAX);
+    area.width.saturating_sub(names)
+}
+
 impl<'a> CompareView<'a> {
     /// What a half of the screen may know; `None` while its run is not over.
     fn scene(&self, side: usize) -> Option<Scene<'a>> {
@@ -144,6 +149,13 @@ impl<'a> CompareView<'a> {
             .min(room.saturating_sub(wanted[1].min(most)))
             .max(2.min(most));
         let after = wanted[1].min(room.saturating_sub(before));
+        // Lanes that are one row high because there is no room for two leave rows over.
+        let [before, after] = [(0, before), (1, after)].map(|(side, height)| {
+            let used = self
+                .scene(side)
+                .map(|scene| lanes::used(&scene, height.saturating_sub(1)) + 1);
+            used.unwrap_or(height)
+        });
         let [header, top, axis, bottom, parting, verdicts, hints] = Layout::vertical([
             Constraint::Length(1),
             Constraint::Length(before),
@@ -163,6 +175,13 @@ impl<'a> CompareView<'a> {
             verdicts,
             hints,
         }
+    }
+
+    /// The scroll at which both halves show who moved last in either.
+    fn follow(&self, area: Rect) -> u16 {
+        let later = usize::from(self.sides[1].world.now > self.sides[0].world.now);
+        let scene = self.scene(later).or_else(|| self.scene(1 - later));
+        scene.map_or(0, |scene| lanes::scroll_to_last(&scene, area))
     }
 
     /// The part of a half in which lanes are drawn: below its heading.
@@ -266,6 +285,22 @@ impl<'a> CompareView<'a> {
         ]);
         buf.set_line(area.x, area.y, &left, area.width - taken);
         buf.set_line(area.right() - taken, area.y, &right, taken);
+    }
+
+    /// Where the runs part, as columns and times: on each side that has come so far.
+    fn marks(&self) -> Vec<(u32, LessonTime)> {
+        let Some(difference) = self.difference else {
+            return Vec::new();
+        };
+        let sides = difference.moves.iter().enumerate();
+        sides
+            .filter_map(|(side, made)| {
+                let made = made
+                    .as_ref()
+                    .filter(|made| made.event < self.sides[side].world.position)?;
+                Some((self.pair.charts[side].column(made.event), made.at))
+            })
+            .collect()
     }
 
     /// What a side is called, and in which colour.

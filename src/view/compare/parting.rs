@@ -9,10 +9,9 @@ use ratatui::{
 };
 
 use super::{CompareStage, CompareView, text, time, words};
-use crate::view::theme::Role;
 use crate::{
-    compare::{Consequence, Move, What},
-    log::Reply,
+    compare::{Consequence, Difference, Move, What},
+    view::{scene::prose, theme::Role},
 };
 
 /// The lines of the pane.
@@ -33,74 +32,69 @@ pub fn lines(view: &CompareView<'_>, width: u16) -> Vec<Line<'static>> {
     let Some(difference) = view.difference else {
         return plain(words::NO_DIFFERENCE.get(view.lang), Role::Text);
     };
-    let sides = difference.moves.iter().enumerate();
-    sides
-        .flat_map(|(side, made)| line(view, side, made.as_ref(), difference.what, width))
+    [0, 1]
+        .into_iter()
+        .flat_map(|side| line(view, side, difference, width))
         .collect()
 }
 
-/// One run's part of the difference: what it is called, when, who, what, and the reply.
-fn line(
-    view: &CompareView<'_>,
-    side: usize,
-    made: Option<&Move>,
-    what: What,
-    width: usize,
-) -> Vec<Line<'static>> {
+/// One run's part of the difference: what it is called, and what it does there.
+fn line(view: &CompareView<'_>, side: usize, difference: &Difference, width: usize) -> Vec<Line<'static>> {
     let (called, role) = view.called(side);
     let widest = [0, 1].map(|side| text::width(view.called(side).0));
     let called = text::pad(called, widest[0].max(widest[1]));
     let indent = text::width(&called) + 2;
-    let said = match made {
+    let said = match &difference.moves[side] {
         None => words::NO_SUCH_MOVE.get(view.lang).to_owned(),
-        Some(made) => sentence(view, made, what),
+        Some(made) => sentence(view, made, difference.next[side].as_ref(), difference.what),
     };
     let mut first = Span::styled(
         format!("{called}  "),
         view.theme.style(role).add_modifier(Modifier::BOLD),
     );
-    let mut lines = Vec::new();
+    let (mut lines, mut code) = (Vec::new(), false);
     for row in text::wrap(&said, width.saturating_sub(indent)) {
-        lines.push(Line::from(vec![first, Span::raw(row)]));
+        let mut spans = vec![first];
+        spans.extend(prose(&row, &mut code, view.theme, view.theme.style(Role::Text)));
+        lines.push(Line::from(spans));
         first = Span::raw(" ".repeat(indent));
     }
     lines
 }
 
-fn sentence(view: &CompareView<'_>, made: &Move, what: What) -> String {
-    /// A reply's end tells less than its beginning.
-    const REPLY: usize = 60;
-    let reply = match &made.reply {
-        Some(reply @ Reply::Lost(_)) => text::fit(&reply.to_string(), REPLY).into_owned(),
-        Some(reply) => text::fit(&reply.to_string(), REPLY).into_owned(),
-        None => String::new(),
-    };
-    let who = format!("{}.{}", made.who, made.label);
+/// When, who, what and the reply; and what came of it, where that is the difference.
+fn sentence(view: &CompareView<'_>, made: &Move, next: Option<&Move>, what: What) -> String {
     let at = time::moment(made.at);
-    let mut said = if made.reply.is_none() {
-        words::TAKES.with(view.lang, &[&at, &who, &text::clean(&made.wire)])
-    } else {
-        words::SENDS.with(view.lang, &[&at, &who, &text::clean(&made.wire), &reply])
-    };
+    let mut said = words::AT.with(view.lang, &[&at, &does(view, made)]);
     if what == What::Outcome {
-        let came: Vec<String> = made
-            .outcome
-            .iter()
-            .map(|outcome| came_of_it(view, outcome))
-            .collect();
-        let came = if came.is_empty() {
-            words::NO_CONSEQUENCE.get(view.lang).to_owned()
-        } else {
-            came.join(", ")
+        let came: Vec<String> = made.outcome.iter().map(|came| came_of_it(view, came)).collect();
+        let came = match next {
+            _ if !came.is_empty() => came.join(", "),
+            Some(next) => does(view, next),
+            None => words::NO_CONSEQUENCE.get(view.lang).to_owned(),
         };
         said.push_str(&words::AND_THEN.with(view.lang, &[&came]));
     }
     said
 }
 
-fn came_of_it(view: &CompareView<'_>, outcome: &Consequence) -> String {
-    match outcome {
-        Consequence::Believes(lock, belief) => format!("{lock}: {}", words::belief(*belief).get(view.lang)),
+fn does(view: &CompareView<'_>, made: &Move) -> String {
+    /// A reply's end tells less than its beginning.
+    const REPLY: usize = 60;
+    let who = format!("{}.{}", made.who, made.label);
+    let wire = text::clean(&made.wire);
+    match &made.reply {
+        Some(reply) => {
+            let reply = text::fit(&reply.to_string(), REPLY).into_owned();
+            words::SENDS.with(view.lang, &[&who, &wire, &reply])
+        }
+        None => words::TAKES.with(view.lang, &[&who, &wire]),
+    }
+}
+
+fn came_of_it(view: &CompareView<'_>, came: &Consequence) -> String {
+    match came {
+        Consequence::Believes(lock, belief) => words::believes(*belief).with(view.lang, &[lock]),
         Consequence::Counted(counter, by) => format!("{counter} {by:+}"),
     }
 }
@@ -116,10 +110,10 @@ pub fn draw(view: &CompareView<'_>, area: Rect, buf: &mut Buffer) {
             (What::Extra, [Some(_), _]) => words::ONLY_BEFORE,
             (What::Extra, _) => words::ONLY_AFTER,
         };
+        let first = words::FIRST_DIFFERENCE.get(view.lang);
         title = format!(
-            " ◆ {}: {} ",
-            words::FIRST_DIFFERENCE.get(view.lang),
-            what.get(view.lang)
+            " ◆ {} ",
+            words::ABOUT.with(view.lang, &[first, what.get(view.lang)])
         );
     }
     let style = view.theme.style(Role::Warning);

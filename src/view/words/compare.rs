@@ -1,6 +1,7 @@
 //! Words of the comparison of two runs.
 
 use super::Words;
+use crate::log::Belief;
 
 /// What the screen is.
 pub const COMPARISON: Words = Words::new("before and after", "修复前后对比");
@@ -16,10 +17,12 @@ pub const RUNNING: Words = Words::new("running, step {} of {}", "运行中，第
 pub const RUN_FAILED: Words = Words::new("this run failed", "本次运行失败");
 /// How to try again.
 pub const COMPARE_AGAIN: Words = Words::new("r runs both again.", "按 r 重新运行两个方案。");
-/// A stretch with two holders.
-pub const FROM_TO: Words = Words::new("from {} to {}", "从 {} 到 {}");
+/// A stretch with two holders: who, and when.
+pub const FROM_TO: Words = Words::new("{} from {} to {}", "{}，从 {} 到 {}");
 /// Two holders that are there still.
-pub const SINCE: Words = Words::new("since {}", "从 {} 起");
+pub const SINCE: Words = Words::new("{} since {}", "{}，从 {} 起");
+/// A pane's heading and what it is about.
+pub const ABOUT: Words = Words::new("{}: {}", "{}：{}");
 /// No moment with two holders so far.
 pub const ONE_AT_A_TIME: Words = Words::new("never two holders", "始终只有一个持有者");
 
@@ -35,10 +38,12 @@ pub const OTHER_OUTCOME: Words = Words::new("the same reply, another conclusion"
 pub const ONLY_BEFORE: Words = Words::new("a move that is gone after the fix", "修复后少了这一步");
 /// A move that only the other run makes.
 pub const ONLY_AFTER: Words = Words::new("a move that the fix adds", "修复后多了这一步");
-/// A command and its reply: when, who, what, reply.
-pub const SENDS: Words = Words::new("at {}, {} sends {} → {}", "{} 时，{} 发出 {} → {}");
-/// A notification that was taken, or a command without a reply: when, who, what.
-pub const TAKES: Words = Words::new("at {}, {}: {}", "{} 时，{}：{}");
+/// When a move was made, and what it was.
+pub const AT: Words = Words::new("at {}, {}", "{} 时，{}");
+/// A command and its reply: who, what, reply.
+pub const SENDS: Words = Words::new("{} sends `{}` → {}", "{} 发出 `{}` → {}");
+/// A notification that was taken, or a command without a reply: who, what.
+pub const TAKES: Words = Words::new("{}: `{}`", "{}：`{}`");
 /// What came of a move.
 pub const AND_THEN: Words = Words::new(", and then: {}", "，随后：{}");
 /// Nothing came of it.
@@ -65,3 +70,14 @@ pub const ONE_VARIANT: Words = Words::new(
     "This lesson has only one variant: there is nothing to compare.",
     "本课只有一个方案，没有可以对比的。",
 );
+
+/// What somebody comes to believe of a lock.
+#[must_use]
+pub const fn believes(belief: Belief) -> Words {
+    match belief {
+        Belief::Holding => Words::new("it believes that it holds {}", "认为自己持有 {}"),
+        Belief::Waiting => Words::new("it waits for {}", "等待 {}"),
+        Belief::Unsure => Words::new("it is not sure of {}", "不确定是否持有 {}"),
+        Belief::Nothing => Words::new("it lets go of {}", "不再认为持有 {}"),
+    }
+}
