@@ -83,38 +83,45 @@ pub struct Chart {
     pen: Pen,
 }
 
-/// How much shorter than usual stretches of time are drawn, so that more of them is seen at once.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Squeeze {
-    /// As long as usual.
-    #[default]
-    Not,
-    /// Half as long.
-    Half,
-    /// A quarter as long.
-    Quarter,
-    /// A quarter as long, and of long words only the beginning.
-    Tight,
+/// How much closer than usual things stand, so that more of them is seen at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Squeeze {
+    /// Stretches of time are drawn so many times shorter.
+    shorter: u32,
+    /// So many columns of a tick's words are shown where the rest has to give way; `None` for all of them.
+    words: Option<u32>,
 }
 
-/// So many columns of a tick's words are shown where the rest has to give way: an operation's label and its reply.
-const LEAST: u32 = 18;
+impl Default for Squeeze {
+    fn default() -> Self {
+        Self {
+            shorter: 1,
+            words: None,
+        }
+    }
+}
 
 impl Squeeze {
     /// The first column at which a lane's next tick may stand.
     fn room(self, lane: &Lane) -> u32 {
-        match (self, lane.marks.last()) {
-            (Self::Tight, Some(mark)) => lane.end.min(mark.x + LEAST),
+        match (self.words, lane.marks.last()) {
+            (Some(words), Some(mark)) => lane.end.min(mark.x + words),
             _ => lane.end,
         }
     }
 
-    fn of(self, columns: u32) -> u32 {
-        match self {
-            Self::Not => columns,
-            Self::Half => columns.div_ceil(2),
-            Self::Quarter | Self::Tight => columns.div_ceil(4),
+    /// Columns between two things of which one came after the other.
+    fn apart(self) -> u32 {
+        if self.words.is_some_and(|words| words < APART) {
+            1
+        } else {
+            APART
         }
+    }
+
+    /// The columns of a stretch of time.
+    fn of(self, columns: u32) -> u32 {
+        columns.div_ceil(self.shorter)
     }
 }
 
@@ -345,13 +352,17 @@ impl Chart {
                 if lane.band.is_none() && lane.takes_note(log, &event.kind, event.at) {
                     return after;
                 }
-                let apart = if same { cursor } else { after.max(cursor + APART) };
+                let apart = if same {
+                    cursor
+                } else {
+                    after.max(cursor + self.squeeze.apart())
+                };
                 match lane.band {
                     Some(band) => self.bands[band].room(&event.kind, cursor, apart),
                     None => apart.max(self.squeeze.room(lane)),
                 }
             }
-            EventKind::Fault(_) => after.max(cursor + APART),
+            EventKind::Fault(_) => after.max(cursor + self.squeeze.apart()),
             _ => after,
         }
     }

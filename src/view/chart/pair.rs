@@ -18,17 +18,20 @@ impl Pair {
     /// whole story is to be seen at once, if that can be.
     #[must_use]
     pub fn new(logs: [&Log; 2], timeline: &Timeline, room: u32) -> Self {
-        const WAYS: [(Detail, Squeeze); 6] = [
-            (Detail::Wires, Squeeze::Not),
-            (Detail::Wires, Squeeze::Half),
-            (Detail::Labels, Squeeze::Not),
-            (Detail::Labels, Squeeze::Half),
-            (Detail::Labels, Squeeze::Quarter),
-            (Detail::Labels, Squeeze::Tight),
+        // The last two leave nothing but ticks where it is crowded.
+        const WAYS: [(Detail, u32, Option<u32>); 8] = [
+            (Detail::Wires, 1, None),
+            (Detail::Wires, 2, None),
+            (Detail::Labels, 1, None),
+            (Detail::Labels, 2, None),
+            (Detail::Labels, 4, None),
+            (Detail::Labels, 4, Some(18)),
+            (Detail::Labels, 4, Some(2)),
+            (Detail::Labels, 8, Some(1)),
         ];
         let mut pair = Self::default();
-        for way in WAYS {
-            pair = Self::drawn(logs, timeline, way);
+        for (detail, shorter, words) in WAYS {
+            pair = Self::drawn(logs, timeline, detail, Squeeze { shorter, words });
             if pair.end() <= room {
                 break;
             }
@@ -36,7 +39,7 @@ impl Pair {
         pair
     }
 
-    fn drawn(logs: [&Log; 2], timeline: &Timeline, (detail, squeeze): (Detail, Squeeze)) -> Self {
+    fn drawn(logs: [&Log; 2], timeline: &Timeline, detail: Detail, squeeze: Squeeze) -> Self {
         let chart = Chart {
             squeeze,
             ..Chart::new(detail)
