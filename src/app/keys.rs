@@ -47,6 +47,8 @@ pub enum Action {
     Skip,
     /// Questions on or off.
     Questions,
+    /// The next theme.
+    Theme,
 }
 
 /// The meaning of a key, the same on every screen; what a screen has no use for it ignores.
@@ -81,6 +83,7 @@ pub fn action(key: KeyEvent) -> Option<Action> {
         KeyCode::Char('b') => Action::Compare,
         KeyCode::Char('d') => Action::Difference,
         KeyCode::Char('N') => Action::Questions,
+        KeyCode::Char('T') => Action::Theme,
         KeyCode::Tab | KeyCode::BackTab => Action::Focus,
         _ => return None,
     })

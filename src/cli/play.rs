@@ -121,7 +121,7 @@ pub(super) fn play(
         open,
         compare,
         speed: global.speed,
-        theme: Theme::from_env(),
+        theme: Theme::from_env(global.theme),
         questions: !global.no_questions,
         progress,
         trouble,

@@ -77,7 +77,7 @@ fn divide(scene: &Scene<'_>, area: Rect) -> Division {
     let below = server_rows(scene).min(area.height);
     let room = area.height - below;
     let rows = rows(scene, room);
-    let height = [Height::Three, Height::Two]
+    let height = [Height::Four, Height::Three, Height::Two]
         .into_iter()
         .find(|height| total(&rows, *height) <= room)
         .unwrap_or(Height::One);
@@ -135,10 +135,10 @@ fn last_actor(scene: &Scene<'_>) -> Option<ActorId> {
     })
 }
 
-/// The scroll at which the actor that moved last is in sight.
-fn follow(scene: &Scene<'_>, division: &Division) -> u16 {
+/// The scroll at which an actor is in sight; the one that moved last, if none is named.
+fn follow(scene: &Scene<'_>, actor: Option<ActorId>, division: &Division) -> u16 {
     let hidden = total(&division.rows, division.height).saturating_sub(division.lanes.height);
-    let Some(actor) = last_actor(scene).filter(|_| hidden > 0) else {
+    let Some(actor) = actor.or_else(|| last_actor(scene)).filter(|_| hidden > 0) else {
         return 0;
     };
     let Some(at) = division.rows.iter().position(|row| *row == Row::Actor(actor)) else {
@@ -165,9 +165,14 @@ pub fn used(scene: &Scene<'_>, height: u16) -> u16 {
     division.lanes.height + division.below.height
 }
 
-/// The scroll at which the actor that moved last is in sight.
-pub fn scroll_to_last(scene: &Scene<'_>, area: Rect) -> u16 {
-    follow(scene, &divide(scene, area))
+/// The scroll at which an actor is in sight; the one that moved last, if none is named.
+pub fn scroll_to(scene: &Scene<'_>, actor: Option<ActorId>, area: Rect) -> u16 {
+    follow(scene, actor, &divide(scene, area))
+}
+
+/// The row below the last lane of an actor.
+pub fn bottom_of_actors(scene: &Scene<'_>, area: Rect) -> u16 {
+    divide(scene, area).lanes.bottom()
 }
 
 /// Columns that the names need.
@@ -209,7 +214,9 @@ pub fn draw_without_axis(
     let servers = truth::rows(scene);
     let division = divide(scene, area);
     let hidden = total(&division.rows, division.height).saturating_sub(division.lanes.height);
-    let scroll = scroll.unwrap_or_else(|| follow(scene, &division)).min(hidden);
+    let scroll = scroll
+        .unwrap_or_else(|| follow(scene, None, &division))
+        .min(hidden);
     let above = Rect {
         height: division.below.bottom() - area.y,
         ..plot.area
@@ -237,6 +244,20 @@ pub fn draw_without_axis(
         let style = scene.style(Role::Accent);
         buf.set_stringn(area.x, y, text::fit(row.name(), names), names, style);
         row.draw(scene, plot, y, buf);
+    }
+    let grounds = Rect {
+        height: division.below.bottom() - area.y,
+        ..plot.area
+    };
+    for clash in &scene.chart.clashes {
+        if let Some((from, to)) = plot.stretch(clash.from, clash.to) {
+            let columns = Rect {
+                x: from,
+                width: to - from,
+                ..grounds
+            };
+            scene.theme.alarm(columns, buf);
+        }
     }
     division.below.bottom()
 }
@@ -271,7 +292,7 @@ fn draw_row(
 /// Columns of the names.
 fn gutter(scene: &Scene<'_>, rows: &[Row], servers: &[truth::Row<'_>]) -> usize {
     let lanes = rows.iter().map(|row| match row {
-        Row::Actor(actor) => text::width(scene.name(*actor)) + 1,
+        Row::Actor(actor) => text::width(scene.name(*actor)) + 2,
         Row::Band(n) => text::width(&scene.chart.bands[*n].client),
     });
     let servers = servers.iter().map(|row| text::width(row.name()));

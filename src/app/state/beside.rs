@@ -126,7 +126,8 @@ impl<R: Runs> App<R> {
             | Action::Focus
             | Action::Answer(_)
             | Action::Skip
-            | Action::Questions => {}
+            | Action::Questions
+            | Action::Theme => {}
         }
     }
 

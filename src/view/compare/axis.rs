@@ -3,7 +3,7 @@
 use ratatui::{buffer::Buffer, layout::Rect, style::Modifier};
 
 use super::{CompareView, time};
-use crate::view::theme::Role;
+use crate::view::theme::{Role, glyphs};
 
 /// Columns from one time to the next.
 const TICKS: u32 = 12;
@@ -33,7 +33,7 @@ pub fn draw(view: &CompareView<'_>, area: Rect, buf: &mut Buffer) {
     }
     for (x, at) in marks {
         if let Some(screen) = plot.screen(x) {
-            let words = format!("◆{} ", time::moment(at));
+            let words = format!("{}{} ", glyphs::DIFFERENCE, time::moment(at));
             let style = view.theme.style(Role::Warning).add_modifier(Modifier::BOLD);
             plot.write((screen, area.y), &words, area.right(), style, buf);
         }

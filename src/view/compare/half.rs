@@ -7,8 +7,8 @@ use ratatui::{
     text::{Line, Span},
 };
 
-use super::{CompareStage, CompareView, lanes, text, time, words};
-use crate::view::theme::Role;
+use super::{CompareStage, CompareView, actor, lanes, text, time, words};
+use crate::view::theme::{Role, glyphs};
 use crate::{
     clock::ClockKind,
     log::Belief,
@@ -168,10 +168,16 @@ pub fn mark(view: &CompareView<'_>, side: usize, (names, area, axis): (usize, Re
     let Some(x) = plot.screen(column) else {
         // It is left of what is to be seen.
         if column < plot.left {
-            plot.write((axis.x, axis.y), "←◆", axis.right(), style, buf);
+            let words = format!("←{}", glyphs::DIFFERENCE);
+            plot.write((axis.x, axis.y), &words, axis.right(), style, buf);
         }
         return;
     };
+    let scene = view.scene(side);
+    let tick = scene.and_then(|scene| Some(scene.glyph(actor(scene.world, &made.who)?)));
+    let bottom = scene.map_or(0, |scene| {
+        lanes::bottom_of_actors(&scene, CompareView::lanes_area(area))
+    });
     let rows = if side == 0 {
         area.y + 1..axis.bottom()
     } else {
@@ -182,11 +188,11 @@ pub fn mark(view: &CompareView<'_>, side: usize, (names, area, axis): (usize, Re
             continue;
         };
         match cell.symbol() {
-            " " | "┊" => {
-                cell.set_symbol("┃").set_style(style);
+            " " | glyphs::PLAYHEAD => {
+                cell.set_symbol(glyphs::DIFFERENCE_LINE).set_style(style);
             }
-            "●" => {
-                cell.set_symbol("◆")
+            symbol if tick == Some(symbol) && y < bottom => {
+                cell.set_symbol(glyphs::DIFFERENCE)
                     .set_style(style.add_modifier(Modifier::REVERSED));
             }
             _ => {}

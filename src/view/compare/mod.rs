@@ -23,7 +23,12 @@ use super::{
     time, words,
 };
 use crate::{
-    app::CatalogueEntry, clock::LessonTime, compare::Difference, lesson::Lang, log::Log, verdict::Verdict,
+    app::CatalogueEntry,
+    clock::LessonTime,
+    compare::Difference,
+    lesson::Lang,
+    log::{ActorId, Log},
+    verdict::Verdict,
     world::World,
 };
 
@@ -106,6 +111,12 @@ struct Areas {
     hints: Rect,
 }
 
+/// An actor by name.
+fn actor(world: &World, name: &str) -> Option<ActorId> {
+    let place = world.actors.iter().position(|actor| actor.who.name == name)?;
+    Some(ActorId(u32::try_from(place).ok()?))
+}
+
 /// How many columns the time axis has at least on a screen of this size.
 #[must_use]
 pub fn room(area: Rect) -> u16 {
@@ -177,11 +188,17 @@ impl<'a> CompareView<'a> {
         }
     }
 
-    /// The scroll at which both halves show who moved last in either.
+    /// The scroll at which both halves show who moved last in either; at the end, whose move was the first that
+    /// was not the same.
     fn follow(&self, area: Rect) -> u16 {
+        let parted = self.difference.filter(|_| self.steps.0 == self.steps.1);
+        let parted = parted.and_then(|difference| difference.moves.iter().flatten().next());
+        if let (Some(made), Some(scene)) = (parted, self.scene(0)) {
+            return lanes::scroll_to(&scene, actor(scene.world, &made.who), area);
+        }
         let later = usize::from(self.sides[1].world.now > self.sides[0].world.now);
         let scene = self.scene(later).or_else(|| self.scene(1 - later));
-        scene.map_or(0, |scene| lanes::scroll_to_last(&scene, area))
+        scene.map_or(0, |scene| lanes::scroll_to(&scene, None, area))
     }
 
     /// The part of a half in which lanes are drawn: below its heading.

@@ -11,8 +11,11 @@ use ratatui::{
 use super::{CompareStage, CompareView, text, time, words};
 use crate::{
     compare::{Consequence, Difference, Move, What},
-    view::{scene::prose, theme::Role},
+    view::theme::{Role, glyphs},
 };
+
+/// Stands before and after a command within a sentence, and takes no column.
+const COMMAND: char = '\u{2060}';
 
 /// The lines of the pane.
 pub fn lines(view: &CompareView<'_>, width: u16) -> Vec<Line<'static>> {
@@ -55,7 +58,11 @@ fn line(view: &CompareView<'_>, side: usize, difference: &Difference, width: usi
     let (mut lines, mut code) = (Vec::new(), false);
     for row in text::wrap(&said, width.saturating_sub(indent)) {
         let mut spans = vec![first];
-        spans.extend(prose(&row, &mut code, view.theme, view.theme.style(Role::Text)));
+        for (n, part) in row.split(COMMAND).enumerate() {
+            code ^= n > 0;
+            let role = if code { Role::Code } else { Role::Text };
+            spans.push(Span::styled(part.to_owned(), view.theme.style(role)));
+        }
         lines.push(Line::from(spans));
         first = Span::raw(" ".repeat(indent));
     }
@@ -82,7 +89,7 @@ fn does(view: &CompareView<'_>, made: &Move) -> String {
     /// A reply's end tells less than its beginning.
     const REPLY: usize = 60;
     let who = format!("{}.{}", made.who, made.label);
-    let wire = text::clean(&made.wire);
+    let wire = format!("{COMMAND}{}{COMMAND}", text::clean(&made.wire));
     match &made.reply {
         Some(reply) => {
             let reply = text::fit(&reply.to_string(), REPLY).into_owned();
@@ -111,10 +118,8 @@ pub fn draw(view: &CompareView<'_>, area: Rect, buf: &mut Buffer) {
             (What::Extra, _) => words::ONLY_AFTER,
         };
         let first = words::FIRST_DIFFERENCE.get(view.lang);
-        title = format!(
-            " ◆ {} ",
-            words::ABOUT.with(view.lang, &[first, what.get(view.lang)])
-        );
+        let about = words::ABOUT.with(view.lang, &[first, what.get(view.lang)]);
+        title = format!(" {} {about} ", glyphs::DIFFERENCE);
     }
     let style = view.theme.style(Role::Warning);
     let block = view

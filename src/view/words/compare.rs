@@ -41,9 +41,9 @@ pub const ONLY_AFTER: Words = Words::new("a move that the fix adds", "修复后�
 /// When a move was made, and what it was.
 pub const AT: Words = Words::new("at {}, {}", "{} 时，{}");
 /// A command and its reply: who, what, reply.
-pub const SENDS: Words = Words::new("{} sends `{}` → {}", "{} 发出 `{}` → {}");
+pub const SENDS: Words = Words::new("{} sends {} → {}", "{} 发出 {} → {}");
 /// A notification that was taken, or a command without a reply: who, what.
-pub const TAKES: Words = Words::new("{}: `{}`", "{}：`{}`");
+pub const TAKES: Words = Words::new("{}: {}", "{}：{}");
 /// What came of a move.
 pub const AND_THEN: Words = Words::new(", and then: {}", "，随后：{}");
 /// Nothing came of it.

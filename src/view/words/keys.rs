@@ -143,6 +143,13 @@ pub const HELP_KEYS: &[(Words, &[Hint])] = &[
                 Words::new("interview questions and answers", "面试题与参考答案"),
             ),
             ("L", Words::new("中文 / English", "English / 中文")),
+            (
+                "T",
+                Words::new(
+                    "theme: as the terminal, dark, light, high contrast",
+                    "主题：跟随终端、深色、浅色、高对比度",
+                ),
+            ),
             ("q Esc", Words::new("back to the catalogue", "返回目录")),
             ("Q Ctrl-C", Words::new("quit", "退出程序")),
         ],
@@ -157,10 +164,10 @@ pub const LEGEND_ROWS: &[Hint] = &[
         "▄▄▄▄",
         Words::new("believes that it holds the lock", "认为自己持有锁"),
     ),
-    ("╌╌╌╌", Words::new("waits for the lock", "等待锁")),
+    ("╱╱╱╱", Words::new("waits for the lock", "等待锁")),
     ("░░░░", Words::new("cannot be sure", "无法确定")),
     (
-        "▆▆▆▆",
+        "████",
         Words::new("two holders at once: the failure", "同时有两个持有者：故障"),
     ),
     ("✝", Words::new("killed (SIGKILL)", "被杀死（SIGKILL）")),
@@ -169,6 +176,13 @@ pub const LEGEND_ROWS: &[Hint] = &[
         Words::new(
             "frozen (SIGSTOP), as by a long GC pause",
             "被冻结（SIGSTOP），如同长时间 GC 停顿",
+        ),
+    ),
+    (
+        "≠",
+        Words::new(
+            "before and after: the runs part here",
+            "修复前后对比：从这里开始不同",
         ),
     ),
 ];
