@@ -171,7 +171,10 @@ fn equal_times_stand_in_equal_columns() {
                 // The first one stands before the name.
                 ticks.filter(|column| *column > 6).collect()
             };
-            rows.iter().map(ticks).find(|ticks| ticks.len() >= 2).expect("B's lane")
+            rows.iter()
+                .map(ticks)
+                .find(|ticks| ticks.len() >= 2)
+                .expect("B's lane")
         });
         assert_eq!(columns[0][..2], columns[1][..2], "{size:?} {:#?}", stand.rows());
     }
