@@ -30,6 +30,24 @@ fn recordings(lesson: Option<&str>, compare: Option<&CompareArgs>) -> Result<Vec
     Ok(recorded)
 }
 
+/// The two variants to stand beside each other: their authors want the first mistake on the command line.
+fn compared(
+    global: &Global,
+    args: &CompareArgs,
+    loaded: &Arc<Loaded>,
+    recorded: &[Recording],
+) -> Result<[String; 2], Failure> {
+    let names = args.sides(loaded, recorded)?;
+    for name in &names {
+        let recorded = recorded
+            .iter()
+            .find(|recording| recording.header.variant == *name);
+        let params = recorded.map_or_else(|| global.overrides(), |recording| recording.header.params.clone());
+        Scenario::plan(loaded, name, &params)?;
+    }
+    Ok(names)
+}
+
 /// Opens the screen, with a lesson, with two variants of it, or with the catalogue.
 pub(super) fn play(
     global: &Global,
@@ -69,16 +87,7 @@ pub(super) fn play(
     };
     let compare = match (compare, &open) {
         (Some(args), Some(choice)) if let Some(loaded) = library.find(&choice.id) => {
-            let names = args.sides(loaded, &recorded)?;
-            for name in &names {
-                let recorded = recorded
-                    .iter()
-                    .find(|recording| recording.header.variant == *name);
-                let params =
-                    recorded.map_or_else(|| global.overrides(), |recording| recording.header.params.clone());
-                Scenario::plan(loaded, name, &params)?;
-            }
-            Some(names)
+            Some(compared(global, args, loaded, &recorded)?)
         }
         _ => None,
     };

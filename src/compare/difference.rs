@@ -61,12 +61,11 @@ pub fn first_difference(logs: [&Log; 2]) -> Option<Difference> {
     match (i, j) {
         (None, None) => None,
         (Some(i), None) => Some(one(i)),
-        (None, Some(j)) => Some(other(j)),
         (Some(i), Some(j)) if i == j && before[i].who == after[j].who => {
             Some(pair(Some(&before[i]), Some(&after[j])))
         }
         (Some(i), Some(j)) if i < j || (i == j && before[i].at <= after[j].at) => Some(one(i)),
-        (Some(_), Some(j)) => Some(other(j)),
+        (_, Some(j)) => Some(other(j)),
     }
 }
 

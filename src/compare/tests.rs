@@ -270,7 +270,7 @@ proptest! {
                     made[side].iter().position(|known| known.event == this.event)
                 });
                 let first = before.into_iter().flatten().min().expect("a move of either run");
-                let shorter = if before[0] == Some(first) { 0 } else { 1 };
+                let shorter = usize::from(before[0] != Some(first));
                 for known in &made[shorter][..first] {
                     let same = made[1 - shorter].iter().find(|its| its.key() == known.key());
                     let same = same.expect("the same move");

@@ -104,7 +104,7 @@ impl Timeline {
 }
 
 /// The events at one place.
-fn both<'a>(logs: [&'a Log; 2], events: [Option<usize>; 2]) -> impl Iterator<Item = &'a Event> {
+fn both(logs: [&Log; 2], events: [Option<usize>; 2]) -> impl Iterator<Item = &Event> {
     logs.into_iter()
         .zip(events)
         .filter_map(|(log, event)| log.events().get(event?))
