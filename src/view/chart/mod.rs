@@ -7,11 +7,13 @@
 mod crowd;
 mod lane;
 mod pair;
+mod squeeze;
 mod truth;
 
 pub use crowd::{Band, Level, Run};
 pub use lane::{Bar, BarKind, Lane, Mark};
 pub use pair::Pair;
+use squeeze::Squeeze;
 pub use truth::{About, Lease, Owner, Span, Truth, is_lock_key};
 
 use std::{collections::HashMap, time::Duration};
@@ -81,48 +83,6 @@ pub struct Chart {
     detail: Detail,
     squeeze: Squeeze,
     pen: Pen,
-}
-
-/// How much closer than usual things stand, so that more of them is seen at once.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Squeeze {
-    /// Stretches of time are drawn so many times shorter.
-    shorter: u32,
-    /// So many columns of a tick's words are shown where the rest has to give way; `None` for all of them.
-    words: Option<u32>,
-}
-
-impl Default for Squeeze {
-    fn default() -> Self {
-        Self {
-            shorter: 1,
-            words: None,
-        }
-    }
-}
-
-impl Squeeze {
-    /// The first column at which a lane's next tick may stand.
-    fn room(self, lane: &Lane) -> u32 {
-        match (self.words, lane.marks.last()) {
-            (Some(words), Some(mark)) => lane.end.min(mark.x + words),
-            _ => lane.end,
-        }
-    }
-
-    /// Columns between two things of which one came after the other.
-    fn apart(self) -> u32 {
-        if self.words.is_some_and(|words| words < APART) {
-            1
-        } else {
-            APART
-        }
-    }
-
-    /// The columns of a stretch of time.
-    fn of(self, columns: u32) -> u32 {
-        columns.div_ceil(self.shorter)
-    }
 }
 
 /// What the fold has to remember from one event to the next.

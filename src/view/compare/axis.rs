@@ -33,7 +33,12 @@ pub fn draw(view: &CompareView<'_>, area: Rect, buf: &mut Buffer) {
     }
     for (x, at) in marks {
         if let Some(screen) = plot.screen(x) {
-            let words = format!("{}{} ", glyphs::DIFFERENCE, time::moment(at));
+            // Right before the playhead there is room for its own time only, and the words below say this one.
+            let words = if plot.head.abs_diff(x) < TICKS {
+                glyphs::DIFFERENCE.to_owned()
+            } else {
+                format!("{}{} ", glyphs::DIFFERENCE, time::moment(at))
+            };
             let style = view.theme.style(Role::Warning).add_modifier(Modifier::BOLD);
             plot.write((screen, area.y), &words, area.right(), style, buf);
         }
