@@ -2,6 +2,7 @@
 //! or look.
 
 mod check;
+mod compare;
 mod doctor;
 mod list;
 mod new;
@@ -97,6 +98,8 @@ enum Command {
         /// The lesson's name, or the path of a lesson file
         lesson: String,
     },
+    /// Opens two variants of a lesson beside each other: the failure and its fix
+    Compare(compare::CompareArgs),
     /// Lists the lessons and their variants
     List,
     /// Runs lessons without a screen and proves their claims
@@ -216,8 +219,9 @@ impl From<std::io::Error> for Failure {
 pub fn main() -> ExitCode {
     let Cli { command, global } = Cli::parse();
     let outcome = match command {
-        None => play::play(&global, None),
-        Some(Command::Play { lesson }) => play::play(&global, Some(&lesson)),
+        None => play::play(&global, None, None),
+        Some(Command::Play { lesson }) => play::play(&global, Some(&lesson), None),
+        Some(Command::Compare(args)) => play::play(&global, Some(&args.lesson), Some(&args)),
         Some(Command::List) => list::list(&global),
         Some(Command::Run(args)) => run::run(&global, &args),
         Some(Command::Check { files }) => check::check(&global, &files),

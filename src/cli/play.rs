@@ -2,7 +2,7 @@
 
 use std::{io::IsTerminal, path::PathBuf, sync::Arc};
 
-use super::{Failure, Global, OK, doctor, runs::ChosenRuns};
+use super::{Failure, Global, OK, compare::CompareArgs, doctor, runs::ChosenRuns};
 use crate::{
     app::{self, AppOptions, Catalogue, CatalogueEntry, Ended, LessonChoice, Store, terminal},
     lab::{LabOptions, install::InstallPlan, programs::Search},
@@ -11,21 +11,60 @@ use crate::{
     view::theme::Theme,
 };
 
-/// Opens the screen, with a lesson or with the catalogue.
-pub(super) fn play(global: &Global, lesson: Option<&str>) -> Result<u8, Failure> {
+/// The recordings among what the user named.
+fn recordings(lesson: Option<&str>, compare: Option<&CompareArgs>) -> Result<Vec<Recording>, Failure> {
+    let other = compare.and_then(|args| args.other.as_deref());
+    let mut recorded = Vec::new();
+    for path in lesson.into_iter().chain(other).map(PathBuf::from) {
+        // The second one can be nothing else.
+        if recording::looks_like_one(&path) || (!recorded.is_empty() && other.is_some()) {
+            recorded.push(recording::read(&path).map_err(|error| Failure::usage(error.to_string()))?);
+        } else if other.is_some() {
+            return Err(Failure::usage(format!(
+                "`{}` is no recording; with a second one given, both must be recordings of one lesson",
+                path.display()
+            )));
+        }
+    }
+    Ok(recorded)
+}
+
+/// The two variants to stand beside each other: their authors want the first mistake on the command line.
+fn compared(
+    global: &Global,
+    args: &CompareArgs,
+    loaded: &Arc<Loaded>,
+    recorded: &[Recording],
+) -> Result<[String; 2], Failure> {
+    let names = args.sides(loaded, recorded)?;
+    for name in &names {
+        let recorded = recorded
+            .iter()
+            .find(|recording| recording.header.variant == *name);
+        let params = recorded.map_or_else(|| global.overrides(), |recording| recording.header.params.clone());
+        Scenario::plan(loaded, name, &params)?;
+    }
+    Ok(names)
+}
+
+/// Opens the screen, with a lesson, with two variants of it, or with the catalogue.
+pub(super) fn play(
+    global: &Global,
+    lesson: Option<&str>,
+    compare: Option<&CompareArgs>,
+) -> Result<u8, Failure> {
     let mut library = global.library()?;
-    let recorded = lesson
-        .map(PathBuf::from)
-        .filter(|path| recording::looks_like_one(path));
-    let recorded = recorded.map(|path| recording::read(&path)).transpose()?;
+    let recorded = recordings(lesson, compare)?;
     let mut wanted = ALL_LABS.to_vec();
     let mut outdated = false;
+    for recording in &recorded {
+        outdated |= has_changed(recording, &library)?;
+    }
     let open = match lesson {
-        Some(_) if let Some(recording) = &recorded => {
-            let (choice, changed) = lesson_of(recording, &library)?;
-            outdated = changed;
-            Some(choice)
-        }
+        Some(_) if let Some(Recording { header, .. }) = recorded.first() => Some(LessonChoice {
+            id: header.lesson.clone(),
+            variant: header.variant.clone(),
+        }),
         None => None,
         Some(name) => {
             let loaded = match library.find(name) {
@@ -48,6 +87,12 @@ pub(super) fn play(global: &Global, lesson: Option<&str>) -> Result<u8, Failure>
             Some(LessonChoice { id, variant })
         }
     };
+    let compare = match (compare, &open) {
+        (Some(args), Some(choice)) if let Some(loaded) = library.find(&choice.id) => {
+            Some(compared(global, args, loaded, &recorded)?)
+        }
+        _ => None,
+    };
     if !std::io::stdout().is_terminal() || !std::io::stdin().is_terminal() {
         return Err(Failure::usage(
             "the playground needs a terminal, and standard input or output is none; \
@@ -58,7 +103,8 @@ pub(super) fn play(global: &Global, lesson: Option<&str>) -> Result<u8, Failure>
     // What a killed Lockstep left is cleared away behind the first picture.
     std::thread::spawn(|| crate::lab::sweep(&crate::lab::workspace_root()));
     // A recording needs no server.
-    if recorded.is_none() && !global.recorded {
+    let needed = if compare.is_some() { 2 } else { 1 };
+    if recorded.len() < needed && !global.recorded {
         offer_to_install(&options, &wanted)?;
     }
     let is_live = |lab| !global.recorded && options.search.serves(lab);
@@ -78,13 +124,14 @@ pub(super) fn play(global: &Global, lesson: Option<&str>) -> Result<u8, Failure>
         overrides: global.overrides(),
         options,
         seed: global.seed,
-        file: recorded,
+        files: recorded,
         recorded: global.recorded,
     };
     let (progress, trouble) = Store::open();
     let app_options = AppOptions {
         lang: global.lang(),
         open,
+        compare,
         speed: global.speed,
         theme: Theme::from_env(global.theme),
         questions: !global.no_questions,
@@ -111,8 +158,8 @@ pub(super) fn play(global: &Global, lesson: Option<&str>) -> Result<u8, Failure>
     })
 }
 
-/// The lesson and variant that a recording is of, and whether the lesson has changed since.
-fn lesson_of(recording: &Recording, library: &Library) -> Result<(LessonChoice, bool), Failure> {
+/// Whether a recording's lesson, which must be here, has changed since.
+fn has_changed(recording: &Recording, library: &Library) -> Result<bool, Failure> {
     let header = &recording.header;
     let loaded = library.find(&header.lesson).ok_or_else(|| {
         Failure::usage(format!(
@@ -122,11 +169,7 @@ fn lesson_of(recording: &Recording, library: &Library) -> Result<(LessonChoice, 
     })?;
     let scenario = Scenario::plan(loaded, &header.variant, &header.params)?;
     recording.fits(&scenario)?;
-    let choice = LessonChoice {
-        id: header.lesson.clone(),
-        variant: header.variant.clone(),
-    };
-    Ok((choice, !header.belongs_to(&scenario)))
+    Ok(!header.belongs_to(&scenario))
 }
 
 /// A lesson's entry, with the figures of its parameters filled into its texts.

@@ -8,6 +8,7 @@ mod band;
 mod cards;
 mod catalogue;
 pub mod chart;
+mod compare;
 mod failure;
 mod header;
 mod help;
@@ -36,6 +37,7 @@ mod words;
 mod zookeeper;
 
 pub use catalogue::CatalogueView;
+pub use compare::{CompareSide, CompareStage, CompareView, room as compare_room};
 pub use layout::Form;
 pub use lesson::{Hit, LessonView, Motion, Pane, Scrolls, Stage};
 pub use notice::{Notice, draw as notice};
@@ -58,6 +60,8 @@ pub enum Screen<'a> {
     Catalogue(CatalogueView<'a>),
     /// A lesson.
     Lesson(LessonView<'a>),
+    /// Two runs of a lesson beside each other.
+    Compare(CompareView<'a>),
 }
 
 /// What lies over a screen.
@@ -90,6 +94,7 @@ pub fn draw(
         match screen {
             Screen::Catalogue(view) => view.draw(area, buf),
             Screen::Lesson(view) => view.draw(area, buf),
+            Screen::Compare(view) => view.draw(area, buf),
         }
         match overlay {
             Overlay::Nothing => {}
@@ -109,6 +114,7 @@ impl<'a> Screen<'a> {
         match self {
             Self::Catalogue(view) => view.selected(),
             Self::Lesson(view) => Some(view.entry),
+            Self::Compare(view) => Some(view.entry),
         }
     }
 

@@ -60,6 +60,11 @@ pub const DONE: &str = "✓";
 /// A watch on a znode.
 pub const WATCH: &str = "◉";
 
+/// Where two runs part first, and the line up to it.
+pub const DIFFERENCE: &str = "≠";
+/// The line from there to the time axis.
+pub const DIFFERENCE_LINE: &str = "┃";
+
 /// What an ASCII terminal shows for a glyph.
 #[must_use]
 pub fn ascii(symbol: &str) -> &'static str {
@@ -83,7 +88,7 @@ pub fn ascii(symbol: &str) -> &'static str {
         "◇" => "%",
         "★" => "&",
         "✗" | "✝" | "×" => "x",
-        "↯" => "!",
+        "↯" | "≠" => "!",
         _ => "?",
     }
 }

@@ -20,6 +20,7 @@ pub const LESSON_HINTS: &[Hint] = &[
     ("←", Words::new("back", "回退")),
     ("Space", Words::new("play/pause", "播放/暂停")),
     ("v", Words::new("next variant", "下一方案")),
+    ("b", Words::new("before/after", "对比")),
     ("?", Words::new("help", "帮助")),
     ("q", Words::new("catalogue", "目录")),
     ("L", Words::new("中文", "English")),
@@ -29,6 +30,23 @@ pub const LESSON_HINTS: &[Hint] = &[
     ("P", Words::new("present", "演示")),
     ("i", Words::new("interview", "面试题")),
     ("r", Words::new("restart", "重来")),
+];
+
+/// Hints under a comparison, the most needed first.
+pub const COMPARE_HINTS: &[Hint] = &[
+    ("→", Words::new("step", "下一步")),
+    ("←", Words::new("back", "回退")),
+    ("d", Words::new("first difference", "第一处不同")),
+    ("v", Words::new("other fix", "换修复方案")),
+    ("V", Words::new("other failure", "换故障方案")),
+    ("q", Words::new("close", "关闭")),
+    ("Space", Words::new("play/pause", "播放/暂停")),
+    ("Home End", Words::new("start, end", "开头、结尾")),
+    ("L", Words::new("中文", "English")),
+    ("?", Words::new("help", "帮助")),
+    ("↑↓", Words::new("lanes", "滚动时间线")),
+    ("PgUp PgDn", Words::new("verdicts", "滚动结论")),
+    ("r", Words::new("run again", "重新运行")),
 ];
 
 /// Hints under an overlay.
@@ -95,6 +113,27 @@ pub const HELP_KEYS: &[(Words, &[Hint])] = &[
                 "v V",
                 Words::new("next or previous variant", "下一个、上一个方案"),
             ),
+            (
+                "b",
+                Words::new(
+                    "before and after: the failure beside its fix",
+                    "修复前后对比：故障方案与修复方案并排",
+                ),
+            ),
+        ],
+    ),
+    (
+        Words::new("Before and after", "修复前后对比"),
+        &[
+            ("d", Words::new("go to the first difference", "跳到第一处不同")),
+            (
+                "v V",
+                Words::new("another fix, another failure", "换一个修复方案、故障方案"),
+            ),
+            (
+                "↑ ↓ PgUp PgDn",
+                Words::new("scroll the lanes, the verdicts", "滚动时间线、结论"),
+            ),
         ],
     ),
     (
@@ -157,6 +196,13 @@ pub const LEGEND_ROWS: &[Hint] = &[
         Words::new(
             "frozen (SIGSTOP), as by a long GC pause",
             "被冻结（SIGSTOP），如同长时间 GC 停顿",
+        ),
+    ),
+    (
+        "≠",
+        Words::new(
+            "before and after: the runs part here",
+            "修复前后对比：从这里开始不同",
         ),
     ),
 ];
