@@ -280,6 +280,10 @@ impl Director {
             return Err(self.mistake(path, why));
         }
         self.recorder.record(EventKind::Fault(fault.clone()));
+        self.land_broken(fault, path).await?;
+        if let Fault::Thaw { .. } = fault {
+            self.catch_up(path)?;
+        }
         if let Fault::Crash { client } = fault {
             for n in 0..self.performers.len() {
                 if self.scenario.actors[n].actor.client == *client {

@@ -14,7 +14,7 @@ use crate::{
     client::protocol::{Request, Response, ServerAddress, ServerProtocol},
     lab::{ClientProcess, Direction, Lab, LabOptions, Link, LinkAddress, LinkState},
     lesson::{LabKind, Scenario},
-    log::{ActorId, Fault, ServerInfo, ServerState},
+    log::{ActorId, Fault, ServerInfo, ServerState, Way},
 };
 
 /// The ZooKeeper session timeout that clients ask for, in milliseconds of lesson time. Long enough that a
@@ -234,6 +234,46 @@ impl Stage {
         client.state == ClientState::Running && passes && !self.frozen.contains(server)
     }
 
+    /// Whether a fault breaks the connection that an actor has to a server, so that whatever is on its way there
+    /// is known at once to be lost.
+    pub(super) fn breaks(&self, fault: &Fault, actor: ActorId, server: &str) -> bool {
+        let client = &self.clients[self.homes[actor.0 as usize]].name;
+        let hit = match fault {
+            Fault::Cut { link } | Fault::Drop { link } => *link == format!("{client}->{server}"),
+            Fault::KillServer { server: killed } => killed == server,
+            _ => false,
+        };
+        hit && self.refuses_at_once
+    }
+
+    /// Whether an actor's process stands still.
+    pub(super) fn stands_still(&self, actor: ActorId) -> bool {
+        self.clients[self.homes[actor.0 as usize]].state == ClientState::Frozen
+    }
+
+    /// Where requests reach a server and only its replies are held: resolves when the link holds `replies` of
+    /// them, that is, when the server has done what was asked.
+    pub(super) fn replies_held(
+        &self,
+        actor: ActorId,
+        server: &str,
+        replies: usize,
+    ) -> Result<Option<impl Future<Output = ()> + use<>>, EngineError> {
+        let client = &self.clients[self.homes[actor.0 as usize]];
+        let link = self.lab.link_control(&format!("{}->{server}", client.name));
+        let only_replies = |link: &&Link| link.state() == LinkState::Held(Direction::ToClient);
+        let Some(link) = link.filter(only_replies) else {
+            return Ok(None);
+        };
+        let acts = client.state == ClientState::Running && self.answers(server)?;
+        Ok(acts.then(|| link.holds_on(replies, Direction::ToClient)))
+    }
+
+    /// Whether two actors live in the same process.
+    pub(super) fn share_a_process(&self, one: ActorId, other: ActorId) -> bool {
+        self.homes[one.0 as usize] == self.homes[other.0 as usize]
+    }
+
     /// The server that Sentinel names as master, asked as this actor's client would: over its own links.
     pub(super) async fn primary(&mut self, actor: ActorId) -> Result<Option<String>, EngineError> {
         let client = self.clients[self.homes[actor.0 as usize]].name.clone();
@@ -296,7 +336,18 @@ impl Stage {
             | Fault::FreezeServer { server }
             | Fault::ThawServer { server }
             | Fault::RestartServer { server } => return self.cause_to_server(fault, server).await,
-            Fault::Cut { link } | Fault::Hold { link } | Fault::Release { link } | Fault::Drop { link } => {
+            Fault::Skew { server, ahead_ms } => {
+                let Some(slot) = self.lab.slot(server)? else {
+                    return Ok(Err(format!(
+                        "the clock of `{server}` cannot be set: this run is on the machine's own clock"
+                    )));
+                };
+                self.lab.clock().skew(slot, ahead_ms.saturating_mul(1_000_000))?;
+            }
+            Fault::Cut { link }
+            | Fault::Hold { link, .. }
+            | Fault::Release { link }
+            | Fault::Drop { link } => {
                 let Some(link) = self.lab.link_control(link) else {
                     return Ok(Err(format!("there is no link `{link}`")));
                 };
@@ -305,7 +356,11 @@ impl Stage {
                         return Ok(Err(format!("the link `{}` holds nothing", link.name())));
                     }
                     Fault::Cut { .. } | Fault::Drop { .. } => link.cut(),
-                    Fault::Hold { .. } => link.hold(Direction::Both),
+                    Fault::Hold { way, .. } => link.hold(match way {
+                        Way::Both => Direction::Both,
+                        Way::Requests => Direction::ToServer,
+                        Way::Replies => Direction::ToClient,
+                    }),
                     _ => link.release(),
                 }
             }

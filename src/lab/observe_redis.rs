@@ -15,7 +15,7 @@ use tokio::sync::Mutex;
 
 use super::observe::{ObserveError, Observer, within};
 use super::redis::Known;
-use crate::clock::LessonClock;
+use crate::clock::{LessonClock, Slot};
 use crate::log::{KeyState, KeyValue, Keyspace, Observed, Role};
 
 const LOOK: &str = include_str!("observe_redis.lua");
@@ -114,14 +114,18 @@ impl RedisObserver {
 }
 
 impl Observer for RedisObserver {
-    fn observe<'a>(&'a self, clock: &'a LessonClock) -> BoxFuture<'a, Result<Observed, ObserveError>> {
-        async {
+    fn observe<'a>(
+        &'a self,
+        clock: &'a LessonClock,
+        slot: Option<&'a Slot>,
+    ) -> BoxFuture<'a, Result<Observed, ObserveError>> {
+        async move {
             let mut look = redis::cmd("EVAL_RO");
             look.arg(LOOK).arg(0).arg(KEYS).arg(ELEMENTS).arg(BYTES);
             let seen: Vec<(String, String, i64, Value)> = self.ask(&look).await?;
             let keys = seen.into_iter().map(|(name, kind, expires, value)| {
                 // -1 is "never"; -2, "no such key", cannot be inside one script.
-                let expires_at = (expires >= 0).then(|| clock.from_unix_millis(expires));
+                let expires_at = (expires >= 0).then(|| clock.from_unix_millis(expires, slot));
                 (
                     name,
                     KeyState {

@@ -10,7 +10,7 @@ use super::error::LabError;
 use super::observe::{ObserveError, Observer, within};
 use super::sentinel::GROUP;
 use super::server::{Boot, Endpoint, Server, ready};
-use crate::clock::LessonClock;
+use crate::clock::{LessonClock, Slot};
 use crate::log::{Keyspace, Observed, ServerInfo};
 
 /// How long a Sentinel waits for a master before it thinks it down, and how long a failover may take, in
@@ -116,7 +116,11 @@ async fn ask(address: SocketAddr, words: &[&str]) -> Option<redis::Value> {
 struct SentinelObserver;
 
 impl Observer for SentinelObserver {
-    fn observe<'a>(&'a self, _: &'a LessonClock) -> BoxFuture<'a, Result<Observed, ObserveError>> {
+    fn observe<'a>(
+        &'a self,
+        _: &'a LessonClock,
+        _: Option<&'a Slot>,
+    ) -> BoxFuture<'a, Result<Observed, ObserveError>> {
         async { Ok(Observed::Redis(Keyspace::default())) }.boxed()
     }
 

@@ -98,13 +98,16 @@ fn divide(scene: &Scene<'_>, servers: u16, area: Rect) -> Division {
     }
 }
 
-fn server_rows(scene: &Scene<'_>) -> u16 {
-    u16::try_from(truth::rows(scene).len()).unwrap_or(u16::MAX).min(3)
+/// Rows of servers: three, or as many as there are where the actors leave room for them.
+fn server_rows(scene: &Scene<'_>, height: u16) -> u16 {
+    let wanted = u16::try_from(truth::rows(scene).len()).unwrap_or(u16::MAX);
+    let actors = total(&rows(scene, height), Height::Two);
+    wanted.min(height.saturating_sub(actors + 1).max(3))
 }
 
 /// How far the lanes can be scrolled.
 pub fn reach(scene: &Scene<'_>, area: Rect) -> u16 {
-    let division = divide(scene, server_rows(scene), area);
+    let division = divide(scene, server_rows(scene, area.height), area);
     total(&division.rows, division.height).saturating_sub(division.lanes.height)
 }
 
@@ -141,7 +144,7 @@ pub fn draw(scene: &Scene<'_>, scroll: Option<u16>, area: Rect, buf: &mut Buffer
         return;
     }
     let servers = truth::rows(scene);
-    let division = divide(scene, server_rows(scene), area);
+    let division = divide(scene, server_rows(scene, area.height), area);
     let names = gutter(scene, &division.rows, &servers);
     let gutter = u16::try_from(names + 1).unwrap_or(area.width).min(area.width);
     let plot = Plot::new(

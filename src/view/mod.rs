@@ -9,6 +9,7 @@ mod cards;
 mod catalogue;
 pub mod chart;
 mod failure;
+mod fault;
 mod header;
 mod help;
 mod lane;

@@ -237,6 +237,7 @@ impl Chart {
             EventKind::Fault(fault) => {
                 self.wire.push(WireRow::new(index));
                 self.fault(log, index, x, fault);
+                self.fault_of_server(fault, (x, index));
                 if let Fault::KillServer { server } = fault {
                     self.bury(server, x, index);
                 }
@@ -253,6 +254,25 @@ impl Chart {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// What hits a server, or a link from it to another, stands on its lane.
+    fn fault_of_server(&mut self, fault: &Fault, here: (u32, usize)) {
+        let server = match fault {
+            Fault::KillServer { server }
+            | Fault::FreezeServer { server }
+            | Fault::ThawServer { server }
+            | Fault::RestartServer { server }
+            | Fault::Skew { server, .. } => server.as_str(),
+            Fault::Cut { link }
+            | Fault::Hold { link, .. }
+            | Fault::Release { link }
+            | Fault::Drop { link } => link.split("->").next().unwrap_or_default(),
+            Fault::Crash { .. } | Fault::Freeze { .. } | Fault::Thaw { .. } => return,
+        };
+        if let Some(truth) = self.truths.iter_mut().find(|truth| truth.server == server) {
+            truth.faults.push(here);
         }
     }
 
@@ -392,8 +412,10 @@ impl Chart {
             return;
         };
         let (Fault::Crash { client } | Fault::Freeze { client } | Fault::Thaw { client }) = fault else {
-            let (Fault::Cut { link } | Fault::Hold { link } | Fault::Release { link } | Fault::Drop { link }) =
-                fault
+            let (Fault::Cut { link }
+            | Fault::Hold { link, .. }
+            | Fault::Release { link }
+            | Fault::Drop { link }) = fault
             else {
                 return;
             };

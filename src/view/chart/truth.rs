@@ -66,6 +66,8 @@ pub struct Truth {
     pub spans: Vec<Span>,
     /// The locks, in the order in which they appeared.
     pub locks: Vec<String>,
+    /// Faults that hit it or a link that it opened: the column and the event of each.
+    pub faults: Vec<(u32, usize)>,
     leases: BTreeMap<String, Vec<Lease>>,
 }
 
