@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{time, words};
+use super::{theme::glyphs, time, words};
 use crate::{
     lesson::Lang,
     log::{Fault, Way},
@@ -12,14 +12,14 @@ use crate::{
 #[must_use]
 pub const fn glyph(fault: &Fault) -> &'static str {
     match fault {
-        Fault::Crash { .. } | Fault::KillServer { .. } => "✝",
-        Fault::Freeze { .. } | Fault::FreezeServer { .. } | Fault::Hold { .. } => "▮",
-        Fault::Cut { .. } | Fault::Drop { .. } => "✗",
-        Fault::Skew { .. } => "◷",
+        Fault::Crash { .. } | Fault::KillServer { .. } => glyphs::KILLED,
+        Fault::Freeze { .. } | Fault::FreezeServer { .. } | Fault::Hold { .. } => glyphs::STOPPED,
+        Fault::Cut { .. } | Fault::Drop { .. } => glyphs::CUT,
+        Fault::Skew { .. } => glyphs::CLOCK,
         Fault::Thaw { .. }
         | Fault::ThawServer { .. }
         | Fault::RestartServer { .. }
-        | Fault::Release { .. } => "▶",
+        | Fault::Release { .. } => glyphs::RELEASED,
     }
 }
 
@@ -39,6 +39,23 @@ pub fn mark(fault: &Fault) -> String {
             let sign = if *ahead_ms < 0 { '-' } else { '+' };
             format!("{sign}{}", span(*ahead_ms))
         }
+    }
+}
+
+/// The server on whose lane a fault is marked: the one that it hits, or the one that opened the link. Whether
+/// that is a server at all, the caller knows.
+#[must_use]
+pub fn of_server(fault: &Fault) -> Option<&str> {
+    match fault {
+        Fault::KillServer { server }
+        | Fault::FreezeServer { server }
+        | Fault::ThawServer { server }
+        | Fault::RestartServer { server }
+        | Fault::Skew { server, .. } => Some(server),
+        Fault::Cut { link } | Fault::Hold { link, .. } | Fault::Release { link } | Fault::Drop { link } => {
+            link.split("->").next()
+        }
+        Fault::Crash { .. } | Fault::Freeze { .. } | Fault::Thaw { .. } => None,
     }
 }
 

@@ -6,7 +6,11 @@ use ratatui::{
     text::{Line, Span},
 };
 
-use super::{Scene, fault, redis, text, theme::Role, words, zookeeper};
+use super::{
+    Scene, fault, redis, text,
+    theme::{Role, glyphs},
+    words, zookeeper,
+};
 use crate::{
     log::{self, Observed},
     world::ServerWorld,
@@ -43,7 +47,7 @@ fn heading<'a>(scene: &Scene<'_>, server: &ServerWorld) -> Line<'a> {
         spans.push(Span::styled(words, scene.style(Role::Danger)));
     }
     if server.ahead_ms != 0 {
-        let words = format!(" ◷ {}", fault::skew(scene.lang, server.ahead_ms));
+        let words = format!(" {} {}", glyphs::CLOCK, fault::skew(scene.lang, server.ahead_ms));
         spans.push(Span::styled(words, scene.style(Role::Danger)));
     }
     Line::from(spans)

@@ -17,6 +17,7 @@ use std::{collections::HashMap, time::Duration};
 use crate::{
     clock::LessonTime,
     log::{ActorId, Belief, Event, EventKind, Fault, Log, OpId},
+    view::fault,
 };
 
 /// How much a mark on a lane says.
@@ -267,7 +268,9 @@ impl Chart {
             EventKind::Fault(fault) => {
                 self.wire.push(WireRow::new(index));
                 self.fault(log, index, x, fault);
-                self.fault_of_server(fault, (x, index));
+                if let Some(truth) = self.hit(fault) {
+                    truth.fault(fault, (x, index));
+                }
                 if let Fault::KillServer { server } = fault {
                     self.bury(server, x, index);
                 }
@@ -287,23 +290,10 @@ impl Chart {
         }
     }
 
-    /// What hits a server, or a link from it to another, stands on its lane.
-    fn fault_of_server(&mut self, fault: &Fault, here: (u32, usize)) {
-        let server = match fault {
-            Fault::KillServer { server }
-            | Fault::FreezeServer { server }
-            | Fault::ThawServer { server }
-            | Fault::RestartServer { server }
-            | Fault::Skew { server, .. } => server.as_str(),
-            Fault::Cut { link }
-            | Fault::Hold { link, .. }
-            | Fault::Release { link }
-            | Fault::Drop { link } => link.split("->").next().unwrap_or_default(),
-            Fault::Crash { .. } | Fault::Freeze { .. } | Fault::Thaw { .. } => return,
-        };
-        if let Some(truth) = self.truths.iter_mut().find(|truth| truth.server == server) {
-            truth.faults.push(here);
-        }
+    /// The lane of the server that a fault is marked on.
+    fn hit(&mut self, fault: &Fault) -> Option<&mut Truth> {
+        let server = fault::of_server(fault)?;
+        self.truths.iter_mut().find(|truth| truth.server == server)
     }
 
     /// A dead server holds nothing any more.
@@ -357,7 +347,10 @@ impl Chart {
                     None => apart.max(lane.end),
                 }
             }
-            EventKind::Fault(_) => after.max(cursor + APART),
+            EventKind::Fault(fault) => {
+                let room = self.hit(fault).map_or(0, |truth| truth.fault_room);
+                after.max(cursor + APART).max(room)
+            }
             _ => after,
         }
     }

@@ -139,6 +139,10 @@ pub const LEGEND_ROWS: &[Hint] = &[
             "被冻结（SIGSTOP），如同长时间 GC 停顿",
         ),
     ),
+    (
+        "◷",
+        Words::new("a server's clock was set", "某台服务器的时钟被拨动"),
+    ),
 ];
 /// What the time axis means.
 pub const LEGEND_AXIS: Words = Words::new(
