@@ -234,6 +234,43 @@ fn a_held_reply_is_lost_although_the_server_did_what_was_asked() {
 }
 
 #[test]
+fn a_reply_of_one_of_five_servers_is_held_before_the_first_command_and_later() {
+    let cast = "
+clients:
+  A: { runs: setter }
+  B: { runs: reader }
+programs:
+  setter:
+    - first: { redis: INCR key, on: redis2, allow: [Lost] }
+    - other: { redis: INCR key, on: redis3 }
+    - second: { redis: INCR key, on: redis2 }
+  reader:
+    - get: { redis: GET key, on: redis2 }
+    - again: { redis: GET key, on: redis2 }
+";
+    let story = "
+  - hold: { link: A->redis2, way: replies }
+  - move: A.first
+  - move: B.get
+  - drop: A->redis2
+  - move: A.other
+  - release: A->redis2
+  - hold: { link: A->redis2, way: replies }
+  - move: A.second
+  - move: B.again
+  - release: A->redis2
+";
+    let claims = [
+        "B.get == '1'",
+        "A.first == 'Lost'",
+        "A.other == 1",
+        "B.again == '2'",
+        "A.second == 2",
+    ];
+    proved(&lesson("masters", cast, &claims, story));
+}
+
+#[test]
 fn a_held_request_has_not_arrived_until_the_link_is_released() {
     let story = "
   - hold: { link: [A->redis], way: requests }

@@ -22,7 +22,7 @@ use crate::{
         expr::Template,
         plan::{Act, TextPlan},
     },
-    log::{ActorId, EventKind, Fault, Log, OpId, ServerState, Stop},
+    log::{ActorId, EventKind, Fault, Log, OpId, ServerState, Stop, Way},
 };
 
 /// A run with its lab, clients and log.
@@ -276,6 +276,15 @@ impl Director {
     }
 
     async fn cause(&mut self, fault: &Fault, path: &Path) -> Result<(), EngineError> {
+        if let Fault::Hold {
+            link,
+            way: Way::Replies,
+        } = fault
+            && self.stage.ask_to_reach(link).await?
+        {
+            self.take_in_until(|response| matches!(response, Response::Reached), path)
+                .await?;
+        }
         if let Err(why) = self.stage.cause(fault).await? {
             return Err(self.mistake(path, why));
         }
@@ -297,15 +306,27 @@ impl Director {
 
     /// Waits until everything that the servers have sent to the clients by now is written down.
     pub(super) async fn settle(&mut self, path: &Path) -> Result<(), EngineError> {
-        let mut asked = self.stage.ask_to_settle().await?;
-        while asked > 0 {
-            let arrived = self.stage.next().await?;
-            if matches!(arrived, Arrived::Response(_, Response::Settled)) {
-                asked -= 1;
-            }
-            self.take_in(arrived, path)?;
+        for _ in 0..self.stage.ask_to_settle().await? {
+            self.take_in_until(|response| matches!(response, Response::Settled), path)
+                .await?;
         }
         Ok(())
+    }
+
+    /// Takes in what clients report, up to a certain response.
+    async fn take_in_until(
+        &mut self,
+        last: impl Fn(&Response) -> bool,
+        path: &Path,
+    ) -> Result<(), EngineError> {
+        loop {
+            let arrived = self.stage.next().await?;
+            let over = matches!(&arrived, Arrived::Response(_, response) if last(response));
+            self.take_in(arrived, path)?;
+            if over {
+                return Ok(());
+            }
+        }
     }
 
     /// Writes down what the servers hold, where it has changed.

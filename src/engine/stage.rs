@@ -246,6 +246,28 @@ impl Stage {
         hit && self.refuses_at_once
     }
 
+    /// Before replies are held: has the client connect where it has not yet, as it would wait for a reply to that
+    /// too. Whether there is a [`Response::Reached`] to wait for.
+    pub(super) async fn ask_to_reach(&mut self, link: &str) -> Result<bool, EngineError> {
+        let Some((client, server)) = link.split_once("->") else {
+            return Ok(false);
+        };
+        let Some(n) = self.clients.iter().position(|known| known.name == client) else {
+            return Ok(false);
+        };
+        let open = self
+            .lab
+            .link_control(link)
+            .is_some_and(|link| link.state() == LinkState::Open);
+        let can = open && self.clients[n].state == ClientState::Running && self.answers(server)?;
+        if can && self.refuses_at_once {
+            let server = server.to_owned();
+            self.clients[n].send(&Request::Reach { server }).await?;
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
     /// Whether an actor's process stands still.
     pub(super) fn stands_still(&self, actor: ActorId) -> bool {
         self.clients[self.homes[actor.0 as usize]].state == ClientState::Frozen

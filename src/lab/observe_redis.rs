@@ -24,6 +24,8 @@ const LOOK: &str = include_str!("observe_redis.lua");
 const KEYS: usize = 200;
 /// The most elements that are read of a list, set, sorted set or hash.
 const ELEMENTS: usize = 100;
+/// How often a look is tried whose connection breaks.
+const TRIES: usize = 5;
 /// The most bytes that are read of a string.
 const BYTES: usize = 1024;
 
@@ -73,11 +75,15 @@ impl RedisObserver {
     }
 
     async fn ask<T: redis::FromRedisValue>(&self, command: &redis::Cmd) -> Result<T, ObserveError> {
-        match self.ask_once(command).await {
-            // Sentinel closes all connections to a server whose role it changes. A look can be repeated.
-            Err(ObserveError::Redis(error)) if error.is_unrecoverable_error() => self.ask_once(command).await,
-            answer => answer,
+        for _ in 1..TRIES {
+            match self.ask_once(command).await {
+                // Sentinel closes all connections to a server whose role it changes, and may do so several times.
+                // A look can be repeated.
+                Err(ObserveError::Redis(error)) if error.is_unrecoverable_error() => {}
+                answer => return answer,
+            }
         }
+        self.ask_once(command).await
     }
 
     async fn ask_once<T: redis::FromRedisValue>(&self, command: &redis::Cmd) -> Result<T, ObserveError> {

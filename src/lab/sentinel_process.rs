@@ -70,6 +70,18 @@ pub(crate) async fn seen(address: SocketAddr) -> Option<(usize, usize)> {
     Some((replicas, sentinels))
 }
 
+/// Whether a Sentinel acts. One that was kept from its timer for 2 s of its time (in the rush of the start, by a
+/// slow disk for a tenth of that in real time) takes its clock for broken and does nothing for 30 s: TILT.
+pub(crate) async fn acts(address: SocketAddr) -> Option<()> {
+    // Asked twice: a pause that has just ended is noticed only after the first answer, by the timer.
+    ask(address, &["INFO", "sentinel"]).await?;
+    let info = ask(address, &["INFO", "sentinel"]).await?;
+    let info: String = redis::from_redis_value(info).ok()?;
+    info.lines()
+        .any(|line| line.trim() == "sentinel_tilt:0")
+        .then_some(())
+}
+
 /// Ends the forbearance of the start.
 pub(crate) async fn watch_closely(address: SocketAddr) -> Option<()> {
     let after = DOWN_AFTER_MS.to_string();
