@@ -58,7 +58,7 @@ fn of_kind<'a>(events: &'a [Value], kind: &str) -> Vec<&'a Value> {
     events.iter().filter(|event| event["event"] == kind).collect()
 }
 
-const CLOCKS: &str = r#"
+const CLOCKS: &str = "
 clients:
   A: { runs: worker }
 programs:
@@ -74,7 +74,7 @@ programs:
     - late3: { redis: GET lock, on: redis3 }
     - probe2: { redis: SET probe A PX 5000, on: redis2 }
     - probe3: { redis: SET probe A PX 5000, on: redis3 }
-"#;
+";
 
 const CLOCK_STORY: &str = r"
   - each: [A.set1, A.set2, A.set3]

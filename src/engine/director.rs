@@ -22,7 +22,7 @@ use crate::{
         expr::Template,
         plan::{Act, TextPlan},
     },
-    log::{ActorId, EventKind, Fault, Log, OpId, ServerState, Stop, Way},
+    log::{ActorId, EventKind, Fault, Log, ServerState, Stop, Way},
 };
 
 /// A run with its lab, clients and log.
@@ -35,18 +35,10 @@ pub(super) struct Director {
     pub(super) tempo: watch::Receiver<Tempo>,
     pub(super) limits: Limits,
     line: usize,
-    pub(super) flights: Flights,
+    pub(super) flights: super::flights::Flights,
     pub(super) questions: super::questions::Questions,
     seen: Vec<ServerState>,
     metrics: HashMap<String, i64>,
-}
-
-/// Operations on their way.
-#[derive(Debug, Default)]
-pub(super) struct Flights {
-    pub(super) next: u64,
-    /// Whose each is, and which server it went to.
-    pub(super) by_op: HashMap<OpId, (ActorId, String)>,
 }
 
 impl Director {
@@ -76,7 +68,7 @@ impl Director {
             tempo,
             limits,
             line: 0,
-            flights: Flights::default(),
+            flights: super::flights::Flights::default(),
             questions: super::questions::Questions::default(),
             seen: Vec::new(),
             metrics: HashMap::new(),

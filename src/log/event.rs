@@ -154,7 +154,6 @@ pub enum Way {
 impl Way {
     /// Whether it is no single one.
     #[must_use]
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
     pub fn is_both(&self) -> bool {
         *self == Self::Both
     }
