@@ -144,3 +144,11 @@ pub fn style(scene: &Scene<'_>, reply: &Reply) -> Style {
         Reply::Error { .. } | Reply::Lost(_) => scene.style(Role::Danger),
     }
 }
+
+/// The glyph of a fault, by its event.
+pub fn fault_glyph(scene: &Scene<'_>, event: usize) -> Option<&'static str> {
+    match &scene.log.events().get(event)?.kind {
+        EventKind::Fault(fault) => Some(fault::glyph(fault)),
+        _ => None,
+    }
+}
