@@ -79,7 +79,7 @@ fn faults() -> Script {
 fn lanes(stand: &Stand) -> Vec<String> {
     let rows = stand.rows();
     let lane = |server: &str| {
-        let begins = |row: &&String| row.trim_start_matches(['│', ' ']).starts_with(server);
+        let begins = |row: &&String| row.trim_start_matches('│').starts_with(server);
         rows.iter()
             .filter(begins)
             .find(|row| row.contains(['✝', '▮', '▶', '◷', '✗']))
