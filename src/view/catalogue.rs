@@ -255,10 +255,15 @@ impl<'a> CatalogueView<'a> {
         let columns = usize::from(width);
         let mut lines = narration::lines(entry.summary.get(self.lang), self.theme, width);
         lines.push(Line::default());
+        let labs: Vec<&str> = entry
+            .labs()
+            .into_iter()
+            .map(|lab| words::lab(lab).get(self.lang))
+            .collect();
         let facts = format!(
             "{}: {} · {}",
             words::NEEDS.get(self.lang),
-            words::lab(entry.lab).get(self.lang),
+            labs.join(" + "),
             words::MINUTES.with(self.lang, &[&entry.minutes.to_string()]),
         );
         for row in text::wrap(&facts, columns) {

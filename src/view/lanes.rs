@@ -100,8 +100,10 @@ fn divide(scene: &Scene<'_>, area: Rect) -> Division {
     }
 }
 
+/// Rows of servers: three, or more where the actors leave room for them.
 fn server_rows(scene: &Scene<'_>, area: Rect) -> u16 {
-    let most = if area.height < 16 { 3 } else { SERVERS };
+    let actors = total(&rows(scene, area.height), Height::CLEAR);
+    let most = area.height.saturating_sub(actors + 1).clamp(3, SERVERS);
     u16::try_from(truth::rows(scene).len())
         .unwrap_or(u16::MAX)
         .min(most)
@@ -164,7 +166,7 @@ fn follow(scene: &Scene<'_>, actor: Option<ActorId>, division: &Division) -> u16
 
 /// How many rows show everything, lanes two rows high.
 pub fn enough(scene: &Scene<'_>) -> u16 {
-    let rows = total(&rows(scene, u16::MAX), Height::PLAIN);
+    let rows = total(&rows(scene, u16::MAX), Height::CLEAR);
     rows.saturating_add(server_rows(scene, Rect::new(0, 0, 0, u16::MAX)))
 }
 

@@ -10,6 +10,7 @@ mod catalogue;
 pub mod chart;
 mod compare;
 mod failure;
+mod fault;
 mod header;
 mod help;
 mod lane;

@@ -35,6 +35,7 @@ pub fn entry(id: &str, track: Track, title: Text) -> CatalogueEntry {
         name: name.into(),
         title,
         expect,
+        lab: LabKind::Redis,
         lesson: text(
             "Delete a lock only if it is still yours: compare the token and delete in one script.",
             "只删除仍属于自己的锁：用一个脚本原子地比较令牌再删除。",

@@ -23,6 +23,7 @@ use std::{collections::HashMap, time::Duration};
 use crate::{
     clock::LessonTime,
     log::{ActorId, Belief, Event, EventKind, Fault, Log, OpId, Stop},
+    view::fault,
 };
 
 /// How much a mark on a lane says.
@@ -286,6 +287,9 @@ impl Chart {
                 self.pen.fault.get_or_insert(index);
                 self.wire.push(WireRow::new(index));
                 self.fault(log, index, x, fault);
+                if let Some(truth) = self.hit(fault) {
+                    truth.fault(fault, (x, index));
+                }
                 if let Fault::KillServer { server } = fault {
                     self.bury(server, x, index);
                 }
@@ -312,6 +316,12 @@ impl Chart {
             }
             _ => {}
         }
+    }
+
+    /// The lane of the server that a fault is marked on.
+    fn hit(&mut self, fault: &Fault) -> Option<&mut Truth> {
+        let server = fault::of_server(fault)?;
+        self.truths.iter_mut().find(|truth| truth.server == server)
     }
 
     /// A dead server holds nothing any more.
@@ -368,7 +378,10 @@ impl Chart {
                     None => apart.max(self.squeeze.room(lane)),
                 }
             }
-            EventKind::Fault(_) => after.max(cursor + self.squeeze.apart()),
+            EventKind::Fault(fault) => {
+                let room = self.hit(fault).map_or(0, |truth| truth.fault_room);
+                after.max(cursor + self.squeeze.apart()).max(room)
+            }
             _ => after,
         }
     }
@@ -453,8 +466,10 @@ impl Chart {
             return;
         };
         let (Fault::Crash { client } | Fault::Freeze { client } | Fault::Thaw { client }) = fault else {
-            let (Fault::Cut { link } | Fault::Hold { link } | Fault::Release { link } | Fault::Drop { link }) =
-                fault
+            let (Fault::Cut { link }
+            | Fault::Hold { link, .. }
+            | Fault::Release { link }
+            | Fault::Drop { link }) = fault
             else {
                 return;
             };

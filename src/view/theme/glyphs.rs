@@ -53,6 +53,8 @@ pub const STOPPED: &str = "▮";
 pub const RELEASED: &str = "▶";
 /// Cut, or refused.
 pub const CUT: &str = "✗";
+/// A server whose clock was set.
+pub const CLOCK: &str = "◷";
 /// A notification.
 pub const NOTIFIED: &str = "↯";
 /// Done, or true.
@@ -89,6 +91,7 @@ pub fn ascii(symbol: &str) -> &'static str {
         "★" => "&",
         "✗" | "✝" | "×" => "x",
         "↯" | "≠" => "!",
+        "◷" => "~",
         _ => "?",
     }
 }

@@ -205,6 +205,10 @@ pub const LEGEND_ROWS: &[Hint] = &[
             "修复前后对比：从这里开始不同",
         ),
     ),
+    (
+        "◷",
+        Words::new("a server's clock was set", "某台服务器的时钟被拨动"),
+    ),
 ];
 /// What the time axis means.
 pub const LEGEND_AXIS: Words = Words::new(
