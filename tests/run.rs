@@ -102,12 +102,13 @@ fn the_herd_at_three_and_at_nine_hundred() {
 #[test]
 fn a_lesson_whose_failure_does_not_happen_fails_loudly() {
     let place = Place::new();
-    let lesson = include_str!("../assets/new-lesson.yaml").replace("A.release == 1", "A.release == 0");
+    let lesson =
+        include_str!("../assets/new-lesson.yaml").replace("that: A.release == 1", "that: A.release == 0");
     place.write("lesson.yaml", lesson);
     let answer = place.run(&["run", "lesson.yaml", "--variant", "blind-del"]);
     assert_eq!(answer.code, Some(1), "{}{}", answer.out, answer.err);
     assert!(
-        answer.out.contains("NOT SHOWN") && answer.out.contains("✗ A.release == 0: observed 1"),
+        answer.out.contains("NOT SHOWN") && answer.out.contains("A.release == 0: observed 1, expected 0"),
         "{}",
         answer.out
     );

@@ -8,6 +8,7 @@ mod new;
 mod play;
 mod progress;
 mod run;
+mod words;
 
 use std::{io::Write as _, path::PathBuf, process::ExitCode};
 

@@ -9,7 +9,7 @@ mod question;
 mod story;
 mod zk;
 
-pub use claims::{ACTOR_FUNCTIONS, FUNCTIONS, PlannedClaim};
+pub use claims::{ACTOR_FUNCTIONS, Condition, FUNCTIONS, PlannedClaim};
 pub use clients::{ActorPlan, ClientPlan};
 pub use program::{BUILTINS, Instruction, PlannedOperation, PlannedVerb, Program};
 pub use question::{AskPlan, ChoicePlan, RightPlan};
