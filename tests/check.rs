@@ -185,7 +185,7 @@ fn every_mistake_has_its_line_and_says_what_is_right() {
         (
             "- that: A.release == 1",
             "- that: A.release == 1\n        overlap: lock",
-            "overlap: lock",
+            "- that: A.release == 1",
             &["one claim at a time: `overlap` is a second one"],
         ),
         (
