@@ -13,7 +13,7 @@ use lockstep::{
     verdict::{Outcome, Verdict},
     view::{
         chart::Chart,
-        theme::{Role, Theme},
+        theme::{Environment, Role, Theme, ThemeName, glyphs},
     },
 };
 use ratatui::{
@@ -31,6 +31,16 @@ fn pictures() {
     };
     let dir = std::path::Path::new(&dir);
     let save = |name: &str, svg: String| std::fs::write(dir.join(format!("{name}.svg")), svg).expect(name);
+    for name in ThemeName::ALL {
+        let theme = Theme::default().named(name);
+        let mut stand = Stand::themed(
+            staged::misdelete(ClockKind::Controlled),
+            Lang::En,
+            (120, 40),
+            theme,
+        );
+        save(&format!("theme-{}", name.name()), stand.picture());
+    }
     for lang in [Lang::En, Lang::Zh] {
         for (width, height) in [(80, 24), (120, 40), (160, 48)] {
             let tag = format!("{lang}-{width}x{height}");
@@ -186,11 +196,50 @@ fn two_holders_are_red_and_in_words() {
     let danger = Theme::default().style(Role::Danger);
     let red = |y: u16| {
         (0..120)
-            .filter(|x| buffer[(*x, y)].symbol() == "▆" && buffer[(*x, y)].style().fg == danger.fg)
+            .filter(|x| buffer[(*x, y)].symbol() == glyphs::CLASH && buffer[(*x, y)].style().fg == danger.fg)
             .count()
     };
-    let lanes = (0..40).filter(|y| red(*y) > 0).count();
-    assert_eq!(lanes, 2, "{:#?}", stand.rows());
+    // Two lanes, and bars of two rows where there is so much room.
+    let rows = (0..40).filter(|y| red(*y) > 0).count();
+    assert_eq!(rows, 4, "{:#?}", stand.rows());
+}
+
+#[test]
+fn a_key_goes_through_the_themes_and_each_paints_its_ground() {
+    let mut stand = Stand::lesson(staged::misdelete(ClockKind::Controlled), Lang::En, (120, 40));
+    let mut grounds = Vec::new();
+    for name in [
+        "",
+        "Theme: dark",
+        "Theme: light",
+        "Theme: high contrast",
+        "as the terminal",
+    ] {
+        assert!(stand.shows(name), "{:#?}", stand.rows());
+        grounds.push(stand.buffer()[(60, 30)].bg);
+        stand.press('T');
+    }
+    assert_eq!((grounds[0], grounds[4]), (Color::Reset, Color::Reset));
+    assert!(grounds[1] != grounds[2] && grounds[2] != grounds[3]);
+}
+
+#[test]
+fn a_lease_is_seen_to_drain_on_the_servers_lane() {
+    let mut stand = Stand::lesson(staged::misdelete(ClockKind::Controlled), Lang::En, (160, 48));
+    for _ in 0..4 {
+        stand.key(KeyCode::Left);
+    }
+    let rows = stand.rows();
+    let lease = rows
+        .iter()
+        .rfind(|row| row.contains("redis") && row.contains("█"))
+        .expect("a lease");
+    let levels: Vec<usize> = lease
+        .chars()
+        .filter_map(|c| glyphs::LEASE.iter().position(|level| level.starts_with(c)))
+        .collect();
+    let drains = levels.windows(2).take_while(|pair| pair[1] <= pair[0]).count();
+    assert!(drains >= 8 && levels[drains] < 7, "{levels:?}");
 }
 
 #[test]
@@ -576,7 +625,12 @@ fn nothing_that_was_drawn_moves_when_more_happens() {
 
 #[test]
 fn without_colours_the_failure_still_stands_out() {
-    let theme = Theme::new(true, Some("C"));
+    let terminal = Environment {
+        no_color: true,
+        locale: Some("C"),
+        ..Environment::default()
+    };
+    let theme = Theme::new(ThemeName::Auto, terminal);
     let mut stand = Stand::themed(
         staged::misdelete(ClockKind::Controlled),
         Lang::En,

@@ -43,6 +43,8 @@ pub enum Action {
     Skip,
     /// Questions on or off.
     Questions,
+    /// The next theme.
+    Theme,
 }
 
 /// The meaning of a key, the same on every screen; what a screen has no use for it ignores.
@@ -75,6 +77,7 @@ pub fn action(key: KeyEvent) -> Option<Action> {
         KeyCode::Char(digit @ '1'..='4') => Action::Answer(usize::from(digit as u8 - b'1')),
         KeyCode::Char('s') => Action::Skip,
         KeyCode::Char('N') => Action::Questions,
+        KeyCode::Char('T') => Action::Theme,
         KeyCode::Tab | KeyCode::BackTab => Action::Focus,
         _ => return None,
     })

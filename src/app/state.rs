@@ -236,6 +236,7 @@ impl<R: Runs> App<R> {
             (Action::Quit, _) => self.mode = Mode::Ending,
             (Action::Language, _) => self.lang = self.lang.other(),
             (Action::Questions, _) => self.toggle_questions(),
+            (Action::Theme, _) => self.next_theme(),
             (Action::Help, Overlay::Help(_)) | (Action::Cards, Overlay::Cards(_)) => {
                 self.overlay = Overlay::Nothing;
             }
@@ -263,6 +264,11 @@ impl<R: Runs> App<R> {
             lesson.run.set_questions(self.questions);
         }
         self.notice = Some(Notice::Questions(self.questions));
+    }
+
+    fn next_theme(&mut self) {
+        self.theme = self.theme.named(self.theme.name.next());
+        self.notice = Some(Notice::Theme(self.theme.name));
     }
 
     fn browse(&mut self, action: Action) {
@@ -342,7 +348,12 @@ impl<R: Runs> App<R> {
                     _ => lesson.run.forward(now),
                 }
             }
-            Action::Quit | Action::Language | Action::Questions | Action::Help | Action::Cards => {}
+            Action::Quit
+            | Action::Language
+            | Action::Questions
+            | Action::Theme
+            | Action::Help
+            | Action::Cards => {}
         }
     }
 

@@ -17,6 +17,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use crate::{
     lab::LabOptions,
     lesson::{Lang, LessonError, Library, Loaded, Params, plan::param_from_word},
+    view::theme::ThemeName,
 };
 
 /// Every claim held.
@@ -77,6 +78,9 @@ pub struct Global {
     /// Asks the learner for no predictions, for presenting; `N` asks again
     #[arg(long, global = true)]
     no_questions: bool,
+    /// The colours of screens and pictures: auto, dark, light or contrast; `T` changes them
+    #[arg(long, global = true, value_name = "NAME", default_value = "auto")]
+    theme: ThemeName,
 }
 
 #[derive(Debug, Subcommand)]

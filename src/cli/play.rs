@@ -86,7 +86,7 @@ pub(super) fn play(global: &Global, lesson: Option<&str>) -> Result<u8, Failure>
         lang: global.lang(),
         open,
         speed: global.speed,
-        theme: Theme::from_env(),
+        theme: Theme::from_env(global.theme),
         questions: !global.no_questions,
         progress,
         trouble,

@@ -29,7 +29,7 @@ pub fn page(lang: Lang, theme: Theme) -> Page {
     }
     paragraphs.push(heading(words::LEGEND));
     for hint in words::LEGEND_ROWS {
-        let role = if hint.0.starts_with('▆') || hint.0.starts_with('✝') {
+        let role = if hint.0.starts_with('█') || hint.0.starts_with('✝') {
             Role::Danger
         } else {
             Role::Text

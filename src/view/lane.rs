@@ -10,7 +10,7 @@ use super::{
     Scene,
     chart::{Bar, BarKind, Mark},
     plot::Plot,
-    theme::Role,
+    theme::{Role, glyphs},
     wire,
 };
 use crate::{
@@ -32,6 +32,8 @@ pub enum Height {
     Two,
     /// Ticks above the bar, and air below it.
     Three,
+    /// Ticks above a thick bar, and air below it: to be seen from the last row.
+    Four,
 }
 
 impl Height {
@@ -41,6 +43,15 @@ impl Height {
             Self::One => 1,
             Self::Two => 2,
             Self::Three => 3,
+            Self::Four => 4,
+        }
+    }
+
+    /// Rows of a bar.
+    const fn bar(self) -> u16 {
+        match self {
+            Self::Four => 2,
+            Self::One | Self::Two | Self::Three => 1,
         }
     }
 }
@@ -61,7 +72,7 @@ pub fn draw(scene: &Scene<'_>, plot: &Plot, actor: ActorId, (y, height): (u16, H
         misses = if ended(&lane.bars[start]) { misses + 1 } else { 0 };
     }
     for bar in &lane.bars[start..end] {
-        draw_bar(scene, plot, bar, (actor, bars_y), buf);
+        draw_bar(scene, plot, bar, (actor, bars_y, height.bar()), buf);
     }
     let first = lane.marks.partition_point(|mark| mark.x + LONGEST < plot.left);
     let visible: Vec<&Mark> = lane.marks[first..]
@@ -81,19 +92,35 @@ pub fn draw(scene: &Scene<'_>, plot: &Plot, actor: ActorId, (y, height): (u16, H
     }
 }
 
-fn draw_bar(scene: &Scene<'_>, plot: &Plot, bar: &Bar, (actor, y): (ActorId, u16), buf: &mut Buffer) {
+fn draw_bar(
+    scene: &Scene<'_>,
+    plot: &Plot,
+    bar: &Bar,
+    (actor, y, rows): (ActorId, u16, u16),
+    buf: &mut Buffer,
+) {
     let Some(columns) = plot.stretch(bar.from, bar.to) else {
         return;
     };
     let client = scene.actor_style(actor);
     let (symbol, style) = match bar.kind {
-        BarKind::Belief(Belief::Holding) => ("▄", client),
-        BarKind::Belief(Belief::Waiting) => ("╌", client.add_modifier(Modifier::DIM)),
-        BarKind::Belief(Belief::Unsure | Belief::Nothing) => ("░", client.add_modifier(Modifier::DIM)),
-        BarKind::Frozen => ("▒", scene.style(Role::Warning)),
+        BarKind::Belief(belief @ Belief::Holding) => (glyphs::belief(belief), client),
+        BarKind::Belief(belief) => (glyphs::belief(belief), client.add_modifier(Modifier::DIM)),
+        BarKind::Frozen => (glyphs::FROZEN, scene.style(Role::Warning)),
+        BarKind::Dead => (glyphs::DEAD, scene.style(Role::Chrome)),
     };
-    plot.fill(columns, y, symbol, style, buf);
-    if bar.kind != BarKind::Belief(Belief::Holding) {
+    let holding = bar.kind == BarKind::Belief(Belief::Holding);
+    for row in 0..rows {
+        // A thick bar is solid below its edge, and one line stays one line.
+        let symbol = match bar.kind {
+            _ if row == 0 => symbol,
+            BarKind::Dead => continue,
+            _ if holding => glyphs::CLASH,
+            _ => symbol,
+        };
+        plot.fill(columns, y + row, symbol, style, buf);
+    }
+    if !holding {
         return;
     }
     // The failure itself: nothing on the screen is as red as this.
@@ -103,7 +130,9 @@ fn draw_bar(scene: &Scene<'_>, plot: &Plot, bar: &Bar, (actor, y): (ActorId, u16
         };
         let both = (from.max(columns.0), to.min(columns.1));
         if both.0 < both.1 {
-            plot.fill(both, y, "▆", scene.style(Role::Danger), buf);
+            for row in 0..rows {
+                plot.fill(both, y + row, glyphs::CLASH, scene.style(Role::Danger), buf);
+            }
         }
     }
 }
@@ -134,7 +163,8 @@ fn draw_mark(
         _ => scene.style(Role::Chrome),
     };
     let words = mark.text(scene.log, scene.chart.detail(), plot.position);
-    let after = plot.write((x, y), "● ", limit, client.add_modifier(Modifier::BOLD), buf);
+    let tick = format!("{} ", scene.glyph(actor));
+    let after = plot.write((x, y), &tick, limit, client.add_modifier(Modifier::BOLD), buf);
     let after = plot.write(
         (after, y),
         &words,
@@ -152,11 +182,14 @@ pub fn name(scene: &Scene<'_>, actor: ActorId, width: usize) -> (String, Style) 
     let style = scene.actor_style(actor);
     let life = scene.world.actor(actor).map_or(Life::Running, |actor| actor.life);
     let (prefix, style) = match life {
-        Life::Running => ("", style.add_modifier(Modifier::BOLD)),
-        Life::Frozen => ("▮", scene.style(Role::Warning)),
-        Life::Crashed => ("✝", style.add_modifier(Modifier::CROSSED_OUT | Modifier::DIM)),
-        Life::Finished => ("✓", style.add_modifier(Modifier::DIM)),
+        Life::Running => (scene.glyph(actor), style.add_modifier(Modifier::BOLD)),
+        Life::Frozen => (glyphs::STOPPED, scene.style(Role::Warning)),
+        Life::Crashed => (
+            glyphs::KILLED,
+            style.add_modifier(Modifier::CROSSED_OUT | Modifier::DIM),
+        ),
+        Life::Finished => (glyphs::DONE, style.add_modifier(Modifier::DIM)),
     };
-    let words = format!("{prefix}{}", scene.name(actor));
+    let words = format!("{prefix} {}", scene.name(actor));
     (super::text::fit(&words, width).into_owned(), style)
 }

@@ -77,7 +77,7 @@ fn divide(scene: &Scene<'_>, servers: u16, area: Rect) -> Division {
     let below = (servers + 1).min(area.height);
     let room = area.height - below;
     let rows = rows(scene, room);
-    let height = [Height::Three, Height::Two]
+    let height = [Height::Four, Height::Three, Height::Two]
         .into_iter()
         .find(|height| total(&rows, *height) <= room)
         .unwrap_or(Height::One);
@@ -182,6 +182,20 @@ pub fn draw(scene: &Scene<'_>, scroll: Option<u16>, area: Rect, buf: &mut Buffer
         buf.set_stringn(area.x, y, text::fit(row.name(), names), names, style);
         row.draw(scene, &plot, y, buf);
     }
+    let grounds = Rect {
+        height: division.below.bottom() - 1 - area.y,
+        ..plot.area
+    };
+    for clash in &scene.chart.clashes {
+        if let Some((from, to)) = plot.stretch(clash.from, clash.to) {
+            let columns = Rect {
+                x: from,
+                width: to - from,
+                ..grounds
+            };
+            scene.theme.alarm(columns, buf);
+        }
+    }
     plot.axis(scene, division.below.bottom() - 1, buf);
     warn(scene, &plot, division.below.bottom() - 1, buf);
 }
@@ -216,7 +230,7 @@ fn draw_row(
 /// Columns of the names.
 fn gutter(scene: &Scene<'_>, rows: &[Row], servers: &[truth::Row<'_>]) -> usize {
     let lanes = rows.iter().map(|row| match row {
-        Row::Actor(actor) => text::width(scene.name(*actor)) + 1,
+        Row::Actor(actor) => text::width(scene.name(*actor)) + 2,
         Row::Band(n) => text::width(&scene.chart.bands[*n].client),
     });
     let servers = servers.iter().map(|row| text::width(row.name()));

@@ -8,7 +8,7 @@ use ratatui::{style::Style, text::Span};
 use super::{
     chart::{Chart, Owner},
     text,
-    theme::{Role, Theme},
+    theme::{Role, Theme, glyphs},
 };
 use crate::{
     clock::LessonTime,
@@ -48,6 +48,13 @@ impl<'a> Scene<'a> {
         self.theme.client(lane.map_or(0, |lane| lane.client))
     }
 
+    /// The glyph of an actor's client, the same on every pane.
+    #[must_use]
+    pub fn glyph(&self, actor: ActorId) -> &'static str {
+        let lane = self.chart.lanes.get(actor.0 as usize);
+        glyphs::client(lane.map_or(0, |lane| lane.client))
+    }
+
     /// An actor's name.
     #[must_use]
     pub fn name(&self, actor: ActorId) -> &'a str {
@@ -67,7 +74,10 @@ impl<'a> Scene<'a> {
     #[must_use]
     pub fn session(&self, session: i64) -> Span<'a> {
         match self.world.session_owner(session) {
-            Some(actor) => Span::styled(self.name(actor), self.actor_style(actor)),
+            Some(actor) => Span::styled(
+                format!("{} {}", self.glyph(actor), self.name(actor)),
+                self.actor_style(actor),
+            ),
             None => Span::styled(format!("0x{session:x}"), self.style(Role::Chrome)),
         }
     }

@@ -8,7 +8,7 @@ use super::{
     chart::{About, Span, Truth},
     plot::Plot,
     text,
-    theme::Role,
+    theme::{Role, glyphs},
 };
 
 /// How many locks of one server get a row.
@@ -85,7 +85,7 @@ impl Row<'_> {
         let visible = spans().filter(|span| plot.stretch(span.from, span.to).is_some());
         for (n, span) in visible.enumerate() {
             match span.about {
-                About::Lock => draw_holder(scene, plot, span, y, buf),
+                About::Lock => self.draw_holder(scene, plot, span, y, buf),
                 // The key's name stands once, with its first value in sight.
                 About::Value => draw_value(scene, plot, span, (y, n == 0), buf),
             }
@@ -113,23 +113,46 @@ fn draw_value(scene: &Scene<'_>, plot: &Plot, span: &Span, (y, named): (u16, boo
     );
 }
 
-fn draw_holder(scene: &Scene<'_>, plot: &Plot, span: &Span, y: u16, buf: &mut Buffer) {
-    let Some(columns) = plot.stretch(span.from, span.to) else {
-        return;
-    };
-    let owner = span.owner.and_then(|owner| scene.owner(owner));
-    let style = owner.map_or(scene.style(Role::Chrome), |owner| scene.actor_style(owner));
-    plot.fill(columns, y, "▀", style, buf);
-    let name = owner.map_or(span.token.as_str(), |owner| scene.name(owner));
-    let words = format!("{name} ");
-    let room = columns.1.saturating_sub(columns.0);
-    if usize::from(room) > text::width(&words) + 1 {
-        plot.write(
-            (columns.0, y),
-            &words,
-            columns.1,
-            style.add_modifier(Modifier::BOLD),
-            buf,
-        );
+impl Row<'_> {
+    fn draw_holder(&self, scene: &Scene<'_>, plot: &Plot, span: &Span, y: u16, buf: &mut Buffer) {
+        let Some(columns) = plot.stretch(span.from, span.to) else {
+            return;
+        };
+        let owner = span.owner.and_then(|owner| scene.owner(owner));
+        let style = owner.map_or(scene.style(Role::Chrome), |owner| scene.actor_style(owner));
+        for x in columns.0..columns.1 {
+            let column = plot.left + u32::from(x - plot.area.x);
+            let symbol = self
+                .left(scene, plot, column)
+                .map_or(glyphs::HELD, |level| glyphs::LEASE[level]);
+            plot.fill((x, x + 1), y, symbol, style, buf);
+        }
+        let words = match owner {
+            Some(owner) => format!("{} {} ", scene.glyph(owner), scene.name(owner)),
+            None => format!("{} ", span.token),
+        };
+        let room = columns.1.saturating_sub(columns.0);
+        if usize::from(room) > text::width(&words) + 1 {
+            plot.write(
+                (columns.0, y),
+                &words,
+                columns.1,
+                style.add_modifier(Modifier::BOLD),
+                buf,
+            );
+        }
+    }
+
+    /// How much of the lock's lease is left at a column, as an index into [`glyphs::LEASE`]; nothing where the key
+    /// has no lease.
+    fn left(&self, scene: &Scene<'_>, plot: &Plot, column: u32) -> Option<usize> {
+        let moment = scene
+            .chart
+            .moment(scene.log, column, plot.position, scene.display);
+        let lease = self.truth.lease_at(self.lock?, moment, plot.position)?;
+        let share = lease.to.since(moment).as_secs_f64() / lease.to.since(lease.from).as_secs_f64();
+        // Rounded up: as long as the key is there, its lease is seen.
+        let steps: [f64; 7] = [0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875];
+        Some(steps.iter().take_while(|step| share > **step).count())
     }
 }

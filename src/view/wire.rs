@@ -77,12 +77,12 @@ fn line<'a>(scene: &Scene<'a>, row: &WireRow, names: usize, width: usize) -> Lin
     if let Some(actor) = actor(scene, row) {
         let member = scene.world.actor(actor).filter(|_| row.count > 1);
         let name = member.map_or(scene.name(actor), |member| &member.who.client);
-        let name = text::pad(name, names);
-        spans.push(Span::styled(format!("{name} "), scene.actor_style(actor)));
+        let name = format!("{} {} ", scene.glyph(actor), text::pad(name, names));
+        spans.push(Span::styled(name, scene.actor_style(actor)));
     } else {
-        spans.push(Span::raw(" ".repeat(names + 1)));
+        spans.push(Span::raw(" ".repeat(names + 3)));
     }
-    let room = width.saturating_sub(TIME + names + 2);
+    let room = width.saturating_sub(TIME + names + 4);
     match &event.kind {
         EventKind::Sent { wire, server, .. } => {
             let (reply, style) = reply(scene, row);

@@ -111,7 +111,7 @@ fn line<'a>(
         Span::styled(text::fit(name, width / 2).into_owned(), scene.style(role)),
     ];
     if let Some(owner) = node.owner {
-        spans.push(Span::styled(" ● ", scene.style(Role::Chrome)));
+        spans.push(Span::raw(" "));
         spans.push(scene.session(owner));
     }
     if !node.data.is_empty() {

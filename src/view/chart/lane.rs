@@ -33,6 +33,8 @@ pub enum BarKind {
     Belief(Belief),
     /// The process is stopped.
     Frozen,
+    /// The process is no more.
+    Dead,
 }
 
 /// A stretch of a lane.
@@ -40,7 +42,7 @@ pub enum BarKind {
 pub struct Bar {
     /// What it stands for.
     pub kind: BarKind,
-    /// The lock; empty for a frozen process.
+    /// The lock; empty for what the process as a whole is.
     pub lock: String,
     /// Its first column, and the event that began it.
     pub from: (u32, usize),
@@ -139,7 +141,7 @@ impl Lane {
                 bar.to = Some(here);
                 match bar.kind {
                     BarKind::Belief(before) => before,
-                    BarKind::Frozen => Belief::Nothing,
+                    BarKind::Frozen | BarKind::Dead => Belief::Nothing,
                 }
             }
             None => Belief::Nothing,
@@ -166,6 +168,12 @@ impl Lane {
                         ended.push((bar.lock.clone(), belief));
                     }
                 }
+                self.bars.push(Bar {
+                    kind: BarKind::Dead,
+                    lock: String::new(),
+                    from: here,
+                    to: None,
+                });
             }
             Fault::Freeze { .. } => self.bars.push(Bar {
                 kind: BarKind::Frozen,

@@ -121,14 +121,24 @@ const CROWD: u32 = 20;
 /// How many columns a stretch of time gets: the more, the longer, but a minute only twice as many as 100 ms.
 #[must_use]
 pub fn stretch(time: Duration) -> u32 {
-    let millis = time.as_secs_f64() * 1000.0;
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
         reason = "the logarithm of a duration is small and not negative"
     )]
-    let columns = (4.0 * (1.0 + millis).log10()).round() as u32;
+    let columns = elastic(time).round() as u32;
     columns
+}
+
+/// The length of a stretch of time on the elastic axis, in columns.
+fn elastic(time: Duration) -> f64 {
+    4.0 * (1.0 + time.as_secs_f64() * 1000.0).log10()
+}
+
+/// The stretch of time that so many columns stand for: the inverse of [`elastic`], up to a day.
+fn linear(columns: f64) -> Duration {
+    let millis = 10f64.powf(columns / 4.0) - 1.0;
+    Duration::from_secs_f64((millis / 1000.0).clamp(0.0, 86_400.0))
 }
 
 impl Chart {
@@ -186,6 +196,26 @@ impl Chart {
             }
             Some(_) => before,
             None => before + passed,
+        }
+    }
+
+    /// The lesson time that a column stands for, up to the time shown; the inverse of [`Chart::playhead`].
+    #[must_use]
+    pub fn moment(&self, log: &Log, column: u32, position: usize, display: LessonTime) -> LessonTime {
+        let known = &self.columns[..position.min(self.columns.len())];
+        let next = known.partition_point(|x| *x <= column);
+        let Some(last) = next.checked_sub(1) else {
+            return LessonTime::ZERO;
+        };
+        let (from, before) = (log.events()[last].at, self.columns[last]);
+        let gone = f64::from(column - before);
+        match known.get(next) {
+            Some(after) => {
+                let to = log.events()[next].at;
+                let whole = elastic(to.since(from));
+                (from + linear(whole * gone / f64::from(after - before))).min(to)
+            }
+            None => (from + linear(gone)).min(display.max(from)),
         }
     }
 

@@ -91,6 +91,14 @@ impl Truth {
         known.checked_sub(1).map(|n| leases[n])
     }
 
+    /// The lease of a key as it was in force at a moment, as far as the first `position` events tell.
+    #[must_use]
+    pub fn lease_at(&self, key: &str, moment: LessonTime, position: usize) -> Option<Lease> {
+        let leases = self.leases.get(key)?;
+        let known = leases.partition_point(|lease| lease.event < position && lease.from <= moment);
+        known.checked_sub(1).map(|n| leases[n])
+    }
+
     /// Ends everything that the server holds: it is dead.
     pub(super) fn end(&mut self, x: u32, event: usize) {
         for span in self.spans.iter_mut().filter(|span| span.to.is_none()) {

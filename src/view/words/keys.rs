@@ -104,6 +104,13 @@ pub const HELP_KEYS: &[(Words, &[Hint])] = &[
                 Words::new("interview questions and answers", "面试题与参考答案"),
             ),
             ("L", Words::new("中文 / English", "English / 中文")),
+            (
+                "T",
+                Words::new(
+                    "theme: as the terminal, dark, light, high contrast",
+                    "主题：跟随终端、深色、浅色、高对比度",
+                ),
+            ),
             ("q Esc", Words::new("back to the catalogue", "返回目录")),
             ("Q Ctrl-C", Words::new("quit", "退出程序")),
         ],
@@ -118,10 +125,10 @@ pub const LEGEND_ROWS: &[Hint] = &[
         "▄▄▄▄",
         Words::new("believes that it holds the lock", "认为自己持有锁"),
     ),
-    ("╌╌╌╌", Words::new("waits for the lock", "等待锁")),
+    ("╱╱╱╱", Words::new("waits for the lock", "等待锁")),
     ("░░░░", Words::new("cannot be sure", "无法确定")),
     (
-        "▆▆▆▆",
+        "████",
         Words::new("two holders at once: the failure", "同时有两个持有者：故障"),
     ),
     ("✝", Words::new("killed (SIGKILL)", "被杀死（SIGKILL）")),

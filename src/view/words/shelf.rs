@@ -1,5 +1,6 @@
 //! Words of the catalogue and of the screens around the lessons.
 
+use super::super::theme::ThemeName;
 use super::Words;
 use crate::lesson::{LabKind, Track};
 
@@ -73,3 +74,16 @@ pub const NEWER: Words = Words::new(
 );
 /// Progress cannot be written.
 pub const UNKEPT: Words = Words::new("Progress is not kept: {}", "学习进度无法保存：{}");
+
+/// Another theme was chosen.
+pub const THEME_CHANGED: Words = Words::new("Theme: {}. T goes on to the next.", "主题：{}。按 T 换下一个。");
+
+/// A theme by name.
+pub const fn theme(name: ThemeName) -> Words {
+    match name {
+        ThemeName::Auto => Words::new("as the terminal", "跟随终端"),
+        ThemeName::Dark => Words::new("dark", "深色"),
+        ThemeName::Light => Words::new("light", "浅色"),
+        ThemeName::Contrast => Words::new("high contrast", "高对比度"),
+    }
+}

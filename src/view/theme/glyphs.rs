@@ -1,0 +1,99 @@
+//! The glyphs of the visual language and what they mean: the legend of the help is made from these lists. It
+//! must not know colours, nor where a glyph is drawn.
+
+use crate::log::Belief;
+
+/// One glyph per client, in the order in which clients appear; so that no meaning hangs on colour alone.
+const CLIENTS: [&str; 8] = ["●", "■", "▲", "◆", "▼", "★", "◇", "○"];
+
+/// The glyph of the `n`-th client.
+#[must_use]
+pub const fn client(n: usize) -> &'static str {
+    CLIENTS[n % CLIENTS.len()]
+}
+
+/// What fills a lane while a client believes something: solid, hatched, faint.
+#[must_use]
+pub const fn belief(belief: Belief) -> &'static str {
+    match belief {
+        Belief::Holding => HOLDING,
+        Belief::Waiting => WAITING,
+        Belief::Unsure | Belief::Nothing => UNSURE,
+    }
+}
+
+/// Holding: solid.
+pub const HOLDING: &str = "▄";
+/// Waiting: hatched.
+pub const WAITING: &str = "╱";
+/// Not sure: faint.
+pub const UNSURE: &str = "░";
+/// Frozen: a standing pattern.
+pub const FROZEN: &str = "▒";
+/// Dead: a struck lane.
+pub const DEAD: &str = "╌";
+/// Two or more hold one lock.
+pub const CLASH: &str = "█";
+/// The playhead.
+pub const PLAYHEAD: &str = "┊";
+/// A key that the server holds with no lease.
+pub const HELD: &str = "▀";
+/// How much of a lease is left, from nearly nothing to all of it.
+pub const LEASE: [&str; 8] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
+
+/// Killed.
+pub const KILLED: &str = "✝";
+/// Stopped, or kept back.
+pub const STOPPED: &str = "▮";
+/// Let go on.
+pub const RELEASED: &str = "▶";
+/// Cut, or refused.
+pub const CUT: &str = "✗";
+/// A notification.
+pub const NOTIFIED: &str = "↯";
+/// Done, or true.
+pub const DONE: &str = "✓";
+/// A watch on a znode.
+pub const WATCH: &str = "◉";
+
+/// What an ASCII terminal shows for a glyph.
+#[must_use]
+pub fn ascii(symbol: &str) -> &'static str {
+    match symbol {
+        "│" | "┊" | "┃" | "▮" | "┆" | "▏" | "▌" => "|",
+        "─" | "━" | "┄" | "╌" | "┈" | "▱" | "–" | "—" | "═" => "-",
+        "╭" | "╮" | "╰" | "╯" | "┴" | "┬" | "├" | "┤" | "┼" | "✓" => "+",
+        "█" | "▇" | "▆" | "▅" | "▰" | "■" => "#",
+        "▄" | "▀" => "=",
+        "▒" | "▓" => ":",
+        "╱" => "/",
+        "→" | "▶" | "▸" | "»" => ">",
+        "←" | "◀" | "◂" => "<",
+        "↑" | "▲" => "^",
+        "↓" | "▼" => "v",
+        "▁" | "▂" | "▃" | "░" | "…" | "·" => ".",
+        "●" => "o",
+        "○" | "◌" => "O",
+        "◉" => "@",
+        "◆" => "*",
+        "◇" => "%",
+        "★" => "&",
+        "✗" | "✝" | "×" => "x",
+        "↯" => "!",
+        _ => "?",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CLIENTS, ascii};
+
+    #[test]
+    fn clients_stay_apart_in_ascii_too() {
+        let mut glyphs: Vec<_> = CLIENTS.iter().map(|glyph| ascii(glyph)).collect();
+        glyphs.sort_unstable();
+        glyphs.dedup();
+        assert_eq!(glyphs.len(), CLIENTS.len());
+        assert!(!glyphs.contains(&"?"));
+    }
+}
