@@ -2,12 +2,12 @@
 
 use std::{io::IsTerminal, path::PathBuf, sync::Arc};
 
-use super::{Failure, Global, OK, doctor};
+use super::{Failure, Global, OK, doctor, words};
 use crate::{
     app::{self, AppOptions, Catalogue, CatalogueEntry, Ended, LessonChoice, Runs, Store, terminal},
-    engine::{self, Session, Update},
+    engine::{self, EngineError, Session, Update},
     lab::{LabOptions, install::InstallPlan},
-    lesson::{Loaded, Params, Scenario},
+    lesson::{Lang, Loaded, Params, Scenario},
     recording::{self, Recording},
     view::theme::Theme,
 };
@@ -22,12 +22,9 @@ pub(super) fn play(global: &Global, lesson: Option<&str>) -> Result<u8, Failure>
     let recorded = recorded.map_err(|error| Failure::usage(error.to_string()))?;
     let open = match lesson {
         Some(_) if let Some(Recording { header, .. }) = &recorded => {
-            let loaded = library.find(&header.lesson).ok_or_else(|| {
-                Failure::usage(format!(
-                    "the recording is of the lesson `{}`, which is not here; give its directory with `--lessons DIR`",
-                    header.lesson
-                ))
-            })?;
+            let loaded = library
+                .find(&header.lesson)
+                .ok_or_else(|| Failure::usage(words::RECORDING_OF_ANOTHER.text(&[&header.lesson])))?;
             Scenario::plan(loaded, &header.variant, &header.params)?;
             Some(LessonChoice {
                 id: header.lesson.clone(),
@@ -50,17 +47,14 @@ pub(super) fn play(global: &Global, lesson: Option<&str>) -> Result<u8, Failure>
         }
     };
     if !std::io::stdout().is_terminal() || !std::io::stdin().is_terminal() {
-        return Err(Failure::usage(
-            "the playground needs a terminal, and standard input or output is none; \
-             `lockstep run LESSON` runs lessons without a screen",
-        ));
+        return Err(Failure::usage(words::NEEDS_TERMINAL.text(&[])));
     }
     let options = global.lab_options()?;
     // What a killed Lockstep left is cleared away behind the first picture.
     std::thread::spawn(|| crate::lab::sweep(&crate::lab::workspace_root()));
     // A recording needs no server.
     if recorded.is_none() {
-        offer_to_install(&options)?;
+        offer_to_install(&options, global.lang())?;
     }
     let lab = options.clone();
     let mut entries: Vec<CatalogueEntry> = library
@@ -132,7 +126,7 @@ fn entry(loaded: &Arc<Loaded>, overrides: &Params) -> CatalogueEntry {
 
 /// Before the first screen: what is missing can be installed at once. A learner who says no still sees the
 /// catalogue.
-fn offer_to_install(options: &LabOptions) -> Result<(), Failure> {
+fn offer_to_install(options: &LabOptions, lang: Lang) -> Result<(), Failure> {
     // Only whether they are there: asking each for its version takes longer than the first picture may, and
     // a lab that starts says by itself what is too old.
     let search = &options.search;
@@ -149,13 +143,15 @@ fn offer_to_install(options: &LabOptions) -> Result<(), Failure> {
         Ok(None) => return Ok(()),
         Ok(Some(plan)) => plan,
         Err(error) => {
-            eprintln!("lockstep: {error}");
+            eprintln!("lockstep: {}", EngineError::from(error).text().get(lang));
             return Ok(());
         }
     };
-    eprintln!("Lessons run on real servers, and some are missing here. This would install them:\n\n{plan}");
-    if doctor::asked("Install them now?")? {
-        plan.run().map_err(|error| Failure::server(error.to_string()))?;
+    let plan_words = doctor::plan_words(&plan, lang);
+    eprintln!("{}", words::SOME_MISSING.with(lang, &[&plan_words]));
+    if doctor::asked(words::INSTALL_NOW, lang)? {
+        plan.run()
+            .map_err(|error| Failure::server(EngineError::from(error).text()))?;
     }
     Ok(())
 }
@@ -180,7 +176,7 @@ impl Runs for LiveRuns {
             .lessons
             .iter()
             .find(|loaded| loaded.lesson.id == choice.id)
-            .ok_or_else(|| format!("there is no lesson `{}`", choice.id))
+            .ok_or_else(|| words::NO_LESSON.text(&[&choice.id]))
             .and_then(|loaded| {
                 // A parameter that this lesson does not have is another lesson's.
                 let own = self
@@ -193,7 +189,7 @@ impl Runs for LiveRuns {
                     &choice.variant,
                     recording.map_or(&own, |recording| &recording.header.params),
                 )
-                .map_err(|error| error.to_string())
+                .map_err(|error| error.to_string().into())
             });
         match planned {
             Ok(scenario) => match recording {

@@ -67,7 +67,7 @@ pub(super) fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
         for scenario in &scenarios {
             let report = tokio::select! {
                 report = engine::run_story(scenario, &options, global.seed) => report?,
-                signal = interrupted() => return Err(Failure { message: format!("ended by {signal}"), code: 130 }),
+                signal = interrupted() => return Err(Failure { message: words::ENDED_BY.text(&[signal]), code: 130 }),
             };
             if let Some(path) = &args.record {
                 let file = recording_file(path, scenario, scenarios.len())?;
