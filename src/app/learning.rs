@@ -273,6 +273,14 @@ impl Learning {
         }
     }
 
+    /// The learner wants the recorded step that ends at this position.
+    pub fn seek(&mut self, position: usize) {
+        self.pause();
+        self.nudged = false;
+        self.show_verdict(false);
+        self.playback.to_position(position);
+    }
+
     /// Plays or pauses.
     pub fn toggle(&mut self, now: Instant) {
         match self.pace {

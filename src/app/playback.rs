@@ -301,6 +301,24 @@ impl Playback {
         self.jump(self.log.len());
     }
 
+    /// Goes to a stop, wherever it is.
+    pub fn to_position(&mut self, position: usize) {
+        self.jump(position.clamp(self.beginning(), self.log.len()));
+    }
+
+    /// Where the next marked step ends, or the one before; nothing where there is none.
+    #[must_use]
+    pub fn mark(&self, next: bool) -> Option<usize> {
+        let here = self.world.position;
+        let mut marked = self.chart.beats.iter().filter(|beat| beat.is_marked());
+        let beat = if next {
+            marked.find(|beat| beat.position > here)
+        } else {
+            marked.rfind(|beat| beat.position < here)
+        };
+        beat.map(|beat| beat.position)
+    }
+
     /// The position before the first step: the lab stands, nobody has moved.
     fn beginning(&self) -> usize {
         let first = self.log.events().iter().position(|event| {

@@ -25,15 +25,11 @@ pub fn lines(
 ) -> Vec<Line<'static>> {
     let width = usize::from(width);
     let mut lines = heading(scene, verdict.outcome, width);
-    for claim in &verdict.claims {
-        lines.extend(claim_lines(scene, claim, width));
-    }
     if verdict.outcome == Outcome::NotShown {
         for row in text::wrap(words::NOT_SHOWN_WHY.get(scene.lang), width) {
             lines.push(Line::styled(row, scene.style(Role::Danger)));
         }
     } else if let Some(variant) = entry.variants.get(variant) {
-        lines.push(Line::default());
         let words = format!(
             "{}: {}",
             words::TAKE_AWAY.get(scene.lang),
@@ -48,6 +44,11 @@ pub fn lines(
                 scene.style(Role::Text),
             )));
         }
+    }
+    // What to take away stands first, and below it what proves it.
+    lines.push(Line::default());
+    for claim in &verdict.claims {
+        lines.extend(claim_lines(scene, claim, width));
     }
     lines.extend(asking.predictions(scene, width));
     lines.push(Line::default());

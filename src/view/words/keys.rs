@@ -27,6 +27,8 @@ pub const LESSON_HINTS: &[Hint] = &[
     ("L", Words::new("中文", "English")),
     ("+-", Words::new("speed", "速度")),
     ("Tab", Words::new("pane", "切换窗格")),
+    ("z", Words::new("zoom", "放大")),
+    ("P", Words::new("present", "演示")),
     ("i", Words::new("interview", "面试题")),
     ("r", Words::new("restart", "重来")),
 ];
@@ -66,6 +68,13 @@ pub const HELP_KEYS: &[(Words, &[Hint])] = &[
             ),
             ("s", Words::new("skip the question", "跳过提问")),
             (
+                "[ ]",
+                Words::new(
+                    "to the question, fault or violation before or after",
+                    "跳到上一个、下一个提问、故障或违例",
+                ),
+            ),
+            (
                 "N",
                 Words::new(
                     "questions on or off, as for presenting",
@@ -102,6 +111,17 @@ pub const HELP_KEYS: &[(Words, &[Hint])] = &[
                 Words::new(
                     "scroll the pane with the focus; in the catalogue: choose, read on",
                     "滚动当前窗格；在目录里：选课、翻看说明",
+                ),
+            ),
+            (
+                "z",
+                Words::new("the pane with the focus alone, or all", "只看当前窗格，再按恢复"),
+            ),
+            (
+                "P",
+                Words::new(
+                    "present: large story and timelines only",
+                    "演示模式：只留大号讲解和时间线",
                 ),
             ),
             (
