@@ -283,3 +283,26 @@ fn unknown_parameters_and_variants_are_refused_before_a_server_starts() {
         assert!(answer.err.contains(words), "{args:?} {}", answer.err);
     }
 }
+
+#[test]
+fn a_run_is_told_in_chinese_with_its_evidence() {
+    let place = Place::new();
+    place.write("lesson.yaml", include_str!("../assets/new-lesson.yaml"));
+    let answer = place.run(&["run", "lesson.yaml", "--variant", "blind-del", "--lang", "zh"]);
+    assert_eq!(answer.code, Some(0), "{}{}", answer.out, answer.err);
+    for words in [
+        "故障已重现",
+        "✓ A 的 DEL 删掉了 B 的锁。",
+        "A.release == 1: 实际 1",
+        "A 的 DEL lock 返回 1",
+    ] {
+        assert!(answer.out.contains(words), "{words}: {}", answer.out);
+    }
+    let answer = place.run(&["run", "nothing-like-it", "--lang", "zh"]);
+    assert_eq!(answer.code, Some(2));
+    assert!(
+        answer.err.contains("没有名为 `nothing-like-it` 的课程"),
+        "{}",
+        answer.err
+    );
+}

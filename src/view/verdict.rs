@@ -45,14 +45,13 @@ pub fn lines(
             )));
         }
     }
-    // What to take away stands first, and below it what proves it.
+    // What to take away, how the predictions went and where to go stand first; below them what proves it.
+    lines.extend(asking.predictions(scene, width));
+    lines.extend(hints(scene, entry, variant, width));
     lines.push(Line::default());
     for claim in &verdict.claims {
         lines.extend(claim_lines(scene, claim, width));
     }
-    lines.extend(asking.predictions(scene, width));
-    lines.push(Line::default());
-    lines.extend(hints(scene, entry, variant, width));
     lines
 }
 
