@@ -3,9 +3,11 @@
 mod screens_support;
 mod staged;
 
-use crossterm::event::KeyCode;
+use std::time::Instant;
+
+use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use lockstep::{
-    app::{AppOptions, Ended, Mode, run},
+    app::{App, AppOptions, Ended, Message, Mode, run},
     clock::ClockKind,
     engine::{Command, Update},
     lesson::Lang,
@@ -18,6 +20,7 @@ use lockstep::{
 };
 use ratatui::{
     Terminal,
+    buffer::Buffer,
     layout::Rect,
     style::{Color, Modifier},
 };
@@ -360,6 +363,57 @@ fn the_wall_clock_is_explained() {
         assert!(stand.shows(words), "{:#?}", stand.rows());
         let stand = Stand::lesson(staged::misdelete(ClockKind::Controlled), lang, (80, 24));
         assert!(!stand.shows(words));
+    }
+}
+
+#[test]
+fn every_screen_of_a_recording_says_that_it_is_one() {
+    for (lang, words) in [(Lang::En, "RECORDED"), (Lang::Zh, "录像")] {
+        for size in [(60, 16), (80, 24), (120, 40)] {
+            let mut stand = Stand::lesson(staged::misdelete(ClockKind::Recorded), lang, size);
+            let marked = |stand: &Stand| {
+                let rows = stand.rows();
+                assert!(rows[0].trim_end().ends_with(words), "{size:?} {rows:#?}");
+            };
+            for key in ['l', 'h', 'h', ' ', ' ', '?', '?', 'i', 'i', 'N', '\t'] {
+                stand.press(key);
+                marked(&stand);
+            }
+            stand.ended();
+            marked(&stand);
+            stand.key(KeyCode::End);
+            marked(&stand);
+        }
+    }
+}
+
+#[test]
+fn the_catalogue_marks_recorded_lessons_and_says_how_to_have_them_live() {
+    for (lang, words) in [(Lang::En, "RECORDED"), (Lang::Zh, "录像")] {
+        for (width, height) in [(60, 16), (80, 24), (120, 40)] {
+            let mut catalogue = catalogue();
+            catalogue.entries[2].recorded = true;
+            let options = AppOptions {
+                lang,
+                ..AppOptions::default()
+            };
+            let mut app = App::new(catalogue, FakeRuns::default(), &options);
+            let area = Rect::new(0, 0, width, height);
+            app.resize(area);
+            let drawn = |app: &App<FakeRuns>| {
+                let mut buffer = Buffer::empty(area);
+                app.draw(area, &mut buffer);
+                screens_support::rows(&buffer)
+            };
+            assert!(!drawn(&app)[0].contains(words), "the first lesson is live");
+            let down = KeyEvent::new(KeyCode::Down, KeyModifiers::NONE);
+            for _ in 0..2 {
+                app.handle(Message::Input(Event::Key(down)), Instant::now());
+            }
+            let rows = drawn(&app);
+            assert!(rows[0].trim_end().ends_with(words), "{rows:#?}");
+            assert!(rows.iter().any(|row| row.contains("lockstep")), "{rows:#?}");
+        }
     }
 }
 

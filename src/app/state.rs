@@ -103,7 +103,10 @@ impl<R: Runs> App<R> {
             size: Rect::default(),
             form: Form::default(),
             questions: options.questions,
-            notice: options.trouble.clone().map(Notice::Progress),
+            notice: match &options.trouble {
+                Some(trouble) => Some(Notice::Progress(trouble.clone())),
+                None => options.outdated.then_some(Notice::Outdated),
+            },
             progress: options.progress.clone(),
         };
         if let Some(choice) = &options.open
@@ -324,10 +327,12 @@ impl<R: Runs> App<R> {
         self.mode = Mode::Browsing;
         let session = self.runs.open(&choice);
         self.selected = entry;
+        let mut run = Learning::new(choice, session, self.speed, self.questions);
+        run.catch_up(self.lang);
         self.mode = Mode::Learning(Box::new(Lesson {
             entry,
             variant,
-            run: Learning::new(choice, session, self.speed, self.questions),
+            run,
             focus: Pane::default(),
             scrolls: Scrolls::default(),
         }));

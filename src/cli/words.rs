@@ -50,6 +50,13 @@ pub(super) const SOME_MISSING: Words = Words::new(
     "Lessons run on real servers, and some are missing here. This would install them:\n\n{}",
     "课程在真实的服务器上运行，这台机器上还缺一些。将用下面的命令安装：\n\n{}",
 );
+/// What there is without servers.
+pub(super) const OR_RECORDINGS: Words = Words::new(
+    "Without them, the lessons play from recordings.",
+    "不装也可以：课程会用录像播放。",
+);
+/// The installation failed.
+pub(super) const GO_ON_RECORDED: Words = Words::new("Go on with recordings?", "改用录像继续吗？");
 /// Before the first screen.
 pub(super) const INSTALL_NOW: Words = Words::new("Install them now?", "现在安装吗？");
 /// `doctor --install`.

@@ -116,6 +116,14 @@ impl<'a> CatalogueView<'a> {
             Span::styled(words::TAGLINE.get(self.lang), self.style(Role::Chrome)),
         ]);
         buf.set_line(head.x + 1, head.y, &title, head.width.saturating_sub(1));
+        if self.selected().is_some_and(|entry| entry.recorded) {
+            let mark = Line::styled(
+                format!(" {} ", words::RECORDED.get(self.lang)),
+                self.style(Role::Warning),
+            );
+            let width = u16::try_from(mark.width()).unwrap_or(head.width).min(head.width);
+            buf.set_line(head.right() - width, head.y, &mark, width);
+        }
         self.draw_list(left, buf);
         self.draw_entry(right, buf);
         buf.set_line(
@@ -269,6 +277,16 @@ impl<'a> CatalogueView<'a> {
         );
         for row in text::wrap(&facts, columns) {
             lines.push(Line::styled(row, self.style(Role::Chrome)));
+        }
+        if entry.recorded {
+            let words = format!(
+                "{}: {}",
+                words::RECORDED.get(self.lang),
+                words::HOW_LIVE.get(self.lang)
+            );
+            for row in text::wrap(&words, columns) {
+                lines.push(Line::styled(row, self.style(Role::Warning)));
+            }
         }
         lines.push(Line::default());
         lines.push(Line::styled(

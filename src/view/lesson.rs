@@ -227,10 +227,12 @@ impl<'a> LessonView<'a> {
         }
         lines.push(Line::default());
         for server in &scene.world.servers {
-            let words = format!(
-                "{} {} · {}",
-                server.info.product, server.info.version, server.info.address
-            );
+            // A recorded server answers nowhere any more.
+            let place = match scene.world.clock.0 {
+                ClockKind::Recorded => words::RECORDED.get(scene.lang),
+                ClockKind::Controlled | ClockKind::Wall => &server.info.address,
+            };
+            let words = format!("{} {} · {place}", server.info.product, server.info.version);
             let words = text::fit(&words, width.into()).into_owned();
             lines.push(Line::styled(words, scene.style(Role::Chrome)));
         }
