@@ -44,6 +44,8 @@ pub const INTRO: Words = Words::new("Before you start", "课前须知");
 pub const STORY: Words = Words::new("Story", "讲解");
 /// The lanes' pane.
 pub const LANES: Words = Words::new("Who believes what", "各方眼中的锁");
+/// The lanes' pane of a lesson without any lock.
+pub const LANES_FREE: Words = Words::new("Who does what", "各方的操作");
 /// The servers' pane.
 pub const SERVERS: Words = Words::new("What the server holds", "服务器上的真相");
 /// The wire log's pane.
