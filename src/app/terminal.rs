@@ -9,19 +9,24 @@ use std::{
     ops::{Deref, DerefMut},
 };
 
-use crossterm::event::Event;
+use crossterm::{event::Event, execute, terminal::EndSynchronizedUpdate};
 use futures::Stream;
-use ratatui::DefaultTerminal;
+use ratatui::{Terminal, backend::CrosstermBackend};
 use tokio::{
     signal::unix::{Signal, SignalKind, signal},
     sync::mpsc,
 };
 
+use super::synchronized::Synchronized;
+
+/// The terminal that is drawn on.
+pub type RealTerminal = Terminal<Synchronized<CrosstermBackend<io::Stdout>>>;
+
 /// The terminal in raw mode on its alternate screen, until this is dropped.
 #[derive(Debug)]
 pub struct TerminalGuard {
     /// Never dropped by itself: its own drop prints, too.
-    terminal: ManuallyDrop<DefaultTerminal>,
+    terminal: ManuallyDrop<RealTerminal>,
 }
 
 impl TerminalGuard {
@@ -30,22 +35,37 @@ impl TerminalGuard {
     /// # Errors
     /// When standard input or output is no terminal.
     pub fn take() -> io::Result<Self> {
-        ratatui::try_init().map(|terminal| Self {
-            terminal: ManuallyDrop::new(terminal),
-        })
+        // This sets the terminal up, and a panic hook that sets it back; it is drawn on by another way.
+        drop(ratatui::try_init()?);
+        let restore = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            // In the middle of a picture the terminal would wait for its end before it shows the message.
+            let _ = execute!(io::stdout(), EndSynchronizedUpdate);
+            restore(panic);
+        }));
+        let terminal = Terminal::new(Synchronized::new(CrosstermBackend::new(io::stdout())));
+        match terminal {
+            Ok(terminal) => Ok(Self {
+                terminal: ManuallyDrop::new(terminal),
+            }),
+            Err(error) => {
+                let _ = ratatui::try_restore();
+                Err(error)
+            }
+        }
     }
 }
 
 impl Deref for TerminalGuard {
-    type Target = DefaultTerminal;
+    type Target = RealTerminal;
 
-    fn deref(&self) -> &DefaultTerminal {
+    fn deref(&self) -> &RealTerminal {
         &self.terminal
     }
 }
 
 impl DerefMut for TerminalGuard {
-    fn deref_mut(&mut self) -> &mut DefaultTerminal {
+    fn deref_mut(&mut self) -> &mut RealTerminal {
         &mut self.terminal
     }
 }
@@ -54,6 +74,7 @@ impl Drop for TerminalGuard {
     fn drop(&mut self) {
         // Where the terminal is gone there is nothing to restore, and nowhere to say so: `ratatui::restore` would
         // print, and panic because it cannot.
+        let _ = self.terminal.backend_mut().end();
         let _ = self.terminal.show_cursor();
         let _ = ratatui::try_restore();
     }

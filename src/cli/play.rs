@@ -88,6 +88,7 @@ pub(super) fn play(global: &Global, lesson: Option<&str>) -> Result<u8, Failure>
         speed: global.speed,
         theme: Theme::from_env(global.theme),
         questions: !global.no_questions,
+        reduced_motion: global.reduced_motion,
         progress,
         trouble,
     };

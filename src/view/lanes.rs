@@ -4,17 +4,57 @@
 use ratatui::{buffer::Buffer, layout::Rect, style::Style};
 
 use super::{
-    Scene, band,
+    Scene, air, band,
     lane::{self, Height},
     plot::Plot,
     text,
-    theme::Role,
+    theme::{Role, glyphs},
     truth, words,
 };
-use crate::log::{ActorId, EventKind};
+use crate::log::{self, ActorId, EventKind, Observed};
 
 /// The narrowest and the widest that names may be.
 const NAMES: (usize, usize) = (3, 12);
+
+/// Where lanes and names stand on the screen: the first row of each.
+#[derive(Debug, Default)]
+pub struct Places<'a> {
+    /// Actors with lanes of their own in sight.
+    pub actors: Vec<(ActorId, u16)>,
+    /// Bands in sight: the last row of each, from which things go down.
+    pub bands: Vec<(usize, u16)>,
+    /// Servers.
+    pub servers: Vec<(&'a str, u16)>,
+    /// The first row of all, and the last row of the servers.
+    pub rows: (u16, u16),
+    /// The first column of the names, and the column after them.
+    pub left: u16,
+    /// Where the sign of a master stands.
+    pub crown: u16,
+}
+
+impl Places<'_> {
+    /// The row of a client: its lane's, or its band's, or the edge behind which it is.
+    pub fn client(&self, scene: &Scene<'_>, actor: ActorId) -> u16 {
+        if let Ok(n) = self.actors.binary_search_by_key(&actor, |(actor, _)| *actor) {
+            return self.actors[n].1;
+        }
+        let band = scene.chart.lanes.get(actor.0 as usize).and_then(|lane| lane.band);
+        let its = self.bands.iter().find(|(known, _)| Some(*known) == band);
+        let before = self.actors.iter().any(|(seen, _)| *seen < actor);
+        match its {
+            Some((_, y)) => *y,
+            None if before => self.rows.1.saturating_sub(1),
+            None => self.rows.0,
+        }
+    }
+
+    /// The row of a server, or the last one where it has none in sight.
+    pub fn server(&self, name: &str) -> u16 {
+        let its = self.servers.iter().find(|(server, _)| *server == name);
+        its.map_or(self.rows.1, |(_, y)| *y)
+    }
+}
 
 /// What a row, or a few rows, are about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,10 +82,15 @@ fn rows(scene: &Scene<'_>, height: u16) -> Vec<Row> {
             continue;
         }
         rows.push(Row::Band(band_number));
+        let band = &scene.chart.bands[band_number];
+        if scene.expanded {
+            rows.extend(band.members.iter().copied().map(Row::Actor));
+            continue;
+        }
         let room = usize::from(height.saturating_sub(band::ROWS) / 2)
             .saturating_sub(alone)
             .clamp(1, 5);
-        let sample = band::sample(scene, &scene.chart.bands[band_number], room);
+        let sample = band::sample(scene, band, room);
         rows.extend(sample.into_iter().map(Row::Actor));
     }
     rows
@@ -63,9 +108,22 @@ fn total(rows: &[Row], height: Height) -> u16 {
         .fold(0u16, |sum, row| sum.saturating_add(row_height(*row, height)))
 }
 
+/// How many rows stay in sight however far the rest is scrolled: the counts of crowds whose members are shown.
+fn pinned(scene: &Scene<'_>, rows: &[Row], height: Height, room: u16) -> usize {
+    let bands = rows.iter().rposition(|row| matches!(row, Row::Band(_)));
+    let pinned = bands.filter(|_| scene.expanded).map_or(0, |last| last + 1);
+    if total(&rows[..pinned], height) > room / 2 {
+        0
+    } else {
+        pinned
+    }
+}
+
 /// How the pane is divided.
 struct Division {
     rows: Vec<Row>,
+    /// How many of them are never scrolled away.
+    pinned: usize,
     height: Height,
     /// The lanes of actors.
     lanes: Rect,
@@ -87,6 +145,7 @@ fn divide(scene: &Scene<'_>, servers: u16, area: Rect) -> Division {
         ..area
     };
     Division {
+        pinned: pinned(scene, &rows, height, room),
         rows,
         height,
         lanes,
@@ -160,12 +219,20 @@ pub fn draw(scene: &Scene<'_>, scroll: Option<u16>, area: Rect, buf: &mut Buffer
     };
     // First, so that everything else stands in front of it.
     plot.playhead(scene, above, buf);
-    let mut at = 0;
-    for row in &division.rows {
+    let mut places = Places {
+        left: area.x,
+        crown: area.x + gutter.saturating_sub(1),
+        rows: (area.y, division.below.bottom().saturating_sub(2)),
+        ..Places::default()
+    };
+    let fixed = total(&division.rows[..division.pinned], division.height);
+    let mut at = 0u16;
+    for (n, row) in division.rows.iter().enumerate() {
         let top = at;
-        at += row_height(*row, division.height);
+        let scroll = if n < division.pinned { 0 } else { scroll };
+        at = at.saturating_add(row_height(*row, division.height));
         // Rows are shown whole or not at all.
-        if top < scroll {
+        if n >= division.pinned && top < scroll.saturating_add(fixed) {
             continue;
         }
         let y = division.lanes.y + top - scroll;
@@ -176,11 +243,22 @@ pub fn draw(scene: &Scene<'_>, scroll: Option<u16>, area: Rect, buf: &mut Buffer
             break;
         }
         draw_row(scene, &plot, *row, (y, &division, names), buf);
+        match row {
+            Row::Actor(actor) => places.actors.push((*actor, y)),
+            Row::Band(n) => places.bands.push((*n, (y + 1).min(division.lanes.bottom() - 1))),
+        }
     }
+    places.actors.sort_unstable();
     for (y, row) in (division.below.top()..division.below.bottom().saturating_sub(1)).zip(&servers) {
         let style = scene.style(Role::Accent);
         buf.set_stringn(area.x, y, text::fit(row.name(), names), names, style);
         row.draw(scene, &plot, y, buf);
+        if places.servers.last().is_none_or(|(name, _)| *name != row.name()) {
+            places.servers.push((row.name(), y));
+            if is_master(scene, row.name()) {
+                buf.set_string(places.crown, y, glyphs::MASTER, style);
+            }
+        }
     }
     let grounds = Rect {
         height: division.below.bottom() - 1 - area.y,
@@ -196,8 +274,23 @@ pub fn draw(scene: &Scene<'_>, scroll: Option<u16>, area: Rect, buf: &mut Buffer
             scene.theme.alarm(columns, buf);
         }
     }
+    air::draw(scene, &plot, &places, buf);
     plot.axis(scene, division.below.bottom() - 1, buf);
     warn(scene, &plot, division.below.bottom() - 1, buf);
+}
+
+/// Whether a server is the master of others.
+fn is_master(scene: &Scene<'_>, name: &str) -> bool {
+    let role = |observed: &Option<Observed>| match observed {
+        Some(Observed::Redis(space)) => space.role.clone(),
+        _ => None,
+    };
+    let servers = &scene.world.servers;
+    let follows = |server: &crate::world::ServerWorld| matches!(role(&server.observed), Some(log::Role::Replica { .. }));
+    let mut masters = servers
+        .iter()
+        .filter(|server| role(&server.observed) == Some(log::Role::Master));
+    servers.iter().any(follows) && masters.any(|server| server.info.name == name)
 }
 
 fn draw_row(

@@ -53,6 +53,10 @@ pub const CUT: &str = "✗";
 pub const NOTIFIED: &str = "↯";
 /// Done, or true.
 pub const DONE: &str = "✓";
+/// The way that a message has come.
+pub const PATH: &str = "│";
+/// The server that is the master.
+pub const MASTER: &str = "♛";
 /// A watch on a znode.
 pub const WATCH: &str = "◉";
 
@@ -80,6 +84,7 @@ pub fn ascii(symbol: &str) -> &'static str {
         "★" => "&",
         "✗" | "✝" | "×" => "x",
         "↯" => "!",
+        "♛" => "M",
         _ => "?",
     }
 }

@@ -100,6 +100,10 @@ pub const HELP_KEYS: &[(Words, &[Hint])] = &[
                 Words::new("scroll the pane with the focus", "滚动当前窗格"),
             ),
             (
+                "e",
+                Words::new("a crowd member by member, or as one band", "逐个显示群体成员，或合并显示"),
+            ),
+            (
                 "i",
                 Words::new("interview questions and answers", "面试题与参考答案"),
             ),
