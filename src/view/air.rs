@@ -22,6 +22,8 @@ use crate::{
 
 /// Where something that is held stands, as a share of its way.
 const HALF: f32 = 0.5;
+/// What is lost is seen to break before its flight ends.
+const NEARLY: f32 = 0.15;
 /// How long the glyphs of a stream stay where they are, in milliseconds.
 const STREAM: u128 = 40;
 
@@ -29,6 +31,8 @@ const STREAM: u128 = 40;
 pub fn draw(scene: &Scene<'_>, plot: &Plot, places: &Places<'_>, buf: &mut Buffer) {
     let Some(aloft) = scene.flight else { return };
     held(scene, plot, places, buf);
+    let mut threads: Vec<Thread> = Vec::new();
+    let mut glyphs: Vec<Glyph> = Vec::new();
     for (leg, progress) in aloft.legs() {
         match leg.load {
             Load::Fault => flash(scene, plot, places, leg.event, buf),
@@ -36,7 +40,58 @@ pub fn draw(scene: &Scene<'_>, plot: &Plot, places: &Places<'_>, buf: &mut Buffe
             Load::Command | Load::Reply | Load::Notice if leg.swarm => {
                 stream(scene, plot, places, leg, buf);
             }
-            Load::Command | Load::Reply | Load::Notice => travel(scene, plot, places, (leg, progress), buf),
+            Load::Command | Load::Reply | Load::Notice => {
+                let Some((thread, glyph)) = travel(scene, plot, places, (leg, progress)) else {
+                    continue;
+                };
+                // Of a wave many share one line: it is drawn once, as far as the first of them has come.
+                match threads.iter_mut().find(|known| known.is_that_of(&thread)) {
+                    Some(known) => known.come = known.come.max(thread.come),
+                    None => threads.push(thread),
+                }
+                if glyphs.last() != Some(&glyph) {
+                    glyphs.push(glyph);
+                }
+            }
+        }
+    }
+    // Glyphs last, so that no line runs over one.
+    for thread in &threads {
+        thread.draw(scene.style(Role::Chrome), buf);
+    }
+    for (x, y, glyph, style) in glyphs {
+        put(x, y, glyph, style.add_modifier(Modifier::BOLD), buf);
+    }
+}
+
+/// A glyph's column and row, what it looks like and its style.
+type Glyph = (u16, u16, &'static str, Style);
+
+/// The line on which something travels: bright behind it, faint before it.
+struct Thread {
+    x: u16,
+    /// From the row where it sets out to the row where it arrives.
+    rows: (u16, u16),
+    /// How many rows are behind it.
+    come: u16,
+    style: Style,
+}
+
+impl Thread {
+    fn is_that_of(&self, other: &Self) -> bool {
+        (self.x, self.rows, self.style) == (other.x, other.rows, other.style)
+    }
+
+    fn draw(&self, faint: Style, buf: &mut Buffer) {
+        let (from, to) = self.rows;
+        for n in 0..=from.abs_diff(to) {
+            let y = if from < to { from + n } else { from - n };
+            let look = if n < self.come {
+                (glyphs::PATH, self.style)
+            } else {
+                (glyphs::PLAYHEAD, faint)
+            };
+            thread(self.x, y, look, buf);
         }
     }
 }
@@ -65,37 +120,30 @@ fn row(top: u16, bottom: u16, share: f32) -> u16 {
     top + rows
 }
 
-/// A message on its way: the line behind it is bright, the line before it faint.
+/// A message on its way: its line and its glyph.
 fn travel(
     scene: &Scene<'_>,
     plot: &Plot,
     places: &Places<'_>,
     (leg, progress): (&Leg, f32),
-    buf: &mut Buffer,
-) {
-    let Some((x, top, bottom)) = line(scene, plot, places, leg) else {
-        return;
-    };
+) -> Option<(Thread, Glyph)> {
+    let (x, top, bottom) = line(scene, plot, places, leg)?;
+    let top = top + 1;
     let down = leg.load == Load::Command;
-    let here = row(top + 1, bottom, if down { progress } else { 1.0 - progress });
-    let client = leg.actor.map_or(Style::new(), |actor| scene.actor_style(actor));
-    let (glyph, style) = match (leg.load, leg.actor) {
-        _ if leg.breaks && (progress >= HALF - 0.05) => (glyphs::CUT, scene.style(Role::Danger)),
-        (Load::Notice, _) => (glyphs::NOTIFIED, scene.style(Role::Warning)),
-        (_, Some(actor)) => (scene.glyph(actor), client),
-        (_, None) => return,
+    let here = row(top, bottom, if down { progress } else { 1.0 - progress });
+    let client = scene.actor_style(leg.actor?);
+    let (glyph, style) = match leg.load {
+        _ if leg.breaks && progress >= HALF - NEARLY => (glyphs::CUT, scene.style(Role::Danger)),
+        Load::Notice => (glyphs::NOTIFIED, scene.style(Role::Warning)),
+        _ => (scene.glyph(leg.actor?), client),
     };
-    let bright = if leg.load == Load::Notice { style } else { client };
-    for y in top + 1..=bottom {
-        let behind = if down { y < here } else { y > here };
-        let (symbol, style) = if behind {
-            (glyphs::PATH, bright)
-        } else {
-            (glyphs::PLAYHEAD, scene.style(Role::Chrome))
-        };
-        thread(x, y, (symbol, style), buf);
-    }
-    put(x, here, glyph, style.add_modifier(Modifier::BOLD), buf);
+    let thread = Thread {
+        x,
+        rows: if down { (top, bottom) } else { (bottom, top) },
+        come: here.abs_diff(if down { top } else { bottom }),
+        style: if leg.load == Load::Notice { style } else { client },
+    };
+    Some((thread, (x, here, glyph, style)))
 }
 
 /// So many messages that nobody could follow one: the line itself moves.

@@ -112,7 +112,8 @@ fn total(rows: &[Row], height: Height) -> u16 {
 fn pinned(scene: &Scene<'_>, rows: &[Row], height: Height, room: u16) -> usize {
     let bands = rows.iter().rposition(|row| matches!(row, Row::Band(_)));
     let pinned = bands.filter(|_| scene.expanded).map_or(0, |last| last + 1);
-    if total(&rows[..pinned], height) > room / 2 {
+    // Members must be seen, too.
+    if total(&rows[..pinned], height) > room.saturating_sub(2) {
         0
     } else {
         pinned
