@@ -41,9 +41,14 @@ fn misdelete() -> Script {
 /// The lanes' pane.
 fn lanes(stand: &Stand) -> Rect {
     let rows = stand.rows();
-    let top = rows.iter().position(|row| row.starts_with('╭') && (row.contains("Who believes") || row.contains("各方")));
+    let top = rows
+        .iter()
+        .position(|row| row.starts_with('╭') && (row.contains("Who believes") || row.contains("各方")));
     let top = top.unwrap_or_else(|| panic!("{rows:#?}"));
-    let bottom = rows[top..].iter().position(|row| row.starts_with('╰')).expect("an end");
+    let bottom = rows[top..]
+        .iter()
+        .position(|row| row.starts_with('╰'))
+        .expect("an end");
     let row = |n: usize| u16::try_from(n).expect("a row");
     Rect::new(0, row(top), stand.area.width, row(bottom))
 }
@@ -51,7 +56,8 @@ fn lanes(stand: &Stand) -> Rect {
 /// The row in which a client's glyph travels: where it stands on the line below its tick.
 fn travels(stand: &Stand, glyph: &str) -> Option<(u16, u16)> {
     let (buffer, pane) = (stand.buffer(), lanes(stand));
-    let found = (pane.left() + 2..pane.right()).flat_map(|x| (pane.top()..pane.bottom()).map(move |y| (x, y)));
+    let found =
+        (pane.left() + 2..pane.right()).flat_map(|x| (pane.top()..pane.bottom()).map(move |y| (x, y)));
     found
         .filter(|(x, y)| buffer[(*x, *y)].symbol() == glyph)
         // A tick has words right of it, a name has them too.
@@ -97,7 +103,11 @@ fn space_stops_it_in_mid_flight_and_keeps_the_picture_exactly() {
     stand.press(' ');
     assert_eq!(lanes_of(&stand), before);
     assert!(stand.shows("held in mid-step"), "{:#?}", stand.rows());
-    assert_eq!(stand.app.wake(stand.now), None, "what stands still needs no waking");
+    assert_eq!(
+        stand.app.wake(stand.now),
+        None,
+        "what stands still needs no waking"
+    );
     stand.wait(60_000);
     assert_eq!(lanes_of(&stand), before);
     assert_eq!(stand.commands(), []);
@@ -154,7 +164,11 @@ fn back_in_mid_flight_turns_it_round() {
     assert_eq!(lanes_of(&stand), at_100);
     stand.wait(101);
     assert_eq!(stand.app.wake(stand.now), None);
-    assert!(!stand.shows("SET lock a-7f3c NX PX 3000 →"), "{:#?}", stand.rows());
+    assert!(
+        !stand.shows("SET lock a-7f3c NX PX 3000 →"),
+        "{:#?}",
+        stand.rows()
+    );
     stand.key(KeyCode::Right);
     assert!(stand.shows("→ …"), "{:#?}", stand.rows());
     assert_eq!(stand.commands(), [], "what is recorded asks no server");
@@ -229,7 +243,11 @@ fn playing_shows_what_travels_and_pauses_in_mid_flight() {
     stand.events(script.events[stops[0]..stops[1]].to_vec());
     stand.update(Update::Stepped { ended: false });
     stand.wait(100);
-    assert!(stand.shows("→ …") && stand.shows("playing"), "{:#?}", stand.rows());
+    assert!(
+        stand.shows("→ …") && stand.shows("playing"),
+        "{:#?}",
+        stand.rows()
+    );
     stand.press(' ');
     let frozen = lanes_of(&stand);
     stand.wait(60_000);
@@ -237,7 +255,11 @@ fn playing_shows_what_travels_and_pauses_in_mid_flight() {
     assert_eq!(stand.commands(), [], "paused");
     stand.press(' ');
     stand.wait(401);
-    assert!(stand.shows("→ OK") && stand.shows("playing"), "{:#?}", stand.rows());
+    assert!(
+        stand.shows("→ OK") && stand.shows("playing"),
+        "{:#?}",
+        stand.rows()
+    );
     stand.wait(2000);
     assert_eq!(stand.commands(), [Command::Watch], "the step after it");
 }
@@ -285,7 +307,12 @@ fn a_held_command_stands_half_way_until_it_is_released() {
     let stops = stops(&script.events);
     stand.events(script.events[stops[2]..stops[3]].to_vec());
     stand.press('x');
-    assert_eq!(travels(&stand, "●"), Some(half), "another one's command passes it by: {:#?}", stand.rows());
+    assert_eq!(
+        travels(&stand, "●"),
+        Some(half),
+        "another one's command passes it by: {:#?}",
+        stand.rows()
+    );
     stand.events(script.events[stops[3]..stops[4]].to_vec());
     stand.wait(150);
     let (x, y) = travels(&stand, "●").unwrap_or_else(|| panic!("{:#?}", stand.rows()));
@@ -311,7 +338,11 @@ fn a_fault_flashes_its_mark() {
     assert!(stand.shows("2 HOLDERS"));
     stand.events(script.events[stops[stops.len() - 2]..].to_vec());
     stand.wait(100);
-    assert!(!stand.shows("2 HOLDERS") && reversed(&stand) > 8, "{:#?}", stand.rows());
+    assert!(
+        !stand.shows("2 HOLDERS") && reversed(&stand) > 8,
+        "{:#?}",
+        stand.rows()
+    );
     stand.wait(200);
     assert_eq!(reversed(&stand), 0);
 }
@@ -357,7 +388,13 @@ fn a_promotion_moves_the_sign_of_the_master() {
     let crown = |stand: &Stand| {
         let rows = stand.rows();
         let y = rows.iter().position(|row| row.contains(glyphs::MASTER));
-        y.map(|y| rows[y].chars().skip(1).take_while(|c| *c != ' ' && *c != '♛').collect::<String>())
+        y.map(|y| {
+            rows[y]
+                .chars()
+                .skip(1)
+                .take_while(|c| *c != ' ' && *c != '♛')
+                .collect::<String>()
+        })
     };
     let script = failover();
     let stops = stops(&script.events);
@@ -370,7 +407,12 @@ fn a_promotion_moves_the_sign_of_the_master() {
     stand.wait(650);
     assert_eq!(crown(&stand).as_deref(), Some("master"));
     stand.wait(200);
-    assert_eq!(crown(&stand).as_deref(), Some("replica1"), "half way: {:#?}", stand.rows());
+    assert_eq!(
+        crown(&stand).as_deref(),
+        Some("replica1"),
+        "half way: {:#?}",
+        stand.rows()
+    );
     stand.wait(300);
     assert_eq!(crown(&stand).as_deref(), Some("replica2"));
 }
@@ -393,10 +435,33 @@ fn the_herd_is_a_wave_through_the_crowd() {
                 told.extend(count.and_then(|count| count.split(' ').next()?.parse::<usize>().ok()));
                 stand.wait(33);
             }
-            assert!(fronts.len() > 3 && fronts.is_sorted() && fronts.first() < fronts.last(), "{size:?} {fronts:?} {:#?}", stand.rows());
-            assert!(told.is_sorted() && told.iter().any(|told| (100..800).contains(told)), "{told:?}");
+            assert!(
+                fronts.len() > 3 && fronts.is_sorted() && fronts.first() < fronts.last(),
+                "{size:?} {fronts:?} {:#?}",
+                stand.rows()
+            );
+            assert!(
+                told.is_sorted() && told.iter().any(|told| (100..800).contains(told)),
+                "{told:?}"
+            );
         }
     }
+}
+
+#[test]
+fn a_crowd_that_asks_one_by_one_is_a_stream_and_a_wave() {
+    let script = staged::herd(900, 1);
+    let mut stand = after(&script, 0, Lang::En, (120, 40));
+    stand.wait(40);
+    let mut streams = 0;
+    let mut frames = 0;
+    while stand.app.wake(stand.now).is_some() {
+        frames += 1;
+        let rows = stand.rows();
+        streams += usize::from(rows.iter().any(|row| row.contains("▇█")) && travels(&stand, "▲").is_some());
+        stand.wait(33);
+    }
+    assert!(frames > 10 && streams >= frames - 1, "{streams} of {frames}");
 }
 
 #[test]
@@ -408,7 +473,9 @@ fn a_crowd_unfolds_into_its_members_and_folds_again() {
             stand.press('e');
             let members = |stand: &Stand| {
                 let rows = stand.rows();
-                rows.iter().filter(|row| row.contains(" W") && row.starts_with('│')).count()
+                rows.iter()
+                    .filter(|row| row.contains(" W") && row.starts_with('│'))
+                    .count()
             };
             assert!(stand.shows("×900"), "{:#?}", stand.rows());
             assert!(members(&stand) > members_of(&folded), "{:#?}", stand.rows());
@@ -428,7 +495,9 @@ fn a_crowd_unfolds_into_its_members_and_folds_again() {
 }
 
 fn members_of(rows: &[String]) -> usize {
-    rows.iter().filter(|row| row.contains(" W") && row.starts_with('│')).count()
+    rows.iter()
+        .filter(|row| row.contains(" W") && row.starts_with('│'))
+        .count()
 }
 
 #[test]

@@ -151,3 +151,125 @@ impl Film {
         self.haste = (left / time.as_secs_f64()).max(1.0);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::Film;
+    use crate::{
+        clock::{ClockKind, LessonTime},
+        flight::{Flight, LONGEST, MESSAGE, Tempo},
+        log::{Actor, ActorId, Event, EventKind, Log, OpId, Reply},
+        world::World,
+    };
+
+    const TEMPO: Tempo = Tempo {
+        wait: Duration::from_millis(600),
+        longest: LONGEST,
+        messages: true,
+    };
+
+    /// One client that asks so many times.
+    fn log(exchanges: u64) -> Log {
+        let mut log = Log::new();
+        let mut add = |kind| {
+            let at = LessonTime::from_millis(i64::try_from(log.len()).expect("short"));
+            log.append(Event { at, kind });
+        };
+        add(EventKind::LabReady {
+            lesson: String::new(),
+            variant: String::new(),
+            clock: ClockKind::Controlled,
+            servers: vec![],
+            actors: vec![Actor {
+                name: "A".into(),
+                client: "A".into(),
+                crowd: false,
+            }],
+        });
+        for op in 0..exchanges {
+            let (op, actor, label) = (OpId(op), ActorId(0), String::from("get"));
+            let (server, wire) = ("redis".into(), "GET a".into());
+            add(EventKind::Sent {
+                op,
+                actor,
+                label: label.clone(),
+                server,
+                wire,
+            });
+            let reply = Reply::Value(serde_json::Value::Null);
+            add(EventKind::Replied {
+                op,
+                actor,
+                label,
+                reply,
+            });
+        }
+        log
+    }
+
+    fn film(log: &Log, forward: bool, speed: f64, now: Instant) -> Film {
+        let base = World::fold(log, 1);
+        let flight = Flight::between(log, &base, log.len(), base.now, TEMPO);
+        Film::new(flight, (base, TEMPO), forward, speed, now)
+    }
+
+    #[test]
+    fn backward_is_forward_in_a_mirror() {
+        let (log, now) = (log(2), Instant::now());
+        let (mut forward, mut backward) = (film(&log, true, 1.0, now), film(&log, false, 1.0, now));
+        let lasts = forward.flight().lasts();
+        for n in 1..100 {
+            let at = lasts * n / 100;
+            assert!(!forward.tick(now + at) && !backward.tick(now + (lasts - at)));
+            assert_eq!(forward.shown(), backward.shown());
+            assert_eq!(
+                (forward.position(), forward.display()),
+                (backward.position(), backward.display())
+            );
+        }
+        assert!(forward.tick(now + lasts) && backward.tick(now + lasts));
+        assert_eq!((forward.target(), backward.target()), (log.len(), 1));
+    }
+
+    #[test]
+    fn however_much_there_is_to_show_it_takes_no_longer_than_it_may() {
+        for (exchanges, speed) in [(1, 1.0), (3, 1.0), (100, 1.0), (100, 4.0), (100, 0.25)] {
+            let (log, now) = (log(exchanges), Instant::now());
+            let mut film = film(&log, true, speed, now);
+            let bound = LONGEST.div_f64(speed) + Duration::from_micros(1);
+            assert!(film.tick(now + bound), "{exchanges} at {speed}");
+        }
+    }
+
+    #[test]
+    fn what_comes_while_it_goes_ends_in_the_time_that_is_left() {
+        let (long, now) = (log(100), Instant::now());
+        let base = World::fold(&long, 1);
+        let part = Flight::between(&long, &base, 9, base.now, TEMPO);
+        let mut film = Film::new(part, (base, TEMPO), true, 1.0, now);
+        let later = now + Duration::from_secs(1);
+        film.tick(later);
+        let shown = (film.shown(), film.position());
+        let whole = Flight::between(&long, film.base(), long.len(), LessonTime::ZERO, TEMPO);
+        film.extend(whole, later);
+        assert_eq!((film.shown(), film.position()), shown, "nothing jumps");
+        assert!(!film.tick(now + LONGEST - Duration::from_millis(10)));
+        assert!(film.tick(now + LONGEST + Duration::from_millis(1)));
+    }
+
+    #[test]
+    fn it_turns_round_where_it_stands() {
+        let (log, now) = (log(1), Instant::now());
+        let mut film = film(&log, true, 1.0, now);
+        film.tick(now + MESSAGE);
+        film.freeze(now + MESSAGE);
+        assert!(!film.tick(now + 100 * MESSAGE));
+        assert_eq!(film.shown(), MESSAGE);
+        film.turn(now + 100 * MESSAGE);
+        assert!(!film.tick(now + 100 * MESSAGE + MESSAGE / 2));
+        assert_eq!(film.shown(), MESSAGE / 2);
+        assert!(film.tick(now + 101 * MESSAGE));
+    }
+}

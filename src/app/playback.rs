@@ -239,7 +239,9 @@ impl Playback {
         self.world.seek(&self.log, target);
         let time = time_at(&self.log, target);
         // A clock that is being watched is not put back.
-        self.display = self.running.map_or(time, |running| running.from.max(self.display));
+        self.display = self
+            .running
+            .map_or(time, |running| running.from.max(self.display));
     }
 
     /// The world and the time are those of the moment of the animation that is shown.

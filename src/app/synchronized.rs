@@ -131,19 +131,23 @@ mod tests {
         let sent = Sent::default();
         let backend = Synchronized::new(CrosstermBackend::new(sent.clone()));
         let viewport = Viewport::Fixed(Rect::new(0, 0, 10, 2));
-        let mut terminal =
-            Terminal::with_options(backend, TerminalOptions { viewport }).expect("a terminal");
+        let mut terminal = Terminal::with_options(backend, TerminalOptions { viewport }).expect("a terminal");
         let mut picture = |words: &str| {
             terminal
                 .draw(|frame| {
-                    frame.buffer_mut().set_string(0, 0, words, ratatui::style::Style::new());
+                    frame
+                        .buffer_mut()
+                        .set_string(0, 0, words, ratatui::style::Style::new());
                 })
                 .expect("drawn");
             let bytes = std::mem::take(&mut *sent.0.borrow_mut());
             String::from_utf8(bytes).expect("text")
         };
         let first = picture("locks");
-        assert!(first.contains("\u{1b}[?2026h") && first.contains("locks"), "{first:?}");
+        assert!(
+            first.contains("\u{1b}[?2026h") && first.contains("locks"),
+            "{first:?}"
+        );
         assert!(first.ends_with("\u{1b}[?2026l"), "{first:?}");
         let same = picture("locks");
         assert!(!same.contains("2026"), "{same:?}");

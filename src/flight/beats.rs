@@ -108,13 +108,19 @@ impl<'a> Composer<'a> {
 
     /// Notes a command that is on its way; `None` where it never leaves its process.
     fn opened(&mut self, sent: usize) -> Option<&Open> {
-        let EventKind::Sent { op, actor, server, .. } = &self.log.events().get(sent)?.kind else {
+        let EventKind::Sent {
+            op, actor, server, ..
+        } = &self.log.events().get(sent)?.kind
+        else {
             return None;
         };
         if server == "local" {
             return None;
         }
-        let client = self.actors.get(actor.0 as usize).map_or("", |actor| &actor.client);
+        let client = self
+            .actors
+            .get(actor.0 as usize)
+            .map_or("", |actor| &actor.client);
         let link = format!("{client}->{server}");
         let held = self.held.contains(&link);
         self.open.insert(*op, Open { sent, link, held });
@@ -174,7 +180,11 @@ impl<'a> Composer<'a> {
             _ => {}
         }
         let before = self.flight.landings.last().map_or(Duration::ZERO, |last| last.0);
-        let floor = if self.beat == Beat::Rest { self.time.1 } else { before };
+        let floor = if self.beat == Beat::Rest {
+            self.time.1
+        } else {
+            before
+        };
         let landing = landing.unwrap_or(floor).max(before);
         self.flight.landings.push((landing, event.at));
     }
@@ -256,7 +266,10 @@ impl<'a> Composer<'a> {
             _ => {}
         }
         self.beat = Beat::Rest;
-        self.first = (self.flight.from + self.flight.landings.len(), self.flight.legs.len());
+        self.first = (
+            self.flight.from + self.flight.landings.len(),
+            self.flight.legs.len(),
+        );
     }
 
     /// A swarm: its events follow one another, and each message is on its way until the next.
@@ -327,7 +340,11 @@ impl<'a> Composer<'a> {
             Fault::Release { link } => {
                 self.held.retain(|held| held != link);
                 let mut freed: Vec<usize> = Vec::new();
-                for open in self.open.values_mut().filter(|open| open.held && open.link == *link) {
+                for open in self
+                    .open
+                    .values_mut()
+                    .filter(|open| open.held && open.link == *link)
+                {
                     open.held = false;
                     freed.push(open.sent);
                 }
@@ -379,8 +396,12 @@ pub fn predecessor<'a>(log: &'a Log, event: usize, server: &str) -> Option<&'a s
     let mut was_replica = false;
     let mut before = None;
     for event in log.events()[..event.min(log.len())].iter().rev() {
-        let EventKind::State(state) = &event.kind else { continue };
-        let Observed::Redis(space) = &state.observed else { continue };
+        let EventKind::State(state) = &event.kind else {
+            continue;
+        };
+        let Observed::Redis(space) = &state.observed else {
+            continue;
+        };
         match &space.role {
             Some(Role::Master) if state.server != server && before.is_none() => before = Some(&*state.server),
             Some(Role::Replica { .. }) if state.server == server => was_replica = true,

@@ -191,6 +191,20 @@ impl Flight {
             .filter_map(move |leg| Some((leg, leg.progress(at)?)))
     }
 
+    /// Everything that belongs together with what is on its way at a moment: arrived, on its way, or not yet sent.
+    #[must_use]
+    pub fn beat(&self, at: Duration) -> &[Leg] {
+        let begun = self.legs.partition_point(|leg| leg.time.0 <= at);
+        let Some(last) = begun.checked_sub(1).map(|last| self.legs[last].beat) else {
+            return &[];
+        };
+        let first = self.legs.partition_point(|leg| leg.beat < last);
+        let end = self.legs.partition_point(|leg| leg.beat <= last);
+        let legs = &self.legs[first..end];
+        let lasts = legs.iter().any(|leg| leg.time.1 > at);
+        if lasts { legs } else { &[] }
+    }
+
     /// How many events of the log have happened at a moment.
     #[must_use]
     pub fn position(&self, at: Duration) -> usize {

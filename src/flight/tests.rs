@@ -7,7 +7,8 @@ use super::{Flight, LONGEST, Leg, Load, MESSAGE, Tempo};
 use crate::{
     clock::{ClockKind, LessonTime},
     log::{
-        Actor, ActorId, Event, EventKind, Fault, Keyspace, Log, Observed, OpId, Reply, Role, ServerState, Stop,
+        Actor, ActorId, Event, EventKind, Fault, Keyspace, Log, Observed, OpId, Reply, Role, ServerState,
+        Stop,
     },
     world::World,
 };
@@ -141,7 +142,10 @@ fn a_command_goes_down_and_its_reply_comes_up_and_is_known_when_it_arrives() {
     let [down, up] = flight.legs() else {
         panic!("two legs")
     };
-    assert_eq!((down.time, up.time), ((Duration::ZERO, MESSAGE), (MESSAGE, 2 * MESSAGE)));
+    assert_eq!(
+        (down.time, up.time),
+        ((Duration::ZERO, MESSAGE), (MESSAGE, 2 * MESSAGE))
+    );
     assert_eq!(up.at, sent, "back where the command came from");
     assert_eq!(flight.lasts(), 2 * MESSAGE);
     assert_eq!(flight.position(Duration::ZERO), sent + 1);
@@ -182,10 +186,19 @@ fn hundreds_of_notifications_are_one_wave_that_arrives_bit_by_bit() {
     }
     story.stop();
     let flight = story.flight(1);
-    assert!(flight.legs().iter().all(|leg| leg.time.0.is_zero() && leg.beat == 1));
+    assert!(
+        flight
+            .legs()
+            .iter()
+            .all(|leg| leg.time.0.is_zero() && leg.beat == 1)
+    );
     assert!(flight.lasts() <= 2 * MESSAGE);
     let at = flight.lasts().mul_f64(0.7);
-    assert!((first + 10..first + 30).contains(&flight.position(at)), "{}", flight.position(at));
+    assert!(
+        (first + 10..first + 30).contains(&flight.position(at)),
+        "{}",
+        flight.position(at)
+    );
 }
 
 #[test]
@@ -199,12 +212,18 @@ fn a_crowd_that_asks_one_after_another_is_a_swarm() {
     let flight = story.flight(1);
     assert!(flight.legs().iter().all(|leg| leg.swarm));
     assert_eq!(flight.lasts(), 2 * MESSAGE);
+    // At every moment before its end it is known to be one.
+    for n in 2..100 {
+        assert!(!flight.beat(flight.lasts() * n / 100).is_empty(), "{n}");
+    }
 }
 
 #[test]
 fn a_held_command_stops_half_way_until_it_is_released() {
     let mut story = Story::new();
-    story.add(EventKind::Fault(Fault::Hold { link: "A->redis".into() }));
+    story.add(EventKind::Fault(Fault::Hold {
+        link: "A->redis".into(),
+    }));
     let from = story.log.len();
     let sent = story.sent(1, 0);
     story.stop();
@@ -213,12 +232,18 @@ fn a_held_command_stops_half_way_until_it_is_released() {
     };
     assert_eq!(ways(&story.flight(from)), [(Load::Command, (0.0, 0.5))]);
     let from = story.log.len();
-    let release = story.add(EventKind::Fault(Fault::Release { link: "A->redis".into() }));
+    let release = story.add(EventKind::Fault(Fault::Release {
+        link: "A->redis".into(),
+    }));
     let replied = story.replied(1, 0);
     let flight = story.flight(from);
     assert_eq!(
         loads(&flight),
-        [(Load::Fault, release), (Load::Command, sent), (Load::Reply, replied)]
+        [
+            (Load::Fault, release),
+            (Load::Command, sent),
+            (Load::Reply, replied)
+        ]
     );
     assert_eq!(flight.legs()[1].way, (0.5, 1.0));
     assert_eq!(flight.legs()[2].way, (0.0, 1.0));
@@ -234,10 +259,14 @@ fn what_is_lost_breaks_half_way() {
     assert!(up.breaks && up.way == (0.0, 0.5), "{up:?}");
 
     let mut story = Story::new();
-    story.add(EventKind::Fault(Fault::Hold { link: "A->redis".into() }));
+    story.add(EventKind::Fault(Fault::Hold {
+        link: "A->redis".into(),
+    }));
     story.sent(1, 0);
     let from = story.log.len();
-    story.add(EventKind::Fault(Fault::Drop { link: "A->redis".into() }));
+    story.add(EventKind::Fault(Fault::Drop {
+        link: "A->redis".into(),
+    }));
     story.answered(1, 0, Reply::Lost("connection closed".into()));
     let flight = story.flight(from);
     let up = flight.legs()[1];
@@ -257,7 +286,10 @@ fn a_promotion_goes_from_the_old_master_to_the_new_one() {
     story.role("replica1", Role::Master);
     let flight = story.flight(from);
     assert_eq!(loads(&flight)[1..], [(Load::Promotion, promoted)]);
-    assert_eq!(super::predecessor(&story.log, promoted, "replica1"), Some("master"));
+    assert_eq!(
+        super::predecessor(&story.log, promoted, "replica1"),
+        Some("master")
+    );
     assert_eq!(flight.position(flight.legs()[1].time.1 - MESSAGE), promoted);
 }
 
@@ -320,8 +352,12 @@ fn tell(steps: &[Step]) -> Log {
                 story.answered(op, actor, reply);
             }
             Step::Notified(actor) => drop(story.notified(actor)),
-            Step::Hold => drop(story.add(EventKind::Fault(Fault::Hold { link: "A->redis".into() }))),
-            Step::Release => drop(story.add(EventKind::Fault(Fault::Release { link: "A->redis".into() }))),
+            Step::Hold => drop(story.add(EventKind::Fault(Fault::Hold {
+                link: "A->redis".into(),
+            }))),
+            Step::Release => drop(story.add(EventKind::Fault(Fault::Release {
+                link: "A->redis".into(),
+            }))),
             Step::Wait(millis) => story.at += millis * 1_000_000,
             Step::Stop => drop(story.stop()),
             _ => {}

@@ -2,6 +2,8 @@
 //! crowd's stream, a held message, a fault's flash, a promotion. It must not know how a flight is composed or
 //! played.
 
+use std::time::Duration;
+
 use ratatui::{
     buffer::Buffer,
     style::{Modifier, Style},
@@ -37,9 +39,7 @@ pub fn draw(scene: &Scene<'_>, plot: &Plot, places: &Places<'_>, buf: &mut Buffe
         match leg.load {
             Load::Fault => flash(scene, plot, places, leg.event, buf),
             Load::Promotion => promote(scene, places, leg.event, progress, buf),
-            Load::Command | Load::Reply | Load::Notice if leg.swarm => {
-                stream(scene, plot, places, leg, buf);
-            }
+            Load::Command | Load::Reply | Load::Notice if leg.swarm => {}
             Load::Command | Load::Reply | Load::Notice => {
                 let Some((thread, glyph)) = travel(scene, plot, places, (leg, progress)) else {
                     continue;
@@ -53,6 +53,12 @@ pub fn draw(scene: &Scene<'_>, plot: &Plot, places: &Places<'_>, buf: &mut Buffe
                     glyphs.push(glyph);
                 }
             }
+        }
+    }
+    if let Some((flight, at)) = aloft.flight {
+        let swarm = flight.beat(at).iter().filter(|leg| leg.swarm);
+        if let Some(newest) = swarm.take_while(|leg| leg.time.0 <= at).last() {
+            stream(scene, plot, places, (newest, at), buf);
         }
     }
     // Glyphs last, so that no line runs over one.
@@ -103,7 +109,9 @@ fn line(scene: &Scene<'_>, plot: &Plot, places: &Places<'_>, leg: &Leg) -> Optio
         _ => return None,
     };
     // What has not happened yet has its place right of the playhead, perhaps out of sight.
-    let x = plot.screen(scene.chart.column(leg.at)).or(plot.screen(plot.head))?;
+    let x = plot
+        .screen(scene.chart.column(leg.at))
+        .or(plot.screen(plot.head))?;
     let top = places.client(scene, actor);
     let bottom = places.server(server);
     (top < bottom).then_some((x, top, bottom))
@@ -147,9 +155,14 @@ fn travel(
 }
 
 /// So many messages that nobody could follow one: the line itself moves.
-fn stream(scene: &Scene<'_>, plot: &Plot, places: &Places<'_>, leg: &Leg, buf: &mut Buffer) {
-    let at = scene.flight.and_then(|aloft| aloft.flight).map(|(_, at)| at);
-    let (Some((x, top, bottom)), Some(at), Some(actor)) = (line(scene, plot, places, leg), at, leg.actor) else {
+fn stream(
+    scene: &Scene<'_>,
+    plot: &Plot,
+    places: &Places<'_>,
+    (leg, at): (&Leg, Duration),
+    buf: &mut Buffer,
+) {
+    let (Some((x, top, bottom)), Some(actor)) = (line(scene, plot, places, leg), leg.actor) else {
         return;
     };
     let style = scene.actor_style(actor);
@@ -176,7 +189,10 @@ fn held(scene: &Scene<'_>, plot: &Plot, places: &Places<'_>, buf: &mut Buffer) {
             continue;
         };
         let sent = &scene.log.events()[exchange.sent].kind;
-        let EventKind::Sent { actor: who, server, .. } = sent else {
+        let EventKind::Sent {
+            actor: who, server, ..
+        } = sent
+        else {
             continue;
         };
         let link = format!("{}->{server}", actor.who.client);
@@ -196,7 +212,13 @@ fn held(scene: &Scene<'_>, plot: &Plot, places: &Places<'_>, buf: &mut Buffer) {
         for y in top + 1..here {
             thread(x, y, (glyphs::PATH, style), buf);
         }
-        put(x, here, scene.glyph(*who), style.add_modifier(Modifier::BOLD), buf);
+        put(
+            x,
+            here,
+            scene.glyph(*who),
+            style.add_modifier(Modifier::BOLD),
+            buf,
+        );
         if here < bottom {
             put(x, here + 1, glyphs::STOPPED, scene.style(Role::Warning), buf);
         }
@@ -226,7 +248,10 @@ fn flash(scene: &Scene<'_>, plot: &Plot, places: &Places<'_>, event: usize, buf:
     }
     let x = plot.screen(scene.chart.column(event));
     for (actor, y) in &places.actors {
-        let its = scene.world.actor(*actor).is_some_and(|actor| actor.who.client == client);
+        let its = scene
+            .world
+            .actor(*actor)
+            .is_some_and(|actor| actor.who.client == client);
         let lane = scene.chart.lanes.get(actor.0 as usize).filter(|_| its);
         let mark = lane.and_then(|lane| lane.marks.iter().rev().find(|mark| mark.event == event));
         if let (Some(mark), Some(x)) = (mark, x) {
@@ -272,12 +297,25 @@ fn reverse(x: u16, y: u16, buf: &mut Buffer) {
     }
 }
 
-/// A part of the line, where no words stand.
+/// A part of the line, where neither words nor ticks stand.
 fn thread(x: u16, y: u16, (symbol, style): (&str, Style), buf: &mut Buffer) {
-    let is_word = |symbol: &str| text::width(symbol) > 1 || symbol.chars().any(|c| c.is_ascii_graphic());
-    let is_covered = |x: u16| buf.cell((x, y)).is_some_and(|before| text::width(before.symbol()) > 1);
+    let is_free = |symbol: &str| {
+        let bars = [
+            glyphs::HOLDING,
+            glyphs::WAITING,
+            glyphs::UNSURE,
+            glyphs::FROZEN,
+            glyphs::DEAD,
+        ];
+        let lines = [" ", "─", "·", glyphs::PLAYHEAD, glyphs::PATH, glyphs::HELD];
+        bars.contains(&symbol) || lines.contains(&symbol) || glyphs::LEASE.contains(&symbol)
+    };
+    let is_covered = |x: u16| {
+        buf.cell((x, y))
+            .is_some_and(|before| text::width(before.symbol()) > 1)
+    };
     if let Some(cell) = buf.cell((x, y))
-        && !is_word(cell.symbol())
+        && is_free(cell.symbol())
         && !x.checked_sub(1).is_some_and(is_covered)
     {
         put(x, y, symbol, style, buf);

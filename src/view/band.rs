@@ -128,12 +128,11 @@ fn draw_wave(scene: &Scene<'_>, plot: &Plot, band: &Band, y: u16, buf: &mut Buff
     let Some((flight, at)) = scene.flight.and_then(|aloft| aloft.flight) else {
         return;
     };
-    let Some(number) = flight.aloft(at).next().map(|(leg, _)| leg.beat) else {
-        return;
+    let is_member = |leg: &&Leg| {
+        leg.actor
+            .is_some_and(|actor| band.members.binary_search(&actor).is_ok())
     };
-    let is_member = |leg: &&Leg| leg.actor.is_some_and(|actor| band.members.binary_search(&actor).is_ok());
-    let of_beat = flight.legs().iter().filter(|leg| leg.beat == number);
-    let legs: Vec<&Leg> = of_beat.filter(is_member).collect();
+    let legs: Vec<&Leg> = flight.beat(at).iter().filter(is_member).collect();
     let (Some(first), Some(x)) = (legs.first(), plot.screen(plot.head)) else {
         return;
     };

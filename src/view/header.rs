@@ -89,7 +89,10 @@ fn right<'a>(view: &LessonView<'a>) -> Vec<Span<'a>> {
 
 /// What the learner should know about the run beyond the glyph.
 fn doing<'a>(view: &LessonView<'a>) -> (&'a str, Role) {
-    let arrives = view.scene.flight.is_some_and(|aloft| aloft.leads_to(view.scene.log.len()));
+    let arrives = view
+        .scene
+        .flight
+        .is_some_and(|aloft| aloft.leads_to(view.scene.log.len()));
     let behind = view.scene.world.position < view.scene.log.len() && !arrives;
     let (words, role) = match (view.stage, view.motion) {
         _ if behind && view.motion != Motion::Playing => (words::BEHIND, Role::Warning),

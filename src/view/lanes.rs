@@ -287,7 +287,9 @@ fn is_master(scene: &Scene<'_>, name: &str) -> bool {
         _ => None,
     };
     let servers = &scene.world.servers;
-    let follows = |server: &crate::world::ServerWorld| matches!(role(&server.observed), Some(log::Role::Replica { .. }));
+    let follows = |server: &crate::world::ServerWorld| {
+        matches!(role(&server.observed), Some(log::Role::Replica { .. }))
+    };
     let mut masters = servers
         .iter()
         .filter(|server| role(&server.observed) == Some(log::Role::Master));

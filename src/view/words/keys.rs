@@ -101,7 +101,10 @@ pub const HELP_KEYS: &[(Words, &[Hint])] = &[
             ),
             (
                 "e",
-                Words::new("a crowd member by member, or as one band", "逐个显示群体成员，或合并显示"),
+                Words::new(
+                    "a crowd member by member, or as one band",
+                    "逐个显示群体成员，或合并显示",
+                ),
             ),
             (
                 "i",
