@@ -139,8 +139,7 @@ impl Learning {
     pub fn motion(&self) -> Motion {
         match (self.pace, &self.engine) {
             (Pace::Playing { .. }, _) => Motion::Playing,
-            (Pace::ByHand, Engine::Held) => Motion::Held,
-            (Pace::Frozen { .. }, _) => Motion::Held,
+            (Pace::ByHand, Engine::Held) | (Pace::Frozen { .. }, _) => Motion::Held,
             (Pace::ByHand, _) => Motion::Paused,
         }
     }

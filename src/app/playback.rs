@@ -176,15 +176,12 @@ impl Playback {
         if !follows {
             return;
         }
-        let wait = match watched {
-            Some(speed) => {
-                self.follow(speed, now);
-                Duration::ZERO
-            }
-            None => {
-                self.running = None;
-                GLIDE
-            }
+        let wait = if let Some(speed) = watched {
+            self.follow(speed, now);
+            Duration::ZERO
+        } else {
+            self.running = None;
+            GLIDE
         };
         self.go(self.log.len(), wait, now);
     }

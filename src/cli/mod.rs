@@ -42,6 +42,10 @@ pub struct Cli {
 }
 
 /// Options that every command takes.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is an option of its own on the command line"
+)]
 #[derive(Debug, Clone, Args)]
 pub struct Global {
     /// The language of lessons and screens [default: that of `LC_ALL`, `LC_MESSAGES` or LANG]

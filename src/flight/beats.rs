@@ -278,7 +278,7 @@ impl<'a> Composer<'a> {
         let landed = event - self.flight.from;
         let many = self.flight.landings.len() - landed;
         // Counted in halves: a command and its reply share the time between their events.
-        let moment = |halves: usize| from + (to - from).mul_f64(share(halves, 2 * many));
+        let moment = |halves: usize| from + to.saturating_sub(from).mul_f64(share(halves, 2 * many));
         for (n, landing) in self.flight.landings[landed..].iter_mut().enumerate() {
             landing.0 = moment(2 * n + 2);
         }
@@ -297,7 +297,7 @@ impl<'a> Composer<'a> {
         let (from, to) = self.time;
         let landed = event - self.flight.from;
         let many = self.flight.landings.len() - landed;
-        let moment = |n: usize| from + (to - from).mul_f64(0.4 + 0.6 * share(n + 1, many));
+        let moment = |n: usize| from + to.saturating_sub(from).mul_f64(0.4 + 0.6 * share(n + 1, many));
         for (n, landing) in self.flight.landings[landed..].iter_mut().enumerate() {
             landing.0 = moment(n);
         }

@@ -83,7 +83,7 @@ impl Leg {
         if at < from || at >= to {
             return None;
         }
-        let share = (at - from).as_secs_f32() / (to - from).as_secs_f32();
+        let share = at.saturating_sub(from).as_secs_f32() / to.saturating_sub(from).as_secs_f32();
         Some(self.way.0 + (self.way.1 - self.way.0) * share)
     }
 }
@@ -219,7 +219,7 @@ impl Flight {
         let begun = self.waits.partition_point(|wait| wait.time.0 <= at);
         let waited = begun.checked_sub(1).map_or(self.begin, |wait| {
             let Wait { time, passes } = self.waits[wait];
-            let share = (at - time.0).as_secs_f64() / (time.1 - time.0).as_secs_f64();
+            let share = at.saturating_sub(time.0).as_secs_f64() / time.1.saturating_sub(time.0).as_secs_f64();
             passes.0 + passes.1.since(passes.0).mul_f64(eased(share.min(1.0)))
         });
         happened.max(waited).max(self.begin)

@@ -149,7 +149,10 @@ fn a_command_goes_down_and_its_reply_comes_up_and_is_known_when_it_arrives() {
     assert_eq!(up.at, sent, "back where the command came from");
     assert_eq!(flight.lasts(), 2 * MESSAGE);
     assert_eq!(flight.position(Duration::ZERO), sent + 1);
-    assert_eq!(flight.position(2 * MESSAGE - Duration::from_nanos(1)), sent + 1);
+    assert_eq!(
+        flight.position((2 * MESSAGE).saturating_sub(Duration::from_nanos(1))),
+        sent + 1
+    );
     assert_eq!(flight.position(2 * MESSAGE), story.log.len());
 }
 
@@ -290,7 +293,10 @@ fn a_promotion_goes_from_the_old_master_to_the_new_one() {
         super::predecessor(&story.log, promoted, "replica1"),
         Some("master")
     );
-    assert_eq!(flight.position(flight.legs()[1].time.1 - MESSAGE), promoted);
+    assert_eq!(
+        flight.position(flight.legs()[1].time.1.saturating_sub(MESSAGE)),
+        promoted
+    );
 }
 
 #[test]
@@ -399,7 +405,7 @@ proptest! {
             };
             prop_assert!(flight.position(known) > leg.event || leg.way.0 > 0.0);
             if matches!(leg.load, Load::Reply | Load::Notice) && !known.is_zero() && leg.way != (0.5, 0.5) {
-                prop_assert!(flight.position(known - Duration::from_nanos(1)) <= leg.event);
+                prop_assert!(flight.position(known.saturating_sub(Duration::from_nanos(1))) <= leg.event);
             }
         }
     }
