@@ -10,6 +10,7 @@ mod catalogue;
 mod film;
 mod keys;
 mod learning;
+mod mouse;
 mod playback;
 mod progress;
 mod state;
@@ -74,6 +75,8 @@ pub struct AppOptions {
     pub progress: Store,
     /// What is wrong with it: told on the first screen.
     pub trouble: Option<Trouble>,
+    /// Whether the lesson that is opened has changed since its recording was made: told on the first screen.
+    pub outdated: bool,
 }
 
 impl Default for AppOptions {
@@ -87,6 +90,7 @@ impl Default for AppOptions {
             reduced_motion: false,
             progress: Store::default(),
             trouble: None,
+            outdated: false,
         }
     }
 }

@@ -7,9 +7,14 @@ use std::{
     io,
     mem::ManuallyDrop,
     ops::{Deref, DerefMut},
+    panic,
 };
 
-use crossterm::{event::Event, execute, terminal::EndSynchronizedUpdate};
+use crossterm::{
+    event::{DisableMouseCapture, EnableMouseCapture, Event},
+    execute,
+    terminal::EndSynchronizedUpdate,
+};
 use futures::Stream;
 use ratatui::{Terminal, backend::CrosstermBackend};
 use tokio::{
@@ -37,22 +42,23 @@ impl TerminalGuard {
     pub fn take() -> io::Result<Self> {
         // This sets the terminal up, and a panic hook that sets it back; it is drawn on by another way.
         drop(ratatui::try_init()?);
-        let restore = std::panic::take_hook();
-        std::panic::set_hook(Box::new(move |panic| {
+        let hook = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
             // In the middle of a picture the terminal would wait for its end before it shows the message.
             let _ = execute!(io::stdout(), EndSynchronizedUpdate);
-            restore(panic);
+            // `try_init` has set a hook that gives the screen back; the mouse goes back before it.
+            release_mouse();
+            hook(info);
         }));
         let terminal = Terminal::new(Synchronized::new(CrosstermBackend::new(io::stdout())));
-        match terminal {
-            Ok(terminal) => Ok(Self {
-                terminal: ManuallyDrop::new(terminal),
-            }),
-            Err(error) => {
-                let _ = ratatui::try_restore();
-                Err(error)
-            }
-        }
+        let terminal = terminal.inspect_err(|_| {
+            let _ = ratatui::try_restore();
+        });
+        let guard = Self {
+            terminal: ManuallyDrop::new(terminal?),
+        };
+        execute!(io::stdout(), EnableMouseCapture)?;
+        Ok(guard)
     }
 }
 
@@ -75,9 +81,15 @@ impl Drop for TerminalGuard {
         // Where the terminal is gone there is nothing to restore, and nowhere to say so: `ratatui::restore` would
         // print, and panic because it cannot.
         let _ = self.terminal.backend_mut().end();
+        release_mouse();
         let _ = self.terminal.show_cursor();
         let _ = ratatui::try_restore();
     }
+}
+
+fn release_mouse() {
+    // Where the terminal is gone there is nothing to restore.
+    let _ = execute!(io::stdout(), DisableMouseCapture);
 }
 
 /// What the learner does at the terminal. Read by a thread of its own: where the terminal has been closed,

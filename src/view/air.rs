@@ -11,7 +11,7 @@ use ratatui::{
 
 use super::{
     Scene,
-    lanes::Places,
+    places::Places,
     plot::Plot,
     text,
     theme::{Role, glyphs},

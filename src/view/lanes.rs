@@ -6,6 +6,7 @@ use ratatui::{buffer::Buffer, layout::Rect, style::Style};
 use super::{
     Scene, air, band,
     lane::{self, Height},
+    places::Places,
     plot::Plot,
     text,
     theme::{Role, glyphs},
@@ -16,45 +17,8 @@ use crate::log::{self, ActorId, EventKind, Observed};
 /// The narrowest and the widest that names may be.
 const NAMES: (usize, usize) = (3, 12);
 
-/// Where lanes and names stand on the screen: the first row of each.
-#[derive(Debug, Default)]
-pub struct Places<'a> {
-    /// Actors with lanes of their own in sight.
-    pub actors: Vec<(ActorId, u16)>,
-    /// Bands in sight: the last row of each, from which things go down.
-    pub bands: Vec<(usize, u16)>,
-    /// Servers.
-    pub servers: Vec<(&'a str, u16)>,
-    /// The first row of all, and the last row of the servers.
-    pub rows: (u16, u16),
-    /// The first column of the names, and the column after them.
-    pub left: u16,
-    /// Where the sign of a master stands.
-    pub crown: u16,
-}
-
-impl Places<'_> {
-    /// The row of a client: its lane's, or its band's, or the edge behind which it is.
-    pub fn client(&self, scene: &Scene<'_>, actor: ActorId) -> u16 {
-        if let Ok(n) = self.actors.binary_search_by_key(&actor, |(actor, _)| *actor) {
-            return self.actors[n].1;
-        }
-        let band = scene.chart.lanes.get(actor.0 as usize).and_then(|lane| lane.band);
-        let its = self.bands.iter().find(|(known, _)| Some(*known) == band);
-        let before = self.actors.iter().any(|(seen, _)| *seen < actor);
-        match its {
-            Some((_, y)) => *y,
-            None if before => self.rows.1.saturating_sub(1),
-            None => self.rows.0,
-        }
-    }
-
-    /// The row of a server, or the last one where it has none in sight.
-    pub fn server(&self, name: &str) -> u16 {
-        let its = self.servers.iter().find(|(server, _)| *server == name);
-        its.map_or(self.rows.1, |(_, y)| *y)
-    }
-}
+/// The most rows that servers get.
+const SERVERS: u16 = 8;
 
 /// What a row, or a few rows, are about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -136,10 +100,9 @@ fn divide(scene: &Scene<'_>, servers: u16, area: Rect) -> Division {
     let below = (servers + 1).min(area.height);
     let room = area.height - below;
     let rows = rows(scene, room);
-    let height = [Height::Four, Height::Three, Height::Two]
-        .into_iter()
+    let height = Height::all()
         .find(|height| total(&rows, *height) <= room)
-        .unwrap_or(Height::One);
+        .unwrap_or(Height::LOW);
     // The truth stands right below the beliefs that it is compared with.
     let lanes = Rect {
         height: room.min(total(&rows, height)),
@@ -158,13 +121,25 @@ fn divide(scene: &Scene<'_>, servers: u16, area: Rect) -> Division {
     }
 }
 
-fn server_rows(scene: &Scene<'_>) -> u16 {
-    u16::try_from(truth::rows(scene).len()).unwrap_or(u16::MAX).min(3)
+fn server_rows(scene: &Scene<'_>, area: Rect) -> u16 {
+    let most = if area.height < 16 { 3 } else { SERVERS };
+    u16::try_from(truth::rows(scene).len())
+        .unwrap_or(u16::MAX)
+        .min(most)
+}
+
+/// Rows that the lanes can use, with those of the servers and the axis.
+pub fn wanted(scene: &Scene<'_>, area: Rect) -> u16 {
+    // Not how many rows the servers need now: a pane that grows with every lock is no calm sight.
+    let servers = u16::try_from(scene.chart.truths.len())
+        .unwrap_or(u16::MAX)
+        .clamp(3, SERVERS);
+    total(&rows(scene, area.height), Height::HIGH).saturating_add(servers + 1)
 }
 
 /// How far the lanes can be scrolled.
 pub fn reach(scene: &Scene<'_>, area: Rect) -> u16 {
-    let division = divide(scene, server_rows(scene), area);
+    let division = divide(scene, server_rows(scene, area), area);
     total(&division.rows, division.height).saturating_sub(division.lanes.height)
 }
 
@@ -201,7 +176,7 @@ pub fn draw(scene: &Scene<'_>, scroll: Option<u16>, area: Rect, buf: &mut Buffer
         return;
     }
     let servers = truth::rows(scene);
-    let division = divide(scene, server_rows(scene), area);
+    let division = divide(scene, server_rows(scene, area), area);
     let names = gutter(scene, &division.rows, &servers);
     let gutter = u16::try_from(names + 1).unwrap_or(area.width).min(area.width);
     let plot = Plot::new(

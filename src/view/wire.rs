@@ -145,8 +145,22 @@ pub fn style(scene: &Scene<'_>, reply: &Reply) -> Style {
     }
 }
 
+/// The glyph of a fault, by its event.
+pub fn fault_glyph(scene: &Scene<'_>, event: usize) -> Option<&'static str> {
+    match &scene.log.events().get(event)?.kind {
+        EventKind::Fault(fault) => Some(fault_parts(fault).0),
+        _ => None,
+    }
+}
+
 fn fault_words(scene: &Scene<'_>, fault: &Fault) -> String {
-    let (glyph, who, what) = match fault {
+    let (glyph, who, what) = fault_parts(fault);
+    format!("{glyph} {who} {}", what.get(scene.lang))
+}
+
+/// What it looks like, whom it hit, what it is called.
+fn fault_parts(fault: &Fault) -> (&'static str, &str, words::Words) {
+    match fault {
         Fault::Crash { client } => ("✝", client, words::CRASHED),
         Fault::Freeze { client } => ("▮", client, words::FROZEN),
         Fault::Thaw { client } => ("▶", client, words::THAWED),
@@ -158,6 +172,5 @@ fn fault_words(scene: &Scene<'_>, fault: &Fault) -> String {
         Fault::ThawServer { server } => ("▶", server, words::THAWED),
         Fault::RestartServer { server } => ("▶", server, words::RESTARTED),
         Fault::Release { link } => ("▶", link, words::RELEASED),
-    };
-    format!("{glyph} {who} {}", what.get(scene.lang))
+    }
 }
