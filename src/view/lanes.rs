@@ -60,20 +60,23 @@ fn rows(scene: &Scene<'_>, height: u16) -> Vec<Row> {
     rows
 }
 
-fn row_height(row: Row, height: Height) -> u16 {
+/// How high a lane is, and how many rows a band gets.
+type Sizes = (Height, u16);
+
+fn row_height(row: Row, (height, band): Sizes) -> u16 {
     match row {
         Row::Actor(_) => height.rows(),
-        Row::Band(_) => band::ROWS,
+        Row::Band(_) => band,
     }
 }
 
-fn total(rows: &[Row], height: Height) -> u16 {
+fn total(rows: &[Row], height: Sizes) -> u16 {
     rows.iter()
         .fold(0u16, |sum, row| sum.saturating_add(row_height(*row, height)))
 }
 
 /// How many rows stay in sight however far the rest is scrolled: the counts of crowds whose members are shown.
-fn pinned(scene: &Scene<'_>, rows: &[Row], height: Height, room: u16) -> usize {
+fn pinned(scene: &Scene<'_>, rows: &[Row], height: Sizes, room: u16) -> usize {
     let bands = rows.iter().rposition(|row| matches!(row, Row::Band(_)));
     let pinned = bands.filter(|_| scene.expanded).map_or(0, |last| last + 1);
     // Members must be seen, too.
@@ -89,7 +92,7 @@ struct Division {
     rows: Vec<Row>,
     /// How many of them are never scrolled away.
     pinned: usize,
-    height: Height,
+    height: Sizes,
     /// The lanes of actors.
     lanes: Rect,
     /// The lanes of servers, and the axis below them.
@@ -100,9 +103,16 @@ fn divide(scene: &Scene<'_>, servers: u16, area: Rect) -> Division {
     let below = (servers + 1).min(area.height);
     let room = area.height - below;
     let rows = rows(scene, room);
+    // Where its members are shown and there is little room, of the band itself only the counts are.
+    let band = if scene.expanded && room < 4 * band::ROWS {
+        1
+    } else {
+        band::ROWS
+    };
     let height = Height::all()
+        .map(|height| (height, band))
         .find(|height| total(&rows, *height) <= room)
-        .unwrap_or(Height::LOW);
+        .unwrap_or((Height::LOW, band));
     // The truth stands right below the beliefs that it is compared with.
     let lanes = Rect {
         height: room.min(total(&rows, height)),
@@ -134,7 +144,7 @@ pub fn wanted(scene: &Scene<'_>, area: Rect) -> u16 {
     let servers = u16::try_from(scene.chart.truths.len())
         .unwrap_or(u16::MAX)
         .clamp(3, SERVERS);
-    total(&rows(scene, area.height), Height::HIGH).saturating_add(servers + 1)
+    total(&rows(scene, area.height), (Height::HIGH, band::ROWS)).saturating_add(servers + 1)
 }
 
 /// How far the lanes can be scrolled.
@@ -221,7 +231,10 @@ pub fn draw(scene: &Scene<'_>, scroll: Option<u16>, area: Rect, buf: &mut Buffer
         draw_row(scene, &plot, *row, (y, &division, names), buf);
         match row {
             Row::Actor(actor) => places.actors.push((*actor, y)),
-            Row::Band(n) => places.bands.push((*n, (y + 1).min(division.lanes.bottom() - 1))),
+            Row::Band(n) => {
+                let last = y + (division.height.1 - 1).min(1);
+                places.bands.push((*n, last.min(division.lanes.bottom() - 1)));
+            }
         }
     }
     places.actors.sort_unstable();
@@ -286,14 +299,15 @@ fn draw_row(
         Row::Actor(actor) => {
             let (words, style) = lane::name(scene, actor, names);
             label(&words, style);
-            lane::draw(scene, plot, actor, (y, division.height), buf);
+            lane::draw(scene, plot, actor, (y, division.height.0), buf);
         }
         Row::Band(n) => {
             let band = &scene.chart.bands[n];
             if let Some(first) = band.members.first() {
                 label(&text::fit(&band.client, names), scene.actor_style(*first));
             }
-            band::draw(scene, plot, band, (y, division.lanes.bottom()), buf);
+            let bottom = (y + division.height.1).min(division.lanes.bottom());
+            band::draw(scene, plot, band, (y, bottom), buf);
         }
     }
 }
