@@ -43,10 +43,6 @@ pub struct Cli {
 }
 
 /// Options that every command takes.
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is an option of its own on the command line"
-)]
 #[derive(Debug, Clone, Args)]
 #[expect(
     clippy::struct_excessive_bools,
