@@ -8,7 +8,7 @@ use lockstep::{
     clock::ClockKind,
     engine::{Command, Update},
     lesson::Lang,
-    log::{Event, EventKind, Fault, Keyspace, Observed, Role, ServerInfo, ServerState, Stop},
+    log::{Event, EventKind, Fault, Keyspace, Observed, Role, ServerInfo, ServerState, Stop, Way},
     view::theme::glyphs,
 };
 use ratatui::layout::Rect;
@@ -283,7 +283,10 @@ fn held(end: Fault) -> Script {
     let mut script = Script::new("Redis", ClockKind::Controlled, &actors);
     script.say("A's packets are late.", "A 的数据包迟到了。");
     let link = || "A->redis".to_owned();
-    script.add(EventKind::Fault(Fault::Hold { link: link() }));
+    script.add(EventKind::Fault(Fault::Hold {
+        link: link(),
+        way: Way::Both,
+    }));
     script.stop(Stop::Fault);
     let op = script.sent(0, "acquire", "SET lock a NX");
     script.stop(Stop::Move);

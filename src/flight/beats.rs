@@ -5,7 +5,7 @@ use std::{collections::HashMap, time::Duration};
 use super::{Flight, Leg, Load, MESSAGE, NOTICEABLE, Wait};
 use crate::{
     clock::LessonTime,
-    log::{Actor, ActorId, EventKind, Fault, Log, Observed, OpId, Reply, Role},
+    log::{Actor, ActorId, EventKind, Fault, Log, Observed, OpId, Reply, Role, Way},
     world::{Doing, LinkState, World},
 };
 
@@ -38,7 +38,10 @@ enum Beat {
 struct Open {
     sent: usize,
     link: String,
+    /// The command stands half way.
     held: bool,
+    /// Its reply does, as soon as there is one.
+    reply_held: bool,
 }
 
 struct Composer<'a> {
@@ -54,7 +57,7 @@ struct Composer<'a> {
     first: (usize, usize),
     now: LessonTime,
     /// Links that hold what is sent.
-    held: Vec<String>,
+    held: Vec<(String, Way)>,
     open: HashMap<OpId, Open>,
     masters: Vec<String>,
 }
@@ -71,7 +74,10 @@ pub(super) fn compose(log: &Log, base: &World, to: usize, begin: LessonTime, wai
 
 impl<'a> Composer<'a> {
     fn new(log: &'a Log, base: &'a World, begin: LessonTime, wait: Duration) -> Self {
-        let held = |(link, state): (&String, &LinkState)| (*state == LinkState::Held).then(|| link.clone());
+        let held = |(link, state): (&String, &LinkState)| match state {
+            LinkState::Held(way) => Some((link.clone(), *way)),
+            LinkState::Cut => None,
+        };
         let is_master = |observed: &Option<Observed>| matches!(observed, Some(Observed::Redis(space)) if space.role == Some(Role::Master));
         let masters = base.servers.iter().filter(|server| is_master(&server.observed));
         let actors = match log.events().first().map(|event| &event.kind) {
@@ -122,8 +128,18 @@ impl<'a> Composer<'a> {
             .get(actor.0 as usize)
             .map_or("", |actor| &actor.client);
         let link = format!("{client}->{server}");
-        let held = self.held.contains(&link);
-        self.open.insert(*op, Open { sent, link, held });
+        let way = self
+            .held
+            .iter()
+            .find(|(held, _)| *held == link)
+            .map(|(_, way)| *way);
+        let open = Open {
+            sent,
+            link,
+            held: matches!(way, Some(Way::Both | Way::Requests)),
+            reply_held: way == Some(Way::Replies),
+        };
+        self.open.insert(*op, open);
         self.open.get(op)
     }
 
@@ -307,9 +323,10 @@ impl<'a> Composer<'a> {
     }
 
     fn reply(&mut self, index: usize, actor: ActorId, open: &Open, lost: bool) {
-        let way = match (lost, open.held) {
+        let way = match (lost, open.held || open.reply_held) {
             (true, true) => (HALF, HALF),
             (true, false) => (0.0, HALF),
+            (false, _) if open.reply_held => (HALF, 1.0),
             (false, _) => (0.0, 1.0),
         };
         self.leg(Load::Reply, (index, open.sent), Some(actor), way);
@@ -335,10 +352,18 @@ impl<'a> Composer<'a> {
     /// What a fault does to what is on its way.
     fn strike(&mut self, fault: &Fault) {
         match fault {
-            Fault::Hold { link } => self.held.push(link.clone()),
-            Fault::Cut { link } | Fault::Drop { link } => self.held.retain(|held| held != link),
+            Fault::Hold { link, way } => {
+                self.held.push((link.clone(), *way));
+                // Commands that are on their way already have arrived.
+                let open = self
+                    .open
+                    .values_mut()
+                    .filter(|open| open.link == *link && !open.held);
+                open.for_each(|open| open.reply_held = *way != Way::Requests);
+            }
+            Fault::Cut { link } | Fault::Drop { link } => self.held.retain(|(held, _)| held != link),
             Fault::Release { link } => {
-                self.held.retain(|held| held != link);
+                self.held.retain(|(held, _)| held != link);
                 let mut freed: Vec<usize> = Vec::new();
                 for open in self
                     .open

@@ -8,7 +8,7 @@ use crate::{
     clock::{ClockKind, LessonTime},
     log::{
         Actor, ActorId, Event, EventKind, Fault, Keyspace, Log, Observed, OpId, Reply, Role, ServerState,
-        Stop,
+        Stop, Way,
     },
     world::World,
 };
@@ -226,6 +226,7 @@ fn a_held_command_stops_half_way_until_it_is_released() {
     let mut story = Story::new();
     story.add(EventKind::Fault(Fault::Hold {
         link: "A->redis".into(),
+        way: Way::Both,
     }));
     let from = story.log.len();
     let sent = story.sent(1, 0);
@@ -264,6 +265,7 @@ fn what_is_lost_breaks_half_way() {
     let mut story = Story::new();
     story.add(EventKind::Fault(Fault::Hold {
         link: "A->redis".into(),
+        way: Way::Both,
     }));
     story.sent(1, 0);
     let from = story.log.len();
@@ -360,6 +362,7 @@ fn tell(steps: &[Step]) -> Log {
             Step::Notified(actor) => drop(story.notified(actor)),
             Step::Hold => drop(story.add(EventKind::Fault(Fault::Hold {
                 link: "A->redis".into(),
+                way: Way::Both,
             }))),
             Step::Release => drop(story.add(EventKind::Fault(Fault::Release {
                 link: "A->redis".into(),

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     flight::{Leg, Load, predecessor},
-    log::{EventKind, Fault},
+    log::{EventKind, Fault, Way},
     world::{Doing, LinkState},
 };
 
@@ -178,7 +178,7 @@ fn stream(
 /// Commands that a link holds stand half way until it lets them go.
 fn held(scene: &Scene<'_>, plot: &Plot, places: &Places<'_>, buf: &mut Buffer) {
     let links = &scene.world.links;
-    if !links.values().any(|state| *state == LinkState::Held) {
+    if !links.values().any(|state| matches!(state, LinkState::Held(_))) {
         return;
     }
     for actor in &scene.world.actors {
@@ -200,16 +200,24 @@ fn held(scene: &Scene<'_>, plot: &Plot, places: &Places<'_>, buf: &mut Buffer) {
             let mut legs = aloft.legs();
             legs.any(|(leg, _)| leg.at == exchange.sent && leg.load != Load::Notice)
         });
+        let Some(LinkState::Held(way)) = links.get(&link) else {
+            continue;
+        };
         let Some(x) = plot.screen(scene.chart.column(exchange.sent)) else {
             continue;
         };
         let (top, bottom) = (places.client(scene, *who), places.server(server));
-        if links.get(&link) != Some(&LinkState::Held) || moving || top >= bottom {
+        if moving || top >= bottom {
             continue;
         }
         let here = row(top + 1, bottom, HALF);
         let style = scene.actor_style(*who);
-        for y in top + 1..here {
+        // A command has come from above and is stopped below, a reply the other way round.
+        let (come, stop) = match way {
+            Way::Both | Way::Requests => (top + 1..here, here + 1),
+            Way::Replies => (here + 1..bottom + 1, here - 1),
+        };
+        for y in come {
             thread(x, y, (glyphs::PATH, style), buf);
         }
         put(
@@ -219,8 +227,8 @@ fn held(scene: &Scene<'_>, plot: &Plot, places: &Places<'_>, buf: &mut Buffer) {
             style.add_modifier(Modifier::BOLD),
             buf,
         );
-        if here < bottom {
-            put(x, here + 1, glyphs::STOPPED, scene.style(Role::Warning), buf);
+        if (top + 1..=bottom).contains(&stop) {
+            put(x, stop, glyphs::STOPPED, scene.style(Role::Warning), buf);
         }
     }
 }
@@ -235,8 +243,9 @@ fn flash(scene: &Scene<'_>, plot: &Plot, places: &Places<'_>, event: usize, buf:
         Fault::KillServer { server }
         | Fault::FreezeServer { server }
         | Fault::ThawServer { server }
-        | Fault::RestartServer { server } => ("", [&**server, ""]),
-        Fault::Cut { link } | Fault::Hold { link } | Fault::Drop { link } | Fault::Release { link } => {
+        | Fault::RestartServer { server }
+        | Fault::Skew { server, .. } => ("", [&**server, ""]),
+        Fault::Cut { link } | Fault::Hold { link, .. } | Fault::Drop { link } | Fault::Release { link } => {
             let (from, to) = link.split_once("->").unwrap_or((link, ""));
             (from, [from, to])
         }

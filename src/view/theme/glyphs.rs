@@ -53,6 +53,8 @@ pub const STOPPED: &str = "▮";
 pub const RELEASED: &str = "▶";
 /// Cut, or refused.
 pub const CUT: &str = "✗";
+/// A server whose clock was set.
+pub const CLOCK: &str = "◷";
 /// A notification.
 pub const NOTIFIED: &str = "↯";
 /// Done, or true.
@@ -63,6 +65,11 @@ pub const PATH: &str = "│";
 pub const MASTER: &str = "♛";
 /// A watch on a znode.
 pub const WATCH: &str = "◉";
+
+/// Where two runs part first, and the line up to it.
+pub const DIFFERENCE: &str = "≠";
+/// The line from there to the time axis.
+pub const DIFFERENCE_LINE: &str = "┃";
 
 /// What an ASCII terminal shows for a glyph.
 #[must_use]
@@ -87,7 +94,8 @@ pub fn ascii(symbol: &str) -> &'static str {
         "◇" => "%",
         "★" => "&",
         "✗" | "✝" | "×" => "x",
-        "↯" => "!",
+        "↯" | "≠" => "!",
+        "◷" => "~",
         "♛" => "M",
         _ => "?",
     }
