@@ -43,7 +43,7 @@ fn lanes(stand: &Stand) -> Rect {
     let rows = stand.rows();
     let top = rows
         .iter()
-        .position(|row| row.starts_with('╭') && (row.contains("Who does what") || row.contains("各方的操作")));
+        .position(|row| row.starts_with('╭') && (row.contains("Who ") || row.contains("各方")));
     let top = top.unwrap_or_else(|| panic!("{rows:#?}"));
     let bottom = rows[top..]
         .iter()
