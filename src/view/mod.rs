@@ -4,6 +4,7 @@
 //! text and the language beside them. They change nothing and do no I/O, and nothing outside this module and
 //! the loop in [`crate::app`] imports `ratatui`. They must not know the engine or the lab.
 
+mod air;
 mod band;
 mod cards;
 mod catalogue;
@@ -20,6 +21,7 @@ mod lesson;
 mod narration;
 mod notice;
 mod overlay;
+mod places;
 mod plot;
 mod question;
 mod redis;
