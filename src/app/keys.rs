@@ -45,6 +45,10 @@ pub enum Action {
     Questions,
     /// The next theme.
     Theme,
+    /// The other view of the log: timeline or sequence.
+    Lens,
+    /// Columns further right, or further left.
+    Sideways(bool),
 }
 
 /// The meaning of a key, the same on every screen; what a screen has no use for it ignores.
@@ -78,6 +82,9 @@ pub fn action(key: KeyEvent) -> Option<Action> {
         KeyCode::Char('s') => Action::Skip,
         KeyCode::Char('N') => Action::Questions,
         KeyCode::Char('T') => Action::Theme,
+        KeyCode::Char('w') => Action::Lens,
+        KeyCode::Char('<') => Action::Sideways(false),
+        KeyCode::Char('>') => Action::Sideways(true),
         KeyCode::Tab | KeyCode::BackTab => Action::Focus,
         _ => return None,
     })

@@ -270,6 +270,14 @@ impl Learning {
         }
     }
 
+    /// The learner wants to stand right after an event.
+    pub fn go_to(&mut self, event: usize) {
+        self.pause();
+        self.nudged = false;
+        self.show_verdict(false);
+        self.playback.to_event(event);
+    }
+
     /// Plays or pauses.
     pub fn toggle(&mut self, now: Instant) {
         match self.pace {

@@ -9,7 +9,10 @@ use std::time::{Duration, Instant};
 use crate::{
     clock::{LessonTime, Rate},
     log::{Event, EventKind, Log, Stop},
-    view::chart::{Chart, Detail},
+    view::{
+        chart::{Chart, Detail},
+        sequence::Sequence,
+    },
     world::World,
 };
 
@@ -52,6 +55,7 @@ pub struct Playback {
     log: Log,
     world: World,
     chart: Chart,
+    sequence: Sequence,
     /// Positions right after each stop.
     stops: Vec<usize>,
     /// Those of them at which a question is asked.
@@ -79,6 +83,12 @@ impl Playback {
     #[must_use]
     pub fn chart(&self) -> &Chart {
         &self.chart
+    }
+
+    /// Everything's row in the sequence.
+    #[must_use]
+    pub fn sequence(&self) -> &Sequence {
+        &self.sequence
     }
 
     /// The time shown.
@@ -135,6 +145,7 @@ impl Playback {
             }
         }
         self.chart.advance(&self.log);
+        self.sequence.advance(&self.log);
         if !follows {
             return;
         }
@@ -299,6 +310,11 @@ impl Playback {
     /// Goes to the newest event.
     pub fn to_end(&mut self) {
         self.jump(self.log.len());
+    }
+
+    /// Goes to right after an event.
+    pub fn to_event(&mut self, event: usize) {
+        self.jump((event + 1).min(self.log.len()));
     }
 
     /// The position before the first step: the lab stands, nobody has moved.

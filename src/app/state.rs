@@ -18,7 +18,7 @@ use crate::{
     engine::Update,
     lesson::Lang,
     view::{
-        self, CatalogueView, LessonView, Notice, Overlay, Pane, Scene, Screen, Scrolls, chart::Detail,
+        self, CatalogueView, Lens, LessonView, Notice, Overlay, Pane, Scene, Screen, Scrolls, chart::Detail,
         theme::Theme,
     },
 };
@@ -64,6 +64,10 @@ pub struct Lesson {
     run: Learning,
     focus: Pane,
     scrolls: Scrolls,
+    /// The event that the learner looks at.
+    selected: Option<usize>,
+    /// How many clients are left out at the left of the sequence, if the learner says so.
+    aside: Option<u16>,
 }
 
 /// The program's state.
@@ -79,6 +83,8 @@ pub struct App<R> {
     selected: usize,
     size: Rect,
     questions: bool,
+    /// How the log is looked at, in every lesson.
+    lens: Lens,
     /// Told at the bottom of the screen until the next key.
     notice: Option<Notice>,
     progress: Store,
@@ -98,6 +104,7 @@ impl<R: Runs> App<R> {
             selected: 0,
             size: Rect::default(),
             questions: options.questions,
+            lens: Lens::default(),
             notice: options.trouble.clone().map(Notice::Progress),
             progress: options.progress.clone(),
         };
@@ -310,6 +317,8 @@ impl<R: Runs> App<R> {
             run: Learning::new(choice, session, self.speed, self.questions),
             focus: Pane::default(),
             scrolls: Scrolls::default(),
+            selected: None,
+            aside: None,
         }));
         self.adapt();
     }
@@ -325,23 +334,41 @@ impl<R: Runs> App<R> {
             .get(entry)
             .map_or(1, |entry| entry.variants.len().max(1));
         match action {
+            Action::Close if lesson.selected.is_some() => lesson.selected = None,
             Action::Close => self.mode = Mode::Browsing,
             Action::Restart => self.open(entry, variant),
             Action::Variant(true) => self.open(entry, (variant + 1) % variants),
             Action::Variant(false) => self.open(entry, (variant + variants - 1) % variants),
-            Action::Answer(choice) => lesson.run.answer(Answer::Chosen(choice)),
-            Action::Skip => lesson.run.answer(Answer::Skipped),
+            Action::Answer(choice) => {
+                // The question is to be seen.
+                lesson.selected = None;
+                lesson.run.answer(Answer::Chosen(choice));
+            }
+            Action::Skip => {
+                lesson.selected = None;
+                lesson.run.answer(Answer::Skipped);
+            }
             Action::Focus => lesson.focus = lesson.focus.next(),
             Action::Faster(faster) => {
                 self.speed = next_speed(self.speed, faster);
                 lesson.run.set_speed(self.speed, now);
             }
-            Action::Move(by) => self.scroll_pane(by),
+            Action::Lens => self.lens = self.lens.other(),
+            Action::Sideways(right) => self.move_aside(right),
+            Action::Move(by) => match lesson.focus {
+                Pane::Lanes | Pane::Wire => self.select(by),
+                Pane::Story | Pane::Servers => self.scroll_pane(by),
+            },
             Action::Page(by) => self.scroll_pane(by * PAGE),
             Action::Forward | Action::Open | Action::Back | Action::End(_) | Action::Toggle => {
                 // Whatever is new, the panes follow it.
                 lesson.scrolls = Scrolls::default();
+                lesson.aside = None;
+                let selected = lesson.selected.take();
                 match action {
+                    Action::Open if selected.is_some() => {
+                        selected.into_iter().for_each(|event| lesson.run.go_to(event));
+                    }
                     Action::Back => lesson.run.back(),
                     Action::End(end) => lesson.run.to(end),
                     Action::Toggle => lesson.run.toggle(now),
@@ -357,14 +384,41 @@ impl<R: Runs> App<R> {
         }
     }
 
+    /// Moves the choice of an event, and what was scrolled follows it again.
+    fn select(&mut self, by: i32) {
+        let Some(Screen::Lesson(view)) = self.screen() else {
+            return;
+        };
+        let selected = view.neighbour(by);
+        if let Mode::Learning(lesson) = &mut self.mode {
+            lesson.selected = selected;
+            lesson.aside = None;
+            lesson.scrolls.set(Pane::Lanes, None);
+            lesson.scrolls.set(Pane::Wire, None);
+            lesson.scrolls.set(Pane::Story, None);
+        }
+    }
+
+    fn move_aside(&mut self, right: bool) {
+        let Some(Screen::Lesson(view)) = self.screen() else {
+            return;
+        };
+        let reach = view.aside_reach(self.size);
+        let from = view.aside.unwrap_or(0).min(reach);
+        let to = if right { from + 1 } else { from.saturating_sub(1) };
+        if let Mode::Learning(lesson) = &mut self.mode {
+            lesson.aside = Some(to.min(reach));
+        }
+    }
+
     fn scroll_pane(&mut self, by: i32) {
         let Some(Screen::Lesson(view)) = self.screen() else {
             return;
         };
         let pane = view.focus;
         let reach = view.reach(pane, self.size);
-        // The wire log counts from its newest line, so up is more.
-        let by = if pane == Pane::Wire { -by } else { by };
+        // The wire log and the sequence count from their newest line, so up is more.
+        let by = if view.counts_back(pane) { -by } else { by };
         let from = view.scrolls.get(pane).unwrap_or(0);
         let to = from.min(reach).saturating_add_signed(clamp(by)).min(reach);
         if let Mode::Learning(lesson) = &mut self.mode {
@@ -402,6 +456,8 @@ impl<R: Runs> App<R> {
                         log: playback.log(),
                         world: playback.world(),
                         chart: playback.chart(),
+                        sequence: playback.sequence(),
+                        selected: lesson.selected.filter(|event| *event < playback.world().position),
                         display: playback.display(),
                         theme: self.theme,
                         lang: self.lang,
@@ -413,6 +469,8 @@ impl<R: Runs> App<R> {
                     speed: lesson.run.speed(),
                     focus: lesson.focus,
                     scrolls: &lesson.scrolls,
+                    lens: self.lens,
+                    aside: lesson.aside,
                     asking: lesson.run.asking(),
                 }))
             }

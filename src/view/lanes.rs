@@ -111,21 +111,37 @@ pub fn reach(scene: &Scene<'_>, area: Rect) -> u16 {
 /// Which actor did something last.
 fn last_actor(scene: &Scene<'_>) -> Option<ActorId> {
     let events = scene.log.events().get(..scene.world.position)?;
-    events.iter().rev().take(64).find_map(|event| match event.kind {
+    events
+        .iter()
+        .rev()
+        .take(64)
+        .find_map(|event| actor_of(&event.kind))
+}
+
+fn actor_of(kind: &EventKind) -> Option<ActorId> {
+    match kind {
         EventKind::Sent { actor, .. }
         | EventKind::Replied { actor, .. }
         | EventKind::Waits { actor, .. }
         | EventKind::Notified { actor, .. }
         | EventKind::Took { actor, .. }
-        | EventKind::Believes { actor, .. } => Some(actor),
+        | EventKind::Believes { actor, .. } => Some(*actor),
         _ => None,
-    })
+    }
+}
+
+/// Whose event is chosen.
+fn chosen_actor(scene: &Scene<'_>) -> Option<ActorId> {
+    let event = scene.log.events().get(scene.selected?)?;
+    actor_of(&event.kind)
 }
 
 /// The scroll at which the actor that moved last is in sight.
 fn follow(scene: &Scene<'_>, division: &Division) -> u16 {
     let hidden = total(&division.rows, division.height).saturating_sub(division.lanes.height);
-    let Some(actor) = last_actor(scene).filter(|_| hidden > 0) else {
+    let Some(actor) = chosen_actor(scene)
+        .or_else(|| last_actor(scene))
+        .filter(|_| hidden > 0) else {
         return 0;
     };
     let Some(at) = division.rows.iter().position(|row| *row == Row::Actor(actor)) else {
@@ -135,14 +151,15 @@ fn follow(scene: &Scene<'_>, division: &Division) -> u16 {
     bottom.saturating_sub(division.lanes.height).min(hidden)
 }
 
-/// Draws the pane's inside; `scroll` is the learner's, `None` follows who moves.
-pub fn draw(scene: &Scene<'_>, scroll: Option<u16>, area: Rect, buf: &mut Buffer) {
-    if area.is_empty() {
-        return;
-    }
-    let servers = truth::rows(scene);
+/// What stands where: the rows, the window onto the axis, the columns of the names, the scroll.
+fn arrange(
+    scene: &Scene<'_>,
+    scroll: Option<u16>,
+    servers: &[truth::Row<'_>],
+    area: Rect,
+) -> (Division, Plot, usize, u16) {
     let division = divide(scene, server_rows(scene), area);
-    let names = gutter(scene, &division.rows, &servers);
+    let names = gutter(scene, &division.rows, servers);
     let gutter = u16::try_from(names + 1).unwrap_or(area.width).min(area.width);
     let plot = Plot::new(
         scene,
@@ -154,28 +171,61 @@ pub fn draw(scene: &Scene<'_>, scroll: Option<u16>, area: Rect, buf: &mut Buffer
     );
     let hidden = total(&division.rows, division.height).saturating_sub(division.lanes.height);
     let scroll = scroll.unwrap_or_else(|| follow(scene, &division)).min(hidden);
+    (division, plot, names, scroll)
+}
+
+/// The rows that are on the screen, and where: whole or not at all.
+fn placed(division: &Division, scroll: u16) -> Vec<(Row, u16)> {
+    let mut placed = Vec::new();
+    let mut at = 0;
+    for row in &division.rows {
+        let top = at;
+        at += row_height(*row, division.height);
+        if top < scroll {
+            continue;
+        }
+        let y = division.lanes.y + top - scroll;
+        let cut = y + row_height(*row, division.height) > division.lanes.bottom();
+        if y >= division.lanes.bottom() || (cut && !matches!(row, Row::Band(_))) {
+            break;
+        }
+        placed.push((*row, y));
+    }
+    placed
+}
+
+/// The event whose tick is at a place of the screen.
+pub fn event_at(scene: &Scene<'_>, scroll: Option<u16>, area: Rect, (x, y): (u16, u16)) -> Option<usize> {
+    if !area.contains((x, y).into()) {
+        return None;
+    }
+    let (division, plot, _, scroll) = arrange(scene, scroll, &truth::rows(scene), area);
+    let rows = placed(&division, scroll);
+    let (row, _) = rows.into_iter().find(|(row, top)| {
+        let height = row_height(*row, division.height);
+        (*top..*top + height).contains(&y) && y < division.lanes.bottom()
+    })?;
+    match row {
+        Row::Actor(actor) => lane::event_at(scene, &plot, actor, x),
+        Row::Band(n) => band::event_at(&plot, &scene.chart.bands[n], x),
+    }
+}
+
+/// Draws the pane's inside; `scroll` is the learner's, `None` follows who moves.
+pub fn draw(scene: &Scene<'_>, scroll: Option<u16>, area: Rect, buf: &mut Buffer) {
+    if area.is_empty() {
+        return;
+    }
+    let servers = truth::rows(scene);
+    let (division, plot, names, scroll) = arrange(scene, scroll, &servers, area);
     let above = Rect {
         height: division.below.bottom() - 1 - area.y,
         ..plot.area
     };
     // First, so that everything else stands in front of it.
     plot.playhead(scene, above, buf);
-    let mut at = 0;
-    for row in &division.rows {
-        let top = at;
-        at += row_height(*row, division.height);
-        // Rows are shown whole or not at all.
-        if top < scroll {
-            continue;
-        }
-        let y = division.lanes.y + top - scroll;
-        if y + row_height(*row, division.height) > division.lanes.bottom() && !matches!(row, Row::Band(_)) {
-            break;
-        }
-        if y >= division.lanes.bottom() {
-            break;
-        }
-        draw_row(scene, &plot, *row, (y, &division, names), buf);
+    for (row, y) in placed(&division, scroll) {
+        draw_row(scene, &plot, row, (y, &division, names), buf);
     }
     for (y, row) in (division.below.top()..division.below.bottom().saturating_sub(1)).zip(&servers) {
         let style = scene.style(Role::Accent);
@@ -196,6 +246,7 @@ pub fn draw(scene: &Scene<'_>, scroll: Option<u16>, area: Rect, buf: &mut Buffer
             scene.theme.alarm(columns, buf);
         }
     }
+    plot.hairline(scene, above, buf);
     plot.axis(scene, division.below.bottom() - 1, buf);
     warn(scene, &plot, division.below.bottom() - 1, buf);
 }
@@ -255,8 +306,24 @@ fn warn(scene: &Scene<'_>, plot: &Plot, y: u16, buf: &mut Buffer) {
     let words = format!(" {} ", words::CLASH.with(scene.lang, &[&most.to_string()]));
     let width = u16::try_from(text::width(&words)).unwrap_or(plot.area.width);
     let x = plot.area.right().saturating_sub(width).max(plot.area.x);
-    let style = scene
+    plot.write((x, y), &words, plot.area.right(), loud(scene), buf);
+}
+
+/// The same on the frame below a pane that has no axis.
+pub fn warn_below(scene: &Scene<'_>, frame: Rect, buf: &mut Buffer) {
+    let most = most_holders(scene);
+    if most < 2 {
+        return;
+    }
+    let words = format!(" {} ", words::CLASH.with(scene.lang, &[&most.to_string()]));
+    let room = frame.width.saturating_sub(4);
+    let width = u16::try_from(text::width(&words)).unwrap_or(room).min(room);
+    let place = (frame.right().saturating_sub(width + 2), frame.bottom().saturating_sub(1));
+    buf.set_stringn(place.0, place.1, words, width.into(), loud(scene));
+}
+
+fn loud(scene: &Scene<'_>) -> Style {
+    scene
         .style(Role::Danger)
-        .add_modifier(ratatui::style::Modifier::REVERSED);
-    plot.write((x, y), &words, plot.area.right(), style, buf);
+        .add_modifier(ratatui::style::Modifier::REVERSED)
 }

@@ -9,7 +9,8 @@ use ratatui::{
 };
 
 use super::{
-    Asking, Scene, failure, header, lanes, narration, servers, strip, text, theme::Role, verdict, wire, words,
+    Asking, Scene, detail, failure, header, lanes, narration, selection, sequence, servers, strip, text,
+    theme::Role, verdict, wire, words,
 };
 use crate::{app::CatalogueEntry, clock::ClockKind, log::EventKind, verdict::Verdict};
 
@@ -39,6 +40,27 @@ impl Pane {
             Self::Lanes => Self::Servers,
             Self::Servers => Self::Wire,
             Self::Wire => Self::Story,
+        }
+    }
+}
+
+/// How the log is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Lens {
+    /// Lanes, time to the right.
+    #[default]
+    Timeline,
+    /// Columns and arrows, time downwards.
+    Sequence,
+}
+
+impl Lens {
+    /// The other one.
+    #[must_use]
+    pub fn other(self) -> Self {
+        match self {
+            Self::Timeline => Self::Sequence,
+            Self::Sequence => Self::Timeline,
         }
     }
 }
@@ -111,6 +133,10 @@ pub struct LessonView<'a> {
     pub focus: Pane,
     /// How far panes are scrolled.
     pub scrolls: &'a Scrolls,
+    /// How the log is looked at.
+    pub lens: Lens,
+    /// How many clients the sequence leaves out at the left; `None` follows who moves.
+    pub aside: Option<u16>,
     /// The learner's predictions.
     pub asking: Asking<'a>,
 }
@@ -229,13 +255,76 @@ impl<'a> LessonView<'a> {
                 .saturating_sub(inner.height)
         };
         match pane {
-            Pane::Story => over(self.story_lines(areas.story).len(), areas.story),
+            Pane::Story => over(self.told_lines(areas.story).len(), areas.story),
+            Pane::Lanes if self.lens == Lens::Sequence => sequence::draw::reach(&self.scene),
             Pane::Lanes => lanes::reach(&self.scene, inside(areas.lanes)),
             Pane::Servers => {
                 let lines = servers::lines(&self.scene, inside(areas.servers).width).len();
                 over(lines, areas.servers)
             }
             Pane::Wire => wire::reach(&self.scene, inside(areas.wire).height),
+        }
+    }
+
+    /// How many clients the sequence can leave out at the left.
+    #[must_use]
+    pub fn aside_reach(&self, area: Rect) -> u16 {
+        match self.lens {
+            Lens::Timeline => 0,
+            Lens::Sequence => sequence::draw::aside_reach(&self.scene, inside(self.areas(area).lanes)),
+        }
+    }
+
+    /// Whether a pane's scroll counts from its newest line.
+    #[must_use]
+    pub fn counts_back(&self, pane: Pane) -> bool {
+        pane == Pane::Wire || (pane == Pane::Lanes && self.lens == Lens::Sequence)
+    }
+
+    /// The event that the learner looks at.
+    #[must_use]
+    pub fn selected(&self) -> Option<usize> {
+        self.scene.selected
+    }
+
+    /// The event so many places after the chosen one in the pane with the focus; the newest where none is chosen
+    /// yet.
+    #[must_use]
+    pub fn neighbour(&self, by: i32) -> Option<usize> {
+        let of = match (self.focus, self.lens) {
+            (Pane::Wire, _) => selection::Order::Wire,
+            (_, Lens::Timeline) => selection::Order::Timeline,
+            (_, Lens::Sequence) => selection::Order::Sequence,
+        };
+        selection::neighbour(&self.scene, of, by)
+    }
+
+    /// The event that is told at a place of a screen of this size.
+    #[must_use]
+    pub fn event_at(&self, area: Rect, (x, y): (u16, u16)) -> Option<usize> {
+        let areas = self.areas(area);
+        let lanes = inside(areas.lanes);
+        let scroll = self.scrolls.get(Pane::Lanes);
+        let told = match self.lens {
+            Lens::Timeline => lanes::event_at(&self.scene, scroll, lanes, (x, y)),
+            Lens::Sequence => sequence::draw::event_at(&self.scene, self.view(), lanes, (x, y)),
+        };
+        let back = self.scrolls.get(Pane::Wire);
+        told.or_else(|| wire::event_at(&self.scene, back, inside(areas.wire), (x, y)))
+    }
+
+    fn view(&self) -> sequence::draw::View {
+        sequence::draw::View {
+            back: self.scrolls.get(Pane::Lanes),
+            aside: self.aside,
+        }
+    }
+
+    /// What the story's pane says: about the chosen event, where there is one.
+    fn told_lines(&self, area: Rect) -> Vec<Line<'static>> {
+        match self.scene.selected {
+            Some(event) => detail::lines(&self.scene, event, inside(area).width.saturating_sub(2)),
+            None => self.story_lines(area),
         }
     }
 
@@ -327,7 +416,9 @@ impl<'a> LessonView<'a> {
     fn draw_story(&self, area: Rect, buf: &mut Buffer) {
         let lang = self.scene.lang;
         let shown = self.asking.shown(&self.scene);
+        let chosen = self.scene.selected.is_some();
         let title = match (self.verdict().is_some(), shown) {
+            _ if chosen => words::CHOSEN,
             (true, _) => words::VERDICT,
             (false, Some(_)) => words::PREDICTION,
             (false, None) if self.scene.world.narration.is_empty() => words::INTRO,
@@ -335,7 +426,12 @@ impl<'a> LessonView<'a> {
         };
         let title = Line::from(format!(" {} ", title.get(lang)));
         let inner = self.frame(Pane::Story, title, area, buf);
-        let hint = shown.filter(|_| self.verdict().is_none());
+        let hint = shown.filter(|_| self.verdict().is_none() && !chosen);
+        if chosen {
+            let room = area.width.saturating_sub(16);
+            let hints = strip::hints(words::CHOSEN_HINTS, lang, self.scene.theme, room);
+            buf.set_line(area.x + 2, area.bottom().saturating_sub(1), &hints, room);
+        }
         if let Some(hint) = hint.and_then(|shown| self.asking.hint(&self.scene, shown)) {
             let room = area.width.saturating_sub(16);
             buf.set_line(area.x + 2, area.bottom().saturating_sub(1), &hint, room);
@@ -347,14 +443,24 @@ impl<'a> LessonView<'a> {
         };
         let more = (self.scene.theme, words::MORE.get(lang));
         let scroll = self.scrolls.get(Pane::Story).unwrap_or(0);
-        narration::draw(&self.story_lines(area), scroll, more, inner, buf);
+        narration::draw(&self.told_lines(area), scroll, more, inner, buf);
     }
 
     fn draw_panes(&self, areas: &Areas, buf: &mut Buffer) {
         let (scene, lang) = (&self.scene, self.scene.lang);
-        let title = Line::from(format!(" {} ", words::LANES.get(lang)));
+        let title = match self.lens {
+            Lens::Timeline => words::LANES,
+            Lens::Sequence => words::SEQUENCE,
+        };
+        let title = Line::from(format!(" {} ", title.get(lang)));
         let inner = self.frame(Pane::Lanes, title, areas.lanes, buf);
-        lanes::draw(scene, self.scrolls.get(Pane::Lanes), inner, buf);
+        match self.lens {
+            Lens::Timeline => lanes::draw(scene, self.scrolls.get(Pane::Lanes), inner, buf),
+            Lens::Sequence => {
+                sequence::draw::draw(scene, self.view(), inner, buf);
+                lanes::warn_below(scene, areas.lanes, buf);
+            }
+        }
 
         let room = usize::from(areas.servers.width.saturating_sub(2));
         let title = Line::from(text::fit(&servers::title(scene), room).into_owned());
@@ -364,7 +470,7 @@ impl<'a> LessonView<'a> {
 
         let title = Line::from(format!(" {} ", words::WIRE.get(lang)));
         let inner = self.frame(Pane::Wire, title, areas.wire, buf);
-        wire::draw(scene, self.scrolls.get(Pane::Wire).unwrap_or(0), inner, buf);
+        wire::draw(scene, self.scrolls.get(Pane::Wire), inner, buf);
         self.draw_counters(areas.lanes, buf);
     }
 

@@ -8,7 +8,7 @@ use ratatui::{
     text::{Line, Span},
 };
 
-use super::{Scene, chart::WireRow, text, theme::Role, time, words};
+use super::{Scene, chart::WireRow, selection, text, theme::Role, time, words};
 use crate::log::{ActorId, EventKind, Fault, Reply};
 
 /// Columns of the time.
@@ -29,8 +29,51 @@ pub fn reach(scene: &Scene<'_>, height: u16) -> u16 {
         .saturating_sub(height)
 }
 
-/// Draws the newest lines, or those `back` lines before them.
-pub fn draw(scene: &Scene<'_>, back: u16, area: Rect, buf: &mut Buffer) {
+/// The line that tells an event, or the last one before it.
+pub fn row_of(scene: &Scene<'_>, event: usize) -> Option<usize> {
+    let (event, _) = selection::exchange(scene, event);
+    let wire = &scene.chart.wire[..rows(scene)];
+    wire.partition_point(|row| row.event <= event).checked_sub(1)
+}
+
+/// Whether a line tells an event.
+fn tells(scene: &Scene<'_>, row: &WireRow, event: usize) -> bool {
+    let (sent, _) = selection::exchange(scene, event);
+    let is_notice = |event: usize| {
+        let event = scene.log.events().get(event);
+        event.is_some_and(|event| matches!(event.kind, EventKind::Notified { .. }))
+    };
+    row.event == sent || (row.count > 1 && row.event < event && is_notice(event))
+}
+
+/// Which lines are shown: the newest, or those `back` lines before them; `None` follows what is chosen.
+fn window(scene: &Scene<'_>, back: Option<u16>, height: u16) -> std::ops::Range<usize> {
+    let known = rows(scene);
+    let chosen = scene.selected.and_then(|event| row_of(scene, event));
+    let end = match (back, chosen) {
+        (Some(back), _) => known - usize::from(back.min(reach(scene, height))),
+        (None, Some(chosen)) if chosen + usize::from(height) < known => {
+            // What came next stays in sight.
+            (chosen + 1 + usize::from(height / 3)).max(usize::from(height)).min(known)
+        }
+        (None, _) => known,
+    };
+    end.saturating_sub(height.into())..end
+}
+
+/// The event whose line is at a place of the screen.
+pub fn event_at(scene: &Scene<'_>, back: Option<u16>, area: Rect, (x, y): (u16, u16)) -> Option<usize> {
+    if !area.contains((x, y).into()) {
+        return None;
+    }
+    let mut visible = window(scene, back, area.height);
+    visible
+        .nth(usize::from(y - area.y))
+        .map(|row| scene.chart.wire[row].event)
+}
+
+/// Draws the newest lines, or those `back` lines before them; `None` follows what is chosen.
+pub fn draw(scene: &Scene<'_>, back: Option<u16>, area: Rect, buf: &mut Buffer) {
     let known = rows(scene);
     if known == 0 {
         let nothing = words::NOTHING_YET.get(scene.lang);
@@ -43,9 +86,7 @@ pub fn draw(scene: &Scene<'_>, back: u16, area: Rect, buf: &mut Buffer) {
         );
         return;
     }
-    let end = known - usize::from(back.min(reach(scene, area.height)));
-    let start = end.saturating_sub(area.height.into());
-    let visible = &scene.chart.wire[start..end];
+    let visible = &scene.chart.wire[window(scene, back, area.height)];
     let actors = visible.iter().filter_map(|row| actor(scene, row));
     let names = actors
         .map(|actor| text::width(scene.name(actor)))
@@ -55,6 +96,10 @@ pub fn draw(scene: &Scene<'_>, back: u16, area: Rect, buf: &mut Buffer) {
     for (y, row) in (area.top()..area.bottom()).zip(visible) {
         let line = line(scene, row, names, area.width.into());
         buf.set_line(area.x, y, &line, area.width);
+        if scene.selected.is_some_and(|event| tells(scene, row, event)) {
+            let line = Rect { y, height: 1, ..area };
+            scene.theme.choose(line, buf);
+        }
     }
 }
 
@@ -145,8 +190,19 @@ pub fn style(scene: &Scene<'_>, reply: &Reply) -> Style {
     }
 }
 
-fn fault_words(scene: &Scene<'_>, fault: &Fault) -> String {
-    let (glyph, who, what) = match fault {
+/// What a fault is called.
+pub fn fault_name(fault: &Fault) -> words::Words {
+    fault_parts(fault).2
+}
+
+/// A fault in words: its mark, whom it hit, what it is.
+pub fn fault_words(scene: &Scene<'_>, fault: &Fault) -> String {
+    let (glyph, who, what) = fault_parts(fault);
+    format!("{glyph} {who} {}", what.get(scene.lang))
+}
+
+fn fault_parts(fault: &Fault) -> (&'static str, &str, words::Words) {
+    match fault {
         Fault::Crash { client } => ("✝", client, words::CRASHED),
         Fault::Freeze { client } => ("▮", client, words::FROZEN),
         Fault::Thaw { client } => ("▶", client, words::THAWED),
@@ -158,6 +214,5 @@ fn fault_words(scene: &Scene<'_>, fault: &Fault) -> String {
         Fault::ThawServer { server } => ("▶", server, words::THAWED),
         Fault::RestartServer { server } => ("▶", server, words::RESTARTED),
         Fault::Release { link } => ("▶", link, words::RELEASED),
-    };
-    format!("{glyph} {who} {}", what.get(scene.lang))
+    }
 }

@@ -8,6 +8,7 @@ mod crowd;
 mod lane;
 mod truth;
 
+pub(super) use crowd::FEW;
 pub use crowd::{Band, Level, Run};
 pub use lane::{Bar, BarKind, Lane, Mark};
 pub use truth::{About, Lease, Owner, Span, Truth, is_lock_key};

@@ -260,6 +260,12 @@ impl Theme {
         }
     }
 
+    /// Marks an area as chosen, whatever was drawn there.
+    pub fn choose(self, area: Rect, buf: &mut Buffer) {
+        let faint = Modifier::DIM | Modifier::UNDERLINED;
+        buf.set_style(area, self.style(Role::Selected).remove_modifier(faint));
+    }
+
     /// A pane's frame.
     #[must_use]
     pub fn pane(self, focused: bool) -> Block<'static> {

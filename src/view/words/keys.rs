@@ -24,9 +24,16 @@ pub const LESSON_HINTS: &[Hint] = &[
     ("q", Words::new("catalogue", "目录")),
     ("L", Words::new("中文", "English")),
     ("+-", Words::new("speed", "速度")),
+    ("w", Words::new("timeline/sequence", "时间线/时序图")),
     ("Tab", Words::new("pane", "切换窗格")),
     ("i", Words::new("interview", "面试题")),
     ("r", Words::new("restart", "重来")),
+];
+
+/// Hints below a chosen event.
+pub const CHOSEN_HINTS: &[Hint] = &[
+    ("Enter", Words::new("go there", "跳到这里")),
+    ("Esc", Words::new("let go", "取消选中")),
 ];
 
 /// Hints under an overlay.
@@ -96,8 +103,34 @@ pub const HELP_KEYS: &[(Words, &[Hint])] = &[
                 Words::new("give the next pane the focus", "焦点移到下一个窗格"),
             ),
             (
-                "↑ ↓ PgUp PgDn",
+                "w",
+                Words::new(
+                    "the same log as a timeline or as a sequence of messages",
+                    "同一份日志：时间线视图或时序图视图",
+                ),
+            ),
+            (
+                "↑ ↓",
+                Words::new(
+                    "choose an event on the lanes or the wire, marked on every pane; elsewhere scroll",
+                    "在时间线、时序图或网络收发中选中事件，各窗格同步标出；其他窗格为滚动",
+                ),
+            ),
+            (
+                "Enter",
+                Words::new("go to the chosen event", "跳到选中的事件"),
+            ),
+            (
+                "Esc",
+                Words::new("let go of the chosen event", "取消选中"),
+            ),
+            (
+                "PgUp PgDn",
                 Words::new("scroll the pane with the focus", "滚动当前窗格"),
+            ),
+            (
+                "< >",
+                Words::new("other columns of a wide sequence", "时序图太宽时左右移动"),
             ),
             (
                 "i",
@@ -131,6 +164,14 @@ pub const LEGEND_ROWS: &[Hint] = &[
         "████",
         Words::new("two holders at once: the failure", "同时有两个持有者：故障"),
     ),
+    (
+        "┃ ╱ ░ █",
+        Words::new(
+            "the same on the lifelines of the sequence",
+            "时序图生命线上的同样含义",
+        ),
+    ),
+    ("──▮ ✗──", Words::new("a message that a link holds, a reply that is lost", "被链路挂起的消息、丢失的回复")),
     ("✝", Words::new("killed (SIGKILL)", "被杀死（SIGKILL）")),
     (
         "▒▒▒▒",
