@@ -9,6 +9,7 @@ mod answers;
 mod catalogue;
 mod keys;
 mod learning;
+mod panes;
 mod playback;
 mod progress;
 mod state;

@@ -63,11 +63,11 @@ pub struct Lesson {
     variant: usize,
     run: Learning,
     focus: Pane,
-    scrolls: Scrolls,
+    pub(super) scrolls: Scrolls,
     /// The event that the learner looks at.
-    selected: Option<usize>,
+    pub(super) selected: Option<usize>,
     /// How many clients are left out at the left of the sequence, if the learner says so.
-    aside: Option<u16>,
+    pub(super) aside: Option<u16>,
 }
 
 /// The program's state.
@@ -78,10 +78,10 @@ pub struct App<R> {
     lang: Lang,
     theme: Theme,
     speed: f64,
-    mode: Mode,
+    pub(super) mode: Mode,
     overlay: Overlay,
     selected: usize,
-    size: Rect,
+    pub(super) size: Rect,
     questions: bool,
     /// How the log is looked at, in every lesson.
     lens: Lens,
@@ -364,11 +364,13 @@ impl<R: Runs> App<R> {
                 // Whatever is new, the panes follow it.
                 lesson.scrolls = Scrolls::default();
                 lesson.aside = None;
-                let selected = lesson.selected.take();
+                if let Some(event) = lesson.selected.take()
+                    && action == Action::Open
+                {
+                    lesson.run.go_to(event);
+                    return;
+                }
                 match action {
-                    Action::Open if selected.is_some() => {
-                        selected.into_iter().for_each(|event| lesson.run.go_to(event));
-                    }
                     Action::Back => lesson.run.back(),
                     Action::End(end) => lesson.run.to(end),
                     Action::Toggle => lesson.run.toggle(now),
@@ -381,48 +383,6 @@ impl<R: Runs> App<R> {
             | Action::Theme
             | Action::Help
             | Action::Cards => {}
-        }
-    }
-
-    /// Moves the choice of an event, and what was scrolled follows it again.
-    fn select(&mut self, by: i32) {
-        let Some(Screen::Lesson(view)) = self.screen() else {
-            return;
-        };
-        let selected = view.neighbour(by);
-        if let Mode::Learning(lesson) = &mut self.mode {
-            lesson.selected = selected;
-            lesson.aside = None;
-            lesson.scrolls.set(Pane::Lanes, None);
-            lesson.scrolls.set(Pane::Wire, None);
-            lesson.scrolls.set(Pane::Story, None);
-        }
-    }
-
-    fn move_aside(&mut self, right: bool) {
-        let Some(Screen::Lesson(view)) = self.screen() else {
-            return;
-        };
-        let reach = view.aside_reach(self.size);
-        let from = view.aside.unwrap_or(0).min(reach);
-        let to = if right { from + 1 } else { from.saturating_sub(1) };
-        if let Mode::Learning(lesson) = &mut self.mode {
-            lesson.aside = Some(to.min(reach));
-        }
-    }
-
-    fn scroll_pane(&mut self, by: i32) {
-        let Some(Screen::Lesson(view)) = self.screen() else {
-            return;
-        };
-        let pane = view.focus;
-        let reach = view.reach(pane, self.size);
-        // The wire log and the sequence count from their newest line, so up is more.
-        let by = if view.counts_back(pane) { -by } else { by };
-        let from = view.scrolls.get(pane).unwrap_or(0);
-        let to = from.min(reach).saturating_add_signed(clamp(by)).min(reach);
-        if let Mode::Learning(lesson) = &mut self.mode {
-            lesson.scrolls.set(pane, Some(to));
         }
     }
 
@@ -439,7 +399,7 @@ impl<R: Runs> App<R> {
         };
     }
 
-    fn screen(&self) -> Option<Screen<'_>> {
+    pub(super) fn screen(&self) -> Option<Screen<'_>> {
         match &self.mode {
             Mode::Ending => None,
             Mode::Browsing => Some(Screen::Catalogue(CatalogueView {
@@ -488,7 +448,7 @@ impl<R: Runs> App<R> {
     }
 }
 
-fn clamp(by: i32) -> i16 {
+pub(super) fn clamp(by: i32) -> i16 {
     i16::try_from(by).unwrap_or(if by < 0 { i16::MIN } else { i16::MAX })
 }
 

@@ -164,7 +164,10 @@ fn tells(scene: &Scene<'_>, band: &Band, run: &Run, event: usize) -> bool {
     let (event, _) = selection::exchange(scene, event);
     let same = |from: usize| scene.sequence.row_of(from);
     run.first == event
-        || (run.count > 1 && run.first < event && same(run.first) == same(event) && band.is_of(scene.log, run, event))
+        || (run.count > 1
+            && run.first < event
+            && same(run.first) == same(event)
+            && band.is_of(scene.log, run, event))
 }
 
 /// The event of the run that covers a column of the screen.
@@ -173,7 +176,11 @@ pub fn event_at(plot: &Plot, band: &Band, x: u16) -> Option<usize> {
     let before = band.runs.partition_point(|run| run.x <= column);
     let known = |run: &&Run| run.first < plot.position && run.x <= plot.head;
     let run = band.runs[..before].iter().rev().find(known)?;
-    let count = if run.count > 1 { format!(" ×{}", run.count) } else { String::new() };
+    let count = if run.count > 1 {
+        format!(" ×{}", run.count)
+    } else {
+        String::new()
+    };
     let width = u32::try_from(text::width(&run.what) + text::width(&count)).unwrap_or_default() + 1;
     (column < run.x + width && run.x >= plot.left).then_some(run.first)
 }

@@ -31,7 +31,11 @@ pub fn lines(scene: &Scene<'_>, event: usize, width: u16) -> Vec<Line<'static>> 
     let mut body: Words = Words::new();
     match &logged.kind {
         EventKind::Sent {
-            actor, server, wire, label, ..
+            actor,
+            server,
+            wire,
+            label,
+            ..
         } => {
             heading.push(who(scene, *actor));
             heading.push((format!("→ {server} · {label}"), scene.style(Role::Chrome)));
@@ -61,13 +65,14 @@ pub fn lines(scene: &Scene<'_>, event: usize, width: u16) -> Vec<Line<'static>> 
             body.push(own_words(scene, event));
         }
     }
-    lines.extend(wrapped(&heading, width, "  "));
-    lines.extend(wrapped(&body, width, "  "));
     let changed = changed(scene, event);
     if !changed.is_empty() {
         let words = words::CHANGED.with(scene.lang, &[&changed]);
-        lines.extend(wrapped(&vec![(words, scene.style(Role::Good))], width, "  "));
+        let last = if body.is_empty() { &mut heading } else { &mut body };
+        last.push((words, scene.style(Role::Good)));
     }
+    lines.extend(wrapped(&heading, width, "  "));
+    lines.extend(wrapped(&body, width, "  "));
     lines
 }
 
@@ -176,7 +181,11 @@ fn changed(scene: &Scene<'_>, event: usize) -> String {
                 Change::Changed => '~',
                 Change::Removed => '-',
             };
-            let place = if several { format!(" ({server})") } else { String::new() };
+            let place = if several {
+                format!(" ({server})")
+            } else {
+                String::new()
+            };
             changed.push(format!("{sign} {name}{place}"));
         }
     }
@@ -185,7 +194,10 @@ fn changed(scene: &Scene<'_>, event: usize) -> String {
     let separator = if scene.lang == Lang::Zh { "，" } else { ", " };
     let mut words = changed.join(separator);
     if more > 0 {
-        words = format!("{words}{separator}{}", words::MORE_NODES.with(scene.lang, &[&more.to_string()]));
+        words = format!(
+            "{words}{separator}{}",
+            words::MORE_NODES.with(scene.lang, &[&more.to_string()])
+        );
     }
     words
 }

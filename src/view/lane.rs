@@ -218,5 +218,5 @@ pub fn name(scene: &Scene<'_>, actor: ActorId, width: usize) -> (String, Style) 
         Life::Finished => (glyphs::DONE, style.add_modifier(Modifier::DIM)),
     };
     let words = format!("{prefix} {}", scene.name(actor));
-    (super::text::fit(&words, width).into_owned(), style)
+    (text::fit(&words, width).into_owned(), style)
 }

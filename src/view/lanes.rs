@@ -141,7 +141,8 @@ fn follow(scene: &Scene<'_>, division: &Division) -> u16 {
     let hidden = total(&division.rows, division.height).saturating_sub(division.lanes.height);
     let Some(actor) = chosen_actor(scene)
         .or_else(|| last_actor(scene))
-        .filter(|_| hidden > 0) else {
+        .filter(|_| hidden > 0)
+    else {
         return 0;
     };
     let Some(at) = division.rows.iter().position(|row| *row == Row::Actor(actor)) else {
@@ -318,7 +319,10 @@ pub fn warn_below(scene: &Scene<'_>, frame: Rect, buf: &mut Buffer) {
     let words = format!(" {} ", words::CLASH.with(scene.lang, &[&most.to_string()]));
     let room = frame.width.saturating_sub(4);
     let width = u16::try_from(text::width(&words)).unwrap_or(room).min(room);
-    let place = (frame.right().saturating_sub(width + 2), frame.bottom().saturating_sub(1));
+    let place = (
+        frame.right().saturating_sub(width + 2),
+        frame.bottom().saturating_sub(1),
+    );
     buf.set_stringn(place.0, place.1, words, width.into(), loud(scene));
 }
 

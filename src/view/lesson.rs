@@ -9,8 +9,8 @@ use ratatui::{
 };
 
 use super::{
-    Asking, Scene, detail, failure, header, lanes, narration, selection, sequence, servers, strip, text,
-    theme::Role, verdict, wire, words,
+    Asking, Lens, Scene, failure, header, lanes, narration, sequence, servers, strip, text, theme::Role,
+    verdict, wire, words,
 };
 use crate::{app::CatalogueEntry, clock::ClockKind, log::EventKind, verdict::Verdict};
 
@@ -40,27 +40,6 @@ impl Pane {
             Self::Lanes => Self::Servers,
             Self::Servers => Self::Wire,
             Self::Wire => Self::Story,
-        }
-    }
-}
-
-/// How the log is looked at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Lens {
-    /// Lanes, time to the right.
-    #[default]
-    Timeline,
-    /// Columns and arrows, time downwards.
-    Sequence,
-}
-
-impl Lens {
-    /// The other one.
-    #[must_use]
-    pub fn other(self) -> Self {
-        match self {
-            Self::Timeline => Self::Sequence,
-            Self::Sequence => Self::Timeline,
         }
     }
 }
@@ -147,9 +126,9 @@ pub(super) struct Areas {
     header: Rect,
     warning: Rect,
     story: Rect,
-    lanes: Rect,
+    pub(super) lanes: Rect,
     servers: Rect,
-    wire: Rect,
+    pub(super) wire: Rect,
     hints: Rect,
 }
 
@@ -184,7 +163,7 @@ impl<'a> LessonView<'a> {
         !self.scene.log.is_empty() && self.scene.world.clock.0 == ClockKind::Wall
     }
 
-    fn areas(&self, area: Rect) -> Areas {
+    pub(super) fn areas(&self, area: Rect) -> Areas {
         let warning = u16::from(self.on_wall_clock());
         let [header, warning, body, hints] = Layout::vertical([
             Constraint::Length(1),
@@ -266,69 +245,7 @@ impl<'a> LessonView<'a> {
         }
     }
 
-    /// How many clients the sequence can leave out at the left.
-    #[must_use]
-    pub fn aside_reach(&self, area: Rect) -> u16 {
-        match self.lens {
-            Lens::Timeline => 0,
-            Lens::Sequence => sequence::draw::aside_reach(&self.scene, inside(self.areas(area).lanes)),
-        }
-    }
-
-    /// Whether a pane's scroll counts from its newest line.
-    #[must_use]
-    pub fn counts_back(&self, pane: Pane) -> bool {
-        pane == Pane::Wire || (pane == Pane::Lanes && self.lens == Lens::Sequence)
-    }
-
-    /// The event that the learner looks at.
-    #[must_use]
-    pub fn selected(&self) -> Option<usize> {
-        self.scene.selected
-    }
-
-    /// The event so many places after the chosen one in the pane with the focus; the newest where none is chosen
-    /// yet.
-    #[must_use]
-    pub fn neighbour(&self, by: i32) -> Option<usize> {
-        let of = match (self.focus, self.lens) {
-            (Pane::Wire, _) => selection::Order::Wire,
-            (_, Lens::Timeline) => selection::Order::Timeline,
-            (_, Lens::Sequence) => selection::Order::Sequence,
-        };
-        selection::neighbour(&self.scene, of, by)
-    }
-
-    /// The event that is told at a place of a screen of this size.
-    #[must_use]
-    pub fn event_at(&self, area: Rect, (x, y): (u16, u16)) -> Option<usize> {
-        let areas = self.areas(area);
-        let lanes = inside(areas.lanes);
-        let scroll = self.scrolls.get(Pane::Lanes);
-        let told = match self.lens {
-            Lens::Timeline => lanes::event_at(&self.scene, scroll, lanes, (x, y)),
-            Lens::Sequence => sequence::draw::event_at(&self.scene, self.view(), lanes, (x, y)),
-        };
-        let back = self.scrolls.get(Pane::Wire);
-        told.or_else(|| wire::event_at(&self.scene, back, inside(areas.wire), (x, y)))
-    }
-
-    fn view(&self) -> sequence::draw::View {
-        sequence::draw::View {
-            back: self.scrolls.get(Pane::Lanes),
-            aside: self.aside,
-        }
-    }
-
-    /// What the story's pane says: about the chosen event, where there is one.
-    fn told_lines(&self, area: Rect) -> Vec<Line<'static>> {
-        match self.scene.selected {
-            Some(event) => detail::lines(&self.scene, event, inside(area).width.saturating_sub(2)),
-            None => self.story_lines(area),
-        }
-    }
-
-    fn story_lines(&self, area: Rect) -> Vec<Line<'static>> {
+    pub(super) fn story_lines(&self, area: Rect) -> Vec<Line<'static>> {
         let width = inside(area).width.saturating_sub(2);
         if let Some(verdict) = self.verdict() {
             return verdict::lines(
@@ -507,6 +424,6 @@ impl<'a> LessonView<'a> {
     }
 }
 
-fn inside(area: Rect) -> Rect {
+pub(super) fn inside(area: Rect) -> Rect {
     Block::bordered().inner(area)
 }

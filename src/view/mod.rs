@@ -14,6 +14,7 @@ mod header;
 mod help;
 mod lane;
 mod lanes;
+mod lens;
 mod lesson;
 mod narration;
 mod notice;
@@ -37,7 +38,8 @@ mod words;
 mod zookeeper;
 
 pub use catalogue::CatalogueView;
-pub use lesson::{Lens, LessonView, Motion, Pane, Scrolls, Stage};
+pub use lens::Lens;
+pub use lesson::{LessonView, Motion, Pane, Scrolls, Stage};
 pub use notice::{Notice, draw as notice};
 pub use question::Asking;
 pub use scene::Scene;

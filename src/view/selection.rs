@@ -29,7 +29,9 @@ pub fn neighbour(scene: &Scene<'_>, order: Order, by: i32) -> Option<usize> {
     let forward = by > 0;
     let Some(chosen) = scene.selected else {
         return match order {
-            Order::Timeline => (0..scene.world.position).rev().find(|event| is_tick(scene, *event)),
+            Order::Timeline => (0..scene.world.position)
+                .rev()
+                .find(|event| is_tick(scene, *event)),
             Order::Sequence => {
                 let known = scene.sequence.known(scene.world.position);
                 let rows = scene.sequence.rows[..known].iter().rev();
@@ -53,7 +55,8 @@ pub fn neighbour(scene: &Scene<'_>, order: Order, by: i32) -> Option<usize> {
             let rows = &scene.sequence.rows[..known];
             let at = scene.sequence.row_of(chosen).unwrap_or(0).min(known);
             // Several rows may tell one event: it is passed as a whole.
-            let other = |row: &&super::sequence::Row| row.is_chosen() && row.event != rows[at.min(known - 1)].event;
+            let other =
+                |row: &&super::sequence::Row| row.is_chosen() && row.event != rows[at.min(known - 1)].event;
             let row = if forward {
                 rows[at..].iter().filter(other).take(count).last()
             } else {
@@ -161,7 +164,11 @@ pub fn changes<'a>(scene: &Scene<'a>, event: usize) -> BTreeMap<&'a str, BTreeMa
 }
 
 fn before(scene: &Scene<'_>, state: usize) -> Option<usize> {
-    scene.sequence.states_from(state).next().and_then(|(_, before)| before)
+    scene
+        .sequence
+        .states_from(state)
+        .next()
+        .and_then(|(_, before)| before)
 }
 
 fn change<'a>(

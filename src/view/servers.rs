@@ -104,7 +104,9 @@ fn server_lines<'a>(
     match &server.observed {
         None => {}
         Some(Observed::Redis(keys)) => lines.extend(redis::lines(scene, (server, marked), keys, width)),
-        Some(Observed::Zookeeper(tree)) => lines.extend(zookeeper::lines(scene, (server, marked), tree, width)),
+        Some(Observed::Zookeeper(tree)) => {
+            lines.extend(zookeeper::lines(scene, (server, marked), tree, width));
+        }
     }
     lines.extend(gone(scene, server, marked, width));
     if lines.len() == before {

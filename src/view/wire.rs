@@ -36,14 +36,19 @@ pub fn row_of(scene: &Scene<'_>, event: usize) -> Option<usize> {
     wire.partition_point(|row| row.event <= event).checked_sub(1)
 }
 
-/// Whether a line tells an event.
-fn tells(scene: &Scene<'_>, row: &WireRow, event: usize) -> bool {
+/// The line that tells the chosen event, if one does.
+fn chosen(scene: &Scene<'_>) -> Option<usize> {
+    let event = scene.selected?;
     let (sent, _) = selection::exchange(scene, event);
+    let at = row_of(scene, event)?;
+    let row = &scene.chart.wire[at];
     let is_notice = |event: usize| {
         let event = scene.log.events().get(event);
         event.is_some_and(|event| matches!(event.kind, EventKind::Notified { .. }))
     };
-    row.event == sent || (row.count > 1 && row.event < event && is_notice(event))
+    // Of many that were told the same, one line tells all.
+    let told = row.count > 1 && is_notice(event) && is_notice(row.event);
+    (row.event == sent || told).then_some(at)
 }
 
 /// Which lines are shown: the newest, or those `back` lines before them; `None` follows what is chosen.
@@ -54,7 +59,9 @@ fn window(scene: &Scene<'_>, back: Option<u16>, height: u16) -> std::ops::Range<
         (Some(back), _) => known - usize::from(back.min(reach(scene, height))),
         (None, Some(chosen)) if chosen + usize::from(height) < known => {
             // What came next stays in sight.
-            (chosen + 1 + usize::from(height / 3)).max(usize::from(height)).min(known)
+            (chosen + 1 + usize::from(height / 3))
+                .max(usize::from(height))
+                .min(known)
         }
         (None, _) => known,
     };
@@ -86,17 +93,20 @@ pub fn draw(scene: &Scene<'_>, back: Option<u16>, area: Rect, buf: &mut Buffer) 
         );
         return;
     }
-    let visible = &scene.chart.wire[window(scene, back, area.height)];
+    let chosen = chosen(scene);
+    let visible = window(scene, back, area.height);
+    let first = visible.start;
+    let visible = &scene.chart.wire[visible];
     let actors = visible.iter().filter_map(|row| actor(scene, row));
     let names = actors
         .map(|actor| text::width(scene.name(actor)))
         .max()
         .unwrap_or(1)
         .min(8);
-    for (y, row) in (area.top()..area.bottom()).zip(visible) {
+    for (n, (y, row)) in (area.top()..area.bottom()).zip(visible).enumerate() {
         let line = line(scene, row, names, area.width.into());
         buf.set_line(area.x, y, &line, area.width);
-        if scene.selected.is_some_and(|event| tells(scene, row, event)) {
+        if chosen == Some(first + n) {
             let line = Rect { y, height: 1, ..area };
             scene.theme.choose(line, buf);
         }
@@ -190,9 +200,10 @@ pub fn style(scene: &Scene<'_>, reply: &Reply) -> Style {
     }
 }
 
-/// What a fault is called.
-pub fn fault_name(fault: &Fault) -> words::Words {
-    fault_parts(fault).2
+/// Whom a fault hit, and what it is called.
+pub fn fault_name(fault: &Fault) -> (&str, words::Words) {
+    let (_, who, what) = fault_parts(fault);
+    (who, what)
 }
 
 /// A fault in words: its mark, whom it hit, what it is.

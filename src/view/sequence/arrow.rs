@@ -114,8 +114,16 @@ impl Arrow {
     }
 }
 
+/// The event that tells whose arrow it is.
+fn source(row: &Row) -> usize {
+    match row.kind {
+        RowKind::Delivered { sent, .. } | RowKind::Orphan { sent, .. } => sent,
+        _ => row.event,
+    }
+}
+
 fn client_style(scene: &Scene<'_>, row: &Row) -> Style {
-    match scene.log.events().get(row.event).map(|event| &event.kind) {
+    match scene.log.events().get(source(row)).map(|event| &event.kind) {
         Some(
             EventKind::Sent { actor, .. }
             | EventKind::Replied { actor, .. }
@@ -127,11 +135,7 @@ fn client_style(scene: &Scene<'_>, row: &Row) -> Style {
 
 /// The actor of a row by name; of many, their client.
 fn who<'a>(scene: &Scene<'a>, row: &Row) -> &'a str {
-    let sent = match row.kind {
-        RowKind::Delivered { sent, .. } | RowKind::Orphan { sent, .. } => sent,
-        _ => row.event,
-    };
-    match scene.log.events().get(sent).map(|event| &event.kind) {
+    match scene.log.events().get(source(row)).map(|event| &event.kind) {
         Some(
             EventKind::Sent { actor, .. }
             | EventKind::Replied { actor, .. }
@@ -152,7 +156,10 @@ fn words_of(scene: &Scene<'_>, row: &Row) -> Words {
     let mut words = match &row.kind {
         RowKind::Sent { .. } => vec![(wire_of(row.event).to_owned(), Style::new())],
         RowKind::Delivered { sent, .. } => vec![(wire_of(*sent).to_owned(), Style::new())],
-        RowKind::Orphan { .. } => vec![(words::ORPHAN.get(scene.lang).to_owned(), scene.style(Role::Danger))],
+        RowKind::Orphan { .. } => vec![(
+            words::ORPHAN.get(scene.lang).to_owned(),
+            scene.style(Role::Danger),
+        )],
         RowKind::Replied { .. } => match event(row.event) {
             Some(EventKind::Replied { reply, .. }) => {
                 let style = wire::style(scene, reply).remove_modifier(Modifier::BOLD);

@@ -118,7 +118,10 @@ impl Sequence {
     /// Their client is dead: whatever the server answers, nobody hears it.
     fn orphan(&mut self, log: &Log, actors: &[ActorId], index: usize) {
         for sent in self.on_their_way(log, actors) {
-            let EventKind::Sent { op, actor, server, .. } = &log.events()[sent].kind else {
+            let EventKind::Sent {
+                op, actor, server, ..
+            } = &log.events()[sent].kind
+            else {
                 continue;
             };
             self.pen.in_flight.remove(op);
@@ -196,7 +199,10 @@ fn members(log: &Log, client: &str) -> Vec<ActorId> {
     let Some(EventKind::LabReady { actors, .. }) = log.events().first().map(|event| &event.kind) else {
         return Vec::new();
     };
-    let of_client = actors.iter().enumerate().filter(|(_, actor)| actor.client == client);
+    let of_client = actors
+        .iter()
+        .enumerate()
+        .filter(|(_, actor)| actor.client == client);
     of_client
         .map(|(n, _)| ActorId(u32::try_from(n).unwrap_or(u32::MAX)))
         .collect()

@@ -1,5 +1,5 @@
 //! The second view of the log: a column per client and per server, time downwards, every command and reply on its
-//! arrow. Here is the fold that says which rows there are; [`draw`] draws them. It must not know the screen's
+//! arrow. Here is the fold that says which rows there are; `draw` draws them. It must not know the screen's
 //! size, its language or its colours.
 //!
 //! **Architecture Invariant:** the row of event `n` depends on the events up to `n` alone, so nothing that was
@@ -7,9 +7,11 @@
 
 mod arrow;
 mod columns;
-pub mod draw;
+pub(super) mod draw;
 mod faults;
+mod layout;
 mod lifeline;
+mod marks;
 mod row;
 #[cfg(test)]
 mod tests;
@@ -133,7 +135,8 @@ impl Sequence {
         let told = self.tell(log, index);
         // A row that was added to is the event's place; else the newest, which may be its own.
         let newest = self.rows.len().saturating_sub(1);
-        self.places.push(told.unwrap_or(if rows < self.rows.len() { rows } else { newest }));
+        self.places
+            .push(told.unwrap_or(if rows < self.rows.len() { rows } else { newest }));
         if told.is_some() || rows < self.rows.len() {
             self.pen.at = event.at;
         }
@@ -202,12 +205,17 @@ impl Sequence {
     fn message(&mut self, log: &Log, index: usize) -> Option<usize> {
         match &log.events()[index].kind {
             EventKind::Sent {
-                op, actor, label, server, ..
+                op,
+                actor,
+                label,
+                server,
+                ..
             } => {
                 self.pen.in_flight.insert(*op, index);
                 let client = self.columns.of(*actor)?;
                 let Some(to) = self.columns.server(server) else {
-                    return self.row(RowKind::Note { column: client }, index, None);
+                    let same = self.same(client, 11, label);
+                    return self.row(RowKind::Note { column: client }, index, same);
                 };
                 let way = self.way(log, *actor, server);
                 let kind = RowKind::Sent {
@@ -219,7 +227,10 @@ impl Sequence {
                 self.row(kind, index, same)
             }
             EventKind::Replied {
-                op, actor, label, reply,
+                op,
+                actor,
+                label,
+                reply,
             } => {
                 let client = self.columns.of(*actor)?;
                 let sent = self.pen.in_flight.remove(op)?;
@@ -229,7 +240,8 @@ impl Sequence {
                 let Some(server) = self.columns.server(server) else {
                     // A lock of the process itself: the answer stands beside the question.
                     let row = self.row_of(sent)?;
-                    self.rows[row].note = Some(index);
+                    // Of a crowd, the first answer stands for all.
+                    self.rows[row].note.get_or_insert(index);
                     return Some(row);
                 };
                 let lost = matches!(reply, Reply::Lost(_));
@@ -255,8 +267,10 @@ impl Sequence {
     /// What a client does by itself: beside the reply that it came of, or in a row of its own.
     fn note(&mut self, index: usize, at: LessonTime, actor: ActorId, what: &str) -> Option<usize> {
         let column = self.columns.of(actor)?;
-        let newest = self.rows.len().checked_sub(1)?;
-        if let Some(row) = self.rows.last_mut()
+        // An overlap that the reply brought about stands between.
+        let clash = |row: &Row| matches!(row.kind, RowKind::Clash { .. });
+        let newest = self.rows.iter().rposition(|row| !clash(row))?;
+        if let Some(row) = self.rows.get_mut(newest)
             && let RowKind::Replied { client, .. } = row.kind
             && client == column
             && row.note.is_none()
@@ -304,7 +318,9 @@ impl Sequence {
             return;
         }
         if !many {
-            let kind = RowKind::Clash { lock: lock.to_owned() };
+            let kind = RowKind::Clash {
+                lock: lock.to_owned(),
+            };
             let from = (self.rows.len(), index);
             self.rows.push(Row::new(kind, index));
             self.overlaps.push(Overlap {
@@ -330,7 +346,7 @@ impl Sequence {
             self.turn(column, index);
         }
         if holders.len() < 2 {
-            let row = self.rows.len().saturating_sub(1);
+            let row = self.now();
             let lasting = self.overlaps.iter_mut().rev();
             if let Some(overlap) = lasting
                 .filter(|overlap| overlap.lock == lock)
@@ -343,14 +359,27 @@ impl Sequence {
 
     /// What has become of a column shows from the newest row on.
     fn turn(&mut self, column: usize, index: usize) {
-        let row = self.rows.len().saturating_sub(1);
+        let row = self.now();
         self.lifelines[column].turn(row, index);
+    }
+
+    /// The row from which on something shows that happens now: the newest, or the one after time that passed.
+    fn now(&self) -> usize {
+        let passed = |row: &Row| matches!(row.kind, RowKind::Gap { .. });
+        match self.rows.last() {
+            Some(row) if passed(row) => self.rows.len(),
+            _ => self.rows.len().saturating_sub(1),
+        }
     }
 
     /// What a server was seen to hold, as far as nobody has said it: a TTL that is over, another role.
     fn observe(&mut self, state: &ServerState, at: LessonTime, index: usize) {
         let column = self.columns.server(&state.server);
-        let known = self.pen.servers.get(&state.server).and_then(|server| server.event);
+        let known = self
+            .pen
+            .servers
+            .get(&state.server)
+            .and_then(|server| server.event);
         self.states.push(Seen {
             event: index,
             before: known,
@@ -371,8 +400,7 @@ impl Sequence {
         }
         for (key, end) in leases {
             if end <= at && !space.keys.contains_key(&key) {
-                self.rows
-                    .push(Row::new(RowKind::Expired { column, key }, index));
+                self.rows.push(Row::new(RowKind::Expired { column, key }, index));
             }
         }
     }

@@ -252,11 +252,17 @@ impl Theme {
         }
     }
 
-    /// Turns the ground of an area into that of a failure; its ink stays.
+    /// Turns the ground of an area into that of a failure; its ink stays, and so does what is chosen.
     pub fn alarm(self, area: Rect, buf: &mut Buffer) {
-        if self.ink == Ink::Colour {
-            let ground = Color::Indexed(self.palette.colours().alarm);
-            buf.set_style(area, Style::new().bg(ground));
+        if self.ink != Ink::Colour {
+            return;
+        }
+        let ground = Color::Indexed(self.palette.colours().alarm);
+        for place in area.intersection(buf.area).positions() {
+            let cell = &mut buf[place];
+            if cell.bg == Color::Reset {
+                cell.bg = ground;
+            }
         }
     }
 

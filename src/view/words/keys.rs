@@ -116,14 +116,8 @@ pub const HELP_KEYS: &[(Words, &[Hint])] = &[
                     "在时间线、时序图或网络收发中选中事件，各窗格同步标出；其他窗格为滚动",
                 ),
             ),
-            (
-                "Enter",
-                Words::new("go to the chosen event", "跳到选中的事件"),
-            ),
-            (
-                "Esc",
-                Words::new("let go of the chosen event", "取消选中"),
-            ),
+            ("Enter", Words::new("go to the chosen event", "跳到选中的事件")),
+            ("Esc", Words::new("let go of the chosen event", "取消选中")),
             (
                 "PgUp PgDn",
                 Words::new("scroll the pane with the focus", "滚动当前窗格"),
@@ -171,7 +165,13 @@ pub const LEGEND_ROWS: &[Hint] = &[
             "时序图生命线上的同样含义",
         ),
     ),
-    ("──▮ ✗──", Words::new("a message that a link holds, a reply that is lost", "被链路挂起的消息、丢失的回复")),
+    (
+        "──▮ ✗──",
+        Words::new(
+            "a message that a link holds, a reply that is lost",
+            "被链路挂起的消息、丢失的回复",
+        ),
+    ),
     ("✝", Words::new("killed (SIGKILL)", "被杀死（SIGKILL）")),
     (
         "▒▒▒▒",

@@ -110,7 +110,7 @@ pub const TAKES: Words = Words::new("takes {}", "取出通知 {}");
 /// A key's TTL ended.
 pub const EXPIRED: Words = Words::new("{}: TTL over, gone", "{}：TTL 到期，已删除");
 /// A server has another role now.
-pub const BECOMES: Words = Words::new("now {}", "变为{}");
+pub const BECOMES: Words = Words::new("now {}", "角色变为：{}");
 
 /// A client that was stopped.
 pub const FROZEN: Words = Words::new("frozen", "冻结");
