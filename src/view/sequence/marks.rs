@@ -122,12 +122,22 @@ pub(super) fn draw_gap(scene: &Scene<'_>, layout: &Layout, (words, y): (&str, u1
     draw_words(layout, (words, y), scene.style(Role::Chrome), buf);
 }
 
-/// Words in the middle between the first two lifelines, or from there on.
-pub(super) fn draw_words(layout: &Layout, (words, y): (&str, u16), style: Style, buf: &mut Buffer) {
+/// Words between two lifelines: the first two that leave room for them, or else from the first one on.
+fn draw_words(layout: &Layout, (words, y): (&str, u16), style: Style, buf: &mut Buffer) {
     let plot = layout.window.plot;
     let words = text::fit(words, plot.width.into()).into_owned();
     let width = u16::try_from(text::width(&words)).unwrap_or(plot.width);
-    let x = layout.window.lines().next().map_or(plot.x, |(_, x)| x + 3);
-    let x = x.min(plot.right() - width).max(plot.x);
+    let lines: Vec<u16> = layout.window.lines().map(|(_, x)| x).collect();
+    let room = |pair: &&[u16]| pair[1] > pair[0] + width;
+    let before = lines.windows(2).find(room).map(|pair| pair[0]);
+    let before = before.or(lines.first().copied()).unwrap_or(plot.x);
+    let x = (before + 1).min(plot.right() - width).max(plot.x);
+    // A little further in, where there is room.
+    let next = lines
+        .iter()
+        .find(|line| **line > before)
+        .copied()
+        .unwrap_or(plot.right());
+    let x = if x + width + 2 < next { x + 2 } else { x };
     write(&vec![(words, style)], (x, y), plot.right(), buf);
 }

@@ -269,7 +269,10 @@ impl Theme {
     /// Marks an area as chosen, whatever was drawn there.
     pub fn choose(self, area: Rect, buf: &mut Buffer) {
         let faint = Modifier::DIM | Modifier::UNDERLINED;
-        buf.set_style(area, self.style(Role::Selected).remove_modifier(faint));
+        let style = self.style(Role::Selected).remove_modifier(faint);
+        // One bar, not one piece for each colour that was there.
+        let style = style.fg(style.fg.unwrap_or(Color::Reset));
+        buf.set_style(area, style);
     }
 
     /// A pane's frame.
