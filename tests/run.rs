@@ -133,7 +133,7 @@ fn a_story_that_cannot_go_on_says_where_and_why() {
         (
             "  - pass: ${lease}",
             "  - cut: A->nowhere",
-            "there is no link `A->nowhere`",
+            "unknown server `nowhere`",
         ),
         (
             "redis: DEL lock",

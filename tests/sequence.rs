@@ -9,7 +9,7 @@ use lockstep::{
     app::Mode,
     clock::ClockKind,
     lesson::Lang,
-    log::{ActorId, EventKind, Fault, Reply, Stop},
+    log::{ActorId, EventKind, Fault, Reply, Stop, Way},
     view::{
         theme::{Environment, Role, Theme, ThemeName},
         width,
@@ -58,7 +58,13 @@ fn faults() -> Script {
     };
     let link = || "A->redis".to_owned();
     s.key("stock", Some("1"), None);
-    fault(&mut s, Fault::Hold { link: link() });
+    fault(
+        &mut s,
+        Fault::Hold {
+            link: link(),
+            way: Way::Both,
+        },
+    );
     let op = s.sent(0, "acquire", "SET lock a-7f3c NX PX 3000");
     s.pass(700);
     s.stop(Stop::Passed);

@@ -39,6 +39,10 @@ pub enum Action {
     Focus,
     /// The answer to a question, by index.
     Answer(usize),
+    /// Two variants beside each other.
+    Compare,
+    /// To where they differ first.
+    Difference,
     /// No answer to a question.
     Skip,
     /// Questions on or off.
@@ -49,6 +53,12 @@ pub enum Action {
     Lens,
     /// Columns further right, or further left.
     Sideways(bool),
+    /// The pane with the focus alone, or all panes.
+    Zoom,
+    /// The large story for a classroom, or all panes.
+    Present,
+    /// The next question, fault or violation of the story, or the one before.
+    Mark(bool),
 }
 
 /// The meaning of a key, the same on every screen; what a screen has no use for it ignores.
@@ -80,11 +90,17 @@ pub fn action(key: KeyEvent) -> Option<Action> {
         KeyCode::Char('V') => Action::Variant(false),
         KeyCode::Char(digit @ '1'..='4') => Action::Answer(usize::from(digit as u8 - b'1')),
         KeyCode::Char('s') => Action::Skip,
+        KeyCode::Char('b') => Action::Compare,
+        KeyCode::Char('d') => Action::Difference,
         KeyCode::Char('N') => Action::Questions,
         KeyCode::Char('T') => Action::Theme,
         KeyCode::Char('w') => Action::Lens,
         KeyCode::Char('<') => Action::Sideways(false),
         KeyCode::Char('>') => Action::Sideways(true),
+        KeyCode::Char('z') => Action::Zoom,
+        KeyCode::Char('P') => Action::Present,
+        KeyCode::Char(']') => Action::Mark(true),
+        KeyCode::Char('[') => Action::Mark(false),
         KeyCode::Tab | KeyCode::BackTab => Action::Focus,
         _ => return None,
     })

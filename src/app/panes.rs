@@ -35,11 +35,16 @@ impl<R: Runs> App<R> {
         }
     }
 
-    pub(super) fn scroll_pane(&mut self, by: i32) {
+    pub(super) fn scroll_focus(&mut self, by: i32) {
+        if let Mode::Learning(lesson) = &self.mode {
+            self.scroll_pane(lesson.focus, by);
+        }
+    }
+
+    pub(super) fn scroll_pane(&mut self, pane: Pane, by: i32) {
         let Some(Screen::Lesson(view)) = self.screen() else {
             return;
         };
-        let pane = view.focus;
         let reach = view.reach(pane, self.size);
         // The wire log and the sequence count from their newest line, so up is more.
         let by = if view.counts_back(pane) { -by } else { by };

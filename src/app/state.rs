@@ -2,6 +2,8 @@
 //!
 //! **Architecture Invariant:** there is one [`Mode`] at a time, and one overlay over it; no pairs of booleans.
 
+mod beside;
+
 use std::time::{Duration, Instant};
 
 use crossterm::event::{Event, KeyEventKind};
@@ -14,12 +16,14 @@ use super::{
     learning::Learning,
     progress::{Record, Store},
 };
+use beside::Beside;
+
 use crate::{
-    engine::Update,
+    engine::{Session, Update},
     lesson::Lang,
     view::{
-        self, CatalogueView, Lens, LessonView, Notice, Overlay, Pane, Scene, Screen, Scrolls, chart::Detail,
-        theme::Theme,
+        self, CatalogueView, Form, Lens, LessonView, Notice, Overlay, Pane, Scene, Screen, Scrolls,
+        chart::Detail, theme::Theme,
     },
 };
 
@@ -52,6 +56,8 @@ pub enum Mode {
     Browsing,
     /// A lesson.
     Learning(Box<Lesson>),
+    /// Two variants of a lesson beside each other.
+    Comparing(Box<Beside>),
     /// Nothing any more.
     Ending,
 }
@@ -61,8 +67,8 @@ pub enum Mode {
 pub struct Lesson {
     entry: usize,
     variant: usize,
-    run: Learning,
-    focus: Pane,
+    pub(super) run: Learning,
+    pub(super) focus: Pane,
     pub(super) scrolls: Scrolls,
     /// The event that the learner looks at.
     pub(super) selected: Option<usize>,
@@ -79,9 +85,10 @@ pub struct App<R> {
     theme: Theme,
     speed: f64,
     pub(super) mode: Mode,
-    overlay: Overlay,
-    selected: usize,
+    pub(super) overlay: Overlay,
+    pub(super) selected: usize,
     pub(super) size: Rect,
+    form: Form,
     questions: bool,
     /// How the log is looked at, in every lesson.
     lens: Lens,
@@ -103,11 +110,20 @@ impl<R: Runs> App<R> {
             overlay: Overlay::Nothing,
             selected: 0,
             size: Rect::default(),
+            form: Form::default(),
             questions: options.questions,
             lens: Lens::default(),
-            notice: options.trouble.clone().map(Notice::Progress),
+            notice: match &options.trouble {
+                Some(trouble) => Some(Notice::Progress(trouble.clone())),
+                None => options.outdated.then_some(Notice::Outdated),
+            },
             progress: options.progress.clone(),
         };
+        if let (Some(choice), Some(names)) = (&options.open, &options.compare)
+            && app.compare_named(choice, names)
+        {
+            return app;
+        }
         if let Some(choice) = &options.open
             && let Some((entry, variant)) = app.catalogue.find(&choice.id, Some(&choice.variant))
         {
@@ -134,8 +150,10 @@ impl<R: Runs> App<R> {
         } else {
             Detail::Wires
         };
-        if let Mode::Learning(lesson) = &mut self.mode {
-            lesson.run.playback.set_detail(detail);
+        match &mut self.mode {
+            Mode::Learning(lesson) => lesson.run.playback.set_detail(detail),
+            Mode::Comparing(beside) => beside.comparing.set_room(view::compare_room(self.size)),
+            Mode::Browsing | Mode::Ending => {}
         }
     }
 
@@ -143,6 +161,15 @@ impl<R: Runs> App<R> {
     pub fn run(&mut self) -> Option<&mut Learning> {
         match &mut self.mode {
             Mode::Learning(lesson) => Some(&mut lesson.run),
+            Mode::Browsing | Mode::Comparing(_) | Mode::Ending => None,
+        }
+    }
+
+    /// The session that is listened to, if there is one.
+    pub fn session(&mut self) -> Option<&mut Session> {
+        match &mut self.mode {
+            Mode::Learning(lesson) => lesson.run.session(),
+            Mode::Comparing(beside) => beside.comparing.session(),
             Mode::Browsing | Mode::Ending => None,
         }
     }
@@ -150,13 +177,12 @@ impl<R: Runs> App<R> {
     /// When to wake up although nothing happens: never, while nothing moves.
     #[must_use]
     pub fn wake(&self, now: Instant) -> Option<Instant> {
-        let Mode::Learning(lesson) = &self.mode else {
-            return None;
-        };
-        if lesson.run.playback.is_moving() {
-            return Some(now + FRAME);
+        match &self.mode {
+            Mode::Learning(lesson) if lesson.run.playback.is_moving() => Some(now + FRAME),
+            Mode::Learning(lesson) => lesson.run.due(),
+            Mode::Comparing(beside) => beside.comparing.due(),
+            Mode::Browsing | Mode::Ending => None,
         }
-        lesson.run.due()
     }
 
     /// Takes in a message; `true` when the picture may have changed.
@@ -200,14 +226,18 @@ impl<R: Runs> App<R> {
                 false
             }
             Message::Tick => {
-                if let Mode::Learning(lesson) = &mut self.mode {
-                    lesson.run.tick(self.lang, now);
+                match &mut self.mode {
+                    Mode::Learning(lesson) => lesson.run.tick(self.lang, now),
+                    Mode::Comparing(beside) => beside.comparing.tick(now),
+                    Mode::Browsing | Mode::Ending => {}
                 }
                 true
             }
             Message::Run(update) => {
-                if let Mode::Learning(lesson) = &mut self.mode {
-                    lesson.run.hear(update, self.lang, now);
+                match &mut self.mode {
+                    Mode::Learning(lesson) => lesson.run.hear(update, self.lang, now),
+                    Mode::Comparing(beside) => beside.comparing.hear(update, &self.runs),
+                    Mode::Browsing | Mode::Ending => {}
                 }
                 true
             }
@@ -222,6 +252,7 @@ impl<R: Runs> App<R> {
                 self.resize(Rect::new(0, 0, width, height));
                 true
             }
+            Message::Input(Event::Mouse(mouse)) => self.point(mouse, now),
             Message::Input(_) => false,
         }
     }
@@ -236,7 +267,7 @@ impl<R: Runs> App<R> {
         gliding
     }
 
-    fn act(&mut self, action: Action, now: Instant) {
+    pub(super) fn act(&mut self, action: Action, now: Instant) {
         self.finish_animation();
         self.notice = None;
         match (action, self.overlay) {
@@ -260,6 +291,7 @@ impl<R: Runs> App<R> {
             (action, Overlay::Nothing) => match self.mode {
                 Mode::Browsing => self.browse(action),
                 Mode::Learning(_) => self.learn(action, now),
+                Mode::Comparing(_) => self.act_beside(action, now),
                 Mode::Ending => {}
             },
         }
@@ -289,6 +321,7 @@ impl<R: Runs> App<R> {
             Action::Page(pages) if pages < 0 => self.selected = self.selected.saturating_sub(by(PAGE)),
             Action::Page(_) => self.selected = (self.selected + by(PAGE)).min(last),
             Action::End(end) => self.selected = if end { last } else { 0 },
+            Action::Compare => self.compare(self.selected, None),
             _ => {}
         }
     }
@@ -311,10 +344,12 @@ impl<R: Runs> App<R> {
         self.mode = Mode::Browsing;
         let session = self.runs.open(&choice);
         self.selected = entry;
+        let mut run = Learning::new(choice, session, self.speed, self.questions);
+        run.catch_up(self.lang);
         self.mode = Mode::Learning(Box::new(Lesson {
             entry,
             variant,
-            run: Learning::new(choice, session, self.speed, self.questions),
+            run,
             focus: Pane::default(),
             scrolls: Scrolls::default(),
             selected: None,
@@ -336,6 +371,7 @@ impl<R: Runs> App<R> {
         match action {
             Action::Close if lesson.selected.is_some() => lesson.selected = None,
             Action::Close => self.mode = Mode::Browsing,
+            Action::Compare => self.compare(entry, None),
             Action::Restart => self.open(entry, variant),
             Action::Variant(true) => self.open(entry, (variant + 1) % variants),
             Action::Variant(false) => self.open(entry, (variant + variants - 1) % variants),
@@ -357,9 +393,18 @@ impl<R: Runs> App<R> {
             Action::Sideways(right) => self.move_aside(right),
             Action::Move(by) => match lesson.focus {
                 Pane::Lanes | Pane::Wire => self.select(by),
-                Pane::Story | Pane::Servers => self.scroll_pane(by),
+                Pane::Story | Pane::Servers => self.scroll_focus(by),
             },
-            Action::Page(by) => self.scroll_pane(by * PAGE),
+            Action::Page(by) => self.scroll_focus(by * PAGE),
+            Action::Zoom => self.form = self.form.toggled(Form::Zoomed),
+            Action::Present => self.form = self.form.toggled(Form::Presenting),
+            Action::Mark(next) => {
+                if let Some(position) = lesson.run.playback.mark(next) {
+                    lesson.scrolls = Scrolls::default();
+                    lesson.selected = None;
+                    lesson.run.seek(position);
+                }
+            }
             Action::Forward | Action::Open | Action::Back | Action::End(_) | Action::Toggle => {
                 // Whatever is new, the panes follow it.
                 lesson.scrolls = Scrolls::default();
@@ -367,7 +412,7 @@ impl<R: Runs> App<R> {
                 if let Some(event) = lesson.selected.take()
                     && action == Action::Open
                 {
-                    lesson.run.go_to(event);
+                    lesson.run.seek(event + 1);
                     return;
                 }
                 match action {
@@ -382,11 +427,12 @@ impl<R: Runs> App<R> {
             | Action::Questions
             | Action::Theme
             | Action::Help
-            | Action::Cards => {}
+            | Action::Cards
+            | Action::Difference => {}
         }
     }
 
-    fn scroll_overlay(&mut self, overlay: Overlay, by: i32) {
+    pub(super) fn scroll_overlay(&mut self, overlay: Overlay, by: i32) {
         let Some(screen) = self.screen() else {
             return;
         };
@@ -409,6 +455,7 @@ impl<R: Runs> App<R> {
                 theme: self.theme,
                 lang: self.lang,
             })),
+            Mode::Comparing(beside) => Some(Screen::Compare(self.comparison(beside)?)),
             Mode::Learning(lesson) => {
                 let playback = &lesson.run.playback;
                 Some(Screen::Lesson(LessonView {
@@ -428,6 +475,7 @@ impl<R: Runs> App<R> {
                     motion: lesson.run.motion(),
                     speed: lesson.run.speed(),
                     focus: lesson.focus,
+                    form: self.form,
                     scrolls: &lesson.scrolls,
                     lens: self.lens,
                     aside: lesson.aside,

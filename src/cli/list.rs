@@ -14,7 +14,12 @@ pub(super) fn list(global: &Global) -> Result<u8, Failure> {
             let variants: Vec<_> = lesson
                 .variants
                 .iter()
-                .map(|(name, variant)| json!({ "name": name, "title": variant.title, "expect": variant.expect }))
+                .map(|(name, variant)| {
+                    json!({
+                        "name": name, "title": variant.title, "expect": variant.expect,
+                        "lab": lesson.lab_of(variant),
+                    })
+                })
                 .collect();
             println!(
                 "{}",

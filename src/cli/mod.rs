@@ -2,12 +2,14 @@
 //! or look.
 
 mod check;
+mod compare;
 mod doctor;
 mod list;
 mod new;
 mod play;
 mod progress;
 mod run;
+mod runs;
 
 use std::{io::Write as _, path::PathBuf, process::ExitCode};
 
@@ -43,6 +45,10 @@ pub struct Cli {
 
 /// Options that every command takes.
 #[derive(Debug, Clone, Args)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "flags of the command line, each by itself"
+)]
 pub struct Global {
     /// The language of lessons and screens [default: that of `LC_ALL`, `LC_MESSAGES` or LANG]
     #[arg(long, global = true, value_enum)]
@@ -74,6 +80,9 @@ pub struct Global {
     /// Runs on the machine's own clock, which cannot be stopped
     #[arg(long, global = true)]
     wall_clock: bool,
+    /// Takes the recordings that Lockstep carries in place of live runs; needs no servers
+    #[arg(long, global = true)]
+    recorded: bool,
     /// Asks the learner for no predictions, for presenting; `N` asks again
     #[arg(long, global = true)]
     no_questions: bool,
@@ -89,6 +98,8 @@ enum Command {
         /// The lesson's name, or the path of a lesson file
         lesson: String,
     },
+    /// Opens two variants of a lesson beside each other: the failure and its fix
+    Compare(compare::CompareArgs),
     /// Lists the lessons and their variants
     List,
     /// Runs lessons without a screen and proves their claims
@@ -175,6 +186,18 @@ impl From<LessonError> for Failure {
     }
 }
 
+impl From<crate::recording::RecordingError> for Failure {
+    fn from(error: crate::recording::RecordingError) -> Self {
+        Self::usage(error.to_string())
+    }
+}
+
+impl From<crate::recording::carried::NotCarried> for Failure {
+    fn from(error: crate::recording::carried::NotCarried) -> Self {
+        Self::usage(error.to_string())
+    }
+}
+
 impl From<crate::engine::EngineError> for Failure {
     fn from(error: crate::engine::EngineError) -> Self {
         if error.is_server() {
@@ -196,8 +219,9 @@ impl From<std::io::Error> for Failure {
 pub fn main() -> ExitCode {
     let Cli { command, global } = Cli::parse();
     let outcome = match command {
-        None => play::play(&global, None),
-        Some(Command::Play { lesson }) => play::play(&global, Some(&lesson)),
+        None => play::play(&global, None, None),
+        Some(Command::Play { lesson }) => play::play(&global, Some(&lesson), None),
+        Some(Command::Compare(args)) => play::play(&global, Some(&args.lesson), Some(&args)),
         Some(Command::List) => list::list(&global),
         Some(Command::Run(args)) => run::run(&global, &args),
         Some(Command::Check { files }) => check::check(&global, &files),

@@ -240,7 +240,7 @@ impl Lab {
             if server.process.ended().is_some() || frozen.contains(&server.info.name) {
                 return Ok(None);
             }
-            match server.observer.observe(&self.clock).await {
+            match server.observer.observe(&self.clock, server.slot.as_ref()).await {
                 Ok(observed) => Ok(Some(ServerState {
                     server: server.info.name.clone(),
                     observed,

@@ -70,6 +70,18 @@ impl Facts {
                 Value::from_object(ActorFacts { facts, actor: n }),
             );
         }
+        for client in &scenario.clients {
+            // `A.worker.release`: A is a process, and `worker` a thread of it.
+            let first = &scenario.actors[client.actors.start].actor.name;
+            if first.contains('.') {
+                let facts = Arc::clone(self);
+                let threads = ThreadsFacts {
+                    facts,
+                    process: client.name.clone(),
+                };
+                names.insert(client.name.clone(), Value::from_object(threads));
+            }
+        }
         for name in crate::lesson::plan::FUNCTIONS {
             let facts = Arc::clone(self);
             names.insert(name.to_owned(), Value::from_object(Function { facts, name }));
@@ -288,6 +300,31 @@ impl Object for ActorFacts {
             "finished" => Some((actor.life == Life::Finished).into()),
             label => actor.replies.get(label)?.last().map(reply_value),
         }
+    }
+}
+
+/// A process of several threads in a claim: `A.worker` is its thread `worker`.
+#[derive(Debug)]
+struct ThreadsFacts {
+    facts: Arc<Facts>,
+    process: String,
+}
+
+impl Object for ThreadsFacts {
+    fn repr(self: &Arc<Self>) -> ObjectRepr {
+        ObjectRepr::Map
+    }
+
+    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
+        let name = format!("{}.{key}", self.process);
+        let actor = self
+            .facts
+            .world
+            .actors
+            .iter()
+            .position(|actor| actor.who.name == name)?;
+        let facts = Arc::clone(&self.facts);
+        Some(Value::from_object(ActorFacts { facts, actor }))
     }
 }
 

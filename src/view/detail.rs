@@ -8,7 +8,7 @@ use ratatui::{
     text::{Line, Span},
 };
 
-use super::{Scene, selection, text, theme::Role, time, wire, words};
+use super::{Scene, fault, selection, text, theme::Role, time, wire, words};
 use crate::{
     lesson::Lang,
     log::{ActorId, EventKind, Reply},
@@ -148,7 +148,7 @@ fn own_words(scene: &Scene<'_>, event: usize) -> (String, Style) {
         }
         EventKind::Waited { label, .. } => (words::WAITED.with(scene.lang, &[label]), Role::Text),
         EventKind::Took { about, what, .. } => {
-            let words = words::TAKES.with(scene.lang, &[&format!("{what} {about}")]);
+            let words = words::TAKES_NOTICE.with(scene.lang, &[&format!("{what} {about}")]);
             (format!("↯ {words}"), Role::Warning)
         }
         EventKind::Believes { lock, belief, .. } => {
@@ -156,7 +156,7 @@ fn own_words(scene: &Scene<'_>, event: usize) -> (String, Style) {
             (format!("{lock}: {belief}"), Role::Text)
         }
         EventKind::Counted { counter, by, .. } => (format!("{counter} {by:+}"), Role::Good),
-        EventKind::Fault(fault) => (wire::fault_words(scene, fault), Role::Danger),
+        EventKind::Fault(fault) => (fault::words(scene.lang, fault), Role::Danger),
         EventKind::ServerDied { server, why } => {
             let words = words::SERVER_DIED.get(scene.lang);
             (format!("✝ {server}: {words} {why}"), Role::Danger)

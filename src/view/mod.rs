@@ -8,12 +8,15 @@ mod band;
 mod cards;
 mod catalogue;
 pub mod chart;
+mod compare;
 mod detail;
 mod failure;
+mod fault;
 mod header;
 mod help;
 mod lane;
 mod lanes;
+mod layout;
 mod lens;
 mod lesson;
 mod narration;
@@ -23,6 +26,7 @@ mod plot;
 mod question;
 mod redis;
 mod scene;
+mod scrubber;
 mod selection;
 pub mod sequence;
 mod servers;
@@ -38,8 +42,10 @@ mod words;
 mod zookeeper;
 
 pub use catalogue::CatalogueView;
+pub use compare::{CompareSide, CompareStage, CompareView, room as compare_room};
+pub use layout::Form;
 pub use lens::Lens;
-pub use lesson::{LessonView, Motion, Pane, Scrolls, Stage};
+pub use lesson::{Hit, LessonView, Motion, Pane, Scrolls, Stage};
 pub use notice::{Notice, draw as notice};
 pub use question::Asking;
 pub use scene::Scene;
@@ -60,6 +66,8 @@ pub enum Screen<'a> {
     Catalogue(CatalogueView<'a>),
     /// A lesson.
     Lesson(LessonView<'a>),
+    /// Two runs of a lesson beside each other.
+    Compare(CompareView<'a>),
 }
 
 /// What lies over a screen.
@@ -92,6 +100,7 @@ pub fn draw(
         match screen {
             Screen::Catalogue(view) => view.draw(area, buf),
             Screen::Lesson(view) => view.draw(area, buf),
+            Screen::Compare(view) => view.draw(area, buf),
         }
         match overlay {
             Overlay::Nothing => {}
@@ -111,6 +120,7 @@ impl<'a> Screen<'a> {
         match self {
             Self::Catalogue(view) => view.selected(),
             Self::Lesson(view) => Some(view.entry),
+            Self::Compare(view) => Some(view.entry),
         }
     }
 

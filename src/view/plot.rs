@@ -43,7 +43,10 @@ impl Plot {
         // What is chosen draws the window along, and what came before it stays in sight.
         let chosen = scene.selected.map(|event| scene.chart.column(event));
         let before = u32::from(area.width / 4);
-        let left = chosen.map_or(left, |chosen| left.min(chosen.saturating_sub(before)));
+        let left = match chosen {
+            Some(chosen) if chosen < left => chosen.saturating_sub(before),
+            _ => left,
+        };
         Self {
             left,
             head,

@@ -9,7 +9,11 @@ use ratatui::{
     text::{Line, Span},
 };
 
-use super::{Scene, redis, selection, text, theme::Role, words, zookeeper};
+use super::{
+    Scene, fault, redis, selection, text,
+    theme::{Role, glyphs},
+    words, zookeeper,
+};
 use crate::{
     log::{self, Observed},
     world::{Change, ServerWorld},
@@ -31,7 +35,7 @@ pub fn lines<'a>(scene: &Scene<'a>, width: u16) -> Vec<Line<'a>> {
         .map(|event| selection::changes(scene, event))
         .unwrap_or_default();
     for server in &scene.world.servers {
-        if several {
+        if several || server.frozen || server.ahead_ms != 0 {
             lines.push(heading(scene, server));
         }
         let marked = changes.get(server.info.name.as_str()).unwrap_or(&NO_CHANGES);
@@ -82,6 +86,10 @@ fn heading<'a>(scene: &Scene<'_>, server: &ServerWorld) -> Line<'a> {
     }
     if server.frozen {
         let words = format!(" ▮ {}", words::FROZEN.get(scene.lang));
+        spans.push(Span::styled(words, scene.style(Role::Danger)));
+    }
+    if server.ahead_ms != 0 {
+        let words = format!(" {} {}", glyphs::CLOCK, fault::skew(scene.lang, server.ahead_ms));
         spans.push(Span::styled(words, scene.style(Role::Danger)));
     }
     Line::from(spans)

@@ -66,7 +66,8 @@ fn heading(scene: &Scene<'_>, outcome: Outcome, width: usize) -> Vec<Line<'stati
     vec![Line::styled(words, style)]
 }
 
-fn claim_lines(scene: &Scene<'_>, claim: &ClaimResult, width: usize) -> Vec<Line<'static>> {
+/// The wrapped lines of one claim.
+pub fn claim_lines(scene: &Scene<'_>, claim: &ClaimResult, width: usize) -> Vec<Line<'static>> {
     let (glyph, role) = if claim.holds {
         ("✓", Role::Good)
     } else {

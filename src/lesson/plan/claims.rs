@@ -8,6 +8,7 @@ use super::{
         expr::Expr,
         model::{Claim, Lesson, LockClaim},
     },
+    references,
     story::Cast,
 };
 
@@ -64,6 +65,12 @@ impl<'a> Vocabulary<'a> {
         known.extend(cast.counters());
         known.extend(cast.params.keys().cloned());
         known.extend(cast.actors.iter().map(|plan| plan.actor.name.clone()));
+        // A process of threads gives its name to theirs: `A.worker`.
+        let process = cast
+            .actors
+            .iter()
+            .filter_map(|plan| plan.actor.name.split_once('.'));
+        known.extend(process.map(|(name, _)| name.to_owned()));
         Self {
             known,
             locks: cast.locks(),
@@ -74,7 +81,7 @@ impl<'a> Vocabulary<'a> {
 
     /// Compiles an expression over what happened.
     pub(super) fn expr(&self, source: &str, path: &Path) -> Result<Expr, Mistake> {
-        check_labels(source, self.cast, path)?;
+        references::check(source, self.cast, path)?;
         check_metrics(source, self.lesson, path)?;
         let expr = Expr::parse(source).map_err(|error| Mistake::new(path, error))?;
         match expr.names().iter().find(|name| !self.known.contains(*name)) {
@@ -161,34 +168,6 @@ fn split_comparison(source: &str) -> Option<(&str, &str, &str)> {
         }
     }
     None
-}
-
-/// `A.release` must be a label of A's program: a claim about a reply that can never come proves nothing.
-fn check_labels(source: &str, cast: &Cast<'_>, path: &Path) -> Result<(), Mistake> {
-    for plan in cast.actors {
-        let name = &plan.actor.name;
-        if name.contains('.') {
-            continue;
-        }
-        for (at, _) in source.match_indices(&format!("{name}.")) {
-            let before = source[..at].chars().next_back();
-            if before.is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | '/')) {
-                continue;
-            }
-            let label: String = source[at + name.len() + 1..]
-                .chars()
-                .take_while(|c| c.is_alphanumeric() || *c == '_')
-                .collect();
-            let attribute = ACTOR_FUNCTIONS.contains(&label.as_str());
-            // `P.1.read` in a string names a thread, not a label.
-            let thread = label.chars().all(|c| c.is_ascii_digit());
-            if !attribute && !thread && !plan.program.labels.contains(&label) {
-                let known = plan.program.labels.iter().map(String::as_str);
-                return Err(Mistake::unknown(path, &format!("move of {name}"), &label, known));
-            }
-        }
-    }
-    Ok(())
 }
 
 /// `metric_by('name', …)` must ask for a counter that the lesson has read.

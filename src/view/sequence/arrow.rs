@@ -3,7 +3,7 @@
 
 use ratatui::style::{Modifier, Style};
 
-use super::{Row, RowKind, Way, window::Window};
+use super::{Passage, Row, RowKind, window::Window};
 use crate::{
     log::{EventKind, Reply},
     view::{
@@ -68,9 +68,9 @@ impl Arrow {
         let warning = scene.style(Role::Warning);
         let (span, dash, ends, style) = match row.kind {
             RowKind::Sent { way, .. } => match way {
-                Way::Through => ((left, right), "─", ("─", "▶"), client),
-                Way::Held => ((left, middle), "─", ("─", glyphs::STOPPED), warning),
-                Way::Cut => ((left, middle), "─", ("─", glyphs::CUT), danger),
+                Passage::Through => ((left, right), "─", ("─", "▶"), client),
+                Passage::Held => ((left, middle), "─", ("─", glyphs::STOPPED), warning),
+                Passage::Cut => ((left, middle), "─", ("─", glyphs::CUT), danger),
             },
             RowKind::Delivered { .. } => ((middle, right), "┄", ("┄", "▶"), client),
             RowKind::Replied { lost: true, .. } => ((left, middle), "╌", ("╌", glyphs::CUT), danger),
@@ -208,7 +208,7 @@ pub fn note_words(scene: &Scene<'_>, note: usize) -> Words {
             (format!("{label} {duration}"), Role::Chrome)
         }
         EventKind::Took { what, about, .. } => {
-            let words = words::TAKES.with(scene.lang, &[&format!("{what} {about}")]);
+            let words = words::TAKES_NOTICE.with(scene.lang, &[&format!("{what} {about}")]);
             (format!("{} {words}", glyphs::NOTIFIED), Role::Warning)
         }
         EventKind::Sent { wire, .. } => (wire.clone(), Role::Text),

@@ -1,18 +1,18 @@
 //! Faults in the sequence: what they do to lifelines, and to commands that are on their way. It must not know
 //! what is drawn for them.
 
-use super::{Row, RowKind, Sequence, Way};
-use crate::log::{ActorId, Belief, EventKind, Fault, Log};
+use super::{Passage, Row, RowKind, Sequence};
+use crate::log::{ActorId, Belief, EventKind, Fault, Log, Way};
 
 impl Sequence {
     /// How far a command gets that is sent now.
-    pub(super) fn way(&self, log: &Log, actor: ActorId, server: &str) -> Way {
+    pub(super) fn way(&self, log: &Log, actor: ActorId, server: &str) -> Passage {
         if self.pen.links.is_empty() {
-            return Way::Through;
+            return Passage::Through;
         }
         let client = client(log, actor).unwrap_or_default();
         let way = self.pen.links.get(&format!("{client}->{server}"));
-        way.copied().unwrap_or(Way::Through)
+        way.copied().unwrap_or(Passage::Through)
     }
 
     pub(super) fn fault(&mut self, log: &Log, fault: &Fault, index: usize) {
@@ -35,15 +35,23 @@ impl Sequence {
             }
             Fault::Cut { link } | Fault::Drop { link } => {
                 self.link(log, link, index);
-                self.pen.links.insert(link.clone(), Way::Cut);
+                self.pen.links.insert(link.clone(), Passage::Cut);
             }
-            Fault::Hold { link } => {
+            Fault::Hold { link, way } => {
                 self.link(log, link, index);
-                self.pen.links.insert(link.clone(), Way::Held);
+                // A link that holds replies lets commands pass.
+                if *way != Way::Replies {
+                    self.pen.links.insert(link.clone(), Passage::Held);
+                }
+            }
+            Fault::Skew { server, .. } => {
+                if let Some(column) = self.columns.server(server) {
+                    self.hit(vec![column], index);
+                }
             }
             Fault::Release { link } => {
                 self.link(log, link, index);
-                if self.pen.links.remove(link) == Some(Way::Held) {
+                if self.pen.links.remove(link) == Some(Passage::Held) {
                     self.deliver(log, link, index);
                 }
             }
@@ -147,7 +155,7 @@ impl Sequence {
                 RowKind::Sent {
                     client,
                     server,
-                    way: Way::Held,
+                    way: Passage::Held,
                 } => Some((client, server)),
                 _ => None,
             });

@@ -12,9 +12,9 @@ use super::{
 use crate::{
     log::{EventKind, Fault},
     view::{
-        Scene, text,
+        Scene, fault, text,
         theme::{Role, glyphs},
-        wire, words,
+        words,
     },
 };
 
@@ -48,13 +48,8 @@ pub(super) fn draw_fault(
     };
     let (glyph, words) = match &event.kind {
         EventKind::Fault(fault) => {
-            let (who, what) = wire::fault_name(fault);
-            let words = format!("{who} {}", what.get(scene.lang));
-            let glyph = match fault {
-                Fault::Crash { .. } | Fault::KillServer { .. } => glyphs::KILLED,
-                Fault::Freeze { .. } | Fault::FreezeServer { .. } => glyphs::STOPPED,
-                _ => glyphs::RELEASED,
-            };
+            let (who, what) = fault::parts(scene.lang, fault);
+            let (glyph, words) = (fault::glyph(fault), format!("{who} {what}"));
             (glyph, words)
         }
         EventKind::ServerDied { server, .. } => {
@@ -80,27 +75,24 @@ pub(super) fn draw_link(
     buf: &mut Buffer,
 ) {
     let position = scene.world.position;
-    let fault = |event: usize| match scene.log.events().get(event).map(|event| &event.kind) {
+    let fault_of = |event: usize| match scene.log.events().get(event).map(|event| &event.kind) {
         Some(EventKind::Fault(fault)) => Some(fault),
         _ => None,
     };
-    let Some(first) = fault(row.event) else { return };
-    let glyph = match first {
-        Fault::Hold { .. } => glyphs::STOPPED,
-        Fault::Release { .. } => glyphs::RELEASED,
-        _ => glyphs::CUT,
-    };
+    let Some(first) = fault_of(row.event) else { return };
+    let glyph = fault::glyph(first);
     let links = std::iter::once(row.event)
         .chain(row.further().iter().copied())
         .filter(|event| *event < position)
-        .filter_map(|event| match fault(event)? {
-            Fault::Cut { link } | Fault::Hold { link } | Fault::Release { link } | Fault::Drop { link } => {
-                Some(link.as_str())
-            }
+        .filter_map(|event| match fault_of(event)? {
+            Fault::Cut { link }
+            | Fault::Hold { link, .. }
+            | Fault::Release { link }
+            | Fault::Drop { link } => Some(link.as_str()),
             _ => None,
         });
     let links = links.collect::<Vec<_>>().join(", ");
-    let words = format!(" {glyph} {}: {links} ", wire::fault_name(first).1.get(scene.lang));
+    let words = format!(" {glyph} {}: {links} ", fault::parts(scene.lang, first).1);
     let style = scene.style(Role::Danger);
     draw_gap(scene, layout, (&words, y), buf);
     let seen = ends.iter().filter(|(_, _, event)| *event < position);

@@ -19,10 +19,11 @@ mod window;
 
 pub use columns::{Columns, Who};
 pub use lifeline::{Lifeline, Look};
-pub use row::{Row, RowKind, Way};
+pub use row::{Passage, Row, RowKind};
 
 use std::{
     collections::{BTreeMap, HashMap},
+    sync::LazyLock,
     time::Duration,
 };
 
@@ -83,7 +84,7 @@ struct Pen {
     in_flight: HashMap<OpId, usize>,
     beliefs: HashMap<(ActorId, String), Belief>,
     holders: HashMap<String, Vec<ActorId>>,
-    links: HashMap<String, Way>,
+    links: HashMap<String, Passage>,
     servers: HashMap<String, Server>,
 }
 
@@ -97,6 +98,13 @@ struct Server {
 }
 
 impl Sequence {
+    /// One in which nothing happens, for who shows none.
+    #[must_use]
+    pub fn empty() -> &'static Self {
+        static EMPTY: LazyLock<Sequence> = LazyLock::new(Sequence::default);
+        &EMPTY
+    }
+
     /// Takes in what the log has gained.
     pub fn advance(&mut self, log: &Log) {
         for index in self.places.len()..log.len() {

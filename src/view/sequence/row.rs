@@ -4,7 +4,7 @@ use crate::clock::LessonTime;
 
 /// How far a command got at first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
+pub enum Passage {
     /// To the server.
     Through,
     /// To the link, which held it.
@@ -23,7 +23,7 @@ pub enum RowKind {
         /// The server's column.
         server: usize,
         /// How far it got.
-        way: Way,
+        way: Passage,
     },
     /// A command that a link had held goes on to its server.
     Delivered {

@@ -9,7 +9,7 @@ use crate::{
     lesson::Lang,
     log::{
         Actor, ActorId, Belief, Event, EventKind, Fault, KeyState, KeyValue, Keyspace, Log, Observed, OpId,
-        Reply, ServerInfo, ServerState, Stop,
+        Reply, ServerInfo, ServerState, Stop, Way,
     },
     view::{
         Scene,
@@ -86,7 +86,7 @@ fn happening() -> impl Strategy<Value = EventKind> {
         client().prop_map(|client| Fault::Crash { client }),
         client().prop_map(|client| Fault::Freeze { client }),
         client().prop_map(|client| Fault::Thaw { client }),
-        link().prop_map(|link| Fault::Hold { link }),
+        link().prop_map(|link| Fault::Hold { link, way: Way::Both }),
         link().prop_map(|link| Fault::Release { link }),
         link().prop_map(|link| Fault::Cut { link }),
         link().prop_map(|link| Fault::Drop { link }),

@@ -20,12 +20,15 @@ pub const LESSON_HINTS: &[Hint] = &[
     ("←", Words::new("back", "回退")),
     ("Space", Words::new("play/pause", "播放/暂停")),
     ("v", Words::new("next variant", "下一方案")),
+    ("b", Words::new("before/after", "对比")),
     ("?", Words::new("help", "帮助")),
     ("q", Words::new("catalogue", "目录")),
     ("L", Words::new("中文", "English")),
     ("+-", Words::new("speed", "速度")),
     ("w", Words::new("timeline/sequence", "时间线/时序图")),
     ("Tab", Words::new("pane", "切换窗格")),
+    ("z", Words::new("zoom", "放大")),
+    ("P", Words::new("present", "演示")),
     ("i", Words::new("interview", "面试题")),
     ("r", Words::new("restart", "重来")),
 ];
@@ -34,6 +37,23 @@ pub const LESSON_HINTS: &[Hint] = &[
 pub const CHOSEN_HINTS: &[Hint] = &[
     ("Enter", Words::new("go there", "跳到这里")),
     ("Esc", Words::new("let go", "取消选中")),
+];
+
+/// Hints under a comparison, the most needed first.
+pub const COMPARE_HINTS: &[Hint] = &[
+    ("→", Words::new("step", "下一步")),
+    ("←", Words::new("back", "回退")),
+    ("d", Words::new("first difference", "第一处不同")),
+    ("v", Words::new("other fix", "换修复方案")),
+    ("V", Words::new("other failure", "换故障方案")),
+    ("q", Words::new("close", "关闭")),
+    ("Space", Words::new("play/pause", "播放/暂停")),
+    ("Home End", Words::new("start, end", "开头、结尾")),
+    ("L", Words::new("中文", "English")),
+    ("?", Words::new("help", "帮助")),
+    ("↑↓", Words::new("lanes", "滚动时间线")),
+    ("PgUp PgDn", Words::new("verdicts", "滚动结论")),
+    ("r", Words::new("run again", "重新运行")),
 ];
 
 /// Hints under an overlay.
@@ -71,6 +91,13 @@ pub const HELP_KEYS: &[(Words, &[Hint])] = &[
             ),
             ("s", Words::new("skip the question", "跳过提问")),
             (
+                "[ ]",
+                Words::new(
+                    "to the question, fault or violation before or after",
+                    "跳到上一个、下一个提问、故障或违例",
+                ),
+            ),
+            (
                 "N",
                 Words::new(
                     "questions on or off, as for presenting",
@@ -93,6 +120,27 @@ pub const HELP_KEYS: &[(Words, &[Hint])] = &[
                 "v V",
                 Words::new("next or previous variant", "下一个、上一个方案"),
             ),
+            (
+                "b",
+                Words::new(
+                    "before and after: the failure beside its fix",
+                    "修复前后对比：故障方案与修复方案并排",
+                ),
+            ),
+        ],
+    ),
+    (
+        Words::new("Before and after", "修复前后对比"),
+        &[
+            ("d", Words::new("go to the first difference", "跳到第一处不同")),
+            (
+                "v V",
+                Words::new("another fix, another failure", "换一个修复方案、故障方案"),
+            ),
+            (
+                "↑ ↓ PgUp PgDn",
+                Words::new("scroll the lanes, the verdicts", "滚动时间线、结论"),
+            ),
         ],
     ),
     (
@@ -104,27 +152,36 @@ pub const HELP_KEYS: &[(Words, &[Hint])] = &[
             ),
             (
                 "w",
-                Words::new(
-                    "the same log as a timeline or as a sequence of messages",
-                    "同一份日志：时间线视图或时序图视图",
-                ),
+                Words::new("timeline or sequence of messages", "时间线或时序图"),
             ),
             (
                 "↑ ↓",
                 Words::new(
-                    "choose an event on the lanes or the wire, marked on every pane; elsewhere scroll",
-                    "在时间线、时序图或网络收发中选中事件，各窗格同步标出；其他窗格为滚动",
+                    "choose an event of the lanes or the wire; else scroll",
+                    "在时间线、时序图或网络收发中选中事件；其他窗格为滚动",
                 ),
             ),
-            ("Enter", Words::new("go to the chosen event", "跳到选中的事件")),
-            ("Esc", Words::new("let go of the chosen event", "取消选中")),
             (
-                "PgUp PgDn",
-                Words::new("scroll the pane with the focus", "滚动当前窗格"),
+                "Enter Esc",
+                Words::new("go to the chosen event, let go of it", "跳到选中的事件、取消选中"),
             ),
             (
-                "< >",
-                Words::new("other columns of a wide sequence", "时序图太宽时左右移动"),
+                "PgUp PgDn < >",
+                Words::new(
+                    "scroll the pane with the focus, a wide sequence",
+                    "滚动当前窗格、左右移动时序图",
+                ),
+            ),
+            (
+                "z",
+                Words::new("the pane with the focus alone, or all", "只看当前窗格，再按恢复"),
+            ),
+            (
+                "P",
+                Words::new(
+                    "present: large story and timelines only",
+                    "演示模式：只留大号讲解和时间线",
+                ),
             ),
             (
                 "i",
@@ -161,7 +218,7 @@ pub const LEGEND_ROWS: &[Hint] = &[
     (
         "┃ ╱ ░ █",
         Words::new(
-            "the same on the lifelines of the sequence",
+            "the same on the lifelines of a sequence",
             "时序图生命线上的同样含义",
         ),
     ),
@@ -179,6 +236,17 @@ pub const LEGEND_ROWS: &[Hint] = &[
             "frozen (SIGSTOP), as by a long GC pause",
             "被冻结（SIGSTOP），如同长时间 GC 停顿",
         ),
+    ),
+    (
+        "≠",
+        Words::new(
+            "before and after: the runs part here",
+            "修复前后对比：从这里开始不同",
+        ),
+    ),
+    (
+        "◷",
+        Words::new("a server's clock was set", "某台服务器的时钟被拨动"),
     ),
 ];
 /// What the time axis means.

@@ -106,7 +106,7 @@ pub const LOST: Words = Words::new("lost", "丢失");
 /// A reply to a client that was killed.
 pub const ORPHAN: Words = Words::new("the reply reaches nobody", "回复已无人接收");
 /// A notification is taken from the queue.
-pub const TAKES: Words = Words::new("takes {}", "取出通知 {}");
+pub const TAKES_NOTICE: Words = Words::new("takes {}", "取出通知 {}");
 /// A key's TTL ended.
 pub const EXPIRED: Words = Words::new("{}: TTL over, gone", "{}：TTL 到期，已删除");
 /// A server has another role now.
@@ -122,6 +122,16 @@ pub const CRASHED: Words = Words::new("killed", "被杀死");
 pub const CUT: Words = Words::new("link cut", "链路断开");
 /// A link that is held.
 pub const HELD_LINK: Words = Words::new("link held", "链路挂起");
+/// A link that passes replies and keeps requests.
+pub const HELD_REQUESTS: Words = Words::new("link holds requests", "链路挂起请求");
+/// A link that passes requests and keeps replies.
+pub const HELD_REPLIES: Words = Words::new("link holds replies", "链路挂起回复");
+/// A server whose clock is fast.
+pub const CLOCK_AHEAD: Words = Words::new("clock {} ahead", "时钟快了 {}");
+/// A server whose clock is slow.
+pub const CLOCK_BEHIND: Words = Words::new("clock {} behind", "时钟慢了 {}");
+/// A server whose clock is right again.
+pub const CLOCK_RIGHT: Words = Words::new("clock right again", "时钟恢复准确");
 /// What a link held is lost.
 pub const DROPPED: Words = Words::new("link cut, what it held is lost", "链路断开，挂起的数据全部丢失");
 /// A server that was started again.
