@@ -28,6 +28,7 @@ fn verdict(outcome: Outcome) -> Verdict {
     Verdict {
         outcome,
         claims: vec![ClaimResult {
+            says: None,
             claim: "A.release == 1".into(),
             expected: text("1"),
             observed: text("1"),

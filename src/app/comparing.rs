@@ -9,11 +9,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{CatalogueEntry, LessonChoice, Runs};
+use super::{CatalogueEntry, LessonChoice, Runs, learning::ENDED};
 use crate::{
     compare::{Difference, Timeline, first_difference},
     engine::{Command, Session, Update},
-    lesson::Expect,
+    lesson::{Expect, Text},
     log::{EventKind, Log},
     verdict::Verdict,
     view::{CompareSide, CompareStage, chart::Pair},
@@ -29,7 +29,7 @@ enum Ending {
     /// It came to its end.
     Judged(Verdict),
     /// It could not go on: what happened, why, what to do; and whether it was a server.
-    Failed(String, bool),
+    Failed(Text, bool),
 }
 
 /// A run of one variant.
@@ -42,7 +42,7 @@ struct Run {
 }
 
 impl Run {
-    fn fail(&mut self, message: String, server: bool) {
+    fn fail(&mut self, message: Text, server: bool) {
         self.session = None;
         self.ending = Some(Ending::Failed(message, server));
     }
@@ -242,7 +242,7 @@ impl Comparing {
                 run.ending = Some(Ending::Judged(verdict));
             }
             Some(Update::Failed { message, server }) => run.fail(message, server),
-            None => run.fail("The run ended without saying why.".to_owned(), false),
+            None => run.fail(ENDED.text(&[]), false),
         }
         if run.ending.is_some() {
             self.go_on(runs);

@@ -13,7 +13,7 @@ use super::{
 use crate::{
     clock::ClockKind,
     engine::{Command, Session, Update},
-    lesson::Lang,
+    lesson::{Lang, Text, Words},
     log::Log,
     verdict::{Outcome, Verdict},
     view::{Asking, Motion, Stage},
@@ -21,6 +21,9 @@ use crate::{
 
 /// Recorded waits are shown again within these limits.
 const REPLAY: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(3));
+
+/// A run must say why it ends.
+pub(super) const ENDED: Words = Words::new("The run ended without saying why.", "运行中断了，原因不明。");
 
 /// What the live run is doing.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,7 +50,7 @@ enum Engine {
         shown: bool,
     },
     /// It cannot go on.
-    Failed { message: String, server: bool },
+    Failed { message: Text, server: bool },
 }
 
 /// What the learner wants.
@@ -428,7 +431,7 @@ impl Learning {
             None => {
                 self.session = None;
                 if !matches!(self.engine, Engine::Over { .. } | Engine::Failed { .. }) {
-                    self.fail("The run ended without saying why.".to_owned(), false);
+                    self.fail(ENDED.text(&[]), false);
                 }
             }
         }
@@ -449,7 +452,7 @@ impl Learning {
         self.tell(command);
     }
 
-    fn fail(&mut self, message: String, server: bool) {
+    fn fail(&mut self, message: Text, server: bool) {
         self.playback.rest();
         self.pace = Pace::ByHand;
         self.engine = Engine::Failed { message, server };

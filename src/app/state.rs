@@ -87,6 +87,8 @@ pub struct App<R> {
     pub(super) mode: Mode,
     pub(super) overlay: Overlay,
     pub(super) selected: usize,
+    /// How far the chosen lesson's description is scrolled.
+    reading: u16,
     pub(super) size: Rect,
     form: Form,
     questions: bool,
@@ -109,6 +111,7 @@ impl<R: Runs> App<R> {
             mode: Mode::Browsing,
             overlay: Overlay::Nothing,
             selected: 0,
+            reading: 0,
             size: Rect::default(),
             form: Form::default(),
             questions: options.questions,
@@ -312,17 +315,31 @@ impl<R: Runs> App<R> {
 
     fn browse(&mut self, action: Action) {
         let last = self.catalogue.entries.len().saturating_sub(1);
+        let before = self.selected;
         let by = |lines: i32| usize::try_from(lines.unsigned_abs()).unwrap_or(usize::MAX);
         match action {
             Action::Close => self.mode = Mode::Ending,
             Action::Open | Action::Forward | Action::Toggle => self.open(self.selected, 0),
             Action::Move(lines) if lines < 0 => self.selected = self.selected.saturating_sub(by(lines)),
             Action::Move(lines) => self.selected = (self.selected + by(lines)).min(last),
-            Action::Page(pages) if pages < 0 => self.selected = self.selected.saturating_sub(by(PAGE)),
-            Action::Page(_) => self.selected = (self.selected + by(PAGE)).min(last),
+            Action::Page(pages) => self.scroll_description(pages * PAGE),
             Action::End(end) => self.selected = if end { last } else { 0 },
             Action::Compare => self.compare(self.selected, None),
             _ => {}
+        }
+        if self.selected != before {
+            self.reading = 0;
+        }
+    }
+
+    fn scroll_description(&mut self, by: i32) {
+        if let Some(Screen::Catalogue(view)) = self.screen() {
+            let reach = view.reach(self.size);
+            self.reading = self
+                .reading
+                .min(reach)
+                .saturating_add_signed(clamp(by))
+                .min(reach);
         }
     }
 
@@ -452,6 +469,7 @@ impl<R: Runs> App<R> {
                 catalogue: &self.catalogue,
                 progress: self.progress.progress(),
                 selected: self.selected,
+                scroll: self.reading,
                 theme: self.theme,
                 lang: self.lang,
             })),

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Failure, Global, OK, USAGE};
+use super::{Failure, Global, OK, USAGE, words};
 
 /// Lists the lessons.
 pub(super) fn list(global: &Global) -> Result<u8, Failure> {
@@ -29,10 +29,13 @@ pub(super) fn list(global: &Global) -> Result<u8, Failure> {
                 })
             );
         } else {
-            println!("{}: {}", lesson.id, lesson.title.get(lang));
+            println!(
+                "{}",
+                words::TITLED.with(lang, &[&lesson.id, lesson.title.get(lang)])
+            );
             println!("    {}", lesson.summary.get(lang));
             for (name, variant) in &lesson.variants {
-                println!("    · {name}: {}", variant.title.get(lang));
+                println!("{}", words::VARIANT.with(lang, &[name, variant.title.get(lang)]));
             }
         }
     }

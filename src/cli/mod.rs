@@ -10,6 +10,7 @@ mod play;
 mod progress;
 mod run;
 mod runs;
+mod words;
 
 use std::{io::Write as _, path::PathBuf, process::ExitCode};
 
@@ -17,7 +18,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 
 use crate::{
     lab::LabOptions,
-    lesson::{Lang, LessonError, Library, Loaded, Params, plan::param_from_word},
+    lesson::{Lang, LessonError, Library, Loaded, Params, Text, plan::param_from_word},
     view::theme::ThemeName,
 };
 
@@ -160,19 +161,19 @@ fn parse_speed(text: &str) -> Result<f64, String> {
 /// Something that ends a command: a message for standard error, and the exit code.
 #[derive(Debug)]
 pub struct Failure {
-    message: String,
+    message: Text,
     code: u8,
 }
 
 impl Failure {
-    fn usage(message: impl Into<String>) -> Self {
+    fn usage(message: impl Into<Text>) -> Self {
         Self {
             message: message.into(),
             code: USAGE,
         }
     }
 
-    fn server(message: impl Into<String>) -> Self {
+    fn server(message: impl Into<Text>) -> Self {
         Self {
             message: message.into(),
             code: SERVER,
@@ -201,10 +202,16 @@ impl From<crate::recording::carried::NotCarried> for Failure {
 impl From<crate::engine::EngineError> for Failure {
     fn from(error: crate::engine::EngineError) -> Self {
         if error.is_server() {
-            Self::server(error.to_string())
+            Self::server(error.text())
         } else {
-            Self::usage(error.to_string())
+            Self::usage(error.text())
         }
+    }
+}
+
+impl From<crate::lab::LabError> for Failure {
+    fn from(error: crate::lab::LabError) -> Self {
+        crate::engine::EngineError::from(error).into()
     }
 }
 
@@ -241,7 +248,7 @@ pub fn main() -> ExitCode {
         Ok(code) => ExitCode::from(code),
         Err(Failure { message, code }) => {
             // The terminal may be gone; `eprintln` would panic.
-            let _ = writeln!(std::io::stderr(), "lockstep: {message}");
+            let _ = writeln!(std::io::stderr(), "lockstep: {}", message.get(global.lang()));
             ExitCode::from(code)
         }
     }
@@ -274,11 +281,10 @@ impl Global {
             .map(|id| (strsim::jaro_winkler(id, name), id))
             .filter(|(likeness, _)| *likeness > 0.7)
             .max_by(|a, b| a.0.total_cmp(&b.0));
-        let hint = match near {
-            Some((_, near)) => format!("did you mean `{near}`?"),
-            None => "`lockstep list` names them all".to_owned(),
-        };
-        Err(Failure::usage(format!("there is no lesson `{name}`; {hint}")))
+        Err(Failure::usage(match near {
+            Some((_, near)) => words::NO_LESSON_BUT.text(&[name, near]),
+            None => words::NO_LESSON.text(&[name]),
+        }))
     }
 
     fn overrides(&self) -> Params {

@@ -2,11 +2,12 @@
 
 use std::{io::IsTerminal, path::PathBuf, sync::Arc};
 
-use super::{Failure, Global, OK, compare::CompareArgs, doctor, runs::ChosenRuns};
+use super::{Failure, Global, OK, compare::CompareArgs, doctor, runs::ChosenRuns, words};
 use crate::{
     app::{self, AppOptions, Catalogue, CatalogueEntry, Ended, LessonChoice, Store, terminal},
+    engine::EngineError,
     lab::{LabOptions, install::InstallPlan, programs::Search},
-    lesson::{LabKind, Library, Loaded, Params, Scenario},
+    lesson::{LabKind, Lang, Library, Loaded, Params, Scenario},
     recording::{self, Recording, carried},
     view::theme::Theme,
 };
@@ -94,10 +95,7 @@ pub(super) fn play(
         _ => None,
     };
     if !std::io::stdout().is_terminal() || !std::io::stdin().is_terminal() {
-        return Err(Failure::usage(
-            "the playground needs a terminal, and standard input or output is none; \
-             `lockstep run LESSON` runs lessons without a screen",
-        ));
+        return Err(Failure::usage(words::NEEDS_TERMINAL.text(&[])));
     }
     let options = global.lab_options()?;
     // What a killed Lockstep left is cleared away behind the first picture.
@@ -105,7 +103,7 @@ pub(super) fn play(
     // A recording needs no server.
     let needed = if compare.is_some() { 2 } else { 1 };
     if recorded.len() < needed && !global.recorded {
-        offer_to_install(&options, &wanted)?;
+        offer_to_install(&options, &wanted, global.lang())?;
     }
     let is_live = |lab| !global.recorded && options.search.serves(lab);
     let mut entries: Vec<CatalogueEntry> = library
@@ -161,12 +159,9 @@ pub(super) fn play(
 /// Whether a recording's lesson, which must be here, has changed since.
 fn has_changed(recording: &Recording, library: &Library) -> Result<bool, Failure> {
     let header = &recording.header;
-    let loaded = library.find(&header.lesson).ok_or_else(|| {
-        Failure::usage(format!(
-            "the recording is of the lesson `{}`, which is not here; give its directory with `--lessons DIR`",
-            header.lesson
-        ))
-    })?;
+    let loaded = library
+        .find(&header.lesson)
+        .ok_or_else(|| Failure::usage(words::RECORDING_OF_ANOTHER.text(&[&header.lesson])))?;
     let scenario = Scenario::plan(loaded, &header.variant, &header.params)?;
     recording.fits(&scenario)?;
     Ok(!header.belongs_to(&scenario))
@@ -204,32 +199,33 @@ const ALL_LABS: [LabKind; 4] = [
 
 /// Before the first screen: what is missing for the labs that are wanted can be installed at once. A learner who
 /// says no, or for whom it fails, still has the recordings.
-fn offer_to_install(options: &LabOptions, wanted: &[LabKind]) -> Result<(), Failure> {
+fn offer_to_install(options: &LabOptions, wanted: &[LabKind], lang: Lang) -> Result<(), Failure> {
     if wanted.iter().all(|lab| options.search.serves(*lab)) {
         return Ok(());
     }
-    let Some(plan) = install_plan(&options.search) else {
+    let Some(plan) = install_plan(&options.search, lang) else {
         return Ok(());
     };
-    eprintln!("Lessons run on real servers, and some are missing here. This would install them:\n\n{plan}");
-    eprintln!("Without them, the lessons play from recordings.\n");
-    if doctor::asked("Install them now?")?
+    let plan_words = doctor::plan_words(&plan, lang);
+    eprintln!("{}", words::SOME_MISSING.with(lang, &[&plan_words]));
+    eprintln!("{}\n", words::OR_RECORDINGS.get(lang));
+    if doctor::asked(words::INSTALL_NOW, lang)?
         && let Err(error) = plan.run()
     {
-        let failed = Failure::server(error.to_string());
-        eprintln!("lockstep: {error}");
-        if !doctor::asked("Go on with recordings?")? {
-            return Err(failed);
+        let said = EngineError::from(error).text();
+        eprintln!("lockstep: {}", said.get(lang));
+        if !doctor::asked(words::GO_ON_RECORDED, lang)? {
+            return Err(Failure::server(said));
         }
     }
     Ok(())
 }
 
 /// How to install what is missing; where there is no way, that is said.
-fn install_plan(search: &Search) -> Option<InstallPlan> {
+fn install_plan(search: &Search, lang: Lang) -> Option<InstallPlan> {
     let programs = crate::lab::doctor::programs(search);
     InstallPlan::new(&programs, search).unwrap_or_else(|error| {
-        eprintln!("lockstep: {error}");
+        eprintln!("lockstep: {}", EngineError::from(error).text().get(lang));
         None
     })
 }

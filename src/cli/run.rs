@@ -10,12 +10,13 @@ use std::{
 use clap::Args;
 use serde_json::json;
 
-use super::{Failure, Global, NOT_SHOWN, OK};
+use super::{Failure, Global, NOT_SHOWN, OK, words};
 use crate::{
     engine::{self, RunReport},
-    lesson::{Loaded, Scenario},
+    lesson::{Lang, Loaded, Scenario},
     recording::{self, carried},
-    verdict::{self, Outcome, Verdict},
+    verdict::{self, Outcome, Verdict, evidence},
+    view,
 };
 
 /// What to run.
@@ -82,7 +83,7 @@ pub(super) fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
             } else {
                 tokio::select! {
                     report = engine::run_story(scenario, &options, global.seed) => report?,
-                    signal = interrupted() => return Err(Failure { message: format!("ended by {signal}"), code: 130 }),
+                    signal = interrupted() => return Err(Failure { message: words::ENDED_BY.text(&[signal]), code: 130 }),
                 }
             };
             if let Some(file) = &file {
@@ -92,7 +93,7 @@ pub(super) fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
                 code = NOT_SHOWN;
             }
             let text =
-                if global.json { json_line(scenario, &report, args.events) } else { summary(scenario, &report, global) };
+                if global.json { json_line(scenario, &report, args.events) } else { summary(scenario, &report, global.lang()) };
             let mut out = std::io::stdout().lock();
             writeln!(out, "{text}").and_then(|()| out.flush())?;
         }
@@ -153,7 +154,7 @@ fn json_line(scenario: &Scenario, report: &RunReport, events: bool) -> String {
         .iter()
         .map(|claim| {
             json!({
-                "claim": claim.claim, "expected": claim.expected.en, "observed": claim.observed.en,
+                "claim": claim.claim, "says": claim.says, "expected": claim.expected.en, "observed": claim.observed.en,
                 "holds": claim.holds, "evidence": claim.evidence,
             })
         })
@@ -173,32 +174,45 @@ fn json_line(scenario: &Scenario, report: &RunReport, events: bool) -> String {
     line.to_string()
 }
 
-fn summary(scenario: &Scenario, report: &RunReport, global: &Global) -> String {
-    use std::fmt::Write;
-    let outcome = match report.verdict.outcome {
-        Outcome::Shown => "failure shown",
-        Outcome::Prevented => "prevented",
-        Outcome::NotShown => "NOT SHOWN",
-    };
-    let title = scenario.variant().title.get(global.lang());
-    let mut text = format!(
-        "{outcome:<14}{} · {}  ({title}; {:.1} s of lesson time in {:.2} s)",
-        scenario.loaded.lesson.id,
-        scenario.variant,
-        report.lesson.as_secs_f64(),
-        report.wall.as_secs_f64(),
-    );
+/// The most lines of evidence for one claim.
+const EVIDENCE: usize = 3;
+
+fn summary(scenario: &Scenario, report: &RunReport, lang: Lang) -> String {
+    let outcome = words::outcome(report.verdict.outcome).get(lang);
+    let title = scenario.variant().title.get(lang);
+    let (lesson, wall) = (report.lesson.as_secs_f64(), report.wall.as_secs_f64());
+    let (lesson, wall) = (format!("{lesson:.1}"), format!("{wall:.2}"));
+    let mut lines = vec![words::RAN.with(
+        lang,
+        &[
+            &view::pad(outcome, 14),
+            &scenario.loaded.lesson.id,
+            &scenario.variant,
+            title,
+            &lesson,
+            &wall,
+        ],
+    )];
     for claim in &report.verdict.claims {
         let mark = if claim.holds { "✓" } else { "✗" };
-        let _ = write!(
-            text,
-            "\n    {mark} {}: observed {}",
-            claim.claim,
-            claim.observed.get(global.lang())
-        );
-        if !claim.holds {
-            let _ = write!(text, ", expected {}", claim.expected.get(global.lang()));
+        let observed = words::OBSERVED.with(lang, &[claim.observed.get(lang)]);
+        let expected = match claim.holds {
+            true => String::new(),
+            false => words::EXPECTED.with(lang, &[claim.expected.get(lang)]),
+        };
+        match &claim.says {
+            Some(says) => {
+                lines.push(format!("    {mark} {}", says.get(lang)));
+                lines.push(format!("        {}: {observed}{expected}", claim.claim));
+            }
+            None => lines.push(format!("    {mark} {}: {observed}{expected}", claim.claim)),
         }
+        let evidence = evidence(&report.log, claim, EVIDENCE);
+        lines.extend(
+            evidence
+                .iter()
+                .map(|text| format!("        ↳ {}", text.get(lang))),
+        );
     }
-    text
+    lines.join("\n")
 }

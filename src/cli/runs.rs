@@ -71,7 +71,7 @@ fn failed(message: String) -> Session {
     let (commands, _) = tokio::sync::mpsc::unbounded_channel();
     let (tell, updates) = tokio::sync::mpsc::unbounded_channel();
     let _ = tell.send(Update::Failed {
-        message,
+        message: message.into(),
         server: false,
     });
     Session { commands, updates }

@@ -23,7 +23,7 @@ pub fn open(scenario: Scenario, options: LabOptions, seed: u64) -> Session {
         };
         if let Err(error) = Box::pin(driver.drive(scenario, &options, seed)).await {
             let _ = tell.send(Update::Failed {
-                message: error.to_string(),
+                message: error.text(),
                 server: error.is_server(),
             });
         }

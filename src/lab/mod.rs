@@ -9,6 +9,7 @@
 //! - No shared server is ever flushed: the lab starts its servers itself and knows no others. A fresh lab is
 //!   a new one.
 
+pub mod chinese;
 mod client;
 pub mod doctor;
 mod error;

@@ -209,19 +209,50 @@ pub enum Expect {
     Prevented,
 }
 
-/// Something that must be observed.
+/// Something that must be observed, and a sentence that tells the learner what it means.
 #[derive(Debug, Clone, PartialEq, JsonSchema)]
-#[schemars(untagged)]
+#[schemars(untagged, deny_unknown_fields)]
 pub enum Claim {
-    /// An expression over what happened, such as `sold == 10` or `A.release == 1`.
-    That(String),
-    /// A claim about a lock.
-    Lock(LockClaim),
+    /// An expression over what happened, such as `sold == 10` or `A.release == 1`, without a sentence.
+    Bare(String),
+    /// An expression.
+    That {
+        /// The expression.
+        that: String,
+        /// What it means.
+        says: Option<Text>,
+    },
+    /// At some moment two clients believed to hold a lock.
+    Overlap {
+        /// The lock.
+        overlap: String,
+        /// What it means.
+        says: Option<Text>,
+    },
+    /// At no moment two clients believed to hold a lock, and somebody did hold it.
+    Exclusive {
+        /// The lock.
+        exclusive: String,
+        /// What it means.
+        says: Option<Text>,
+    },
+}
+
+impl Claim {
+    /// What it means, in a sentence, where its author wrote one.
+    #[must_use]
+    pub fn says(&self) -> Option<&Text> {
+        match self {
+            Self::Bare(_) => None,
+            Self::That { says, .. } | Self::Overlap { says, .. } | Self::Exclusive { says, .. } => {
+                says.as_ref()
+            }
+        }
+    }
 }
 
 /// A claim about who believed to hold a lock.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LockClaim {
     /// At some moment two clients believed to hold it.
     Overlap(String),

@@ -49,7 +49,7 @@ pub use lesson::{Hit, LessonView, Motion, Pane, Scrolls, Stage};
 pub use notice::{Notice, draw as notice};
 pub use question::Asking;
 pub use scene::Scene;
-pub use text::{fit, width, wrap};
+pub use text::{fit, pad, width, wrap};
 
 use ratatui::{buffer::Buffer, layout::Rect};
 use theme::{Role, Theme};

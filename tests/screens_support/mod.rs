@@ -227,6 +227,7 @@ impl Stand {
         self.update(Update::Stepped { ended: true });
         let claim = |claim: &str, expected: &str, observed: &str, holds| ClaimResult {
             claim: claim.into(),
+            says: None,
             expected: Text {
                 en: expected.into(),
                 zh: expected.into(),

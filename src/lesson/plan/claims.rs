@@ -9,12 +9,21 @@ use super::{
         model::{Claim, Lesson, LockClaim},
     },
     references,
-    story::Cast,
+    story::{Cast, TextPlan},
 };
 
 /// A claim ready to be evaluated.
 #[derive(Debug, Clone)]
-pub enum PlannedClaim {
+pub struct PlannedClaim {
+    /// What must be so.
+    pub condition: Condition,
+    /// What that means, in a sentence, where the author wrote one.
+    pub says: Option<TextPlan>,
+}
+
+/// What must be so.
+#[derive(Debug, Clone)]
+pub enum Condition {
     /// What is on the left, compared with what is on the right; `None` where the expression is simply to be
     /// true.
     That {
@@ -105,40 +114,55 @@ pub(super) fn plan(
                 .help("say what must be observed, such as `sold == 10` or `overlap: lock`"),
         );
     }
-    let locks = &vocabulary.locks;
     let plan_one = |(n, claim): (usize, &Claim)| -> Result<PlannedClaim, Mistake> {
         let path = path.index(n);
-        match claim {
-            Claim::Lock(claim) => {
-                let (LockClaim::Overlap(lock) | LockClaim::Exclusive(lock)) = claim;
-                if !locks.contains(lock) {
-                    return Err(
-                        Mistake::unknown(&path, "lock", lock, locks.iter().map(String::as_str))
-                            .help("a claim about a lock needs a program that says `holds` of it"),
-                    );
-                }
-                Ok(PlannedClaim::Lock(claim.clone()))
+        let says = claim
+            .says()
+            .map(|says| vocabulary.cast.text(says, &path.key("says")))
+            .transpose()?;
+        let condition = match claim {
+            Claim::Bare(source) => expression(source, &path, vocabulary)?,
+            Claim::That { that, .. } => expression(that, &path.key("that"), vocabulary)?,
+            Claim::Overlap { overlap, .. } => {
+                check_lock(overlap, &path.key("overlap"), vocabulary)?;
+                Condition::Lock(LockClaim::Overlap(overlap.clone()))
             }
-            Claim::That(source) => {
-                let whole = vocabulary.expr(source, &path)?;
-                Ok(match split_comparison(source) {
-                    Some((left, operator, right)) => PlannedClaim::That {
-                        source: source.clone(),
-                        left: vocabulary.expr(left, &path)?,
-                        right: Some((operator.to_owned(), vocabulary.expr(right, &path)?)),
-                        whole,
-                    },
-                    None => PlannedClaim::That {
-                        source: source.clone(),
-                        left: whole.clone(),
-                        right: None,
-                        whole,
-                    },
-                })
+            Claim::Exclusive { exclusive, .. } => {
+                check_lock(exclusive, &path.key("exclusive"), vocabulary)?;
+                Condition::Lock(LockClaim::Exclusive(exclusive.clone()))
             }
-        }
+        };
+        Ok(PlannedClaim { condition, says })
     };
     claims.iter().enumerate().map(plan_one).collect()
+}
+
+fn check_lock(lock: &str, path: &Path, vocabulary: &Vocabulary<'_>) -> Result<(), Mistake> {
+    let locks = &vocabulary.locks;
+    if locks.contains(lock) {
+        return Ok(());
+    }
+    Err(
+        Mistake::unknown(path, "lock", lock, locks.iter().map(String::as_str))
+            .help("a claim about a lock needs a program that says `holds` of it"),
+    )
+}
+
+fn expression(source: &str, path: &Path, vocabulary: &Vocabulary<'_>) -> Result<Condition, Mistake> {
+    let whole = vocabulary.expr(source, path)?;
+    let (left, right) = match split_comparison(source) {
+        Some((left, operator, right)) => (
+            vocabulary.expr(left, path)?,
+            Some((operator.to_owned(), vocabulary.expr(right, path)?)),
+        ),
+        None => (whole.clone(), None),
+    };
+    Ok(Condition::That {
+        source: source.to_owned(),
+        left,
+        right,
+        whole,
+    })
 }
 
 /// Splits at the first comparison outside quotes and brackets, unless the expression combines several.

@@ -12,7 +12,7 @@ mod setup;
 mod story;
 mod zk;
 
-pub use claims::{ACTOR_FUNCTIONS, FUNCTIONS, PlannedClaim};
+pub use claims::{ACTOR_FUNCTIONS, Condition, FUNCTIONS, PlannedClaim};
 pub use clients::{ActorPlan, ClientPlan};
 pub use program::{BUILTINS, Instruction, PlannedOperation, PlannedVerb, Program};
 pub use question::{AskPlan, ChoicePlan, RightPlan};

@@ -27,7 +27,7 @@ use crate::{
     app::CatalogueEntry,
     clock::LessonTime,
     compare::Difference,
-    lesson::Lang,
+    lesson::{Lang, Text},
     log::{ActorId, Log},
     verdict::Verdict,
     world::World,
@@ -55,7 +55,7 @@ pub enum CompareStage<'a> {
     /// It could not go on.
     Failed {
         /// What happened, why, and what to do.
-        message: &'a str,
+        message: &'a Text,
         /// Whether it was a server.
         server: bool,
     },

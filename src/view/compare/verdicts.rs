@@ -26,7 +26,7 @@ fn lines(view: &CompareView<'_>, side: usize, width: usize) -> Vec<Line<'static>
             plain(words::NOTHING_YET.get(view.lang), Role::Chrome)
         }
         CompareStage::Failed { message, .. } => {
-            let mut lines = plain(message, Role::Danger);
+            let mut lines = plain(message.get(view.lang), Role::Danger);
             lines.extend(plain(words::COMPARE_AGAIN.get(view.lang), Role::Chrome));
             lines
         }

@@ -1,6 +1,7 @@
 //! Words about keys: the hints of the bottom line and the help.
 
 use super::Words;
+use crate::view::theme::glyphs;
 
 /// A key, and what it does.
 pub type Hint = (&'static str, Words);
@@ -9,6 +10,7 @@ pub type Hint = (&'static str, Words);
 pub const CATALOGUE_HINTS: &[Hint] = &[
     ("Enter", Words::new("open", "打开")),
     ("↑↓", Words::new("choose", "选择")),
+    ("PgUp PgDn", Words::new("read", "翻看")),
     ("L", Words::new("中文", "English")),
     ("?", Words::new("help", "帮助")),
     ("q", Words::new("quit", "退出")),
@@ -203,16 +205,23 @@ pub const HELP_KEYS: &[(Words, &[Hint])] = &[
 
 /// The help's legend.
 pub const LEGEND: Words = Words::new("Reading the lanes", "时间线图例");
-/// What the glyphs of the lanes mean.
+/// What the glyphs of the screen mean: those of the lanes, then those of the servers and the wire.
 pub const LEGEND_ROWS: &[Hint] = &[
     (
-        "▄▄▄▄",
+        "● ■ ▲ …",
+        Words::new(
+            "a client does something: its command and the reply",
+            "客户端发出命令及收到的返回",
+        ),
+    ),
+    (
+        glyphs::HOLDING,
         Words::new("believes that it holds the lock", "认为自己持有锁"),
     ),
-    ("╱╱╱╱", Words::new("waits for the lock", "等待锁")),
-    ("░░░░", Words::new("cannot be sure", "无法确定")),
+    (glyphs::WAITING, Words::new("waits for the lock", "等待锁")),
+    (glyphs::UNSURE, Words::new("cannot be sure", "无法确定")),
     (
-        "████",
+        glyphs::CLASH,
         Words::new("two holders at once: the failure", "同时有两个持有者：故障"),
     ),
     (
@@ -229,9 +238,8 @@ pub const LEGEND_ROWS: &[Hint] = &[
             "被链路挂起的消息、丢失的回复",
         ),
     ),
-    ("✝", Words::new("killed (SIGKILL)", "被杀死（SIGKILL）")),
     (
-        "▒▒▒▒",
+        glyphs::FROZEN,
         Words::new(
             "frozen (SIGSTOP), as by a long GC pause",
             "被冻结（SIGSTOP），如同长时间 GC 停顿",
@@ -247,6 +255,57 @@ pub const LEGEND_ROWS: &[Hint] = &[
     (
         "◷",
         Words::new("a server's clock was set", "某台服务器的时钟被拨动"),
+    ),
+    (
+        glyphs::KILLED,
+        Words::new("killed (SIGKILL)", "被杀死（SIGKILL）"),
+    ),
+    (glyphs::DEAD, Words::new("dead from there on", "此后已死")),
+    (
+        glyphs::DONE,
+        Words::new("has finished; or: this is so", "已执行完毕；或：成立"),
+    ),
+    (
+        glyphs::HELD,
+        Words::new(
+            "on a server: the key is there, without an expiry",
+            "服务器上：键存在，没有过期时间",
+        ),
+    ),
+    (
+        "▁▄█",
+        Words::new(
+            "on a server: how much of the lease is left",
+            "服务器上：租期还剩多少",
+        ),
+    ),
+    (
+        glyphs::PLAYHEAD,
+        Words::new("the moment that you look at", "当前所看的时刻"),
+    ),
+    (glyphs::NOTIFIED, Words::new("a notification", "通知")),
+    (
+        glyphs::WATCH,
+        Words::new("watched, and by how many", "被监听，以及监听者个数"),
+    ),
+    (
+        glyphs::STOPPED,
+        Words::new(
+            "frozen, or a link that keeps what is sent",
+            "已冻结，或链路被挂起",
+        ),
+    ),
+    (glyphs::RELEASED, Words::new("goes on", "恢复")),
+    (
+        glyphs::CUT,
+        Words::new("a link is cut; or: this is not so", "链路断开；或：不成立"),
+    ),
+    (
+        "+ ~ -",
+        Words::new(
+            "on a server, by the last step: new, changed, gone",
+            "服务器上，上一步带来的变化：新增、改变、消失",
+        ),
     ),
 ];
 /// What the time axis means.

@@ -62,6 +62,8 @@ pub const WAITED: Words = Words::new("has waited ({})", "等待结束（{}）");
 pub const SEEN: Words = Words::new("{} has changed by itself", "{} 自身发生变化");
 /// What a chosen event changed and is not there any more.
 pub const SINCE_GONE: Words = Words::new("not there any more", "现已不在");
+/// The lanes' pane of a lesson without any lock.
+pub const LANES_FREE: Words = Words::new("Who does what", "各方的操作");
 /// The servers' pane.
 pub const SERVERS: Words = Words::new("What the server holds", "服务器上的真相");
 /// The wire log's pane.
