@@ -10,6 +10,7 @@ pub mod cli;
 pub mod client;
 pub mod clock;
 pub mod engine;
+pub mod export;
 pub mod lab;
 pub mod lesson;
 pub mod log;

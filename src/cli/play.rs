@@ -111,7 +111,7 @@ pub(super) fn play(global: &Global, lesson: Option<&str>) -> Result<u8, Failure>
 }
 
 /// A lesson's entry, with the figures of its parameters filled into its texts.
-fn entry(loaded: &Arc<Loaded>, overrides: &Params) -> CatalogueEntry {
+pub(super) fn entry(loaded: &Arc<Loaded>, overrides: &Params) -> CatalogueEntry {
     let mut entry = CatalogueEntry::from(&loaded.lesson);
     for variant in &mut entry.variants {
         match Scenario::plan(loaded, &variant.name, overrides)

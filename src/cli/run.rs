@@ -84,6 +84,17 @@ pub(super) fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
     })
 }
 
+/// One run on real servers.
+pub(super) fn live(global: &Global, scenario: &Scenario) -> Result<RunReport, Failure> {
+    let options = global.lab_options()?;
+    super::runtime()?.block_on(async {
+        tokio::select! {
+            report = engine::run_story(scenario, &options, global.seed) => Ok(report?),
+            signal = interrupted() => Err(Failure { message: format!("ended by {signal}"), code: 130 }),
+        }
+    })
+}
+
 /// The file of one run's recording.
 fn recording_file(path: &Path, scenario: &Scenario, runs: usize) -> Result<PathBuf, Failure> {
     if runs == 1 && !path.is_dir() {

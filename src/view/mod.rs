@@ -24,13 +24,13 @@ mod scene;
 mod servers;
 mod strip;
 pub mod svg;
-mod text;
+pub(crate) mod text;
 pub mod theme;
-mod time;
+pub(crate) mod time;
 mod truth;
 mod verdict;
 mod wire;
-mod words;
+pub(crate) mod words;
 mod zookeeper;
 
 pub use catalogue::CatalogueView;

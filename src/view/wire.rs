@@ -146,18 +146,6 @@ pub fn style(scene: &Scene<'_>, reply: &Reply) -> Style {
 }
 
 fn fault_words(scene: &Scene<'_>, fault: &Fault) -> String {
-    let (glyph, who, what) = match fault {
-        Fault::Crash { client } => ("✝", client, words::CRASHED),
-        Fault::Freeze { client } => ("▮", client, words::FROZEN),
-        Fault::Thaw { client } => ("▶", client, words::THAWED),
-        Fault::Cut { link } => ("✗", link, words::CUT),
-        Fault::Hold { link } => ("▮", link, words::HELD_LINK),
-        Fault::Drop { link } => ("✗", link, words::DROPPED),
-        Fault::KillServer { server } => ("✝", server, words::CRASHED),
-        Fault::FreezeServer { server } => ("▮", server, words::FROZEN),
-        Fault::ThawServer { server } => ("▶", server, words::THAWED),
-        Fault::RestartServer { server } => ("▶", server, words::RESTARTED),
-        Fault::Release { link } => ("▶", link, words::RELEASED),
-    };
+    let (glyph, who, what) = words::fault(fault);
     format!("{glyph} {who} {}", what.get(scene.lang))
 }

@@ -1,7 +1,10 @@
 //! Words of the lesson screen.
 
 use super::Words;
-use crate::{log::Belief, verdict::Outcome};
+use crate::{
+    log::{Belief, Fault},
+    verdict::Outcome,
+};
 
 /// The clock is ours.
 pub const CONTROLLED: Words = Words::new("CONTROLLED CLOCK", "可控时钟");
@@ -135,6 +138,25 @@ pub const fn outcome(outcome: Outcome) -> Words {
         Outcome::Shown => Words::new("FAILURE SHOWN", "故障已重现"),
         Outcome::Prevented => Words::new("FAILURE PREVENTED", "故障已避免"),
         Outcome::NotShown => Words::new("NOT SHOWN", "未能证实"),
+    }
+}
+
+/// A fault: its glyph, whom or what it befell, and what it was.
+#[must_use]
+pub fn fault(fault: &Fault) -> (&'static str, &str, Words) {
+    use crate::view::theme::glyphs::{CUT as TORN, KILLED, RELEASED as GOES_ON, STOPPED};
+    match fault {
+        Fault::Crash { client } => (KILLED, client, CRASHED),
+        Fault::Freeze { client } => (STOPPED, client, FROZEN),
+        Fault::Thaw { client } => (GOES_ON, client, THAWED),
+        Fault::Cut { link } => (TORN, link, CUT),
+        Fault::Hold { link } => (STOPPED, link, HELD_LINK),
+        Fault::Drop { link } => (TORN, link, DROPPED),
+        Fault::KillServer { server } => (KILLED, server, CRASHED),
+        Fault::FreezeServer { server } => (STOPPED, server, FROZEN),
+        Fault::ThawServer { server } => (GOES_ON, server, THAWED),
+        Fault::RestartServer { server } => (GOES_ON, server, RESTARTED),
+        Fault::Release { link } => (GOES_ON, link, RELEASED),
     }
 }
 

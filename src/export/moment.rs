@@ -1,0 +1,143 @@
+//! A moment of a run as somebody names it: a step, a lesson time, the end. It must not know what is shown of it.
+
+use std::{str::FromStr, time::Duration};
+
+use super::steps::{beginning, steps, time_at};
+use crate::{clock::LessonTime, log::Log, view::time};
+
+/// A moment, as it was asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Moment {
+    /// After so many steps of the story, counted as the screen does; 0 is before the first.
+    Step(usize),
+    /// At a lesson time.
+    Time(LessonTime),
+    /// After everything, with the verdict.
+    End,
+}
+
+/// A moment, found in a log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Found {
+    /// How many events are over.
+    pub position: usize,
+    /// The time that is shown: it may lie between two events.
+    pub display: LessonTime,
+    /// Whether it is the end, where the verdict is.
+    pub end: bool,
+}
+
+/// Why there is no such moment.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum MomentError {
+    /// The story is shorter.
+    #[error("there is no step {asked}: the run has {last} steps; use `--at {last}`, or `--at end` for the verdict")]
+    NoSuchStep {
+        /// The step that was asked for.
+        asked: usize,
+        /// The last one.
+        last: usize,
+    },
+    /// The run was over before.
+    #[error(
+        "nothing happens at {asked}: the run ends at {end}; use an earlier time, or `--at end` for the verdict"
+    )]
+    TooLate {
+        /// The time that was asked for, in words.
+        asked: String,
+        /// The end, in words.
+        end: String,
+    },
+    /// Nothing had happened yet.
+    #[error("nothing has happened at {asked}: the first event is at {first}; use a later time, or `--at 0`")]
+    TooEarly {
+        /// The time that was asked for, in words.
+        asked: String,
+        /// The first event, in words.
+        first: String,
+    },
+}
+
+impl FromStr for Moment {
+    type Err = String;
+
+    /// Reads `7`, `end`, and times as the screens write them: `420ms`, `3.204s`, `1m05.2s`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        if text == "end" {
+            return Ok(Self::End);
+        }
+        if let Ok(step) = text.parse() {
+            return Ok(Self::Step(step));
+        }
+        let wrong = || {
+            format!("`{text}` is no moment: write a step such as 7, a lesson time such as 3.2s, 420ms or 1m05s, or end")
+        };
+        parse_time(text).map(Self::Time).ok_or_else(wrong)
+    }
+}
+
+/// A lesson time in words.
+fn parse_time(text: &str) -> Option<LessonTime> {
+    let seconds = |number: &str| number.trim().parse::<f64>().ok().filter(|value| *value >= 0.0);
+    let total = if let Some(millis) = text.strip_suffix("ms") {
+        seconds(millis)? / 1000.0
+    } else {
+        let (minutes, rest) = text.split_once('m').unwrap_or(("0", text));
+        let rest = if rest.is_empty() { "0s" } else { rest };
+        seconds(minutes)? * 60.0 + seconds(rest.strip_suffix('s')?)?
+    };
+    let duration = Duration::try_from_secs_f64(total).ok()?;
+    Some(LessonTime::ZERO + duration)
+}
+
+impl Moment {
+    /// Finds the moment in a log.
+    ///
+    /// # Errors
+    /// It is not in there.
+    pub fn resolve(self, log: &Log) -> Result<Found, MomentError> {
+        let at = |position: usize, end| Found {
+            position,
+            display: time_at(log, position),
+            end,
+        };
+        match self {
+            Self::End => Ok(at(log.len(), true)),
+            Self::Step(0) => Ok(at(beginning(log), false)),
+            Self::Step(number) => {
+                let steps = steps(log);
+                let last = steps.last().map_or(0, |step| step.number);
+                // A line of the story at which nobody stops belongs to the step before it.
+                match steps.iter().rfind(|step| step.number <= number) {
+                    Some(step) if number <= last => Ok(at(step.position, false)),
+                    _ if number > last => Err(MomentError::NoSuchStep { asked: number, last }),
+                    _ => Ok(at(beginning(log), false)),
+                }
+            }
+            Self::Time(time) => {
+                let events = log.events();
+                let first = events.first().map_or(LessonTime::ZERO, |event| event.at);
+                let end = time_at(log, log.len());
+                if time < first {
+                    return Err(MomentError::TooEarly {
+                        asked: time::moment(time),
+                        first: time::moment(first),
+                    });
+                }
+                // What the words of a time leave out must not lie behind the end.
+                if time > end && time::moment(time) != time::moment(end) {
+                    return Err(MomentError::TooLate {
+                        asked: time::moment(time),
+                        end: time::moment(end),
+                    });
+                }
+                Ok(Found {
+                    position: events.partition_point(|event| event.at <= time),
+                    display: time.min(end),
+                    end: false,
+                })
+            }
+        }
+    }
+}
