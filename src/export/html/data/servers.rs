@@ -14,8 +14,8 @@ use crate::{
 const ROWS: usize = 3;
 /// How many keys or znodes of one server are listed.
 const LISTED: usize = 30;
-/// How finely a lease is seen to drain.
-const FULL: u32 = 9;
+/// How finely a lease is seen to drain: the largest digit of base 36.
+const FULL: u32 = 35;
 
 pub(super) fn truths(source: &Source<'_>) -> Vec<Value> {
     let mut rows = Vec::new();
@@ -46,7 +46,7 @@ fn span(source: &Source<'_>, truth: &Truth, span: &Span) -> Value {
     })
 }
 
-/// How much of the lease is left in each column, as digits from 0 to 9; nothing where there is no lease.
+/// How much of the lease is left in each column, as digits from 0 to z; nothing where there is no lease.
 fn lease(source: &Source<'_>, truth: &Truth, span: &Span) -> Option<String> {
     truth.lease(&span.lock, source.position)?;
     let last = source.chart.column(source.position.saturating_sub(1));
@@ -58,14 +58,14 @@ fn lease(source: &Source<'_>, truth: &Truth, span: &Span) -> Option<String> {
         let from = source.log.events().get(span.from.1).map_or(LessonTime::ZERO, |event| event.at);
         let moment = moment.max(from);
         let Some(lease) = truth.lease_at(&span.lock, moment, source.position) else {
-            digits.push('9');
+            digits.push('z');
             continue;
         };
         let (left, whole) = (lease.to.since(moment), lease.to.since(lease.from));
         let share = left.as_secs_f64() / whole.as_secs_f64().max(1e-9);
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and 9")]
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and 35")]
         let digit = (share.clamp(0.0, 1.0) * f64::from(FULL)).round() as u32;
-        digits.push(char::from_digit(digit, 10).unwrap_or('0'));
+        digits.push(char::from_digit(digit, 36).unwrap_or('0'));
     }
     Some(digits)
 }
