@@ -45,6 +45,12 @@ pub enum Action {
     Questions,
     /// The next theme.
     Theme,
+    /// The pane with the focus alone, or all panes.
+    Zoom,
+    /// The large story for a classroom, or all panes.
+    Present,
+    /// The next question, fault or violation of the story, or the one before.
+    Mark(bool),
 }
 
 /// The meaning of a key, the same on every screen; what a screen has no use for it ignores.
@@ -78,6 +84,10 @@ pub fn action(key: KeyEvent) -> Option<Action> {
         KeyCode::Char('s') => Action::Skip,
         KeyCode::Char('N') => Action::Questions,
         KeyCode::Char('T') => Action::Theme,
+        KeyCode::Char('z') => Action::Zoom,
+        KeyCode::Char('P') => Action::Present,
+        KeyCode::Char(']') => Action::Mark(true),
+        KeyCode::Char('[') => Action::Mark(false),
         KeyCode::Tab | KeyCode::BackTab => Action::Focus,
         _ => return None,
     })

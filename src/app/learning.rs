@@ -109,6 +109,14 @@ impl Learning {
         self.session.as_mut()
     }
 
+    /// Takes in what the run has told already: a recorded one has its opening at once, and is not to be drawn as
+    /// if its servers were being started.
+    pub fn catch_up(&mut self, lang: Lang) {
+        while let Some(Ok(update)) = self.session.as_mut().map(|session| session.updates.try_recv()) {
+            self.hear(Some(update), lang, Instant::now());
+        }
+    }
+
     fn tell(&self, command: Command) {
         if let Some(session) = &self.session {
             // A run that has ended says so in its updates; a command that comes too late is no mistake.
@@ -268,6 +276,14 @@ impl Learning {
         } else {
             self.playback.to_start();
         }
+    }
+
+    /// The learner wants the recorded step that ends at this position.
+    pub fn seek(&mut self, position: usize) {
+        self.pause();
+        self.nudged = false;
+        self.show_verdict(false);
+        self.playback.to_position(position);
     }
 
     /// Plays or pauses.

@@ -9,6 +9,7 @@ mod answers;
 mod catalogue;
 mod keys;
 mod learning;
+mod mouse;
 mod playback;
 mod progress;
 mod state;
@@ -70,6 +71,8 @@ pub struct AppOptions {
     pub progress: Store,
     /// What is wrong with it: told on the first screen.
     pub trouble: Option<Trouble>,
+    /// Whether the lesson that is opened has changed since its recording was made: told on the first screen.
+    pub outdated: bool,
 }
 
 impl Default for AppOptions {
@@ -82,6 +85,7 @@ impl Default for AppOptions {
             questions: true,
             progress: Store::default(),
             trouble: None,
+            outdated: false,
         }
     }
 }

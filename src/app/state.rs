@@ -18,7 +18,7 @@ use crate::{
     engine::Update,
     lesson::Lang,
     view::{
-        self, CatalogueView, LessonView, Notice, Overlay, Pane, Scene, Screen, Scrolls, chart::Detail,
+        self, CatalogueView, Form, LessonView, Notice, Overlay, Pane, Scene, Screen, Scrolls, chart::Detail,
         theme::Theme,
     },
 };
@@ -61,8 +61,8 @@ pub enum Mode {
 pub struct Lesson {
     entry: usize,
     variant: usize,
-    run: Learning,
-    focus: Pane,
+    pub(super) run: Learning,
+    pub(super) focus: Pane,
     scrolls: Scrolls,
 }
 
@@ -74,10 +74,11 @@ pub struct App<R> {
     lang: Lang,
     theme: Theme,
     speed: f64,
-    mode: Mode,
-    overlay: Overlay,
-    selected: usize,
-    size: Rect,
+    pub(super) mode: Mode,
+    pub(super) overlay: Overlay,
+    pub(super) selected: usize,
+    pub(super) size: Rect,
+    form: Form,
     questions: bool,
     /// Told at the bottom of the screen until the next key.
     notice: Option<Notice>,
@@ -97,8 +98,12 @@ impl<R: Runs> App<R> {
             overlay: Overlay::Nothing,
             selected: 0,
             size: Rect::default(),
+            form: Form::default(),
             questions: options.questions,
-            notice: options.trouble.clone().map(Notice::Progress),
+            notice: match &options.trouble {
+                Some(trouble) => Some(Notice::Progress(trouble.clone())),
+                None => options.outdated.then_some(Notice::Outdated),
+            },
             progress: options.progress.clone(),
         };
         if let Some(choice) = &options.open
@@ -215,6 +220,7 @@ impl<R: Runs> App<R> {
                 self.resize(Rect::new(0, 0, width, height));
                 true
             }
+            Message::Input(Event::Mouse(mouse)) => self.point(mouse, now),
             Message::Input(_) => false,
         }
     }
@@ -229,7 +235,7 @@ impl<R: Runs> App<R> {
         gliding
     }
 
-    fn act(&mut self, action: Action, now: Instant) {
+    pub(super) fn act(&mut self, action: Action, now: Instant) {
         self.finish_animation();
         self.notice = None;
         match (action, self.overlay) {
@@ -304,10 +310,12 @@ impl<R: Runs> App<R> {
         self.mode = Mode::Browsing;
         let session = self.runs.open(&choice);
         self.selected = entry;
+        let mut run = Learning::new(choice, session, self.speed, self.questions);
+        run.catch_up(self.lang);
         self.mode = Mode::Learning(Box::new(Lesson {
             entry,
             variant,
-            run: Learning::new(choice, session, self.speed, self.questions),
+            run,
             focus: Pane::default(),
             scrolls: Scrolls::default(),
         }));
@@ -336,8 +344,16 @@ impl<R: Runs> App<R> {
                 self.speed = next_speed(self.speed, faster);
                 lesson.run.set_speed(self.speed, now);
             }
-            Action::Move(by) => self.scroll_pane(by),
-            Action::Page(by) => self.scroll_pane(by * PAGE),
+            Action::Move(by) => self.scroll_focus(by),
+            Action::Page(by) => self.scroll_focus(by * PAGE),
+            Action::Zoom => self.form = self.form.toggled(Form::Zoomed),
+            Action::Present => self.form = self.form.toggled(Form::Presenting),
+            Action::Mark(next) => {
+                if let Some(position) = lesson.run.playback.mark(next) {
+                    lesson.scrolls = Scrolls::default();
+                    lesson.run.seek(position);
+                }
+            }
             Action::Forward | Action::Open | Action::Back | Action::End(_) | Action::Toggle => {
                 // Whatever is new, the panes follow it.
                 lesson.scrolls = Scrolls::default();
@@ -357,11 +373,16 @@ impl<R: Runs> App<R> {
         }
     }
 
-    fn scroll_pane(&mut self, by: i32) {
+    fn scroll_focus(&mut self, by: i32) {
+        if let Mode::Learning(lesson) = &self.mode {
+            self.scroll_pane(lesson.focus, by);
+        }
+    }
+
+    pub(super) fn scroll_pane(&mut self, pane: Pane, by: i32) {
         let Some(Screen::Lesson(view)) = self.screen() else {
             return;
         };
-        let pane = view.focus;
         let reach = view.reach(pane, self.size);
         // The wire log counts from its newest line, so up is more.
         let by = if pane == Pane::Wire { -by } else { by };
@@ -372,7 +393,7 @@ impl<R: Runs> App<R> {
         }
     }
 
-    fn scroll_overlay(&mut self, overlay: Overlay, by: i32) {
+    pub(super) fn scroll_overlay(&mut self, overlay: Overlay, by: i32) {
         let Some(screen) = self.screen() else {
             return;
         };
@@ -385,7 +406,7 @@ impl<R: Runs> App<R> {
         };
     }
 
-    fn screen(&self) -> Option<Screen<'_>> {
+    pub(super) fn screen(&self) -> Option<Screen<'_>> {
         match &self.mode {
             Mode::Ending => None,
             Mode::Browsing => Some(Screen::Catalogue(CatalogueView {
@@ -412,6 +433,7 @@ impl<R: Runs> App<R> {
                     motion: lesson.run.motion(),
                     speed: lesson.run.speed(),
                     focus: lesson.focus,
+                    form: self.form,
                     scrolls: &lesson.scrolls,
                     asking: lesson.run.asking(),
                 }))

@@ -15,7 +15,7 @@ use crate::{
     export::{self, Finished, Format, Look, Moment},
     lesson::Scenario,
     log::Log,
-    recording::{self, Recording},
+    recording,
     verdict::{self, Outcome},
     view::SMALLEST,
 };
@@ -28,11 +28,12 @@ const LARGEST: (u16, u16) = (500, 200);
 #[command(after_help = "\
 Examples:
   lockstep export oversell --variant lost-update --output oversell.html
-  lockstep export unlock-someone-elses-lock --at 13 --size 100x30 --theme light > unlock.svg
+  lockstep export unlock-someone-elses-lock --recorded --at 13 --size 100x30 --theme light > unlock.svg
   lockstep run zk-herd --variant herd --record herd.jsonl
   lockstep export herd.jsonl --format cast --lang zh --output herd.cast
 
-The variant is run on real servers first, as by `lockstep run`, unless a recording is given. svg shows the end, with \
+The variant is run on real servers first, as by `lockstep run`, unless a recording is given or --recorded takes the \
+one that Lockstep carries. svg shows the end, with \
 the verdict, unless --at names another moment; html, cast, mermaid and json hold the whole run, or what happened up to \
 the moment of --at. Exit codes are those of `lockstep run`: 1 where a claim does not hold, and the picture shows that.")]
 pub struct ExportArgs {
@@ -49,6 +50,9 @@ pub struct ExportArgs {
     /// svg and cast: columns and rows of the screen
     #[arg(long, value_name = "COLUMNSxROWS", default_value = "120x40", value_parser = parse_size)]
     size: (u16, u16),
+    /// svg and cast: as `P` shows it in a classroom, the story large and the timelines
+    #[arg(long)]
+    present: bool,
     /// The file to write [default: standard output]
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -83,7 +87,7 @@ pub(super) fn export(global: &Global, args: &ExportArgs) -> Result<u8, Failure> 
     let (scenario, log) = source(global, &args.lesson)?;
     let log = match log {
         Some(log) => log,
-        None => run::live(global, &scenario)?.log,
+        None => run::log_of(global, &scenario)?,
     };
     let finished = finished(&scenario, log);
     let look = Look {
@@ -92,6 +96,7 @@ pub(super) fn export(global: &Global, args: &ExportArgs) -> Result<u8, Failure> 
         theme: global.theme,
         speed: global.speed,
         questions: !global.no_questions,
+        presenting: args.present,
     };
     let text = export::export(&finished, format, args.at, &look)
         .map_err(|error| Failure::usage(error.to_string()))?;
@@ -119,9 +124,13 @@ pub(super) fn export(global: &Global, args: &ExportArgs) -> Result<u8, Failure> 
 fn source(global: &Global, lesson: &str) -> Result<(Scenario, Option<Log>), Failure> {
     let path = Path::new(lesson);
     if recording::looks_like_one(path) {
-        let Recording { header, log } =
-            recording::read(path).map_err(|error| Failure::usage(error.to_string()))?;
-        if let Some(variant) = global.variant.as_ref().filter(|variant| **variant != header.variant) {
+        let recording = recording::read(path)?;
+        let header = recording.header.clone();
+        if let Some(variant) = global
+            .variant
+            .as_ref()
+            .filter(|variant| **variant != header.variant)
+        {
             return Err(Failure::usage(format!(
                 "{lesson} is a recording of the variant `{}`, not of `{variant}`; leave `--variant` away, or record that \
                  variant with `lockstep run {} --variant {variant} --record FILE`",
@@ -136,14 +145,15 @@ fn source(global: &Global, lesson: &str) -> Result<(Scenario, Option<Log>), Fail
             )));
         }
         let library = global.library()?;
-        let loaded = library.find(&header.lesson).ok_or_else(|| {
-            Failure::usage(format!(
-                "the recording is of the lesson `{}`, which is not here; give its directory with `--lessons DIR`",
-                header.lesson
-            ))
-        })?;
-        let scenario = Scenario::plan(loaded, &header.variant, &header.params)?;
-        return Ok((scenario, Some(log)));
+        let (choice, outdated) = play::lesson_of(&recording, &library)?;
+        let loaded = global.lesson(&choice.id)?;
+        let scenario = Scenario::plan(&loaded, &choice.variant, &header.params)?;
+        if outdated {
+            eprintln!(
+                "lockstep: the lesson has changed since {lesson} was recorded; some of its texts may not fit"
+            );
+        }
+        return Ok((scenario, Some(recording.log)));
     }
     let loaded = global.lesson(lesson)?;
     let variant = match &global.variant {
@@ -154,7 +164,7 @@ fn source(global: &Global, lesson: &str) -> Result<(Scenario, Option<Log>), Fail
 }
 
 fn finished(scenario: &Scenario, log: Log) -> Finished {
-    let entry = play::entry(&scenario.loaded, &scenario.overrides);
+    let entry = play::entry(&scenario.loaded, &scenario.overrides, true);
     let variant = entry
         .variants
         .iter()

@@ -9,6 +9,7 @@ mod new;
 mod play;
 mod progress;
 mod run;
+mod runs;
 
 use std::{io::Write as _, path::PathBuf, process::ExitCode};
 
@@ -44,6 +45,10 @@ pub struct Cli {
 
 /// Options that every command takes.
 #[derive(Debug, Clone, Args)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "flags of the command line, each by itself"
+)]
 pub struct Global {
     /// The language of lessons and screens [default: that of `LC_ALL`, `LC_MESSAGES` or LANG]
     #[arg(long, global = true, value_enum)]
@@ -75,6 +80,9 @@ pub struct Global {
     /// Runs on the machine's own clock, which cannot be stopped
     #[arg(long, global = true)]
     wall_clock: bool,
+    /// Takes the recordings that Lockstep carries in place of live runs; needs no servers
+    #[arg(long, global = true)]
+    recorded: bool,
     /// Asks the learner for no predictions, for presenting; `N` asks again
     #[arg(long, global = true)]
     no_questions: bool,
@@ -174,6 +182,18 @@ impl Failure {
 
 impl From<LessonError> for Failure {
     fn from(error: LessonError) -> Self {
+        Self::usage(error.to_string())
+    }
+}
+
+impl From<crate::recording::RecordingError> for Failure {
+    fn from(error: crate::recording::RecordingError) -> Self {
+        Self::usage(error.to_string())
+    }
+}
+
+impl From<crate::recording::carried::NotCarried> for Failure {
+    fn from(error: crate::recording::carried::NotCarried) -> Self {
         Self::usage(error.to_string())
     }
 }

@@ -2,13 +2,12 @@
 
 use std::{io::IsTerminal, path::PathBuf, sync::Arc};
 
-use super::{Failure, Global, OK, doctor};
+use super::{Failure, Global, OK, doctor, runs::ChosenRuns};
 use crate::{
-    app::{self, AppOptions, Catalogue, CatalogueEntry, Ended, LessonChoice, Runs, Store, terminal},
-    engine::{self, Session, Update},
-    lab::{LabOptions, install::InstallPlan},
-    lesson::{Loaded, Params, Scenario},
-    recording::{self, Recording},
+    app::{self, AppOptions, Catalogue, CatalogueEntry, Ended, LessonChoice, Store, terminal},
+    lab::{LabOptions, install::InstallPlan, programs::Search},
+    lesson::{LabKind, Library, Loaded, Params, Scenario},
+    recording::{self, Recording, carried},
     view::theme::Theme,
 };
 
@@ -18,31 +17,31 @@ pub(super) fn play(global: &Global, lesson: Option<&str>) -> Result<u8, Failure>
     let recorded = lesson
         .map(PathBuf::from)
         .filter(|path| recording::looks_like_one(path));
-    let recorded = recorded.map(|path| recording::read(&path)).transpose();
-    let recorded = recorded.map_err(|error| Failure::usage(error.to_string()))?;
+    let recorded = recorded.map(|path| recording::read(&path)).transpose()?;
+    let mut wanted = ALL_LABS.to_vec();
+    let mut outdated = false;
     let open = match lesson {
-        Some(_) if let Some(Recording { header, .. }) = &recorded => {
-            let loaded = library.find(&header.lesson).ok_or_else(|| {
-                Failure::usage(format!(
-                    "the recording is of the lesson `{}`, which is not here; give its directory with `--lessons DIR`",
-                    header.lesson
-                ))
-            })?;
-            Scenario::plan(loaded, &header.variant, &header.params)?;
-            Some(LessonChoice {
-                id: header.lesson.clone(),
-                variant: header.variant.clone(),
-            })
+        Some(_) if let Some(recording) = &recorded => {
+            let (choice, changed) = lesson_of(recording, &library)?;
+            outdated = changed;
+            Some(choice)
         }
         None => None,
         Some(name) => {
-            let loaded = global.lesson(name)?;
+            let loaded = match library.find(name) {
+                Some(loaded) => Arc::clone(loaded),
+                None => global.lesson(name)?,
+            };
             let variant = match &global.variant {
                 Some(variant) => variant.clone(),
                 None => loaded.lesson.variants.keys().next().cloned().unwrap_or_default(),
             };
             // Its author wants the first mistake on the command line, not on a screen.
-            Scenario::plan(&loaded, &variant, &global.overrides())?;
+            let scenario = Scenario::plan(&loaded, &variant, &global.overrides())?;
+            if global.recorded {
+                carried::check(&scenario)?;
+            }
+            wanted = vec![scenario.lab()];
             let id = loaded.lesson.id.clone();
             library.lessons.retain(|known| known.lesson.id != id);
             library.lessons.push(loaded);
@@ -59,14 +58,14 @@ pub(super) fn play(global: &Global, lesson: Option<&str>) -> Result<u8, Failure>
     // What a killed Lockstep left is cleared away behind the first picture.
     std::thread::spawn(|| crate::lab::sweep(&crate::lab::workspace_root()));
     // A recording needs no server.
-    if recorded.is_none() {
-        offer_to_install(&options)?;
+    if recorded.is_none() && !global.recorded {
+        offer_to_install(&options, &wanted)?;
     }
-    let lab = options.clone();
+    let is_live = |lab| !global.recorded && options.search.serves(lab);
     let mut entries: Vec<CatalogueEntry> = library
         .lessons
         .iter()
-        .map(|loaded| entry(loaded, &global.overrides()))
+        .map(|loaded| entry(loaded, &global.overrides(), is_live(loaded.lesson.lab)))
         .collect();
     entries.extend(
         library
@@ -74,12 +73,13 @@ pub(super) fn play(global: &Global, lesson: Option<&str>) -> Result<u8, Failure>
             .iter()
             .map(|error| CatalogueEntry::broken(&error.file, &error.to_string())),
     );
-    let runs = LiveRuns {
+    let runs = ChosenRuns {
         lessons: library.lessons,
         overrides: global.overrides(),
-        options: lab,
+        options,
         seed: global.seed,
-        recorded,
+        file: recorded,
+        recorded: global.recorded,
     };
     let (progress, trouble) = Store::open();
     let app_options = AppOptions {
@@ -90,6 +90,7 @@ pub(super) fn play(global: &Global, lesson: Option<&str>) -> Result<u8, Failure>
         questions: !global.no_questions,
         progress,
         trouble,
+        outdated,
     };
     let ended = super::runtime()?.block_on(async {
         let mut screen = terminal::TerminalGuard::take()?;
@@ -110,8 +111,26 @@ pub(super) fn play(global: &Global, lesson: Option<&str>) -> Result<u8, Failure>
     })
 }
 
+/// The lesson and variant that a recording is of, and whether the lesson has changed since.
+pub(super) fn lesson_of(recording: &Recording, library: &Library) -> Result<(LessonChoice, bool), Failure> {
+    let header = &recording.header;
+    let loaded = library.find(&header.lesson).ok_or_else(|| {
+        Failure::usage(format!(
+            "the recording is of the lesson `{}`, which is not here; give its directory with `--lessons DIR`",
+            header.lesson
+        ))
+    })?;
+    let scenario = Scenario::plan(loaded, &header.variant, &header.params)?;
+    recording.fits(&scenario)?;
+    let choice = LessonChoice {
+        id: header.lesson.clone(),
+        variant: header.variant.clone(),
+    };
+    Ok((choice, !header.belongs_to(&scenario)))
+}
+
 /// A lesson's entry, with the figures of its parameters filled into its texts.
-pub(super) fn entry(loaded: &Arc<Loaded>, overrides: &Params) -> CatalogueEntry {
+pub(super) fn entry(loaded: &Arc<Loaded>, overrides: &Params, live: bool) -> CatalogueEntry {
     let mut entry = CatalogueEntry::from(&loaded.lesson);
     for variant in &mut entry.variants {
         match Scenario::plan(loaded, &variant.name, overrides)
@@ -123,6 +142,8 @@ pub(super) fn entry(loaded: &Arc<Loaded>, overrides: &Params) -> CatalogueEntry 
                 variant.beats = scenario.story.len();
                 entry.intro = scenario.fill(&entry.intro);
                 entry.summary = scenario.fill(&entry.summary);
+                // One variant tells for all: looking at each would cost more than the first picture may.
+                entry.recorded = entry.recorded || (!live && carried::check(&scenario).is_ok());
             }
             Err(error) => return CatalogueEntry::broken(&loaded.lesson.id, &error.to_string()),
         }
@@ -130,85 +151,42 @@ pub(super) fn entry(loaded: &Arc<Loaded>, overrides: &Params) -> CatalogueEntry 
     entry
 }
 
-/// Before the first screen: what is missing can be installed at once. A learner who says no still sees the
-/// catalogue.
-fn offer_to_install(options: &LabOptions) -> Result<(), Failure> {
-    // Only whether they are there: asking each for its version takes longer than the first picture may, and
-    // a lab that starts says by itself what is too old.
-    let search = &options.search;
-    let there = [
-        search.redis_server().is_ok(),
-        search.redis_sentinel().is_ok(),
-        search.java().is_ok(),
-    ];
-    if there.iter().all(|found| *found) && search.zookeeper().is_ok() {
+/// What the catalogue's lessons need.
+const ALL_LABS: [LabKind; 4] = [
+    LabKind::Redis,
+    LabKind::Masters,
+    LabKind::Sentinel,
+    LabKind::Zookeeper,
+];
+
+/// Before the first screen: what is missing for the labs that are wanted can be installed at once. A learner who
+/// says no, or for whom it fails, still has the recordings.
+fn offer_to_install(options: &LabOptions, wanted: &[LabKind]) -> Result<(), Failure> {
+    if wanted.iter().all(|lab| options.search.serves(*lab)) {
         return Ok(());
     }
-    let programs = crate::lab::doctor::programs(&options.search);
-    let plan = match InstallPlan::new(&programs, &options.search) {
-        Ok(None) => return Ok(()),
-        Ok(Some(plan)) => plan,
-        Err(error) => {
-            eprintln!("lockstep: {error}");
-            return Ok(());
-        }
+    let Some(plan) = install_plan(&options.search) else {
+        return Ok(());
     };
     eprintln!("Lessons run on real servers, and some are missing here. This would install them:\n\n{plan}");
-    if doctor::asked("Install them now?")? {
-        plan.run().map_err(|error| Failure::server(error.to_string()))?;
+    eprintln!("Without them, the lessons play from recordings.\n");
+    if doctor::asked("Install them now?")?
+        && let Err(error) = plan.run()
+    {
+        let failed = Failure::server(error.to_string());
+        eprintln!("lockstep: {error}");
+        if !doctor::asked("Go on with recordings?")? {
+            return Err(failed);
+        }
     }
     Ok(())
 }
 
-/// Live runs over the engine.
-struct LiveRuns {
-    lessons: Vec<Arc<Loaded>>,
-    overrides: Params,
-    options: LabOptions,
-    seed: u64,
-    /// A recording to play in place of a live run of the same lesson and variant.
-    recorded: Option<Recording>,
-}
-
-impl Runs for LiveRuns {
-    fn open(&self, choice: &LessonChoice) -> Session {
-        let recording = self.recorded.as_ref();
-        let recording = recording.filter(|recording| {
-            recording.header.lesson == choice.id && recording.header.variant == choice.variant
-        });
-        let planned = self
-            .lessons
-            .iter()
-            .find(|loaded| loaded.lesson.id == choice.id)
-            .ok_or_else(|| format!("there is no lesson `{}`", choice.id))
-            .and_then(|loaded| {
-                // A parameter that this lesson does not have is another lesson's.
-                let own = self
-                    .overrides
-                    .iter()
-                    .filter(|(name, _)| loaded.lesson.params.contains_key(*name));
-                let own = own.map(|(name, value)| (name.clone(), value.clone())).collect();
-                Scenario::plan(
-                    loaded,
-                    &choice.variant,
-                    recording.map_or(&own, |recording| &recording.header.params),
-                )
-                .map_err(|error| error.to_string())
-            });
-        match planned {
-            Ok(scenario) => match recording {
-                Some(recording) => engine::replay(scenario, recording.log.clone()),
-                None => engine::open(scenario, self.options.clone(), self.seed),
-            },
-            Err(message) => {
-                let (commands, _) = tokio::sync::mpsc::unbounded_channel();
-                let (tell, updates) = tokio::sync::mpsc::unbounded_channel();
-                let _ = tell.send(Update::Failed {
-                    message,
-                    server: false,
-                });
-                Session { commands, updates }
-            }
-        }
-    }
+/// How to install what is missing; where there is no way, that is said.
+fn install_plan(search: &Search) -> Option<InstallPlan> {
+    let programs = crate::lab::doctor::programs(search);
+    InstallPlan::new(&programs, search).unwrap_or_else(|error| {
+        eprintln!("lockstep: {error}");
+        None
+    })
 }

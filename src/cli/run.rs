@@ -4,6 +4,7 @@ use std::{
     io::Write,
     path::{Path, PathBuf},
     sync::Arc,
+    time::Instant,
 };
 
 use clap::Args;
@@ -12,9 +13,11 @@ use serde_json::json;
 use super::{Failure, Global, NOT_SHOWN, OK};
 use crate::{
     engine::{self, RunReport},
+    lab::LabOptions,
     lesson::{Loaded, Scenario},
-    recording,
-    verdict::{Outcome, Verdict},
+    log::Log,
+    recording::{self, carried},
+    verdict::{self, Outcome, Verdict},
 };
 
 /// What to run.
@@ -26,10 +29,13 @@ pub struct RunArgs {
     /// Every lesson that Lockstep knows
     #[arg(long, conflicts_with = "lessons")]
     all: bool,
-    /// Saves the run, to be opened with `lockstep play FILE`; of several runs, each in a file of its own in the
-    /// directory FILE
+    /// Saves the run, to be opened with `lockstep play FILE`, compressed if FILE ends in `.gz`; of several runs,
+    /// each in a compressed file of its own in the directory FILE
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
+    /// With --record: runs only what has no recording there that is of the lesson as it is now
+    #[arg(long, requires = "record")]
+    stale: bool,
     /// With --json: every event of the run
     #[arg(long, requires = "json")]
     events: bool,
@@ -37,6 +43,10 @@ pub struct RunArgs {
 
 /// Runs lessons and proves their claims.
 pub(super) fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
+    if global.recorded && args.record.is_some() {
+        let why = "a recorded run is recorded already; leave one of `--recorded` and `--record` away";
+        return Err(Failure::usage(why));
+    }
     let lessons: Vec<Arc<Loaded>> = if args.all {
         let library = global.library()?;
         if let Some(broken) = library.broken.into_iter().next() {
@@ -64,19 +74,26 @@ pub(super) fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
     super::runtime()?.block_on(async {
         let mut code = OK;
         for scenario in &scenarios {
-            let report = tokio::select! {
-                report = engine::run_story(scenario, &options, global.seed) => report?,
-                signal = interrupted() => return Err(Failure { message: format!("ended by {signal}"), code: 130 }),
-            };
-            if let Some(path) = &args.record {
-                let file = recording_file(path, scenario, scenarios.len())?;
-                recording::write(&file, scenario, &report.log).map_err(|error| Failure::usage(error.to_string()))?;
+            let file = args
+                .record
+                .as_ref()
+                .map(|path| recording_file(path, scenario, scenarios.len()));
+            let file = file.transpose()?;
+            if args.stale && file.as_ref().is_some_and(|file| is_fresh(file, scenario)) {
+                continue;
+            }
+            let report = report(global, scenario, &options).await?;
+            if let Some(file) = &file {
+                recording::write(file, scenario, &report.log)?;
             }
             if report.verdict.outcome == Outcome::NotShown {
                 code = NOT_SHOWN;
             }
-            let text =
-                if global.json { json_line(scenario, &report, args.events) } else { summary(scenario, &report, global) };
+            let text = if global.json {
+                json_line(scenario, &report, args.events)
+            } else {
+                summary(scenario, &report, global)
+            };
             let mut out = std::io::stdout().lock();
             writeln!(out, "{text}").and_then(|()| out.flush())?;
         }
@@ -84,15 +101,22 @@ pub(super) fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
     })
 }
 
-/// One run on real servers.
-pub(super) fn live(global: &Global, scenario: &Scenario) -> Result<RunReport, Failure> {
+/// One run: on real servers, or the carried one where that is asked for.
+async fn report(global: &Global, scenario: &Scenario, options: &LabOptions) -> Result<RunReport, Failure> {
+    if global.recorded {
+        return judge_again(scenario);
+    }
+    tokio::select! {
+        report = engine::run_story(scenario, options, global.seed) => Ok(report?),
+        signal = interrupted() => Err(Failure { message: format!("ended by {signal}"), code: 130 }),
+    }
+}
+
+/// The log of one run and nothing else.
+pub(super) fn log_of(global: &Global, scenario: &Scenario) -> Result<Log, Failure> {
     let options = global.lab_options()?;
-    super::runtime()?.block_on(async {
-        tokio::select! {
-            report = engine::run_story(scenario, &options, global.seed) => Ok(report?),
-            signal = interrupted() => Err(Failure { message: format!("ended by {signal}"), code: 130 }),
-        }
-    })
+    let report = super::runtime()?.block_on(report(global, scenario, &options))?;
+    Ok(report.log)
 }
 
 /// The file of one run's recording.
@@ -106,10 +130,22 @@ fn recording_file(path: &Path, scenario: &Scenario, runs: usize) -> Result<PathB
             path.display()
         ))
     })?;
-    Ok(path.join(format!(
-        "{}.{}.jsonl",
-        scenario.loaded.lesson.id, scenario.variant
-    )))
+    Ok(path.join(carried::file_name(scenario)))
+}
+
+/// Whether a file is a recording of this very scenario that still proves what the lesson claims.
+fn is_fresh(file: &Path, scenario: &Scenario) -> bool {
+    recording::read(file).is_ok_and(|recording| {
+        recording.header.belongs_to(scenario)
+            && verdict::judge(scenario, &recording.log).outcome != Outcome::NotShown
+    })
+}
+
+/// The carried recording of a scenario, judged by the claims as they are now.
+fn judge_again(scenario: &Scenario) -> Result<RunReport, Failure> {
+    let began = Instant::now();
+    let log = carried::open(scenario)?.log;
+    Ok(RunReport::of(scenario, log, began))
 }
 
 /// Resolves when the user or the system asks this program to end. The run is then dropped, and with it its

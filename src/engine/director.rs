@@ -81,8 +81,10 @@ impl Director {
             seen: Vec::new(),
             metrics: HashMap::new(),
         };
-        director.open(sessions).await?;
-        Ok(director)
+        match director.open(sessions).await {
+            Ok(()) => Ok(director),
+            Err(error) => Err(director.stage.or_death(error).await),
+        }
     }
 
     async fn open(&mut self, sessions: super::stage::Sessions) -> Result<(), EngineError> {

@@ -8,6 +8,7 @@ mod error;
 mod live;
 mod machine;
 mod moves;
+mod pacing;
 mod performer;
 mod questions;
 mod recorder;

@@ -1,7 +1,7 @@
 //! The lab and the client processes of one run: sends operations, brings back what clients report. It must
 //! not know programs or stories.
 
-use std::{collections::HashSet, path::PathBuf};
+use std::{collections::HashSet, path::PathBuf, time::Duration};
 
 use tokio::{
     io::{AsyncBufReadExt, AsyncWriteExt, BufReader},
@@ -20,6 +20,9 @@ use crate::{
 /// The ZooKeeper session timeout that clients ask for, in milliseconds of lesson time. Long enough that a
 /// session survives a busy machine, short enough that its expiry can be watched.
 pub(super) const SESSION_TIMEOUT_MS: u64 = 10_000;
+
+/// How long the end of a server is waited for after something has failed that its death would explain.
+const DEATH: Duration = Duration::from_millis(500);
 
 /// A client process and how it is.
 struct Client {
@@ -148,8 +151,10 @@ impl Stage {
             frozen: HashSet::new(),
             refuses_at_once: scenario.lab().is_redis(),
         };
-        let sessions = stage.joined().await?;
-        Ok((stage, sessions))
+        match stage.joined().await {
+            Ok(sessions) => Ok((stage, sessions)),
+            Err(error) => Err(stage.or_death(error).await),
+        }
     }
 
     async fn joined(&mut self) -> Result<Sessions, EngineError> {
@@ -183,6 +188,19 @@ impl Stage {
             death = self.lab.died() => {
                 Err(EngineError::ServerDied { server: death.server, why: death.how, log: newest(&death.log) })
             }
+        }
+    }
+
+    /// Why something could not be done: a server that has died is the cause of whatever failed since. Its
+    /// connections break a moment before its end is known, so that moment is waited for.
+    pub(super) async fn or_death(&self, error: EngineError) -> EngineError {
+        match tokio::time::timeout(DEATH, self.lab.died()).await {
+            Ok(death) => EngineError::ServerDied {
+                server: death.server,
+                why: death.how,
+                log: newest(&death.log),
+            },
+            Err(_) => error,
         }
     }
 

@@ -121,7 +121,11 @@ impl<'a> Reel<'a> {
 
     /// Draws a moment and looks at it for a while.
     fn shoot(&mut self, moment: Found, lasts: Duration) {
-        let motion = if moment.end { Motion::Paused } else { Motion::Playing };
+        let motion = if moment.end {
+            Motion::Paused
+        } else {
+            Motion::Playing
+        };
         let next = self.camera.draw(moment, motion);
         if let Some(bytes) = difference(self.before.as_ref(), &next) {
             self.event("o", &bytes);
@@ -152,7 +156,9 @@ impl<'a> Reel<'a> {
             return;
         }
         let lasts = passes.div_f64(self.look.speed).min(LONGEST);
-        let frames = u32::try_from(lasts.as_millis() / FRAME.as_millis()).unwrap_or(u32::MAX).max(1);
+        let frames = u32::try_from(lasts.as_millis() / FRAME.as_millis())
+            .unwrap_or(u32::MAX)
+            .max(1);
         for frame in 0..frames {
             let share = f64::from(frame) / f64::from(frames);
             let display = from + passes.mul_f64(share);

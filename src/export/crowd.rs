@@ -38,7 +38,9 @@ impl<'a> Crowds<'a> {
             if let EventKind::Stop { .. } = event.kind {
                 open.clear();
             }
-            let Some((actor, what)) = alike(event) else { continue };
+            let Some((actor, what)) = alike(event) else {
+                continue;
+            };
             let Some(client) = crowds.client(actor) else {
                 crowds.said.insert(index, 1);
                 continue;
@@ -63,7 +65,9 @@ impl<'a> Crowds<'a> {
     /// The participant that an actor is part of.
     pub fn participant(&self, actor: ActorId) -> String {
         let first = self.client(actor).and_then(|client| {
-            self.actors.iter().position(|known| known.crowd && known.client == client)
+            self.actors
+                .iter()
+                .position(|known| known.crowd && known.client == client)
         });
         format!("c{}", first.unwrap_or(actor.0 as usize))
     }
@@ -78,9 +82,13 @@ impl<'a> Crowds<'a> {
 fn alike(event: &Event) -> Option<(ActorId, String)> {
     Some(match &event.kind {
         EventKind::Sent { actor, label, .. } => (*actor, format!("sent {label}")),
-        EventKind::Replied { actor, label, reply, .. } => (*actor, format!("replied {label} {}", outcome(reply))),
+        EventKind::Replied {
+            actor, label, reply, ..
+        } => (*actor, format!("replied {label} {}", outcome(reply))),
         EventKind::Waits { actor, label, .. } => (*actor, format!("waits {label}")),
-        EventKind::Notified { actor, about, what, .. } => (*actor, format!("notified {what} {about}")),
+        EventKind::Notified {
+            actor, about, what, ..
+        } => (*actor, format!("notified {what} {about}")),
         EventKind::Believes { actor, lock, belief } => (*actor, format!("believes {lock} {belief:?}")),
         _ => return None,
     })

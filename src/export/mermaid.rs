@@ -52,8 +52,11 @@ impl<'a> Diagram<'a> {
         );
         let mut servers = Vec::new();
         let mut ids = Vec::new();
-        if let Some(EventKind::LabReady { servers: known, actors, .. }) =
-            run.log.events().first().map(|event| &event.kind)
+        if let Some(EventKind::LabReady {
+            servers: known,
+            actors,
+            ..
+        }) = run.log.events().first().map(|event| &event.kind)
         {
             for (n, actor) in actors.iter().enumerate() {
                 let id = ActorId(u32::try_from(n).unwrap_or(u32::MAX));
@@ -80,7 +83,10 @@ impl<'a> Diagram<'a> {
             crowds,
             world: World::default(),
             lines,
-            ends: (ids.first().cloned().unwrap_or_default(), ids.last().cloned().unwrap_or_default()),
+            ends: (
+                ids.first().cloned().unwrap_or_default(),
+                ids.last().cloned().unwrap_or_default(),
+            ),
             servers,
             alarmed: false,
         }
@@ -95,8 +101,15 @@ impl<'a> Diagram<'a> {
 
     /// The participant of a client or a server, by name: the first of its threads.
     fn named(&self, name: &str) -> Option<String> {
-        let actor = self.world.actors.iter().position(|actor| actor.who.client == name);
-        let actor = actor.map(|n| self.crowds.participant(ActorId(u32::try_from(n).unwrap_or(u32::MAX))));
+        let actor = self
+            .world
+            .actors
+            .iter()
+            .position(|actor| actor.who.client == name);
+        let actor = actor.map(|n| {
+            self.crowds
+                .participant(ActorId(u32::try_from(n).unwrap_or(u32::MAX)))
+        });
         actor.or_else(|| self.server(name))
     }
 
@@ -157,36 +170,61 @@ impl<'a> Diagram<'a> {
                 self.note_over_all(&wrapped(&words));
             }
             EventKind::Decided { item, right } => self.tell_decision(*item, right),
-            EventKind::Sent { actor, server, wire, .. } => {
-                let Some(count) = self.crowds.first(index) else { return };
+            EventKind::Sent {
+                actor, server, wire, ..
+            } => {
+                let Some(count) = self.crowds.first(index) else {
+                    return;
+                };
                 let from = self.crowds.participant(*actor);
                 // A lock inside the process is nobody else's business.
                 let to = self.server(server).unwrap_or_else(|| from.clone());
-                self.line(&format!("{from}->>{to}: {}{}", escape(&shorten(wire)), times(count)));
+                self.line(&format!(
+                    "{from}->>{to}: {}{}",
+                    escape(&shorten(wire)),
+                    times(count)
+                ));
             }
             EventKind::Replied { op, actor, reply, .. } => {
-                let Some(count) = self.crowds.first(index) else { return };
+                let Some(count) = self.crowds.first(index) else {
+                    return;
+                };
                 let to = self.crowds.participant(*actor);
                 let from = self.server_of(*op, index).unwrap_or_else(|| to.clone());
-                let arrow = if matches!(reply, Reply::Lost(_)) { "--x" } else { "-->>" };
+                let arrow = if matches!(reply, Reply::Lost(_)) {
+                    "--x"
+                } else {
+                    "-->>"
+                };
                 let words = escape(&shorten(&reply.to_string()));
                 self.line(&format!("{from}{arrow}{to}: {words}{}", times(count)));
             }
-            EventKind::Notified { actor, server, about, what } => {
-                let Some(count) = self.crowds.first(index) else { return };
+            EventKind::Notified {
+                actor,
+                server,
+                about,
+                what,
+            } => {
+                let Some(count) = self.crowds.first(index) else {
+                    return;
+                };
                 let to = self.crowds.participant(*actor);
                 let from = self.server(server).unwrap_or_else(|| to.clone());
                 let words = escape(&shorten(&format!("↯ {what} {about}")));
                 self.line(&format!("{from}-){to}: {words}{}", times(count)));
             }
             EventKind::Waits { actor, label, until } if until.since(at) >= NOTICEABLE => {
-                let Some(count) = self.crowds.first(index) else { return };
+                let Some(count) = self.crowds.first(index) else {
+                    return;
+                };
                 let words = format!("{label}: {} → {}", time::moment(at), time::moment(*until));
                 let over = self.crowds.participant(*actor);
                 self.note(&over, &format!("{}{}", escape(&words), times(count)));
             }
             EventKind::Believes { actor, lock, belief } => {
-                let Some(count) = self.crowds.first(index) else { return };
+                let Some(count) = self.crowds.first(index) else {
+                    return;
+                };
                 let over = self.crowds.participant(*actor);
                 let words = match belief {
                     Belief::Nothing => format!("{lock}: –"),
@@ -201,7 +239,9 @@ impl<'a> Diagram<'a> {
                 let words = format!("✝ {}: {first}", words::SERVER_DIED.get(lang));
                 self.note(&over, &escape(&shorten(&words)));
             }
-            EventKind::Stop { stop: Stop::Passed, .. } => {
+            EventKind::Stop {
+                stop: Stop::Passed, ..
+            } => {
                 self.note_over_all(&escape(&format!("⏱ {}", time::moment(at))));
             }
             _ => {}
@@ -209,7 +249,11 @@ impl<'a> Diagram<'a> {
     }
 
     fn tell_decision(&mut self, item: usize, right: &[usize]) {
-        let asked = self.world.questions.iter().rfind(|question| question.item == item);
+        let asked = self
+            .world
+            .questions
+            .iter()
+            .rfind(|question| question.item == item);
         let Some(question) = asked else { return };
         let answers = right.iter().filter_map(|n| question.choices.get(*n));
         let answers: Vec<&str> = answers.map(|choice| choice.says.get(self.lang)).collect();
@@ -232,7 +276,9 @@ impl<'a> Diagram<'a> {
     fn server_of(&self, op: crate::log::OpId, before: usize) -> Option<String> {
         let sent = self.log.events()[..before].iter().rev();
         let server = sent.filter_map(|event| match &event.kind {
-            EventKind::Sent { op: known, server, .. } if *known == op => Some(server),
+            EventKind::Sent {
+                op: known, server, ..
+            } if *known == op => Some(server),
             _ => None,
         });
         self.server(server.into_iter().next()?)
@@ -247,7 +293,12 @@ impl<'a> Diagram<'a> {
             let mut words = words::outcome(run.verdict.outcome).get(self.lang).to_owned();
             for claim in &run.verdict.claims {
                 let mark = if claim.holds { "✓" } else { "✗" };
-                let _ = write!(words, "\n{mark} {}: {}", claim.claim, claim.observed.get(self.lang));
+                let _ = write!(
+                    words,
+                    "\n{mark} {}: {}",
+                    claim.claim,
+                    claim.observed.get(self.lang)
+                );
             }
             let words: Vec<String> = words.lines().map(wrapped).collect();
             self.note_over_all(&words.join("<br/>"));

@@ -31,7 +31,9 @@ pub struct Found {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MomentError {
     /// The story is shorter.
-    #[error("there is no step {asked}: the run has {last} steps; use `--at {last}`, or `--at end` for the verdict")]
+    #[error(
+        "there is no step {asked}: the run has {last} steps; use `--at {last}`, or `--at end` for the verdict"
+    )]
     NoSuchStep {
         /// The step that was asked for.
         asked: usize,
@@ -71,7 +73,9 @@ impl FromStr for Moment {
             return Ok(Self::Step(step));
         }
         let wrong = || {
-            format!("`{text}` is no moment: write a step such as 7, a lesson time such as 3.2s, 420ms or 1m05s, or end")
+            format!(
+                "`{text}` is no moment: write a step such as 7, a lesson time such as 3.2s, 420ms or 1m05s, or end"
+            )
         };
         parse_time(text).map(Self::Time).ok_or_else(wrong)
     }

@@ -9,7 +9,7 @@ use crate::{
     lesson::Lang,
     log::Log,
     view::{
-        self, Asking, LessonView, Motion, Overlay, Pane, Scene, Screen, Scrolls, Stage,
+        self, Asking, Form, LessonView, Motion, Overlay, Pane, Scene, Screen, Scrolls, Stage,
         chart::{Chart, Detail},
         theme::{Environment, Theme, ThemeName},
     },
@@ -32,6 +32,8 @@ pub struct Look {
     pub speed: f64,
     /// Whether the questions to the learner are part of it.
     pub questions: bool,
+    /// Whether the screen is that of a presenter: the story, large, and the timelines.
+    pub presenting: bool,
 }
 
 impl Default for Look {
@@ -42,6 +44,7 @@ impl Default for Look {
             theme: ThemeName::Auto,
             speed: 1.0,
             questions: true,
+            presenting: false,
         }
     }
 }
@@ -110,6 +113,11 @@ impl<'a> Camera<'a> {
                 display: moment.display,
                 theme: self.theme,
                 lang: self.look.lang,
+            },
+            form: if self.look.presenting {
+                Form::Presenting
+            } else {
+                Form::Panes
             },
             entry: &self.run.entry,
             variant: self.run.variant,

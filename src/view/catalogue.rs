@@ -44,17 +44,71 @@ impl<'a> CatalogueView<'a> {
         self.theme.style(role)
     }
 
-    pub(super) fn draw(&self, area: Rect, buf: &mut Buffer) {
+    /// Head, list, chosen lesson, foot.
+    fn areas(area: Rect) -> [Rect; 4] {
         let [head, body, foot] =
             Layout::vertical([Constraint::Length(2), Constraint::Min(1), Constraint::Length(1)]).areas(area);
+        let list = if area.width >= 100 { 44 } else { 40 };
+        let [left, right] =
+            Layout::horizontal([Constraint::Percentage(list), Constraint::Min(1)]).areas(body);
+        [head, left, right, foot]
+    }
+
+    /// Which lesson each line of the list is about: none, for headings and gaps.
+    fn list_rows(&self) -> Vec<Option<usize>> {
+        let mut rows = Vec::new();
+        let entries = &self.catalogue.entries;
+        for (n, entry) in entries.iter().enumerate() {
+            let before = n.checked_sub(1).and_then(|n| entries.get(n));
+            if before.is_none_or(|before| before.track != entry.track) {
+                rows.extend((n > 0).then_some(None));
+                rows.push(None);
+            }
+            rows.push(Some(n));
+        }
+        rows
+    }
+
+    /// The first line of the list in sight: the chosen one stays there, with a little of what follows.
+    fn list_start(&self, rows: &[Option<usize>], height: u16) -> usize {
+        let chosen = rows
+            .iter()
+            .position(|row| *row == Some(self.selected))
+            .unwrap_or(0);
+        let height = usize::from(height);
+        (chosen + 3)
+            .saturating_sub(height)
+            .min(rows.len().saturating_sub(height))
+    }
+
+    /// The lesson at a place of the screen.
+    #[must_use]
+    pub fn entry_at(&self, area: Rect, (x, y): (u16, u16)) -> Option<usize> {
+        let [_, list, _, _] = Self::areas(area);
+        let inner = self.theme.pane(true).inner(list);
+        if !inner.contains((x, y).into()) {
+            return None;
+        }
+        let rows = self.list_rows();
+        let row = self.list_start(&rows, inner.height) + usize::from(y - inner.y);
+        rows.get(row).copied().flatten()
+    }
+
+    pub(super) fn draw(&self, area: Rect, buf: &mut Buffer) {
+        let [head, left, right, foot] = Self::areas(area);
         let title = Line::from(vec![
             Span::styled(" Lockstep ", self.style(Role::Accent)),
             Span::styled(words::TAGLINE.get(self.lang), self.style(Role::Chrome)),
         ]);
         buf.set_line(head.x + 1, head.y, &title, head.width.saturating_sub(1));
-        let list = if area.width >= 100 { 44 } else { 40 };
-        let [left, right] =
-            Layout::horizontal([Constraint::Percentage(list), Constraint::Min(1)]).areas(body);
+        if self.selected().is_some_and(|entry| entry.recorded) {
+            let mark = Line::styled(
+                format!(" {} ", words::RECORDED.get(self.lang)),
+                self.style(Role::Warning),
+            );
+            let width = u16::try_from(mark.width()).unwrap_or(head.width).min(head.width);
+            buf.set_line(head.right() - width, head.y, &mark, width);
+        }
         self.draw_list(left, buf);
         self.draw_entry(right, buf);
         buf.set_line(
@@ -74,21 +128,19 @@ impl<'a> CatalogueView<'a> {
         let inner = block.inner(area);
         block.render(area, buf);
         let width = usize::from(inner.width);
-        let mut lines: Vec<Line<'_>> = Vec::new();
-        let mut chosen = 0;
-        for (n, entry) in self.catalogue.entries.iter().enumerate() {
-            let before = n.checked_sub(1).and_then(|n| self.catalogue.entries.get(n));
-            if before.is_none_or(|before| before.track != entry.track) {
-                if n > 0 {
-                    lines.push(Line::default());
+        let rows = self.list_rows();
+        let entries = &self.catalogue.entries;
+        let mut lines: Vec<Line<'_>> = Vec::with_capacity(rows.len());
+        for (n, row) in rows.iter().enumerate() {
+            let below = rows.get(n + 1).copied().flatten();
+            lines.push(match (row, below) {
+                (Some(entry), _) => self.list_line(&entries[*entry], *entry == self.selected, width),
+                (None, Some(first)) => {
+                    let track = words::track(entries[first].track).get(self.lang);
+                    Line::styled(format!(" {track}"), self.style(Role::Chrome))
                 }
-                let track = words::track(entry.track).get(self.lang);
-                lines.push(Line::styled(format!(" {track}"), self.style(Role::Chrome)));
-            }
-            if n == self.selected {
-                chosen = lines.len();
-            }
-            lines.push(self.list_line(entry, n == self.selected, width));
+                (None, None) => Line::default(),
+            });
         }
         if lines.is_empty() {
             lines.push(Line::styled(
@@ -96,10 +148,7 @@ impl<'a> CatalogueView<'a> {
                 self.style(Role::Warning),
             ));
         }
-        // The chosen line stays in sight, with a little of what follows.
-        let height = usize::from(inner.height);
-        let hidden = lines.len().saturating_sub(height);
-        let start = (chosen + 3).saturating_sub(height).min(hidden);
+        let start = self.list_start(&rows, inner.height);
         for (y, line) in (inner.top()..inner.bottom()).zip(lines.iter().skip(start)) {
             buf.set_line(inner.x, y, line, inner.width);
         }
@@ -214,6 +263,16 @@ impl<'a> CatalogueView<'a> {
         );
         for row in text::wrap(&facts, columns) {
             lines.push(Line::styled(row, self.style(Role::Chrome)));
+        }
+        if entry.recorded {
+            let words = format!(
+                "{}: {}",
+                words::RECORDED.get(self.lang),
+                words::HOW_LIVE.get(self.lang)
+            );
+            for row in text::wrap(&words, columns) {
+                lines.push(Line::styled(row, self.style(Role::Warning)));
+            }
         }
         lines.push(Line::default());
         lines.push(Line::styled(

@@ -16,6 +16,9 @@ use crate::log::{ActorId, EventKind};
 /// The narrowest and the widest that names may be.
 const NAMES: (usize, usize) = (3, 12);
 
+/// The most rows that servers get.
+const SERVERS: u16 = 8;
+
 /// What a row, or a few rows, are about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Row {
@@ -77,10 +80,9 @@ fn divide(scene: &Scene<'_>, servers: u16, area: Rect) -> Division {
     let below = (servers + 1).min(area.height);
     let room = area.height - below;
     let rows = rows(scene, room);
-    let height = [Height::Four, Height::Three, Height::Two]
-        .into_iter()
+    let height = Height::all()
         .find(|height| total(&rows, *height) <= room)
-        .unwrap_or(Height::One);
+        .unwrap_or(Height::LOW);
     // The truth stands right below the beliefs that it is compared with.
     let lanes = Rect {
         height: room.min(total(&rows, height)),
@@ -98,13 +100,25 @@ fn divide(scene: &Scene<'_>, servers: u16, area: Rect) -> Division {
     }
 }
 
-fn server_rows(scene: &Scene<'_>) -> u16 {
-    u16::try_from(truth::rows(scene).len()).unwrap_or(u16::MAX).min(3)
+fn server_rows(scene: &Scene<'_>, area: Rect) -> u16 {
+    let most = if area.height < 16 { 3 } else { SERVERS };
+    u16::try_from(truth::rows(scene).len())
+        .unwrap_or(u16::MAX)
+        .min(most)
+}
+
+/// Rows that the lanes can use, with those of the servers and the axis.
+pub fn wanted(scene: &Scene<'_>, area: Rect) -> u16 {
+    // Not how many rows the servers need now: a pane that grows with every lock is no calm sight.
+    let servers = u16::try_from(scene.chart.truths.len())
+        .unwrap_or(u16::MAX)
+        .clamp(3, SERVERS);
+    total(&rows(scene, area.height), Height::HIGH).saturating_add(servers + 1)
 }
 
 /// How far the lanes can be scrolled.
 pub fn reach(scene: &Scene<'_>, area: Rect) -> u16 {
-    let division = divide(scene, server_rows(scene), area);
+    let division = divide(scene, server_rows(scene, area), area);
     total(&division.rows, division.height).saturating_sub(division.lanes.height)
 }
 
@@ -141,7 +155,7 @@ pub fn draw(scene: &Scene<'_>, scroll: Option<u16>, area: Rect, buf: &mut Buffer
         return;
     }
     let servers = truth::rows(scene);
-    let division = divide(scene, server_rows(scene), area);
+    let division = divide(scene, server_rows(scene, area), area);
     let names = gutter(scene, &division.rows, &servers);
     let gutter = u16::try_from(names + 1).unwrap_or(area.width).min(area.width);
     let plot = Plot::new(

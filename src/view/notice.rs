@@ -14,6 +14,8 @@ use crate::{app::Trouble, lesson::Lang};
 pub enum Notice {
     /// Questions were turned on or off.
     Questions(bool),
+    /// The recording is of an earlier text of its lesson.
+    Outdated,
     /// Another theme was chosen.
     Theme(ThemeName),
     /// Something is wrong with the file of the learner's progress.
@@ -25,6 +27,7 @@ impl Notice {
         match self {
             Self::Questions(true) => words::QUESTIONS_ON.get(lang).to_owned(),
             Self::Questions(false) => words::QUESTIONS_OFF.get(lang).to_owned(),
+            Self::Outdated => words::OUTDATED.get(lang).to_owned(),
             Self::Theme(name) => words::THEME_CHANGED.with(lang, &[words::theme(*name).get(lang)]),
             Self::Progress(Trouble::Damaged(aside)) => {
                 let name = aside.file_name().unwrap_or_default().to_string_lossy();

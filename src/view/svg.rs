@@ -113,7 +113,9 @@ fn paper(buffer: &Buffer) -> String {
     for cell in &buffer.content {
         *counts.entry(cell.bg).or_default() += 1;
     }
-    let most = counts.into_iter().max_by_key(|(ground, count)| (*count, colour(*ground, PAPER)));
+    let most = counts
+        .into_iter()
+        .max_by_key(|(ground, count)| (*count, colour(*ground, PAPER)));
     most.map_or_else(|| PAPER.to_owned(), |(ground, _)| colour(ground, PAPER))
 }
 
@@ -258,13 +260,17 @@ fn words(svg: &mut String, cells: &[Drawn<'_>], row: u16) {
             }
             continue;
         }
-        let underlined = first.look.intersects(Modifier::UNDERLINED | Modifier::CROSSED_OUT);
+        let underlined = first
+            .look
+            .intersects(Modifier::UNDERLINED | Modifier::CROSSED_OUT);
         let blank = |cell: &&Drawn<'_>| !underlined && cell.symbol.trim().is_empty();
         // Wide gaps would be at the mercy of the font's space: words apart are set apart.
         let mut rest = run;
         while let Some(start) = rest.iter().position(|cell| !blank(&cell)) {
             rest = &rest[start..];
-            let gap = rest.windows(2).position(|pair| pair.iter().all(|cell| blank(&cell)));
+            let gap = rest
+                .windows(2)
+                .position(|pair| pair.iter().all(|cell| blank(&cell)));
             let end = gap.unwrap_or(rest.len());
             let word = &rest[..end];
             let last = word.iter().rposition(|cell| !blank(&cell)).unwrap_or(0);
@@ -339,17 +345,31 @@ mod tests {
         let svg = titled(&buffer, "a <title>");
         assert!(svg.contains("<title>a &lt;title&gt;</title>"), "{svg}");
         // Eight cells wide, from the margin on.
-        assert!(svg.contains("<text x=\"12\" y=\"25.5\" textLength=\"72\""), "{svg}");
+        assert!(
+            svg.contains("<text x=\"12\" y=\"25.5\" textLength=\"72\""),
+            "{svg}"
+        );
         // In the middle of columns 9 and 10.
-        assert!(svg.contains("<text x=\"102\" y=\"25.5\" text-anchor=\"middle\""), "{svg}");
-        assert!(svg.contains(&format!("<text x=\"{}\" y=\"25.5\" fill", 12 + 18 * 9)), "{svg}");
+        assert!(
+            svg.contains("<text x=\"102\" y=\"25.5\" text-anchor=\"middle\""),
+            "{svg}"
+        );
+        assert!(
+            svg.contains(&format!("<text x=\"{}\" y=\"25.5\" fill", 12 + 18 * 9)),
+            "{svg}"
+        );
     }
 
     #[test]
     fn a_row_of_blocks_is_one_shape_on_the_commonest_ground() {
         let mut buffer = Buffer::empty(Rect::new(0, 0, 10, 2));
         buffer.set_style(buffer.area, Style::new().bg(Color::Indexed(255)));
-        buffer.set_string(2, 0, "▄▄▄", Style::new().fg(Color::Indexed(16)).bg(Color::Indexed(231)));
+        buffer.set_string(
+            2,
+            0,
+            "▄▄▄",
+            Style::new().fg(Color::Indexed(16)).bg(Color::Indexed(231)),
+        );
         let svg = picture(&buffer);
         assert!(svg.contains("rx=\"8\" fill=\"#eeeeee\""), "{svg}");
         assert!(

@@ -145,6 +145,14 @@ pub fn style(scene: &Scene<'_>, reply: &Reply) -> Style {
     }
 }
 
+/// The glyph of a fault, by its event.
+pub fn fault_glyph(scene: &Scene<'_>, event: usize) -> Option<&'static str> {
+    match &scene.log.events().get(event)?.kind {
+        EventKind::Fault(fault) => Some(words::fault(fault).0),
+        _ => None,
+    }
+}
+
 fn fault_words(scene: &Scene<'_>, fault: &Fault) -> String {
     let (glyph, who, what) = words::fault(fault);
     format!("{glyph} {who} {}", what.get(scene.lang))

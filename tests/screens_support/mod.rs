@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
+use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use lockstep::{
     app::{App, AppOptions, Catalogue, CatalogueEntry, CatalogueVariant, LessonChoice, Message, Runs},
     engine::{Command, Session, Update},
@@ -90,6 +90,7 @@ pub fn entry(id: &str, track: Track, title: Text) -> CatalogueEntry {
                 ),
             },
         ],
+        recorded: false,
         broken: None,
     }
 }
@@ -257,6 +258,29 @@ impl Stand {
 
     pub fn press(&mut self, key: char) {
         self.key(KeyCode::Char(key));
+    }
+
+    fn mouse(&mut self, kind: MouseEventKind, (column, row): (u16, u16)) {
+        let mouse = MouseEvent {
+            kind,
+            column,
+            row,
+            modifiers: KeyModifiers::NONE,
+        };
+        self.app.handle(Message::Input(Event::Mouse(mouse)), self.now);
+    }
+
+    pub fn click(&mut self, x: u16, y: u16) {
+        self.mouse(MouseEventKind::Down(MouseButton::Left), (x, y));
+    }
+
+    pub fn wheel(&mut self, x: u16, y: u16, down: bool) {
+        let kind = if down {
+            MouseEventKind::ScrollDown
+        } else {
+            MouseEventKind::ScrollUp
+        };
+        self.mouse(kind, (x, y));
     }
 
     pub fn wait(&mut self, millis: u64) {

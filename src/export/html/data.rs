@@ -48,7 +48,10 @@ impl Source<'_> {
 
     /// The place of an actor's client among the clients: its colour and glyph.
     fn client(&self, actor: ActorId) -> usize {
-        self.chart.lanes.get(actor.0 as usize).map_or(0, |lane| lane.client)
+        self.chart
+            .lanes
+            .get(actor.0 as usize)
+            .map_or(0, |lane| lane.client)
     }
 }
 
@@ -102,9 +105,14 @@ fn shorten(words: &str) -> String {
 
 /// The places at which the page stops.
 fn step_list(source: &Source<'_>, moment: Found, questions: bool) -> Vec<Value> {
-    let column = |position: usize| position.checked_sub(1).map_or(0, |last| source.chart.column(last));
+    let column = |position: usize| {
+        position
+            .checked_sub(1)
+            .map_or(0, |last| source.chart.column(last))
+    };
     let start = beginning(source.log);
-    let mut list = vec![json!({"n": 0, "p": start, "x": column(start), "at": micros(time_at(source.log, start))})];
+    let mut list =
+        vec![json!({"n": 0, "p": start, "x": column(start), "at": micros(time_at(source.log, start))})];
     for step in steps(source.log) {
         let is_question = step.stop == Stop::Question;
         if is_question && !questions {
@@ -115,7 +123,8 @@ fn step_list(source: &Source<'_>, moment: Found, questions: bool) -> Vec<Value> 
         }));
     }
     let reached = list.last().and_then(|last| last["p"].as_u64());
-    if reached != u64::try_from(moment.position).ok() || moment.display > time_at(source.log, moment.position) {
+    if reached != u64::try_from(moment.position).ok() || moment.display > time_at(source.log, moment.position)
+    {
         let x = source.chart.playhead(source.log, moment.position, moment.display);
         list.push(json!({"n": null, "p": moment.position, "x": x, "at": micros(moment.display)}));
     }

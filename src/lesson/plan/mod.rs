@@ -4,6 +4,7 @@
 mod claims;
 mod clients;
 mod compile;
+mod fingerprint;
 mod program;
 mod question;
 mod story;

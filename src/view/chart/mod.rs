@@ -6,17 +6,19 @@
 
 mod crowd;
 mod lane;
+mod track;
 mod truth;
 
 pub use crowd::{Band, Level, Run};
 pub use lane::{Bar, BarKind, Lane, Mark};
+pub use track::Beat;
 pub use truth::{About, Lease, Owner, Span, Truth, is_lock_key};
 
 use std::{collections::HashMap, time::Duration};
 
 use crate::{
     clock::LessonTime,
-    log::{ActorId, Belief, Event, EventKind, Fault, Log, OpId},
+    log::{ActorId, Belief, Event, EventKind, Fault, Log, OpId, Stop},
 };
 
 /// How much a mark on a lane says.
@@ -74,6 +76,8 @@ pub struct Chart {
     pub wire: Vec<WireRow>,
     /// Stretches with two holders.
     pub clashes: Vec<Clash>,
+    /// The story's steps so far.
+    pub beats: Vec<Beat>,
     /// The column of every event; never falls.
     columns: Vec<u32>,
     detail: Detail,
@@ -90,6 +94,8 @@ struct Pen {
     burst: Burst,
     in_flight: HashMap<OpId, Flight>,
     holders: HashMap<String, Vec<ActorId>>,
+    /// The first fault of the step under way.
+    fault: Option<usize>,
 }
 
 /// Where the reply of a command belongs.
@@ -265,6 +271,7 @@ impl Chart {
                 }
             }
             EventKind::Fault(fault) => {
+                self.pen.fault.get_or_insert(index);
                 self.wire.push(WireRow::new(index));
                 self.fault(log, index, x, fault);
                 if let Fault::KillServer { server } = fault {
@@ -275,7 +282,16 @@ impl Chart {
                 self.wire.push(WireRow::new(index));
                 self.bury(server, x, index);
             }
-            EventKind::Stop { .. } => {
+            EventKind::Stop { item, stop } => {
+                let clashing = |clash: &Clash| clash.to.is_none_or(|(_, event)| event > self.pen.step);
+                let clash = self.clashes.iter().rev().any(clashing);
+                self.beats.push(Beat {
+                    item: *item,
+                    position: index + 1,
+                    asks: *stop == Stop::Question,
+                    fault: self.pen.fault.take(),
+                    clash,
+                });
                 self.pen.step = index;
                 self.pen.begun = x;
                 for band in &mut self.bands {

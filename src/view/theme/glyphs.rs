@@ -34,6 +34,10 @@ pub const FROZEN: &str = "▒";
 pub const DEAD: &str = "╌";
 /// Two or more hold one lock.
 pub const CLASH: &str = "█";
+/// The same on a thin line.
+pub const CLASH_LINE: &str = "═";
+/// What is dragged along a scrubber.
+pub const KNOB: &str = "◆";
 /// The playhead.
 pub const PLAYHEAD: &str = "┊";
 /// A key that the server holds with no lease.

@@ -25,6 +25,8 @@ pub const LESSON_HINTS: &[Hint] = &[
     ("L", Words::new("中文", "English")),
     ("+-", Words::new("speed", "速度")),
     ("Tab", Words::new("pane", "切换窗格")),
+    ("z", Words::new("zoom", "放大")),
+    ("P", Words::new("present", "演示")),
     ("i", Words::new("interview", "面试题")),
     ("r", Words::new("restart", "重来")),
 ];
@@ -64,6 +66,13 @@ pub const HELP_KEYS: &[(Words, &[Hint])] = &[
             ),
             ("s", Words::new("skip the question", "跳过提问")),
             (
+                "[ ]",
+                Words::new(
+                    "to the question, fault or violation before or after",
+                    "跳到上一个、下一个提问、故障或违例",
+                ),
+            ),
+            (
                 "N",
                 Words::new(
                     "questions on or off, as for presenting",
@@ -98,6 +107,17 @@ pub const HELP_KEYS: &[(Words, &[Hint])] = &[
             (
                 "↑ ↓ PgUp PgDn",
                 Words::new("scroll the pane with the focus", "滚动当前窗格"),
+            ),
+            (
+                "z",
+                Words::new("the pane with the focus alone, or all", "只看当前窗格，再按恢复"),
+            ),
+            (
+                "P",
+                Words::new(
+                    "present: large story and timelines only",
+                    "演示模式：只留大号讲解和时间线",
+                ),
             ),
             (
                 "i",

@@ -12,8 +12,16 @@ pub(super) fn rows(source: &Source<'_>) -> Vec<Value> {
     let mut in_flight: HashMap<OpId, usize> = HashMap::new();
     for (n, event) in source.events().iter().enumerate() {
         match &event.kind {
-            EventKind::Sent { op, actor, server, wire, .. } => {
-                let Some(count) = source.crowds.first(n) else { continue };
+            EventKind::Sent {
+                op,
+                actor,
+                server,
+                wire,
+                ..
+            } => {
+                let Some(count) = source.crowds.first(n) else {
+                    continue;
+                };
                 in_flight.insert(*op, rows.len());
                 let mut row = row(source, n, *actor, count);
                 row["at"] = micros(event.at).into();
@@ -29,8 +37,15 @@ pub(super) fn rows(source: &Source<'_>) -> Vec<Value> {
                 row["reply"] = shorten(&reply.to_string()).into();
                 row["kind"] = kind(reply).into();
             }
-            EventKind::Notified { actor, server, about, what } => {
-                let Some(count) = source.crowds.first(n) else { continue };
+            EventKind::Notified {
+                actor,
+                server,
+                about,
+                what,
+            } => {
+                let Some(count) = source.crowds.first(n) else {
+                    continue;
+                };
                 let mut row = row(source, n, *actor, count);
                 row["at"] = micros(event.at).into();
                 row["server"] = server.as_str().into();
