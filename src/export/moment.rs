@@ -87,8 +87,11 @@ fn parse_time(text: &str) -> Option<LessonTime> {
     let total = if let Some(millis) = text.strip_suffix("ms") {
         seconds(millis)? / 1000.0
     } else {
-        let (minutes, rest) = text.split_once('m').unwrap_or(("0", text));
-        let rest = if rest.is_empty() { "0s" } else { rest };
+        let (minutes, rest) = match text.split_once('m') {
+            Some((minutes, "")) => (minutes, "0s"),
+            Some(both) => both,
+            None => ("0", text),
+        };
         seconds(minutes)? * 60.0 + seconds(rest.strip_suffix('s')?)?
     };
     let duration = Duration::try_from_secs_f64(total).ok()?;
