@@ -5,7 +5,9 @@ use std::sync::Arc;
 use ratatui::style::Color;
 use serde_json::Value;
 
-use super::{Finished, Format, Look, Moment, MomentError, export, moment::Found, screen::Camera, steps::steps};
+use super::{
+    Finished, Format, Look, Moment, MomentError, export, moment::Found, screen::Camera, steps::steps,
+};
 use crate::{
     app::CatalogueEntry,
     clock::{ClockKind, LessonTime},
@@ -43,9 +45,13 @@ fn all() -> Vec<Finished> {
     let pairs = library.lessons.iter().flat_map(|loaded| {
         let loaded = Arc::clone(loaded);
         let names: Vec<String> = loaded.lesson.variants.keys().cloned().collect();
-        names.into_iter().map(move |name| (loaded.lesson.id.clone(), name))
+        names
+            .into_iter()
+            .map(move |name| (loaded.lesson.id.clone(), name))
     });
-    pairs.map(|(lesson, variant)| recorded(&lesson, &variant)).collect()
+    pairs
+        .map(|(lesson, variant)| recorded(&lesson, &variant))
+        .collect()
 }
 
 fn made(run: &Finished, format: Format, at: Option<Moment>) -> String {
@@ -78,8 +84,15 @@ fn a_moment_is_a_step_or_a_time_of_the_run() {
     let found = |moment: Moment| moment.resolve(&run.log);
     let all = steps(&run.log);
     let last = all.last().expect("steps");
-    assert_eq!(last.position, run.log.len(), "the story's end is in its last step");
-    assert_eq!(found(Moment::Step(last.number)).expect("a step").position, run.log.len());
+    assert_eq!(
+        last.position,
+        run.log.len(),
+        "the story's end is in its last step"
+    );
+    assert_eq!(
+        found(Moment::Step(last.number)).expect("a step").position,
+        run.log.len()
+    );
     assert!(found(Moment::End).expect("the end").end);
     let start = found(Moment::Step(0)).expect("the beginning").position;
     assert!(start > 0 && start < all[0].position);
@@ -88,7 +101,10 @@ fn a_moment_is_a_step_or_a_time_of_the_run() {
     assert!(run.log.events()[between.position].at > between.display);
     assert!(run.log.events()[between.position - 1].at <= between.display);
     let error = found(Moment::Step(99)).expect_err("too far");
-    assert!(matches!(error, MomentError::NoSuchStep { asked: 99, .. }), "{error}");
+    assert!(
+        matches!(error, MomentError::NoSuchStep { asked: 99, .. }),
+        "{error}"
+    );
     let error = found(Moment::Time(LessonTime::from_millis(3_600_000))).expect_err("too late");
     assert!(error.to_string().contains("60m00.0s: the run ends at"), "{error}");
     let error = found(Moment::Time(LessonTime::ZERO)).expect_err("too early");
@@ -101,10 +117,17 @@ fn a_drawing_knows_no_future() {
     let early = made(&run, Format::Svg, Some(Moment::Step(2)));
     assert!(early.contains("<title>Unlocking someone else's lock · DEL without looking</title>"));
     assert!(early.contains("step 2/"), "{early}");
-    assert!(!early.contains("looking back") && !early.contains("DEL lock"), "{early}");
+    assert!(
+        !early.contains("looking back") && !early.contains("DEL lock"),
+        "{early}"
+    );
     let end = made(&run, Format::Svg, None);
     assert!(end.contains("FAILURE SHOWN"), "{end}");
-    assert_eq!(end, made(&run, Format::Svg, Some(Moment::End)), "the same every time");
+    assert_eq!(
+        end,
+        made(&run, Format::Svg, Some(Moment::End)),
+        "the same every time"
+    );
 }
 
 /// What a terminal shows after a recording.
@@ -142,7 +165,11 @@ fn a_terminal_recording_ends_in_the_picture_that_was_drawn() {
         let cast = export(&run, Format::Cast, Some(at), &look).expect("the moment is there");
         let terminal = replayed(&cast, size);
         let found = at.resolve(&run.log).expect("the moment is there");
-        let motion = if found.end { Motion::Paused } else { Motion::Playing };
+        let motion = if found.end {
+            Motion::Paused
+        } else {
+            Motion::Playing
+        };
         let drawn = Camera::new(&run, &look).draw(found, motion);
         for (y, x) in (0..size.1).flat_map(|y| (0..size.0).map(move |x| (y, x))) {
             let shown = terminal.screen().cell(y, x).expect("a cell");
@@ -150,8 +177,14 @@ fn a_terminal_recording_ends_in_the_picture_that_was_drawn() {
                 continue;
             }
             let cell = &drawn[(x, y)];
-            let blank = |text: &str| if text.is_empty() { " ".to_owned() } else { text.to_owned() };
-            assert_eq!(blank(&shown.contents()), cell.symbol(), "{x},{y}");
+            let blank = |text: &str| {
+                if text.is_empty() {
+                    " ".to_owned()
+                } else {
+                    text.to_owned()
+                }
+            };
+            assert_eq!(blank(shown.contents()), cell.symbol(), "{x},{y}");
             let Color::Indexed(ground) = cell.bg else {
                 panic!("{x},{y}: {:?}", cell.bg)
             };
@@ -172,18 +205,31 @@ fn a_diagram_names_everybody_and_closes_what_it_opens() {
                 ..Look::default()
             };
             let diagram = export(&run, Format::Mermaid, None, &look).expect("the end is there");
-            let of = |words: &str| diagram.lines().filter(|line| line.trim().starts_with(words)).count();
+            let of = |words: &str| {
+                diagram
+                    .lines()
+                    .filter(|line| line.trim().starts_with(words))
+                    .count()
+            };
             let ends = diagram.lines().filter(|line| line.trim() == "end").count();
             assert_eq!(of("rect "), ends, "{diagram}");
             assert_eq!(of("sequenceDiagram"), 1);
             let known: Vec<&str> = diagram
                 .lines()
-                .filter_map(|line| line.trim().strip_prefix("actor ").or(line.trim().strip_prefix("participant ")))
+                .filter_map(|line| {
+                    line.trim()
+                        .strip_prefix("actor ")
+                        .or(line.trim().strip_prefix("participant "))
+                })
                 .filter_map(|line| line.split(' ').next())
                 .collect();
             for line in diagram.lines().filter(|line| line.contains(">>")) {
                 let (from, rest) = line.trim().split_once('-').expect("an arrow");
-                let to = rest.trim_start_matches(['-', '>', ')', 'x']).split(':').next().expect("an end");
+                let to = rest
+                    .trim_start_matches(['-', '>', ')', 'x'])
+                    .split(':')
+                    .next()
+                    .expect("an end");
                 assert!(known.contains(&from) && known.contains(&to), "{line}");
             }
             // What Mermaid reads at most.
@@ -191,7 +237,10 @@ fn a_diagram_names_everybody_and_closes_what_it_opens() {
         }
     }
     let diagram = made(&misdelete(), Format::Mermaid, None);
-    assert!(diagram.contains("c0->>s0: DEL lock\n") && diagram.contains("s0-->>c0: 1\n"), "{diagram}");
+    assert!(
+        diagram.contains("c0->>s0: DEL lock\n") && diagram.contains("s0-->>c0: 1\n"),
+        "{diagram}"
+    );
 }
 
 #[test]
@@ -201,7 +250,10 @@ fn the_data_are_the_events() {
     let events: Vec<Event> = serde_json::from_value(document["events"].clone()).expect("events");
     assert_eq!(events.len(), run.log.len());
     assert_eq!(document["verdict"]["outcome"], "shown");
-    assert_eq!(document["steps"].as_array().map(Vec::len), Some(steps(&run.log).len()));
+    assert_eq!(
+        document["steps"].as_array().map(Vec::len),
+        Some(steps(&run.log).len())
+    );
     let early: Value = serde_json::from_str(&made(&run, Format::Json, Some(Moment::Step(3)))).expect("JSON");
     assert_eq!(early["verdict"], Value::Null);
     assert_eq!(early["steps"].as_array().map(Vec::len), Some(3));
@@ -265,7 +317,11 @@ fn crowd(members: u32) -> Log {
                 label: label.into(),
                 reply: Reply::Value(format!("/lock/n-{n:010}").into()),
             });
-            let belief = if item == 2 { Belief::Nothing } else { Belief::Waiting };
+            let belief = if item == 2 {
+                Belief::Nothing
+            } else {
+                Belief::Waiting
+            };
             happens(EventKind::Believes {
                 actor,
                 lock: "lock".into(),
@@ -289,7 +345,10 @@ fn a_crowd_makes_no_larger_page_than_a_few() {
     let (few, many) = (with(20), with(900));
     for (format, most) in [(Format::Html, 100_000), (Format::Mermaid, 5_000)] {
         let (small, large) = (made(&few, format, None).len(), made(&many, format, None).len());
-        assert!(large < most && large < small + small / 4, "{format:?}: {small}, {large}");
+        assert!(
+            large < most && large < small + small / 4,
+            "{format:?}: {small}, {large}"
+        );
     }
     let diagram = made(&many, Format::Mermaid, None);
     assert!(diagram.contains("actor c0 as W ×900"), "{diagram}");

@@ -1,8 +1,9 @@
 //! The screens. Each is drawn from what it is given and from nothing else.
 //!
 //! **Architecture Invariant:** views are functions of `(&World, playhead, area)` with the log, the lesson's
-//! text and the language beside them. They change nothing and do no I/O, and nothing outside this module and
-//! the loop in [`crate::app`] imports `ratatui`. They must not know the engine or the lab.
+//! text and the language beside them. They change nothing and do no I/O, and nothing outside this module, the
+//! loop in [`crate::app`] and the pictures of [`crate::export`] imports `ratatui`. They must not know the engine or the
+//! lab.
 
 mod band;
 mod cards;
