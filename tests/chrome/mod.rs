@@ -1,4 +1,4 @@
-//! A real headless Chromium, driven through its DevTools protocol: pages are opened, keys pressed, places clicked. It
+//! A real headless Chromium, driven through its `DevTools` protocol: pages are opened, keys pressed, places clicked. It
 //! must not know what the pages are.
 //!
 //! The protocol goes through two pipes (`--remote-debugging-pipe`, the browser's file descriptors 3 and 4), one JSON
@@ -85,32 +85,32 @@ impl Chrome {
             requests: Vec::new(),
             _profile: profile,
         };
-        let target = chrome.call("Target.createTarget", json!({"url": "about:blank"}));
+        let target = chrome.call("Target.createTarget", &json!({"url": "about:blank"}));
         let attached = chrome.call(
             "Target.attachToTarget",
-            json!({"targetId": target["targetId"], "flatten": true}),
+            &json!({"targetId": target["targetId"], "flatten": true}),
         );
         attached["sessionId"]
             .as_str()
             .expect("a session")
             .clone_into(&mut chrome.session);
         for domain in ["Page", "Runtime", "Log", "Network"] {
-            chrome.call(&format!("{domain}.enable"), json!({}));
+            chrome.call(&format!("{domain}.enable"), &json!({}));
         }
         let scheme = if light { "light" } else { "dark" };
         chrome.call(
             "Emulation.setEmulatedMedia",
-            json!({"features": [{"name": "prefers-color-scheme", "value": scheme}]}),
+            &json!({"features": [{"name": "prefers-color-scheme", "value": scheme}]}),
         );
         chrome.call(
             "Emulation.setDeviceMetricsOverride",
-            json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false}),
+            &json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false}),
         );
         chrome
     }
 
     /// Sends a command and waits for its answer.
-    pub fn call(&mut self, method: &str, params: Value) -> Value {
+    pub fn call(&mut self, method: &str, params: &Value) -> Value {
         self.next += 1;
         let id = self.next;
         let mut message = json!({"id": id, "method": method, "params": params});
@@ -153,9 +153,9 @@ impl Chrome {
     /// Opens a file, with a fragment such as `#step=7`, and waits until it is loaded.
     pub fn open(&mut self, file: &Path, fragment: &str) {
         // From a page to the same one with another fragment nothing would be loaded.
-        self.call("Page.navigate", json!({"url": "about:blank"}));
+        self.call("Page.navigate", &json!({"url": "about:blank"}));
         let url = format!("file://{}{fragment}", file.display());
-        self.call("Page.navigate", json!({"url": url}));
+        self.call("Page.navigate", &json!({"url": url}));
         self.wait_for(&format!(
             "document.readyState === 'complete' && location.href === {}",
             json!(url)
@@ -166,7 +166,7 @@ impl Chrome {
     pub fn eval(&mut self, expression: &str) -> Value {
         let answer = self.call(
             "Runtime.evaluate",
-            json!({"expression": expression, "returnByValue": true, "awaitPromise": true}),
+            &json!({"expression": expression, "returnByValue": true, "awaitPromise": true}),
         );
         assert!(answer.get("exceptionDetails").is_none(), "{expression}: {answer}");
         answer["result"]["value"].clone()
@@ -204,7 +204,7 @@ impl Chrome {
             if let Some(text) = text.filter(|_| kind == "keyDown") {
                 event["text"] = text.into();
             }
-            self.call("Input.dispatchKeyEvent", event);
+            self.call("Input.dispatchKeyEvent", &event);
         }
     }
 
@@ -224,7 +224,7 @@ impl Chrome {
         for kind in ["mousePressed", "mouseReleased"] {
             self.call(
                 "Input.dispatchMouseEvent",
-                json!({"type": kind, "x": x, "y": y, "button": "left", "clickCount": 1}),
+                &json!({"type": kind, "x": x, "y": y, "button": "left", "clickCount": 1}),
             );
         }
     }
