@@ -28,7 +28,7 @@ fn scenario(lesson: &str, variant: &str) -> Scenario {
 async fn until(session: &mut Session, wanted: impl Fn(&Update) -> bool) {
     while let Some(update) = session.updates.recv().await {
         if let Update::Failed { message, .. } = &update {
-            panic!("{message}");
+            panic!("{}", message.en);
         }
         if wanted(&update) {
             return;
@@ -109,7 +109,7 @@ fn jump(criterion: &mut Criterion) {
                                     });
                                 }
                                 Update::Stepped { .. } => break,
-                                Update::Failed { message, .. } => panic!("{message}"),
+                                Update::Failed { message, .. } => panic!("{}", message.en),
                                 Update::Verdict(_) => {}
                             }
                         }

@@ -71,7 +71,7 @@ async fn every_recording_is_stepped_to_the_verdict_that_its_lesson_promises() {
                 match session.updates.recv().await.expect("it goes on") {
                     Update::Events(events) => log.extend(events),
                     Update::Verdict(told) => verdict = Some(told),
-                    Update::Failed { message, .. } => panic!("{name}: {message}"),
+                    Update::Failed { message, .. } => panic!("{name}: {}", message.en),
                     Update::Stepped { ended: over } => break ended = over,
                 }
             }

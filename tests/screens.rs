@@ -691,7 +691,7 @@ fn the_verdict_says_what_was_expected_and_observed_and_not_shown_is_loud() {
     for words in [
         "FAILURE SHOWN",
         "overlap: lock",
-        "expected 1",
+        "expected two holders at once",
         "observed 1",
         "Take away",
         "v: next variant",
@@ -871,4 +871,19 @@ async fn the_loop_ends_with_the_terminal() {
     )
     .await;
     assert_eq!(ended.expect("the loop"), Ended::InputOver);
+}
+
+#[test]
+fn the_catalogue_shows_the_end_of_a_long_description() {
+    let mut stand = Stand::catalogue(Lang::En, (80, 16));
+    let before = stand.rows();
+    assert!(stand.shows("▼ more"), "{before:#?}");
+    for _ in 0..20 {
+        stand.key(KeyCode::PageDown);
+    }
+    assert!(!stand.shows("▼ more"), "{:#?}", stand.rows());
+    for _ in 0..20 {
+        stand.key(KeyCode::PageUp);
+    }
+    assert_eq!(stand.rows(), before);
 }

@@ -133,7 +133,8 @@ fn a_lesson_is_stepped_to_its_verdict_and_looked_back_at() {
     let verdict = terminal.wait_for("FAILURE SHOWN");
     assert!(
         verdict.has(&format!("the end  step {STEPS}/{STEPS}"))
-            && verdict.says("expected 10 · observed 10")
+            && verdict.says("Every one of the 10 buyers was sold an")
+            && verdict.says("sold == buyers: observed 10")
             && verdict.says("Take away: Every command was atomic")
             && verdict.says("v: next variant"),
         "{verdict}"

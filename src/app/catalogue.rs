@@ -24,7 +24,7 @@ pub struct CatalogueEntry {
     pub intro: Text,
     /// How long a learner needs.
     pub minutes: u32,
-    /// The servers that it runs on.
+    /// The servers that it runs on, where a variant has none of its own.
     pub lab: LabKind,
     /// The ways to do it, the failure first.
     pub variants: Vec<CatalogueVariant>,
@@ -45,6 +45,8 @@ pub struct CatalogueVariant {
     pub title: Text,
     /// Whether it shows the failure or that it is prevented.
     pub expect: Expect,
+    /// The servers that it runs on.
+    pub lab: LabKind,
     /// What to take away.
     pub lesson: Text,
     /// How many steps its story has.
@@ -78,6 +80,7 @@ impl From<&Lesson> for CatalogueEntry {
             name: name.clone(),
             title: variant.title.clone(),
             expect: variant.expect,
+            lab: lesson.lab_of(variant),
             lesson: variant.lesson.clone(),
             beats: variant.story.as_ref().unwrap_or(&lesson.story).len(),
         });
@@ -98,6 +101,18 @@ impl From<&Lesson> for CatalogueEntry {
 }
 
 impl CatalogueEntry {
+    /// The servers that its variants run on, each kind once: the lesson's own first.
+    #[must_use]
+    pub fn labs(&self) -> Vec<LabKind> {
+        let mut labs = vec![self.lab];
+        for variant in &self.variants {
+            if !labs.contains(&variant.lab) {
+                labs.push(variant.lab);
+            }
+        }
+        labs
+    }
+
     /// The entry of a lesson whose file cannot be read: its name and what is wrong with it.
     #[must_use]
     pub fn broken(id: &str, error: &str) -> Self {

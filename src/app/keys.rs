@@ -39,6 +39,10 @@ pub enum Action {
     Focus,
     /// The answer to a question, by index.
     Answer(usize),
+    /// Two variants beside each other.
+    Compare,
+    /// To where they differ first.
+    Difference,
     /// No answer to a question.
     Skip,
     /// Questions on or off.
@@ -82,6 +86,8 @@ pub fn action(key: KeyEvent) -> Option<Action> {
         KeyCode::Char('V') => Action::Variant(false),
         KeyCode::Char(digit @ '1'..='4') => Action::Answer(usize::from(digit as u8 - b'1')),
         KeyCode::Char('s') => Action::Skip,
+        KeyCode::Char('b') => Action::Compare,
+        KeyCode::Char('d') => Action::Difference,
         KeyCode::Char('N') => Action::Questions,
         KeyCode::Char('T') => Action::Theme,
         KeyCode::Char('z') => Action::Zoom,

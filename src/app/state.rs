@@ -2,6 +2,8 @@
 //!
 //! **Architecture Invariant:** there is one [`Mode`] at a time, and one overlay over it; no pairs of booleans.
 
+mod beside;
+
 use std::time::{Duration, Instant};
 
 use crossterm::event::{Event, KeyEventKind};
@@ -14,8 +16,10 @@ use super::{
     learning::Learning,
     progress::{Record, Store},
 };
+use beside::Beside;
+
 use crate::{
-    engine::Update,
+    engine::{Session, Update},
     lesson::Lang,
     view::{
         self, CatalogueView, Form, LessonView, Notice, Overlay, Pane, Scene, Screen, Scrolls, chart::Detail,
@@ -52,6 +56,8 @@ pub enum Mode {
     Browsing,
     /// A lesson.
     Learning(Box<Lesson>),
+    /// Two variants of a lesson beside each other.
+    Comparing(Box<Beside>),
     /// Nothing any more.
     Ending,
 }
@@ -77,6 +83,8 @@ pub struct App<R> {
     pub(super) mode: Mode,
     pub(super) overlay: Overlay,
     pub(super) selected: usize,
+    /// How far the chosen lesson's description is scrolled.
+    reading: u16,
     pub(super) size: Rect,
     form: Form,
     questions: bool,
@@ -97,6 +105,7 @@ impl<R: Runs> App<R> {
             mode: Mode::Browsing,
             overlay: Overlay::Nothing,
             selected: 0,
+            reading: 0,
             size: Rect::default(),
             form: Form::default(),
             questions: options.questions,
@@ -106,6 +115,11 @@ impl<R: Runs> App<R> {
             },
             progress: options.progress.clone(),
         };
+        if let (Some(choice), Some(names)) = (&options.open, &options.compare)
+            && app.compare_named(choice, names)
+        {
+            return app;
+        }
         if let Some(choice) = &options.open
             && let Some((entry, variant)) = app.catalogue.find(&choice.id, Some(&choice.variant))
         {
@@ -132,8 +146,10 @@ impl<R: Runs> App<R> {
         } else {
             Detail::Wires
         };
-        if let Mode::Learning(lesson) = &mut self.mode {
-            lesson.run.playback.set_detail(detail);
+        match &mut self.mode {
+            Mode::Learning(lesson) => lesson.run.playback.set_detail(detail),
+            Mode::Comparing(beside) => beside.comparing.set_room(view::compare_room(self.size)),
+            Mode::Browsing | Mode::Ending => {}
         }
     }
 
@@ -141,6 +157,15 @@ impl<R: Runs> App<R> {
     pub fn run(&mut self) -> Option<&mut Learning> {
         match &mut self.mode {
             Mode::Learning(lesson) => Some(&mut lesson.run),
+            Mode::Browsing | Mode::Comparing(_) | Mode::Ending => None,
+        }
+    }
+
+    /// The session that is listened to, if there is one.
+    pub fn session(&mut self) -> Option<&mut Session> {
+        match &mut self.mode {
+            Mode::Learning(lesson) => lesson.run.session(),
+            Mode::Comparing(beside) => beside.comparing.session(),
             Mode::Browsing | Mode::Ending => None,
         }
     }
@@ -148,13 +173,12 @@ impl<R: Runs> App<R> {
     /// When to wake up although nothing happens: never, while nothing moves.
     #[must_use]
     pub fn wake(&self, now: Instant) -> Option<Instant> {
-        let Mode::Learning(lesson) = &self.mode else {
-            return None;
-        };
-        if lesson.run.playback.is_moving() {
-            return Some(now + FRAME);
+        match &self.mode {
+            Mode::Learning(lesson) if lesson.run.playback.is_moving() => Some(now + FRAME),
+            Mode::Learning(lesson) => lesson.run.due(),
+            Mode::Comparing(beside) => beside.comparing.due(),
+            Mode::Browsing | Mode::Ending => None,
         }
-        lesson.run.due()
     }
 
     /// Takes in a message; `true` when the picture may have changed.
@@ -198,14 +222,18 @@ impl<R: Runs> App<R> {
                 false
             }
             Message::Tick => {
-                if let Mode::Learning(lesson) = &mut self.mode {
-                    lesson.run.tick(self.lang, now);
+                match &mut self.mode {
+                    Mode::Learning(lesson) => lesson.run.tick(self.lang, now),
+                    Mode::Comparing(beside) => beside.comparing.tick(now),
+                    Mode::Browsing | Mode::Ending => {}
                 }
                 true
             }
             Message::Run(update) => {
-                if let Mode::Learning(lesson) = &mut self.mode {
-                    lesson.run.hear(update, self.lang, now);
+                match &mut self.mode {
+                    Mode::Learning(lesson) => lesson.run.hear(update, self.lang, now),
+                    Mode::Comparing(beside) => beside.comparing.hear(update, &self.runs),
+                    Mode::Browsing | Mode::Ending => {}
                 }
                 true
             }
@@ -259,6 +287,7 @@ impl<R: Runs> App<R> {
             (action, Overlay::Nothing) => match self.mode {
                 Mode::Browsing => self.browse(action),
                 Mode::Learning(_) => self.learn(action, now),
+                Mode::Comparing(_) => self.act_beside(action, now),
                 Mode::Ending => {}
             },
         }
@@ -279,16 +308,31 @@ impl<R: Runs> App<R> {
 
     fn browse(&mut self, action: Action) {
         let last = self.catalogue.entries.len().saturating_sub(1);
+        let before = self.selected;
         let by = |lines: i32| usize::try_from(lines.unsigned_abs()).unwrap_or(usize::MAX);
         match action {
             Action::Close => self.mode = Mode::Ending,
             Action::Open | Action::Forward | Action::Toggle => self.open(self.selected, 0),
             Action::Move(lines) if lines < 0 => self.selected = self.selected.saturating_sub(by(lines)),
             Action::Move(lines) => self.selected = (self.selected + by(lines)).min(last),
-            Action::Page(pages) if pages < 0 => self.selected = self.selected.saturating_sub(by(PAGE)),
-            Action::Page(_) => self.selected = (self.selected + by(PAGE)).min(last),
+            Action::Page(pages) => self.scroll_description(pages * PAGE),
             Action::End(end) => self.selected = if end { last } else { 0 },
+            Action::Compare => self.compare(self.selected, None),
             _ => {}
+        }
+        if self.selected != before {
+            self.reading = 0;
+        }
+    }
+
+    fn scroll_description(&mut self, by: i32) {
+        if let Some(Screen::Catalogue(view)) = self.screen() {
+            let reach = view.reach(self.size);
+            self.reading = self
+                .reading
+                .min(reach)
+                .saturating_add_signed(clamp(by))
+                .min(reach);
         }
     }
 
@@ -334,6 +378,7 @@ impl<R: Runs> App<R> {
             .map_or(1, |entry| entry.variants.len().max(1));
         match action {
             Action::Close => self.mode = Mode::Browsing,
+            Action::Compare => self.compare(entry, None),
             Action::Restart => self.open(entry, variant),
             Action::Variant(true) => self.open(entry, (variant + 1) % variants),
             Action::Variant(false) => self.open(entry, (variant + variants - 1) % variants),
@@ -369,7 +414,8 @@ impl<R: Runs> App<R> {
             | Action::Questions
             | Action::Theme
             | Action::Help
-            | Action::Cards => {}
+            | Action::Cards
+            | Action::Difference => {}
         }
     }
 
@@ -413,9 +459,11 @@ impl<R: Runs> App<R> {
                 catalogue: &self.catalogue,
                 progress: self.progress.progress(),
                 selected: self.selected,
+                scroll: self.reading,
                 theme: self.theme,
                 lang: self.lang,
             })),
+            Mode::Comparing(beside) => Some(Screen::Compare(self.comparison(beside)?)),
             Mode::Learning(lesson) => {
                 let playback = &lesson.run.playback;
                 Some(Screen::Lesson(LessonView {

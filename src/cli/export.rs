@@ -10,12 +10,12 @@ use std::{
 use clap::Args;
 use serde_json::json;
 
-use super::{Failure, Global, NOT_SHOWN, OK, play, run};
+use super::{Failure, Global, NOT_SHOWN, OK, play, run, words};
 use crate::{
     export::{self, Finished, Format, Look, Moment},
     lesson::Scenario,
     log::Log,
-    recording,
+    recording::{self, Recording},
     verdict::{self, Outcome},
     view::SMALLEST,
 };
@@ -98,11 +98,14 @@ pub(super) fn export(global: &Global, args: &ExportArgs) -> Result<u8, Failure> 
         questions: !global.no_questions,
         presenting: args.present,
     };
-    let text = export::export(&finished, format, args.at, &look)
-        .map_err(|error| Failure::usage(error.to_string()))?;
+    let text =
+        export::export(&finished, format, args.at, &look).map_err(|error| Failure::usage(error.text()))?;
     match &args.output {
         Some(path) => {
-            write(path, &text).map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
+            write(path, &text).map_err(|error| {
+                let (path, error) = (path.display().to_string(), error.to_string());
+                Failure::usage(words::NO_PICTURE.text(&[&path, &error]))
+            })?;
             if global.json {
                 let done = json!({
                     "lesson": finished.entry.id, "variant": finished.variant_name(), "format": format.name(),
@@ -114,46 +117,18 @@ pub(super) fn export(global: &Global, args: &ExportArgs) -> Result<u8, Failure> 
         None => print(&text)?,
     }
     if finished.verdict.outcome == Outcome::NotShown {
-        eprintln!("lockstep: a claim does not hold in this run, and the picture shows that");
+        eprintln!("lockstep: {}", words::SHOWS_NOT.get(global.lang()));
         return Ok(NOT_SHOWN);
     }
     Ok(OK)
 }
 
-/// What to export: a scenario, and its log where it need not be run. Every kind of recording comes in here.
+/// What to export: a scenario, and its log where it need not be run. Every kind of recording of the user's comes in
+/// here; the carried ones are runs like live ones.
 fn source(global: &Global, lesson: &str) -> Result<(Scenario, Option<Log>), Failure> {
     let path = Path::new(lesson);
     if recording::looks_like_one(path) {
-        let recording = recording::read(path)?;
-        let header = recording.header.clone();
-        if let Some(variant) = global
-            .variant
-            .as_ref()
-            .filter(|variant| **variant != header.variant)
-        {
-            return Err(Failure::usage(format!(
-                "{lesson} is a recording of the variant `{}`, not of `{variant}`; leave `--variant` away, or record that \
-                 variant with `lockstep run {} --variant {variant} --record FILE`",
-                header.variant, header.lesson
-            )));
-        }
-        if !global.set.is_empty() {
-            return Err(Failure::usage(format!(
-                "{lesson} is a recording, and its figures are what they were; leave `--set` away, or record another run \
-                 with `lockstep run {} --set … --record FILE`",
-                header.lesson
-            )));
-        }
-        let library = global.library()?;
-        let (choice, outdated) = play::lesson_of(&recording, &library)?;
-        let loaded = global.lesson(&choice.id)?;
-        let scenario = Scenario::plan(&loaded, &choice.variant, &header.params)?;
-        if outdated {
-            eprintln!(
-                "lockstep: the lesson has changed since {lesson} was recorded; some of its texts may not fit"
-            );
-        }
-        return Ok((scenario, Some(recording.log)));
+        return recorded(global, lesson, recording::read(path)?);
     }
     let loaded = global.lesson(lesson)?;
     let variant = match &global.variant {
@@ -161,6 +136,24 @@ fn source(global: &Global, lesson: &str) -> Result<(Scenario, Option<Log>), Fail
         None => loaded.lesson.variants.keys().next().cloned().unwrap_or_default(),
     };
     Ok((Scenario::plan(&loaded, &variant, &global.overrides())?, None))
+}
+
+/// A recording of the user's.
+fn recorded(global: &Global, file: &str, recording: Recording) -> Result<(Scenario, Option<Log>), Failure> {
+    let header = &recording.header;
+    if let Some(other) = global.variant.as_ref().filter(|name| **name != header.variant) {
+        let words = words::OTHER_VARIANT.text(&[file, &header.variant, other, &header.lesson]);
+        return Err(Failure::usage(words));
+    }
+    if !global.set.is_empty() {
+        return Err(Failure::usage(words::FIGURES_FIXED.text(&[file, &header.lesson])));
+    }
+    if play::has_changed(&recording, &global.library()?)? {
+        eprintln!("lockstep: {}", words::OUTDATED.with(global.lang(), &[file]));
+    }
+    let loaded = global.lesson(&header.lesson)?;
+    let scenario = Scenario::plan(&loaded, &header.variant, &header.params)?;
+    Ok((scenario, Some(recording.log)))
 }
 
 fn finished(scenario: &Scenario, log: Log) -> Finished {
@@ -186,21 +179,17 @@ fn folder(path: &Path) -> &Path {
 }
 
 fn check_output(path: &Path) -> Result<(), Failure> {
-    let folder = folder(path);
+    let shown = path.display().to_string();
     if path.is_dir() {
-        return Err(Failure::usage(format!(
-            "{} is a directory; name a file in it, such as {}",
-            path.display(),
-            path.join("picture.svg").display()
-        )));
+        let inside = path.join("picture.svg").display().to_string();
+        return Err(Failure::usage(words::IS_DIRECTORY.text(&[&shown, &inside])));
     }
+    let folder = folder(path);
     if !folder.is_dir() {
-        return Err(Failure::usage(format!(
-            "{}: there is no directory {}; make it first: `mkdir -p {}`",
-            path.display(),
-            folder.display(),
-            folder.display()
-        )));
+        let folder = folder.display().to_string();
+        return Err(Failure::usage(
+            words::NO_DIRECTORY.text(&[&shown, &folder, &folder]),
+        ));
     }
     Ok(())
 }

@@ -2,6 +2,7 @@
 //! or look.
 
 mod check;
+mod compare;
 mod doctor;
 mod export;
 mod list;
@@ -10,6 +11,7 @@ mod play;
 mod progress;
 mod run;
 mod runs;
+mod words;
 
 use std::{io::Write as _, path::PathBuf, process::ExitCode};
 
@@ -17,7 +19,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 
 use crate::{
     lab::LabOptions,
-    lesson::{Lang, LessonError, Library, Loaded, Params, plan::param_from_word},
+    lesson::{Lang, LessonError, Library, Loaded, Params, Text, plan::param_from_word},
     view::theme::ThemeName,
 };
 
@@ -98,6 +100,8 @@ enum Command {
         /// The lesson's name, or the path of a lesson file
         lesson: String,
     },
+    /// Opens two variants of a lesson beside each other: the failure and its fix
+    Compare(compare::CompareArgs),
     /// Lists the lessons and their variants
     List,
     /// Runs lessons without a screen and proves their claims
@@ -160,19 +164,19 @@ fn parse_speed(text: &str) -> Result<f64, String> {
 /// Something that ends a command: a message for standard error, and the exit code.
 #[derive(Debug)]
 pub struct Failure {
-    message: String,
+    message: Text,
     code: u8,
 }
 
 impl Failure {
-    fn usage(message: impl Into<String>) -> Self {
+    fn usage(message: impl Into<Text>) -> Self {
         Self {
             message: message.into(),
             code: USAGE,
         }
     }
 
-    fn server(message: impl Into<String>) -> Self {
+    fn server(message: impl Into<Text>) -> Self {
         Self {
             message: message.into(),
             code: SERVER,
@@ -201,10 +205,16 @@ impl From<crate::recording::carried::NotCarried> for Failure {
 impl From<crate::engine::EngineError> for Failure {
     fn from(error: crate::engine::EngineError) -> Self {
         if error.is_server() {
-            Self::server(error.to_string())
+            Self::server(error.text())
         } else {
-            Self::usage(error.to_string())
+            Self::usage(error.text())
         }
+    }
+}
+
+impl From<crate::lab::LabError> for Failure {
+    fn from(error: crate::lab::LabError) -> Self {
+        crate::engine::EngineError::from(error).into()
     }
 }
 
@@ -219,8 +229,9 @@ impl From<std::io::Error> for Failure {
 pub fn main() -> ExitCode {
     let Cli { command, global } = Cli::parse();
     let outcome = match command {
-        None => play::play(&global, None),
-        Some(Command::Play { lesson }) => play::play(&global, Some(&lesson)),
+        None => play::play(&global, None, None),
+        Some(Command::Play { lesson }) => play::play(&global, Some(&lesson), None),
+        Some(Command::Compare(args)) => play::play(&global, Some(&args.lesson), Some(&args)),
         Some(Command::List) => list::list(&global),
         Some(Command::Run(args)) => run::run(&global, &args),
         Some(Command::Export(args)) => export::export(&global, &args),
@@ -241,7 +252,7 @@ pub fn main() -> ExitCode {
         Ok(code) => ExitCode::from(code),
         Err(Failure { message, code }) => {
             // The terminal may be gone; `eprintln` would panic.
-            let _ = writeln!(std::io::stderr(), "lockstep: {message}");
+            let _ = writeln!(std::io::stderr(), "lockstep: {}", message.get(global.lang()));
             ExitCode::from(code)
         }
     }
@@ -274,11 +285,10 @@ impl Global {
             .map(|id| (strsim::jaro_winkler(id, name), id))
             .filter(|(likeness, _)| *likeness > 0.7)
             .max_by(|a, b| a.0.total_cmp(&b.0));
-        let hint = match near {
-            Some((_, near)) => format!("did you mean `{near}`?"),
-            None => "`lockstep list` names them all".to_owned(),
-        };
-        Err(Failure::usage(format!("there is no lesson `{name}`; {hint}")))
+        Err(Failure::usage(match near {
+            Some((_, near)) => words::NO_LESSON_BUT.text(&[name, near]),
+            None => words::NO_LESSON.text(&[name]),
+        }))
     }
 
     fn overrides(&self) -> Params {

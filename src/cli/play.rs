@@ -2,30 +2,70 @@
 
 use std::{io::IsTerminal, path::PathBuf, sync::Arc};
 
-use super::{Failure, Global, OK, doctor, runs::ChosenRuns};
+use super::{Failure, Global, OK, compare::CompareArgs, doctor, runs::ChosenRuns, words};
 use crate::{
     app::{self, AppOptions, Catalogue, CatalogueEntry, Ended, LessonChoice, Store, terminal},
+    engine::EngineError,
     lab::{LabOptions, install::InstallPlan, programs::Search},
-    lesson::{LabKind, Library, Loaded, Params, Scenario},
+    lesson::{LabKind, Lang, Library, Loaded, Params, Scenario},
     recording::{self, Recording, carried},
     view::theme::Theme,
 };
 
-/// Opens the screen, with a lesson or with the catalogue.
-pub(super) fn play(global: &Global, lesson: Option<&str>) -> Result<u8, Failure> {
+/// The recordings among what the user named.
+fn recordings(lesson: Option<&str>, compare: Option<&CompareArgs>) -> Result<Vec<Recording>, Failure> {
+    let other = compare.and_then(|args| args.other.as_deref());
+    let mut recorded = Vec::new();
+    for path in lesson.into_iter().chain(other).map(PathBuf::from) {
+        // The second one can be nothing else.
+        if recording::looks_like_one(&path) || (!recorded.is_empty() && other.is_some()) {
+            recorded.push(recording::read(&path).map_err(|error| Failure::usage(error.to_string()))?);
+        } else if other.is_some() {
+            return Err(Failure::usage(format!(
+                "`{}` is no recording; with a second one given, both must be recordings of one lesson",
+                path.display()
+            )));
+        }
+    }
+    Ok(recorded)
+}
+
+/// The two variants to stand beside each other: their authors want the first mistake on the command line.
+fn compared(
+    global: &Global,
+    args: &CompareArgs,
+    loaded: &Arc<Loaded>,
+    recorded: &[Recording],
+) -> Result<[String; 2], Failure> {
+    let names = args.sides(loaded, recorded)?;
+    for name in &names {
+        let recorded = recorded
+            .iter()
+            .find(|recording| recording.header.variant == *name);
+        let params = recorded.map_or_else(|| global.overrides(), |recording| recording.header.params.clone());
+        Scenario::plan(loaded, name, &params)?;
+    }
+    Ok(names)
+}
+
+/// Opens the screen, with a lesson, with two variants of it, or with the catalogue.
+pub(super) fn play(
+    global: &Global,
+    lesson: Option<&str>,
+    compare: Option<&CompareArgs>,
+) -> Result<u8, Failure> {
     let mut library = global.library()?;
-    let recorded = lesson
-        .map(PathBuf::from)
-        .filter(|path| recording::looks_like_one(path));
-    let recorded = recorded.map(|path| recording::read(&path)).transpose()?;
+    let recorded = recordings(lesson, compare)?;
     let mut wanted = ALL_LABS.to_vec();
     let mut outdated = false;
+    for recording in &recorded {
+        outdated |= has_changed(recording, &library)?;
+    }
     let open = match lesson {
-        Some(_) if let Some(recording) = &recorded => {
-            let (choice, changed) = lesson_of(recording, &library)?;
-            outdated = changed;
-            Some(choice)
-        }
+        Some(_) if let Some(Recording { header, .. }) = recorded.first() => Some(LessonChoice {
+            id: header.lesson.clone(),
+            variant: header.variant.clone(),
+        }),
         None => None,
         Some(name) => {
             let loaded = match library.find(name) {
@@ -48,18 +88,22 @@ pub(super) fn play(global: &Global, lesson: Option<&str>) -> Result<u8, Failure>
             Some(LessonChoice { id, variant })
         }
     };
+    let compare = match (compare, &open) {
+        (Some(args), Some(choice)) if let Some(loaded) = library.find(&choice.id) => {
+            Some(compared(global, args, loaded, &recorded)?)
+        }
+        _ => None,
+    };
     if !std::io::stdout().is_terminal() || !std::io::stdin().is_terminal() {
-        return Err(Failure::usage(
-            "the playground needs a terminal, and standard input or output is none; \
-             `lockstep run LESSON` runs lessons without a screen",
-        ));
+        return Err(Failure::usage(words::NEEDS_TERMINAL.text(&[])));
     }
     let options = global.lab_options()?;
     // What a killed Lockstep left is cleared away behind the first picture.
     std::thread::spawn(|| crate::lab::sweep(&crate::lab::workspace_root()));
     // A recording needs no server.
-    if recorded.is_none() && !global.recorded {
-        offer_to_install(&options, &wanted)?;
+    let needed = if compare.is_some() { 2 } else { 1 };
+    if recorded.len() < needed && !global.recorded {
+        offer_to_install(&options, &wanted, global.lang())?;
     }
     let is_live = |lab| !global.recorded && options.search.serves(lab);
     let mut entries: Vec<CatalogueEntry> = library
@@ -78,13 +122,14 @@ pub(super) fn play(global: &Global, lesson: Option<&str>) -> Result<u8, Failure>
         overrides: global.overrides(),
         options,
         seed: global.seed,
-        file: recorded,
+        files: recorded,
         recorded: global.recorded,
     };
     let (progress, trouble) = Store::open();
     let app_options = AppOptions {
         lang: global.lang(),
         open,
+        compare,
         speed: global.speed,
         theme: Theme::from_env(global.theme),
         questions: !global.no_questions,
@@ -111,22 +156,15 @@ pub(super) fn play(global: &Global, lesson: Option<&str>) -> Result<u8, Failure>
     })
 }
 
-/// The lesson and variant that a recording is of, and whether the lesson has changed since.
-pub(super) fn lesson_of(recording: &Recording, library: &Library) -> Result<(LessonChoice, bool), Failure> {
+/// Whether a recording's lesson, which must be here, has changed since.
+pub(super) fn has_changed(recording: &Recording, library: &Library) -> Result<bool, Failure> {
     let header = &recording.header;
-    let loaded = library.find(&header.lesson).ok_or_else(|| {
-        Failure::usage(format!(
-            "the recording is of the lesson `{}`, which is not here; give its directory with `--lessons DIR`",
-            header.lesson
-        ))
-    })?;
+    let loaded = library
+        .find(&header.lesson)
+        .ok_or_else(|| Failure::usage(words::RECORDING_OF_ANOTHER.text(&[&header.lesson])))?;
     let scenario = Scenario::plan(loaded, &header.variant, &header.params)?;
     recording.fits(&scenario)?;
-    let choice = LessonChoice {
-        id: header.lesson.clone(),
-        variant: header.variant.clone(),
-    };
-    Ok((choice, !header.belongs_to(&scenario)))
+    Ok(!header.belongs_to(&scenario))
 }
 
 /// A lesson's entry, with the figures of its parameters filled into its texts.
@@ -161,32 +199,33 @@ const ALL_LABS: [LabKind; 4] = [
 
 /// Before the first screen: what is missing for the labs that are wanted can be installed at once. A learner who
 /// says no, or for whom it fails, still has the recordings.
-fn offer_to_install(options: &LabOptions, wanted: &[LabKind]) -> Result<(), Failure> {
+fn offer_to_install(options: &LabOptions, wanted: &[LabKind], lang: Lang) -> Result<(), Failure> {
     if wanted.iter().all(|lab| options.search.serves(*lab)) {
         return Ok(());
     }
-    let Some(plan) = install_plan(&options.search) else {
+    let Some(plan) = install_plan(&options.search, lang) else {
         return Ok(());
     };
-    eprintln!("Lessons run on real servers, and some are missing here. This would install them:\n\n{plan}");
-    eprintln!("Without them, the lessons play from recordings.\n");
-    if doctor::asked("Install them now?")?
+    let plan_words = doctor::plan_words(&plan, lang);
+    eprintln!("{}", words::SOME_MISSING.with(lang, &[&plan_words]));
+    eprintln!("{}\n", words::OR_RECORDINGS.get(lang));
+    if doctor::asked(words::INSTALL_NOW, lang)?
         && let Err(error) = plan.run()
     {
-        let failed = Failure::server(error.to_string());
-        eprintln!("lockstep: {error}");
-        if !doctor::asked("Go on with recordings?")? {
-            return Err(failed);
+        let said = EngineError::from(error).text();
+        eprintln!("lockstep: {}", said.get(lang));
+        if !doctor::asked(words::GO_ON_RECORDED, lang)? {
+            return Err(Failure::server(said));
         }
     }
     Ok(())
 }
 
 /// How to install what is missing; where there is no way, that is said.
-fn install_plan(search: &Search) -> Option<InstallPlan> {
+fn install_plan(search: &Search, lang: Lang) -> Option<InstallPlan> {
     let programs = crate::lab::doctor::programs(search);
     InstallPlan::new(&programs, search).unwrap_or_else(|error| {
-        eprintln!("lockstep: {error}");
+        eprintln!("lockstep: {}", EngineError::from(error).text().get(lang));
         None
     })
 }

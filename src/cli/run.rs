@@ -10,14 +10,15 @@ use std::{
 use clap::Args;
 use serde_json::json;
 
-use super::{Failure, Global, NOT_SHOWN, OK};
+use super::{Failure, Global, NOT_SHOWN, OK, words};
 use crate::{
     engine::{self, RunReport},
     lab::LabOptions,
-    lesson::{Loaded, Scenario},
+    lesson::{Lang, Loaded, Scenario},
     log::Log,
     recording::{self, carried},
-    verdict::{self, Outcome, Verdict},
+    verdict::{self, Outcome, Verdict, evidence},
+    view,
 };
 
 /// What to run.
@@ -92,7 +93,7 @@ pub(super) fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
             let text = if global.json {
                 json_line(scenario, &report, args.events)
             } else {
-                summary(scenario, &report, global)
+                summary(scenario, &report, global.lang())
             };
             let mut out = std::io::stdout().lock();
             writeln!(out, "{text}").and_then(|()| out.flush())?;
@@ -108,7 +109,7 @@ async fn report(global: &Global, scenario: &Scenario, options: &LabOptions) -> R
     }
     tokio::select! {
         report = engine::run_story(scenario, options, global.seed) => Ok(report?),
-        signal = interrupted() => Err(Failure { message: format!("ended by {signal}"), code: 130 }),
+        signal = interrupted() => Err(Failure { message: words::ENDED_BY.text(&[signal]), code: 130 }),
     }
 }
 
@@ -172,7 +173,7 @@ fn json_line(scenario: &Scenario, report: &RunReport, events: bool) -> String {
         .iter()
         .map(|claim| {
             json!({
-                "claim": claim.claim, "expected": claim.expected.en, "observed": claim.observed.en,
+                "claim": claim.claim, "says": claim.says, "expected": claim.expected.en, "observed": claim.observed.en,
                 "holds": claim.holds, "evidence": claim.evidence,
             })
         })
@@ -192,32 +193,45 @@ fn json_line(scenario: &Scenario, report: &RunReport, events: bool) -> String {
     line.to_string()
 }
 
-fn summary(scenario: &Scenario, report: &RunReport, global: &Global) -> String {
-    use std::fmt::Write;
-    let outcome = match report.verdict.outcome {
-        Outcome::Shown => "failure shown",
-        Outcome::Prevented => "prevented",
-        Outcome::NotShown => "NOT SHOWN",
-    };
-    let title = scenario.variant().title.get(global.lang());
-    let mut text = format!(
-        "{outcome:<14}{} · {}  ({title}; {:.1} s of lesson time in {:.2} s)",
-        scenario.loaded.lesson.id,
-        scenario.variant,
-        report.lesson.as_secs_f64(),
-        report.wall.as_secs_f64(),
-    );
+/// The most lines of evidence for one claim.
+const EVIDENCE: usize = 3;
+
+fn summary(scenario: &Scenario, report: &RunReport, lang: Lang) -> String {
+    let outcome = words::outcome(report.verdict.outcome).get(lang);
+    let title = scenario.variant().title.get(lang);
+    let (lesson, wall) = (report.lesson.as_secs_f64(), report.wall.as_secs_f64());
+    let (lesson, wall) = (format!("{lesson:.1}"), format!("{wall:.2}"));
+    let mut lines = vec![words::RAN.with(
+        lang,
+        &[
+            &view::pad(outcome, 14),
+            &scenario.loaded.lesson.id,
+            &scenario.variant,
+            title,
+            &lesson,
+            &wall,
+        ],
+    )];
     for claim in &report.verdict.claims {
         let mark = if claim.holds { "✓" } else { "✗" };
-        let _ = write!(
-            text,
-            "\n    {mark} {}: observed {}",
-            claim.claim,
-            claim.observed.get(global.lang())
-        );
-        if !claim.holds {
-            let _ = write!(text, ", expected {}", claim.expected.get(global.lang()));
+        let observed = words::OBSERVED.with(lang, &[claim.observed.get(lang)]);
+        let expected = match claim.holds {
+            true => String::new(),
+            false => words::EXPECTED.with(lang, &[claim.expected.get(lang)]),
+        };
+        match &claim.says {
+            Some(says) => {
+                lines.push(format!("    {mark} {}", says.get(lang)));
+                lines.push(format!("        {}: {observed}{expected}", claim.claim));
+            }
+            None => lines.push(format!("    {mark} {}: {observed}{expected}", claim.claim)),
         }
+        let evidence = evidence(&report.log, claim, EVIDENCE);
+        lines.extend(
+            evidence
+                .iter()
+                .map(|text| format!("        ↳ {}", text.get(lang))),
+        );
     }
-    text
+    lines.join("\n")
 }

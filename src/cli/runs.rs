@@ -20,8 +20,8 @@ pub(super) struct ChosenRuns {
     pub(super) overrides: Params,
     pub(super) options: LabOptions,
     pub(super) seed: u64,
-    /// A recording of the user's, which plays wherever its lesson and variant are opened.
-    pub(super) file: Option<Recording>,
+    /// Recordings of the user's, which play wherever their lesson and variant are opened.
+    pub(super) files: Vec<Recording>,
     /// Never live.
     pub(super) recorded: bool,
 }
@@ -39,7 +39,7 @@ impl ChosenRuns {
         let plan = |params: &Params| {
             Scenario::plan(loaded, &choice.variant, params).map_err(|error| error.to_string())
         };
-        let file = self.file.as_ref().filter(|recording| {
+        let file = self.files.iter().find(|recording| {
             recording.header.lesson == choice.id && recording.header.variant == choice.variant
         });
         if let Some(Recording { header, log }) = file {
@@ -71,7 +71,7 @@ fn failed(message: String) -> Session {
     let (commands, _) = tokio::sync::mpsc::unbounded_channel();
     let (tell, updates) = tokio::sync::mpsc::unbounded_channel();
     let _ = tell.send(Update::Failed {
-        message,
+        message: message.into(),
         server: false,
     });
     Session { commands, updates }

@@ -23,7 +23,7 @@ pub fn open(scenario: Scenario, options: LabOptions, seed: u64) -> Session {
         };
         if let Err(error) = Box::pin(driver.drive(scenario, &options, seed)).await {
             let _ = tell.send(Update::Failed {
-                message: error.to_string(),
+                message: error.text(),
                 server: error.is_server(),
             });
         }
@@ -55,7 +55,7 @@ impl Driver {
         let planned = scenario.clone();
         let tempo = self.tempo.subscribe();
         let set_up = Director::set_up(scenario, options, seed, tempo, Some(self.tell.clone()));
-        let Some(director) = self.meanwhile(Box::pin(set_up)).await else {
+        let Some(director) = Box::pin(self.meanwhile(set_up)).await else {
             return Ok(());
         };
         let mut director = director?;

@@ -5,6 +5,8 @@
 
 mod director;
 mod error;
+mod faults;
+mod flights;
 mod live;
 mod machine;
 mod moves;

@@ -10,7 +10,7 @@ use crate::{
     clock::LessonTime,
     lesson::Lang,
     log::{ActorId, Belief, EventKind, Fault, Log, Reply, Stop},
-    view::{time, words},
+    view::{fault, time, words},
     world::World,
 };
 
@@ -262,9 +262,11 @@ impl<'a> Diagram<'a> {
     }
 
     fn tell_fault(&mut self, fault: &Fault) {
-        let (glyph, who, what) = words::fault(fault);
-        let said = escape(&format!("{glyph} {who} {}", what.get(self.lang)));
-        let ends: Vec<String> = who.split("->").filter_map(|name| self.named(name)).collect();
+        let said = escape(&fault::words(self.lang, fault));
+        let ends: Vec<String> = fault::whom(fault)
+            .split("->")
+            .filter_map(|name| self.named(name))
+            .collect();
         match ends.as_slice() {
             [] => self.note_over_all(&said),
             [one] => self.note(&one.clone(), &said),

@@ -3,7 +3,12 @@
 use std::{str::FromStr, time::Duration};
 
 use super::steps::{beginning, steps, time_at};
-use crate::{clock::LessonTime, log::Log, view::time};
+use crate::{
+    clock::LessonTime,
+    lesson::{Text, Words},
+    log::Log,
+    view::time,
+};
 
 /// A moment, as it was asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,12 +33,9 @@ pub struct Found {
 }
 
 /// Why there is no such moment.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MomentError {
     /// The story is shorter.
-    #[error(
-        "there is no step {asked}: the run has {last} steps; use `--at {last}`, or `--at end` for the verdict"
-    )]
     NoSuchStep {
         /// The step that was asked for.
         asked: usize,
@@ -41,9 +43,6 @@ pub enum MomentError {
         last: usize,
     },
     /// The run was over before.
-    #[error(
-        "nothing happens at {asked}: the run ends at {end}; use an earlier time, or `--at end` for the verdict"
-    )]
     TooLate {
         /// The time that was asked for, in words.
         asked: String,
@@ -51,13 +50,40 @@ pub enum MomentError {
         end: String,
     },
     /// Nothing had happened yet.
-    #[error("nothing has happened at {asked}: the first event is at {first}; use a later time, or `--at 0`")]
     TooEarly {
         /// The time that was asked for, in words.
         asked: String,
         /// The first event, in words.
         first: String,
     },
+}
+
+const NO_SUCH_STEP: Words = Words::new(
+    "there is no step {}: the run has {} steps; use `--at {}`, or `--at end` for the verdict",
+    "没有第 {} 步：这次运行共 {} 步；请用 `--at {}`，或用 `--at end` 看结论",
+);
+const TOO_LATE: Words = Words::new(
+    "nothing happens at {}: the run ends at {}; use an earlier time, or `--at end` for the verdict",
+    "{} 时没有内容：这次运行在 {} 结束；请用更早的时间，或用 `--at end` 看结论",
+);
+const TOO_EARLY: Words = Words::new(
+    "nothing has happened at {}: the first event is at {}; use a later time, or `--at 0`",
+    "{} 时还什么都没发生：第一个事件在 {}；请用更晚的时间，或用 `--at 0`",
+);
+
+impl MomentError {
+    /// What is wrong and what to do.
+    #[must_use]
+    pub fn text(&self) -> Text {
+        match self {
+            Self::NoSuchStep { asked, last } => {
+                let (asked, last) = (asked.to_string(), last.to_string());
+                NO_SUCH_STEP.text(&[&asked, &last, &last])
+            }
+            Self::TooLate { asked, end } => TOO_LATE.text(&[asked, end]),
+            Self::TooEarly { asked, first } => TOO_EARLY.text(&[asked, first]),
+        }
+    }
 }
 
 impl FromStr for Moment {

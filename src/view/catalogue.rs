@@ -27,6 +27,8 @@ pub struct CatalogueView<'a> {
     pub progress: &'a Progress,
     /// The chosen one.
     pub selected: usize,
+    /// How far its description is scrolled.
+    pub scroll: u16,
     /// Colours.
     pub theme: Theme,
     /// The language.
@@ -52,6 +54,19 @@ impl<'a> CatalogueView<'a> {
         let [left, right] =
             Layout::horizontal([Constraint::Percentage(list), Constraint::Min(1)]).areas(body);
         [head, left, right, foot]
+    }
+
+    /// How far the description can be scrolled on a screen of this size.
+    #[must_use]
+    pub fn reach(&self, area: Rect) -> u16 {
+        let [_, _, right, _] = Self::areas(area);
+        let inner = text_area(ratatui::widgets::Block::bordered().inner(right));
+        let lines = self
+            .selected()
+            .map_or(0, |entry| self.description(entry, inner.width).len());
+        u16::try_from(lines)
+            .unwrap_or(u16::MAX)
+            .saturating_sub(inner.height)
     }
 
     /// Which lesson each line of the list is about: none, for headings and gaps.
@@ -227,17 +242,16 @@ impl<'a> CatalogueView<'a> {
             .title(Span::styled(heading, self.style(Role::Accent)));
         let inner = block.inner(area);
         block.render(area, buf);
-        let inner = Rect {
-            x: inner.x + 1,
-            width: inner.width.saturating_sub(2),
-            ..inner
-        };
-        let lines = match &entry.broken {
-            Some(error) => self.broken(error, inner.width),
-            None => self.entry_lines(entry, inner.width),
-        };
-        for (y, line) in (inner.top()..inner.bottom()).zip(&lines) {
-            buf.set_line(inner.x, y, line, inner.width);
+        let inner = text_area(inner);
+        let lines = self.description(entry, inner.width);
+        let more = (self.theme, words::MORE.get(self.lang));
+        narration::draw(&lines, self.scroll, more, inner, buf);
+    }
+
+    fn description(&self, entry: &CatalogueEntry, width: u16) -> Vec<Line<'static>> {
+        match &entry.broken {
+            Some(error) => self.broken(error, width),
+            None => self.entry_lines(entry, width),
         }
     }
 
@@ -255,10 +269,15 @@ impl<'a> CatalogueView<'a> {
         let columns = usize::from(width);
         let mut lines = narration::lines(entry.summary.get(self.lang), self.theme, width);
         lines.push(Line::default());
+        let labs: Vec<&str> = entry
+            .labs()
+            .into_iter()
+            .map(|lab| words::lab(lab).get(self.lang))
+            .collect();
         let facts = format!(
             "{}: {} · {}",
             words::NEEDS.get(self.lang),
-            words::lab(entry.lab).get(self.lang),
+            labs.join(" + "),
             words::MINUTES.with(self.lang, &[&entry.minutes.to_string()]),
         );
         for row in text::wrap(&facts, columns) {
@@ -315,5 +334,14 @@ impl<'a> CatalogueView<'a> {
         lines.push(Line::default());
         lines.extend(narration::lines(entry.intro.get(self.lang), self.theme, width));
         lines
+    }
+}
+
+/// A pane's inside without the columns next to its frame.
+fn text_area(inner: Rect) -> Rect {
+    Rect {
+        x: inner.x + 1,
+        width: inner.width.saturating_sub(2),
+        ..inner
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{
     overlay::{Page, Paragraph},
-    theme::{Role, Theme},
+    theme::{Role, Theme, glyphs},
     words,
 };
 use crate::lesson::Lang;
@@ -29,7 +29,7 @@ pub fn page(lang: Lang, theme: Theme) -> Page {
     }
     paragraphs.push(heading(words::LEGEND));
     for hint in words::LEGEND_ROWS {
-        let role = if hint.0.starts_with('█') || hint.0.starts_with('✝') {
+        let role = if matches!(hint.0, glyphs::CLASH | glyphs::KILLED) {
             Role::Danger
         } else {
             Role::Text

@@ -31,6 +31,8 @@ pub struct Height(u16);
 impl Height {
     /// The lowest.
     pub const LOW: Self = Self(1);
+    /// The lowest with ticks above the bar.
+    pub const CLEAR: Self = Self(2);
     /// The highest.
     pub const HIGH: Self = Self(6);
 

@@ -17,7 +17,7 @@ use super::{
     theme::Role,
     verdict, wire, words,
 };
-use crate::{app::CatalogueEntry, clock::ClockKind, log::EventKind, verdict::Verdict};
+use crate::{app::CatalogueEntry, clock::ClockKind, lesson::Text, log::EventKind, verdict::Verdict};
 
 /// What is at a place of the screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,7 +90,7 @@ pub enum Stage<'a> {
     /// The run cannot go on.
     Failed {
         /// What happened, why, and what to do.
-        message: &'a str,
+        message: &'a Text,
         /// Whether it was a server.
         server: bool,
     },
@@ -239,7 +239,9 @@ impl<'a> LessonView<'a> {
         let (words, role) = match self.stage {
             Stage::Booting => (words::BOOTING, Role::Warning),
             Stage::Ready => (words::READY, Role::Good),
-            Stage::Working | Stage::Over(_) | Stage::Failed { .. } => (words::WORKING, Role::Chrome),
+            Stage::Working | Stage::Over(_) => (words::WORKING, Role::Chrome),
+            Stage::Failed { server: true, .. } => (words::LAB_FAILED, Role::Danger),
+            Stage::Failed { server: false, .. } => (words::LESSON_FAILED, Role::Danger),
         };
         for row in text::wrap(words.get(scene.lang), width.into()) {
             lines.push(Line::styled(row, scene.style(role)));
@@ -276,7 +278,7 @@ impl<'a> LessonView<'a> {
         if let Stage::Failed { message, server } = self.stage
             && self.at_end()
         {
-            failure::draw(&self.scene, message, server, area, buf);
+            failure::draw(&self.scene, message.get(lang), server, area, buf);
         }
     }
 
@@ -310,7 +312,14 @@ impl<'a> LessonView<'a> {
     fn draw_panes(&self, areas: &Areas, buf: &mut Buffer) {
         let (scene, lang) = (&self.scene, self.scene.lang);
         if !areas.lanes.is_empty() {
-            let title = Line::from(format!(" {} ", words::LANES.get(lang)));
+            // Where nobody has believed anything of a lock yet, there is nothing to compare with the truth.
+            let mut actors = scene.world.actors.iter();
+            let title = if actors.any(|actor| actor.all_spans().next().is_some()) {
+                words::LANES
+            } else {
+                words::LANES_FREE
+            };
+            let title = Line::from(format!(" {} ", title.get(lang)));
             let inner = self.frame(Pane::Lanes, title, areas.lanes, buf);
             lanes::draw(scene, self.scrolls.get(Pane::Lanes), inner, buf);
             self.draw_counters(areas.lanes, buf);

@@ -9,7 +9,9 @@ mod band;
 mod cards;
 mod catalogue;
 pub mod chart;
+mod compare;
 mod failure;
+pub(crate) mod fault;
 mod header;
 mod help;
 mod lane;
@@ -37,12 +39,13 @@ pub(crate) mod words;
 mod zookeeper;
 
 pub use catalogue::CatalogueView;
+pub use compare::{CompareSide, CompareStage, CompareView, room as compare_room};
 pub use layout::Form;
 pub use lesson::{Hit, LessonView, Motion, Pane, Scrolls, Stage};
 pub use notice::{Notice, draw as notice};
 pub use question::Asking;
 pub use scene::Scene;
-pub use text::{fit, width, wrap};
+pub use text::{fit, pad, width, wrap};
 
 use ratatui::{buffer::Buffer, layout::Rect};
 use theme::{Role, Theme};
@@ -59,6 +62,8 @@ pub enum Screen<'a> {
     Catalogue(CatalogueView<'a>),
     /// A lesson.
     Lesson(LessonView<'a>),
+    /// Two runs of a lesson beside each other.
+    Compare(CompareView<'a>),
 }
 
 /// What lies over a screen.
@@ -91,6 +96,7 @@ pub fn draw(
         match screen {
             Screen::Catalogue(view) => view.draw(area, buf),
             Screen::Lesson(view) => view.draw(area, buf),
+            Screen::Compare(view) => view.draw(area, buf),
         }
         match overlay {
             Overlay::Nothing => {}
@@ -110,6 +116,7 @@ impl<'a> Screen<'a> {
         match self {
             Self::Catalogue(view) => view.selected(),
             Self::Lesson(view) => Some(view.entry),
+            Self::Compare(view) => Some(view.entry),
         }
     }
 

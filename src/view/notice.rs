@@ -16,6 +16,8 @@ pub enum Notice {
     Questions(bool),
     /// The recording is of an earlier text of its lesson.
     Outdated,
+    /// A lesson has nothing to compare.
+    OneVariant,
     /// Another theme was chosen.
     Theme(ThemeName),
     /// Something is wrong with the file of the learner's progress.
@@ -28,6 +30,7 @@ impl Notice {
             Self::Questions(true) => words::QUESTIONS_ON.get(lang).to_owned(),
             Self::Questions(false) => words::QUESTIONS_OFF.get(lang).to_owned(),
             Self::Outdated => words::OUTDATED.get(lang).to_owned(),
+            Self::OneVariant => words::ONE_VARIANT.get(lang).to_owned(),
             Self::Theme(name) => words::THEME_CHANGED.with(lang, &[words::theme(*name).get(lang)]),
             Self::Progress(Trouble::Damaged(aside)) => {
                 let name = aside.file_name().unwrap_or_default().to_string_lossy();

@@ -8,8 +8,8 @@ use ratatui::{
     text::{Line, Span},
 };
 
-use super::{Scene, chart::WireRow, text, theme::Role, time, words};
-use crate::log::{ActorId, EventKind, Fault, Reply};
+use super::{Scene, chart::WireRow, fault, text, theme::Role, time, words};
+use crate::log::{ActorId, EventKind, Reply};
 
 /// Columns of the time.
 const TIME: usize = 8;
@@ -107,7 +107,7 @@ fn line<'a>(scene: &Scene<'a>, row: &WireRow, names: usize, width: usize) -> Lin
             ));
         }
         EventKind::Fault(fault) => {
-            let words = fault_words(scene, fault);
+            let words = fault::words(scene.lang, fault);
             spans.push(Span::styled(
                 text::fit(&words, room).into_owned(),
                 scene.style(Role::Danger),
@@ -148,12 +148,7 @@ pub fn style(scene: &Scene<'_>, reply: &Reply) -> Style {
 /// The glyph of a fault, by its event.
 pub fn fault_glyph(scene: &Scene<'_>, event: usize) -> Option<&'static str> {
     match &scene.log.events().get(event)?.kind {
-        EventKind::Fault(fault) => Some(words::fault(fault).0),
+        EventKind::Fault(fault) => Some(fault::glyph(fault)),
         _ => None,
     }
-}
-
-fn fault_words(scene: &Scene<'_>, fault: &Fault) -> String {
-    let (glyph, who, what) = words::fault(fault);
-    format!("{glyph} {who} {}", what.get(scene.lang))
 }

@@ -35,6 +35,7 @@ pub fn entry(id: &str, track: Track, title: Text) -> CatalogueEntry {
         name: name.into(),
         title,
         expect,
+        lab: LabKind::Redis,
         lesson: text(
             "Delete a lock only if it is still yours: compare the token and delete in one script.",
             "只删除仍属于自己的锁：用一个脚本原子地比较令牌再删除。",
@@ -226,6 +227,7 @@ impl Stand {
         self.update(Update::Stepped { ended: true });
         let claim = |claim: &str, expected: &str, observed: &str, holds| ClaimResult {
             claim: claim.into(),
+            says: None,
             expected: Text {
                 en: expected.into(),
                 zh: expected.into(),

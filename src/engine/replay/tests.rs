@@ -65,7 +65,7 @@ impl Session {
                 Update::Events(events) => told += events.len(),
                 Update::Verdict(_) => judged = true,
                 Update::Stepped { ended } => return (told, judged, ended),
-                Update::Failed { message, .. } => panic!("{message}"),
+                Update::Failed { message, .. } => panic!("{}", message.en),
             }
         }
     }
@@ -126,7 +126,7 @@ async fn watched_each_event_comes_in_its_time() {
             Update::Events(events) => parts.push(events.len()),
             Update::Stepped { ended } => break assert!(ended),
             Update::Verdict(_) => {}
-            Update::Failed { message, .. } => panic!("{message}"),
+            Update::Failed { message, .. } => panic!("{}", message.en),
         }
     }
     assert!(parts.len() > 1, "not all at once: {parts:?}");

@@ -17,15 +17,18 @@ use crate::{
     clock::LessonTime,
     lesson::Text,
     log::{ActorId, Event, EventKind, Log, Stop},
-    view::chart::{Chart, Detail},
-    view::words,
+    verdict::{ClaimResult, evidence},
+    view::{
+        chart::{Chart, Detail},
+        fault, words,
+    },
     world::World,
 };
 
 /// The longest that a reply or a value may be, in characters.
 const LONGEST: usize = 300;
 /// Events of evidence that a claim names.
-const EVIDENCE: usize = 12;
+const EVIDENCE: usize = 6;
 
 /// What everything here is made from.
 struct Source<'a> {
@@ -155,11 +158,7 @@ fn faults(source: &Source<'_>) -> Vec<Value> {
     let mut faults = Vec::new();
     for (n, event) in source.events().iter().enumerate() {
         let (glyph, says) = match &event.kind {
-            EventKind::Fault(fault) => {
-                let (glyph, who, what) = words::fault(fault);
-                let says = |lang| format!("{who} {}", what.get(lang));
-                (glyph, both(says))
-            }
+            EventKind::Fault(fault) => (fault::glyph(fault), both(|lang| fault::words(lang, fault))),
             EventKind::ServerDied { server, why } => {
                 let why = shorten(why.lines().next().unwrap_or_default());
                 (
@@ -202,15 +201,24 @@ fn story(source: &Source<'_>, questions: bool) -> Vec<Value> {
 }
 
 fn verdict(run: &Finished) -> Value {
+    // Each event by itself, because each leads to its own place.
+    let told = |claim: &ClaimResult, event: usize| {
+        let alone = ClaimResult {
+            evidence: vec![event],
+            ..claim.clone()
+        };
+        evidence(&run.log, &alone, 1).into_iter().next()
+    };
     let claims: Vec<Value> = run
         .verdict
         .claims
         .iter()
         .map(|claim| {
-            let evidence: Vec<usize> = claim.evidence.iter().copied().take(EVIDENCE).collect();
+            let events = claim.evidence.iter().take(EVIDENCE);
+            let events: Vec<_> = events.filter_map(|event| Some((*event, told(claim, *event)?))).collect();
             json!({
-                "claim": claim.claim, "expected": claim.expected, "observed": claim.observed, "holds": claim.holds,
-                "evidence": evidence,
+                "claim": claim.claim, "says": claim.says, "expected": claim.expected, "observed": claim.observed,
+                "holds": claim.holds, "evidence": events, "more": claim.evidence.len().saturating_sub(EVIDENCE),
             })
         })
         .collect();

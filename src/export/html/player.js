@@ -17,7 +17,7 @@ const SAYS = {
   scrub: ["Where in the run", "播放位置"], speed: ["Speed", "速度"], step: ["step {}/{}", "第 {}/{} 步"],
   recorded: ["RECORDED", "录像"], wall: ["WALL CLOCK", "真实时钟"], controlled: ["RECORDED", "录像"],
   expected: ["expected", "预期"], observed: ["observed", "实际"], takeaway: ["Take away", "要点"],
-  evidence: ["evidence", "证据"], happened: ["What happened: {}", "实际是：{}"],
+  happened: ["What happened: {}", "实际是：{}"],
   right: ["You were right: {}", "猜对了：{}"], wrong: ["You said: {}. What happened: {}", "你猜的是：{}。实际是：{}"],
   nothing: ["nothing yet", "暂无"], empty: ["empty", "空"], died: ["this server has died", "该服务器已退出"],
   forever: ["no expiry", "永不过期"], gone: ["gone (TTL over)", "已过期（TTL 到期）"],
@@ -250,7 +250,7 @@ function wireRow(event, entry) {
   if (entry.fault) {
     item.className = "fault";
     item.append(make("span", "who", entry.glyph), says);
-    retold.push(() => { says.textContent = text(entry.says); });
+    retold.push(() => { says.textContent = text(entry.says).replace(/^\S+ /, ""); });
   } else {
     const many = entry.count > 1 ? ` ×${entry.count}` : "";
     item.append(colour(make("span", "who", `${GLYPHS[entry.client % 8]} ${entry.who}${many}`), entry.client), says);
@@ -367,15 +367,23 @@ function decision(told) {
 function verdict() {
   const parts = [make("p", `outcome ${run.verdict.outcome}`, `${run.verdict.outcome === "not_shown" ? "✗" : "✓"} ${text(run.verdict.says)}`)];
   for (const claim of run.verdict.claims) {
-    const line = make("p", claim.holds ? "claim" : "claim fails");
-    line.append(`${claim.holds ? "✓" : "✗"} `, make("b", "", claim.claim), " ");
-    line.append(make("span", "figures", `${say("expected")} ${text(claim.expected)} · ${say("observed")} ${text(claim.observed)}`));
-    claim.evidence.forEach((event, n) => {
-      const button = make("button", "", `${say("evidence")} ${n + 1}`);
+    const line = make("div", claim.holds ? "claim" : "claim fails");
+    const expected = text(claim.expected), observed = text(claim.observed);
+    const same = claim.holds && expected === observed ? "" : `${say("expected")} ${expected} · `;
+    const figures = make("span", "figures", `${same}${say("observed")} ${observed}`);
+    line.append(`${claim.holds ? "✓" : "✗"} `);
+    if (claim.says) line.append(text(claim.says), make("br"));
+    line.append(make("b", "", claim.claim), " ", figures);
+    const list = make("ul", "evidence");
+    for (const [event, words] of claim.evidence) {
+      const item = make("li"), button = make("button", "", text(words));
       button.type = "button";
       button.addEventListener("click", () => { pause(); light(event); go(stops.findIndex((stop) => stop.p > event)); });
-      line.append(button);
-    });
+      item.append(button);
+      list.append(item);
+    }
+    if (claim.more) list.append(make("li", "", say("more", claim.more)));
+    if (list.childElementCount) line.append(list);
     parts.push(line);
   }
   if (run.takeaway && run.verdict.outcome !== "not_shown") parts.push(prose(`${say("takeaway")}: ${text(run.takeaway)}`));

@@ -1,6 +1,7 @@
 //! Words about keys: the hints of the bottom line and the help.
 
 use super::Words;
+use crate::view::theme::glyphs;
 
 /// A key, and what it does.
 pub type Hint = (&'static str, Words);
@@ -9,6 +10,7 @@ pub type Hint = (&'static str, Words);
 pub const CATALOGUE_HINTS: &[Hint] = &[
     ("Enter", Words::new("open", "打开")),
     ("↑↓", Words::new("choose", "选择")),
+    ("PgUp PgDn", Words::new("read", "翻看")),
     ("L", Words::new("中文", "English")),
     ("?", Words::new("help", "帮助")),
     ("q", Words::new("quit", "退出")),
@@ -20,6 +22,7 @@ pub const LESSON_HINTS: &[Hint] = &[
     ("←", Words::new("back", "回退")),
     ("Space", Words::new("play/pause", "播放/暂停")),
     ("v", Words::new("next variant", "下一方案")),
+    ("b", Words::new("before/after", "对比")),
     ("?", Words::new("help", "帮助")),
     ("q", Words::new("catalogue", "目录")),
     ("L", Words::new("中文", "English")),
@@ -29,6 +32,23 @@ pub const LESSON_HINTS: &[Hint] = &[
     ("P", Words::new("present", "演示")),
     ("i", Words::new("interview", "面试题")),
     ("r", Words::new("restart", "重来")),
+];
+
+/// Hints under a comparison, the most needed first.
+pub const COMPARE_HINTS: &[Hint] = &[
+    ("→", Words::new("step", "下一步")),
+    ("←", Words::new("back", "回退")),
+    ("d", Words::new("first difference", "第一处不同")),
+    ("v", Words::new("other fix", "换修复方案")),
+    ("V", Words::new("other failure", "换故障方案")),
+    ("q", Words::new("close", "关闭")),
+    ("Space", Words::new("play/pause", "播放/暂停")),
+    ("Home End", Words::new("start, end", "开头、结尾")),
+    ("L", Words::new("中文", "English")),
+    ("?", Words::new("help", "帮助")),
+    ("↑↓", Words::new("lanes", "滚动时间线")),
+    ("PgUp PgDn", Words::new("verdicts", "滚动结论")),
+    ("r", Words::new("run again", "重新运行")),
 ];
 
 /// Hints under an overlay.
@@ -95,6 +115,27 @@ pub const HELP_KEYS: &[(Words, &[Hint])] = &[
                 "v V",
                 Words::new("next or previous variant", "下一个、上一个方案"),
             ),
+            (
+                "b",
+                Words::new(
+                    "before and after: the failure beside its fix",
+                    "修复前后对比：故障方案与修复方案并排",
+                ),
+            ),
+        ],
+    ),
+    (
+        Words::new("Before and after", "修复前后对比"),
+        &[
+            ("d", Words::new("go to the first difference", "跳到第一处不同")),
+            (
+                "v V",
+                Words::new("another fix, another failure", "换一个修复方案、故障方案"),
+            ),
+            (
+                "↑ ↓ PgUp PgDn",
+                Words::new("scroll the lanes, the verdicts", "滚动时间线、结论"),
+            ),
         ],
     ),
     (
@@ -106,7 +147,10 @@ pub const HELP_KEYS: &[(Words, &[Hint])] = &[
             ),
             (
                 "↑ ↓ PgUp PgDn",
-                Words::new("scroll the pane with the focus", "滚动当前窗格"),
+                Words::new(
+                    "scroll the pane with the focus; in the catalogue: choose, read on",
+                    "滚动当前窗格；在目录里：选课、翻看说明",
+                ),
             ),
             (
                 "z",
@@ -139,24 +183,92 @@ pub const HELP_KEYS: &[(Words, &[Hint])] = &[
 
 /// The help's legend.
 pub const LEGEND: Words = Words::new("Reading the lanes", "时间线图例");
-/// What the glyphs of the lanes mean.
+/// What the glyphs of the screen mean: those of the lanes, then those of the servers and the wire.
 pub const LEGEND_ROWS: &[Hint] = &[
     (
-        "▄▄▄▄",
+        "● ■ ▲ …",
+        Words::new(
+            "a client does something: its command and the reply",
+            "客户端发出命令及收到的返回",
+        ),
+    ),
+    (
+        glyphs::HOLDING,
         Words::new("believes that it holds the lock", "认为自己持有锁"),
     ),
-    ("╱╱╱╱", Words::new("waits for the lock", "等待锁")),
-    ("░░░░", Words::new("cannot be sure", "无法确定")),
+    (glyphs::WAITING, Words::new("waits for the lock", "等待锁")),
+    (glyphs::UNSURE, Words::new("cannot be sure", "无法确定")),
     (
-        "████",
+        glyphs::CLASH,
         Words::new("two holders at once: the failure", "同时有两个持有者：故障"),
     ),
-    ("✝", Words::new("killed (SIGKILL)", "被杀死（SIGKILL）")),
     (
-        "▒▒▒▒",
+        glyphs::FROZEN,
         Words::new(
             "frozen (SIGSTOP), as by a long GC pause",
             "被冻结（SIGSTOP），如同长时间 GC 停顿",
+        ),
+    ),
+    (
+        "≠",
+        Words::new(
+            "before and after: the runs part here",
+            "修复前后对比：从这里开始不同",
+        ),
+    ),
+    (
+        "◷",
+        Words::new("a server's clock was set", "某台服务器的时钟被拨动"),
+    ),
+    (
+        glyphs::KILLED,
+        Words::new("killed (SIGKILL)", "被杀死（SIGKILL）"),
+    ),
+    (glyphs::DEAD, Words::new("dead from there on", "此后已死")),
+    (
+        glyphs::DONE,
+        Words::new("has finished; or: this is so", "已执行完毕；或：成立"),
+    ),
+    (
+        glyphs::HELD,
+        Words::new(
+            "on a server: the key is there, without an expiry",
+            "服务器上：键存在，没有过期时间",
+        ),
+    ),
+    (
+        "▁▄█",
+        Words::new(
+            "on a server: how much of the lease is left",
+            "服务器上：租期还剩多少",
+        ),
+    ),
+    (
+        glyphs::PLAYHEAD,
+        Words::new("the moment that you look at", "当前所看的时刻"),
+    ),
+    (glyphs::NOTIFIED, Words::new("a notification", "通知")),
+    (
+        glyphs::WATCH,
+        Words::new("watched, and by how many", "被监听，以及监听者个数"),
+    ),
+    (
+        glyphs::STOPPED,
+        Words::new(
+            "frozen, or a link that keeps what is sent",
+            "已冻结，或链路被挂起",
+        ),
+    ),
+    (glyphs::RELEASED, Words::new("goes on", "恢复")),
+    (
+        glyphs::CUT,
+        Words::new("a link is cut; or: this is not so", "链路断开；或：不成立"),
+    ),
+    (
+        "+ ~ -",
+        Words::new(
+            "on a server, by the last step: new, changed, gone",
+            "服务器上，上一步带来的变化：新增、改变、消失",
         ),
     ),
 ];
