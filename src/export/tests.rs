@@ -103,12 +103,12 @@ fn a_moment_is_a_step_or_a_time_of_the_run() {
     let error = found(Moment::Step(99)).expect_err("too far");
     assert!(
         matches!(error, MomentError::NoSuchStep { asked: 99, .. }),
-        "{error}"
+        "{error:?}"
     );
     let error = found(Moment::Time(LessonTime::from_millis(3_600_000))).expect_err("too late");
-    assert!(error.to_string().contains("60m00.0s: the run ends at"), "{error}");
+    assert!(error.text().en.contains("60m00.0s: the run ends at"), "{error:?}");
     let error = found(Moment::Time(LessonTime::ZERO)).expect_err("too early");
-    assert!(error.to_string().contains("--at 0"), "{error}");
+    assert!(error.text().en.contains("--at 0"), "{error:?}");
 }
 
 #[test]

@@ -63,12 +63,14 @@ pub fn of_server(fault: &Fault) -> Option<&str> {
 #[must_use]
 pub fn whom(fault: &Fault) -> &str {
     match fault {
-        Fault::Crash { client: whom } | Fault::Freeze { client: whom } | Fault::Thaw { client: whom } => whom,
-        Fault::Cut { link: whom }
+        Fault::Crash { client: whom }
+        | Fault::Freeze { client: whom }
+        | Fault::Thaw { client: whom }
+        | Fault::Cut { link: whom }
         | Fault::Hold { link: whom, .. }
         | Fault::Drop { link: whom }
-        | Fault::Release { link: whom } => whom,
-        Fault::KillServer { server: whom }
+        | Fault::Release { link: whom }
+        | Fault::KillServer { server: whom }
         | Fault::FreezeServer { server: whom }
         | Fault::ThawServer { server: whom }
         | Fault::RestartServer { server: whom }
