@@ -20,11 +20,11 @@ picture() {
 # Each lesson at the moment that it is about, on a small, a usual and a large screen.
 for size in 80x24 120x40 200x60; do
     picture "oversell-$size" oversell lost-update 14 "$size" en dark
-    picture "setnx-without-expire-$size" setnx-without-expire two-commands 11 "$size" en dark
-    picture "unlock-someone-elses-lock-$size" unlock-someone-elses-lock blind-del 14 "$size" en dark
-    picture "watchdog-$size" watchdog no-renewal 10 "$size" en dark
-    picture "master-failover-$size" master-failover replication-lag 11 "$size" en dark
+    picture "setnx-without-expire-$size" setnx-without-expire two-commands 14 "$size" en dark
+    picture "unlock-someone-elses-lock-$size" unlock-someone-elses-lock blind-del 16 "$size" en dark
+    picture "watchdog-$size" watchdog no-renewal 11 "$size" en dark
+    picture "master-failover-$size" master-failover replication-lag 12 "$size" en dark
     picture "zk-herd-$size" zk-herd herd 13 "$size" en dark
 done
 # The other language, the other ground.
-picture unlock-someone-elses-lock-zh unlock-someone-elses-lock blind-del 14 120x40 zh light
+picture unlock-someone-elses-lock-zh unlock-someone-elses-lock blind-del 16 120x40 zh light

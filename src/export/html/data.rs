@@ -28,7 +28,7 @@ use crate::{
 /// The longest that a reply or a value may be, in characters.
 const LONGEST: usize = 300;
 /// Events of evidence that a claim names.
-const EVIDENCE: usize = 6;
+const EVIDENCE: usize = 3;
 
 /// What everything here is made from.
 struct Source<'a> {

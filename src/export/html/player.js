@@ -313,6 +313,7 @@ function follow(from) {
 function drawStory() {
   const stop = stops[step], title = $("story").querySelector("h2"), box = $("story").querySelector("div");
   box.replaceChildren();
+  box.className = stop.verdict ? "verdict" : "";
   const told = run.story.filter((entry) => entry.e < stop.p).pop();
   if (stop.verdict) {
     title.textContent = say("verdict");
