@@ -57,7 +57,7 @@ pub fn recording(run: &Finished, moment: Found, look: &Look) -> String {
             display: time_at(&run.log, start),
             end: false,
         },
-        reading(run.entry.intro.get(look.lang), look.lang),
+        reading(run.entry.intro.get(look.lang), look.lang).div_f64(look.speed),
     );
     for step in steps(&run.log) {
         if step.position > moment.position {
