@@ -1,4 +1,4 @@
-//! The run as a page that plays in a browser: one file, no network. The page is drawn by `player.js` from data that is
+//! The run as a page that plays in a browser: one file, no network. The page is drawn by a script from data that is
 //! made here. It must not know the terminal's screens, only what happened and where it stands on the time axis.
 //!
 //! Whatever a lesson or a server says is data: it reaches the page inside a JSON block in which no `<` is left, and the
@@ -11,7 +11,13 @@ use super::{Finished, Look, moment::Found};
 
 const PAGE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("player.css");
-const SCRIPT: &str = include_str!("player.js");
+/// Parts of one script, in order: each uses what stands before it.
+const SCRIPT: [&str; 4] = [
+    include_str!("words.js"),
+    include_str!("timeline.js"),
+    include_str!("story.js"),
+    include_str!("player.js"),
+];
 
 /// The page.
 pub fn page(run: &Finished, moment: Found, look: &Look) -> String {
@@ -22,7 +28,10 @@ pub fn page(run: &Finished, moment: Found, look: &Look) -> String {
         ("{lang}", look.lang.to_string()),
         ("{title}", escape(title.get(look.lang))),
         ("{style}", style),
-        ("{script}", SCRIPT.to_owned()),
+        (
+            "{script}",
+            format!("(() => {{\n\"use strict\";\n{}}})();", SCRIPT.concat()),
+        ),
         // Last, so that nothing in it is taken for a part.
         ("{data}", data),
     ];
