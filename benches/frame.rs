@@ -1,5 +1,5 @@
 //! What a frame costs, and what folding a long log costs. The budgets are 1 ms for three lanes and 4 ms for a
-//! crowd of 900 with 10,000 events, both at 160x48.
+//! crowd of 900 with 10,000 events, both at 160x48, also while messages are on their way.
 
 #[path = "../tests/screens_support/mod.rs"]
 mod screens_support;
@@ -47,6 +47,49 @@ fn percentile(stand: &Stand, buffer: &mut Buffer) {
     );
 }
 
+/// Every frame of a step, forward and backward, as it would be drawn 30 times a second; the time taken includes
+/// letting the world come up to it.
+fn flight(name: &str, script: &Script, unfolded: bool) {
+    let stops = script.events.iter().enumerate().filter_map(|(n, event)| {
+        matches!(event.kind, lockstep::log::EventKind::Stop { .. }).then_some(n + 1)
+    });
+    let stops: Vec<usize> = stops.collect();
+    let (mut took, mut setting_out) = (Vec::new(), Vec::new());
+    for _ in 0..20 {
+        let last = stops.len() - 2;
+        let mut stand = Stand::moving(&script.events[..stops[last]], Lang::En, (160, 48));
+        if unfolded {
+            stand.press('e');
+        }
+        let mut buffer = Buffer::empty(stand.area);
+        let began = Instant::now();
+        stand.events(script.events[stops[last]..stops[last + 1]].to_vec());
+        setting_out.push(began.elapsed());
+        for turn in 0..2 {
+            while stand.app.wake(stand.now).is_some() {
+                let began = Instant::now();
+                stand.wait(33);
+                buffer.reset();
+                stand.app.draw(stand.area, &mut buffer);
+                black_box(&buffer);
+                took.push(began.elapsed());
+            }
+            if turn == 0 {
+                stand.key(crossterm::event::KeyCode::Left);
+            }
+        }
+    }
+    took.sort();
+    setting_out.sort();
+    println!(
+        "{name}: {} frames in flight, 99th percentile {:?}, longest {:?}; setting out {:?}",
+        took.len(),
+        took[took.len() * 99 / 100],
+        took[took.len() - 1],
+        setting_out[setting_out.len() / 2],
+    );
+}
+
 fn frames(criterion: &mut Criterion) {
     frame(criterion, "frame of 3 lanes", staged::long(30));
     frame(
@@ -58,6 +101,29 @@ fn frames(criterion: &mut Criterion) {
         criterion,
         "frame of 900 lanes after 10,000 events",
         staged::herd(900, 6),
+    );
+}
+
+fn flights(_: &mut Criterion) {
+    flight("3 lanes", &staged::long(30), false);
+    flight("3 lanes after 10,000 events", &staged::long(1100), false);
+    // Up to a release that wakes everybody.
+    let mut herd = staged::herd(900, 6);
+    let stops = herd.events.iter().enumerate().filter_map(|(n, event)| {
+        matches!(event.kind, lockstep::log::EventKind::Stop { .. }).then_some(n + 1)
+    });
+    let release = stops.collect::<Vec<_>>();
+    herd.events.truncate(release[release.len() - 2]);
+    flight("900 lanes after 10,000 events", &herd, false);
+    flight("900 lanes after 10,000 events, unfolded", &herd, true);
+    flight(
+        "900 lanes, a swarm",
+        &{
+            let mut swarm = staged::herd(900, 1);
+            swarm.events.truncate(release[1]);
+            swarm
+        },
+        false,
     );
 }
 
@@ -79,5 +145,5 @@ fn folds(criterion: &mut Criterion) {
     });
 }
 
-criterion_group!(benches, frames, folds);
+criterion_group!(benches, flights, frames, folds);
 criterion_main!(benches);

@@ -37,6 +37,8 @@ pub enum Action {
     Variant(bool),
     /// The focus moves to the next pane.
     Focus,
+    /// Crowds member by member, or as bands.
+    Crowd,
     /// The answer to a question, by index.
     Answer(usize),
     /// Two variants beside each other.
@@ -86,6 +88,7 @@ pub fn action(key: KeyEvent) -> Option<Action> {
         KeyCode::Char('V') => Action::Variant(false),
         KeyCode::Char(digit @ '1'..='4') => Action::Answer(usize::from(digit as u8 - b'1')),
         KeyCode::Char('s') => Action::Skip,
+        KeyCode::Char('e') => Action::Crowd,
         KeyCode::Char('b') => Action::Compare,
         KeyCode::Char('d') => Action::Difference,
         KeyCode::Char('N') => Action::Questions,

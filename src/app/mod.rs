@@ -8,6 +8,7 @@
 mod answers;
 mod catalogue;
 mod comparing;
+mod film;
 mod keys;
 mod learning;
 mod mouse;
@@ -16,6 +17,7 @@ mod predicting;
 mod progress;
 mod reading;
 mod state;
+mod synchronized;
 pub mod terminal;
 
 pub use answers::{Answer, Answers, Score};
@@ -73,6 +75,8 @@ pub struct AppOptions {
     pub theme: Theme,
     /// Whether the learner is asked for predictions; `N` changes it.
     pub questions: bool,
+    /// Whether messages are not to be seen travelling.
+    pub reduced_motion: bool,
     /// What the learner has done so far, and where that is kept.
     pub progress: Store,
     /// What is wrong with it: told on the first screen.
@@ -90,6 +94,7 @@ impl Default for AppOptions {
             speed: 1.0,
             theme: Theme::default(),
             questions: true,
+            reduced_motion: false,
             progress: Store::default(),
             trouble: None,
             outdated: false,

@@ -69,6 +69,8 @@ pub struct Lesson {
     variant: usize,
     pub(super) run: Learning,
     pub(super) focus: Pane,
+    /// Whether crowds are shown member by member.
+    expanded: bool,
     scrolls: Scrolls,
 }
 
@@ -88,6 +90,7 @@ pub struct App<R> {
     pub(super) size: Rect,
     form: Form,
     questions: bool,
+    reduced_motion: bool,
     /// Told at the bottom of the screen until the next key.
     notice: Option<Notice>,
     progress: Store,
@@ -109,6 +112,7 @@ impl<R: Runs> App<R> {
             size: Rect::default(),
             form: Form::default(),
             questions: options.questions,
+            reduced_motion: options.reduced_motion,
             notice: match &options.trouble {
                 Some(trouble) => Some(Notice::Progress(trouble.clone())),
                 None => options.outdated.then_some(Notice::Outdated),
@@ -253,18 +257,18 @@ impl<R: Runs> App<R> {
         }
     }
 
-    /// Any key ends an animation.
+    /// Any key ends an animation, but for the two that stop it or turn it back.
     fn finish_animation(&mut self) -> bool {
         let Mode::Learning(lesson) = &mut self.mode else {
             return false;
         };
-        let gliding = lesson.run.playback.is_gliding();
-        lesson.run.playback.complete();
-        gliding
+        lesson.run.complete()
     }
 
     pub(super) fn act(&mut self, action: Action, now: Instant) {
-        self.finish_animation();
+        if !matches!(action, Action::Toggle | Action::Back) {
+            self.finish_animation();
+        }
         self.notice = None;
         match (action, self.overlay) {
             (Action::Quit, _) => self.mode = Mode::Ending,
@@ -355,12 +359,14 @@ impl<R: Runs> App<R> {
         let session = self.runs.open(&choice);
         self.selected = entry;
         let mut run = Learning::new(choice, session, self.speed, self.questions);
+        run.playback.set_motion(!self.reduced_motion);
         run.catch_up(self.lang);
         self.mode = Mode::Learning(Box::new(Lesson {
             entry,
             variant,
             run,
             focus: Pane::default(),
+            expanded: false,
             scrolls: Scrolls::default(),
         }));
         self.adapt();
@@ -385,6 +391,10 @@ impl<R: Runs> App<R> {
             Action::Answer(choice) => lesson.run.answer(Answer::Chosen(choice)),
             Action::Skip => lesson.run.answer(Answer::Skipped),
             Action::Focus => lesson.focus = lesson.focus.next(),
+            Action::Crowd => {
+                lesson.expanded = !lesson.expanded;
+                lesson.scrolls.set(Pane::Lanes, None);
+            }
             Action::Faster(faster) => {
                 self.speed = next_speed(self.speed, faster);
                 lesson.run.set_speed(self.speed, now);
@@ -403,7 +413,7 @@ impl<R: Runs> App<R> {
                 // Whatever is new, the panes follow it.
                 lesson.scrolls = Scrolls::default();
                 match action {
-                    Action::Back => lesson.run.back(),
+                    Action::Back => lesson.run.back(now),
                     Action::End(end) => lesson.run.to(end),
                     Action::Toggle => lesson.run.toggle(now),
                     _ => lesson.run.forward(now),
@@ -472,6 +482,8 @@ impl<R: Runs> App<R> {
                         world: playback.world(),
                         chart: playback.chart(),
                         display: playback.display(),
+                        flight: playback.aloft(),
+                        expanded: lesson.expanded,
                         theme: self.theme,
                         lang: self.lang,
                     },

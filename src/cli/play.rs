@@ -133,6 +133,7 @@ pub(super) fn play(
         speed: global.speed,
         theme: Theme::from_env(global.theme),
         questions: !global.no_questions,
+        reduced_motion: global.reduced_motion,
         progress,
         trouble,
         outdated,

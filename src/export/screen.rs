@@ -113,6 +113,9 @@ impl<'a> Camera<'a> {
                 display: moment.display,
                 theme: self.theme,
                 lang: self.look.lang,
+                // A picture stands still: what was under way has arrived.
+                flight: None,
+                expanded: false,
             },
             form: if self.look.presenting {
                 Form::Presenting

@@ -4,14 +4,15 @@
 use ratatui::{buffer::Buffer, layout::Rect, style::Style};
 
 use super::{
-    Scene, band,
+    Scene, air, band,
     lane::{self, Height},
+    places::Places,
     plot::Plot,
     text,
-    theme::Role,
+    theme::{Role, glyphs},
     truth, words,
 };
-use crate::log::{ActorId, EventKind};
+use crate::log::{self, ActorId, EventKind, Observed};
 
 /// The narrowest and the widest that names may be.
 pub const NAMES: (usize, usize) = (3, 12);
@@ -45,31 +46,53 @@ fn rows(scene: &Scene<'_>, height: u16) -> Vec<Row> {
             continue;
         }
         rows.push(Row::Band(band_number));
+        let band = &scene.chart.bands[band_number];
+        if scene.expanded {
+            rows.extend(band.members.iter().copied().map(Row::Actor));
+            continue;
+        }
         let room = usize::from(height.saturating_sub(band::ROWS) / 2)
             .saturating_sub(alone)
             .clamp(1, 5);
-        let sample = band::sample(scene, &scene.chart.bands[band_number], room);
+        let sample = band::sample(scene, band, room);
         rows.extend(sample.into_iter().map(Row::Actor));
     }
     rows
 }
 
-fn row_height(row: Row, height: Height) -> u16 {
+/// How high a lane is, and how many rows a band gets.
+type Sizes = (Height, u16);
+
+fn row_height(row: Row, (height, band): Sizes) -> u16 {
     match row {
         Row::Actor(_) => height.rows(),
-        Row::Band(_) => band::ROWS,
+        Row::Band(_) => band,
     }
 }
 
-fn total(rows: &[Row], height: Height) -> u16 {
+fn total(rows: &[Row], height: Sizes) -> u16 {
     rows.iter()
         .fold(0u16, |sum, row| sum.saturating_add(row_height(*row, height)))
+}
+
+/// How many rows stay in sight however far the rest is scrolled: the counts of crowds whose members are shown.
+fn pinned(scene: &Scene<'_>, rows: &[Row], height: Sizes, room: u16) -> usize {
+    let bands = rows.iter().rposition(|row| matches!(row, Row::Band(_)));
+    let pinned = bands.filter(|_| scene.expanded).map_or(0, |last| last + 1);
+    // Members must be seen, too.
+    if total(&rows[..pinned], height) > room.saturating_sub(2) {
+        0
+    } else {
+        pinned
+    }
 }
 
 /// How the pane is divided.
 struct Division {
     rows: Vec<Row>,
-    height: Height,
+    /// How many of them are never scrolled away.
+    pinned: usize,
+    height: Sizes,
     /// The lanes of actors.
     lanes: Rect,
     /// The lanes of servers.
@@ -80,15 +103,23 @@ fn divide(scene: &Scene<'_>, area: Rect) -> Division {
     let below = server_rows(scene, area).min(area.height);
     let room = area.height - below;
     let rows = rows(scene, room);
+    // Where its members are shown and there is little room, of the band itself only the counts are.
+    let band = if scene.expanded && room < 4 * band::ROWS {
+        1
+    } else {
+        band::ROWS
+    };
     let height = Height::all()
+        .map(|height| (height, band))
         .find(|height| total(&rows, *height) <= room)
-        .unwrap_or(Height::LOW);
+        .unwrap_or((Height::LOW, band));
     // The truth stands right below the beliefs that it is compared with.
     let lanes = Rect {
         height: room.min(total(&rows, height)),
         ..area
     };
     Division {
+        pinned: pinned(scene, &rows, height, room),
         rows,
         height,
         lanes,
@@ -102,7 +133,7 @@ fn divide(scene: &Scene<'_>, area: Rect) -> Division {
 
 /// Rows of servers: three, or more where the actors leave room for them.
 fn server_rows(scene: &Scene<'_>, area: Rect) -> u16 {
-    let actors = total(&rows(scene, area.height), Height::CLEAR);
+    let actors = total(&rows(scene, area.height), (Height::CLEAR, band::ROWS));
     let most = area.height.saturating_sub(actors + 1).clamp(3, SERVERS);
     u16::try_from(truth::rows(scene).len())
         .unwrap_or(u16::MAX)
@@ -115,7 +146,7 @@ pub fn wanted(scene: &Scene<'_>, area: Rect) -> u16 {
     let servers = u16::try_from(scene.chart.truths.len())
         .unwrap_or(u16::MAX)
         .clamp(3, SERVERS);
-    total(&rows(scene, area.height), Height::HIGH).saturating_add(servers + 1)
+    total(&rows(scene, area.height), (Height::HIGH, band::ROWS)).saturating_add(servers + 1)
 }
 
 /// The part of the pane that is left above the axis.
@@ -166,7 +197,7 @@ fn follow(scene: &Scene<'_>, actor: Option<ActorId>, division: &Division) -> u16
 
 /// How many rows show everything, lanes two rows high.
 pub fn enough(scene: &Scene<'_>) -> u16 {
-    let rows = total(&rows(scene, u16::MAX), Height::CLEAR);
+    let rows = total(&rows(scene, u16::MAX), (Height::CLEAR, band::ROWS));
     rows.saturating_add(server_rows(scene, Rect::new(0, 0, 0, u16::MAX)))
 }
 
@@ -240,12 +271,20 @@ pub fn draw_without_axis(
     };
     // First, so that everything else stands in front of it.
     plot.playhead(scene, above, buf);
-    let mut at = 0;
-    for row in &division.rows {
+    let mut places = Places {
+        left: area.x,
+        crown: plot.area.x.saturating_sub(1),
+        rows: (area.y, division.below.bottom().saturating_sub(1)),
+        ..Places::default()
+    };
+    let fixed = total(&division.rows[..division.pinned], division.height);
+    let mut at = 0u16;
+    for (n, row) in division.rows.iter().enumerate() {
         let top = at;
-        at += row_height(*row, division.height);
+        let scroll = if n < division.pinned { 0 } else { scroll };
+        at = at.saturating_add(row_height(*row, division.height));
         // Rows are shown whole or not at all.
-        if top < scroll {
+        if n >= division.pinned && top < scroll.saturating_add(fixed) {
             continue;
         }
         let y = division.lanes.y + top - scroll;
@@ -256,11 +295,25 @@ pub fn draw_without_axis(
             break;
         }
         draw_row(scene, plot, *row, (y, &division, names), buf);
+        match row {
+            Row::Actor(actor) => places.actors.push((*actor, y)),
+            Row::Band(n) => {
+                let last = y + (division.height.1 - 1).min(1);
+                places.bands.push((*n, last.min(division.lanes.bottom() - 1)));
+            }
+        }
     }
+    places.actors.sort_unstable();
     for (y, row) in (division.below.top()..division.below.bottom()).zip(&servers) {
         let style = scene.style(Role::Accent);
         buf.set_stringn(area.x, y, text::fit(row.name(), names), names, style);
         row.draw(scene, plot, y, buf);
+        if places.servers.last().is_none_or(|(name, _)| *name != row.name()) {
+            places.servers.push((row.name(), y));
+            if is_master(scene, row.name()) {
+                buf.set_string(places.crown, y, glyphs::MASTER, style);
+            }
+        }
     }
     let grounds = Rect {
         height: division.below.bottom() - area.y,
@@ -276,7 +329,24 @@ pub fn draw_without_axis(
             scene.theme.alarm(columns, buf);
         }
     }
+    air::draw(scene, plot, &places, buf);
     division.below.bottom()
+}
+
+/// Whether a server is the master of others.
+fn is_master(scene: &Scene<'_>, name: &str) -> bool {
+    let role = |observed: &Option<Observed>| match observed {
+        Some(Observed::Redis(space)) => space.role.clone(),
+        _ => None,
+    };
+    let servers = &scene.world.servers;
+    let follows = |server: &crate::world::ServerWorld| {
+        matches!(role(&server.observed), Some(log::Role::Replica { .. }))
+    };
+    let mut masters = servers
+        .iter()
+        .filter(|server| role(&server.observed) == Some(log::Role::Master));
+    servers.iter().any(follows) && masters.any(|server| server.info.name == name)
 }
 
 fn draw_row(
@@ -294,14 +364,15 @@ fn draw_row(
         Row::Actor(actor) => {
             let (words, style) = lane::name(scene, actor, names);
             label(&words, style);
-            lane::draw(scene, plot, actor, (y, division.height), buf);
+            lane::draw(scene, plot, actor, (y, division.height.0), buf);
         }
         Row::Band(n) => {
             let band = &scene.chart.bands[n];
             if let Some(first) = band.members.first() {
                 label(&text::fit(&band.client, names), scene.actor_style(*first));
             }
-            band::draw(scene, plot, band, (y, division.lanes.bottom()), buf);
+            let bottom = (y + division.height.1).min(division.lanes.bottom());
+            band::draw(scene, plot, band, (y, bottom), buf);
         }
     }
 }

@@ -5,6 +5,7 @@
 //! loop in [`crate::app`] and the pictures of [`crate::export`] imports `ratatui`. They must not know the engine or the
 //! lab.
 
+mod air;
 mod band;
 mod cards;
 mod catalogue;
@@ -21,6 +22,7 @@ mod lesson;
 mod narration;
 mod notice;
 mod overlay;
+mod places;
 mod plot;
 mod question;
 mod redis;

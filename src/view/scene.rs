@@ -12,6 +12,7 @@ use super::{
 };
 use crate::{
     clock::LessonTime,
+    flight::Aloft,
     lesson::Lang,
     log::{ActorId, Log},
     world::World,
@@ -28,6 +29,10 @@ pub struct Scene<'a> {
     pub chart: &'a Chart,
     /// The lesson time that is shown. While a wait is animated it runs ahead of the last event.
     pub display: LessonTime,
+    /// What is on its way at this moment; `None` for a learner who wants nothing to move.
+    pub flight: Option<Aloft<'a>>,
+    /// Whether crowds are shown member by member.
+    pub expanded: bool,
     /// Colours.
     pub theme: Theme,
     /// The language.

@@ -124,6 +124,7 @@ impl<R: Runs> App<R> {
             | Action::Help
             | Action::Cards
             | Action::Focus
+            | Action::Crowd
             | Action::Answer(_)
             | Action::Skip
             | Action::Zoom

@@ -132,6 +132,8 @@ impl<'a> CompareView<'a> {
             world: self.sides[side].world,
             chart: &self.pair.charts[side],
             display: self.now(),
+            flight: None,
+            expanded: false,
             theme: self.theme,
             lang: self.lang,
         })

@@ -61,6 +61,10 @@ pub const AGAIN: &str = "↻";
 pub const NOTIFIED: &str = "↯";
 /// Done, or true.
 pub const DONE: &str = "✓";
+/// The way that a message has come.
+pub const PATH: &str = "│";
+/// The server that is the master.
+pub const MASTER: &str = "♛";
 /// A watch on a znode.
 pub const WATCH: &str = "◉";
 
@@ -94,6 +98,7 @@ pub fn ascii(symbol: &str) -> &'static str {
         "✗" | "✝" | "×" => "x",
         "↯" | "≠" => "!",
         "◷" | "↻" => "~",
+        "♛" => "M",
         _ => "?",
     }
 }

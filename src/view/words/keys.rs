@@ -153,6 +153,13 @@ pub const HELP_KEYS: &[(Words, &[Hint])] = &[
                 ),
             ),
             (
+                "e",
+                Words::new(
+                    "a crowd member by member, or as one band",
+                    "逐个显示群体成员，或合并显示",
+                ),
+            ),
+            (
                 "z",
                 Words::new("the pane with the focus alone, or all", "只看当前窗格，再按恢复"),
             ),
