@@ -9,14 +9,29 @@ mod staged;
 use std::{hint::black_box, time::Instant};
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use lockstep::{lesson::Lang, view::chart::Chart, world::World};
+use lockstep::{
+    lesson::Lang,
+    view::{chart::Chart, sequence::Sequence},
+    world::World,
+};
 use ratatui::buffer::Buffer;
 use screens_support::Stand;
 use staged::Script;
 
 fn frame(criterion: &mut Criterion, name: &str, script: Script) {
+    measure(criterion, name, script, "");
+}
+
+/// The same after some keys: `w` shows the sequence, a tab and `k` choose an event.
+fn measure(criterion: &mut Criterion, name: &str, script: Script, keys: &str) {
     println!("{name}: {} events", script.events.len());
-    let stand = Stand::lesson(script, Lang::En, (160, 48));
+    let mut stand = Stand::lesson(script, Lang::En, (160, 48));
+    for key in keys.chars() {
+        match key {
+            '\t' => stand.key(crossterm::event::KeyCode::Tab),
+            key => stand.press(key),
+        }
+    }
     let mut buffer = Buffer::empty(stand.area);
     percentile(&stand, &mut buffer);
     criterion.bench_function(name, |bencher| {
@@ -127,6 +142,37 @@ fn flights(_: &mut Criterion) {
     );
 }
 
+fn sequences(criterion: &mut Criterion) {
+    let crowd = || staged::herd(900, 6);
+    let long = || staged::long(1100);
+    measure(criterion, "sequence of 3 lanes", staged::long(30), "w");
+    measure(criterion, "sequence of 3 lanes after 10,000 events", long(), "w");
+    measure(
+        criterion,
+        "sequence of 900 clients after 10,000 events",
+        crowd(),
+        "w",
+    );
+    measure(
+        criterion,
+        "sequence with a chosen event, 10,000 events",
+        long(),
+        "w\tkkkk",
+    );
+    measure(
+        criterion,
+        "sequence with a chosen event, 900 clients",
+        crowd(),
+        "w\tkkkk",
+    );
+    measure(
+        criterion,
+        "timeline with a chosen event, 900 clients",
+        crowd(),
+        "\tkkkk",
+    );
+}
+
 fn folds(criterion: &mut Criterion) {
     let log = staged::long(1100).log();
     criterion.bench_function("world of 10,000 events", |bencher| {
@@ -139,11 +185,25 @@ fn folds(criterion: &mut Criterion) {
             chart
         });
     });
+    criterion.bench_function("sequence of 10,000 events", |bencher| {
+        bencher.iter(|| {
+            let mut sequence = Sequence::default();
+            sequence.advance(black_box(&log));
+            sequence
+        });
+    });
     let crowd = staged::herd(900, 6).log();
+    criterion.bench_function("sequence of a crowd's 10,000 events", |bencher| {
+        bencher.iter(|| {
+            let mut sequence = Sequence::default();
+            sequence.advance(black_box(&crowd));
+            sequence
+        });
+    });
     criterion.bench_function("world of a crowd's 10,000 events", |bencher| {
         bencher.iter(|| World::fold(black_box(&crowd), crowd.len()));
     });
 }
 
-criterion_group!(benches, flights, frames, folds);
+criterion_group!(benches, flights, frames, sequences, folds);
 criterion_main!(benches);

@@ -51,6 +51,10 @@ pub enum Action {
     Questions,
     /// The next theme.
     Theme,
+    /// The other view of the log: timeline or sequence.
+    Lens,
+    /// Columns further right, or further left.
+    Sideways(bool),
     /// The pane with the focus alone, or all panes.
     Zoom,
     /// The large story for a classroom, or all panes.
@@ -93,6 +97,9 @@ pub fn action(key: KeyEvent) -> Option<Action> {
         KeyCode::Char('d') => Action::Difference,
         KeyCode::Char('N') => Action::Questions,
         KeyCode::Char('T') => Action::Theme,
+        KeyCode::Char('w') => Action::Lens,
+        KeyCode::Char('<') => Action::Sideways(false),
+        KeyCode::Char('>') => Action::Sideways(true),
         KeyCode::Char('z') => Action::Zoom,
         KeyCode::Char('P') => Action::Present,
         KeyCode::Char(']') => Action::Mark(true),

@@ -12,6 +12,7 @@ mod film;
 mod keys;
 mod learning;
 mod mouse;
+mod panes;
 mod playback;
 mod predicting;
 mod progress;

@@ -11,7 +11,10 @@ use crate::{
     clock::{LessonTime, Rate},
     flight::{Aloft, Flight, LONGEST, Tempo},
     log::{Event, EventKind, Log, Stop},
-    view::chart::{Chart, Detail},
+    view::{
+        chart::{Chart, Detail},
+        sequence::Sequence,
+    },
     world::World,
 };
 
@@ -32,6 +35,7 @@ pub struct Playback {
     log: Log,
     world: World,
     chart: Chart,
+    sequence: Sequence,
     /// Positions right after each stop.
     stops: Vec<usize>,
     /// Those of them at which a question is asked.
@@ -55,6 +59,7 @@ impl Default for Playback {
             log: Log::default(),
             world: World::default(),
             chart: Chart::default(),
+            sequence: Sequence::default(),
             stops: Vec::new(),
             questions: Vec::new(),
             passing: false,
@@ -85,6 +90,12 @@ impl Playback {
     #[must_use]
     pub fn chart(&self) -> &Chart {
         &self.chart
+    }
+
+    /// Everything's row in the sequence.
+    #[must_use]
+    pub fn sequence(&self) -> &Sequence {
+        &self.sequence
     }
 
     /// The time shown.
@@ -174,6 +185,7 @@ impl Playback {
         });
         self.rate = rate.take(1).next().unwrap_or(self.rate);
         self.chart.advance(&self.log);
+        self.sequence.advance(&self.log);
         if !follows {
             return;
         }

@@ -3,11 +3,19 @@
 
 use ratatui::{
     buffer::Buffer,
+    layout::Rect,
     style::Modifier,
     text::{Line, Span},
 };
 
-use super::{Scene, chart::Band, plot::Plot, theme::Role, words};
+use super::{
+    Scene,
+    chart::{Band, Run},
+    plot::Plot,
+    selection, text,
+    theme::Role,
+    words,
+};
 use crate::{
     flight::{Leg, Load},
     log::{ActorId, Belief},
@@ -181,8 +189,43 @@ fn draw_runs(scene: &Scene<'_>, plot: &Plot, band: &Band, y: u16, buf: &mut Buff
         } else {
             run.what.clone()
         };
-        plot.write((after, y), &words, limit.saturating_sub(1).max(after), style, buf);
+        let after = plot.write((after, y), &words, limit.saturating_sub(1).max(after), style, buf);
+        if scene.selected.is_some_and(|event| tells(scene, band, run, event)) {
+            let tick = Rect {
+                x,
+                y,
+                width: after.saturating_sub(x),
+                height: 1,
+            };
+            scene.theme.choose(tick, buf);
+        }
     }
+}
+
+/// Whether a run tells an event: one of the same kind, of a member, before the next such run.
+fn tells(scene: &Scene<'_>, band: &Band, run: &Run, event: usize) -> bool {
+    let (event, _) = selection::exchange(scene, event);
+    let same = |from: usize| scene.sequence.row_of(from);
+    run.first == event
+        || (run.count > 1
+            && run.first < event
+            && same(run.first) == same(event)
+            && band.is_of(scene.log, run, event))
+}
+
+/// The event of the run that covers a column of the screen.
+pub fn event_at(plot: &Plot, band: &Band, x: u16) -> Option<usize> {
+    let column = plot.left + u32::from(x.checked_sub(plot.area.x)?);
+    let before = band.runs.partition_point(|run| run.x <= column);
+    let known = |run: &&Run| run.first < plot.position && run.x <= plot.head;
+    let run = band.runs[..before].iter().rev().find(known)?;
+    let count = if run.count > 1 {
+        format!(" ×{}", run.count)
+    } else {
+        String::new()
+    };
+    let width = u32::try_from(text::width(&run.what) + text::width(&count)).unwrap_or_default() + 1;
+    (column < run.x + width && run.x >= plot.left).then_some(run.first)
 }
 
 fn draw_level(scene: &Scene<'_>, plot: &Plot, band: &Band, y: u16, buf: &mut Buffer) {

@@ -171,21 +171,38 @@ pub fn reach_without_axis(scene: &Scene<'_>, area: Rect) -> u16 {
 /// Which actor did something last.
 fn last_actor(scene: &Scene<'_>) -> Option<ActorId> {
     let events = scene.log.events().get(..scene.world.position)?;
-    events.iter().rev().take(64).find_map(|event| match event.kind {
+    events
+        .iter()
+        .rev()
+        .take(64)
+        .find_map(|event| actor_of(&event.kind))
+}
+
+fn actor_of(kind: &EventKind) -> Option<ActorId> {
+    match kind {
         EventKind::Sent { actor, .. }
         | EventKind::Replied { actor, .. }
         | EventKind::Waits { actor, .. }
         | EventKind::Notified { actor, .. }
         | EventKind::Took { actor, .. }
-        | EventKind::Believes { actor, .. } => Some(actor),
+        | EventKind::Believes { actor, .. } => Some(*actor),
         _ => None,
-    })
+    }
+}
+
+/// Whose event is chosen.
+fn chosen_actor(scene: &Scene<'_>) -> Option<ActorId> {
+    let event = scene.log.events().get(scene.selected?)?;
+    actor_of(&event.kind)
 }
 
 /// The scroll at which an actor is in sight; the one that moved last, if none is named.
 fn follow(scene: &Scene<'_>, actor: Option<ActorId>, division: &Division) -> u16 {
     let hidden = total(&division.rows, division.height).saturating_sub(division.lanes.height);
-    let Some(actor) = actor.or_else(|| last_actor(scene)).filter(|_| hidden > 0) else {
+    let actor = actor
+        .or_else(|| chosen_actor(scene))
+        .or_else(|| last_actor(scene));
+    let Some(actor) = actor.filter(|_| hidden > 0) else {
         return 0;
     };
     let Some(at) = division.rows.iter().position(|row| *row == Row::Actor(actor)) else {
@@ -193,6 +210,51 @@ fn follow(scene: &Scene<'_>, actor: Option<ActorId>, division: &Division) -> u16
     };
     let bottom = total(&division.rows[..=at], division.height);
     bottom.saturating_sub(division.lanes.height).min(hidden)
+}
+
+/// The rows that are on the screen, and where: whole or not at all.
+fn placed(scene: &Scene<'_>, scroll: Option<u16>, division: &Division) -> Vec<(Row, u16)> {
+    let hidden = total(&division.rows, division.height).saturating_sub(division.lanes.height);
+    let scroll = scroll
+        .unwrap_or_else(|| follow(scene, None, division))
+        .min(hidden);
+    let fixed = total(&division.rows[..division.pinned], division.height);
+    let mut placed = Vec::new();
+    let mut at = 0u16;
+    for (n, row) in division.rows.iter().enumerate() {
+        let top = at;
+        let scroll = if n < division.pinned { 0 } else { scroll };
+        at = at.saturating_add(row_height(*row, division.height));
+        if n >= division.pinned && top < scroll.saturating_add(fixed) {
+            continue;
+        }
+        let y = division.lanes.y + top - scroll;
+        let cut = y + row_height(*row, division.height) > division.lanes.bottom();
+        if y >= division.lanes.bottom() || (cut && !matches!(row, Row::Band(_))) {
+            break;
+        }
+        placed.push((*row, y));
+    }
+    placed
+}
+
+/// The event whose tick is at a place of the screen.
+pub fn event_at(scene: &Scene<'_>, scroll: Option<u16>, area: Rect, (x, y): (u16, u16)) -> Option<usize> {
+    if !area.contains((x, y).into()) {
+        return None;
+    }
+    let above = above_axis(area);
+    let plot = Plot::new(scene, right_of(names(scene, above), area));
+    let division = divide(scene, above);
+    let rows = placed(scene, scroll, &division);
+    let (row, _) = rows.into_iter().find(|(row, top)| {
+        let height = row_height(*row, division.height);
+        (*top..*top + height).contains(&y) && y < division.lanes.bottom()
+    })?;
+    match row {
+        Row::Actor(actor) => lane::event_at(scene, &plot, actor, x),
+        Row::Band(n) => band::event_at(&plot, &scene.chart.bands[n], x),
+    }
 }
 
 /// How many rows show everything, lanes two rows high.
@@ -261,10 +323,6 @@ pub fn draw_without_axis(
 ) -> u16 {
     let servers = truth::rows(scene);
     let division = divide(scene, area);
-    let hidden = total(&division.rows, division.height).saturating_sub(division.lanes.height);
-    let scroll = scroll
-        .unwrap_or_else(|| follow(scene, None, &division))
-        .min(hidden);
     let above = Rect {
         height: division.below.bottom() - area.y,
         ..plot.area
@@ -277,29 +335,13 @@ pub fn draw_without_axis(
         rows: (area.y, division.below.bottom().saturating_sub(1)),
         ..Places::default()
     };
-    let fixed = total(&division.rows[..division.pinned], division.height);
-    let mut at = 0u16;
-    for (n, row) in division.rows.iter().enumerate() {
-        let top = at;
-        let scroll = if n < division.pinned { 0 } else { scroll };
-        at = at.saturating_add(row_height(*row, division.height));
-        // Rows are shown whole or not at all.
-        if n >= division.pinned && top < scroll.saturating_add(fixed) {
-            continue;
-        }
-        let y = division.lanes.y + top - scroll;
-        if y + row_height(*row, division.height) > division.lanes.bottom() && !matches!(row, Row::Band(_)) {
-            break;
-        }
-        if y >= division.lanes.bottom() {
-            break;
-        }
-        draw_row(scene, plot, *row, (y, &division, names), buf);
+    for (row, y) in placed(scene, scroll, &division) {
+        draw_row(scene, plot, row, (y, &division, names), buf);
         match row {
-            Row::Actor(actor) => places.actors.push((*actor, y)),
+            Row::Actor(actor) => places.actors.push((actor, y)),
             Row::Band(n) => {
                 let last = y + (division.height.1 - 1).min(1);
-                places.bands.push((*n, last.min(division.lanes.bottom() - 1)));
+                places.bands.push((n, last.min(division.lanes.bottom() - 1)));
             }
         }
     }
@@ -330,6 +372,7 @@ pub fn draw_without_axis(
         }
     }
     air::draw(scene, plot, &places, buf);
+    plot.hairline(scene, above, buf);
     division.below.bottom()
 }
 
@@ -405,8 +448,27 @@ fn warn(scene: &Scene<'_>, plot: &Plot, y: u16, buf: &mut Buffer) {
     let words = format!(" {} ", words::CLASH.with(scene.lang, &[&most.to_string()]));
     let width = u16::try_from(text::width(&words)).unwrap_or(plot.area.width);
     let x = plot.area.right().saturating_sub(width).max(plot.area.x);
-    let style = scene
+    plot.write((x, y), &words, plot.area.right(), loud(scene), buf);
+}
+
+/// The same on the frame below a pane that has no axis.
+pub fn warn_below(scene: &Scene<'_>, frame: Rect, buf: &mut Buffer) {
+    let most = most_holders(scene);
+    if most < 2 {
+        return;
+    }
+    let words = format!(" {} ", words::CLASH.with(scene.lang, &[&most.to_string()]));
+    let room = frame.width.saturating_sub(4);
+    let width = u16::try_from(text::width(&words)).unwrap_or(room).min(room);
+    let place = (
+        frame.right().saturating_sub(width + 2),
+        frame.bottom().saturating_sub(1),
+    );
+    buf.set_stringn(place.0, place.1, words, width.into(), loud(scene));
+}
+
+fn loud(scene: &Scene<'_>) -> Style {
+    scene
         .style(Role::Danger)
-        .add_modifier(ratatui::style::Modifier::REVERSED);
-    plot.write((x, y), &words, plot.area.right(), style, buf);
+        .add_modifier(ratatui::style::Modifier::REVERSED)
 }

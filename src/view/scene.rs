@@ -7,6 +7,7 @@ use ratatui::{style::Style, text::Span};
 
 use super::{
     chart::{Chart, Owner},
+    sequence::Sequence,
     text,
     theme::{Role, Theme, glyphs},
 };
@@ -27,6 +28,10 @@ pub struct Scene<'a> {
     pub world: &'a World,
     /// Where it stands on the time axis.
     pub chart: &'a Chart,
+    /// Its rows in the sequence.
+    pub sequence: &'a Sequence,
+    /// The event that the learner has chosen to look at, the same on every pane.
+    pub selected: Option<usize>,
     /// The lesson time that is shown. While a wait is animated it runs ahead of the last event.
     pub display: LessonTime,
     /// What is on its way at this moment; `None` for a learner who wants nothing to move.

@@ -127,6 +127,8 @@ impl<R: Runs> App<R> {
             | Action::Crowd
             | Action::Answer(_)
             | Action::Skip
+            | Action::Lens
+            | Action::Sideways(_)
             | Action::Zoom
             | Action::Present
             | Action::Mark(_)

@@ -45,6 +45,13 @@ pub const HELD: &str = "▀";
 /// How much of a lease is left, from nearly nothing to all of it.
 pub const LEASE: [&str; 8] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
 
+/// A lifeline of somebody who has no lock and asks for none.
+pub const LIFELINE: &str = "│";
+/// A lifeline while its client holds: thicker.
+pub const LIFELINE_HOLDING: &str = "┃";
+/// The line that leads from a chosen event to everything else of its moment.
+pub const HAIRLINE: &str = "╎";
+
 /// Killed.
 pub const KILLED: &str = "✝";
 /// Stopped, or kept back.
@@ -77,10 +84,10 @@ pub const DIFFERENCE_LINE: &str = "┃";
 #[must_use]
 pub fn ascii(symbol: &str) -> &'static str {
     match symbol {
-        "│" | "┊" | "┃" | "▮" | "┆" | "▏" | "▌" => "|",
+        "│" | "┊" | "╎" | "▮" | "┆" | "▏" | "▌" => "|",
         "─" | "━" | "┄" | "╌" | "┈" | "▱" | "–" | "—" | "═" => "-",
-        "╭" | "╮" | "╰" | "╯" | "┴" | "┬" | "├" | "┤" | "┼" | "✓" => "+",
-        "█" | "▇" | "▆" | "▅" | "▰" | "■" => "#",
+        "╭" | "╮" | "╰" | "╯" | "┴" | "┬" | "├" | "┤" | "┼" | "╂" | "✓" => "+",
+        "┃" | "█" | "▇" | "▆" | "▅" | "▰" | "■" => "#",
         "▄" | "▀" => "=",
         "▒" | "▓" => ":",
         "╱" => "/",
@@ -97,7 +104,7 @@ pub fn ascii(symbol: &str) -> &'static str {
         "★" => "&",
         "✗" | "✝" | "×" => "x",
         "↯" | "≠" => "!",
-        "◷" | "↻" => "~",
+        "◷" | "↻" | "⋯" => "~",
         "♛" => "M",
         _ => "?",
     }

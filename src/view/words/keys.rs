@@ -27,11 +27,18 @@ pub const LESSON_HINTS: &[Hint] = &[
     ("q", Words::new("catalogue", "目录")),
     ("L", Words::new("中文", "English")),
     ("+-", Words::new("speed", "速度")),
+    ("w", Words::new("timeline/sequence", "时间线/时序图")),
     ("Tab", Words::new("pane", "切换窗格")),
     ("z", Words::new("zoom", "放大")),
     ("P", Words::new("present", "演示")),
     ("i", Words::new("interview", "面试题")),
     ("r", Words::new("restart", "重来")),
+];
+
+/// Hints below a chosen event.
+pub const CHOSEN_HINTS: &[Hint] = &[
+    ("Enter", Words::new("go there", "跳到这里")),
+    ("Esc", Words::new("let go", "取消选中")),
 ];
 
 /// Hints under a comparison, the most needed first.
@@ -146,10 +153,25 @@ pub const HELP_KEYS: &[(Words, &[Hint])] = &[
                 Words::new("give the next pane the focus", "焦点移到下一个窗格"),
             ),
             (
-                "↑ ↓ PgUp PgDn",
+                "w",
+                Words::new("timeline or sequence of messages", "时间线或时序图"),
+            ),
+            (
+                "↑ ↓",
                 Words::new(
-                    "scroll the pane with the focus; in the catalogue: choose, read on",
-                    "滚动当前窗格；在目录里：选课、翻看说明",
+                    "choose an event of the lanes or the wire; else scroll",
+                    "在时间线、时序图或网络收发中选中事件；其他窗格为滚动",
+                ),
+            ),
+            (
+                "Enter Esc",
+                Words::new("go to the chosen event, let go of it", "跳到选中的事件、取消选中"),
+            ),
+            (
+                "PgUp PgDn < >",
+                Words::new(
+                    "scroll the pane with the focus, a wide sequence",
+                    "滚动当前窗格、左右移动时序图",
                 ),
             ),
             (
@@ -208,6 +230,20 @@ pub const LEGEND_ROWS: &[Hint] = &[
     (
         glyphs::CLASH,
         Words::new("two holders at once: the failure", "同时有两个持有者：故障"),
+    ),
+    (
+        "┃ ╱ ░ █",
+        Words::new(
+            "the same on the lifelines of a sequence",
+            "时序图生命线上的同样含义",
+        ),
+    ),
+    (
+        "──▮ ✗──",
+        Words::new(
+            "a message that a link holds, a reply that is lost",
+            "被链路挂起的消息、丢失的回复",
+        ),
     ),
     (
         glyphs::FROZEN,
