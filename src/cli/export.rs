@@ -17,7 +17,7 @@ use crate::{
     log::Log,
     recording::{self, Recording},
     verdict::{self, Outcome},
-    view::SMALLEST,
+    view::{Lens, SMALLEST},
 };
 
 /// The largest screen that is drawn: columns and rows.
@@ -50,12 +50,23 @@ pub struct ExportArgs {
     /// svg and cast: columns and rows of the screen
     #[arg(long, value_name = "COLUMNSxROWS", default_value = "120x40", value_parser = parse_size)]
     size: (u16, u16),
+    /// svg and cast: how the run is looked at, as a timeline or as a sequence of arrows
+    #[arg(long, value_name = "timeline|sequence", default_value = "timeline", value_parser = parse_view)]
+    view: Lens,
     /// svg and cast: as `P` shows it in a classroom, the story large and the timelines
     #[arg(long)]
     present: bool,
     /// The file to write [default: standard output]
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
+}
+
+fn parse_view(text: &str) -> Result<Lens, String> {
+    match text {
+        "timeline" => Ok(Lens::Timeline),
+        "sequence" => Ok(Lens::Sequence),
+        _ => Err("write timeline or sequence".to_owned()),
+    }
 }
 
 fn parse_size(text: &str) -> Result<(u16, u16), String> {
@@ -97,6 +108,7 @@ pub(super) fn export(global: &Global, args: &ExportArgs) -> Result<u8, Failure> 
         speed: global.speed,
         questions: !global.no_questions,
         presenting: args.present,
+        lens: args.view,
     };
     let text =
         export::export(&finished, format, args.at, &look).map_err(|error| Failure::usage(error.text()))?;

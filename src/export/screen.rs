@@ -9,8 +9,9 @@ use crate::{
     lesson::Lang,
     log::Log,
     view::{
-        self, Asking, Form, LessonView, Motion, Overlay, Pane, Scene, Screen, Scrolls, Stage,
+        self, Asking, Form, Lens, LessonView, Motion, Overlay, Pane, Scene, Screen, Scrolls, Stage,
         chart::{Chart, Detail},
+        sequence::Sequence,
         theme::{Environment, Theme, ThemeName},
     },
     world::World,
@@ -34,6 +35,8 @@ pub struct Look {
     pub questions: bool,
     /// Whether the screen is that of a presenter: the story, large, and the timelines.
     pub presenting: bool,
+    /// How the log is looked at.
+    pub lens: Lens,
 }
 
 impl Default for Look {
@@ -45,6 +48,7 @@ impl Default for Look {
             speed: 1.0,
             questions: true,
             presenting: false,
+            lens: Lens::Timeline,
         }
     }
 }
@@ -76,6 +80,7 @@ pub struct Camera<'a> {
     log: Log,
     world: World,
     chart: Chart,
+    sequence: Sequence,
 }
 
 impl<'a> Camera<'a> {
@@ -93,6 +98,7 @@ impl<'a> Camera<'a> {
             log: Log::new(),
             world: World::default(),
             chart: Chart::new(detail),
+            sequence: Sequence::default(),
         }
     }
 
@@ -103,6 +109,7 @@ impl<'a> Camera<'a> {
             .extend(self.run.log.events()[known..moment.position.max(known)].to_vec());
         self.world.seek(&self.log, self.log.len());
         self.chart.advance(&self.log);
+        self.sequence.advance(&self.log);
         let scrolls = Scrolls::default();
         let answers = Answers::default();
         let view = LessonView {
@@ -116,6 +123,8 @@ impl<'a> Camera<'a> {
                 // A picture stands still: what was under way has arrived.
                 flight: None,
                 expanded: false,
+                sequence: &self.sequence,
+                selected: None,
             },
             form: if self.look.presenting {
                 Form::Presenting
@@ -133,6 +142,8 @@ impl<'a> Camera<'a> {
             speed: self.look.speed,
             focus: Pane::Story,
             scrolls: &scrolls,
+            lens: self.look.lens,
+            aside: None,
             asking: Asking {
                 answers: &answers,
                 on: self.look.questions,
