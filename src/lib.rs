@@ -11,6 +11,7 @@ pub mod client;
 pub mod clock;
 pub mod compare;
 pub mod engine;
+pub mod export;
 pub mod flight;
 pub mod lab;
 pub mod lesson;

@@ -4,6 +4,7 @@
 mod check;
 mod compare;
 mod doctor;
+mod export;
 mod list;
 mod new;
 mod play;
@@ -108,6 +109,8 @@ enum Command {
     List,
     /// Runs lessons without a screen and proves their claims
     Run(run::RunArgs),
+    /// Turns a run into a picture: svg, html that plays, a terminal recording, a sequence diagram, data
+    Export(export::ExportArgs),
     /// Checks lesson files without running them
     Check {
         /// Lesson files [default: every lesson that Lockstep knows]
@@ -234,6 +237,7 @@ pub fn main() -> ExitCode {
         Some(Command::Compare(args)) => play::play(&global, Some(&args.lesson), Some(&args)),
         Some(Command::List) => list::list(&global),
         Some(Command::Run(args)) => run::run(&global, &args),
+        Some(Command::Export(args)) => export::export(&global, &args),
         Some(Command::Check { files }) => check::check(&global, &files),
         Some(Command::Doctor { install, yes }) => doctor::doctor(&global, install, yes),
         Some(Command::Progress { reset, yes }) => progress::progress(&global, reset, yes),

@@ -158,7 +158,7 @@ pub(super) fn play(
 }
 
 /// Whether a recording's lesson, which must be here, has changed since.
-fn has_changed(recording: &Recording, library: &Library) -> Result<bool, Failure> {
+pub(super) fn has_changed(recording: &Recording, library: &Library) -> Result<bool, Failure> {
     let header = &recording.header;
     let loaded = library
         .find(&header.lesson)
@@ -169,7 +169,7 @@ fn has_changed(recording: &Recording, library: &Library) -> Result<bool, Failure
 }
 
 /// A lesson's entry, with the figures of its parameters filled into its texts.
-fn entry(loaded: &Arc<Loaded>, overrides: &Params, live: bool) -> CatalogueEntry {
+pub(super) fn entry(loaded: &Arc<Loaded>, overrides: &Params, live: bool) -> CatalogueEntry {
     let mut entry = CatalogueEntry::from(&loaded.lesson);
     for variant in &mut entry.variants {
         match Scenario::plan(loaded, &variant.name, overrides)

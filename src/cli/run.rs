@@ -13,7 +13,9 @@ use serde_json::json;
 use super::{Failure, Global, NOT_SHOWN, OK, words};
 use crate::{
     engine::{self, RunReport},
+    lab::LabOptions,
     lesson::{Lang, Loaded, Scenario},
+    log::Log,
     recording::{self, carried},
     verdict::{self, Outcome, Verdict, evidence},
     view,
@@ -73,32 +75,49 @@ pub(super) fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
     super::runtime()?.block_on(async {
         let mut code = OK;
         for scenario in &scenarios {
-            let file = args.record.as_ref().map(|path| recording_file(path, scenario, scenarios.len()));
+            let file = args
+                .record
+                .as_ref()
+                .map(|path| recording_file(path, scenario, scenarios.len()));
             let file = file.transpose()?;
             if args.stale && file.as_ref().is_some_and(|file| is_fresh(file, scenario)) {
                 continue;
             }
-            let report = if global.recorded {
-                judge_again(scenario)?
-            } else {
-                tokio::select! {
-                    report = engine::run_story(scenario, &options, global.seed) => report?,
-                    signal = interrupted() => return Err(Failure { message: words::ENDED_BY.text(&[signal]), code: 130 }),
-                }
-            };
+            let report = report(global, scenario, &options).await?;
             if let Some(file) = &file {
                 recording::write(file, scenario, &report.log)?;
             }
             if report.verdict.outcome == Outcome::NotShown {
                 code = NOT_SHOWN;
             }
-            let text =
-                if global.json { json_line(scenario, &report, args.events) } else { summary(scenario, &report, global.lang()) };
+            let text = if global.json {
+                json_line(scenario, &report, args.events)
+            } else {
+                summary(scenario, &report, global.lang())
+            };
             let mut out = std::io::stdout().lock();
             writeln!(out, "{text}").and_then(|()| out.flush())?;
         }
         Ok(code)
     })
+}
+
+/// One run: on real servers, or the carried one where that is asked for.
+async fn report(global: &Global, scenario: &Scenario, options: &LabOptions) -> Result<RunReport, Failure> {
+    if global.recorded {
+        return judge_again(scenario);
+    }
+    tokio::select! {
+        report = engine::run_story(scenario, options, global.seed) => Ok(report?),
+        signal = interrupted() => Err(Failure { message: words::ENDED_BY.text(&[signal]), code: 130 }),
+    }
+}
+
+/// The log of one run and nothing else.
+pub(super) fn log_of(global: &Global, scenario: &Scenario) -> Result<Log, Failure> {
+    let options = global.lab_options()?;
+    let report = super::runtime()?.block_on(report(global, scenario, &options))?;
+    Ok(report.log)
 }
 
 /// The file of one run's recording.

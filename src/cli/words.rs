@@ -122,3 +122,38 @@ pub(super) const NOT_WRITTEN: Words = Words::new(
     "{} was not written: {}; give another name or `--lessons DIR`",
     "无法写入 {}：{}；请换个名字，或用 `--lessons DIR` 指定目录",
 );
+
+/// A recording is of one variant: file, its variant, the one asked for, lesson.
+pub(super) const OTHER_VARIANT: Words = Words::new(
+    "{} is a recording of the variant `{}`, not of `{}`; leave `--variant` away, or record that variant with `lockstep \
+     run {} --variant NAME --record FILE`",
+    "{} 录的是方案 `{}`，不是 `{}`；请去掉 `--variant`，或用 `lockstep run {} --variant NAME --record FILE` 录制那个方案",
+);
+/// A recording's figures cannot be changed: file, lesson.
+pub(super) const FIGURES_FIXED: Words = Words::new(
+    "{} is a recording, and its figures are what they were; leave `--set` away, or record another run with `lockstep run \
+     {} --set NAME=VALUE --record FILE`",
+    "{} 是录像，里面的数值已经定了；请去掉 `--set`，或用 `lockstep run {} --set NAME=VALUE --record FILE` 重新录制",
+);
+/// A recording is older than its lesson.
+pub(super) const OUTDATED: Words = Words::new(
+    "the lesson has changed since {} was recorded; some of its texts may not fit",
+    "{} 录制之后课程有改动，部分文字可能对不上",
+);
+/// A picture cannot be written where a directory is: the directory, a file in it.
+pub(super) const IS_DIRECTORY: Words = Words::new(
+    "{} is a directory; name a file in it, such as {}",
+    "{} 是目录；请写出其中的文件名，例如 {}",
+);
+/// A picture cannot be written where no directory is: the file, the directory, again.
+pub(super) const NO_DIRECTORY: Words = Words::new(
+    "{}: there is no directory {}; make it first: `mkdir -p {}`",
+    "{}：没有目录 {}；请先创建：`mkdir -p {}`",
+);
+/// A picture could not be written: the file, why.
+pub(super) const NO_PICTURE: Words = Words::new("{} was not written: {}", "无法写入 {}：{}");
+/// A claim does not hold in a run that was exported.
+pub(super) const SHOWS_NOT: Words = Words::new(
+    "a claim does not hold in this run, and what was exported says so",
+    "这次运行没有证实全部结论，导出的内容里已经标明",
+);

@@ -59,6 +59,25 @@ pub fn of_server(fault: &Fault) -> Option<&str> {
     }
 }
 
+/// Whom or what a fault hit: a client, a server or a link.
+#[must_use]
+pub fn whom(fault: &Fault) -> &str {
+    match fault {
+        Fault::Crash { client: whom }
+        | Fault::Freeze { client: whom }
+        | Fault::Thaw { client: whom }
+        | Fault::Cut { link: whom }
+        | Fault::Hold { link: whom, .. }
+        | Fault::Drop { link: whom }
+        | Fault::Release { link: whom }
+        | Fault::KillServer { server: whom }
+        | Fault::FreezeServer { server: whom }
+        | Fault::ThawServer { server: whom }
+        | Fault::RestartServer { server: whom }
+        | Fault::Skew { server: whom, .. } => whom,
+    }
+}
+
 /// How far a clock is off, without its sign.
 fn span(ahead_ms: i64) -> String {
     match ahead_ms.unsigned_abs() {

@@ -1,8 +1,9 @@
 //! The screens. Each is drawn from what it is given and from nothing else.
 //!
 //! **Architecture Invariant:** views are functions of `(&World, playhead, area)` with the log, the lesson's
-//! text and the language beside them. They change nothing and do no I/O, and nothing outside this module and
-//! the loop in [`crate::app`] imports `ratatui`. They must not know the engine or the lab.
+//! text and the language beside them. They change nothing and do no I/O, and nothing outside this module, the
+//! loop in [`crate::app`] and the pictures of [`crate::export`] imports `ratatui`. They must not know the engine or the
+//! lab.
 
 mod air;
 mod band;
@@ -12,7 +13,7 @@ pub mod chart;
 mod compare;
 mod detail;
 mod failure;
-mod fault;
+pub(crate) mod fault;
 mod header;
 mod help;
 mod lane;
@@ -34,13 +35,13 @@ pub mod sequence;
 mod servers;
 mod strip;
 pub mod svg;
-mod text;
+pub(crate) mod text;
 pub mod theme;
-mod time;
+pub(crate) mod time;
 mod truth;
 mod verdict;
 mod wire;
-mod words;
+pub(crate) mod words;
 mod zookeeper;
 
 pub use catalogue::CatalogueView;

@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# Makes the pictures in assets/pictures from the recordings that Lockstep carries: assets/pictures.sh [DIRECTORY]
+# LOCKSTEP names the program to make them with; without it, it is built.
+set -euo pipefail
+directory=$(realpath -m "${1:-$(dirname "${BASH_SOURCE[0]}")/pictures}")
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+if [ -z "${LOCKSTEP:-}" ]; then
+    LOCKSTEP=(cargo run --quiet --locked --)
+else
+    LOCKSTEP=("$LOCKSTEP")
+fi
+mkdir -p "$directory"
+
+# picture NAME LESSON VARIANT STEP SIZE LANGUAGE THEME
+picture() {
+    "${LOCKSTEP[@]}" export "$2" --variant "$3" --recorded --at "$4" --size "$5" --lang "$6" --theme "$7" \
+        --output "$directory/$1.svg"
+}
+
+# Each lesson at the moment that it is about, on a small, a usual and a large screen.
+for size in 80x24 120x40 200x60; do
+    picture "oversell-$size" oversell lost-update 14 "$size" en dark
+    picture "setnx-without-expire-$size" setnx-without-expire two-commands 14 "$size" en dark
+    picture "unlock-someone-elses-lock-$size" unlock-someone-elses-lock blind-del 16 "$size" en dark
+    picture "watchdog-$size" watchdog no-renewal 11 "$size" en dark
+    picture "master-failover-$size" master-failover replication-lag 12 "$size" en dark
+    picture "zk-herd-$size" zk-herd herd 13 "$size" en dark
+done
+# The other language, the other ground.
+picture unlock-someone-elses-lock-zh unlock-someone-elses-lock blind-del 16 120x40 zh light

@@ -1,0 +1,229 @@
+//! `lockstep export`: pictures of runs, in files.
+
+use std::{
+    fs,
+    io::{self, Write as _},
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+};
+
+use clap::Args;
+use serde_json::json;
+
+use super::{Failure, Global, NOT_SHOWN, OK, play, run, words};
+use crate::{
+    export::{self, Finished, Format, Look, Moment},
+    lesson::Scenario,
+    log::Log,
+    recording::{self, Recording},
+    verdict::{self, Outcome},
+    view::{Lens, SMALLEST},
+};
+
+/// The largest screen that is drawn: columns and rows.
+const LARGEST: (u16, u16) = (500, 200);
+
+/// What to export, and how.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  lockstep export oversell --variant lost-update --output oversell.html
+  lockstep export unlock-someone-elses-lock --recorded --at 13 --size 100x30 --theme light > unlock.svg
+  lockstep run zk-herd --variant herd --record herd.jsonl
+  lockstep export herd.jsonl --format cast --lang zh --output herd.cast
+
+The variant is run on real servers first, as by `lockstep run`, unless a recording is given or --recorded takes the \
+one that Lockstep carries. svg shows the end, with \
+the verdict, unless --at names another moment; html, cast, mermaid and json hold the whole run, or what happened up to \
+the moment of --at. Exit codes are those of `lockstep run`: 1 where a claim does not hold, and the picture shows that.")]
+pub struct ExportArgs {
+    /// The lesson's name, the path of a lesson file, or a recording
+    #[arg(value_name = "LESSON")]
+    lesson: String,
+    /// What to write [default: what the name of --output ends in, or svg]
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+    /// The moment: a step, as the screen counts them (0 is before the first), a lesson time such as 3.2s or 420ms, or
+    /// end
+    #[arg(long, value_name = "N|TIME|end")]
+    at: Option<Moment>,
+    /// svg and cast: columns and rows of the screen
+    #[arg(long, value_name = "COLUMNSxROWS", default_value = "120x40", value_parser = parse_size)]
+    size: (u16, u16),
+    /// svg and cast: how the run is looked at, as a timeline or as a sequence of arrows
+    #[arg(long, value_name = "timeline|sequence", default_value = "timeline", value_parser = parse_view)]
+    view: Lens,
+    /// svg and cast: as `P` shows it in a classroom, the story large and the timelines
+    #[arg(long)]
+    present: bool,
+    /// The file to write [default: standard output]
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+fn parse_view(text: &str) -> Result<Lens, String> {
+    match text {
+        "timeline" => Ok(Lens::Timeline),
+        "sequence" => Ok(Lens::Sequence),
+        _ => Err("write timeline or sequence".to_owned()),
+    }
+}
+
+fn parse_size(text: &str) -> Result<(u16, u16), String> {
+    let (least, most) = (SMALLEST, LARGEST);
+    let size = text.split_once(['x', 'X', '×']).and_then(|(width, height)| {
+        let size: (u16, u16) = (width.trim().parse().ok()?, height.trim().parse().ok()?);
+        let fits = (least.0..=most.0).contains(&size.0) && (least.1..=most.1).contains(&size.1);
+        fits.then_some(size)
+    });
+    size.ok_or_else(|| {
+        format!(
+            "write columns and rows such as 120x40, from {}x{} to {}x{}",
+            least.0, least.1, most.0, most.1
+        )
+    })
+}
+
+/// Makes a run and writes a picture of it.
+pub(super) fn export(global: &Global, args: &ExportArgs) -> Result<u8, Failure> {
+    let format = args.format.or_else(|| {
+        let name = args.output.as_ref()?.file_name()?.to_str()?;
+        Format::of_file(name)
+    });
+    let format = format.unwrap_or(Format::Svg);
+    // Every mistake that can be found without a server is found before the first server starts.
+    if let Some(output) = &args.output {
+        check_output(output)?;
+    }
+    let (scenario, log) = source(global, &args.lesson)?;
+    let log = match log {
+        Some(log) => log,
+        None => run::log_of(global, &scenario)?,
+    };
+    let finished = finished(&scenario, log);
+    let look = Look {
+        size: args.size,
+        lang: global.lang(),
+        theme: global.theme,
+        speed: global.speed,
+        questions: !global.no_questions,
+        presenting: args.present,
+        lens: args.view,
+    };
+    let text =
+        export::export(&finished, format, args.at, &look).map_err(|error| Failure::usage(error.text()))?;
+    match &args.output {
+        Some(path) => {
+            write(path, &text).map_err(|error| {
+                let (path, error) = (path.display().to_string(), error.to_string());
+                Failure::usage(words::NO_PICTURE.text(&[&path, &error]))
+            })?;
+            if global.json {
+                let done = json!({
+                    "lesson": finished.entry.id, "variant": finished.variant_name(), "format": format.name(),
+                    "file": path, "bytes": text.len(), "verdict": finished.verdict.outcome,
+                });
+                println!("{done}");
+            }
+        }
+        None => print(&text)?,
+    }
+    if finished.verdict.outcome == Outcome::NotShown {
+        eprintln!("lockstep: {}", words::SHOWS_NOT.get(global.lang()));
+        return Ok(NOT_SHOWN);
+    }
+    Ok(OK)
+}
+
+/// What to export: a scenario, and its log where it need not be run. Every kind of recording of the user's comes in
+/// here; the carried ones are runs like live ones.
+fn source(global: &Global, lesson: &str) -> Result<(Scenario, Option<Log>), Failure> {
+    let path = Path::new(lesson);
+    if recording::looks_like_one(path) {
+        return recorded(global, lesson, recording::read(path)?);
+    }
+    let loaded = global.lesson(lesson)?;
+    let variant = match &global.variant {
+        Some(variant) => variant.clone(),
+        None => loaded.lesson.variants.keys().next().cloned().unwrap_or_default(),
+    };
+    Ok((Scenario::plan(&loaded, &variant, &global.overrides())?, None))
+}
+
+/// A recording of the user's.
+fn recorded(global: &Global, file: &str, recording: Recording) -> Result<(Scenario, Option<Log>), Failure> {
+    let header = &recording.header;
+    if let Some(other) = global.variant.as_ref().filter(|name| **name != header.variant) {
+        let words = words::OTHER_VARIANT.text(&[file, &header.variant, other, &header.lesson]);
+        return Err(Failure::usage(words));
+    }
+    if !global.set.is_empty() {
+        return Err(Failure::usage(words::FIGURES_FIXED.text(&[file, &header.lesson])));
+    }
+    if play::has_changed(&recording, &global.library()?)? {
+        eprintln!("lockstep: {}", words::OUTDATED.with(global.lang(), &[file]));
+    }
+    let loaded = global.lesson(&header.lesson)?;
+    let scenario = Scenario::plan(&loaded, &header.variant, &header.params)?;
+    Ok((scenario, Some(recording.log)))
+}
+
+fn finished(scenario: &Scenario, log: Log) -> Finished {
+    let entry = play::entry(&scenario.loaded, &scenario.overrides, true);
+    let variant = entry
+        .variants
+        .iter()
+        .position(|variant| variant.name == scenario.variant);
+    Finished {
+        entry,
+        variant: variant.unwrap_or_default(),
+        params: scenario.overrides.clone(),
+        verdict: verdict::judge(scenario, &log),
+        log,
+    }
+}
+
+/// The directory that a file is in.
+fn folder(path: &Path) -> &Path {
+    path.parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."))
+}
+
+fn check_output(path: &Path) -> Result<(), Failure> {
+    let shown = path.display().to_string();
+    if path.is_dir() {
+        let inside = path.join("picture.svg").display().to_string();
+        return Err(Failure::usage(words::IS_DIRECTORY.text(&[&shown, &inside])));
+    }
+    let folder = folder(path);
+    if !folder.is_dir() {
+        let folder = folder.display().to_string();
+        return Err(Failure::usage(
+            words::NO_DIRECTORY.text(&[&shown, &folder, &folder]),
+        ));
+    }
+    Ok(())
+}
+
+/// Writes a file that is whole or not there at all.
+fn write(path: &Path, text: &str) -> io::Result<()> {
+    // What is no plain file, such as /dev/stdout, cannot be replaced.
+    if path.exists() && !path.is_file() {
+        return fs::write(path, text);
+    }
+    let mut file = tempfile::Builder::new()
+        .permissions(fs::Permissions::from_mode(0o666))
+        .tempfile_in(folder(path))?;
+    file.write_all(text.as_bytes())?;
+    file.persist(path).map(drop).map_err(|error| error.error)
+}
+
+/// Prints it; whoever stops reading has read enough.
+fn print(text: &str) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(()),
+    }
+}

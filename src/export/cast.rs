@@ -1,0 +1,246 @@
+//! The run as a terminal recording (asciicast v2): what the playground writes to a terminal while it plays the lesson,
+//! each frame as what differs from the one before. It must not know how a frame is drawn.
+//!
+//! Time passes as it does while the lesson plays: waits at the lesson's speed up to a limit, and after each step as
+//! long as it takes to read what was said.
+
+use std::time::Duration;
+
+use crossterm::{
+    cursor,
+    style::force_color_output,
+    terminal::{Clear, ClearType},
+};
+use ratatui::{
+    backend::{Backend, CrosstermBackend},
+    buffer::Buffer,
+};
+use serde_json::json;
+
+use super::{
+    Finished, Look,
+    moment::Found,
+    screen::Camera,
+    steps::{Step, beginning, steps, time_at},
+};
+use crate::{
+    clock::LessonTime,
+    lesson::Lang,
+    log::{Event, EventKind, Stop},
+    view::Motion,
+};
+
+/// Between two frames of a wait.
+const FRAME: Duration = Duration::from_millis(100);
+/// Shorter waits are not drawn out.
+const NOTICEABLE: Duration = Duration::from_millis(50);
+/// The longest that a wait is drawn out.
+const LONGEST: Duration = Duration::from_secs(6);
+/// How long a move is looked at.
+const MOVE: Duration = Duration::from_millis(900);
+/// How long the end of a wait is looked at.
+const PASSED: Duration = Duration::from_millis(600);
+/// The shortest and the longest time for reading.
+const READING: (f64, f64) = (1.5, 20.0);
+/// How long the verdict stays.
+const VERDICT: Duration = Duration::from_secs(8);
+
+/// The recording.
+pub fn recording(run: &Finished, moment: Found, look: &Look) -> String {
+    // The recording has colours, whatever this terminal has.
+    force_color_output(true);
+    let mut reel = Reel::new(run, look);
+    let start = beginning(&run.log);
+    reel.shoot(
+        Found {
+            position: start,
+            display: time_at(&run.log, start),
+            end: false,
+        },
+        reading(run.entry.intro.get(look.lang), look.lang).div_f64(look.speed),
+    );
+    for step in steps(&run.log) {
+        if step.position > moment.position {
+            break;
+        }
+        let is_question = step.stop == Stop::Question;
+        if is_question && !look.questions {
+            continue;
+        }
+        reel.marker(&step);
+        reel.step(&step);
+    }
+    if reel.position < moment.position || reel.display < moment.display {
+        reel.glide(moment);
+        reel.shoot(moment, MOVE);
+    }
+    if moment.end {
+        reel.shoot(moment, VERDICT);
+    }
+    reel.finish(run, look)
+}
+
+struct Reel<'a> {
+    run: &'a Finished,
+    look: Look,
+    camera: Camera<'a>,
+    before: Option<Buffer>,
+    position: usize,
+    display: LessonTime,
+    /// The recording's time.
+    clock: Duration,
+    lines: Vec<String>,
+}
+
+impl<'a> Reel<'a> {
+    fn new(run: &'a Finished, look: &Look) -> Self {
+        Self {
+            run,
+            look: *look,
+            camera: Camera::new(run, look),
+            before: None,
+            position: 0,
+            display: LessonTime::ZERO,
+            clock: Duration::ZERO,
+            lines: Vec::new(),
+        }
+    }
+
+    fn event(&mut self, code: &str, data: &str) {
+        self.lines.push(json!([self.seconds(), code, data]).to_string());
+    }
+
+    fn seconds(&self) -> f64 {
+        // Whole milliseconds: the same recording on every machine.
+        f64::from(u32::try_from(self.clock.as_millis()).unwrap_or(u32::MAX)) / 1000.0
+    }
+
+    fn marker(&mut self, step: &Step) {
+        self.event("m", &step.number.to_string());
+    }
+
+    /// Draws a moment and looks at it for a while.
+    fn shoot(&mut self, moment: Found, lasts: Duration) {
+        let motion = if moment.end {
+            Motion::Paused
+        } else {
+            Motion::Playing
+        };
+        let next = self.camera.draw(moment, motion);
+        if let Some(bytes) = difference(self.before.as_ref(), &next) {
+            self.event("o", &bytes);
+        }
+        self.before = Some(next);
+        self.position = moment.position;
+        self.display = moment.display;
+        self.clock += lasts;
+    }
+
+    fn step(&mut self, step: &Step) {
+        let from = self.position;
+        let found = Found {
+            position: step.position,
+            display: step.at,
+            end: false,
+        };
+        self.glide(found);
+        let events = &self.run.log.events()[from..step.position];
+        let lasts = dwell(events, self.look.lang).div_f64(self.look.speed);
+        self.shoot(found, lasts);
+    }
+
+    /// Lets the time shown pass up to a moment.
+    fn glide(&mut self, moment: Found) {
+        let (from, passes) = (self.display, moment.display.since(self.display));
+        if passes < NOTICEABLE {
+            return;
+        }
+        let lasts = passes.div_f64(self.look.speed).min(LONGEST);
+        let frames = u32::try_from(lasts.as_millis() / FRAME.as_millis())
+            .unwrap_or(u32::MAX)
+            .max(1);
+        for frame in 0..frames {
+            let share = f64::from(frame) / f64::from(frames);
+            let display = from + passes.mul_f64(share);
+            let over = self.run.log.events().partition_point(|event| event.at <= display);
+            let position = over.clamp(self.position, moment.position);
+            self.shoot(
+                Found {
+                    position,
+                    display,
+                    end: false,
+                },
+                lasts / frames,
+            );
+        }
+    }
+
+    fn finish(mut self, run: &Finished, look: &Look) -> String {
+        // A last word, so that players keep the last picture for as long as it is to be looked at.
+        self.event("o", "");
+        let header = json!({
+            "version": 2,
+            "width": look.size.0,
+            "height": look.size.1,
+            "title": run.title().get(look.lang),
+            "env": { "TERM": "xterm-256color" },
+        });
+        let mut text = header.to_string();
+        text.push('\n');
+        for line in self.lines {
+            text.push_str(&line);
+            text.push('\n');
+        }
+        text
+    }
+}
+
+/// What a terminal has to be told so that one picture becomes the other; `None` where they are the same.
+fn difference(before: Option<&Buffer>, after: &Buffer) -> Option<String> {
+    let mut bytes = Vec::new();
+    let empty = Buffer::empty(after.area);
+    let changes = before.unwrap_or(&empty).diff(after);
+    if changes.is_empty() && before.is_some() {
+        return None;
+    }
+    // Writing to memory cannot fail.
+    if before.is_none() {
+        let _ = crossterm::queue!(bytes, cursor::Hide, Clear(ClearType::All), cursor::MoveTo(0, 0));
+    }
+    let _ = CrosstermBackend::new(&mut bytes).draw(changes.into_iter());
+    String::from_utf8(bytes).ok()
+}
+
+/// How long a step is looked at.
+fn dwell(step: &[Event], lang: Lang) -> Duration {
+    let said = step.iter().rev().find_map(|event| match &event.kind {
+        EventKind::Say { en, zh, .. } => Some(reading(if lang == Lang::En { en } else { zh }, lang)),
+        EventKind::Asked { q, choices, .. } => {
+            let mut words = q.get(lang).to_owned();
+            for choice in choices {
+                words.push_str(choice.says.get(lang));
+            }
+            Some(reading(&words, lang))
+        }
+        EventKind::Decided { .. } => Some(Duration::from_secs(4)),
+        _ => None,
+    });
+    let usual = match step.last().map(|event| &event.kind) {
+        Some(EventKind::Stop {
+            stop: Stop::Passed, ..
+        }) => PASSED,
+        _ => MOVE,
+    };
+    said.unwrap_or(usual)
+}
+
+/// How long a text takes to read.
+fn reading(text: &str, lang: Lang) -> Duration {
+    let per_second = match lang {
+        Lang::En => 18.0,
+        Lang::Zh => 7.0,
+    };
+    let characters = u32::try_from(text.chars().count()).unwrap_or(u32::MAX);
+    let seconds = 1.0 + f64::from(characters) / per_second;
+    Duration::from_secs_f64(seconds.clamp(READING.0, READING.1))
+}

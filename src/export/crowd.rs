@@ -1,0 +1,105 @@
+//! Crowds, folded: one participant for all, and one line for what many of them do or are told within one step. It
+//! must not know how a line is written.
+
+use std::collections::HashMap;
+
+use crate::log::{ActorId, Event, EventKind, Log, Reply};
+
+/// Crowds of up to this many members get participants of their own.
+const FEW: usize = 6;
+
+/// Who is folded, and what is said once for many.
+pub struct Crowds<'a> {
+    actors: &'a [crate::log::Actor],
+    sizes: HashMap<&'a str, usize>,
+    /// By event: how often its like happens in the step. Events that are not here are said with another.
+    said: HashMap<usize, usize>,
+}
+
+impl<'a> Crowds<'a> {
+    pub fn new(log: &'a Log, position: usize) -> Self {
+        let events = &log.events()[..position.min(log.len())];
+        let actors: &[crate::log::Actor] = match events.first().map(|event| &event.kind) {
+            Some(EventKind::LabReady { actors, .. }) => actors,
+            _ => &[],
+        };
+        let mut sizes: HashMap<&str, usize> = HashMap::new();
+        for actor in actors.iter().filter(|actor| actor.crowd) {
+            *sizes.entry(&actor.client).or_default() += 1;
+        }
+        sizes.retain(|_, members| *members > FEW);
+        let mut crowds = Self {
+            actors,
+            sizes,
+            said: HashMap::new(),
+        };
+        let mut open: HashMap<(&str, String), usize> = HashMap::new();
+        for (index, event) in events.iter().enumerate() {
+            if let EventKind::Stop { .. } = event.kind {
+                open.clear();
+            }
+            let Some((actor, what)) = alike(event) else {
+                continue;
+            };
+            let Some(client) = crowds.client(actor) else {
+                crowds.said.insert(index, 1);
+                continue;
+            };
+            let first = *open.entry((client, what)).or_insert(index);
+            *crowds.said.entry(first).or_default() += 1;
+        }
+        crowds
+    }
+
+    /// The client of a folded actor.
+    fn client(&self, actor: ActorId) -> Option<&'a str> {
+        let actor = self.actors.get(actor.0 as usize)?;
+        (actor.crowd && self.sizes.contains_key(actor.client.as_str())).then_some(actor.client.as_str())
+    }
+
+    /// How many an actor's participant stands for, where it is a crowd.
+    pub fn size(&self, actor: ActorId) -> Option<usize> {
+        self.sizes.get(self.client(actor)?).copied()
+    }
+
+    /// The participant that an actor is part of.
+    pub fn participant(&self, actor: ActorId) -> String {
+        let first = self.client(actor).and_then(|client| {
+            self.actors
+                .iter()
+                .position(|known| known.crowd && known.client == client)
+        });
+        format!("c{}", first.unwrap_or(actor.0 as usize))
+    }
+
+    /// How often the like of an event happens in its step, at the first of them; `None` at the others.
+    pub fn first(&self, index: usize) -> Option<usize> {
+        self.said.get(&index).copied()
+    }
+}
+
+/// What makes events of a crowd alike.
+fn alike(event: &Event) -> Option<(ActorId, String)> {
+    Some(match &event.kind {
+        EventKind::Sent { actor, label, .. } => (*actor, format!("sent {label}")),
+        EventKind::Replied {
+            actor, label, reply, ..
+        } => (*actor, format!("replied {label} {}", outcome(reply))),
+        EventKind::Waits { actor, label, .. } => (*actor, format!("waits {label}")),
+        EventKind::Notified {
+            actor, about, what, ..
+        } => (*actor, format!("notified {what} {about}")),
+        EventKind::Believes { actor, lock, belief } => (*actor, format!("believes {lock} {belief:?}")),
+        _ => return None,
+    })
+}
+
+/// Replies with different values are alike, other outcomes are not.
+fn outcome(reply: &Reply) -> &str {
+    match reply {
+        Reply::Value(serde_json::Value::Null) => "nil",
+        Reply::Value(_) => "value",
+        Reply::Error { code, .. } => code,
+        Reply::Lost(_) => "lost",
+    }
+}

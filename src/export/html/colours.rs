@@ -1,0 +1,63 @@
+//! The themes' colours as variables of a page's style. It must not know what is drawn with them.
+
+use std::fmt::Write as _;
+
+use ratatui::{buffer::Buffer, layout::Rect, style::Color};
+
+use crate::view::{
+    svg::hex,
+    theme::{Environment, Role, Theme, ThemeName},
+};
+
+/// Clients that have colours of their own.
+const CLIENTS: usize = 8;
+
+/// The variables: of one theme, or of the dark and the light one by what the reader prefers.
+pub(super) fn variables(theme: ThemeName) -> String {
+    if theme != ThemeName::Auto {
+        return format!(":root {{ {} }}", of(theme));
+    }
+    format!(
+        ":root {{ {} }}\n@media (prefers-color-scheme: light) {{ :root {{ {} }} }}",
+        of(ThemeName::Dark),
+        of(ThemeName::Light)
+    )
+}
+
+fn of(name: ThemeName) -> String {
+    let everything = Environment {
+        locale: Some("C.UTF-8"),
+        many_colors: true,
+        ..Environment::default()
+    };
+    let theme = Theme::new(name, everything);
+    let area = Rect::new(0, 0, 1, 1);
+    let mut plain = Buffer::empty(area);
+    let mut alarmed = Buffer::empty(area);
+    theme.alarm(area, &mut alarmed);
+    theme.finish(&mut plain);
+    let (ground, text) = (plain.content[0].bg, plain.content[0].fg);
+    let scheme = if name == ThemeName::Light { "light" } else { "dark" };
+    let mut css = format!("color-scheme: {scheme};");
+    let mut variable = |name: &str, colour: Option<Color>| {
+        // Writing to a String cannot fail.
+        let _ = write!(css, " --{name}: {};", hex(colour.unwrap_or(text), "#808080"));
+    };
+    variable("ground", Some(ground));
+    variable("text", Some(text));
+    variable("alarm", Some(alarmed.content[0].bg));
+    let roles = [
+        ("chrome", Role::Chrome),
+        ("accent", Role::Accent),
+        ("good", Role::Good),
+        ("warning", Role::Warning),
+        ("danger", Role::Danger),
+    ];
+    for (name, role) in roles {
+        variable(name, theme.style(role).fg);
+    }
+    for client in 0..CLIENTS {
+        variable(&format!("c{client}"), theme.client(client).fg);
+    }
+    css
+}

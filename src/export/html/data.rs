@@ -1,0 +1,228 @@
+//! What the page knows of a run, as JSON: places on the time axis in columns, and for everything the event that it
+//! came with, so that the page can show any moment. It must not know how it is drawn.
+
+mod lanes;
+mod servers;
+mod wire;
+
+use serde_json::{Value, json};
+
+use super::super::{
+    Finished, Look,
+    crowd::Crowds,
+    moment::Found,
+    steps::{beginning, steps, time_at},
+};
+use crate::{
+    clock::LessonTime,
+    lesson::Text,
+    log::{ActorId, Event, EventKind, Log, Stop},
+    verdict::{ClaimResult, evidence},
+    view::{
+        chart::{Chart, Detail},
+        fault, words,
+    },
+    world::World,
+};
+
+/// The longest that a reply or a value may be, in characters.
+const LONGEST: usize = 300;
+/// Events of evidence that a claim names.
+const EVIDENCE: usize = 3;
+
+/// What everything here is made from.
+struct Source<'a> {
+    log: &'a Log,
+    chart: &'a Chart,
+    world: &'a World,
+    crowds: Crowds<'a>,
+    /// How many events there are.
+    position: usize,
+}
+
+impl Source<'_> {
+    fn events(&self) -> &[Event] {
+        &self.log.events()[..self.position]
+    }
+
+    fn name(&self, actor: ActorId) -> &str {
+        self.world.actor(actor).map_or("?", |actor| &actor.who.name)
+    }
+
+    /// The place of an actor's client among the clients: its colour and glyph.
+    fn client(&self, actor: ActorId) -> usize {
+        self.chart
+            .lanes
+            .get(actor.0 as usize)
+            .map_or(0, |lane| lane.client)
+    }
+}
+
+/// Everything.
+pub(super) fn of(run: &Finished, moment: Found, look: &Look) -> Value {
+    let mut log = Log::new();
+    log.extend(run.log.events()[..moment.position].to_vec());
+    let mut chart = Chart::new(Detail::Wires);
+    chart.advance(&log);
+    let world = World::fold(&log, log.len());
+    let source = Source {
+        log: &log,
+        chart: &chart,
+        world: &world,
+        crowds: Crowds::new(&log, log.len()),
+        position: log.len(),
+    };
+    let variant = run.entry.variants.get(run.variant);
+    json!({
+        "lang": look.lang,
+        "speed": look.speed,
+        "title": run.entry.title,
+        "variant": variant.map(|variant| &variant.title),
+        "intro": run.entry.intro,
+        "takeaway": variant.map(|variant| &variant.lesson),
+        "clock": world.clock.0,
+        "steps": step_list(&source, moment, look.questions),
+        "ticks": ticks(&source),
+        "lanes": lanes::lanes(&source),
+        "bands": lanes::bands(&source),
+        "truths": servers::truths(&source),
+        "states": servers::states(&source),
+        "clashes": clashes(&source),
+        "faults": faults(&source),
+        "story": story(&source, look.questions),
+        "wire": wire::rows(&source),
+        "verdict": moment.end.then(|| verdict(run)),
+    })
+}
+
+fn micros(at: LessonTime) -> i64 {
+    at.as_nanos() / 1000
+}
+
+fn shorten(words: &str) -> String {
+    match words.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &words[..end]),
+        None => words.to_owned(),
+    }
+}
+
+/// The places at which the page stops.
+fn step_list(source: &Source<'_>, moment: Found, questions: bool) -> Vec<Value> {
+    let column = |position: usize| {
+        position
+            .checked_sub(1)
+            .map_or(0, |last| source.chart.column(last))
+    };
+    let start = beginning(source.log);
+    let mut list =
+        vec![json!({"n": 0, "p": start, "x": column(start), "at": micros(time_at(source.log, start))})];
+    for step in steps(source.log) {
+        let is_question = step.stop == Stop::Question;
+        if is_question && !questions {
+            continue;
+        }
+        list.push(json!({
+            "n": step.number, "p": step.position, "x": column(step.position), "at": micros(step.at), "kind": step.stop,
+        }));
+    }
+    let reached = list.last().and_then(|last| last["p"].as_u64());
+    if reached != u64::try_from(moment.position).ok() || moment.display > time_at(source.log, moment.position)
+    {
+        let x = source.chart.playhead(source.log, moment.position, moment.display);
+        list.push(json!({"n": null, "p": moment.position, "x": x, "at": micros(moment.display)}));
+    }
+    list
+}
+
+/// For each column at which something happens: how many events are over then, and when that is.
+fn ticks(source: &Source<'_>) -> Vec<(u32, usize, i64)> {
+    let mut ticks: Vec<(u32, usize, i64)> = Vec::new();
+    for (n, event) in source.events().iter().enumerate() {
+        let here = (source.chart.column(n), n + 1, micros(event.at));
+        match ticks.last_mut() {
+            Some(last) if last.0 == here.0 => *last = here,
+            _ => ticks.push(here),
+        }
+    }
+    ticks
+}
+
+fn clashes(source: &Source<'_>) -> Vec<Value> {
+    let clashes = source.chart.clashes.iter();
+    clashes
+        .map(|clash| json!({"lock": clash.lock, "a": clash.from.0, "e": clash.from.1, "b": clash.to.map(|to| to.0)}))
+        .collect()
+}
+
+fn faults(source: &Source<'_>) -> Vec<Value> {
+    let mut faults = Vec::new();
+    for (n, event) in source.events().iter().enumerate() {
+        let (glyph, says) = match &event.kind {
+            EventKind::Fault(fault) => (fault::glyph(fault), both(|lang| fault::words(lang, fault))),
+            EventKind::ServerDied { server, why } => {
+                let why = shorten(why.lines().next().unwrap_or_default());
+                (
+                    "✝",
+                    both(|lang| format!("{server}: {} {why}", words::SERVER_DIED.get(lang))),
+                )
+            }
+            _ => continue,
+        };
+        faults.push(json!({
+            "e": n, "x": source.chart.column(n), "at": micros(event.at), "glyph": glyph, "says": says,
+        }));
+    }
+    faults
+}
+
+fn both(words: impl Fn(crate::lesson::Lang) -> String) -> Text {
+    Text {
+        en: words(crate::lesson::Lang::En),
+        zh: words(crate::lesson::Lang::Zh),
+    }
+}
+
+/// What the narrator says, what is asked, and what came of it.
+fn story(source: &Source<'_>, questions: bool) -> Vec<Value> {
+    let mut story: Vec<Value> = Vec::new();
+    for (n, event) in source.events().iter().enumerate() {
+        match &event.kind {
+            EventKind::Say { en, zh, .. } => story.push(json!({"e": n, "says": {"en": en, "zh": zh}})),
+            EventKind::Asked { item, q, choices } if questions => {
+                story.push(json!({"e": n, "item": item, "asks": q, "choices": choices}));
+            }
+            EventKind::Decided { item, right } if questions => {
+                story.push(json!({"e": n, "item": item, "right": right}));
+            }
+            _ => {}
+        }
+    }
+    story
+}
+
+fn verdict(run: &Finished) -> Value {
+    // Each event by itself, because each leads to its own place.
+    let told = |claim: &ClaimResult, event: usize| {
+        let alone = ClaimResult {
+            evidence: vec![event],
+            ..claim.clone()
+        };
+        evidence(&run.log, &alone, 1).into_iter().next()
+    };
+    let claims: Vec<Value> = run
+        .verdict
+        .claims
+        .iter()
+        .map(|claim| {
+            let events = claim.evidence.iter().take(EVIDENCE);
+            let events: Vec<_> = events.filter_map(|event| Some((*event, told(claim, *event)?))).collect();
+            json!({
+                "claim": claim.claim, "says": claim.says, "expected": claim.expected, "observed": claim.observed,
+                "holds": claim.holds, "evidence": events, "more": claim.evidence.len().saturating_sub(EVIDENCE),
+            })
+        })
+        .collect();
+    let outcome = run.verdict.outcome;
+    let says = both(|lang| words::outcome(outcome).get(lang).to_owned());
+    json!({"outcome": outcome, "says": says, "claims": claims})
+}

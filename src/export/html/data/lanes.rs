@@ -1,0 +1,110 @@
+//! Clients' lanes: bars of belief, marks of what was done; crowds as bands of counts, with a sample of their members.
+
+use serde_json::{Value, json};
+
+use super::Source;
+use crate::{
+    log::{ActorId, Belief, EventKind, Reply},
+    view::chart::{Band, BarKind, Lane, Mark},
+};
+
+/// Members of a crowd that get lanes of their own.
+const SAMPLE: usize = 5;
+
+pub(super) fn lanes(source: &Source<'_>) -> Vec<Value> {
+    let lanes = source.chart.lanes.iter().enumerate();
+    let single = lanes.filter(|(_, lane)| lane.band.is_none());
+    single.map(|(n, lane)| one(source, n, lane)).collect()
+}
+
+fn one(source: &Source<'_>, n: usize, lane: &Lane) -> Value {
+    let actor = ActorId(u32::try_from(n).unwrap_or(u32::MAX));
+    let bars = lane.bars.iter().filter_map(|bar| {
+        let kind = match bar.kind {
+            BarKind::Belief(Belief::Holding) => "holding",
+            BarKind::Belief(Belief::Waiting) => "waiting",
+            BarKind::Belief(Belief::Unsure) => "unsure",
+            BarKind::Belief(Belief::Nothing) => return None,
+            BarKind::Frozen => "frozen",
+            BarKind::Dead => "dead",
+        };
+        Some(json!({
+            "kind": kind, "lock": bar.lock, "a": bar.from.0, "e": bar.from.1, "b": bar.to.map(|to| to.0),
+            "end": bar.to.map(|to| to.1),
+        }))
+    });
+    let marks = lane.marks.iter().map(|mark| self::mark(source, mark));
+    json!({
+        "name": source.name(actor), "client": lane.client,
+        "bars": bars.collect::<Vec<_>>(), "marks": marks.collect::<Vec<_>>(),
+    })
+}
+
+fn mark(source: &Source<'_>, mark: &Mark) -> Value {
+    let detail = source.chart.detail();
+    let before = mark.text(source.log, detail, mark.event + 1);
+    let after = mark.text(source.log, detail, usize::MAX);
+    let kind = match source.log.events().get(mark.event).map(|event| &event.kind) {
+        Some(EventKind::Sent { .. }) => match mark.reply(source.log, usize::MAX) {
+            Some(Reply::Value(value)) if value.is_null() => "nil",
+            Some(Reply::Error { .. } | Reply::Lost(_)) => "error",
+            _ => "value",
+        },
+        Some(EventKind::Notified { .. } | EventKind::Took { .. }) => "nil",
+        Some(EventKind::Fault(_)) => "error",
+        _ => "note",
+    };
+    // What came of it is known with its reply, or with the note that follows it.
+    let known = mark.note.or(mark.reply);
+    json!({"x": mark.x, "e": mark.event, "r": known, "sent": before, "done": after, "kind": kind})
+}
+
+pub(super) fn bands(source: &Source<'_>) -> Vec<Value> {
+    source
+        .chart
+        .bands
+        .iter()
+        .map(|band| self::band(source, band))
+        .collect()
+}
+
+fn band(source: &Source<'_>, band: &Band) -> Value {
+    let runs = band.runs.iter().map(|run| {
+        json!({"x": run.x, "e": run.first, "what": run.what, "notified": run.notified, "count": run.count})
+    });
+    // The last of the levels of a column is the one that lasts.
+    let mut levels: Vec<(u32, usize, usize, usize)> = Vec::new();
+    for level in &band.levels {
+        let here = (level.x, level.event, level.waiting, level.holding);
+        match levels.last_mut() {
+            Some(last) if last.0 == here.0 => *last = here,
+            _ => levels.push(here),
+        }
+    }
+    let first = band.members.first().copied();
+    json!({
+        "name": band.client, "client": first.map_or(0, |first| source.client(first)), "size": band.members.len(),
+        "runs": runs.collect::<Vec<_>>(), "levels": levels, "sample": sample(source, band),
+    })
+}
+
+/// Who ever held, and then the first: lanes to look at one by one.
+fn sample(source: &Source<'_>, band: &Band) -> Vec<Value> {
+    let held = |member: &ActorId| {
+        let lane = source.chart.lanes.get(member.0 as usize);
+        lane.is_some_and(|lane| {
+            lane.bars
+                .iter()
+                .any(|bar| bar.kind == BarKind::Belief(Belief::Holding))
+        })
+    };
+    let mut members: Vec<ActorId> = band.members.iter().copied().filter(held).take(SAMPLE).collect();
+    let rest = band.members.iter().copied().filter(|member| !held(member));
+    members.extend(rest.take(SAMPLE - members.len()));
+    members.sort_unstable();
+    let lanes = members.iter().filter_map(|member| {
+        let n = member.0 as usize;
+        Some(one(source, n, source.chart.lanes.get(n)?))
+    });
+    lanes.collect()
+}

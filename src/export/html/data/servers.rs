@@ -1,0 +1,153 @@
+//! What the servers held: who really had each lock, leases that drain, and every key and znode.
+
+use serde_json::{Value, json};
+
+use super::{Source, micros, shorten};
+use crate::{
+    clock::LessonTime,
+    log::{EventKind, KeyValue, Observed, Role},
+    view::chart::{About, Owner, Span, Truth},
+    world::World,
+};
+
+/// How many locks of one server get a row.
+const ROWS: usize = 3;
+/// How many keys or znodes of one server are listed.
+const LISTED: usize = 30;
+/// How finely a lease is seen to drain: the largest digit of base 36.
+const FULL: u32 = 35;
+
+pub(super) fn truths(source: &Source<'_>) -> Vec<Value> {
+    let mut rows = Vec::new();
+    for truth in &source.chart.truths {
+        let before = rows.len();
+        for lock in truth.locks.iter().take(ROWS) {
+            let spans = truth.spans.iter().filter(|span| span.lock == *lock);
+            let spans: Vec<Value> = spans.map(|span| self::span(source, truth, span)).collect();
+            rows.push(json!({"server": truth.server, "lock": lock, "spans": spans}));
+        }
+        if rows.len() == before {
+            rows.push(json!({"server": truth.server, "lock": null, "spans": []}));
+        }
+    }
+    rows
+}
+
+fn span(source: &Source<'_>, truth: &Truth, span: &Span) -> Value {
+    let owner = span.owner.and_then(|owner| match owner {
+        Owner::Actor(actor) => Some(actor),
+        Owner::Session(session) => source.world.session_owner(session),
+    });
+    json!({
+        "value": span.about == About::Value, "token": shorten(&span.token),
+        "owner": owner.map(|owner| source.name(owner)), "client": owner.map(|owner| source.client(owner)),
+        "a": span.from.0, "e": span.from.1, "b": span.to.map(|to| to.0), "end": span.to.map(|to| to.1),
+        "lease": lease(source, truth, span),
+    })
+}
+
+/// How much of the lease is left in each column, as digits from 0 to z; nothing where there is no lease.
+fn lease(source: &Source<'_>, truth: &Truth, span: &Span) -> Option<String> {
+    truth.lease(&span.lock, source.position)?;
+    let last = source.chart.column(source.position.saturating_sub(1));
+    let end = span.to.map_or(last + 1, |to| to.0.max(span.from.0 + 1));
+    let now = LessonTime::from_nanos(i64::MAX);
+    let mut digits = String::new();
+    for column in span.from.0..end {
+        let moment = source.chart.moment(source.log, column, source.position, now);
+        let from = source
+            .log
+            .events()
+            .get(span.from.1)
+            .map_or(LessonTime::ZERO, |event| event.at);
+        let moment = moment.max(from);
+        let Some(lease) = truth.lease_at(&span.lock, moment, source.position) else {
+            digits.push('z');
+            continue;
+        };
+        let (left, whole) = (lease.to.since(moment), lease.to.since(lease.from));
+        let share = left.as_secs_f64() / whole.as_secs_f64().max(1e-9);
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "between 0 and 35"
+        )]
+        let digit = (share.clamp(0.0, 1.0) * f64::from(FULL)).round() as u32;
+        digits.push(char::from_digit(digit, 36).unwrap_or('0'));
+    }
+    Some(digits)
+}
+
+/// What each server held, whenever that had changed.
+pub(super) fn states(source: &Source<'_>) -> Vec<Value> {
+    let mut world = World::default();
+    let mut seen = Vec::new();
+    for (n, event) in source.events().iter().enumerate() {
+        let server = match &event.kind {
+            EventKind::State(state) => &state.server,
+            EventKind::ServerDied { server, .. } => server,
+            _ => continue,
+        };
+        world.seek(source.log, n + 1);
+        let Some(known) = world.servers.iter().find(|known| known.info.name == *server) else {
+            continue;
+        };
+        let died = known.died.is_some();
+        let (role, rows) = match (&known.observed, died) {
+            (Some(observed), false) => listed(&world, observed),
+            _ => (None, Vec::new()),
+        };
+        let more = rows.len().saturating_sub(LISTED);
+        let rows: Vec<&Value> = rows.iter().take(LISTED).collect();
+        seen.push(json!({
+            "e": n, "server": server, "product": known.info.product, "version": known.info.version,
+            "role": role, "died": died, "rows": rows, "more": more,
+        }));
+    }
+    seen
+}
+
+fn listed(world: &World, observed: &Observed) -> (Option<String>, Vec<Value>) {
+    match observed {
+        Observed::Redis(space) => {
+            let rows = space.keys.iter().map(|(name, key)| {
+                json!({"name": name, "value": shorten(&value(&key.value)), "ends": key.expires_at.map(micros)})
+            });
+            let role = space.role.as_ref().map(|role| match role {
+                Role::Master => "master".to_owned(),
+                Role::Replica { of } => format!("replica of {of}"),
+            });
+            (role, rows.collect())
+        }
+        Observed::Zookeeper(tree) => {
+            let rows = tree.nodes.iter().map(|(path, node)| {
+                let owner = node.owner.and_then(|session| world.session_owner(session));
+                let owner = owner.and_then(|owner| world.actor(owner)).map(|actor| actor.who.name.clone());
+                json!({"name": path, "value": shorten(&node.data), "owner": owner, "watchers": node.watchers.len()})
+            });
+            (None, rows.collect())
+        }
+    }
+}
+
+fn value(value: &KeyValue) -> String {
+    match value {
+        KeyValue::String(text) => format!("{text:?}"),
+        KeyValue::Hash(fields) => {
+            let fields: Vec<String> = fields
+                .iter()
+                .map(|(name, value)| format!("{name}: {value}"))
+                .collect();
+            format!("{{{}}}", fields.join(", "))
+        }
+        KeyValue::List(items) | KeyValue::Set(items) => format!("[{}]", items.join(", ")),
+        KeyValue::SortedSet(items) => {
+            let items: Vec<String> = items
+                .iter()
+                .map(|(member, score)| format!("{member}: {score}"))
+                .collect();
+            format!("[{}]", items.join(", "))
+        }
+        KeyValue::Other(kind) => format!("({kind})"),
+    }
+}

@@ -1,0 +1,52 @@
+//! The run as a page that plays in a browser: one file, no network. The page is drawn by a script from data that is
+//! made here. It must not know the terminal's screens, only what happened and where it stands on the time axis.
+//!
+//! Whatever a lesson or a server says is data: it reaches the page inside a JSON block in which no `<` is left, and the
+//! script writes it as text, never as markup.
+
+mod colours;
+mod data;
+
+use super::{Finished, Look, moment::Found};
+
+const PAGE: &str = include_str!("page.html");
+const STYLE: &str = include_str!("player.css");
+/// Parts of one script, in order: each uses what stands before it.
+const SCRIPT: [&str; 4] = [
+    include_str!("words.js"),
+    include_str!("timeline.js"),
+    include_str!("story.js"),
+    include_str!("player.js"),
+];
+
+/// The page.
+pub fn page(run: &Finished, moment: Found, look: &Look) -> String {
+    let data = data::of(run, moment, look).to_string().replace('<', "\\u003c");
+    let title = run.title();
+    let style = format!("{}\n{STYLE}", colours::variables(look.theme));
+    let parts = [
+        ("{lang}", look.lang.to_string()),
+        ("{title}", escape(title.get(look.lang))),
+        ("{style}", style),
+        (
+            "{script}",
+            format!("(() => {{\n\"use strict\";\n{}}})();", SCRIPT.concat()),
+        ),
+        // Last, so that nothing in it is taken for a part.
+        ("{data}", data),
+    ];
+    let mut page = PAGE.to_owned();
+    for (name, part) in parts {
+        page = page.replacen(name, &part, 1);
+    }
+    page
+}
+
+fn escape(words: &str) -> String {
+    words
+        .replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
+        .replace('{', "&#123;")
+}

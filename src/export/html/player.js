@@ -1,0 +1,161 @@
+// Moving through the run: steps, playing, the mouse and the keyboard.
+/** The time that a place on the axis stands for. */
+function timeAt(column) {
+  let low = 0, high = run.ticks.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (run.ticks[middle][0] <= column) low = middle + 1; else high = middle;
+  }
+  const before = run.ticks[low - 1], after = run.ticks[low];
+  if (!before) return [0, 0];
+  if (!after) return [before[1], before[2]];
+  const share = (column - before[0]) / (after[0] - before[0]);
+  return [before[1], before[2] + (after[2] - before[2]) * share];
+}
+/** Goes to a stop, at once. */
+function go(index) {
+  glide = null;
+  step = Math.min(last, Math.max(0, index));
+  const stop = stops[step];
+  position = stop.p;
+  x = stop.x;
+  now = stop.at;
+  settle();
+}
+function settle() {
+  draw();
+  drawStory();
+  const stop = stops[step], scrub = $("scrub"), words = say("step", stop.n ?? "–", total);
+  $("step").textContent = words;
+  scrub.value = step;
+  scrub.setAttribute("aria-valuetext", `${stop.verdict ? say("verdict") : words}, ${when(stop.at)}`);
+  const before = step ? stops[step - 1].p : 0;
+  for (const item of $("wire").querySelectorAll("li")) {
+    item.classList.toggle("now", !stop.verdict && Number(item.dataset.event) >= before && Number(item.dataset.event) < stop.p);
+  }
+  $("home").disabled = $("back").disabled = step === 0;
+  $("forward").disabled = $("end").disabled = step === last;
+  document.body.dataset.step = step;
+}
+/** Goes to the next stop, in motion where time passes. */
+function forward() {
+  if (glide) { go(glide.target); return; }
+  if (step === last) return;
+  const from = stops[step], to = stops[step + 1], lasts = Math.min(3000, Math.max(350, (to.at - from.at) / 1000)) / speed;
+  if (STILL.matches || to.x - from.x < 2) { go(step + 1); return; }
+  glide = { from: x, to: to.x, since: performance.now(), lasts, target: step + 1 };
+  requestAnimationFrame(frame);
+}
+function frame(time) {
+  if (!glide) return;
+  const share = Math.min(1, Math.max(0, (time - glide.since) / glide.lasts));
+  if (share >= 1) {
+    go(glide.target);
+    if (playing) dwell();
+    return;
+  }
+  const eased = share * share * (3 - 2 * share);
+  x = glide.from + (glide.to - glide.from) * eased;
+  const [over, at] = timeAt(x);
+  position = Math.min(stops[glide.target].p, Math.max(stops[step].p, over));
+  now = Math.min(stops[glide.target].at, Math.max(stops[step].at, at));
+  draw();
+  requestAnimationFrame(frame);
+}
+/** How long a stop is looked at while playing: as long as its words take to read. */
+function dwell() {
+  clearTimeout(due);
+  const stop = stops[step], before = step ? stops[step - 1].p : 0;
+  if (step === last) { pause(); return; }
+  const told = run.story.filter((entry) => entry.e >= before && entry.e < stop.p).pop();
+  if (told && told.asks && !answers.has(told.item)) { pause(); return; }
+  const words = step === 0 ? text(run.intro) : told && told.says ? text(told.says) : "";
+  const reading = words ? Math.min(20, Math.max(1.5, 1 + words.length / (lang === "zh" ? 7 : 18))) : told ? 5 : 0.8;
+  due = setTimeout(() => { forward(); if (!glide) dwell(); }, (reading * 1000) / speed);
+}
+function play() {
+  if (step === last) go(0);
+  playing = true;
+  buttons();
+  due = setTimeout(() => { forward(); if (!glide) dwell(); }, 0);
+}
+function pause() {
+  clearTimeout(due);
+  playing = false;
+  if (glide) go(glide.target);
+  buttons();
+}
+function buttons() {
+  const names = { home: "⇤", back: "←", forward: "→", end: "⇥", play: playing ? "❚❚" : "▶" };
+  for (const [id, glyph] of Object.entries(names)) {
+    const words = say(id === "play" && playing ? "pause" : id);
+    $(id).textContent = `${glyph}\uFE0E`;
+    $(id).title = words;
+    $(id).setAttribute("aria-label", words);
+  }
+}
+const DO = {
+  home: () => { pause(); go(0); }, end: () => { pause(); go(last); },
+  back: () => { pause(); go(step - 1); }, forward: () => { pause(); forward(); },
+  play: () => (playing ? pause() : play()),
+};
+function speak() {
+  document.documentElement.lang = lang === "zh" ? "zh-CN" : "en";
+  $("title").textContent = text(run.title);
+  $("variant").textContent = text(run.variant);
+  document.title = `${text(run.title)} · ${text(run.variant)}`;
+  $("source").textContent = say(run.clock);
+  $("language").textContent = lang === "zh" ? "English" : "中文";
+  $("language").lang = lang === "zh" ? "en" : "zh-CN";
+  for (const [id, key] of [["timeline", "lanes"], ["servers", "servers"], ["wire", "wire"]]) {
+    $(id).querySelector("h2").textContent = say(key);
+    $(id).setAttribute("aria-label", say(key));
+  }
+  $("scroll").setAttribute("aria-label", say("lanes"));
+  $("wire").querySelector("ol").setAttribute("aria-label", say("wire"));
+  $("scrub").setAttribute("aria-label", say("scrub"));
+  document.querySelector(".speed span").textContent = say("speed");
+  retold.forEach((tell) => tell());
+  buttons();
+  settle();
+}
+function turn() {
+  lang = lang === "zh" ? "en" : "zh";
+  speak();
+}
+
+build();
+for (const id of Object.keys(DO)) $(id).addEventListener("click", DO[id]);
+$("language").addEventListener("click", turn);
+$("speed").addEventListener("change", (event) => { speed = Number(event.target.value); });
+$("scrub").addEventListener("input", (event) => { pause(); go(Number(event.target.value)); });
+$("chart").addEventListener("click", (event) => {
+  const column = (event.clientX - $("chart").getBoundingClientRect().left - offset()) / COLUMN;
+  if (event.target.closest(".label")) return;
+  const far = run.steps.map((stop) => Math.abs(stop.x - column));
+  const near = far.indexOf(Math.min(...far));
+  pause();
+  // Of several stops at one place, the last one shows it all.
+  go(run.steps.findLastIndex((stop) => stop.x === run.steps[near].x));
+});
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.altKey || event.metaKey || event.target.tagName === "SELECT") return;
+  const on = event.target.tagName === "BUTTON";
+  const keys = { ArrowLeft: "back", ArrowRight: "forward", Home: "home", End: "end", " ": on ? null : "play" };
+  if (keys[event.key]) {
+    event.preventDefault();
+    DO[keys[event.key]]();
+  } else if (event.key === "l" || event.key === "L") turn();
+  else if (/^[1-9]$/.test(event.key)) $("story").querySelectorAll(".choices button")[Number(event.key) - 1]?.click();
+});
+addEventListener("resize", () => draw());
+/** `#step=7` and `#step=end` name a moment. */
+function fragment() {
+  const named = /^#step=(\d+)$/.exec(location.hash);
+  if (location.hash === "#step=end") go(last);
+  else if (named) go(run.steps.findLastIndex((stop) => stop.n !== null && stop.n <= Number(named[1])));
+}
+addEventListener("hashchange", fragment);
+go(0);
+speak();
+fragment();

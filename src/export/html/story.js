@@ -1,0 +1,130 @@
+// What is told at a stop, and what the servers held then.
+/** What is told at a stop: words, a question, a decision, the verdict. */
+function drawStory() {
+  const stop = stops[step], title = $("story").querySelector("h2"), box = $("story").querySelector("div");
+  box.replaceChildren();
+  box.className = stop.verdict ? "verdict" : "";
+  const told = run.story.filter((entry) => entry.e < stop.p).pop();
+  if (stop.verdict) {
+    title.textContent = say("verdict");
+    box.append(...verdict());
+  } else if (!told) {
+    title.textContent = say("intro");
+    box.append(prose(text(run.intro)));
+  } else if (told.asks) {
+    title.textContent = say("question");
+    box.append(prose(text(told.asks)), choices(told));
+  } else if (told.right) {
+    title.textContent = say("question");
+    box.append(...decision(told));
+  } else {
+    title.textContent = say("story");
+    box.append(prose(text(told.says)));
+  }
+}
+function choices(told) {
+  const list = make("ol", "choices");
+  told.choices.forEach((choice, n) => {
+    const item = make("li"), button = prose(`${n + 1}. ${text(choice.says)}`, "button");
+    button.type = "button";
+    button.setAttribute("aria-pressed", String(answers.get(told.item) === n));
+    button.addEventListener("click", () => {
+      answers.set(told.item, n);
+      drawStory();
+      $("story").querySelectorAll(".choices button")[n].focus();
+    });
+    item.append(button);
+    list.append(item);
+  });
+  return list;
+}
+function decision(told) {
+  const asked = run.story.filter((entry) => entry.asks && entry.item === told.item && entry.e < told.e).pop();
+  if (!asked) return [];
+  const happened = told.right.map((n) => text(asked.choices[n].says)).join(" / "), chosen = answers.get(told.item);
+  const parts = [prose(text(asked.asks))], words = prose("");
+  parts.push(words);
+  if (chosen === undefined) words.replaceWith(parts[1] = prose(say("happened", happened)));
+  else if (told.right.includes(chosen)) {
+    parts[1] = prose(`✓ ${say("right", happened)}`);
+    parts[1].className = "right";
+  } else {
+    parts[1] = prose(`✗ ${say("wrong", text(asked.choices[chosen].says), happened)}`);
+    parts[1].className = "wrong";
+    if (asked.choices[chosen].why) parts.push(prose(text(asked.choices[chosen].why)));
+  }
+  return parts;
+}
+function verdict() {
+  const parts = [make("p", `outcome ${run.verdict.outcome}`, `${run.verdict.outcome === "not_shown" ? "✗" : "✓"} ${text(run.verdict.says)}`)];
+  for (const claim of run.verdict.claims) {
+    const line = make("div", claim.holds ? "claim" : "claim fails");
+    const expected = text(claim.expected), observed = text(claim.observed);
+    const same = claim.holds && expected === observed ? "" : `${say("expected")} ${expected} · `;
+    const figures = make("span", "figures", `${same}${say("observed")} ${observed}`);
+    line.append(`${claim.holds ? "✓" : "✗"} `);
+    if (claim.says) line.append(text(claim.says), make("br"));
+    line.append(make("b", "", claim.claim), " ", figures);
+    const list = make("ul", "evidence");
+    for (const [event, words] of claim.evidence) {
+      const item = make("li"), button = make("button", "", text(words));
+      button.type = "button";
+      button.addEventListener("click", () => { pause(); light(event); go(stops.findIndex((stop) => stop.p > event)); });
+      item.append(button);
+      list.append(item);
+    }
+    if (claim.more) list.append(make("li", "", say("more", claim.more)));
+    if (list.childElementCount) line.append(list);
+    parts.push(line);
+  }
+  if (run.takeaway && run.verdict.outcome !== "not_shown") parts.push(prose(`${say("takeaway")}: ${text(run.takeaway)}`));
+  return parts;
+}
+/** Marks an event wherever it is drawn. */
+function light(event) {
+  lit = event;
+  for (const element of document.querySelectorAll(".lit")) element.classList.remove("lit");
+  for (const element of document.querySelectorAll(`[data-event="${lit}"], [data-reply="${lit}"]`)) element.classList.add("lit");
+}
+let serversKey = "";
+function drawServers() {
+  const box = $("servers").querySelector("div"), names = [...new Set(run.truths.map((truth) => truth.server))];
+  const seen = names.map((name) => run.states.filter((state) => state.server === name && state.e < position));
+  const ttl = (row) => (row.ends === undefined || row.ends === null ? null : row.ends - now);
+  const key = JSON.stringify([lang, seen.map((states) => states.length), seen.map((states) => (states[states.length - 1]?.rows || []).map((row) => {
+    const left = ttl(row);
+    return left === null ? 0 : Math.ceil(Math.max(0, left) / 1e5);
+  }))]);
+  if (key === serversKey) return;
+  serversKey = key;
+  box.replaceChildren();
+  seen.forEach((states, n) => {
+    const state = states[states.length - 1], before = states[states.length - 2];
+    if (!state) {
+      if (names.length === 1) box.append(make("p", "of", say("nothing")));
+      return;
+    }
+    const role = state.role ? ` · ${state.role}` : "";
+    box.append(make("p", "of", `${names[n]} · ${state.product} ${state.version}${role}`));
+    if (state.died) { box.append(make("p", "forever", `✝ ${say("died")}`)); return; }
+    if (!state.rows.length) { box.append(make("p", "of", say("empty"))); return; }
+    const table = make("table");
+    for (const entry of state.rows) {
+      const old = before && before.rows.find((row) => row.name === entry.name);
+      const line = make("tr", !old || JSON.stringify(old) !== JSON.stringify(entry) ? "new" : "");
+      line.append(make("td", "", entry.name), make("td", "", entry.value), more(entry, ttl(entry)));
+      table.append(line);
+    }
+    box.append(table);
+    if (state.more) box.append(make("p", "of", say("more", state.more)));
+  });
+}
+function more(entry, left) {
+  if ("watchers" in entry) {
+    const words = [entry.owner, entry.watchers ? say("watching", entry.watchers) : null].filter(Boolean);
+    return make("td", "", words.join(" · "));
+  }
+  if (left === null) return make("td", "forever", say("forever"));
+  return left > 0 ? make("td", "", `TTL ${(Math.ceil(left / 1e5) / 10).toFixed(1)}s`) : make("td", "gone", say("gone"));
+}
+

@@ -1,0 +1,38 @@
+//! The run as one JSON document, for other programs. It must not know any other format.
+
+use serde_json::json;
+
+use super::{Finished, moment::Found, steps::steps};
+
+/// The version of the document.
+const VERSION: u32 = 1;
+
+/// The document. Up to a moment before the end it has no verdict, because there was none yet.
+pub fn document(run: &Finished, moment: Found) -> String {
+    let variant = run.entry.variants.get(run.variant);
+    let steps: Vec<_> = steps(&run.log)
+        .iter()
+        .take_while(|step| step.position <= moment.position)
+        .map(|step| json!({"step": step.number, "kind": step.stop, "events": step.position, "at": step.at}))
+        .collect();
+    let head = json!({
+        "lockstep_export": VERSION,
+        "lesson": run.entry.id,
+        "title": run.entry.title,
+        "variant": run.variant_name(),
+        "variant_title": variant.map(|variant| &variant.title),
+        "take_away": variant.map(|variant| &variant.lesson),
+        "params": run.params,
+        "program": env!("CARGO_PKG_VERSION"),
+        "steps": steps,
+        "verdict": moment.end.then_some(&run.verdict),
+    });
+    let mut head = serde_json::to_string_pretty(&head).unwrap_or_default();
+    // The events follow the rest, each on a line: thousands of them can still be read and compared.
+    head.truncate(head.strip_suffix("\n}").map_or(head.len(), str::len));
+    let events = run.log.events()[..moment.position].iter();
+    let lines: Vec<String> = events
+        .map(|event| format!("    {}", serde_json::to_string(event).unwrap_or_default()))
+        .collect();
+    format!("{head},\n  \"events\": [\n{}\n  ]\n}}\n", lines.join(",\n"))
+}

@@ -1,0 +1,318 @@
+//! The run as a sequence diagram in Mermaid's words: who sent what to whom, what came back, who believed what, which
+//! faults were caused. It must not know how Mermaid draws.
+
+mod text;
+
+use std::fmt::Write as _;
+
+use super::{Finished, crowd::Crowds, moment::Found};
+use crate::{
+    clock::LessonTime,
+    lesson::Lang,
+    log::{ActorId, Belief, EventKind, Fault, Log, Reply, Stop},
+    view::{fault, time, words},
+    world::World,
+};
+
+use text::{escape, shorten, wrapped};
+
+/// Waits shorter than this are left out.
+const NOTICEABLE: std::time::Duration = std::time::Duration::from_millis(1);
+/// The ground behind a stretch with two holders: it can be read on light and dark pages.
+const OVERLAP: &str = "rgba(220, 40, 40, 0.25)";
+
+/// The diagram.
+pub fn diagram(run: &Finished, moment: Found, lang: Lang) -> String {
+    let mut diagram = Diagram::new(run, moment.position, lang);
+    for index in 0..moment.position {
+        diagram.event(index);
+    }
+    diagram.finish(run, moment)
+}
+
+struct Diagram<'a> {
+    log: &'a Log,
+    lang: Lang,
+    crowds: Crowds<'a>,
+    world: World,
+    lines: String,
+    /// The first and the last participant, for notes over all.
+    ends: (String, String),
+    servers: Vec<String>,
+    /// Whether a ground of overlap is begun.
+    alarmed: bool,
+}
+
+impl<'a> Diagram<'a> {
+    fn new(run: &'a Finished, position: usize, lang: Lang) -> Self {
+        let crowds = Crowds::new(&run.log, position);
+        let mut lines = format!(
+            "---\ntitle: {}\nconfig:\n  theme: default\n---\nsequenceDiagram\n  autonumber\n",
+            text::yaml(run.title().get(lang))
+        );
+        let mut servers = Vec::new();
+        let mut ids = Vec::new();
+        if let Some(EventKind::LabReady {
+            servers: known,
+            actors,
+            ..
+        }) = run.log.events().first().map(|event| &event.kind)
+        {
+            for (n, actor) in actors.iter().enumerate() {
+                let id = ActorId(u32::try_from(n).unwrap_or(u32::MAX));
+                let key = crowds.participant(id);
+                if ids.contains(&key) {
+                    continue;
+                }
+                let name = match crowds.size(id) {
+                    Some(members) => format!("{} ×{members}", actor.client),
+                    None => actor.name.clone(),
+                };
+                let _ = writeln!(lines, "  actor {key} as {}", text::name(&name));
+                ids.push(key);
+            }
+            for (n, server) in known.iter().enumerate() {
+                let _ = writeln!(lines, "  participant s{n} as {}", text::name(&server.name));
+                ids.push(format!("s{n}"));
+                servers.push(server.name.clone());
+            }
+        }
+        Self {
+            log: &run.log,
+            lang,
+            crowds,
+            world: World::default(),
+            lines,
+            ends: (
+                ids.first().cloned().unwrap_or_default(),
+                ids.last().cloned().unwrap_or_default(),
+            ),
+            servers,
+            alarmed: false,
+        }
+    }
+
+    fn server(&self, name: &str) -> Option<String> {
+        self.servers
+            .iter()
+            .position(|known| known == name)
+            .map(|n| format!("s{n}"))
+    }
+
+    /// The participant of a client or a server, by name: the first of its threads.
+    fn named(&self, name: &str) -> Option<String> {
+        let actor = self
+            .world
+            .actors
+            .iter()
+            .position(|actor| actor.who.client == name);
+        let actor = actor.map(|n| {
+            self.crowds
+                .participant(ActorId(u32::try_from(n).unwrap_or(u32::MAX)))
+        });
+        actor.or_else(|| self.server(name))
+    }
+
+    fn line(&mut self, words: &str) {
+        let indent = if self.alarmed { "    " } else { "  " };
+        let _ = writeln!(self.lines, "{indent}{words}");
+    }
+
+    fn note(&mut self, over: &str, words: &str) {
+        self.line(&format!("Note over {over}: {words}"));
+    }
+
+    fn note_over_all(&mut self, words: &str) {
+        let over = if self.ends.0 == self.ends.1 {
+            self.ends.0.clone()
+        } else {
+            format!("{},{}", self.ends.0, self.ends.1)
+        };
+        self.note(&over, words);
+    }
+
+    fn event(&mut self, index: usize) {
+        let event = &self.log.events()[index];
+        self.world.seek(self.log, index + 1);
+        let lasting = self.world.overlaps.iter().any(|overlap| overlap.to.is_none());
+        // Told before the event that ends it, and after the one that begins it.
+        if self.alarmed && !lasting {
+            self.line("end");
+            self.alarmed = false;
+        }
+        self.tell(index, event.at, &event.kind);
+        if lasting && !self.alarmed {
+            self.line(&format!("rect {OVERLAP}"));
+            self.alarmed = true;
+            self.tell_overlap();
+        }
+    }
+
+    fn tell_overlap(&mut self) {
+        let Some(overlap) = self.world.overlaps.iter().rfind(|overlap| overlap.to.is_none()) else {
+            return;
+        };
+        let holders = overlap.holders.len().to_string();
+        let words = words::CLASH.with(self.lang, &[&holders]);
+        let words = format!("{}: {}", overlap.lock, words);
+        self.note_over_all(&escape(&words));
+    }
+
+    fn tell(&mut self, index: usize, at: LessonTime, kind: &EventKind) {
+        let lang = self.lang;
+        match kind {
+            EventKind::Say { en, zh, .. } => {
+                let said = if lang == Lang::En { en } else { zh };
+                self.note_over_all(&wrapped(said));
+            }
+            EventKind::Asked { q, .. } => {
+                let words = format!("{}: {}", words::PREDICTION.get(lang), q.get(lang));
+                self.note_over_all(&wrapped(&words));
+            }
+            EventKind::Decided { item, right } => self.tell_decision(*item, right),
+            EventKind::Sent {
+                actor, server, wire, ..
+            } => {
+                let Some(count) = self.crowds.first(index) else {
+                    return;
+                };
+                let from = self.crowds.participant(*actor);
+                // A lock inside the process is nobody else's business.
+                let to = self.server(server).unwrap_or_else(|| from.clone());
+                self.line(&format!(
+                    "{from}->>{to}: {}{}",
+                    escape(&shorten(wire)),
+                    times(count)
+                ));
+            }
+            EventKind::Replied { op, actor, reply, .. } => {
+                let Some(count) = self.crowds.first(index) else {
+                    return;
+                };
+                let to = self.crowds.participant(*actor);
+                let from = self.server_of(*op, index).unwrap_or_else(|| to.clone());
+                let arrow = if matches!(reply, Reply::Lost(_)) {
+                    "--x"
+                } else {
+                    "-->>"
+                };
+                let words = escape(&shorten(&reply.to_string()));
+                self.line(&format!("{from}{arrow}{to}: {words}{}", times(count)));
+            }
+            EventKind::Notified {
+                actor,
+                server,
+                about,
+                what,
+            } => {
+                let Some(count) = self.crowds.first(index) else {
+                    return;
+                };
+                let to = self.crowds.participant(*actor);
+                let from = self.server(server).unwrap_or_else(|| to.clone());
+                let words = escape(&shorten(&format!("↯ {what} {about}")));
+                self.line(&format!("{from}-){to}: {words}{}", times(count)));
+            }
+            EventKind::Waits { actor, label, until } if until.since(at) >= NOTICEABLE => {
+                let Some(count) = self.crowds.first(index) else {
+                    return;
+                };
+                let words = format!("{label}: {} → {}", time::moment(at), time::moment(*until));
+                let over = self.crowds.participant(*actor);
+                self.note(&over, &format!("{}{}", escape(&words), times(count)));
+            }
+            EventKind::Believes { actor, lock, belief } => {
+                let Some(count) = self.crowds.first(index) else {
+                    return;
+                };
+                let over = self.crowds.participant(*actor);
+                let words = match belief {
+                    Belief::Nothing => format!("{lock}: –"),
+                    belief => format!("{lock}: {}", words::belief(*belief).get(lang)),
+                };
+                self.note(&over, &format!("{}{}", escape(&words), times(count)));
+            }
+            EventKind::Fault(fault) => self.tell_fault(fault),
+            EventKind::ServerDied { server, why } => {
+                let over = self.server(server).unwrap_or_else(|| self.ends.1.clone());
+                let first = why.lines().next().unwrap_or_default();
+                let words = format!("✝ {}: {first}", words::SERVER_DIED.get(lang));
+                self.note(&over, &escape(&shorten(&words)));
+            }
+            EventKind::Stop {
+                stop: Stop::Passed, ..
+            } => {
+                self.note_over_all(&escape(&format!("⏱ {}", time::moment(at))));
+            }
+            _ => {}
+        }
+    }
+
+    fn tell_decision(&mut self, item: usize, right: &[usize]) {
+        let asked = self
+            .world
+            .questions
+            .iter()
+            .rfind(|question| question.item == item);
+        let Some(question) = asked else { return };
+        let answers = right.iter().filter_map(|n| question.choices.get(*n));
+        let answers: Vec<&str> = answers.map(|choice| choice.says.get(self.lang)).collect();
+        let words = words::HAPPENED.with(self.lang, &[&answers.join(" / ")]);
+        self.note_over_all(&wrapped(&words));
+    }
+
+    fn tell_fault(&mut self, fault: &Fault) {
+        let said = escape(&fault::words(self.lang, fault));
+        let ends: Vec<String> = fault::whom(fault)
+            .split("->")
+            .filter_map(|name| self.named(name))
+            .collect();
+        match ends.as_slice() {
+            [] => self.note_over_all(&said),
+            [one] => self.note(&one.clone(), &said),
+            [one, other, ..] => self.note(&format!("{one},{other}"), &said),
+        }
+    }
+
+    /// The participant that a command went to.
+    fn server_of(&self, op: crate::log::OpId, before: usize) -> Option<String> {
+        let sent = self.log.events()[..before].iter().rev();
+        let server = sent.filter_map(|event| match &event.kind {
+            EventKind::Sent {
+                op: known, server, ..
+            } if *known == op => Some(server),
+            _ => None,
+        });
+        self.server(server.into_iter().next()?)
+    }
+
+    fn finish(mut self, run: &Finished, moment: Found) -> String {
+        if self.alarmed {
+            self.line("end");
+            self.alarmed = false;
+        }
+        if moment.end {
+            let mut words = words::outcome(run.verdict.outcome).get(self.lang).to_owned();
+            for claim in &run.verdict.claims {
+                let mark = if claim.holds { "✓" } else { "✗" };
+                let _ = write!(
+                    words,
+                    "\n{mark} {}: {}",
+                    claim.claim,
+                    claim.observed.get(self.lang)
+                );
+            }
+            let words: Vec<String> = words.lines().map(wrapped).collect();
+            self.note_over_all(&words.join("<br/>"));
+        }
+        self.lines
+    }
+}
+
+fn times(count: usize) -> String {
+    if count > 1 {
+        format!(" ×{count}")
+    } else {
+        String::new()
+    }
+}

@@ -1,0 +1,89 @@
+//! Words inside a Mermaid diagram. It must not know what they say.
+//!
+//! Mermaid reads its statements line by line, ends them at `;`, begins comments with `%%` and entities with `#`, and
+//! takes labels for HTML. Whatever could mean any of that is written as an entity, by its number.
+
+use std::fmt::Write as _;
+
+use crate::view::{fit, wrap};
+
+/// The widest line of a note, in columns.
+const NOTE: usize = 60;
+/// The longest that a command or a reply may be.
+const LABEL: usize = 80;
+
+/// Words of a note or a message that mean nothing to Mermaid.
+pub(super) fn escape(words: &str) -> String {
+    let safe = entities(words, "#;<>&\"%$\\");
+    // `wrap:` at the beginning is an instruction.
+    match safe.split_once(':') {
+        Some((first, rest)) if first.trim_start().ends_with("wrap") => format!("{first}#58;{rest}"),
+        _ => safe,
+    }
+}
+
+/// The name of a participant: arrows and lists end one.
+pub(super) fn name(words: &str) -> String {
+    let safe = entities(words, "#;<>&\"%$\\-+:,()@{}");
+    // These words alone begin and end blocks.
+    if safe.trim().eq_ignore_ascii_case("end") {
+        return safe.replacen(['e', 'E'], "#101;", 1);
+    }
+    safe
+}
+
+fn entities(words: &str, special: &str) -> String {
+    let mut safe = String::with_capacity(words.len());
+    for letter in words.chars() {
+        match letter {
+            '\n' => safe.push_str("<br/>"),
+            letter if letter.is_control() => safe.push(' '),
+            letter if special.contains(letter) => {
+                let _ = write!(safe, "#{};", u32::from(letter));
+            }
+            letter => safe.push(letter),
+        }
+    }
+    safe
+}
+
+/// A long text in lines, as a note has it. Its backticks are left out: a note knows no code.
+pub(super) fn wrapped(words: &str) -> String {
+    let lines = wrap(&words.replace('`', ""), NOTE);
+    let lines: Vec<String> = lines.iter().map(|line| escape(line.trim_end())).collect();
+    lines.join("<br/>")
+}
+
+/// A command or reply of reasonable length.
+pub(super) fn shorten(words: &str) -> String {
+    fit(words, LABEL).into_owned()
+}
+
+/// A value for the front matter, which is YAML: in double quotes, as JSON has it.
+pub(super) fn yaml(words: &str) -> String {
+    serde_json::Value::from(words).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{escape, name, wrapped, yaml};
+
+    #[test]
+    fn nothing_in_words_can_end_or_begin_a_statement() {
+        assert_eq!(escape("a; b"), "a#59; b");
+        assert_eq!(escape("#1 %%{init}%%"), "#35;1 #37;#37;{init}#37;#37;");
+        assert_eq!(escape("one\ntwo\r"), "one<br/>two ");
+        assert_eq!(escape("<script>&"), "#60;script#62;#38;");
+        assert_eq!(escape("nowrap: x"), "nowrap#58; x");
+        assert_eq!(escape("lock: holding"), "lock: holding");
+        assert_eq!(name("A->>B: x"), "A#45;#62;#62;B#58; x");
+        assert_eq!(name("End"), "#101;nd");
+    }
+
+    #[test]
+    fn long_words_wrap_and_the_title_is_yaml() {
+        let lines = wrapped(&"word ".repeat(30));
+        assert!(lines.contains("<br/>") && !lines.contains('\n'), "{lines}");
+        assert_eq!(yaml("a \"b\": c\n"), r#""a \"b\": c\n""#);
+    }
+}

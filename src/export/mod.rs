@@ -1,0 +1,135 @@
+//! Pictures of a finished run, for slides, articles and pages: the screen as a drawing or as a terminal recording, a
+//! page that plays, a sequence diagram, the data. Pure functions of a log, its verdict and the lesson's texts; they
+//! must not know how the run was made, nor touch a file.
+
+mod cast;
+mod crowd;
+mod html;
+mod json;
+mod mermaid;
+mod moment;
+mod screen;
+mod steps;
+mod svg;
+
+pub use moment::{Moment, MomentError};
+pub use screen::Look;
+pub use steps::Step;
+
+use crate::{
+    app::CatalogueEntry,
+    lesson::{Params, Text},
+    log::Log,
+    verdict::Verdict,
+};
+
+/// What a run is turned into.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Format {
+    /// The lesson screen as a drawing, at one moment
+    Svg,
+    /// A page that plays in a browser: one file, no network
+    Html,
+    /// A terminal recording, for asciinema
+    Cast,
+    /// A sequence diagram, for Mermaid
+    Mermaid,
+    /// The run as data: lesson, steps, verdict, events
+    Json,
+}
+
+impl Format {
+    /// As it is written on the command line.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Svg => "svg",
+            Self::Html => "html",
+            Self::Cast => "cast",
+            Self::Mermaid => "mermaid",
+            Self::Json => "json",
+        }
+    }
+
+    /// The format that a file's name ends in, where it is one.
+    #[must_use]
+    pub fn of_file(name: &str) -> Option<Self> {
+        Some(match name.rsplit_once('.')?.1 {
+            "svg" => Self::Svg,
+            "html" | "htm" => Self::Html,
+            "cast" => Self::Cast,
+            "mmd" | "mermaid" => Self::Mermaid,
+            "json" => Self::Json,
+            _ => return None,
+        })
+    }
+}
+
+/// A finished run, and what its lesson says about it.
+#[derive(Debug, Clone)]
+pub struct Finished {
+    /// The lesson's texts, with the run's figures filled in.
+    pub entry: CatalogueEntry,
+    /// The place of the variant among the lesson's.
+    pub variant: usize,
+    /// What the user had set with `--set`.
+    pub params: Params,
+    /// What happened.
+    pub log: Log,
+    /// What it amounts to.
+    pub verdict: Verdict,
+}
+
+impl Finished {
+    /// The variant's name on the command line.
+    #[must_use]
+    pub fn variant_name(&self) -> &str {
+        self.entry
+            .variants
+            .get(self.variant)
+            .map_or("", |variant| &variant.name)
+    }
+
+    /// The lesson's title and the variant's, as one line.
+    #[must_use]
+    pub fn title(&self) -> Text {
+        let variant = self.entry.variants.get(self.variant);
+        let both = |title: &str, variant: Option<&str>| match variant {
+            Some(variant) => format!("{title} · {variant}"),
+            None => title.to_owned(),
+        };
+        Text {
+            en: both(
+                &self.entry.title.en,
+                variant.map(|variant| variant.title.en.as_str()),
+            ),
+            zh: both(
+                &self.entry.title.zh,
+                variant.map(|variant| variant.title.zh.as_str()),
+            ),
+        }
+    }
+}
+
+/// The run up to a moment, or all of it, in a format.
+///
+/// # Errors
+/// The moment is not in the run.
+pub fn export(
+    run: &Finished,
+    format: Format,
+    moment: Option<Moment>,
+    look: &Look,
+) -> Result<String, MomentError> {
+    let moment = moment.unwrap_or(Moment::End).resolve(&run.log)?;
+    Ok(match format {
+        Format::Svg => svg::picture(run, moment, look),
+        Format::Html => html::page(run, moment, look),
+        Format::Cast => cast::recording(run, moment, look),
+        Format::Mermaid => mermaid::diagram(run, moment, look.lang),
+        Format::Json => json::document(run, moment),
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,176 @@
+//! A moment of a run as somebody names it: a step, a lesson time, the end. It must not know what is shown of it.
+
+use std::{str::FromStr, time::Duration};
+
+use super::steps::{beginning, steps, time_at};
+use crate::{
+    clock::LessonTime,
+    lesson::{Text, Words},
+    log::Log,
+    view::time,
+};
+
+/// A moment, as it was asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Moment {
+    /// After so many steps of the story, counted as the screen does; 0 is before the first.
+    Step(usize),
+    /// At a lesson time.
+    Time(LessonTime),
+    /// After everything, with the verdict.
+    End,
+}
+
+/// A moment, found in a log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Found {
+    /// How many events are over.
+    pub position: usize,
+    /// The time that is shown: it may lie between two events.
+    pub display: LessonTime,
+    /// Whether it is the end, where the verdict is.
+    pub end: bool,
+}
+
+/// Why there is no such moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MomentError {
+    /// The story is shorter.
+    NoSuchStep {
+        /// The step that was asked for.
+        asked: usize,
+        /// The last one.
+        last: usize,
+    },
+    /// The run was over before.
+    TooLate {
+        /// The time that was asked for, in words.
+        asked: String,
+        /// The end, in words.
+        end: String,
+    },
+    /// Nothing had happened yet.
+    TooEarly {
+        /// The time that was asked for, in words.
+        asked: String,
+        /// The first event, in words.
+        first: String,
+    },
+}
+
+const NO_SUCH_STEP: Words = Words::new(
+    "there is no step {}: the run has {} steps; use `--at {}`, or `--at end` for the verdict",
+    "没有第 {} 步：这次运行共 {} 步；请用 `--at {}`，或用 `--at end` 看结论",
+);
+const TOO_LATE: Words = Words::new(
+    "nothing happens at {}: the run ends at {}; use an earlier time, or `--at end` for the verdict",
+    "{} 时没有内容：这次运行在 {} 结束；请用更早的时间，或用 `--at end` 看结论",
+);
+const TOO_EARLY: Words = Words::new(
+    "nothing has happened at {}: the first event is at {}; use a later time, or `--at 0`",
+    "{} 时还什么都没发生：第一个事件在 {}；请用更晚的时间，或用 `--at 0`",
+);
+
+impl MomentError {
+    /// What is wrong and what to do.
+    #[must_use]
+    pub fn text(&self) -> Text {
+        match self {
+            Self::NoSuchStep { asked, last } => {
+                let (asked, last) = (asked.to_string(), last.to_string());
+                NO_SUCH_STEP.text(&[&asked, &last, &last])
+            }
+            Self::TooLate { asked, end } => TOO_LATE.text(&[asked, end]),
+            Self::TooEarly { asked, first } => TOO_EARLY.text(&[asked, first]),
+        }
+    }
+}
+
+impl FromStr for Moment {
+    type Err = String;
+
+    /// Reads `7`, `end`, and times as the screens write them: `420ms`, `3.204s`, `1m05.2s`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        if text == "end" {
+            return Ok(Self::End);
+        }
+        if let Ok(step) = text.parse() {
+            return Ok(Self::Step(step));
+        }
+        let wrong = || {
+            format!(
+                "`{text}` is no moment: write a step such as 7, a lesson time such as 3.2s, 420ms or 1m05s, or end"
+            )
+        };
+        parse_time(text).map(Self::Time).ok_or_else(wrong)
+    }
+}
+
+/// A lesson time in words.
+fn parse_time(text: &str) -> Option<LessonTime> {
+    let seconds = |number: &str| number.trim().parse::<f64>().ok().filter(|value| *value >= 0.0);
+    let total = if let Some(millis) = text.strip_suffix("ms") {
+        seconds(millis)? / 1000.0
+    } else {
+        let (minutes, rest) = match text.split_once('m') {
+            Some((minutes, "")) => (minutes, "0s"),
+            Some(both) => both,
+            None => ("0", text),
+        };
+        seconds(minutes)? * 60.0 + seconds(rest.strip_suffix('s')?)?
+    };
+    let duration = Duration::try_from_secs_f64(total).ok()?;
+    Some(LessonTime::ZERO + duration)
+}
+
+impl Moment {
+    /// Finds the moment in a log.
+    ///
+    /// # Errors
+    /// It is not in there.
+    pub fn resolve(self, log: &Log) -> Result<Found, MomentError> {
+        let at = |position: usize, end| Found {
+            position,
+            display: time_at(log, position),
+            end,
+        };
+        match self {
+            Self::End => Ok(at(log.len(), true)),
+            Self::Step(0) => Ok(at(beginning(log), false)),
+            Self::Step(number) => {
+                let steps = steps(log);
+                let last = steps.last().map_or(0, |step| step.number);
+                // A line of the story at which nobody stops belongs to the step before it.
+                match steps.iter().rfind(|step| step.number <= number) {
+                    Some(step) if number <= last => Ok(at(step.position, false)),
+                    _ if number > last => Err(MomentError::NoSuchStep { asked: number, last }),
+                    _ => Ok(at(beginning(log), false)),
+                }
+            }
+            Self::Time(time) => {
+                let events = log.events();
+                let first = events.first().map_or(LessonTime::ZERO, |event| event.at);
+                let end = time_at(log, log.len());
+                if time < first {
+                    return Err(MomentError::TooEarly {
+                        asked: time::moment(time),
+                        first: time::moment(first),
+                    });
+                }
+                // What the words of a time leave out must not lie behind the end.
+                if time > end && time::moment(time) != time::moment(end) {
+                    return Err(MomentError::TooLate {
+                        asked: time::moment(time),
+                        end: time::moment(end),
+                    });
+                }
+                Ok(Found {
+                    position: events.partition_point(|event| event.at <= time),
+                    display: time.min(end),
+                    end: false,
+                })
+            }
+        }
+    }
+}

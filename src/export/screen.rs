@@ -1,0 +1,159 @@
+//! The lesson screen of a finished run at a moment, as the playground would draw it. It must not know what becomes
+//! of the drawing.
+
+use ratatui::{buffer::Buffer, layout::Rect};
+
+use super::{Finished, moment::Found};
+use crate::{
+    app::Answers,
+    lesson::Lang,
+    log::Log,
+    view::{
+        self, Asking, Form, Lens, LessonView, Motion, Overlay, Pane, Scene, Screen, Scrolls, Stage,
+        chart::{Chart, Detail},
+        sequence::Sequence,
+        theme::{Environment, Theme, ThemeName},
+    },
+    world::World,
+};
+
+/// Screens narrower than this get labels on the lanes instead of commands.
+const NARROW: u16 = 100;
+
+/// How pictures look.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Look {
+    /// Columns and rows of the screen.
+    pub size: (u16, u16),
+    /// The language.
+    pub lang: Lang,
+    /// The theme that was asked for.
+    pub theme: ThemeName,
+    /// How fast lesson time passes, where a picture moves.
+    pub speed: f64,
+    /// Whether the questions to the learner are part of it.
+    pub questions: bool,
+    /// Whether the screen is that of a presenter: the story, large, and the timelines.
+    pub presenting: bool,
+    /// How the log is looked at.
+    pub lens: Lens,
+}
+
+impl Default for Look {
+    fn default() -> Self {
+        Self {
+            size: (120, 40),
+            lang: Lang::En,
+            theme: ThemeName::Auto,
+            speed: 1.0,
+            questions: true,
+            presenting: false,
+            lens: Lens::Timeline,
+        }
+    }
+}
+
+impl Look {
+    /// The theme of drawn screens. A picture has no terminal to ask: it is drawn with all colours and characters,
+    /// on the dark ground unless another one is asked for.
+    #[must_use]
+    pub fn drawn_theme(&self) -> Theme {
+        let name = match self.theme {
+            ThemeName::Auto => ThemeName::Dark,
+            named => named,
+        };
+        let everything = Environment {
+            locale: Some("C.UTF-8"),
+            many_colors: true,
+            ..Environment::default()
+        };
+        Theme::new(name, everything)
+    }
+}
+
+/// A run at successive moments, drawn.
+pub struct Camera<'a> {
+    run: &'a Finished,
+    look: Look,
+    theme: Theme,
+    /// What has happened up to the moment, and no more: nobody looks back from a future.
+    log: Log,
+    world: World,
+    chart: Chart,
+    sequence: Sequence,
+}
+
+impl<'a> Camera<'a> {
+    /// At the beginning of a run.
+    pub fn new(run: &'a Finished, look: &Look) -> Self {
+        let detail = if look.size.0 < NARROW {
+            Detail::Labels
+        } else {
+            Detail::Wires
+        };
+        Self {
+            run,
+            look: *look,
+            theme: look.drawn_theme(),
+            log: Log::new(),
+            world: World::default(),
+            chart: Chart::new(detail),
+            sequence: Sequence::default(),
+        }
+    }
+
+    /// The screen at a moment that is not before the last one.
+    pub fn draw(&mut self, moment: Found, motion: Motion) -> Buffer {
+        let known = self.log.len();
+        self.log
+            .extend(self.run.log.events()[known..moment.position.max(known)].to_vec());
+        self.world.seek(&self.log, self.log.len());
+        self.chart.advance(&self.log);
+        self.sequence.advance(&self.log);
+        let scrolls = Scrolls::default();
+        let answers = Answers::default();
+        let view = LessonView {
+            scene: Scene {
+                log: &self.log,
+                world: &self.world,
+                chart: &self.chart,
+                display: moment.display,
+                theme: self.theme,
+                lang: self.look.lang,
+                // A picture stands still: what was under way has arrived.
+                flight: None,
+                expanded: false,
+                sequence: &self.sequence,
+                selected: None,
+            },
+            form: if self.look.presenting {
+                Form::Presenting
+            } else {
+                Form::Panes
+            },
+            entry: &self.run.entry,
+            variant: self.run.variant,
+            stage: if moment.end {
+                Stage::Over(Some(&self.run.verdict))
+            } else {
+                Stage::Ready
+            },
+            motion,
+            speed: self.look.speed,
+            focus: Pane::Story,
+            scrolls: &scrolls,
+            lens: self.look.lens,
+            aside: None,
+            asking: Asking {
+                answers: &answers,
+                on: self.look.questions,
+                nudged: false,
+            },
+        };
+        let area = Rect::new(0, 0, self.look.size.0, self.look.size.1);
+        let mut buffer = Buffer::empty(area);
+        let looks = (self.look.lang, self.theme);
+        view::draw(&Screen::Lesson(view), Overlay::Nothing, looks, area, &mut buffer);
+        buffer
+    }
+}

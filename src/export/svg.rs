@@ -1,0 +1,10 @@
+//! The lesson screen at one moment, as a drawing. It must not know how cells become shapes.
+
+use super::{Finished, Look, moment::Found, screen::Camera};
+use crate::view::{Motion, svg};
+
+/// The drawing.
+pub fn picture(run: &Finished, moment: Found, look: &Look) -> String {
+    let buffer = Camera::new(run, look).draw(moment, Motion::Paused);
+    svg::titled(&buffer, run.title().get(look.lang))
+}
