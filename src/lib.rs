@@ -9,6 +9,7 @@ pub mod app;
 pub mod cli;
 pub mod client;
 pub mod clock;
+pub mod config;
 pub mod engine;
 pub mod lab;
 pub mod lesson;

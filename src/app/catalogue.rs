@@ -30,6 +30,8 @@ pub struct CatalogueEntry {
     pub variants: Vec<CatalogueVariant>,
     /// Questions that interviewers ask.
     pub interview: Vec<Card>,
+    /// Whether everything that its servers need is installed here.
+    pub served: bool,
     /// What is wrong with the lesson's file; such a lesson can be read about and not opened.
     pub broken: Option<String>,
 }
@@ -89,6 +91,7 @@ impl From<&Lesson> for CatalogueEntry {
             lab: lesson.lab,
             variants: variants.collect(),
             interview: lesson.interview.clone(),
+            served: true,
             broken: None,
         }
     }
@@ -112,6 +115,7 @@ impl CatalogueEntry {
             lab: LabKind::Redis,
             variants: Vec::new(),
             interview: Vec::new(),
+            served: false,
             broken: Some(error.to_owned()),
         }
     }

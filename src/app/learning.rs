@@ -165,6 +165,16 @@ impl Learning {
             .is_some_and(|question| self.answers.get(question.item).is_none())
     }
 
+    /// How many answers the question at the playhead has, as long as one may be chosen; 0 where there is none.
+    #[must_use]
+    pub fn choices(&self) -> usize {
+        let open =
+            |question: &&Question| self.answers.get(question.item).is_none() || self.playback.at_frontier();
+        self.question()
+            .filter(open)
+            .map_or(0, |question| question.choices.len())
+    }
+
     /// The learner answers the question at the playhead. Until the run goes on the answer may be changed.
     pub fn answer(&mut self, answer: Answer) {
         let Some(question) = self.question() else {

@@ -7,19 +7,24 @@
 
 mod answers;
 mod catalogue;
-mod keys;
+mod fuzzy;
+pub mod keys;
 mod learning;
+mod palette;
 mod playback;
 mod progress;
+mod shelf;
 mod state;
 pub mod terminal;
 
 pub use answers::{Answer, Answers, Score};
 pub use catalogue::{Catalogue, CatalogueEntry, CatalogueVariant};
-pub use keys::{Action, action};
+pub use keys::{Action, KeyMap};
 pub use learning::Learning;
+pub use palette::{Command, Listed, Palette};
 pub use playback::Playback;
 pub use progress::{Progress, Record, Store, Trouble};
+pub use shelf::{Hit, Search, Shelf};
 pub use state::{App, Message, Mode};
 
 use std::{
@@ -70,6 +75,12 @@ pub struct AppOptions {
     pub progress: Store,
     /// What is wrong with it: told on the first screen.
     pub trouble: Option<Trouble>,
+    /// Which keys do what.
+    pub keys: KeyMap,
+    /// Whether what moves only to explain is to stand still.
+    pub reduced_motion: bool,
+    /// What is wrong with the configuration: told on the first screen.
+    pub mistakes: Option<Mistakes>,
 }
 
 impl Default for AppOptions {
@@ -82,8 +93,20 @@ impl Default for AppOptions {
             questions: true,
             progress: Store::default(),
             trouble: None,
+            keys: KeyMap::default(),
+            reduced_motion: false,
+            mistakes: None,
         }
     }
+}
+
+/// What is wrong with the configuration, as a screen can tell it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mistakes {
+    /// The first: file, line, column, what is wrong, what would be right.
+    pub first: String,
+    /// How many there are besides.
+    pub more: usize,
 }
 
 /// Why the loop ended.
@@ -178,7 +201,12 @@ fn draw<B: Backend, R: Runs>(terminal: &mut Terminal<B>, app: &mut App<R>) -> Re
         .map_err(|error| AppError::Draw(error.to_string()))?;
     app.resize(Rect::new(0, 0, size.width, size.height));
     terminal
-        .draw(|frame| app.draw(frame.area(), frame.buffer_mut()))
+        .draw(|frame| {
+            app.draw(frame.area(), frame.buffer_mut());
+            if let Some(cursor) = app.cursor() {
+                frame.set_cursor_position(cursor);
+            }
+        })
         .map_err(|error| AppError::Draw(error.to_string()))?;
     Ok(())
 }

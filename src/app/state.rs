@@ -5,30 +5,36 @@
 use std::time::{Duration, Instant};
 
 use crossterm::event::{Event, KeyEventKind};
-use ratatui::{buffer::Buffer, layout::Rect};
+use ratatui::{
+    buffer::Buffer,
+    layout::{Position, Rect},
+};
 
 use super::{
     AppOptions, Catalogue, LessonChoice, Runs,
     answers::Answer,
-    keys::{self, Action},
+    keys::{Action, Chord, KeyMap, Place},
     learning::Learning,
+    palette::{Listed, Palette},
     progress::{Record, Store},
+    shelf::{Search, Shelf},
 };
 use crate::{
     engine::Update,
     lesson::Lang,
     view::{
-        self, CatalogueView, LessonView, Notice, Overlay, Pane, Scene, Screen, Scrolls, chart::Detail,
-        theme::Theme,
+        self, CatalogueView, LessonView, Notice, Overlay, PaletteView, Pane, Scene, Screen, Scrolls,
+        chart::Detail,
+        theme::{Theme, ThemeName},
     },
 };
 
 /// The speeds that can be chosen.
-const SPEEDS: [f64; 6] = [0.25, 0.5, 1.0, 2.0, 4.0, 10.0];
+pub(super) const SPEEDS: [f64; 6] = [0.25, 0.5, 1.0, 2.0, 4.0, 10.0];
 /// Time from one picture to the next while something moves.
 const FRAME: Duration = Duration::from_millis(33);
 /// Lines of a page, whatever the pane's height: small enough to keep the place.
-const PAGE: i32 = 5;
+pub(super) const PAGE: i32 = 5;
 /// Screens narrower than this get labels on the lanes instead of commands.
 const NARROW: u16 = 100;
 
@@ -66,17 +72,38 @@ pub struct Lesson {
     scrolls: Scrolls,
 }
 
+impl Lesson {
+    /// Whether it is this variant of this lesson.
+    pub(super) fn is(&self, entry: usize, variant: usize) -> bool {
+        (self.entry, self.variant) == (entry, variant)
+    }
+
+    /// Its place in the catalogue.
+    pub(super) fn entry(&self) -> usize {
+        self.entry
+    }
+
+    /// Its run.
+    pub(super) fn run(&self) -> &Learning {
+        &self.run
+    }
+}
+
 /// The program's state.
 #[derive(Debug)]
 pub struct App<R> {
-    catalogue: Catalogue,
+    pub(super) catalogue: Catalogue,
     runs: R,
-    lang: Lang,
-    theme: Theme,
-    speed: f64,
-    mode: Mode,
-    overlay: Overlay,
-    selected: usize,
+    pub(super) lang: Lang,
+    pub(super) theme: Theme,
+    pub(super) speed: f64,
+    pub(super) keys: KeyMap,
+    pub(super) mode: Mode,
+    pub(super) overlay: Overlay,
+    pub(super) palette: Palette,
+    pub(super) shelf: Shelf,
+    pub(super) search: Option<Search>,
+    pub(super) selected: usize,
     size: Rect,
     questions: bool,
     /// Told at the bottom of the screen until the next key.
@@ -93,12 +120,19 @@ impl<R: Runs> App<R> {
             lang: options.lang,
             theme: options.theme,
             speed: options.speed.clamp(SPEEDS[0], SPEEDS[SPEEDS.len() - 1]),
+            keys: options.keys.clone(),
             mode: Mode::Browsing,
             overlay: Overlay::Nothing,
+            palette: Palette::default(),
+            shelf: Shelf::default(),
+            search: None,
             selected: 0,
             size: Rect::default(),
             questions: options.questions,
-            notice: options.trouble.clone().map(Notice::Progress),
+            notice: match &options.trouble {
+                Some(trouble) => Some(Notice::Progress(trouble.clone())),
+                None => options.mistakes.clone().map(Notice::Config),
+            },
             progress: options.progress.clone(),
         };
         if let Some(choice) = &options.open
@@ -205,7 +239,16 @@ impl<R: Runs> App<R> {
                 true
             }
             Message::Input(Event::Key(key)) if key.kind != KeyEventKind::Release => {
-                let Some(action) = keys::action(key) else {
+                let (places, chord) = (self.places(), Chord::pressed(key));
+                if let Some(typed) = chord.typed().filter(|_| places.contains(&Place::Field)) {
+                    self.notice = None;
+                    match self.overlay {
+                        Overlay::Palette => self.type_command(typed),
+                        _ => self.search_for(typed),
+                    }
+                    return true;
+                }
+                let Some(action) = self.keys.action(&places, chord) else {
                     return self.finish_animation();
                 };
                 self.act(action, now);
@@ -229,20 +272,29 @@ impl<R: Runs> App<R> {
         gliding
     }
 
-    fn act(&mut self, action: Action, now: Instant) {
+    pub(super) fn act(&mut self, action: Action, now: Instant) {
         self.finish_animation();
         self.notice = None;
         match (action, self.overlay) {
             (Action::Quit, _) => self.mode = Mode::Ending,
-            (Action::Language, _) => self.lang = self.lang.other(),
+            (Action::Language, _) => self.set_lang(self.lang.other()),
+            (Action::SetLang(lang), _) => self.set_lang(lang),
             (Action::Questions, _) => self.toggle_questions(),
-            (Action::Theme, _) => self.next_theme(),
+            (Action::Theme, _) => self.set_theme(self.theme.name.next()),
+            (Action::SetTheme(name), _) => self.set_theme(name),
+            (Action::SetSpeed(n), _) => self.set_speed(SPEEDS[n], now),
+            (Action::OpenAt(entry, variant), _) => self.open(entry, variant),
+            (Action::Palette, _) => self.toggle_palette(),
             (Action::Help, Overlay::Help(_)) | (Action::Cards, Overlay::Cards(_)) => {
                 self.overlay = Overlay::Nothing;
             }
             (Action::Help, _) => self.overlay = Overlay::Help(0),
             (Action::Cards, _) => self.overlay = Overlay::Cards(0),
+            (action, Overlay::Palette) => self.command(action, now),
             (Action::Close, Overlay::Help(_) | Overlay::Cards(_)) => self.overlay = Overlay::Nothing,
+            (Action::End(end), overlay @ (Overlay::Help(_) | Overlay::Cards(_))) => {
+                self.scroll_overlay(overlay, if end { i32::MAX } else { i32::MIN });
+            }
             (Action::Move(by), overlay @ (Overlay::Help(_) | Overlay::Cards(_))) => {
                 self.scroll_overlay(overlay, by);
             }
@@ -266,27 +318,24 @@ impl<R: Runs> App<R> {
         self.notice = Some(Notice::Questions(self.questions));
     }
 
-    fn next_theme(&mut self) {
-        self.theme = self.theme.named(self.theme.name.next());
-        self.notice = Some(Notice::Theme(self.theme.name));
+    fn set_theme(&mut self, name: ThemeName) {
+        self.theme = self.theme.named(name);
+        self.notice = Some(Notice::Theme(name));
     }
 
-    fn browse(&mut self, action: Action) {
-        let last = self.catalogue.entries.len().saturating_sub(1);
-        let by = |lines: i32| usize::try_from(lines.unsigned_abs()).unwrap_or(usize::MAX);
-        match action {
-            Action::Close => self.mode = Mode::Ending,
-            Action::Open | Action::Forward | Action::Toggle => self.open(self.selected, 0),
-            Action::Move(lines) if lines < 0 => self.selected = self.selected.saturating_sub(by(lines)),
-            Action::Move(lines) => self.selected = (self.selected + by(lines)).min(last),
-            Action::Page(pages) if pages < 0 => self.selected = self.selected.saturating_sub(by(PAGE)),
-            Action::Page(_) => self.selected = (self.selected + by(PAGE)).min(last),
-            Action::End(end) => self.selected = if end { last } else { 0 },
-            _ => {}
+    fn set_lang(&mut self, lang: Lang) {
+        self.lang = lang;
+        self.look_again();
+    }
+
+    fn set_speed(&mut self, speed: f64, now: Instant) {
+        self.speed = speed;
+        if let Mode::Learning(lesson) = &mut self.mode {
+            lesson.run.set_speed(speed, now);
         }
     }
 
-    fn open(&mut self, entry: usize, variant: usize) {
+    pub(super) fn open(&mut self, entry: usize, variant: usize) {
         let Some(lesson) = self.catalogue.entries.get(entry) else {
             return;
         };
@@ -304,6 +353,7 @@ impl<R: Runs> App<R> {
         self.mode = Mode::Browsing;
         let session = self.runs.open(&choice);
         self.selected = entry;
+        self.leave_shelf();
         self.mode = Mode::Learning(Box::new(Lesson {
             entry,
             variant,
@@ -332,10 +382,7 @@ impl<R: Runs> App<R> {
             Action::Answer(choice) => lesson.run.answer(Answer::Chosen(choice)),
             Action::Skip => lesson.run.answer(Answer::Skipped),
             Action::Focus => lesson.focus = lesson.focus.next(),
-            Action::Faster(faster) => {
-                self.speed = next_speed(self.speed, faster);
-                lesson.run.set_speed(self.speed, now);
-            }
+            Action::Faster(faster) => self.set_speed(next_speed(self.speed, faster), now),
             Action::Move(by) => self.scroll_pane(by),
             Action::Page(by) => self.scroll_pane(by * PAGE),
             Action::Forward | Action::Open | Action::Back | Action::End(_) | Action::Toggle => {
@@ -348,12 +395,8 @@ impl<R: Runs> App<R> {
                     _ => lesson.run.forward(now),
                 }
             }
-            Action::Quit
-            | Action::Language
-            | Action::Questions
-            | Action::Theme
-            | Action::Help
-            | Action::Cards => {}
+            // At home elsewhere, or done already.
+            _ => {}
         }
     }
 
@@ -381,17 +424,20 @@ impl<R: Runs> App<R> {
         self.overlay = match overlay {
             Overlay::Help(from) => Overlay::Help(scrolled(from)),
             Overlay::Cards(from) => Overlay::Cards(scrolled(from)),
-            Overlay::Nothing => Overlay::Nothing,
+            Overlay::Nothing | Overlay::Palette => overlay,
         };
     }
 
-    fn screen(&self) -> Option<Screen<'_>> {
+    pub(super) fn screen(&self) -> Option<Screen<'_>> {
         match &self.mode {
             Mode::Ending => None,
             Mode::Browsing => Some(Screen::Catalogue(CatalogueView {
                 catalogue: &self.catalogue,
                 progress: self.progress.progress(),
                 selected: self.selected,
+                shelf: self.shelf,
+                search: self.search.as_ref(),
+                keys: &self.keys,
                 theme: self.theme,
                 lang: self.lang,
             })),
@@ -403,6 +449,7 @@ impl<R: Runs> App<R> {
                         world: playback.world(),
                         chart: playback.chart(),
                         display: playback.display(),
+                        keys: &self.keys,
                         theme: self.theme,
                         lang: self.lang,
                     },
@@ -421,11 +468,36 @@ impl<R: Runs> App<R> {
 
     /// Draws what is to be seen now.
     pub fn draw(&self, area: Rect, buf: &mut Buffer) {
-        if let Some(screen) = self.screen() {
-            view::draw(&screen, self.overlay, (self.lang, self.theme), area, buf);
-            if let Some(notice) = &self.notice {
-                view::notice(notice, (self.lang, self.theme), area, buf);
-            }
+        let Some(screen) = self.screen() else {
+            return;
+        };
+        view::draw(&screen, self.overlay, (self.lang, self.theme), area, buf);
+        if self.overlay == Overlay::Palette {
+            self.palette_view(&self.listed()).draw(area, buf);
+        }
+        if let Some(notice) = &self.notice {
+            view::notice(notice, &self.keys, (self.lang, self.theme), area, buf);
+        }
+    }
+
+    /// Where the terminal's cursor belongs: at the end of what is being typed. An input method opens its window
+    /// there.
+    #[must_use]
+    pub fn cursor(&self) -> Option<Position> {
+        match (self.overlay, self.screen()?) {
+            (Overlay::Palette, _) => self.palette_view(&[]).cursor(self.size),
+            (Overlay::Nothing, Screen::Catalogue(view)) => view.cursor(self.size),
+            _ => None,
+        }
+    }
+
+    fn palette_view<'a>(&'a self, listed: &'a [Listed]) -> PaletteView<'a> {
+        PaletteView {
+            palette: &self.palette,
+            listed,
+            keys: &self.keys,
+            theme: self.theme,
+            lang: self.lang,
         }
     }
 }

@@ -66,7 +66,7 @@ pub(super) fn play(global: &Global, lesson: Option<&str>) -> Result<u8, Failure>
     let mut entries: Vec<CatalogueEntry> = library
         .lessons
         .iter()
-        .map(|loaded| entry(loaded, &global.overrides()))
+        .map(|loaded| entry(loaded, &global.overrides(), &options))
         .collect();
     entries.extend(
         library
@@ -85,11 +85,14 @@ pub(super) fn play(global: &Global, lesson: Option<&str>) -> Result<u8, Failure>
     let app_options = AppOptions {
         lang: global.lang(),
         open,
-        speed: global.speed,
-        theme: Theme::from_env(global.theme),
-        questions: !global.no_questions,
+        speed: global.speed(),
+        theme: Theme::from_env(global.theme()),
+        questions: global.questions(),
         progress,
         trouble,
+        keys: global.chosen.keys.clone(),
+        reduced_motion: global.chosen.reduced_motion.unwrap_or(false),
+        mistakes: global.chosen.told(),
     };
     let ended = super::runtime()?.block_on(async {
         let mut screen = terminal::TerminalGuard::take()?;
@@ -111,8 +114,9 @@ pub(super) fn play(global: &Global, lesson: Option<&str>) -> Result<u8, Failure>
 }
 
 /// A lesson's entry, with the figures of its parameters filled into its texts.
-fn entry(loaded: &Arc<Loaded>, overrides: &Params) -> CatalogueEntry {
+fn entry(loaded: &Arc<Loaded>, overrides: &Params, options: &LabOptions) -> CatalogueEntry {
     let mut entry = CatalogueEntry::from(&loaded.lesson);
+    entry.served = options.search.serves(entry.lab);
     for variant in &mut entry.variants {
         match Scenario::plan(loaded, &variant.name, overrides)
             .or_else(|_| Scenario::plan(loaded, &variant.name, &Params::new()))

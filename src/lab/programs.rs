@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::error::LabError;
 use super::jars::{self, Jars};
+use crate::lesson::LabKind;
 
 /// Names another `redis-server`.
 pub const REDIS_SERVER: &str = "LOCKSTEP_REDIS_SERVER";
@@ -121,6 +122,17 @@ impl Search {
             .ok_or_else(missing)
     }
 
+    /// Whether everything that this kind of lab is made of is there. What is there may still be too old, which a
+    /// lab that starts says by itself: asking each program for its version takes longer than a first picture may.
+    #[must_use]
+    pub fn serves(&self, lab: LabKind) -> bool {
+        match lab {
+            LabKind::Redis | LabKind::Masters => self.redis_server().is_ok(),
+            LabKind::Sentinel => self.redis_server().is_ok() && self.redis_sentinel().is_ok(),
+            LabKind::Zookeeper => self.java().is_ok() && self.zookeeper().is_ok(),
+        }
+    }
+
     /// Whether there is a program of that name.
     pub(crate) fn has(&self, name: &str) -> bool {
         which(&self.path, OsStr::new(name)).is_some()
@@ -183,6 +195,31 @@ mod tests {
             message.contains("doctor --install") && message.contains(REDIS_SENTINEL),
             "{message}"
         );
+    }
+
+    #[test]
+    fn a_lab_is_served_where_all_its_programs_are() {
+        let dir = tempfile::tempdir().unwrap();
+        let elsewhere = |name: &str| {
+            [JAVA, ZOOKEEPER_JARS]
+                .contains(&name)
+                .then(|| "/nonexistent".into())
+        };
+        let search = Search::new(vec![dir.path().into()], elsewhere);
+        let served = || {
+            [
+                LabKind::Redis,
+                LabKind::Masters,
+                LabKind::Sentinel,
+                LabKind::Zookeeper,
+            ]
+            .map(|lab| search.serves(lab))
+        };
+        assert_eq!(served(), [false; 4]);
+        touch(&dir.path().join("redis-server"), 0o755);
+        assert_eq!(served(), [true, true, false, false]);
+        touch(&dir.path().join("redis-sentinel"), 0o755);
+        assert_eq!(served(), [true, true, true, false]);
     }
 
     #[test]

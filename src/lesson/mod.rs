@@ -30,4 +30,4 @@ pub use question::{Ask, Choice, Right};
 pub use schema::schema;
 pub use step::{DEFAULT_AT_MOST, KEYWORDS, Operation, Step, Verb};
 pub use story::{Beat, MoveRef, Pass, StoryItem};
-pub use text::{Lang, Text};
+pub use text::{Lang, Text, Words};

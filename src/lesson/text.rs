@@ -70,3 +70,65 @@ impl Text {
         }
     }
 }
+
+impl From<String> for Text {
+    /// Words that are the same in every language: a name, a number, what a stranger said.
+    fn from(words: String) -> Self {
+        Self {
+            en: words.clone(),
+            zh: words,
+        }
+    }
+}
+
+impl From<&str> for Text {
+    /// As from a [`String`].
+    fn from(words: &str) -> Self {
+        words.to_owned().into()
+    }
+}
+
+/// The same words in both languages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Words {
+    en: &'static str,
+    zh: &'static str,
+}
+
+impl Words {
+    /// Words of both languages.
+    #[must_use]
+    pub const fn new(en: &'static str, zh: &'static str) -> Self {
+        Self { en, zh }
+    }
+
+    /// The words in one language.
+    #[must_use]
+    pub const fn get(self, lang: Lang) -> &'static str {
+        match lang {
+            Lang::En => self.en,
+            Lang::Zh => self.zh,
+        }
+    }
+
+    /// The words in one language, with each `{}` in turn replaced by a value.
+    #[must_use]
+    pub fn with(self, lang: Lang, values: &[&str]) -> String {
+        let mut parts = self.get(lang).split("{}");
+        let mut text = parts.next().unwrap_or_default().to_owned();
+        for (n, part) in parts.enumerate() {
+            text.push_str(values.get(n).copied().unwrap_or_default());
+            text.push_str(part);
+        }
+        text
+    }
+
+    /// The words in both languages, with each `{}` in turn replaced by a value.
+    #[must_use]
+    pub fn text(self, values: &[&str]) -> Text {
+        Text {
+            en: self.with(Lang::En, values),
+            zh: self.with(Lang::Zh, values),
+        }
+    }
+}

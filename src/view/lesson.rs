@@ -11,7 +11,12 @@ use ratatui::{
 use super::{
     Asking, Scene, failure, header, lanes, narration, servers, strip, text, theme::Role, verdict, wire, words,
 };
-use crate::{app::CatalogueEntry, clock::ClockKind, log::EventKind, verdict::Verdict};
+use crate::{
+    app::{CatalogueEntry, keys::Place},
+    clock::ClockKind,
+    log::EventKind,
+    verdict::Verdict,
+};
 
 /// The widest page of text.
 const READABLE: u16 = 96;
@@ -290,7 +295,9 @@ impl<'a> LessonView<'a> {
             Stage::Ready => (words::READY, Role::Good),
             Stage::Working | Stage::Over(_) | Stage::Failed { .. } => (words::WORKING, Role::Chrome),
         };
-        for row in text::wrap(words.get(scene.lang), width.into()) {
+        let key = |id: &str| scene.keys.label(id);
+        let words = words.with(scene.lang, &[&key("step"), &key("play")]);
+        for row in text::wrap(&words, width.into()) {
             lines.push(Line::styled(row, scene.style(role)));
         }
         lines
@@ -315,7 +322,13 @@ impl<'a> LessonView<'a> {
         if !areas.lanes.is_empty() {
             self.draw_panes(&areas, buf);
         }
-        let hints = strip::hints(words::LESSON_HINTS, lang, self.scene.theme, areas.hints.width);
+        let hints = strip::hints(
+            self.scene.keys,
+            Place::Lesson,
+            lang,
+            self.scene.theme,
+            areas.hints.width,
+        );
         buf.set_line(areas.hints.x, areas.hints.y, &hints, areas.hints.width);
         if let Stage::Failed { message, server } = self.stage
             && self.at_end()

@@ -11,6 +11,7 @@ use super::{
     theme::{Role, Theme, glyphs},
 };
 use crate::{
+    app::KeyMap,
     clock::LessonTime,
     lesson::Lang,
     log::{ActorId, Log},
@@ -28,6 +29,8 @@ pub struct Scene<'a> {
     pub chart: &'a Chart,
     /// The lesson time that is shown. While a wait is animated it runs ahead of the last event.
     pub display: LessonTime,
+    /// Which keys do what, for texts that name one.
+    pub keys: &'a KeyMap,
     /// Colours.
     pub theme: Theme,
     /// The language.

@@ -90,6 +90,7 @@ pub fn entry(id: &str, track: Track, title: Text) -> CatalogueEntry {
                 ),
             },
         ],
+        served: true,
         broken: None,
     }
 }

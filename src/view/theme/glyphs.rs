@@ -53,6 +53,10 @@ pub const CUT: &str = "✗";
 pub const NOTIFIED: &str = "↯";
 /// Done, or true.
 pub const DONE: &str = "✓";
+/// A part of a track that is done.
+pub const BAR_DONE: &str = "▰";
+/// A part of a track that is left to do.
+pub const BAR_LEFT: &str = "▱";
 /// A watch on a znode.
 pub const WATCH: &str = "◉";
 
@@ -67,7 +71,7 @@ pub fn ascii(symbol: &str) -> &'static str {
         "▄" | "▀" => "=",
         "▒" | "▓" => ":",
         "╱" => "/",
-        "→" | "▶" | "▸" | "»" => ">",
+        "→" | "▶" | "▸" | "»" | "›" => ">",
         "←" | "◀" | "◂" => "<",
         "↑" | "▲" => "^",
         "↓" | "▼" => "v",

@@ -1,122 +1,37 @@
-//! Words about keys: the hints of the bottom line and the help.
+//! Words of the help and of what is around keys; what the keys do is in the table of actions.
 
 use super::Words;
+use crate::app::keys::Place;
 
-/// A key, and what it does.
+/// A glyph, and what it means.
 pub type Hint = (&'static str, Words);
 
-/// Hints under the catalogue.
-pub const CATALOGUE_HINTS: &[Hint] = &[
-    ("Enter", Words::new("open", "打开")),
-    ("↑↓", Words::new("choose", "选择")),
-    ("L", Words::new("中文", "English")),
-    ("?", Words::new("help", "帮助")),
-    ("q", Words::new("quit", "退出")),
-];
+/// When the lab has failed: to start again.
+pub const START_AGAIN: Words = Words::new("start again", "重新开始");
+/// When the lab has failed: to step through what there is.
+pub const LOOK_BACK: Words = Words::new("look at what happened", "查看已发生的步骤");
+/// When the lab has failed: to leave.
+pub const TO_CATALOGUE: Words = Words::new("catalogue", "返回目录");
 
-/// Hints under a lesson, the most needed first: a narrow screen shows as many as fit.
-pub const LESSON_HINTS: &[Hint] = &[
-    ("→", Words::new("step", "下一步")),
-    ("←", Words::new("back", "回退")),
-    ("Space", Words::new("play/pause", "播放/暂停")),
-    ("v", Words::new("next variant", "下一方案")),
-    ("?", Words::new("help", "帮助")),
-    ("q", Words::new("catalogue", "目录")),
-    ("L", Words::new("中文", "English")),
-    ("+-", Words::new("speed", "速度")),
-    ("Tab", Words::new("pane", "切换窗格")),
-    ("i", Words::new("interview", "面试题")),
-    ("r", Words::new("restart", "重来")),
-];
-
-/// Hints under an overlay.
-pub const OVERLAY_HINTS: &[Hint] = &[
-    ("↑↓", Words::new("scroll", "滚动")),
-    ("Esc", Words::new("close", "关闭")),
-];
-
-/// Hints when the lab has failed.
-pub const FAILED_HINTS: &[Hint] = &[
-    ("r", Words::new("start again", "重新开始")),
-    ("←→", Words::new("look at what happened", "查看已发生的步骤")),
-    ("Esc", Words::new("catalogue", "返回目录")),
-];
+/// The heading of a place's keys.
+#[must_use]
+pub const fn place(place: Place) -> Words {
+    match place {
+        Place::Catalogue => Words::new("The catalogue", "目录"),
+        Place::Variants => Words::new("A lesson's variants in the catalogue", "目录中的方案"),
+        Place::Lesson => Words::new("Moving through a lesson", "课程中的操作"),
+        Place::Story => Words::new("This pane: the story", "当前窗格：讲解"),
+        Place::Lanes => Words::new("This pane: who believes what", "当前窗格：各方眼中的锁"),
+        Place::Servers => Words::new("This pane: the servers", "当前窗格：服务器"),
+        Place::Wire => Words::new("This pane: the wire", "当前窗格：网络收发"),
+        Place::Page => Words::new("Pages such as this one", "像这样的浮层"),
+        Place::Everywhere => Words::new("On every screen", "任何界面"),
+        Place::Field => Words::new("While you type", "输入时"),
+    }
+}
 
 /// The help's heading.
 pub const HELP: Words = Words::new("Help", "帮助");
-/// The help's parts and their keys.
-pub const HELP_KEYS: &[(Words, &[Hint])] = &[
-    (
-        Words::new("Moving through a lesson", "课程中的操作"),
-        &[
-            ("→ n l", Words::new("take the next step", "前进一步")),
-            (
-                "← p h",
-                Words::new("one step back (touches no server)", "回退一步（不影响服务器）"),
-            ),
-            (
-                "Space",
-                Words::new("play or pause, even in mid-step", "播放或暂停，步骤中途也可以"),
-            ),
-            (
-                "1 2 3 4",
-                Words::new("answer the question in the story", "回答讲解里的提问"),
-            ),
-            ("s", Words::new("skip the question", "跳过提问")),
-            (
-                "N",
-                Words::new(
-                    "questions on or off, as for presenting",
-                    "开启或关闭提问，适合演示",
-                ),
-            ),
-            (
-                "+ -",
-                Words::new("faster, slower: 0.25x to 10x", "加速、减速：0.25x 到 10x"),
-            ),
-            (
-                "Home End",
-                Words::new("first step, newest step", "第一步、最新一步"),
-            ),
-            (
-                "r",
-                Words::new("start again on a fresh lab", "换一套全新的服务器重来"),
-            ),
-            (
-                "v V",
-                Words::new("next or previous variant", "下一个、上一个方案"),
-            ),
-        ],
-    ),
-    (
-        Words::new("Looking around", "查看"),
-        &[
-            (
-                "Tab",
-                Words::new("give the next pane the focus", "焦点移到下一个窗格"),
-            ),
-            (
-                "↑ ↓ PgUp PgDn",
-                Words::new("scroll the pane with the focus", "滚动当前窗格"),
-            ),
-            (
-                "i",
-                Words::new("interview questions and answers", "面试题与参考答案"),
-            ),
-            ("L", Words::new("中文 / English", "English / 中文")),
-            (
-                "T",
-                Words::new(
-                    "theme: as the terminal, dark, light, high contrast",
-                    "主题：跟随终端、深色、浅色、高对比度",
-                ),
-            ),
-            ("q Esc", Words::new("back to the catalogue", "返回目录")),
-            ("Q Ctrl-C", Words::new("quit", "退出程序")),
-        ],
-    ),
-];
-
 /// The help's legend.
 pub const LEGEND: Words = Words::new("Reading the lanes", "时间线图例");
 /// What the glyphs of the lanes mean.
