@@ -194,7 +194,12 @@ impl<R: Runs> App<R> {
                 },
             ));
         }
-        listed.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
+        // Of equals the shorter: more of it was typed. With nothing typed all stay where they are.
+        if !self.palette.typed.trim().is_empty() {
+            listed.sort_by_key(|(score, listed)| {
+                (std::cmp::Reverse(*score), listed.command.name.chars().count())
+            });
+        }
         listed.into_iter().map(|(_, listed)| listed).collect()
     }
 

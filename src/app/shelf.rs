@@ -27,6 +27,8 @@ pub struct Search {
     pub typed: String,
     /// What was found, the best first.
     pub hits: Vec<Hit>,
+    /// The lesson that was chosen before: to it leads giving up.
+    before: usize,
 }
 
 /// A lesson that was found.
@@ -46,7 +48,7 @@ pub struct Hit {
 impl Search {
     /// Looks for what was typed in titles, names, variants and summaries of both languages.
     #[must_use]
-    pub fn new(typed: String, catalogue: &Catalogue, lang: Lang) -> Self {
+    pub fn new(typed: String, before: usize, catalogue: &Catalogue, lang: Lang) -> Self {
         let mut query = Query::new(&typed);
         let entries = catalogue.entries.iter().enumerate();
         let mut hits: Vec<Hit> = entries
@@ -54,7 +56,7 @@ impl Search {
             .collect();
         // Stable: equals stay in the catalogue's order.
         hits.sort_by_key(|hit| std::cmp::Reverse(hit.score));
-        Self { typed, hits }
+        Self { typed, hits, before }
     }
 
     /// The hit that is a lesson.
@@ -107,23 +109,36 @@ fn find(query: &mut Query, n: usize, entry: &CatalogueEntry, lang: Lang) -> Opti
 impl<R: Runs> App<R> {
     /// Looks again for what was typed, in the language of the screen; the best hit is chosen.
     fn look(&mut self, typed: String) {
-        let search = Search::new(typed, &self.catalogue, self.lang);
+        let before = self.search.as_ref().map_or(self.selected, |search| search.before);
+        let search = Search::new(typed, before, &self.catalogue, self.lang);
         if let Some(best) = search.hits.first().filter(|_| !search.typed.trim().is_empty()) {
             self.selected = best.entry;
         }
         self.search = Some(search);
     }
 
+    /// What was typed so far.
+    fn typed(&self) -> String {
+        self.search
+            .as_ref()
+            .map_or_else(String::new, |search| search.typed.clone())
+    }
+
     /// What was found is shown in another language.
     pub(super) fn look_again(&mut self) {
         if let Some(search) = &self.search {
-            self.search = Some(Search::new(search.typed.clone(), &self.catalogue, self.lang));
+            self.search = Some(Search::new(
+                search.typed.clone(),
+                search.before,
+                &self.catalogue,
+                self.lang,
+            ));
         }
     }
 
     /// A character is typed into the search.
     pub(super) fn search_for(&mut self, typed: char) {
-        let mut text = self.search.take().unwrap_or_default().typed;
+        let mut text = self.typed();
         text.push(typed);
         self.look(text);
     }
@@ -140,7 +155,9 @@ impl<R: Runs> App<R> {
                 };
             }
             (Action::Cancel, _) => {
-                self.search = None;
+                if let Some(search) = self.search.take() {
+                    self.selected = search.before;
+                }
                 self.shelf = Shelf::Lessons;
             }
             (Action::Search, _) => {
@@ -150,7 +167,7 @@ impl<R: Runs> App<R> {
                 }
             }
             (Action::Erase(erase), Shelf::Search) => {
-                let mut text = self.search.take().unwrap_or_default().typed;
+                let mut text = self.typed();
                 if text.is_empty() {
                     // As in other programs: what erases the last of it leaves.
                     self.browse(Action::Cancel);

@@ -28,11 +28,14 @@ impl Config {
         let mut reader = Reader {
             file,
             text,
+            unread: Vec::new(),
             mistakes: Vec::new(),
         };
         for error in errors {
             let help = "it is TOML: `name = \"text\"`, `name = [\"a\", \"b\"]`, `[keys]`";
             reader.mistake(error.span().unwrap_or_default(), error.message(), help);
+            let line = reader.mistakes.last().and_then(|(_, mistake)| mistake.place);
+            reader.unread.extend(line.map(|place| place.0));
         }
         let mut config = Self::default();
         for (name, value) in in_order(table.get_ref()) {
@@ -54,6 +57,8 @@ fn in_order<'t, 'i>(table: &'t DeTable<'i>) -> Vec<(&'t Spanned<std::borrow::Cow
 struct Reader<'a> {
     file: &'a str,
     text: &'a str,
+    /// Lines that are no TOML.
+    unread: Vec<usize>,
     /// By where they stand.
     mistakes: Vec<(usize, LessonError)>,
 }
@@ -64,6 +69,11 @@ impl Reader<'_> {
         let before = self.text.get(..at).unwrap_or_default();
         let start = before.rfind('\n').map_or(0, |feed| feed + 1);
         let line = self.text[start..].lines().next().unwrap_or_default();
+        let number = before.matches('\n').count() + 1;
+        // What a line that cannot be read seems to say is no second mistake.
+        if self.unread.contains(&number) {
+            return;
+        }
         let mistake = LessonError {
             file: self.file.to_owned(),
             place: Some((

@@ -31,10 +31,12 @@ pub fn marked(
     let mut start = 0;
     if let (Some(first), Some(last)) = (marks.first(), marks.last())
         && wide(0, chars.len()) > columns
-        && wide(0, (*last + 1).min(chars.len())) + 1 > columns
     {
-        // A little of what comes before, and the rest from there.
-        start = first.saturating_sub(6).min(chars.len());
+        // As much of what comes before as leaves the last mark in sight, and the sign of a cut at both ends.
+        let end = (*last + 1).min(chars.len());
+        let first = (*first).min(end);
+        let fits = |start: &usize| usize::from(*start > 0) + wide(*start, end) < columns;
+        start = (0..first).find(fits).unwrap_or(first);
     }
     let mut shown: String = chars[start..].iter().collect();
     let mut from = start;

@@ -100,10 +100,10 @@ pub const TABLE: &[Row] = &[
         ("open what is chosen", "打开所选课程或方案"))
         .hints(&[hint(Catalogue, 1, "open", "打开"), hint(Variants, 1, "open", "打开")]),
     act("search", Action::Search, &["/"], &[Catalogue, Variants], ("search the lessons", "搜索课程"))
-        .hints(&[hint(Catalogue, 3, "search", "搜索")]),
+        .hints(&[hint(Catalogue, 2, "search", "搜索")]),
     act("variants", Action::Variants(true), &["right", "tab", "l"], &[Catalogue, Field],
         ("into the lesson's variants", "进入方案列表"))
-        .hints(&[hint(Catalogue, 4, "variants", "方案")]),
+        .hints(&[hint(Catalogue, 3, "variants", "方案")]),
     act("lessons", Action::Variants(false), &["left", "tab", "h"], &[Variants],
         ("back to the lessons", "回到课程列表"))
         .hints(&[hint(Variants, 3, "lessons", "课程")]),
@@ -111,7 +111,7 @@ pub const TABLE: &[Row] = &[
     // Lists and panes.
     act("up", Action::Move(-1), &["up", "k"], SCROLLED, ("up", "向上"))
         .fold(3, "choose a line, or scroll", "选择一行，或滚动")
-        .hints(&[pair(Catalogue, 2, "choose", "选择"), pair(Variants, 2, "choose", "选择"),
+        .hints(&[pair(Catalogue, 9, "choose", "选择"), pair(Variants, 2, "choose", "选择"),
             pair(Page, 1, "scroll", "滚动"), pair(Field, 2, "choose", "选择")]),
     act("down", Action::Move(1), &["down", "j"], SCROLLED, ("down", "向下")),
     act("page-up", Action::Page(-1), &["pageup"], SCROLLED, ("a page up", "上翻")),
@@ -123,22 +123,22 @@ pub const TABLE: &[Row] = &[
     // Everywhere.
     act("palette", Action::Palette, &[":", "ctrl-p"], &[Everywhere],
         ("every command by name", "命令面板：按名字执行任意操作"))
-        .hints(&[hint(Catalogue, 5, "commands", "命令"), hint(Lesson, 8, "commands", "命令")]),
+        .hints(&[hint(Catalogue, 6, "commands", "命令"), hint(Lesson, 8, "commands", "命令")]),
     act("interview", Action::Cards, &["i"], &[Everywhere],
         ("interview questions and answers", "面试题与参考答案"))
         .hints(&[hint(Lesson, 11, "interview", "面试题")]),
     act("questions", Action::Questions, &["N"], &[Everywhere],
         ("questions on or off, as for presenting", "开启或关闭提问，适合演示")),
-    act("language", Action::Language, &["L"], &[Everywhere], ("中文", "English"))
-        .hints(&[hint(Catalogue, 6, "中文", "English"), hint(Lesson, 7, "中文", "English")]),
+    act("language", Action::Language, &["L"], &[Everywhere], ("the other language: 中文", "切换语言：English"))
+        .hints(&[hint(Catalogue, 7, "中文", "English"), hint(Lesson, 7, "中文", "English")]),
     act("theme", Action::Theme, &["T"], &[Everywhere],
         ("next theme: as the terminal, dark, light, high contrast", "换主题：跟随终端、深色、浅色、高对比度")),
     act("help", Action::Help, &["?", "f1"], &[Everywhere], ("help: the keys, and how to read the lanes", "帮助：按键与图例"))
-        .hints(&[hint(Catalogue, 7, "help", "帮助"), hint(Variants, 4, "help", "帮助"),
+        .hints(&[hint(Catalogue, 4, "help", "帮助"), hint(Variants, 4, "help", "帮助"),
             hint(Lesson, 5, "help", "帮助")]),
     act("leave", Action::Close, &["q", "esc"], &[Everywhere],
         ("back to where you came from", "返回上一层"))
-        .hints(&[hint(Catalogue, 8, "quit", "退出"), hint(Variants, 5, "back", "返回"),
+        .hints(&[hint(Catalogue, 5, "quit", "退出"), hint(Variants, 5, "back", "返回"),
             hint(Lesson, 6, "catalogue", "目录"), hint(Page, 2, "close", "关闭")]),
     act("quit", Action::Quit, &["Q", "ctrl-c"], &[Everywhere], ("quit Lockstep", "退出程序")),
 
