@@ -177,16 +177,8 @@ impl<R: Runs> App<R> {
                 self.look(text);
             }
             (Action::Accept, Shelf::Search) => self.open_found(),
-            (Action::Variants(true), Shelf::Lessons | Shelf::Search) => {
-                if self
-                    .catalogue
-                    .entries
-                    .get(self.selected)
-                    .is_some_and(|entry| !entry.variants.is_empty())
-                    && self.is_found()
-                {
-                    self.shelf = Shelf::Variants(self.found_variant());
-                }
+            (Action::Variants(true), Shelf::Lessons | Shelf::Search) if self.has_variants() => {
+                self.shelf = Shelf::Variants(self.found_variant());
             }
             (Action::Open, Shelf::Variants(variant)) => self.open(self.selected, variant),
             (Action::Open, _) => self.open(self.selected, 0),
@@ -195,6 +187,11 @@ impl<R: Runs> App<R> {
             (Action::End(end), _) => self.choose(if end { i32::MAX } else { i32::MIN }),
             _ => {}
         }
+    }
+
+    fn has_variants(&self) -> bool {
+        let entry = self.catalogue.entries.get(self.selected);
+        self.is_found() && entry.is_some_and(|entry| !entry.variants.is_empty())
     }
 
     /// Whether the chosen lesson is among those in sight.

@@ -2,18 +2,18 @@
 
 use serde_json::json;
 
-use super::{Failure, Global, OK, USAGE};
+use super::{Global, OK, USAGE};
 use crate::config::{self, Config};
 
 /// Prints the whole file as it is without one, or says what is wrong with the user's.
-pub(super) fn config(global: &Global, check: bool) -> Result<u8, Failure> {
+pub(super) fn config(global: &Global, check: bool) -> u8 {
     let path = global.config.clone().or_else(Config::path);
     let shown = path
         .as_deref()
         .map_or_else(|| "nowhere: there is no home directory".to_owned(), config::short);
     if !check {
         print!("{}", config::file(&shown));
-        return Ok(OK);
+        return OK;
     }
     let mistakes = &global.chosen.mistakes;
     for mistake in mistakes {
@@ -31,7 +31,7 @@ pub(super) fn config(global: &Global, check: bool) -> Result<u8, Failure> {
         }
     }
     if !mistakes.is_empty() {
-        return Ok(USAGE);
+        return USAGE;
     }
     let exists = path.is_some_and(|path| path.exists());
     if global.json {
@@ -41,5 +41,5 @@ pub(super) fn config(global: &Global, check: bool) -> Result<u8, Failure> {
     } else {
         println!("{shown} does not exist; `lockstep config` prints what could stand there");
     }
-    Ok(OK)
+    OK
 }

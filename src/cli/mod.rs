@@ -229,7 +229,7 @@ fn answer(command: Option<Command>, global: &Global) -> Result<u8, Failure> {
         Some(Command::Check { files }) => check::check(global, &files),
         Some(Command::Doctor { install, yes }) => doctor::doctor(global, install, yes),
         Some(Command::Progress { reset, yes }) => progress::progress(global, reset, yes),
-        Some(Command::Config { check }) => config::config(global, check),
+        Some(Command::Config { check }) => Ok(config::config(global, check)),
         Some(Command::Schema) => {
             print!("{}", crate::lesson::schema());
             Ok(OK)

@@ -45,11 +45,11 @@ pub fn file(path: &str) -> String {
         let place = row.places[0];
         if home != Some(place) {
             home = Some(place);
-            text.push_str(&format!("\n# {}\n", heading(place)));
+            text.extend(["\n# ", heading(place), "\n"]);
         }
         let keys: Vec<String> = row.keys.iter().map(|key| format!("\"{key}\"")).collect();
         let setting = format!("#{} = [{}]", row.id, keys.join(", "));
-        text.push_str(&format!("{setting:<50} # {}\n", row.name.get(Lang::En)));
+        text.extend([&format!("{setting:<50}"), " # ", row.name.get(Lang::En), "\n"]);
     }
     text
 }

@@ -92,14 +92,10 @@ impl Config {
     #[must_use]
     pub fn told(&self) -> Option<Mistakes> {
         let first = self.mistakes.first()?;
-        let mut words = first.file.clone();
-        if let Some((line, column)) = first.place {
-            words.push_str(&format!(":{line}:{column}"));
-        }
-        words.push_str(&format!(": {}", first.message));
-        if let Some(help) = &first.help {
-            words.push_str(&format!("; {help}"));
-        }
+        let place = first.place.map(|(line, column)| format!(":{line}:{column}"));
+        let help = first.help.as_ref().map(|help| format!("; {help}"));
+        let (place, help) = (place.unwrap_or_default(), help.unwrap_or_default());
+        let mut words = format!("{}{place}: {}{help}", first.file, first.message);
         if !words.ends_with(['.', '?', '!']) {
             words.push('.');
         }

@@ -39,7 +39,6 @@ pub fn marked(
         start = (0..first).find(fits).unwrap_or(first);
     }
     let mut shown: String = chars[start..].iter().collect();
-    let mut from = start;
     let mut spans = Vec::new();
     let mut room = columns;
     if start > 0 {
@@ -50,8 +49,8 @@ pub fn marked(
     let mut run = String::new();
     let mut lit = false;
     let lit_style = lit_up(style, theme);
-    for c in shown.chars() {
-        let now = marks.binary_search(&from).is_ok() && chars.get(from) == Some(&c);
+    for (at, c) in (start..).zip(shown.chars()) {
+        let now = marks.binary_search(&at).is_ok() && chars.get(at) == Some(&c);
         if now != lit && !run.is_empty() {
             spans.push(Span::styled(
                 std::mem::take(&mut run),
@@ -60,7 +59,6 @@ pub fn marked(
         }
         lit = now;
         run.push(c);
-        from += 1;
     }
     if !run.is_empty() {
         spans.push(Span::styled(run, if lit { lit_style } else { style }));

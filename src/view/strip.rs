@@ -22,7 +22,7 @@ pub fn hints(keys: &KeyMap, place: Place, lang: Lang, theme: Theme, width: u16) 
     let named = hints.into_iter().filter_map(|(_, n, hint)| {
         let rows = n..=n + usize::from(hint.pair);
         let labels = rows.map(|n| keys.keys(n).first().map(|chord| chord.label()));
-        Some((joined(labels.collect::<Option<Vec<_>>>()?), hint.words))
+        Some((joined(&labels.collect::<Option<Vec<_>>>()?), hint.words))
     });
     line(named, lang, theme, width)
 }
@@ -35,14 +35,14 @@ pub fn named(
     width: u16,
 ) -> Line<'static> {
     let named = hints.iter().map(|(ids, words)| {
-        let labels = ids.iter().map(|id| keys.label(id)).collect();
-        (joined(labels), *words)
+        let labels: Vec<String> = ids.iter().map(|id| keys.label(id)).collect();
+        (joined(&labels), *words)
     });
     line(named, lang, theme, width)
 }
 
 /// Keys side by side: arrows and signs touch, words do not.
-fn joined(labels: Vec<String>) -> String {
+fn joined(labels: &[String]) -> String {
     let short = labels.iter().all(|label| text::width(label) == 1);
     labels.join(if short { "" } else { " " })
 }

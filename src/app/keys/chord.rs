@@ -103,7 +103,10 @@ impl Chord {
         }
         match (NAMED.iter().find(|named| named.2 == self.code), self.code) {
             (Some(named), _) => label.push_str(name(named)),
-            (None, KeyCode::F(number)) => label.push_str(&format!("{function}{number}")),
+            (None, KeyCode::F(number)) => {
+                label.push(function);
+                label.push_str(&number.to_string());
+            },
             (None, KeyCode::Char(c)) if capital && !self.held.is_empty() => {
                 label.push(c.to_ascii_uppercase())
             }
@@ -129,7 +132,7 @@ impl FromStr for Chord {
             message,
             help: help.to_owned(),
         };
-        let (mut held, mut rest) = (KeyModifiers::NONE, text);
+        let (mut with, mut rest) = (KeyModifiers::NONE, text);
         loop {
             let lower = rest.to_ascii_lowercase();
             let prefixes = [
@@ -143,7 +146,7 @@ impl FromStr for Chord {
             else {
                 break;
             };
-            held |= modifier;
+            with |= modifier;
             rest = &rest[prefix.len()..];
         }
         let mut chars = rest.chars();
@@ -154,31 +157,34 @@ impl FromStr for Chord {
                     "write `space`, `tab` or `enter`",
                 ));
             }
-            if held.contains(KeyModifiers::SHIFT) {
+            if with.contains(KeyModifiers::SHIFT) {
                 let shifted = format!(
                     "write the character that Shift makes of it, such as `{}`",
                     c.to_uppercase()
                 );
                 return Err(wrong(format!("`{text}` is typed as another character"), &shifted));
             }
-            let event = KeyEvent::new(KeyCode::Char(c), held);
+            let event = KeyEvent::new(KeyCode::Char(c), with);
             return Ok(Self::pressed(event));
         }
         let lower = rest.to_ascii_lowercase();
         if let Some((.., code)) = NAMED.iter().find(|(written, ..)| *written == lower) {
-            if lower == "space" && held.contains(KeyModifiers::SHIFT) {
+            if lower == "space" && with.contains(KeyModifiers::SHIFT) {
                 return Err(wrong(
                     format!("terminals send `{text}` as `space`"),
                     "write `space`",
                 ));
             }
-            return Ok(Self { code: *code, held });
+            return Ok(Self {
+                code: *code,
+                held: with,
+            });
         }
         let function = lower.strip_prefix('f').and_then(|number| number.parse().ok());
         if let Some(number @ 1..=12) = function {
             return Ok(Self {
                 code: KeyCode::F(number),
-                held,
+                held: with,
             });
         }
         if rest.is_empty() {

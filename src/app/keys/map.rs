@@ -55,10 +55,10 @@ impl KeyMap {
         let mut complaints = Vec::new();
         let mut given: Vec<Option<Vec<(Chord, M)>>> = vec![None; TABLE.len()];
         for wish in wishes {
-            let granted = granted(wish, &given, &mut complaints);
+            let kept = granted(wish, &given, &mut complaints);
             // Where nothing of a wish is left, its action keeps its own keys; an empty wish is one for no key.
-            if !granted.is_empty() || wish.chords.is_empty() {
-                given[wish.row] = Some(granted);
+            if !kept.is_empty() || wish.chords.is_empty() {
+                given[wish.row] = Some(kept);
             }
         }
         // An action that would lose its last key to a wish keeps its keys, and the wish is refused.
