@@ -1,5 +1,5 @@
-//! Builds the preloaded lesson clock, so that one `cargo build` makes one binary that carries it. Knows nothing
-//! of what the library does.
+//! Builds the preloaded lesson clock, so that one `cargo build` makes one binary that carries it, and sees to it
+//! that lessons and recordings are carried as they are now. Knows nothing of what the library does.
 
 use std::{
     env,
@@ -14,6 +14,9 @@ const SOURCE: &str = "preload/lesson_clock.rs";
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=preload");
+    // What the binary carries: a file that comes or goes is seen only if it is asked for.
+    println!("cargo::rerun-if-changed=lessons");
+    println!("cargo::rerun-if-changed=assets/recordings");
 
     let library = PathBuf::from(required("OUT_DIR")).join("lesson_clock.so");
     // An empty library means "none for this platform": the program then runs on the wall clock.

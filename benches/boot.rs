@@ -28,7 +28,7 @@ fn scenario(lesson: &str, variant: &str) -> Scenario {
 async fn until(session: &mut Session, wanted: impl Fn(&Update) -> bool) {
     while let Some(update) = session.updates.recv().await {
         if let Update::Failed { message, .. } = &update {
-            panic!("{message}");
+            panic!("{}", message.en);
         }
         if wanted(&update) {
             return;
@@ -109,7 +109,7 @@ fn jump(criterion: &mut Criterion) {
                                     });
                                 }
                                 Update::Stepped { .. } => break,
-                                Update::Failed { message, .. } => panic!("{message}"),
+                                Update::Failed { message, .. } => panic!("{}", message.en),
                                 Update::Verdict(_) => {}
                             }
                         }
@@ -137,11 +137,33 @@ fn starts(criterion: &mut Criterion) {
         });
     });
     criterion.bench_function("lockstep, to the first frame of the catalogue", |bencher| {
-        bencher.iter_custom(|times| (0..times).map(|_| first_frame()).sum());
+        bencher.iter_custom(|times| (0..times).map(|_| first_frame(&[], &[], "Lessons")).sum());
     });
 }
 
-fn first_frame() -> Duration {
+/// Variables with which no server is found.
+const NO_SERVERS: [(&str, &str); 5] = [
+    ("PATH", "/nowhere"),
+    ("LOCKSTEP_REDIS_SERVER", "/nowhere"),
+    ("LOCKSTEP_REDIS_SENTINEL", "/nowhere"),
+    ("LOCKSTEP_JAVA", "/nowhere"),
+    ("LOCKSTEP_ZOOKEEPER_JARS", "/nowhere"),
+];
+
+/// From starting the program to the first frame of each carried recording, where no server can be found.
+fn recorded(criterion: &mut Criterion) {
+    for lesson in Library::carried().ids() {
+        criterion.bench_function(&format!("recorded {lesson}, to its first frame"), |bencher| {
+            bencher.iter_custom(|times| {
+                let open = || first_frame(&["play", lesson, "--recorded"], &NO_SERVERS, "RECORDED");
+                (0..times).map(|_| open()).sum()
+            });
+        });
+    }
+}
+
+/// From starting the program until a picture with these words has been drawn.
+fn first_frame(args: &[&str], variables: &[(&str, &str)], words: &str) -> Duration {
     let size = PtySize {
         rows: 40,
         cols: 120,
@@ -153,13 +175,19 @@ fn first_frame() -> Duration {
     let mut command = CommandBuilder::new(LOCKSTEP);
     command.env("TERM", "xterm-256color");
     command.env("LC_ALL", "C.UTF-8");
+    command.args(args);
+    for (name, value) in variables {
+        command.env(name, value);
+    }
     let began = Instant::now();
     let mut child = pty.slave.spawn_command(command).expect("it starts");
     let (mut seen, mut buffer) = (Vec::new(), vec![0; 65_536]);
-    while !seen
-        .windows(7)
-        .any(|text| text == b"catalog" || text == b"Lessons")
-    {
+    // Each picture ends with the cursor hidden once more.
+    let drawn = |seen: &[u8]| {
+        let text = String::from_utf8_lossy(seen);
+        text.ends_with("\x1b[?25l") && text.contains(words)
+    };
+    while !drawn(&seen) {
         let count = reader.read(&mut buffer).expect("it draws");
         assert!(count > 0, "it ended without a picture");
         seen.extend_from_slice(&buffer[..count]);
@@ -173,6 +201,6 @@ fn first_frame() -> Duration {
 criterion_group! {
     name = waits;
     config = Criterion::default().sample_size(20).measurement_time(Duration::from_secs(8));
-    targets = starts, boots, jump
+    targets = starts, recorded, boots, jump
 }
 criterion_main!(waits);

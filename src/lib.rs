@@ -3,12 +3,13 @@
 //! Data goes one way: a [`lesson`] is loaded and planned, the [`engine`] runs it with [`client`] processes
 //! against the servers of a [`lab`] on the lesson [`clock`], everything that happens is appended to the
 //! [`log`], and a [`world`] folded from the log is what the [`view`]s of the [`app`] draw and what the
-//! [`verdict`] judges.
+//! [`verdict`] judges. Two logs beside each other are what [`compare`] is about.
 
 pub mod app;
 pub mod cli;
 pub mod client;
 pub mod clock;
+pub mod compare;
 pub mod config;
 pub mod engine;
 pub mod lab;

@@ -162,7 +162,7 @@ fn redis_stands_still_while_the_lesson_is_paused() {
     );
     assert!(ticks <= 2, "{ticks} ticks of processor time in a pause");
 
-    let deadline = lab.clock.from_unix_millis(redis.ask("PEXPIRETIME lock"));
+    let deadline = lab.clock.from_unix_millis(redis.ask("PEXPIRETIME lock"), None);
     let left = deadline.since(lab.clock.now());
     // Redis tells whole milliseconds.
     assert!(

@@ -109,6 +109,21 @@ fn an_asked_for_end_leaves_neither_processes_nor_files() {
 }
 
 #[test]
+fn a_server_that_dies_while_the_lesson_is_set_up_is_named() {
+    let place = Place::new();
+    let lesson = include_str!("../assets/new-lesson.yaml");
+    place.write(
+        "lesson.yaml",
+        format!("{lesson}\nsetup:\n  - redis: SHUTDOWN NOSAVE\n"),
+    );
+    let mut command = place.command(&["run", "lesson.yaml"]);
+    let output = command.output().expect("lockstep starts");
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{error}");
+    assert!(error.contains("the server `redis` ended"), "{error}");
+}
+
+#[test]
 fn a_server_that_dies_in_mid_lesson_is_reported_with_its_own_words() {
     let place = Place::new();
     place.write(

@@ -19,6 +19,7 @@ fn home(places: &[Place]) -> &'static str {
         Place::Catalogue if places.contains(&Place::Page) => "lists, panes, pages",
         Place::Catalogue => "the catalogue",
         Place::Variants => "its variants",
+        Place::Comparison => "before and after",
         Place::Page => "pages",
         Place::Everywhere => "everywhere",
         Place::Field => "while you type",

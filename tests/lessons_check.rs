@@ -24,6 +24,22 @@ fn every_carried_lesson_checks() {
 }
 
 #[test]
+fn every_claim_is_said_in_a_sentence() {
+    for loaded in carried().lessons {
+        for (name, variant) in &loaded.lesson.variants {
+            for claim in &variant.claims {
+                let id = &loaded.lesson.id;
+                let says = claim.says().unwrap_or_else(|| {
+                    panic!("{id}, {name}: say what `{claim:?}` means, in `says: {{ en: …, zh: … }}`")
+                });
+                assert!(says.en.ends_with('.'), "{id}, {name}: {}", says.en);
+                assert!(says.zh.ends_with('。'), "{id}, {name}: {}", says.zh);
+            }
+        }
+    }
+}
+
+#[test]
 fn figures_can_be_changed() {
     let library = carried();
     for (lesson, name, values) in [("oversell", "buyers", [3, 60]), ("zk-herd", "clients", [3, 900])] {

@@ -48,7 +48,7 @@ impl Live {
                 Update::Events(events) => self.log.extend(events),
                 Update::Verdict(verdict) => self.outcome = Some(verdict.outcome),
                 Update::Stepped { ended } => return ended,
-                Update::Failed { message, .. } => panic!("{message}"),
+                Update::Failed { message, .. } => panic!("{}", message.en),
             }
         }
     }

@@ -82,5 +82,46 @@ fn many_runs_are_recorded_in_a_directory() {
     let place = Place::new();
     let answer = place.run(&["run", "oversell", "--record", "runs"]);
     assert_eq!(answer.code, Some(0), "{}", answer.err);
-    assert!(place.path().join("runs/oversell.lost-update.jsonl").exists());
+    let file = place.path().join("runs/oversell.lost-update.jsonl.gz");
+    let first = std::fs::read(&file).expect("the recording");
+
+    // What is of the lesson as it is now is left alone; what is not is made again.
+    std::fs::remove_file(place.path().join("runs/oversell.local-lock.jsonl.gz")).expect("it was there");
+    place.write("runs/oversell.redis-lock.jsonl.gz", "no recording");
+    let answer = place.run(&["run", "oversell", "--record", "runs", "--stale", "--json"]);
+    assert_eq!(answer.code, Some(0), "{}", answer.err);
+    let made: Vec<_> = answer.json().iter().map(|run| run["variant"].clone()).collect();
+    assert_eq!(made, ["local-lock", "redis-lock"]);
+    assert_eq!(std::fs::read(&file).expect("the recording"), first);
+}
+
+#[test]
+fn a_recording_of_an_earlier_text_plays_and_says_so() {
+    let place = Place::new();
+    let whole = recorded(&place);
+    place.write(
+        "old.jsonl",
+        whole.replacen("\"fingerprint\":\"", "\"fingerprint\":\"0", 1),
+    );
+    for (file, told) in [("old.jsonl", true), ("run.jsonl", false)] {
+        let mut terminal = Terminal::start(&place, &["play", file]);
+        let screen = terminal.wait_for("RECORDED");
+        assert_eq!(
+            screen.has("has changed since this was recorded"),
+            told,
+            "{screen}"
+        );
+        terminal.press("Q");
+        assert_eq!(terminal.ended(), 0);
+    }
+}
+
+#[test]
+fn a_recording_of_a_lesson_with_another_cast_is_refused() {
+    let place = Place::new();
+    let whole = recorded(&place);
+    place.write("broken.jsonl", whole.replace("\"name\":\"A\"", "\"name\":\"Z\""));
+    let answer = place.run(&["play", "broken.jsonl"]);
+    assert_eq!(answer.code, Some(2), "{}", answer.err);
+    assert!(answer.err.contains("others take part"), "{}", answer.err);
 }

@@ -102,12 +102,13 @@ fn the_herd_at_three_and_at_nine_hundred() {
 #[test]
 fn a_lesson_whose_failure_does_not_happen_fails_loudly() {
     let place = Place::new();
-    let lesson = include_str!("../assets/new-lesson.yaml").replace("A.release == 1", "A.release == 0");
+    let lesson =
+        include_str!("../assets/new-lesson.yaml").replace("that: A.release == 1", "that: A.release == 0");
     place.write("lesson.yaml", lesson);
     let answer = place.run(&["run", "lesson.yaml", "--variant", "blind-del"]);
     assert_eq!(answer.code, Some(1), "{}{}", answer.out, answer.err);
     assert!(
-        answer.out.contains("NOT SHOWN") && answer.out.contains("✗ A.release == 0: observed 1"),
+        answer.out.contains("NOT SHOWN") && answer.out.contains("A.release == 0: observed 1, expected 0"),
         "{}",
         answer.out
     );
@@ -133,7 +134,7 @@ fn a_story_that_cannot_go_on_says_where_and_why() {
         (
             "  - pass: ${lease}",
             "  - cut: A->nowhere",
-            "there is no link `A->nowhere`",
+            "unknown server `nowhere`",
         ),
         (
             "redis: DEL lock",
@@ -281,4 +282,27 @@ fn unknown_parameters_and_variants_are_refused_before_a_server_starts() {
         assert_eq!(answer.code, Some(2), "{args:?} {}{}", answer.out, answer.err);
         assert!(answer.err.contains(words), "{args:?} {}", answer.err);
     }
+}
+
+#[test]
+fn a_run_is_told_in_chinese_with_its_evidence() {
+    let place = Place::new();
+    place.write("lesson.yaml", include_str!("../assets/new-lesson.yaml"));
+    let answer = place.run(&["run", "lesson.yaml", "--variant", "blind-del", "--lang", "zh"]);
+    assert_eq!(answer.code, Some(0), "{}{}", answer.out, answer.err);
+    for words in [
+        "故障已重现",
+        "✓ A 的 DEL 删掉了 B 的锁。",
+        "A.release == 1: 实际 1",
+        "A 的 DEL lock 返回 1",
+    ] {
+        assert!(answer.out.contains(words), "{words}: {}", answer.out);
+    }
+    let answer = place.run(&["run", "nothing-like-it", "--lang", "zh"]);
+    assert_eq!(answer.code, Some(2));
+    assert!(
+        answer.err.contains("没有名为 `nothing-like-it` 的课程"),
+        "{}",
+        answer.err
+    );
 }

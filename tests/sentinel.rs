@@ -101,6 +101,24 @@ async fn replicas_follow_and_sentinel_promotes_one() {
 }
 
 #[tokio::test]
+async fn no_sentinel_begins_a_lesson_in_tilt() {
+    let mut lab = lab(LabKind::Sentinel).await;
+    for name in LabKind::Sentinel.sentinels() {
+        let LinkAddress::Tcp(address) = lab.link("A", name).await.unwrap() else {
+            panic!("Sentinel is on TCP")
+        };
+        let client = redis::Client::open(format!("redis://{address}")).unwrap();
+        let mut connection = client.get_multiplexed_async_connection().await.unwrap();
+        let info: String = redis::cmd("INFO")
+            .arg("sentinel")
+            .query_async(&mut connection)
+            .await
+            .unwrap();
+        assert!(info.contains("sentinel_tilt:0"), "{name}: {info}");
+    }
+}
+
+#[tokio::test]
 async fn what_replication_links_hold_is_lost_with_the_master() {
     let mut lab = lab(LabKind::Sentinel).await;
     for replica in ["replica1", "replica2"] {

@@ -24,7 +24,7 @@ pub struct CatalogueEntry {
     pub intro: Text,
     /// How long a learner needs.
     pub minutes: u32,
-    /// The servers that it runs on.
+    /// The servers that it runs on, where a variant has none of its own.
     pub lab: LabKind,
     /// The ways to do it, the failure first.
     pub variants: Vec<CatalogueVariant>,
@@ -32,6 +32,8 @@ pub struct CatalogueEntry {
     pub interview: Vec<Card>,
     /// Whether everything that its servers need is installed here.
     pub served: bool,
+    /// Whether it plays from a recording, because its servers are not here or nobody wants them.
+    pub recorded: bool,
     /// What is wrong with the lesson's file; such a lesson can be read about and not opened.
     pub broken: Option<String>,
 }
@@ -45,6 +47,8 @@ pub struct CatalogueVariant {
     pub title: Text,
     /// Whether it shows the failure or that it is prevented.
     pub expect: Expect,
+    /// The servers that it runs on.
+    pub lab: LabKind,
     /// What to take away.
     pub lesson: Text,
     /// How many steps its story has.
@@ -78,6 +82,7 @@ impl From<&Lesson> for CatalogueEntry {
             name: name.clone(),
             title: variant.title.clone(),
             expect: variant.expect,
+            lab: lesson.lab_of(variant),
             lesson: variant.lesson.clone(),
             beats: variant.story.as_ref().unwrap_or(&lesson.story).len(),
         });
@@ -92,12 +97,25 @@ impl From<&Lesson> for CatalogueEntry {
             variants: variants.collect(),
             interview: lesson.interview.clone(),
             served: true,
+            recorded: false,
             broken: None,
         }
     }
 }
 
 impl CatalogueEntry {
+    /// The servers that its variants run on, each kind once: the lesson's own first.
+    #[must_use]
+    pub fn labs(&self) -> Vec<LabKind> {
+        let mut labs = vec![self.lab];
+        for variant in &self.variants {
+            if !labs.contains(&variant.lab) {
+                labs.push(variant.lab);
+            }
+        }
+        labs
+    }
+
     /// The entry of a lesson whose file cannot be read: its name and what is wrong with it.
     #[must_use]
     pub fn broken(id: &str, error: &str) -> Self {
@@ -116,6 +134,7 @@ impl CatalogueEntry {
             variants: Vec::new(),
             interview: Vec::new(),
             served: false,
+            recorded: false,
             broken: Some(error.to_owned()),
         }
     }

@@ -1,33 +1,29 @@
-//! One run of a lesson: the live session, the recording that it makes, and what the learner wants of both. It
-//! must not know keys or screens.
+//! One run of a lesson: the live session, the recording that it makes, and how far the learner wants it to go. It
+//! must not know keys or screens, nor what a question is about.
 
 use std::time::{Duration, Instant};
 
 use super::{
     LessonChoice,
-    answers::{Answer, Answers, Score},
-    playback::Playback,
+    answers::{Answer, Score},
+    playback::{GLIDE, Playback},
+    predicting::Predicting,
+    reading,
 };
 use crate::{
     clock::ClockKind,
     engine::{Command, Session, Update},
-    lesson::Lang,
-    log::{Event, EventKind, Stop},
+    lesson::{Lang, Text, Words},
+    log::Log,
     verdict::{Outcome, Verdict},
     view::{Asking, Motion, Stage},
-    world::Question,
 };
 
-/// How long a move is looked at before the next, at normal speed.
-const MOVE: Duration = Duration::from_millis(700);
-/// How long the end of a wait is looked at.
-const PASSED: Duration = Duration::from_millis(400);
-/// How long the outcome of a prediction is looked at.
-const DECIDED: Duration = Duration::from_secs(6);
-/// The shortest and the longest time for reading.
-const READING: (f64, f64) = (1.5, 20.0);
 /// Recorded waits are shown again within these limits.
 const REPLAY: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(3));
+
+/// A run must say why it ends.
+pub(super) const ENDED: Words = Words::new("The run ended without saying why.", "运行中断了，原因不明。");
 
 /// What the live run is doing.
 #[derive(Debug, Clone, PartialEq)]
@@ -54,7 +50,7 @@ enum Engine {
         shown: bool,
     },
     /// It cannot go on.
-    Failed { message: String, server: bool },
+    Failed { message: Text, server: bool },
 }
 
 /// What the learner wants.
@@ -77,11 +73,7 @@ pub struct Learning {
     engine: Engine,
     pace: Pace,
     speed: f64,
-    answers: Answers,
-    /// Whether questions are put to the learner.
-    questions: bool,
-    /// Whether the learner tried to go on without an answer.
-    nudged: bool,
+    predicting: Predicting,
 }
 
 impl Learning {
@@ -95,9 +87,7 @@ impl Learning {
             engine: Engine::Booting { asked: None },
             pace: Pace::ByHand,
             speed,
-            answers: Answers::default(),
-            questions,
-            nudged: false,
+            predicting: Predicting::new(questions),
         };
         learning.playback.pass_over_questions(!questions);
         learning.tell(Command::Speed(speed));
@@ -107,6 +97,14 @@ impl Learning {
     /// The live run, while it lives.
     pub fn session(&mut self) -> Option<&mut Session> {
         self.session.as_mut()
+    }
+
+    /// Takes in what the run has told already: a recorded one has its opening at once, and is not to be drawn as
+    /// if its servers were being started.
+    pub fn catch_up(&mut self, lang: Lang) {
+        while let Some(Ok(update)) = self.session.as_mut().map(|session| session.updates.try_recv()) {
+            self.hear(Some(update), lang, Instant::now());
+        }
     }
 
     fn tell(&self, command: Command) {
@@ -144,49 +142,18 @@ impl Learning {
     /// The predictions, for the screen.
     #[must_use]
     pub fn asking(&self) -> Asking<'_> {
-        Asking {
-            answers: &self.answers,
-            on: self.questions,
-            nudged: self.nudged,
-        }
-    }
-
-    /// The question at whose stop the playhead stands.
-    fn question(&self) -> Option<&Question> {
-        let world = self.playback.world();
-        let last = world.position.checked_sub(1)?;
-        let asked = is_question(self.playback.log().events().get(last)?);
-        world.questions.last().filter(|_| asked && self.questions)
-    }
-
-    /// Whether the learner is asked for a prediction and has not given one.
-    fn asks(&self) -> bool {
-        self.question()
-            .is_some_and(|question| self.answers.get(question.item).is_none())
+        self.predicting.asking()
     }
 
     /// How many answers the question at the playhead has, as long as one may be chosen; 0 where there is none.
     #[must_use]
     pub fn choices(&self) -> usize {
-        let open =
-            |question: &&Question| self.answers.get(question.item).is_none() || self.playback.at_frontier();
-        self.question()
-            .filter(open)
-            .map_or(0, |question| question.choices.len())
+        self.predicting.choices(&self.playback)
     }
 
-    /// The learner answers the question at the playhead. Until the run goes on the answer may be changed.
+    /// The learner answers the question at the playhead, if there is one.
     pub fn answer(&mut self, answer: Answer) {
-        let Some(question) = self.question() else {
-            return;
-        };
-        let (item, choices) = (question.item, question.choices.len());
-        let open = self.answers.get(item).is_none() || self.playback.at_frontier();
-        let exists = !matches!(answer, Answer::Chosen(n) if n >= choices);
-        if open && exists {
-            self.answers.set(item, answer);
-            self.nudged = false;
-        }
+        self.predicting.answer(answer, &self.playback);
     }
 
     /// What has been done in this run, wherever the playhead stands: the verdict, once it is known, and the
@@ -197,13 +164,21 @@ impl Learning {
             Engine::Over { verdict, .. } => verdict.as_ref().map(|verdict| verdict.outcome),
             _ => None,
         };
-        (outcome, self.answers.score_of(self.playback.log()))
+        (outcome, self.predicting.score(self.playback.log()))
+    }
+
+    /// Everything that happened and what it amounts to, once the story is over.
+    #[must_use]
+    pub fn finished(&self) -> Option<(&Log, &Verdict)> {
+        match &self.engine {
+            Engine::Over { verdict, .. } => Some((self.playback.log(), verdict.as_ref()?)),
+            _ => None,
+        }
     }
 
     /// Turns questions on or off.
     pub fn set_questions(&mut self, on: bool) {
-        self.questions = on;
-        self.nudged = false;
+        self.predicting.set_on(on);
         self.playback.pass_over_questions(!on);
     }
 
@@ -225,11 +200,10 @@ impl Learning {
     /// The learner wants the next step.
     pub fn forward(&mut self, now: Instant) {
         self.pause();
-        if self.asks() {
-            self.nudged = true;
+        if self.predicting.holds_back(&self.playback) {
             return;
         }
-        if self.playback.forward(super::playback::GLIDE, now) {
+        if self.playback.forward(GLIDE, now) {
             return;
         }
         match &mut self.engine {
@@ -253,7 +227,7 @@ impl Learning {
     /// The learner wants to see the step before.
     pub fn back(&mut self) {
         self.pause();
-        self.nudged = false;
+        self.predicting.let_go();
         // From the verdict, back to the last words of the story.
         if !(self.playback.at_frontier() && self.show_verdict(false)) {
             self.playback.back();
@@ -271,13 +245,21 @@ impl Learning {
     /// The learner wants the first step or the newest.
     pub fn to(&mut self, end: bool) {
         self.pause();
-        self.nudged = false;
+        self.predicting.let_go();
         self.show_verdict(end);
         if end {
             self.playback.to_end();
         } else {
             self.playback.to_start();
         }
+    }
+
+    /// The learner wants the recorded step that ends at this position.
+    pub fn seek(&mut self, position: usize) {
+        self.pause();
+        self.predicting.let_go();
+        self.show_verdict(false);
+        self.playback.to_position(position);
     }
 
     /// Plays or pauses.
@@ -292,8 +274,7 @@ impl Learning {
                 if done && self.playback.at_frontier() {
                     return;
                 }
-                if self.asks() {
-                    self.nudged = true;
+                if self.predicting.holds_back(&self.playback) {
                     return;
                 }
                 self.pace = Pace::Playing { next: None };
@@ -306,7 +287,7 @@ impl Learning {
     }
 
     /// Stops playing, in mid-step if need be.
-    fn pause(&mut self) {
+    pub(super) fn pause(&mut self) {
         self.playback.complete();
         self.pace = Pace::ByHand;
         self.hold();
@@ -344,7 +325,7 @@ impl Learning {
             return;
         }
         // A question is a pause.
-        if self.asks() {
+        if self.predicting.asks(&self.playback) {
             self.pace = Pace::ByHand;
             return;
         }
@@ -456,7 +437,7 @@ impl Learning {
             None => {
                 self.session = None;
                 if !matches!(self.engine, Engine::Over { .. } | Engine::Failed { .. }) {
-                    self.fail("The run ended without saying why.".to_owned(), false);
+                    self.fail(ENDED.text(&[]), false);
                 }
             }
         }
@@ -465,8 +446,7 @@ impl Learning {
 
     /// Whether the run has just come to a question that nobody is asked.
     fn passes_over(&self) -> bool {
-        let asked = self.playback.log().events().last().is_some_and(is_question);
-        asked && !self.questions && self.engine == Engine::Ready
+        self.engine == Engine::Ready && self.predicting.passes_over(self.playback.log())
     }
 
     fn pass_over(&mut self) {
@@ -478,7 +458,7 @@ impl Learning {
         self.tell(command);
     }
 
-    fn fail(&mut self, message: String, server: bool) {
+    fn fail(&mut self, message: Text, server: bool) {
         self.playback.rest();
         self.pace = Pace::ByHand;
         self.engine = Engine::Failed { message, server };
@@ -487,45 +467,11 @@ impl Learning {
     /// Leaves time to take in the step that is over.
     fn dwell(&mut self, lang: Lang, now: Instant) {
         if let Pace::Playing { .. } = self.pace {
-            let lasts = self.reading(lang).div_f64(self.speed);
+            let step = self.playback.last_step();
+            let lasts = reading::time(step, lang, self.predicting.is_on()).div_f64(self.speed);
             self.pace = Pace::Playing {
                 next: Some(now + lasts),
             };
         }
     }
-
-    fn reading(&self, lang: Lang) -> Duration {
-        let step = self.playback.last_step();
-        let said = step.iter().rev().find_map(|event| match (&event.kind, lang) {
-            (EventKind::Say { en, .. }, Lang::En) => Some(reading_time(en, 18.0)),
-            (EventKind::Say { zh, .. }, Lang::Zh) => Some(reading_time(zh, 7.0)),
-            (EventKind::Decided { .. }, _) if self.questions => Some(DECIDED),
-            _ => None,
-        });
-        let usual = match step.last().map(|event| &event.kind) {
-            Some(EventKind::Stop {
-                stop: Stop::Passed, ..
-            }) => PASSED,
-            _ => MOVE,
-        };
-        said.unwrap_or(usual)
-    }
-}
-
-/// Whether an event is the stop at a question.
-fn is_question(event: &Event) -> bool {
-    matches!(
-        event.kind,
-        EventKind::Stop {
-            stop: Stop::Question,
-            ..
-        }
-    )
-}
-
-/// How long a text takes to read, at so many characters a second.
-fn reading_time(text: &str, per_second: f64) -> Duration {
-    let characters = u32::try_from(text.chars().count()).unwrap_or(u32::MAX);
-    let seconds = 1.0 + f64::from(characters) / per_second;
-    Duration::from_secs_f64(seconds.clamp(READING.0, READING.1))
 }

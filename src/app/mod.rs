@@ -7,18 +7,23 @@
 
 mod answers;
 mod catalogue;
+mod comparing;
 mod fuzzy;
 pub mod keys;
 mod learning;
+mod mouse;
 mod palette;
 mod playback;
+mod predicting;
 mod progress;
+mod reading;
 mod shelf;
 mod state;
 pub mod terminal;
 
 pub use answers::{Answer, Answers, Score};
 pub use catalogue::{Catalogue, CatalogueEntry, CatalogueVariant};
+pub use comparing::{Comparing, sides};
 pub use keys::{Action, KeyMap};
 pub use learning::Learning;
 pub use palette::{Command, Listed, Palette};
@@ -65,6 +70,8 @@ pub struct AppOptions {
     pub lang: Lang,
     /// A lesson to open at once; the catalogue otherwise, and where there is no such lesson.
     pub open: Option<LessonChoice>,
+    /// Two variants of that lesson that are opened beside each other in its place, by name.
+    pub compare: Option<[String; 2]>,
     /// How fast lessons play: 1.0 is real time.
     pub speed: f64,
     /// Colours and glyphs.
@@ -81,6 +88,8 @@ pub struct AppOptions {
     pub reduced_motion: bool,
     /// What is wrong with the configuration: told on the first screen.
     pub mistakes: Option<Mistakes>,
+    /// Whether the lesson that is opened has changed since its recording was made: told on the first screen.
+    pub outdated: bool,
 }
 
 impl Default for AppOptions {
@@ -88,6 +97,7 @@ impl Default for AppOptions {
         Self {
             lang: Lang::En,
             open: None,
+            compare: None,
             speed: 1.0,
             theme: Theme::default(),
             questions: true,
@@ -96,6 +106,7 @@ impl Default for AppOptions {
             keys: KeyMap::default(),
             reduced_motion: false,
             mistakes: None,
+            outdated: false,
         }
     }
 }
@@ -213,7 +224,7 @@ fn draw<B: Backend, R: Runs>(terminal: &mut Terminal<B>, app: &mut App<R>) -> Re
 
 /// The next update of the live run; never, while there is none.
 async fn next_update<R: Runs>(app: &mut App<R>) -> Option<Update> {
-    match app.run().and_then(Learning::session) {
+    match app.session() {
         Some(session) => session.updates.recv().await,
         None => std::future::pending().await,
     }

@@ -143,6 +143,7 @@ impl<R: Runs> App<R> {
     fn possible(&self, action: Action) -> bool {
         let entry = self.catalogue.entries.get(match &self.mode {
             Mode::Learning(lesson) => lesson.entry(),
+            Mode::Comparing(beside) => beside.entry(),
             Mode::Browsing | Mode::Ending => self.selected,
         });
         match (action, &self.mode) {
@@ -150,7 +151,7 @@ impl<R: Runs> App<R> {
             (Action::Open | Action::Variants(true), Mode::Browsing) => {
                 entry.is_some_and(|entry| entry.broken.is_none() && !entry.variants.is_empty())
             }
-            (Action::Variant(_), _) => entry.is_some_and(|entry| entry.variants.len() > 1),
+            (Action::Variant(_) | Action::Compare, _) => entry.is_some_and(|entry| entry.variants.len() > 1),
             (Action::Answer(choice), Mode::Learning(lesson)) => choice < lesson.run().choices(),
             (Action::Skip, Mode::Learning(lesson)) => lesson.run().choices() > 0,
             (Action::Back | Action::End(false), Mode::Learning(lesson)) => {

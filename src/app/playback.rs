@@ -122,15 +122,16 @@ impl Playback {
         let added = self.log.events()[before..].iter().enumerate();
         let stops = added.filter(|(_, event)| matches!(event.kind, EventKind::Stop { .. }));
         for (stop, event) in stops.map(|(n, event)| (before + n + 1, event)) {
-            // Two stops with nothing in between are one place: the end of the last step is the story's end.
-            if self.stops.last().is_some_and(|last| last + 1 == stop) {
+            let EventKind::Stop { stop: kind, .. } = event.kind else {
+                continue;
+            };
+            // The end of the last step and the story's end are one place. Other steps are places of their own, even
+            // where nothing but time has passed.
+            if kind == Stop::End && self.stops.last().is_some_and(|last| last + 1 == stop) {
                 self.stops.pop();
             }
             self.stops.push(stop);
-            if let EventKind::Stop {
-                stop: Stop::Question, ..
-            } = event.kind
-            {
+            if kind == Stop::Question {
                 self.questions.push(stop);
             }
         }
@@ -299,6 +300,24 @@ impl Playback {
     /// Goes to the newest event.
     pub fn to_end(&mut self) {
         self.jump(self.log.len());
+    }
+
+    /// Goes to a stop, wherever it is.
+    pub fn to_position(&mut self, position: usize) {
+        self.jump(position.clamp(self.beginning(), self.log.len()));
+    }
+
+    /// Where the next marked step ends, or the one before; nothing where there is none.
+    #[must_use]
+    pub fn mark(&self, next: bool) -> Option<usize> {
+        let here = self.world.position;
+        let mut marked = self.chart.beats.iter().filter(|beat| beat.is_marked());
+        let beat = if next {
+            marked.find(|beat| beat.position > here)
+        } else {
+            marked.rfind(|beat| beat.position < here)
+        };
+        beat.map(|beat| beat.position)
     }
 
     /// The position before the first step: the lab stands, nobody has moved.

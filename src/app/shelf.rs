@@ -143,8 +143,16 @@ impl<R: Runs> App<R> {
         self.look(text);
     }
 
-    /// An action in the catalogue.
+    /// An action in the catalogue. Another lesson's description is read from its beginning.
     pub(super) fn browse(&mut self, action: Action) {
+        let before = self.selected;
+        self.take_up(action);
+        if self.selected != before {
+            self.reading = 0;
+        }
+    }
+
+    fn take_up(&mut self, action: Action) {
         match (action, self.shelf) {
             (Action::Close, Shelf::Lessons) => self.mode = Mode::Ending,
             (Action::Close | Action::Variants(false), Shelf::Variants(_)) => {
@@ -170,7 +178,7 @@ impl<R: Runs> App<R> {
                 let mut text = self.typed();
                 if text.is_empty() {
                     // As in other programs: what erases the last of it leaves.
-                    self.browse(Action::Cancel);
+                    self.take_up(Action::Cancel);
                     return;
                 }
                 erase_from(&mut text, erase);
@@ -183,7 +191,8 @@ impl<R: Runs> App<R> {
             (Action::Open, Shelf::Variants(variant)) => self.open(self.selected, variant),
             (Action::Open, _) => self.open(self.selected, 0),
             (Action::Move(by), _) => self.choose(by),
-            (Action::Page(pages), _) => self.choose(pages * PAGE),
+            (Action::Page(pages), _) => self.scroll_description(pages * PAGE),
+            (Action::Compare, _) => self.compare(self.selected, None),
             (Action::End(end), _) => self.choose(if end { i32::MAX } else { i32::MIN }),
             _ => {}
         }
@@ -229,6 +238,19 @@ impl<R: Runs> App<R> {
                     self.selected = hit.entry;
                 }
             }
+        }
+    }
+
+    /// A lesson is pointed at: its variants are another's no more.
+    pub(super) fn choose_entry(&mut self, entry: usize) {
+        self.selected = entry;
+        self.reading = 0;
+        if matches!(self.shelf, Shelf::Variants(_)) {
+            self.shelf = if self.search.is_some() {
+                Shelf::Search
+            } else {
+                Shelf::Lessons
+            };
         }
     }
 

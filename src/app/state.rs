@@ -2,6 +2,8 @@
 //!
 //! **Architecture Invariant:** there is one [`Mode`] at a time, and one overlay over it; no pairs of booleans.
 
+mod beside;
+
 use std::time::{Duration, Instant};
 
 use crossterm::event::{Event, KeyEventKind};
@@ -19,11 +21,13 @@ use super::{
     progress::{Record, Store},
     shelf::{Search, Shelf},
 };
+use beside::Beside;
+
 use crate::{
-    engine::Update,
+    engine::{Session, Update},
     lesson::Lang,
     view::{
-        self, CatalogueView, LessonView, Notice, Overlay, PaletteView, Pane, Scene, Screen, Scrolls,
+        self, CatalogueView, Form, LessonView, Notice, Overlay, PaletteView, Pane, Scene, Screen, Scrolls,
         chart::Detail,
         theme::{Theme, ThemeName},
     },
@@ -58,6 +62,8 @@ pub enum Mode {
     Browsing,
     /// A lesson.
     Learning(Box<Lesson>),
+    /// Two variants of a lesson beside each other.
+    Comparing(Box<Beside>),
     /// Nothing any more.
     Ending,
 }
@@ -67,8 +73,8 @@ pub enum Mode {
 pub struct Lesson {
     entry: usize,
     variant: usize,
-    run: Learning,
-    focus: Pane,
+    pub(super) run: Learning,
+    pub(super) focus: Pane,
     scrolls: Scrolls,
 }
 
@@ -104,7 +110,10 @@ pub struct App<R> {
     pub(super) shelf: Shelf,
     pub(super) search: Option<Search>,
     pub(super) selected: usize,
-    size: Rect,
+    /// How far the chosen lesson's description is scrolled.
+    pub(super) reading: u16,
+    pub(super) size: Rect,
+    form: Form,
     questions: bool,
     /// Told at the bottom of the screen until the next key.
     notice: Option<Notice>,
@@ -127,14 +136,22 @@ impl<R: Runs> App<R> {
             shelf: Shelf::default(),
             search: None,
             selected: 0,
+            reading: 0,
             size: Rect::default(),
+            form: Form::default(),
             questions: options.questions,
             notice: match &options.trouble {
                 Some(trouble) => Some(Notice::Progress(trouble.clone())),
+                None if options.outdated => Some(Notice::Outdated),
                 None => options.mistakes.clone().map(Notice::Config),
             },
             progress: options.progress.clone(),
         };
+        if let (Some(choice), Some(names)) = (&options.open, &options.compare)
+            && app.compare_named(choice, names)
+        {
+            return app;
+        }
         if let Some(choice) = &options.open
             && let Some((entry, variant)) = app.catalogue.find(&choice.id, Some(&choice.variant))
         {
@@ -161,8 +178,10 @@ impl<R: Runs> App<R> {
         } else {
             Detail::Wires
         };
-        if let Mode::Learning(lesson) = &mut self.mode {
-            lesson.run.playback.set_detail(detail);
+        match &mut self.mode {
+            Mode::Learning(lesson) => lesson.run.playback.set_detail(detail),
+            Mode::Comparing(beside) => beside.comparing.set_room(view::compare_room(self.size)),
+            Mode::Browsing | Mode::Ending => {}
         }
     }
 
@@ -170,6 +189,15 @@ impl<R: Runs> App<R> {
     pub fn run(&mut self) -> Option<&mut Learning> {
         match &mut self.mode {
             Mode::Learning(lesson) => Some(&mut lesson.run),
+            Mode::Browsing | Mode::Comparing(_) | Mode::Ending => None,
+        }
+    }
+
+    /// The session that is listened to, if there is one.
+    pub fn session(&mut self) -> Option<&mut Session> {
+        match &mut self.mode {
+            Mode::Learning(lesson) => lesson.run.session(),
+            Mode::Comparing(beside) => beside.comparing.session(),
             Mode::Browsing | Mode::Ending => None,
         }
     }
@@ -177,13 +205,12 @@ impl<R: Runs> App<R> {
     /// When to wake up although nothing happens: never, while nothing moves.
     #[must_use]
     pub fn wake(&self, now: Instant) -> Option<Instant> {
-        let Mode::Learning(lesson) = &self.mode else {
-            return None;
-        };
-        if lesson.run.playback.is_moving() {
-            return Some(now + FRAME);
+        match &self.mode {
+            Mode::Learning(lesson) if lesson.run.playback.is_moving() => Some(now + FRAME),
+            Mode::Learning(lesson) => lesson.run.due(),
+            Mode::Comparing(beside) => beside.comparing.due(),
+            Mode::Browsing | Mode::Ending => None,
         }
-        lesson.run.due()
     }
 
     /// Takes in a message; `true` when the picture may have changed.
@@ -227,14 +254,18 @@ impl<R: Runs> App<R> {
                 false
             }
             Message::Tick => {
-                if let Mode::Learning(lesson) = &mut self.mode {
-                    lesson.run.tick(self.lang, now);
+                match &mut self.mode {
+                    Mode::Learning(lesson) => lesson.run.tick(self.lang, now),
+                    Mode::Comparing(beside) => beside.comparing.tick(now),
+                    Mode::Browsing | Mode::Ending => {}
                 }
                 true
             }
             Message::Run(update) => {
-                if let Mode::Learning(lesson) = &mut self.mode {
-                    lesson.run.hear(update, self.lang, now);
+                match &mut self.mode {
+                    Mode::Learning(lesson) => lesson.run.hear(update, self.lang, now),
+                    Mode::Comparing(beside) => beside.comparing.hear(update, &self.runs),
+                    Mode::Browsing | Mode::Ending => {}
                 }
                 true
             }
@@ -258,6 +289,7 @@ impl<R: Runs> App<R> {
                 self.resize(Rect::new(0, 0, width, height));
                 true
             }
+            Message::Input(Event::Mouse(mouse)) => self.point(mouse, now),
             Message::Input(_) => false,
         }
     }
@@ -305,6 +337,7 @@ impl<R: Runs> App<R> {
             (action, Overlay::Nothing) => match self.mode {
                 Mode::Browsing => self.browse(action),
                 Mode::Learning(_) => self.learn(action, now),
+                Mode::Comparing(_) => self.act_beside(action, now),
                 Mode::Ending => {}
             },
         }
@@ -330,8 +363,21 @@ impl<R: Runs> App<R> {
 
     fn set_speed(&mut self, speed: f64, now: Instant) {
         self.speed = speed;
-        if let Mode::Learning(lesson) = &mut self.mode {
-            lesson.run.set_speed(speed, now);
+        match &mut self.mode {
+            Mode::Learning(lesson) => lesson.run.set_speed(speed, now),
+            Mode::Comparing(beside) => beside.comparing.set_speed(speed),
+            Mode::Browsing | Mode::Ending => {}
+        }
+    }
+
+    pub(super) fn scroll_description(&mut self, by: i32) {
+        if let Some(Screen::Catalogue(view)) = self.screen() {
+            let reach = view.reach(self.size);
+            self.reading = self
+                .reading
+                .min(reach)
+                .saturating_add_signed(clamp(by))
+                .min(reach);
         }
     }
 
@@ -354,10 +400,12 @@ impl<R: Runs> App<R> {
         let session = self.runs.open(&choice);
         self.selected = entry;
         self.leave_shelf();
+        let mut run = Learning::new(choice, session, self.speed, self.questions);
+        run.catch_up(self.lang);
         self.mode = Mode::Learning(Box::new(Lesson {
             entry,
             variant,
-            run: Learning::new(choice, session, self.speed, self.questions),
+            run,
             focus: Pane::default(),
             scrolls: Scrolls::default(),
         }));
@@ -376,6 +424,7 @@ impl<R: Runs> App<R> {
             .map_or(1, |entry| entry.variants.len().max(1));
         match action {
             Action::Close => self.mode = Mode::Browsing,
+            Action::Compare => self.compare(entry, None),
             Action::Restart => self.open(entry, variant),
             Action::Variant(true) => self.open(entry, (variant + 1) % variants),
             Action::Variant(false) => self.open(entry, (variant + variants - 1) % variants),
@@ -383,8 +432,16 @@ impl<R: Runs> App<R> {
             Action::Skip => lesson.run.answer(Answer::Skipped),
             Action::Focus => lesson.focus = lesson.focus.next(),
             Action::Faster(faster) => self.set_speed(next_speed(self.speed, faster), now),
-            Action::Move(by) => self.scroll_pane(by),
-            Action::Page(by) => self.scroll_pane(by * PAGE),
+            Action::Move(by) => self.scroll_focus(by),
+            Action::Page(by) => self.scroll_focus(by * PAGE),
+            Action::Zoom => self.form = self.form.toggled(Form::Zoomed),
+            Action::Present => self.form = self.form.toggled(Form::Presenting),
+            Action::Mark(next) => {
+                if let Some(position) = lesson.run.playback.mark(next) {
+                    lesson.scrolls = Scrolls::default();
+                    lesson.run.seek(position);
+                }
+            }
             Action::Forward | Action::Open | Action::Back | Action::End(_) | Action::Toggle => {
                 // Whatever is new, the panes follow it.
                 lesson.scrolls = Scrolls::default();
@@ -400,11 +457,16 @@ impl<R: Runs> App<R> {
         }
     }
 
-    fn scroll_pane(&mut self, by: i32) {
+    fn scroll_focus(&mut self, by: i32) {
+        if let Mode::Learning(lesson) = &self.mode {
+            self.scroll_pane(lesson.focus, by);
+        }
+    }
+
+    pub(super) fn scroll_pane(&mut self, pane: Pane, by: i32) {
         let Some(Screen::Lesson(view)) = self.screen() else {
             return;
         };
-        let pane = view.focus;
         let reach = view.reach(pane, self.size);
         // The wire log counts from its newest line, so up is more.
         let by = if pane == Pane::Wire { -by } else { by };
@@ -415,7 +477,7 @@ impl<R: Runs> App<R> {
         }
     }
 
-    fn scroll_overlay(&mut self, overlay: Overlay, by: i32) {
+    pub(super) fn scroll_overlay(&mut self, overlay: Overlay, by: i32) {
         let Some(screen) = self.screen() else {
             return;
         };
@@ -438,9 +500,11 @@ impl<R: Runs> App<R> {
                 shelf: self.shelf,
                 search: self.search.as_ref(),
                 keys: &self.keys,
+                scroll: self.reading,
                 theme: self.theme,
                 lang: self.lang,
             })),
+            Mode::Comparing(beside) => Some(Screen::Compare(self.comparison(beside)?)),
             Mode::Learning(lesson) => {
                 let playback = &lesson.run.playback;
                 Some(Screen::Lesson(LessonView {
@@ -459,6 +523,7 @@ impl<R: Runs> App<R> {
                     motion: lesson.run.motion(),
                     speed: lesson.run.speed(),
                     focus: lesson.focus,
+                    form: self.form,
                     scrolls: &lesson.scrolls,
                     asking: lesson.run.asking(),
                 }))

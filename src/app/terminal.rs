@@ -7,9 +7,13 @@ use std::{
     io,
     mem::ManuallyDrop,
     ops::{Deref, DerefMut},
+    panic,
 };
 
-use crossterm::event::Event;
+use crossterm::{
+    event::{DisableMouseCapture, EnableMouseCapture, Event},
+    execute,
+};
 use futures::Stream;
 use ratatui::DefaultTerminal;
 use tokio::{
@@ -30,9 +34,16 @@ impl TerminalGuard {
     /// # Errors
     /// When standard input or output is no terminal.
     pub fn take() -> io::Result<Self> {
-        ratatui::try_init().map(|terminal| Self {
-            terminal: ManuallyDrop::new(terminal),
-        })
+        let terminal = ManuallyDrop::new(ratatui::try_init()?);
+        let guard = Self { terminal };
+        // `try_init` has set a hook that gives the screen back; the mouse goes back before it.
+        let hook = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            release_mouse();
+            hook(info);
+        }));
+        execute!(io::stdout(), EnableMouseCapture)?;
+        Ok(guard)
     }
 }
 
@@ -54,9 +65,15 @@ impl Drop for TerminalGuard {
     fn drop(&mut self) {
         // Where the terminal is gone there is nothing to restore, and nowhere to say so: `ratatui::restore` would
         // print, and panic because it cannot.
+        release_mouse();
         let _ = self.terminal.show_cursor();
         let _ = ratatui::try_restore();
     }
+}
+
+fn release_mouse() {
+    // Where the terminal is gone there is nothing to restore.
+    let _ = execute!(io::stdout(), DisableMouseCapture);
 }
 
 /// What the learner does at the terminal. Read by a thread of its own: where the terminal has been closed,

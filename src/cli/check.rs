@@ -4,7 +4,7 @@ use std::{path::PathBuf, sync::Arc};
 
 use serde_json::json;
 
-use super::{Failure, Global, OK, USAGE};
+use super::{Failure, Global, OK, USAGE, words};
 use crate::lesson::{
     LessonError, Loaded, Source,
     library::{RECIPES, load_file},
@@ -38,11 +38,8 @@ pub(super) fn check(global: &Global, files: &[PathBuf]) -> Result<u8, Failure> {
                 if global.json {
                     println!("{}", json!({ "file": file, "lesson": lesson.id, "ok": true }));
                 } else {
-                    println!(
-                        "{file}: good, {} with {} variants",
-                        lesson.id,
-                        lesson.variants.len()
-                    );
+                    let count = lesson.variants.len().to_string();
+                    println!("{}", words::GOOD.with(global.lang(), &[file, &lesson.id, &count]));
                 }
             }
             Err(error) => {

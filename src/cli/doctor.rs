@@ -2,25 +2,31 @@
 
 use std::io::{BufRead, IsTerminal, Write};
 
-use super::{Failure, Global, OK, SERVER};
-use crate::lab::{doctor::report, install::InstallPlan};
+use super::{Failure, Global, OK, SERVER, words};
+use crate::{
+    engine::EngineError,
+    lab::{chinese, doctor::report, install::InstallPlan},
+    lesson::{Lang, Words},
+};
 
 /// Reports, and installs what is missing where that is asked for.
 pub(super) fn doctor(global: &Global, install: bool, yes: bool) -> Result<u8, Failure> {
     let options = global.lab_options()?;
+    let lang = global.lang();
     if install {
         let programs = crate::lab::doctor::programs(&options.search);
         match InstallPlan::new(&programs, &options.search)
-            .map_err(|error| Failure::server(error.to_string()))?
+            .map_err(|error| Failure::server(EngineError::from(error).text()))?
         {
-            None if !global.json => println!("Nothing is missing."),
+            None if !global.json => println!("{}", words::NOTHING_MISSING.get(lang)),
             None => {}
             Some(plan) => {
-                eprintln!("{plan}");
-                if !yes && !asked("Install this?")? {
-                    return Err(Failure::server("nothing was installed"));
+                eprintln!("{}", plan_words(&plan, lang));
+                if !yes && !asked(words::INSTALL_THIS, lang)? {
+                    return Err(Failure::server(words::NOTHING_INSTALLED.text(&[])));
                 }
-                plan.run().map_err(|error| Failure::server(error.to_string()))?;
+                plan.run()
+                    .map_err(|error| Failure::server(EngineError::from(error).text()))?;
             }
         }
     }
@@ -28,19 +34,31 @@ pub(super) fn doctor(global: &Global, install: bool, yes: bool) -> Result<u8, Fa
     if global.json {
         println!("{}", serde_json::to_string(&report).unwrap_or_default());
     } else {
-        println!("{report}");
+        match lang {
+            Lang::En => println!("{report}"),
+            Lang::Zh => println!("{}", chinese::report(&report)),
+        }
     }
     Ok(if report.healthy() { OK } else { SERVER })
 }
 
-/// Asks the user at the terminal. Without one nobody can answer, and the answer is an error that says so.
-pub(super) fn asked(question: &str) -> Result<bool, Failure> {
-    if !std::io::stdin().is_terminal() {
-        return Err(Failure::server(format!(
-            "{question} Nobody is there to answer; add `--yes` to install unasked"
-        )));
+/// What would be installed.
+pub(super) fn plan_words(plan: &InstallPlan, lang: Lang) -> String {
+    match lang {
+        Lang::En => plan.to_string(),
+        Lang::Zh => chinese::plan(plan),
     }
-    eprint!("{question} [Y/n] ");
+}
+
+/// Asks the user at the terminal. Without one nobody can answer, and the answer is an error that says so.
+pub(super) fn asked(question: Words, lang: Lang) -> Result<bool, Failure> {
+    if !std::io::stdin().is_terminal() {
+        let mut message = question.text(&[]);
+        message.en.push_str(words::NOBODY_INSTALLS.get(Lang::En));
+        message.zh.push_str(words::NOBODY_INSTALLS.get(Lang::Zh));
+        return Err(Failure::server(message));
+    }
+    eprint!("{} [Y/n] ", question.get(lang));
     std::io::stderr().flush()?;
     let mut answer = String::new();
     if std::io::stdin().lock().read_line(&mut answer)? == 0 {

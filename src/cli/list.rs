@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Failure, Global, OK, USAGE};
+use super::{Failure, Global, OK, USAGE, words};
 
 /// Lists the lessons.
 pub(super) fn list(global: &Global) -> Result<u8, Failure> {
@@ -14,7 +14,12 @@ pub(super) fn list(global: &Global) -> Result<u8, Failure> {
             let variants: Vec<_> = lesson
                 .variants
                 .iter()
-                .map(|(name, variant)| json!({ "name": name, "title": variant.title, "expect": variant.expect }))
+                .map(|(name, variant)| {
+                    json!({
+                        "name": name, "title": variant.title, "expect": variant.expect,
+                        "lab": lesson.lab_of(variant),
+                    })
+                })
                 .collect();
             println!(
                 "{}",
@@ -24,10 +29,13 @@ pub(super) fn list(global: &Global) -> Result<u8, Failure> {
                 })
             );
         } else {
-            println!("{}: {}", lesson.id, lesson.title.get(lang));
+            println!(
+                "{}",
+                words::TITLED.with(lang, &[&lesson.id, lesson.title.get(lang)])
+            );
             println!("    {}", lesson.summary.get(lang));
             for (name, variant) in &lesson.variants {
-                println!("    · {name}: {}", variant.title.get(lang));
+                println!("{}", words::VARIANT.with(lang, &[name, variant.title.get(lang)]));
             }
         }
     }

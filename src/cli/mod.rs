@@ -2,6 +2,7 @@
 //! or look.
 
 mod check;
+mod compare;
 mod config;
 mod doctor;
 mod list;
@@ -9,6 +10,8 @@ mod new;
 mod play;
 mod progress;
 mod run;
+mod runs;
+mod words;
 
 use std::{io::Write as _, path::PathBuf, process::ExitCode};
 
@@ -17,7 +20,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use crate::{
     config::Config,
     lab::LabOptions,
-    lesson::{Lang, LessonError, Library, Loaded, Params, plan::param_from_word},
+    lesson::{Lang, LessonError, Library, Loaded, Params, Text, plan::param_from_word},
     view::theme::ThemeName,
 };
 
@@ -45,6 +48,10 @@ pub struct Cli {
 
 /// Options that every command takes.
 #[derive(Debug, Clone, Args)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "flags of the command line, each by itself"
+)]
 pub struct Global {
     /// The language of lessons and screens [default: that of `LC_ALL`, `LC_MESSAGES` or LANG]
     #[arg(long, global = true, value_enum)]
@@ -76,6 +83,9 @@ pub struct Global {
     /// Runs on the machine's own clock, which cannot be stopped
     #[arg(long, global = true)]
     wall_clock: bool,
+    /// Takes the recordings that Lockstep carries in place of live runs; needs no servers
+    #[arg(long, global = true)]
+    recorded: bool,
     /// Asks the learner for no predictions, for presenting; `N` asks again
     #[arg(long, global = true)]
     no_questions: bool,
@@ -97,6 +107,8 @@ enum Command {
         /// The lesson's name, or the path of a lesson file
         lesson: String,
     },
+    /// Opens two variants of a lesson beside each other: the failure and its fix
+    Compare(compare::CompareArgs),
     /// Lists the lessons and their variants
     List,
     /// Runs lessons without a screen and proves their claims
@@ -163,19 +175,19 @@ fn parse_speed(text: &str) -> Result<f64, String> {
 /// Something that ends a command: a message for standard error, and the exit code.
 #[derive(Debug)]
 pub struct Failure {
-    message: String,
+    message: Text,
     code: u8,
 }
 
 impl Failure {
-    fn usage(message: impl Into<String>) -> Self {
+    fn usage(message: impl Into<Text>) -> Self {
         Self {
             message: message.into(),
             code: USAGE,
         }
     }
 
-    fn server(message: impl Into<String>) -> Self {
+    fn server(message: impl Into<Text>) -> Self {
         Self {
             message: message.into(),
             code: SERVER,
@@ -189,13 +201,31 @@ impl From<LessonError> for Failure {
     }
 }
 
+impl From<crate::recording::RecordingError> for Failure {
+    fn from(error: crate::recording::RecordingError) -> Self {
+        Self::usage(error.to_string())
+    }
+}
+
+impl From<crate::recording::carried::NotCarried> for Failure {
+    fn from(error: crate::recording::carried::NotCarried) -> Self {
+        Self::usage(error.to_string())
+    }
+}
+
 impl From<crate::engine::EngineError> for Failure {
     fn from(error: crate::engine::EngineError) -> Self {
         if error.is_server() {
-            Self::server(error.to_string())
+            Self::server(error.text())
         } else {
-            Self::usage(error.to_string())
+            Self::usage(error.text())
         }
+    }
+}
+
+impl From<crate::lab::LabError> for Failure {
+    fn from(error: crate::lab::LabError) -> Self {
+        crate::engine::EngineError::from(error).into()
     }
 }
 
@@ -214,7 +244,7 @@ pub fn main() -> ExitCode {
         Ok(code) => ExitCode::from(code),
         Err(Failure { message, code }) => {
             // The terminal may be gone; `eprintln` would panic.
-            let _ = writeln!(std::io::stderr(), "lockstep: {message}");
+            let _ = writeln!(std::io::stderr(), "lockstep: {}", message.get(global.lang()));
             ExitCode::from(code)
         }
     }
@@ -222,8 +252,9 @@ pub fn main() -> ExitCode {
 
 fn answer(command: Option<Command>, global: &Global) -> Result<u8, Failure> {
     match command {
-        None => play::play(global, None),
-        Some(Command::Play { lesson }) => play::play(global, Some(&lesson)),
+        None => play::play(global, None, None),
+        Some(Command::Play { lesson }) => play::play(global, Some(&lesson), None),
+        Some(Command::Compare(args)) => play::play(global, Some(&args.lesson), Some(&args)),
         Some(Command::List) => list::list(global),
         Some(Command::Run(args)) => run::run(global, &args),
         Some(Command::Check { files }) => check::check(global, &files),
@@ -292,11 +323,10 @@ impl Global {
             .map(|id| (strsim::jaro_winkler(id, name), id))
             .filter(|(likeness, _)| *likeness > 0.7)
             .max_by(|a, b| a.0.total_cmp(&b.0));
-        let hint = match near {
-            Some((_, near)) => format!("did you mean `{near}`?"),
-            None => "`lockstep list` names them all".to_owned(),
-        };
-        Err(Failure::usage(format!("there is no lesson `{name}`; {hint}")))
+        Err(Failure::usage(match near {
+            Some((_, near)) => words::NO_LESSON_BUT.text(&[name, near]),
+            None => words::NO_LESSON.text(&[name]),
+        }))
     }
 
     fn overrides(&self) -> Params {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{Failure, Global, OK};
+use super::{Failure, Global, OK, words};
 
 const TEMPLATE: &str = include_str!("../../assets/new-lesson.yaml");
 
@@ -14,9 +14,7 @@ pub(super) fn new(global: &Global, name: &str) -> Result<u8, Failure> {
             .chars()
             .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-');
     if !good {
-        return Err(Failure::usage(format!(
-            "`{name}` cannot name a lesson: use lower-case letters, digits and hyphens, such as my-lock"
-        )));
+        return Err(Failure::usage(words::BAD_NAME.text(&[name])));
     }
     let directory = global.lessons.clone().unwrap_or_else(|| PathBuf::from("."));
     let path = directory.join(format!("{name}.yaml"));
@@ -28,12 +26,13 @@ pub(super) fn new(global: &Global, name: &str) -> Result<u8, Failure> {
     written
         .and_then(|mut file| std::io::Write::write_all(&mut file, text.as_bytes()))
         .map_err(|error| {
-            Failure::usage(format!(
-                "{} was not written: {error}; give another name or `--lessons DIR`",
-                path.display()
-            ))
+            let (path, error) = (path.display().to_string(), error.to_string());
+            Failure::usage(words::NOT_WRITTEN.text(&[&path, &error]))
         })?;
-    println!("{} is written. Change it, then:", path.display());
+    println!(
+        "{}",
+        words::WRITTEN.with(global.lang(), &[&path.display().to_string()])
+    );
     println!(
         "    lockstep check {0}\n    lockstep run {0}\n    lockstep play {0}",
         path.display()

@@ -2,71 +2,119 @@
 
 use std::{io::IsTerminal, path::PathBuf, sync::Arc};
 
-use super::{Failure, Global, OK, doctor};
+use super::{Failure, Global, OK, compare::CompareArgs, doctor, runs::ChosenRuns, words};
 use crate::{
-    app::{self, AppOptions, Catalogue, CatalogueEntry, Ended, LessonChoice, Runs, Store, terminal},
-    engine::{self, Session, Update},
-    lab::{LabOptions, install::InstallPlan},
-    lesson::{Loaded, Params, Scenario},
-    recording::{self, Recording},
+    app::{self, AppOptions, Catalogue, CatalogueEntry, Ended, LessonChoice, Store, terminal},
+    engine::EngineError,
+    lab::{LabOptions, install::InstallPlan, programs::Search},
+    lesson::{LabKind, Lang, Library, Loaded, Params, Scenario},
+    recording::{self, Recording, carried},
     view::theme::Theme,
 };
 
-/// Opens the screen, with a lesson or with the catalogue.
-pub(super) fn play(global: &Global, lesson: Option<&str>) -> Result<u8, Failure> {
-    let mut library = global.library()?;
-    let recorded = lesson
-        .map(PathBuf::from)
-        .filter(|path| recording::looks_like_one(path));
-    let recorded = recorded.map(|path| recording::read(&path)).transpose();
-    let recorded = recorded.map_err(|error| Failure::usage(error.to_string()))?;
-    let open = match lesson {
-        Some(_) if let Some(Recording { header, .. }) = &recorded => {
-            let loaded = library.find(&header.lesson).ok_or_else(|| {
-                Failure::usage(format!(
-                    "the recording is of the lesson `{}`, which is not here; give its directory with `--lessons DIR`",
-                    header.lesson
-                ))
-            })?;
-            Scenario::plan(loaded, &header.variant, &header.params)?;
-            Some(LessonChoice {
-                id: header.lesson.clone(),
-                variant: header.variant.clone(),
-            })
+/// The recordings among what the user named.
+fn recordings(lesson: Option<&str>, compare: Option<&CompareArgs>) -> Result<Vec<Recording>, Failure> {
+    let other = compare.and_then(|args| args.other.as_deref());
+    let mut recorded = Vec::new();
+    for path in lesson.into_iter().chain(other).map(PathBuf::from) {
+        // The second one can be nothing else.
+        if recording::looks_like_one(&path) || (!recorded.is_empty() && other.is_some()) {
+            recorded.push(recording::read(&path).map_err(|error| Failure::usage(error.to_string()))?);
+        } else if other.is_some() {
+            return Err(Failure::usage(format!(
+                "`{}` is no recording; with a second one given, both must be recordings of one lesson",
+                path.display()
+            )));
         }
+    }
+    Ok(recorded)
+}
+
+/// The two variants to stand beside each other: their authors want the first mistake on the command line.
+fn compared(
+    global: &Global,
+    args: &CompareArgs,
+    loaded: &Arc<Loaded>,
+    recorded: &[Recording],
+) -> Result<[String; 2], Failure> {
+    let names = args.sides(loaded, recorded)?;
+    for name in &names {
+        let recorded = recorded
+            .iter()
+            .find(|recording| recording.header.variant == *name);
+        let params = recorded.map_or_else(|| global.overrides(), |recording| recording.header.params.clone());
+        Scenario::plan(loaded, name, &params)?;
+    }
+    Ok(names)
+}
+
+/// Opens the screen, with a lesson, with two variants of it, or with the catalogue.
+pub(super) fn play(
+    global: &Global,
+    lesson: Option<&str>,
+    compare: Option<&CompareArgs>,
+) -> Result<u8, Failure> {
+    let mut library = global.library()?;
+    let recorded = recordings(lesson, compare)?;
+    let mut wanted = ALL_LABS.to_vec();
+    let mut outdated = false;
+    for recording in &recorded {
+        outdated |= has_changed(recording, &library)?;
+    }
+    let open = match lesson {
+        Some(_) if let Some(Recording { header, .. }) = recorded.first() => Some(LessonChoice {
+            id: header.lesson.clone(),
+            variant: header.variant.clone(),
+        }),
         None => None,
         Some(name) => {
-            let loaded = global.lesson(name)?;
+            let loaded = match library.find(name) {
+                Some(loaded) => Arc::clone(loaded),
+                None => global.lesson(name)?,
+            };
             let variant = match &global.variant {
                 Some(variant) => variant.clone(),
                 None => loaded.lesson.variants.keys().next().cloned().unwrap_or_default(),
             };
             // Its author wants the first mistake on the command line, not on a screen.
-            Scenario::plan(&loaded, &variant, &global.overrides())?;
+            let scenario = Scenario::plan(&loaded, &variant, &global.overrides())?;
+            if global.recorded {
+                carried::check(&scenario)?;
+            }
+            wanted = vec![scenario.lab()];
             let id = loaded.lesson.id.clone();
             library.lessons.retain(|known| known.lesson.id != id);
             library.lessons.push(loaded);
             Some(LessonChoice { id, variant })
         }
     };
+    let compare = match (compare, &open) {
+        (Some(args), Some(choice)) if let Some(loaded) = library.find(&choice.id) => {
+            Some(compared(global, args, loaded, &recorded)?)
+        }
+        _ => None,
+    };
     if !std::io::stdout().is_terminal() || !std::io::stdin().is_terminal() {
-        return Err(Failure::usage(
-            "the playground needs a terminal, and standard input or output is none; \
-             `lockstep run LESSON` runs lessons without a screen",
-        ));
+        return Err(Failure::usage(words::NEEDS_TERMINAL.text(&[])));
     }
     let options = global.lab_options()?;
     // What a killed Lockstep left is cleared away behind the first picture.
     std::thread::spawn(|| crate::lab::sweep(&crate::lab::workspace_root()));
     // A recording needs no server.
-    if recorded.is_none() {
-        offer_to_install(&options)?;
+    let needed = if compare.is_some() { 2 } else { 1 };
+    if recorded.len() < needed && !global.recorded {
+        offer_to_install(&options, &wanted, global.lang())?;
     }
-    let lab = options.clone();
+    let is_live = |lab| !global.recorded && options.search.serves(lab);
     let mut entries: Vec<CatalogueEntry> = library
         .lessons
         .iter()
-        .map(|loaded| entry(loaded, &global.overrides(), &options))
+        .map(|loaded| {
+            let mut entry = entry(loaded, &global.overrides(), is_live(loaded.lesson.lab));
+            let serves = |lab| options.search.serves(lab);
+            entry.served = entry.broken.is_none() && entry.labs().into_iter().all(serves);
+            entry
+        })
         .collect();
     entries.extend(
         library
@@ -74,22 +122,25 @@ pub(super) fn play(global: &Global, lesson: Option<&str>) -> Result<u8, Failure>
             .iter()
             .map(|error| CatalogueEntry::broken(&error.file, &error.to_string())),
     );
-    let runs = LiveRuns {
+    let runs = ChosenRuns {
         lessons: library.lessons,
         overrides: global.overrides(),
-        options: lab,
+        options,
         seed: global.seed,
-        recorded,
+        files: recorded,
+        recorded: global.recorded,
     };
     let (progress, trouble) = Store::open();
     let app_options = AppOptions {
         lang: global.lang(),
         open,
+        compare,
         speed: global.speed(),
         theme: Theme::from_env(global.theme()),
         questions: global.questions(),
         progress,
         trouble,
+        outdated,
         keys: global.chosen.keys.clone(),
         reduced_motion: global.chosen.reduced_motion.unwrap_or(false),
         mistakes: global.chosen.told(),
@@ -113,10 +164,20 @@ pub(super) fn play(global: &Global, lesson: Option<&str>) -> Result<u8, Failure>
     })
 }
 
+/// Whether a recording's lesson, which must be here, has changed since.
+fn has_changed(recording: &Recording, library: &Library) -> Result<bool, Failure> {
+    let header = &recording.header;
+    let loaded = library
+        .find(&header.lesson)
+        .ok_or_else(|| Failure::usage(words::RECORDING_OF_ANOTHER.text(&[&header.lesson])))?;
+    let scenario = Scenario::plan(loaded, &header.variant, &header.params)?;
+    recording.fits(&scenario)?;
+    Ok(!header.belongs_to(&scenario))
+}
+
 /// A lesson's entry, with the figures of its parameters filled into its texts.
-fn entry(loaded: &Arc<Loaded>, overrides: &Params, options: &LabOptions) -> CatalogueEntry {
+fn entry(loaded: &Arc<Loaded>, overrides: &Params, live: bool) -> CatalogueEntry {
     let mut entry = CatalogueEntry::from(&loaded.lesson);
-    entry.served = options.search.serves(entry.lab);
     for variant in &mut entry.variants {
         match Scenario::plan(loaded, &variant.name, overrides)
             .or_else(|_| Scenario::plan(loaded, &variant.name, &Params::new()))
@@ -127,6 +188,8 @@ fn entry(loaded: &Arc<Loaded>, overrides: &Params, options: &LabOptions) -> Cata
                 variant.beats = scenario.story.len();
                 entry.intro = scenario.fill(&entry.intro);
                 entry.summary = scenario.fill(&entry.summary);
+                // One variant tells for all: looking at each would cost more than the first picture may.
+                entry.recorded = entry.recorded || (!live && carried::check(&scenario).is_ok());
             }
             Err(error) => return CatalogueEntry::broken(&loaded.lesson.id, &error.to_string()),
         }
@@ -134,85 +197,43 @@ fn entry(loaded: &Arc<Loaded>, overrides: &Params, options: &LabOptions) -> Cata
     entry
 }
 
-/// Before the first screen: what is missing can be installed at once. A learner who says no still sees the
-/// catalogue.
-fn offer_to_install(options: &LabOptions) -> Result<(), Failure> {
-    // Only whether they are there: asking each for its version takes longer than the first picture may, and
-    // a lab that starts says by itself what is too old.
-    let search = &options.search;
-    let there = [
-        search.redis_server().is_ok(),
-        search.redis_sentinel().is_ok(),
-        search.java().is_ok(),
-    ];
-    if there.iter().all(|found| *found) && search.zookeeper().is_ok() {
+/// What the catalogue's lessons need.
+const ALL_LABS: [LabKind; 4] = [
+    LabKind::Redis,
+    LabKind::Masters,
+    LabKind::Sentinel,
+    LabKind::Zookeeper,
+];
+
+/// Before the first screen: what is missing for the labs that are wanted can be installed at once. A learner who
+/// says no, or for whom it fails, still has the recordings.
+fn offer_to_install(options: &LabOptions, wanted: &[LabKind], lang: Lang) -> Result<(), Failure> {
+    if wanted.iter().all(|lab| options.search.serves(*lab)) {
         return Ok(());
     }
-    let programs = crate::lab::doctor::programs(&options.search);
-    let plan = match InstallPlan::new(&programs, &options.search) {
-        Ok(None) => return Ok(()),
-        Ok(Some(plan)) => plan,
-        Err(error) => {
-            eprintln!("lockstep: {error}");
-            return Ok(());
-        }
+    let Some(plan) = install_plan(&options.search, lang) else {
+        return Ok(());
     };
-    eprintln!("Lessons run on real servers, and some are missing here. This would install them:\n\n{plan}");
-    if doctor::asked("Install them now?")? {
-        plan.run().map_err(|error| Failure::server(error.to_string()))?;
+    let plan_words = doctor::plan_words(&plan, lang);
+    eprintln!("{}", words::SOME_MISSING.with(lang, &[&plan_words]));
+    eprintln!("{}\n", words::OR_RECORDINGS.get(lang));
+    if doctor::asked(words::INSTALL_NOW, lang)?
+        && let Err(error) = plan.run()
+    {
+        let said = EngineError::from(error).text();
+        eprintln!("lockstep: {}", said.get(lang));
+        if !doctor::asked(words::GO_ON_RECORDED, lang)? {
+            return Err(Failure::server(said));
+        }
     }
     Ok(())
 }
 
-/// Live runs over the engine.
-struct LiveRuns {
-    lessons: Vec<Arc<Loaded>>,
-    overrides: Params,
-    options: LabOptions,
-    seed: u64,
-    /// A recording to play in place of a live run of the same lesson and variant.
-    recorded: Option<Recording>,
-}
-
-impl Runs for LiveRuns {
-    fn open(&self, choice: &LessonChoice) -> Session {
-        let recording = self.recorded.as_ref();
-        let recording = recording.filter(|recording| {
-            recording.header.lesson == choice.id && recording.header.variant == choice.variant
-        });
-        let planned = self
-            .lessons
-            .iter()
-            .find(|loaded| loaded.lesson.id == choice.id)
-            .ok_or_else(|| format!("there is no lesson `{}`", choice.id))
-            .and_then(|loaded| {
-                // A parameter that this lesson does not have is another lesson's.
-                let own = self
-                    .overrides
-                    .iter()
-                    .filter(|(name, _)| loaded.lesson.params.contains_key(*name));
-                let own = own.map(|(name, value)| (name.clone(), value.clone())).collect();
-                Scenario::plan(
-                    loaded,
-                    &choice.variant,
-                    recording.map_or(&own, |recording| &recording.header.params),
-                )
-                .map_err(|error| error.to_string())
-            });
-        match planned {
-            Ok(scenario) => match recording {
-                Some(recording) => engine::replay(scenario, recording.log.clone()),
-                None => engine::open(scenario, self.options.clone(), self.seed),
-            },
-            Err(message) => {
-                let (commands, _) = tokio::sync::mpsc::unbounded_channel();
-                let (tell, updates) = tokio::sync::mpsc::unbounded_channel();
-                let _ = tell.send(Update::Failed {
-                    message,
-                    server: false,
-                });
-                Session { commands, updates }
-            }
-        }
-    }
+/// How to install what is missing; where there is no way, that is said.
+fn install_plan(search: &Search, lang: Lang) -> Option<InstallPlan> {
+    let programs = crate::lab::doctor::programs(search);
+    InstallPlan::new(&programs, search).unwrap_or_else(|error| {
+        eprintln!("lockstep: {}", EngineError::from(error).text().get(lang));
+        None
+    })
 }

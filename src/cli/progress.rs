@@ -4,7 +4,7 @@ use std::io::{BufRead, IsTerminal, Write};
 
 use serde_json::json;
 
-use super::{Failure, Global, OK};
+use super::{Failure, Global, OK, words};
 use crate::{
     app::{Record, Store, Trouble},
     lesson::Lang,
@@ -12,22 +12,25 @@ use crate::{
 
 /// Prints it, or clears it.
 pub(super) fn progress(global: &Global, reset: bool, yes: bool) -> Result<u8, Failure> {
+    let lang = global.lang();
     if reset {
-        if !yes && !asked("Forget all progress?")? {
-            return Err(Failure::usage("nothing was forgotten"));
+        if !yes && !asked(lang)? {
+            return Err(Failure::usage(words::NOTHING_FORGOTTEN.text(&[])));
         }
         if let Some(path) = Store::path() {
-            Store::forget(&path)
-                .map_err(|error| Failure::usage(format!("{} was not removed: {error}", path.display())))?;
+            Store::forget(&path).map_err(|error| {
+                let (path, error) = (path.display().to_string(), error.to_string());
+                Failure::usage(words::NOT_REMOVED.text(&[&path, &error]))
+            })?;
         }
         if !global.json {
-            println!("All progress is forgotten.");
+            println!("{}", words::FORGOTTEN.get(lang));
         }
         return Ok(OK);
     }
     let (store, trouble) = Store::open();
     if let Some(trouble) = &trouble {
-        eprintln!("lockstep: {}", words(trouble));
+        eprintln!("lockstep: {}", told(trouble, lang));
     }
     let progress = store.progress();
     if global.json {
@@ -54,20 +57,20 @@ pub(super) fn progress(global: &Global, reset: bool, yes: bool) -> Result<u8, Fa
         return Ok(OK);
     }
     if progress.lessons.is_empty() {
-        println!("No lesson was taken yet. `lockstep` opens the catalogue.");
+        println!("{}", words::NO_PROGRESS.get(lang));
     }
     let library = global.library()?;
     for (lesson, variants) in &progress.lessons {
         match library.find(lesson) {
-            Some(loaded) => println!("{lesson}: {}", loaded.lesson.title.get(global.lang())),
+            Some(loaded) => println!("{lesson}: {}", loaded.lesson.title.get(lang)),
             None => println!("{lesson}"),
         }
         for (variant, record) in variants {
             let mark = if record.finished { "✓" } else { "·" };
-            let predictions = match (record.asked, global.lang()) {
-                (0, _) => String::new(),
-                (asked, Lang::En) => format!(": {} of {asked} predictions right", record.right),
-                (asked, Lang::Zh) => format!("：预测 {}/{asked} 猜对", record.right),
+            let (right, asked) = (record.right.to_string(), record.asked.to_string());
+            let predictions = match record.asked {
+                0 => String::new(),
+                _ => words::PREDICTED.with(lang, &[&right, &asked]),
             };
             println!("    {mark} {variant}{predictions}");
         }
@@ -76,28 +79,20 @@ pub(super) fn progress(global: &Global, reset: bool, yes: bool) -> Result<u8, Fa
 }
 
 /// A trouble in words for standard error.
-fn words(trouble: &Trouble) -> String {
+fn told(trouble: &Trouble, lang: Lang) -> String {
     match trouble {
-        Trouble::Damaged(aside) => format!(
-            "the file of your progress was damaged; it is set aside as {}",
-            aside.display()
-        ),
-        Trouble::Newer(path) => format!(
-            "{} was written by a newer Lockstep and is left alone; update this one",
-            path.display()
-        ),
-        Trouble::Unkept(why) => format!("progress cannot be kept: {why}"),
+        Trouble::Damaged(aside) => words::DAMAGED.with(lang, &[&aside.display().to_string()]),
+        Trouble::Newer(path) => words::NEWER.with(lang, &[&path.display().to_string()]),
+        Trouble::Unkept(why) => words::UNKEPT.with(lang, &[why]),
     }
 }
 
 /// Asks the user at the terminal; only a yes is a yes.
-fn asked(question: &str) -> Result<bool, Failure> {
+fn asked(lang: Lang) -> Result<bool, Failure> {
     if !std::io::stdin().is_terminal() {
-        return Err(Failure::usage(format!(
-            "{question} Nobody is there to answer; add `--yes` to forget it unasked"
-        )));
+        return Err(Failure::usage(words::NOBODY_FORGETS.text(&[])));
     }
-    eprint!("{question} [y/N] ");
+    eprint!("{} [y/N] ", words::FORGET.get(lang));
     std::io::stderr().flush()?;
     let mut answer = String::new();
     std::io::stdin().lock().read_line(&mut answer)?;

@@ -4,17 +4,19 @@ use std::{
     io::Write,
     path::{Path, PathBuf},
     sync::Arc,
+    time::Instant,
 };
 
 use clap::Args;
 use serde_json::json;
 
-use super::{Failure, Global, NOT_SHOWN, OK};
+use super::{Failure, Global, NOT_SHOWN, OK, words};
 use crate::{
     engine::{self, RunReport},
-    lesson::{Loaded, Scenario},
-    recording,
-    verdict::{Outcome, Verdict},
+    lesson::{Lang, Loaded, Scenario},
+    recording::{self, carried},
+    verdict::{self, Outcome, Verdict, evidence},
+    view,
 };
 
 /// What to run.
@@ -26,10 +28,13 @@ pub struct RunArgs {
     /// Every lesson that Lockstep knows
     #[arg(long, conflicts_with = "lessons")]
     all: bool,
-    /// Saves the run, to be opened with `lockstep play FILE`; of several runs, each in a file of its own in the
-    /// directory FILE
+    /// Saves the run, to be opened with `lockstep play FILE`, compressed if FILE ends in `.gz`; of several runs,
+    /// each in a compressed file of its own in the directory FILE
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
+    /// With --record: runs only what has no recording there that is of the lesson as it is now
+    #[arg(long, requires = "record")]
+    stale: bool,
     /// With --json: every event of the run
     #[arg(long, requires = "json")]
     events: bool,
@@ -37,6 +42,10 @@ pub struct RunArgs {
 
 /// Runs lessons and proves their claims.
 pub(super) fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
+    if global.recorded && args.record.is_some() {
+        let why = "a recorded run is recorded already; leave one of `--recorded` and `--record` away";
+        return Err(Failure::usage(why));
+    }
     let lessons: Vec<Arc<Loaded>> = if args.all {
         let library = global.library()?;
         if let Some(broken) = library.broken.into_iter().next() {
@@ -64,19 +73,27 @@ pub(super) fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
     super::runtime()?.block_on(async {
         let mut code = OK;
         for scenario in &scenarios {
-            let report = tokio::select! {
-                report = engine::run_story(scenario, &options, global.seed) => report?,
-                signal = interrupted() => return Err(Failure { message: format!("ended by {signal}"), code: 130 }),
+            let file = args.record.as_ref().map(|path| recording_file(path, scenario, scenarios.len()));
+            let file = file.transpose()?;
+            if args.stale && file.as_ref().is_some_and(|file| is_fresh(file, scenario)) {
+                continue;
+            }
+            let report = if global.recorded {
+                judge_again(scenario)?
+            } else {
+                tokio::select! {
+                    report = engine::run_story(scenario, &options, global.seed) => report?,
+                    signal = interrupted() => return Err(Failure { message: words::ENDED_BY.text(&[signal]), code: 130 }),
+                }
             };
-            if let Some(path) = &args.record {
-                let file = recording_file(path, scenario, scenarios.len())?;
-                recording::write(&file, scenario, &report.log).map_err(|error| Failure::usage(error.to_string()))?;
+            if let Some(file) = &file {
+                recording::write(file, scenario, &report.log)?;
             }
             if report.verdict.outcome == Outcome::NotShown {
                 code = NOT_SHOWN;
             }
             let text =
-                if global.json { json_line(scenario, &report, args.events) } else { summary(scenario, &report, global) };
+                if global.json { json_line(scenario, &report, args.events) } else { summary(scenario, &report, global.lang()) };
             let mut out = std::io::stdout().lock();
             writeln!(out, "{text}").and_then(|()| out.flush())?;
         }
@@ -95,10 +112,22 @@ fn recording_file(path: &Path, scenario: &Scenario, runs: usize) -> Result<PathB
             path.display()
         ))
     })?;
-    Ok(path.join(format!(
-        "{}.{}.jsonl",
-        scenario.loaded.lesson.id, scenario.variant
-    )))
+    Ok(path.join(carried::file_name(scenario)))
+}
+
+/// Whether a file is a recording of this very scenario that still proves what the lesson claims.
+fn is_fresh(file: &Path, scenario: &Scenario) -> bool {
+    recording::read(file).is_ok_and(|recording| {
+        recording.header.belongs_to(scenario)
+            && verdict::judge(scenario, &recording.log).outcome != Outcome::NotShown
+    })
+}
+
+/// The carried recording of a scenario, judged by the claims as they are now.
+fn judge_again(scenario: &Scenario) -> Result<RunReport, Failure> {
+    let began = Instant::now();
+    let log = carried::open(scenario)?.log;
+    Ok(RunReport::of(scenario, log, began))
 }
 
 /// Resolves when the user or the system asks this program to end. The run is then dropped, and with it its
@@ -125,7 +154,7 @@ fn json_line(scenario: &Scenario, report: &RunReport, events: bool) -> String {
         .iter()
         .map(|claim| {
             json!({
-                "claim": claim.claim, "expected": claim.expected.en, "observed": claim.observed.en,
+                "claim": claim.claim, "says": claim.says, "expected": claim.expected.en, "observed": claim.observed.en,
                 "holds": claim.holds, "evidence": claim.evidence,
             })
         })
@@ -145,32 +174,45 @@ fn json_line(scenario: &Scenario, report: &RunReport, events: bool) -> String {
     line.to_string()
 }
 
-fn summary(scenario: &Scenario, report: &RunReport, global: &Global) -> String {
-    use std::fmt::Write;
-    let outcome = match report.verdict.outcome {
-        Outcome::Shown => "failure shown",
-        Outcome::Prevented => "prevented",
-        Outcome::NotShown => "NOT SHOWN",
-    };
-    let title = scenario.variant().title.get(global.lang());
-    let mut text = format!(
-        "{outcome:<14}{} · {}  ({title}; {:.1} s of lesson time in {:.2} s)",
-        scenario.loaded.lesson.id,
-        scenario.variant,
-        report.lesson.as_secs_f64(),
-        report.wall.as_secs_f64(),
-    );
+/// The most lines of evidence for one claim.
+const EVIDENCE: usize = 3;
+
+fn summary(scenario: &Scenario, report: &RunReport, lang: Lang) -> String {
+    let outcome = words::outcome(report.verdict.outcome).get(lang);
+    let title = scenario.variant().title.get(lang);
+    let (lesson, wall) = (report.lesson.as_secs_f64(), report.wall.as_secs_f64());
+    let (lesson, wall) = (format!("{lesson:.1}"), format!("{wall:.2}"));
+    let mut lines = vec![words::RAN.with(
+        lang,
+        &[
+            &view::pad(outcome, 14),
+            &scenario.loaded.lesson.id,
+            &scenario.variant,
+            title,
+            &lesson,
+            &wall,
+        ],
+    )];
     for claim in &report.verdict.claims {
         let mark = if claim.holds { "✓" } else { "✗" };
-        let _ = write!(
-            text,
-            "\n    {mark} {}: observed {}",
-            claim.claim,
-            claim.observed.get(global.lang())
-        );
-        if !claim.holds {
-            let _ = write!(text, ", expected {}", claim.expected.get(global.lang()));
+        let observed = words::OBSERVED.with(lang, &[claim.observed.get(lang)]);
+        let expected = match claim.holds {
+            true => String::new(),
+            false => words::EXPECTED.with(lang, &[claim.expected.get(lang)]),
+        };
+        match &claim.says {
+            Some(says) => {
+                lines.push(format!("    {mark} {}", says.get(lang)));
+                lines.push(format!("        {}: {observed}{expected}", claim.claim));
+            }
+            None => lines.push(format!("    {mark} {}: {observed}{expected}", claim.claim)),
         }
+        let evidence = evidence(&report.log, claim, EVIDENCE);
+        lines.extend(
+            evidence
+                .iter()
+                .map(|text| format!("        ↳ {}", text.get(lang))),
+        );
     }
-    text
+    lines.join("\n")
 }

@@ -35,11 +35,20 @@ struct Line {
     /// Whether a connection is tried with a PING before it is used again: Sentinel closes all connections to
     /// a server whose role it changes.
     tested: bool,
+    /// Whether it has just been tried, for the next operation.
+    sure: bool,
 }
 
 impl Line {
+    /// Connects before it is needed. A server that cannot be reached is the next operation's business.
+    async fn reach(&mut self) {
+        self.sure = self.connect().await.is_ok();
+    }
+
     async fn connect(&mut self) -> RedisResult<&mut MultiplexedConnection> {
+        let sure = std::mem::take(&mut self.sure);
         if self.tested
+            && !sure
             && let Some(connection) = &mut self.connection
             && redis::cmd("PING").exec_async(connection).await.is_err()
         {
@@ -146,6 +155,21 @@ impl Process {
                     .await;
                 self.respond(Response::Settled);
             }
+            Request::Reach { server } => {
+                // Whoever is busy waits for a reply, and would make all others wait with it.
+                let idle = self.actors.values().filter_map(|actor| actor.try_lock().ok());
+                stream::iter(idle)
+                    .for_each_concurrent(OPENING_AT_ONCE, |mut connections| {
+                        let server = &server;
+                        async move {
+                            if let Some(line) = connections.redis.get_mut(server) {
+                                line.reach().await;
+                            }
+                        }
+                    })
+                    .await;
+                self.respond(Response::Reached);
+            }
         }
     }
 
@@ -240,6 +264,7 @@ async fn open(
                     address: server.address.clone(),
                     connection: None,
                     tested: !eager,
+                    sure: false,
                 };
                 if eager {
                     line.connect().await.map_err(|error| failed(&error))?;

@@ -32,6 +32,12 @@ pub enum Request {
     /// Report every notification that the servers have sent by now. Answered by [`Response::Settled`]:
     /// whatever a server sent before it answered this request has then been reported.
     Settle,
+    /// Have a connection to this server ready that the next operation uses as it is: soon no reply will come
+    /// back, so none can be waited for before an operation is sent. Answered by [`Response::Reached`].
+    Reach {
+        /// The server.
+        server: String,
+    },
 }
 
 /// How a server is reached.
@@ -288,4 +294,6 @@ pub enum Response {
     },
     /// Everything that the servers had sent has been reported.
     Settled,
+    /// Every actor that is not busy has its connection.
+    Reached,
 }

@@ -124,6 +124,8 @@ struct State {
     /// The page; none on the wall clock.
     page: Option<PageFile>,
     taken: [bool; SLOTS],
+    /// What each slot's skew was last set to, in nanoseconds.
+    skews: [i64; SLOTS],
 }
 
 /// A place in the page for one server's skew. Dropping it sets the skew back to zero and gives the place to
@@ -192,6 +194,7 @@ impl LessonClock {
             rate: Rate::NORMAL,
             page,
             taken: [false; SLOTS],
+            skews: [0; SLOTS],
         };
         Self(Arc::new(Shared {
             zero: AtomicI64::new(zero),
@@ -315,6 +318,7 @@ impl LessonClock {
                 path: page.path().to_owned(),
                 source,
             })?;
+        state.skews[slot.index] = nanos;
         Ok(self.lesson(now))
     }
 
@@ -337,10 +341,11 @@ impl LessonClock {
         )
     }
 
-    /// A moment that a server without skew names by its calendar clock, in milliseconds since 1970 (as Redis'
-    /// `PEXPIRETIME` does), as lesson time.
+    /// A moment that a server names by its calendar clock, in milliseconds since 1970 (as Redis' `PEXPIRETIME`
+    /// does), as lesson time. A server whose clock is ahead comes to it sooner than it says: its slot tells by
+    /// how much.
     #[must_use]
-    pub fn from_unix_millis(&self, millis: i64) -> LessonTime {
+    pub fn from_unix_millis(&self, millis: i64, slot: Option<&Slot>) -> LessonTime {
         // On a controlled clock the servers' calendar is a fixed distance from their monotonic clock. A wall
         // clock's servers follow the machine's, which may have been set since.
         let epoch = if self.0.control.is_some() {
@@ -348,7 +353,9 @@ impl LessonClock {
         } else {
             real_epoch()
         };
-        self.lesson(millis.saturating_mul(1_000_000).saturating_sub(epoch))
+        let skew = slot.map_or(0, |slot| self.state().skews[slot.index]);
+        let monotonic = millis.saturating_mul(1_000_000).saturating_sub(epoch);
+        self.lesson(monotonic.saturating_sub(skew))
     }
 
     /// Changes the line of a controlled clock; returns when. The old line stays if that fails.

@@ -155,7 +155,7 @@ fn calendar_deadlines_become_lesson_time() {
             .duration_since(std::time::UNIX_EPOCH)
             .expect("after 1970");
         let unix = i64::try_from(unix.as_millis()).expect("before the end of time");
-        let deadline = clock.from_unix_millis(unix + 5_000);
+        let deadline = clock.from_unix_millis(unix + 5_000, None);
         let left = deadline.since(clock.now());
         assert!(
             left <= Duration::from_secs(5) && left > Duration::from_secs(4),

@@ -24,7 +24,7 @@ fn mistake(text: &str) -> String {
 fn what_is_written_is_what_is_chosen() {
     let config = parse(
         "lang = \"zh\"\ntheme = \"light\"\nspeed = 2\nquestions = false\nreduced_motion = true\n\
-         [keys]\nstep = \"j\"\nback = [\"b\", \"ctrl-b\"]\n",
+         [keys]\nstep = \"j\"\nback = [\"y\", \"ctrl-b\"]\n",
     );
     assert_eq!(config.mistakes, vec![]);
     assert_eq!(
@@ -36,7 +36,7 @@ fn what_is_written_is_what_is_chosen() {
     let places = [Place::Lesson, Place::Everywhere];
     for (key, action) in [
         ("j", Action::Forward),
-        ("b", Action::Back),
+        ("y", Action::Back),
         ("ctrl-b", Action::Back),
     ] {
         let chord = key.parse().expect(key);

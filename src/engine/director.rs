@@ -22,7 +22,7 @@ use crate::{
         expr::Template,
         plan::{Act, TextPlan},
     },
-    log::{ActorId, EventKind, Fault, Log, OpId, ServerState, Stop},
+    log::{ActorId, EventKind, Fault, Log, ServerState, Stop, Way},
 };
 
 /// A run with its lab, clients and log.
@@ -35,18 +35,10 @@ pub(super) struct Director {
     pub(super) tempo: watch::Receiver<Tempo>,
     pub(super) limits: Limits,
     line: usize,
-    pub(super) flights: Flights,
+    pub(super) flights: super::flights::Flights,
     pub(super) questions: super::questions::Questions,
     seen: Vec<ServerState>,
     metrics: HashMap<String, i64>,
-}
-
-/// Operations on their way.
-#[derive(Debug, Default)]
-pub(super) struct Flights {
-    pub(super) next: u64,
-    /// Whose each is, and which server it went to.
-    pub(super) by_op: HashMap<OpId, (ActorId, String)>,
 }
 
 impl Director {
@@ -76,13 +68,15 @@ impl Director {
             tempo,
             limits,
             line: 0,
-            flights: Flights::default(),
+            flights: super::flights::Flights::default(),
             questions: super::questions::Questions::default(),
             seen: Vec::new(),
             metrics: HashMap::new(),
         };
-        director.open(sessions).await?;
-        Ok(director)
+        match director.open(sessions).await {
+            Ok(()) => Ok(director),
+            Err(error) => Err(director.stage.or_death(error).await),
+        }
     }
 
     async fn open(&mut self, sessions: super::stage::Sessions) -> Result<(), EngineError> {
@@ -276,10 +270,23 @@ impl Director {
     }
 
     async fn cause(&mut self, fault: &Fault, path: &Path) -> Result<(), EngineError> {
+        if let Fault::Hold {
+            link,
+            way: Way::Replies,
+        } = fault
+            && self.stage.ask_to_reach(link).await?
+        {
+            self.take_in_until(|response| matches!(response, Response::Reached), path)
+                .await?;
+        }
         if let Err(why) = self.stage.cause(fault).await? {
             return Err(self.mistake(path, why));
         }
         self.recorder.record(EventKind::Fault(fault.clone()));
+        self.land_broken(fault, path).await?;
+        if let Fault::Thaw { .. } = fault {
+            self.catch_up(path)?;
+        }
         if let Fault::Crash { client } = fault {
             for n in 0..self.performers.len() {
                 if self.scenario.actors[n].actor.client == *client {
@@ -293,15 +300,27 @@ impl Director {
 
     /// Waits until everything that the servers have sent to the clients by now is written down.
     pub(super) async fn settle(&mut self, path: &Path) -> Result<(), EngineError> {
-        let mut asked = self.stage.ask_to_settle().await?;
-        while asked > 0 {
-            let arrived = self.stage.next().await?;
-            if matches!(arrived, Arrived::Response(_, Response::Settled)) {
-                asked -= 1;
-            }
-            self.take_in(arrived, path)?;
+        for _ in 0..self.stage.ask_to_settle().await? {
+            self.take_in_until(|response| matches!(response, Response::Settled), path)
+                .await?;
         }
         Ok(())
+    }
+
+    /// Takes in what clients report, up to a certain response.
+    async fn take_in_until(
+        &mut self,
+        last: impl Fn(&Response) -> bool,
+        path: &Path,
+    ) -> Result<(), EngineError> {
+        loop {
+            let arrived = self.stage.next().await?;
+            let over = matches!(&arrived, Arrived::Response(_, response) if last(response));
+            self.take_in(arrived, path)?;
+            if over {
+                return Ok(());
+            }
+        }
     }
 
     /// Writes down what the servers hold, where it has changed.

@@ -1,6 +1,10 @@
 //! Why a run cannot go on.
 
-use crate::{clock::ClockError, lab::LabError, lesson::LessonError};
+use crate::{
+    clock::ClockError,
+    lab::LabError,
+    lesson::{LessonError, Text},
+};
 
 /// Why a run cannot go on.
 #[derive(Debug, thiserror::Error)]
@@ -45,6 +49,29 @@ pub enum EngineError {
 }
 
 impl EngineError {
+    /// The message in both languages. A mistake in a lesson is its author's business, and in English only.
+    #[must_use]
+    pub fn text(&self) -> Text {
+        let zh = match self {
+            Self::Lesson(error) => error.to_string(),
+            Self::Lab(error) => error.chinese(),
+            Self::Clock(error) => error.chinese(),
+            Self::ServerDied { server, why, log } => {
+                format!("服务器 `{server}` 在课程中途退出（{why}）\n它自己的日志结尾：\n{log}")
+            }
+            Self::ClientDied { client, why, log } => {
+                format!("客户端进程 `{client}` 意外退出：{why}\n它的日志：\n{log}")
+            }
+            Self::ClientNotReady { client, why } => {
+                format!("客户端进程 `{client}` 无法启动：{why}")
+            }
+        };
+        Text {
+            en: self.to_string(),
+            zh,
+        }
+    }
+
     /// Whether a server is missing or failed, rather than the lesson being wrong: exit code 3, and a fresh
     /// start may help.
     #[must_use]

@@ -1,13 +1,11 @@
 //! The story run that somebody watches: one step at a time, as commands ask for it.
 
-use std::collections::VecDeque;
-
 use tokio::sync::{
     mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
     watch,
 };
 
-use super::{Command, EngineError, Session, Update, director::Director, time::Tempo};
+use super::{Command, EngineError, Session, Update, director::Director, pacing::Pacing, time::Tempo};
 use crate::{lab::LabOptions, lesson::Scenario, verdict};
 
 /// Starts a live run in the background. Must be called inside a `tokio` runtime. The lab boots at once;
@@ -20,13 +18,12 @@ pub fn open(scenario: Scenario, options: LabOptions, seed: u64) -> Session {
         let mut driver = Driver {
             asked,
             tell: tell.clone(),
-            speed: 1.0,
+            pacing: Pacing::new(),
             tempo: watch::channel(Tempo::Jump).0,
-            queue: VecDeque::new(),
         };
         if let Err(error) = Box::pin(driver.drive(scenario, &options, seed)).await {
             let _ = tell.send(Update::Failed {
-                message: error.to_string(),
+                message: error.text(),
                 server: error.is_server(),
             });
         }
@@ -37,10 +34,8 @@ pub fn open(scenario: Scenario, options: LabOptions, seed: u64) -> Session {
 struct Driver {
     asked: UnboundedReceiver<Command>,
     tell: UnboundedSender<Update>,
-    speed: f64,
+    pacing: Pacing,
     tempo: watch::Sender<Tempo>,
-    /// Steps that were asked for while another was under way.
-    queue: VecDeque<Command>,
 }
 
 /// Why a step came to its end.
@@ -60,7 +55,7 @@ impl Driver {
         let planned = scenario.clone();
         let tempo = self.tempo.subscribe();
         let set_up = Director::set_up(scenario, options, seed, tempo, Some(self.tell.clone()));
-        let Some(director) = self.meanwhile(set_up).await else {
+        let Some(director) = Box::pin(self.meanwhile(set_up)).await else {
             return Ok(());
         };
         let mut director = director?;
@@ -71,7 +66,7 @@ impl Driver {
 
     async fn steps(&mut self, director: &mut Director, scenario: &Scenario) -> Result<(), EngineError> {
         loop {
-            let command = if let Some(command) = self.queue.pop_front() {
+            let command = if let Some(command) = self.pacing.queue.pop_front() {
                 command
             } else {
                 tokio::select! {
@@ -82,15 +77,10 @@ impl Driver {
                     error = director.disturbed() => return Err(error),
                 }
             };
-            match command {
-                Command::Step => drop(self.tempo.send(Tempo::Jump)),
-                Command::Watch => drop(self.tempo.send(Tempo::Watch(self.speed))),
-                Command::Speed(speed) => {
-                    self.speed = speed;
-                    continue;
-                }
-                Command::Hold | Command::Resume => continue,
-            }
+            let Some(tempo) = self.pacing.begin(command) else {
+                continue;
+            };
+            let _ = self.tempo.send(tempo);
             if director.ended() {
                 let _ = self.tell.send(Update::Stepped { ended: true });
                 continue;
@@ -125,26 +115,13 @@ impl Driver {
 
     /// A command in the middle of a step.
     fn hear(&mut self, command: Option<Command>) -> Ending {
+        let Some(command) = command else {
+            return Ending::Left;
+        };
         let current = *self.tempo.borrow();
-        match (command, current) {
-            (None, _) => return Ending::Left,
-            (Some(Command::Hold), Tempo::Watch(_)) => drop(self.tempo.send(Tempo::Held)),
-            (Some(Command::Resume), Tempo::Held) => drop(self.tempo.send(Tempo::Watch(self.speed))),
-            (Some(Command::Speed(speed)), current) => {
-                self.speed = speed;
-                if matches!(current, Tempo::Watch(_)) {
-                    let _ = self.tempo.send(Tempo::Watch(speed));
-                }
-            }
-            // Somebody who asks for the next step while this one takes its time wants to see its end.
-            (Some(command @ (Command::Step | Command::Watch)), Tempo::Watch(_) | Tempo::Held) => {
-                let _ = self.tempo.send(Tempo::Jump);
-                if command == Command::Watch {
-                    self.queue.push_back(command);
-                }
-            }
-            (Some(command @ (Command::Step | Command::Watch)), Tempo::Jump) => self.queue.push_back(command),
-            (Some(Command::Hold | Command::Resume), _) => {}
+        let tempo = self.pacing.hear(command, current);
+        if tempo != current {
+            let _ = self.tempo.send(tempo);
         }
         Ending::Over
     }

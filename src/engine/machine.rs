@@ -1,5 +1,5 @@
 //! One actor's place in its program. Pure: it says which operation is next and what a reply makes of the
-//! actor's beliefs; it must not know how operations are carried out or what time it is.
+//! actor's beliefs; it must not know how operations are carried out, and what time it is only as it is told.
 
 use std::sync::Arc;
 
@@ -7,6 +7,7 @@ use minijinja::Value;
 
 use crate::{
     client::protocol::{Wire, ZkCall},
+    clock::LessonTime,
     lesson::{
         expr::{Scope, Template, json_value},
         parse_millis,
@@ -104,6 +105,11 @@ impl Machine {
         machine.scope.set_outermost("reply", Value::from(()));
         machine.scope.set_outermost("error", Value::from(()));
         machine
+    }
+
+    /// Tells the actor the time: the name `now`, until it is told another.
+    pub(super) fn tell_time(&mut self, now: LessonTime) {
+        self.scope.set_outermost("now", now.as_millis().into());
     }
 
     /// Carries out statements up to the next operation.

@@ -5,9 +5,12 @@
 
 mod director;
 mod error;
+mod faults;
+mod flights;
 mod live;
 mod machine;
 mod moves;
+mod pacing;
 mod performer;
 mod questions;
 mod recorder;

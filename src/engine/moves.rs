@@ -14,7 +14,7 @@ use crate::{
     client::protocol::{Request, Response},
     clock::LessonTime,
     lesson::{
-        PRIMARY, Path,
+        Mistake, PRIMARY, Path,
         plan::{PlannedOperation, PlannedVerb, Turn},
     },
     log::{ActorId, EventKind, OpId, Reply},
@@ -41,6 +41,7 @@ impl Director {
     /// Brings an actor to its next operation: a wait that it is in is let pass. Checks that it is the
     /// operation that the story wants.
     pub(super) async fn prepare(&mut self, turn: &Turn, path: &Path) -> Result<(), EngineError> {
+        self.must_run(turn.actor, &format!(".{}", turn.label), path)?;
         let name = self.name(turn.actor).to_owned();
         while let State::Waiting { until, .. } = self.performers[turn.actor.0 as usize].state {
             self.go_to(until, &[], path).await?;
@@ -73,6 +74,21 @@ impl Director {
         Err(self.mistake(path, wrong))
     }
 
+    /// Nobody makes a move while its process stands still.
+    fn must_run(&self, actor: ActorId, label: &str, path: &Path) -> Result<(), EngineError> {
+        if !self.stage.stands_still(actor) {
+            return Ok(());
+        }
+        let plan = &self.scenario.actors[actor.0 as usize].actor;
+        let message = format!(
+            "the story moves {}{label}, but {} is frozen",
+            plan.name, plan.client
+        );
+        let help = format!("thaw it first: `- thaw: {}`", plan.client);
+        let mistake = Mistake::new(path, message).help(help);
+        Err(self.scenario.loaded.source.place(&mistake).into())
+    }
+
     /// Sends an actor's next operation. `None` where there is no reply to wait for: a notification was taken,
     /// or is yet to come.
     pub(super) async fn send(&mut self, actor: ActorId, path: &Path) -> Result<Option<OpId>, EngineError> {
@@ -95,6 +111,7 @@ impl Director {
             Some(named) => named.to_owned(),
             None => self.stage.server.clone(),
         };
+        self.performers[n].machine.tell_time(self.clock.now());
         let wire = self.performers[n]
             .machine
             .wire(&operation, server)
@@ -128,24 +145,6 @@ impl Director {
             }
             self.flow_to(self.clock.now() + FIND_PRIMARY_EVERY, path).await?;
         }
-    }
-
-    /// Waits until an operation is over, or is known to wait for another actor, or cannot be answered because
-    /// a link is cut or held or the client is frozen.
-    pub(super) async fn land(&mut self, op: OpId, path: &Path) -> Result<(), EngineError> {
-        while let Some((actor, server)) = self.flights.by_op.get(&op).cloned() {
-            if !self.stage.reachable(actor, &server) {
-                return Ok(());
-            }
-            let arrived = self.stage.next().await?;
-            let blocked =
-                matches!(&arrived, Arrived::Response(_, Response::Blocked { op: known }) if *known == op);
-            self.take_in(arrived, path)?;
-            if blocked {
-                return Ok(());
-            }
-        }
-        Ok(())
     }
 
     /// Takes in something that a client reported.
@@ -191,6 +190,7 @@ impl Director {
             label,
             reply: reply.clone(),
         });
+        self.performers[n].machine.tell_time(self.clock.now());
         let after = self.performers[n].machine.replied(&operation, reply);
         let place = operation.path.clone().unwrap_or_else(|| path.clone());
         match after.map_err(|error| self.mistake(&place, format!("{}: {error}", self.name(actor))))? {
@@ -210,6 +210,7 @@ impl Director {
     pub(super) fn advance(&mut self, actor: ActorId, path: &Path) -> Result<(), EngineError> {
         let n = actor.0 as usize;
         let mut effects = Vec::new();
+        self.performers[n].machine.tell_time(self.clock.now());
         let next = self.performers[n].machine.advance(&mut effects);
         for effect in effects {
             self.recorder.record(match effect {
@@ -299,6 +300,7 @@ impl Director {
 
     /// Makes an actor's moves until its program is over or it can do nothing more by itself.
     pub(super) async fn finish(&mut self, actor: ActorId, path: &Path) -> Result<(), EngineError> {
+        self.must_run(actor, " to its end", path)?;
         for _ in 0..MOST_OPERATIONS {
             match self.performers[actor.0 as usize].state.clone() {
                 State::Waiting { until, .. } => self.go_to(until, &[], path).await?,
@@ -325,10 +327,11 @@ impl Director {
         ))
     }
 
-    /// Makes an actor's moves as long as none of them is a wait.
+    /// Makes an actor's moves as long as none of them is a wait. Whoever is frozen makes none.
     pub(super) async fn let_move(&mut self, actor: ActorId, path: &Path) -> Result<(), EngineError> {
         for _ in 0..MOST_OPERATIONS {
-            if !matches!(self.performers[actor.0 as usize].state, State::Ready(_)) {
+            let ready = matches!(self.performers[actor.0 as usize].state, State::Ready(_));
+            if !ready || self.stage.stands_still(actor) {
                 return Ok(());
             }
             if let Some(op) = self.send(actor, path).await? {

@@ -1,42 +1,143 @@
-//! A recorded run as others see it: the same commands and updates as a live one, without servers.
+//! A recorded run as others see it: the same commands and updates as a live one, without servers. Watched, time
+//! passes in it as it passed, at the speed that was set.
 
-use std::ops::Range;
+use std::{ops::Range, time::Duration};
 
-use tokio::sync::mpsc::unbounded_channel;
+use tokio::{
+    sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
+    time::Instant,
+};
 
-use super::{Command, Session, Update};
+use super::{Command, Session, Update, pacing::Pacing, time::Tempo};
 use crate::{
+    clock::LessonTime,
     lesson::Scenario,
-    log::{Event, EventKind, Log},
+    log::{Event, EventKind, Log, Stop},
     verdict,
 };
 
 /// Plays a recording. Must be called inside a `tokio` runtime.
 #[must_use]
 pub fn replay(scenario: Scenario, log: Log) -> Session {
-    let (commands, mut asked) = unbounded_channel();
+    let (commands, asked) = unbounded_channel();
     let (tell, updates) = unbounded_channel();
-    tokio::spawn(async move {
-        let mut steps = steps(log.events()).into_iter();
-        let opening = steps.next().unwrap_or(0..log.len());
-        let mut told = opening.end;
-        let _ = tell.send(Update::Events(log.events()[opening].to_vec()));
-        while let Some(command) = asked.recv().await {
-            if !matches!(command, Command::Step | Command::Watch) {
-                continue;
-            }
-            if let Some(step) = steps.next() {
-                told = step.end;
-                let _ = tell.send(Update::Events(log.events()[step].to_vec()));
-            }
-            let ended = told == log.len();
-            if ended {
-                let _ = tell.send(Update::Verdict(verdict::judge(&scenario, &log)));
-            }
-            let _ = tell.send(Update::Stepped { ended });
-        }
-    });
+    let mut steps = steps(log.events()).into_iter();
+    let opening = steps.next().unwrap_or(0..log.len());
+    let mut player = Player {
+        scenario,
+        log,
+        told: 0,
+        asked,
+        tell,
+        pacing: Pacing::new(),
+    };
+    // Before anybody listens, so that even the first picture shows the lesson.
+    player.tell_to(opening.end);
+    tokio::spawn(async move { player.play(steps).await });
     Session { commands, updates }
+}
+
+struct Player {
+    scenario: Scenario,
+    log: Log,
+    /// So many events have been told.
+    told: usize,
+    asked: UnboundedReceiver<Command>,
+    tell: UnboundedSender<Update>,
+    pacing: Pacing,
+}
+
+impl Player {
+    /// Until nobody listens any more.
+    async fn play(&mut self, mut steps: impl Iterator<Item = Range<usize>>) {
+        loop {
+            let command = match self.pacing.queue.pop_front() {
+                Some(command) => command,
+                None => match self.asked.recv().await {
+                    Some(command) => command,
+                    None => return,
+                },
+            };
+            let Some(tempo) = self.pacing.begin(command) else {
+                continue;
+            };
+            let step = steps.next();
+            let more = step.is_some();
+            if let Some(step) = step
+                && self.step(step.end, tempo).await.is_none()
+            {
+                return;
+            }
+            let ended = self.told == self.log.len();
+            if ended && more {
+                self.say(Update::Verdict(verdict::judge(&self.scenario, &self.log)));
+            }
+            self.say(Update::Stepped { ended });
+        }
+    }
+
+    /// Tells the events up to `end`, each when its time has come. `None` when nobody listens any more.
+    async fn step(&mut self, end: usize, mut tempo: Tempo) -> Option<()> {
+        let mut now = self.now();
+        if tempo != Tempo::Jump {
+            // Whoever watches sees from here on that the clock runs, however long nothing happens.
+            self.say(Update::Events(Vec::new()));
+        }
+        while self.told < end {
+            let speed = match tempo {
+                Tempo::Jump => {
+                    self.tell_to(end);
+                    break;
+                }
+                Tempo::Watch(speed) => speed,
+                Tempo::Held => 0.0,
+            };
+            let due = self.log.events()[self.told..end].partition_point(|event| event.at <= now);
+            self.tell_to(self.told + due);
+            let Some(next) = self.log.events()[..end].get(self.told) else {
+                break;
+            };
+            let left = next.at.since(now);
+            let began = Instant::now();
+            let passed = async {
+                if tempo == Tempo::Held {
+                    return std::future::pending().await;
+                }
+                // Far beyond anybody's patience, and within what a timer can count.
+                let real = (left.as_secs_f64() / speed).min(1e9);
+                tokio::time::sleep(Duration::from_secs_f64(real)).await;
+            };
+            tokio::select! {
+                () = passed => now = next.at.max(now + began.elapsed().mul_f64(speed)),
+                command = self.asked.recv() => {
+                    now = next.at.min(now + began.elapsed().mul_f64(speed));
+                    tempo = self.pacing.hear(command?, tempo);
+                }
+            }
+        }
+        Some(())
+    }
+
+    /// The time of what was told last.
+    fn now(&self) -> LessonTime {
+        let last = self
+            .told
+            .checked_sub(1)
+            .and_then(|last| self.log.events().get(last));
+        last.map_or(LessonTime::ZERO, |event| event.at)
+    }
+
+    fn tell_to(&mut self, end: usize) {
+        if self.told < end {
+            self.say(Update::Events(self.log.events()[self.told..end].to_vec()));
+            self.told = end;
+        }
+    }
+
+    fn say(&self, update: Update) {
+        // A listener that has gone is noticed where the next command is waited for.
+        let _ = self.tell.send(update);
+    }
 }
 
 /// The opening, before anybody did anything, and then each step up to its stop.
@@ -45,8 +146,10 @@ fn steps(events: &[Event]) -> Vec<Range<usize>> {
         matches!(
             event.kind,
             EventKind::Say { .. }
+                | EventKind::Asked { .. }
                 | EventKind::Sent { .. }
                 | EventKind::Took { .. }
+                | EventKind::Waited { .. }
                 | EventKind::Fault(_)
                 | EventKind::Stop { .. }
         )
@@ -59,7 +162,7 @@ fn steps(events: &[Event]) -> Vec<Range<usize>> {
         // The story's end is part of its last step.
         let more = matches!(
             events.get(n + 1).map(|next| &next.kind),
-            Some(EventKind::Stop { .. })
+            Some(EventKind::Stop { stop: Stop::End, .. })
         );
         if matches!(event.kind, EventKind::Stop { .. }) && !more {
             steps.push(from..n + 1);
@@ -71,3 +174,6 @@ fn steps(events: &[Event]) -> Vec<Range<usize>> {
     }
     steps
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,7 +2,7 @@
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
-use crate::{log::Event, verdict::Verdict};
+use crate::{lesson::Text, log::Event, verdict::Verdict};
 
 /// What may be asked of a live run.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -36,7 +36,7 @@ pub enum Update {
     /// The run cannot go on: what happened, why, and what to do. The lab is being taken down.
     Failed {
         /// The message, perhaps of several lines.
-        message: String,
+        message: Text,
         /// Whether a server is missing or failed (a fresh start may help), rather than the lesson.
         server: bool,
     },

@@ -1,15 +1,18 @@
 //! The commands that prepare a server before the story, sent by Lockstep itself over connections that no
 //! lesson sees.
 
-use std::time::Duration;
+use std::{collections::HashMap, time::Duration};
 
 use super::{EngineError, machine, stage::Stage};
 use crate::{
-    client::protocol::Wire,
+    client::Hand,
     lab::Endpoint,
     lesson::{Mistake, Path, Scenario},
     log::Reply,
 };
+
+/// The session timeout of a ZooKeeper connection for setup, in real time.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Sends a scenario's setup commands, in order.
 pub(super) async fn carry_out(scenario: &Scenario, stage: &Stage) -> Result<(), EngineError> {
@@ -29,21 +32,22 @@ pub(super) async fn carry_out(scenario: &Scenario, stage: &Stage) -> Result<(), 
             .into()
     };
     let names = scenario.scope.value();
-    let mut hand = crate::client::Hand::new(Duration::from_secs(30));
-    for (n, verb) in scenario.setup.iter().enumerate() {
-        let wire = machine::wire(verb, stage.server.clone(), &names).map_err(|error| mistake(n, error))?;
+    // One for each server: a hand keeps its connection.
+    let mut hands: HashMap<String, Hand> = HashMap::new();
+    for (n, setup) in scenario.setup.iter().enumerate() {
+        let server = setup.on.clone().unwrap_or_else(|| stage.server.clone());
+        let wire = machine::wire(&setup.verb, server, &names).map_err(|error| mistake(n, error))?;
         let Some(wire) = wire else { continue };
         let address = address(stage, wire.server());
-        match send(&mut hand, &wire, &address).await {
+        let hand = hands
+            .entry(address.clone())
+            .or_insert_with(|| Hand::new(PATIENCE));
+        match hand.send(&wire, &address).await {
             Reply::Value(_) => {}
             bad => return Err(mistake(n, format!("the server answered `{wire}` with {bad}"))),
         }
     }
     Ok(())
-}
-
-async fn send(hand: &mut crate::client::Hand, wire: &Wire, address: &str) -> Reply {
-    hand.send(wire, address).await
 }
 
 fn address(stage: &Stage, server: &str) -> String {

@@ -1,7 +1,7 @@
 //! The lab and the client processes of one run: sends operations, brings back what clients report. It must
 //! not know programs or stories.
 
-use std::{collections::HashSet, path::PathBuf};
+use std::{collections::HashSet, path::PathBuf, time::Duration};
 
 use tokio::{
     io::{AsyncBufReadExt, AsyncWriteExt, BufReader},
@@ -12,26 +12,29 @@ use tokio::{
 use super::EngineError;
 use crate::{
     client::protocol::{Request, Response, ServerAddress, ServerProtocol},
-    lab::{ClientProcess, Direction, Lab, LabOptions, Link, LinkAddress, LinkState},
+    lab::{ClientProcess, Lab, LabOptions, Link, LinkAddress, LinkState},
     lesson::{LabKind, Scenario},
-    log::{ActorId, Fault, ServerInfo, ServerState},
+    log::{ActorId, ServerInfo, ServerState},
 };
 
 /// The ZooKeeper session timeout that clients ask for, in milliseconds of lesson time. Long enough that a
 /// session survives a busy machine, short enough that its expiry can be watched.
 pub(super) const SESSION_TIMEOUT_MS: u64 = 10_000;
 
+/// How long the end of a server is waited for after something has failed that its death would explain.
+const DEATH: Duration = Duration::from_millis(500);
+
 /// A client process and how it is.
-struct Client {
-    name: String,
-    process: ClientProcess,
+pub(super) struct Client {
+    pub(super) name: String,
+    pub(super) process: ClientProcess,
     stdin: ChildStdin,
-    state: ClientState,
+    pub(super) state: ClientState,
     log: PathBuf,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ClientState {
+pub(super) enum ClientState {
     Running,
     Frozen,
     Killed,
@@ -49,17 +52,17 @@ pub(super) enum Arrived {
 /// The lab and the clients.
 pub(super) struct Stage {
     pub(super) lab: Lab,
-    clients: Vec<Client>,
+    pub(super) clients: Vec<Client>,
     arrivals: mpsc::UnboundedReceiver<Arrived>,
     /// The client that each actor lives in.
-    homes: Vec<usize>,
+    pub(super) homes: Vec<usize>,
     /// The server that operations without `on` go to.
     pub(super) server: String,
     sentinels: &'static [&'static str],
     /// Servers that stand still.
-    frozen: HashSet<String>,
+    pub(super) frozen: HashSet<String>,
     /// Whether a cut link is answered for at once: a ZooKeeper client goes on trying instead.
-    refuses_at_once: bool,
+    pub(super) refuses_at_once: bool,
 }
 
 /// The sessions that were opened: actor, server, session id.
@@ -148,8 +151,10 @@ impl Stage {
             frozen: HashSet::new(),
             refuses_at_once: scenario.lab().is_redis(),
         };
-        let sessions = stage.joined().await?;
-        Ok((stage, sessions))
+        match stage.joined().await {
+            Ok(sessions) => Ok((stage, sessions)),
+            Err(error) => Err(stage.or_death(error).await),
+        }
     }
 
     async fn joined(&mut self) -> Result<Sessions, EngineError> {
@@ -183,6 +188,19 @@ impl Stage {
             death = self.lab.died() => {
                 Err(EngineError::ServerDied { server: death.server, why: death.how, log: newest(&death.log) })
             }
+        }
+    }
+
+    /// Why something could not be done: a server that has died is the cause of whatever failed since. Its
+    /// connections break a moment before its end is known, so that moment is waited for.
+    pub(super) async fn or_death(&self, error: EngineError) -> EngineError {
+        match tokio::time::timeout(DEATH, self.lab.died()).await {
+            Ok(death) => EngineError::ServerDied {
+                server: death.server,
+                why: death.how,
+                log: newest(&death.log),
+            },
+            Err(_) => error,
         }
     }
 
@@ -234,6 +252,16 @@ impl Stage {
         client.state == ClientState::Running && passes && !self.frozen.contains(server)
     }
 
+    /// Whether an actor's process stands still.
+    pub(super) fn stands_still(&self, actor: ActorId) -> bool {
+        self.clients[self.homes[actor.0 as usize]].state == ClientState::Frozen
+    }
+
+    /// Whether two actors live in the same process.
+    pub(super) fn share_a_process(&self, one: ActorId, other: ActorId) -> bool {
+        self.homes[one.0 as usize] == self.homes[other.0 as usize]
+    }
+
     /// The server that Sentinel names as master, asked as this actor's client would: over its own links.
     pub(super) async fn primary(&mut self, actor: ActorId) -> Result<Option<String>, EngineError> {
         let client = self.clients[self.homes[actor.0 as usize]].name.clone();
@@ -265,91 +293,6 @@ impl Stage {
         })
     }
 
-    /// Causes a fault. `Ok(false)` where the fault makes no sense now, such as freezing the dead.
-    pub(super) async fn cause(&mut self, fault: &Fault) -> Result<Result<(), String>, EngineError> {
-        match fault {
-            Fault::Crash { client } | Fault::Freeze { client } | Fault::Thaw { client } => {
-                let Some(client) = self.clients.iter_mut().find(|known| known.name == *client) else {
-                    return Ok(Err(format!("there is no client `{client}`")));
-                };
-                let (state, done) = match (fault, client.state) {
-                    (_, ClientState::Killed) => {
-                        return Ok(Err(format!("the client `{}` is dead already", client.name)));
-                    }
-                    (Fault::Crash { .. }, _) => (ClientState::Killed, client.process.kill()),
-                    (Fault::Freeze { .. }, ClientState::Running) => {
-                        (ClientState::Frozen, client.process.freeze())
-                    }
-                    (Fault::Freeze { .. }, _) => {
-                        return Ok(Err(format!("the client `{}` is frozen already", client.name)));
-                    }
-                    (_, ClientState::Frozen) => (ClientState::Running, client.process.thaw()),
-                    _ => return Ok(Err(format!("the client `{}` is not frozen", client.name))),
-                };
-                client.state = state;
-                done?;
-                if state == ClientState::Killed {
-                    client.process.exited().await;
-                }
-            }
-            Fault::KillServer { server }
-            | Fault::FreezeServer { server }
-            | Fault::ThawServer { server }
-            | Fault::RestartServer { server } => return self.cause_to_server(fault, server).await,
-            Fault::Cut { link } | Fault::Hold { link } | Fault::Release { link } | Fault::Drop { link } => {
-                let Some(link) = self.lab.link_control(link) else {
-                    return Ok(Err(format!("there is no link `{link}`")));
-                };
-                match fault {
-                    Fault::Drop { .. } if !matches!(link.state(), LinkState::Held(_)) => {
-                        return Ok(Err(format!("the link `{}` holds nothing", link.name())));
-                    }
-                    Fault::Cut { .. } | Fault::Drop { .. } => link.cut(),
-                    Fault::Hold { .. } => link.hold(Direction::Both),
-                    _ => link.release(),
-                }
-            }
-        }
-        Ok(Ok(()))
-    }
-
-    async fn cause_to_server(
-        &mut self,
-        fault: &Fault,
-        server: &str,
-    ) -> Result<Result<(), String>, EngineError> {
-        let dead = self.lab.server_ended(server)?;
-        let frozen = self.frozen.contains(server);
-        match fault {
-            Fault::RestartServer { .. } if !dead => {
-                return Ok(Err(format!(
-                    "the server `{server}` runs: only a killed one can be restarted"
-                )));
-            }
-            Fault::RestartServer { .. } => Box::pin(self.lab.restart_server(server)).await?,
-            _ if dead => return Ok(Err(format!("the server `{server}` is dead already"))),
-            Fault::FreezeServer { .. } if frozen => {
-                return Ok(Err(format!("the server `{server}` is frozen already")));
-            }
-            Fault::FreezeServer { .. } => {
-                self.lab.freeze_server(server)?;
-                self.frozen.insert(server.to_owned());
-            }
-            Fault::ThawServer { .. } if !frozen => {
-                return Ok(Err(format!("the server `{server}` is not frozen")));
-            }
-            Fault::ThawServer { .. } => {
-                self.lab.thaw_server(server)?;
-                self.frozen.remove(server);
-            }
-            _ => {
-                self.lab.end_server(server).await?;
-                self.frozen.remove(server);
-            }
-        }
-        Ok(Ok(()))
-    }
-
     /// Whether a server can be asked something.
     pub(super) fn answers(&self, server: &str) -> Result<bool, EngineError> {
         Ok(!self.lab.server_ended(server)? && !self.frozen.contains(server))
@@ -368,7 +311,7 @@ impl Stage {
 }
 
 impl Client {
-    async fn send(&mut self, request: &Request) -> Result<(), EngineError> {
+    pub(super) async fn send(&mut self, request: &Request) -> Result<(), EngineError> {
         let mut line = serde_json::to_vec(request).unwrap_or_default();
         line.push(b'\n');
         if let Err(error) = self.stdin.write_all(&line).await {

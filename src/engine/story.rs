@@ -47,20 +47,28 @@ pub async fn run_story(
         }
     }
     let log = director.tear_down().await;
-    let verdict = verdict::judge(scenario, &log);
-    let clock = log.events().iter().find_map(|event| match &event.kind {
-        EventKind::LabReady { clock, .. } => Some(*clock),
-        _ => None,
-    });
-    let lesson = log
-        .events()
-        .last()
-        .map_or(Duration::ZERO, |event| event.at.since(LessonTime::ZERO));
-    Ok(RunReport {
-        log,
-        verdict,
-        clock: clock.unwrap_or(ClockKind::Wall),
-        lesson,
-        wall: began.elapsed(),
-    })
+    Ok(RunReport::of(scenario, log, began))
+}
+
+impl RunReport {
+    /// What a finished run's log amounts to. `began` is when somebody started to wait for it.
+    #[must_use]
+    pub fn of(scenario: &Scenario, log: Log, began: Instant) -> Self {
+        let verdict = verdict::judge(scenario, &log);
+        let clock = log.events().iter().find_map(|event| match &event.kind {
+            EventKind::LabReady { clock, .. } => Some(*clock),
+            _ => None,
+        });
+        let lesson = log
+            .events()
+            .last()
+            .map_or(Duration::ZERO, |event| event.at.since(LessonTime::ZERO));
+        Self {
+            log,
+            verdict,
+            clock: clock.unwrap_or(ClockKind::Wall),
+            lesson,
+            wall: began.elapsed(),
+        }
+    }
 }

@@ -128,14 +128,26 @@ impl Director {
         self.flow_to(after_grain(target), path).await
     }
 
-    /// The wait that ends first; of several that end together, that of the first actor.
+    /// Ends the waits whose time came while their process stood still: its timers fire as soon as it runs.
+    pub(super) fn catch_up(&mut self, path: &Path) -> Result<(), EngineError> {
+        let now = self.clock.now();
+        while let Some((actor, _)) = self.next_timer().filter(|(_, due)| *due <= now) {
+            self.wake(actor, now, path)?;
+        }
+        Ok(())
+    }
+
+    /// The wait that ends first; of several that end together, that of the first actor. The waits of a process
+    /// that stands still do not end.
     fn next_timer(&self) -> Option<(ActorId, LessonTime)> {
         let timers = self
             .performers
             .iter()
             .enumerate()
             .filter_map(|(n, performer)| match performer.state {
-                State::Waiting { until, .. } => Some((actor_id(n), until)),
+                State::Waiting { until, .. } if !self.stage.stands_still(actor_id(n)) => {
+                    Some((actor_id(n), until))
+                }
                 _ => None,
             });
         timers.min_by_key(|(actor, until)| (*until, *actor))

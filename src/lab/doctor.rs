@@ -214,14 +214,22 @@ impl DoctorReport {
     }
 }
 
-impl fmt::Display for Need {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+impl Need {
+    /// The program, in the words of its packagers.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
             Self::RedisServer => "redis-server",
             Self::RedisSentinel => "redis-sentinel",
             Self::Java => "java",
             Self::Zookeeper => "ZooKeeper",
-        })
+        }
+    }
+}
+
+impl fmt::Display for Need {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
     }
 }
 

@@ -218,14 +218,21 @@ impl Link {
     /// Resolves when something is held that way. The server has then done what the held reply tells of:
     /// with this, losing a reply needs no guess about how long the server takes.
     pub async fn holds(&self, direction: Direction) {
+        self.holds_on(1, direction).await;
+    }
+
+    /// As [`Link::holds`], when so many of its connections hold something.
+    pub fn holds_on(&self, connections: usize, direction: Direction) -> impl Future<Output = ()> + use<> {
         let mut holding = self.holding.subscribe();
-        let holds = |now: &Holding| {
-            direction.covers(Direction::ToServer) && now.to_server > 0
-                || direction.covers(Direction::ToClient) && now.to_client > 0
+        let holds = move |now: &Holding| {
+            let to = |way, number| if direction.covers(way) { number } else { 0 };
+            to(Direction::ToServer, now.to_server).max(to(Direction::ToClient, now.to_client)) >= connections
         };
-        if holding.wait_for(holds).await.is_err() {
-            // Cannot be: `self` has the sender.
-            std::future::pending::<()>().await;
+        async move {
+            if holding.wait_for(holds).await.is_err() {
+                // The link is no more, and holds nothing ever again.
+                std::future::pending::<()>().await;
+            }
         }
     }
 }

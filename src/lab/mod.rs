@@ -9,6 +9,7 @@
 //! - No shared server is ever flushed: the lab starts its servers itself and knows no others. A fresh lab is
 //!   a new one.
 
+pub mod chinese;
 mod client;
 pub mod doctor;
 mod error;
@@ -240,7 +241,7 @@ impl Lab {
             if server.process.ended().is_some() || frozen.contains(&server.info.name) {
                 return Ok(None);
             }
-            match server.observer.observe(&self.clock).await {
+            match server.observer.observe(&self.clock, server.slot.as_ref()).await {
                 Ok(observed) => Ok(Some(ServerState {
                     server: server.info.name.clone(),
                     observed,

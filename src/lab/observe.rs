@@ -11,7 +11,7 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use thiserror::Error;
 
-use crate::clock::LessonClock;
+use crate::clock::{LessonClock, Slot};
 use crate::log::Observed;
 
 /// How long a look may take, in real time. A frozen server does not answer, and nobody shall wait for it.
@@ -19,8 +19,12 @@ const LOOK_WITHIN: Duration = Duration::from_secs(2);
 
 /// Reads the truth of one server.
 pub(crate) trait Observer: Debug + Send + Sync {
-    /// Everything that the server holds.
-    fn observe<'a>(&'a self, clock: &'a LessonClock) -> BoxFuture<'a, Result<Observed, ObserveError>>;
+    /// Everything that the server holds. `slot` tells how wrong the server's clock is.
+    fn observe<'a>(
+        &'a self,
+        clock: &'a LessonClock,
+        slot: Option<&'a Slot>,
+    ) -> BoxFuture<'a, Result<Observed, ObserveError>>;
 
     /// A counter of the server's, by the name that the server gives it; `None` where there is none.
     fn metric<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<i64>, ObserveError>>;

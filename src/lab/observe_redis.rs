@@ -15,7 +15,7 @@ use tokio::sync::Mutex;
 
 use super::observe::{ObserveError, Observer, within};
 use super::redis::Known;
-use crate::clock::LessonClock;
+use crate::clock::{LessonClock, Slot};
 use crate::log::{KeyState, KeyValue, Keyspace, Observed, Role};
 
 const LOOK: &str = include_str!("observe_redis.lua");
@@ -24,6 +24,8 @@ const LOOK: &str = include_str!("observe_redis.lua");
 const KEYS: usize = 200;
 /// The most elements that are read of a list, set, sorted set or hash.
 const ELEMENTS: usize = 100;
+/// How often a look is tried whose connection breaks.
+const TRIES: usize = 5;
 /// The most bytes that are read of a string.
 const BYTES: usize = 1024;
 
@@ -73,11 +75,15 @@ impl RedisObserver {
     }
 
     async fn ask<T: redis::FromRedisValue>(&self, command: &redis::Cmd) -> Result<T, ObserveError> {
-        match self.ask_once(command).await {
-            // Sentinel closes all connections to a server whose role it changes. A look can be repeated.
-            Err(ObserveError::Redis(error)) if error.is_unrecoverable_error() => self.ask_once(command).await,
-            answer => answer,
+        for _ in 1..TRIES {
+            match self.ask_once(command).await {
+                // Sentinel closes all connections to a server whose role it changes, and may do so several times.
+                // A look can be repeated.
+                Err(ObserveError::Redis(error)) if error.is_unrecoverable_error() => {}
+                answer => return answer,
+            }
         }
+        self.ask_once(command).await
     }
 
     async fn ask_once<T: redis::FromRedisValue>(&self, command: &redis::Cmd) -> Result<T, ObserveError> {
@@ -114,14 +120,18 @@ impl RedisObserver {
 }
 
 impl Observer for RedisObserver {
-    fn observe<'a>(&'a self, clock: &'a LessonClock) -> BoxFuture<'a, Result<Observed, ObserveError>> {
-        async {
+    fn observe<'a>(
+        &'a self,
+        clock: &'a LessonClock,
+        slot: Option<&'a Slot>,
+    ) -> BoxFuture<'a, Result<Observed, ObserveError>> {
+        async move {
             let mut look = redis::cmd("EVAL_RO");
             look.arg(LOOK).arg(0).arg(KEYS).arg(ELEMENTS).arg(BYTES);
             let seen: Vec<(String, String, i64, Value)> = self.ask(&look).await?;
             let keys = seen.into_iter().map(|(name, kind, expires, value)| {
                 // -1 is "never"; -2, "no such key", cannot be inside one script.
-                let expires_at = (expires >= 0).then(|| clock.from_unix_millis(expires));
+                let expires_at = (expires >= 0).then(|| clock.from_unix_millis(expires, slot));
                 (
                     name,
                     KeyState {

@@ -16,7 +16,7 @@ use zookeeper_client::{Client, Error};
 
 use super::four_letters::{ask, read_dump, read_mntr, read_wchp};
 use super::observe::{ObserveError, Observer, within};
-use crate::clock::LessonClock;
+use crate::clock::{LessonClock, Slot};
 use crate::log::{Observed, Znode, ZnodeTree};
 
 /// The longest session that the lab's server grants, in lesson time.
@@ -99,7 +99,11 @@ impl ZookeeperObserver {
 }
 
 impl Observer for ZookeeperObserver {
-    fn observe<'a>(&'a self, _: &'a LessonClock) -> BoxFuture<'a, Result<Observed, ObserveError>> {
+    fn observe<'a>(
+        &'a self,
+        _: &'a LessonClock,
+        _: Option<&'a Slot>,
+    ) -> BoxFuture<'a, Result<Observed, ObserveError>> {
         async { Ok(Observed::Zookeeper(within(self.look()).await?)) }.boxed()
     }
 

@@ -31,6 +31,9 @@ const TRIES: usize = 5;
 /// How fast the lesson clock runs until the Sentinels have found each other: they greet every 2 s.
 const BOOT_RATE: f64 = 20.0;
 
+/// How fast it runs then, until none of them has to recover from the rush.
+const CALM_RATE: f64 = 8.0;
+
 /// Starts them all and comes back when the replicas follow and every Sentinel knows everybody.
 pub(crate) async fn start(boot: &Boot<'_>) -> Result<Topology, LabError> {
     let mut tries = 1;
@@ -126,6 +129,14 @@ async fn start_once(boot: &Boot<'_>) -> Result<Topology, LabError> {
             (seen == (replicas, others)).then_some(())
         })
         .await?;
+    }
+    boot.clock
+        .set_rate(Rate::from_factor(CALM_RATE).unwrap_or(Rate::NORMAL))?;
+    for helper in &topology.helpers {
+        let Endpoint::Tcp(address) = helper.endpoint else {
+            continue;
+        };
+        ready(&helper.process, || sentinel_process::acts(address)).await?;
     }
     boot.clock.set_rate(Rate::NORMAL)?;
     for helper in &topology.helpers {

@@ -10,7 +10,7 @@ use super::error::LabError;
 use super::observe::{ObserveError, Observer, within};
 use super::sentinel::GROUP;
 use super::server::{Boot, Endpoint, Server, ready};
-use crate::clock::LessonClock;
+use crate::clock::{LessonClock, Slot};
 use crate::log::{Keyspace, Observed, ServerInfo};
 
 /// How long a Sentinel waits for a master before it thinks it down, and how long a failover may take, in
@@ -70,6 +70,18 @@ pub(crate) async fn seen(address: SocketAddr) -> Option<(usize, usize)> {
     Some((replicas, sentinels))
 }
 
+/// Whether a Sentinel acts. One that was kept from its timer for 2 s of its time (in the rush of the start, by a
+/// slow disk for a tenth of that in real time) takes its clock for broken and does nothing for 30 s: TILT.
+pub(crate) async fn acts(address: SocketAddr) -> Option<()> {
+    // Asked twice: a pause that has just ended is noticed only after the first answer, by the timer.
+    ask(address, &["INFO", "sentinel"]).await?;
+    let info = ask(address, &["INFO", "sentinel"]).await?;
+    let info: String = redis::from_redis_value(info).ok()?;
+    info.lines()
+        .any(|line| line.trim() == "sentinel_tilt:0")
+        .then_some(())
+}
+
 /// Ends the forbearance of the start.
 pub(crate) async fn watch_closely(address: SocketAddr) -> Option<()> {
     let after = DOWN_AFTER_MS.to_string();
@@ -116,7 +128,11 @@ async fn ask(address: SocketAddr, words: &[&str]) -> Option<redis::Value> {
 struct SentinelObserver;
 
 impl Observer for SentinelObserver {
-    fn observe<'a>(&'a self, _: &'a LessonClock) -> BoxFuture<'a, Result<Observed, ObserveError>> {
+    fn observe<'a>(
+        &'a self,
+        _: &'a LessonClock,
+        _: Option<&'a Slot>,
+    ) -> BoxFuture<'a, Result<Observed, ObserveError>> {
         async { Ok(Observed::Redis(Keyspace::default())) }.boxed()
     }
 

@@ -186,7 +186,7 @@ impl Server {
         self.condemned.store(false, Ordering::SeqCst);
         let observer = &self.observer;
         ready(&self.process, || async {
-            observer.observe(boot.clock).await.ok()
+            observer.observe(boot.clock, None).await.ok()
         })
         .await?;
         Ok(())

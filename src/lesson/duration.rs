@@ -28,9 +28,29 @@ pub fn parse_millis(text: &str) -> Result<i64, String> {
         .ok_or_else(|| format!("`{text}` is not a duration: write it like 3s, 200ms, 1.5s or 1m 30s"))
 }
 
+/// Reads a duration that may be negative: `-5s`.
+///
+/// # Errors
+/// As [`parse_millis`].
+pub fn parse_signed_millis(text: &str) -> Result<i64, String> {
+    match text.trim().strip_prefix('-') {
+        Some(size) => parse_millis(size).map(|millis| -millis),
+        None => parse_millis(text.trim().strip_prefix('+').unwrap_or(text)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::parse_millis;
+    use super::{parse_millis, parse_signed_millis};
+
+    #[test]
+    fn a_signed_duration_may_point_backward() {
+        assert_eq!(parse_signed_millis("-1.5s"), Ok(-1500));
+        assert_eq!(parse_signed_millis("+30s"), Ok(30_000));
+        assert_eq!(parse_signed_millis("-250"), Ok(-250));
+        assert!(parse_signed_millis("--3s").is_err());
+        assert!(parse_signed_millis("-").is_err());
+    }
 
     #[test]
     fn reads_what_authors_write() {

@@ -4,6 +4,7 @@
 mod duration;
 mod error;
 pub mod expr;
+mod fault;
 mod lab_kind;
 pub mod library;
 mod load;
@@ -16,8 +17,9 @@ mod step;
 mod story;
 mod text;
 
-pub use duration::parse_millis;
+pub use duration::{parse_millis, parse_signed_millis};
 pub use error::{LessonError, Mistake, Path, Segment};
+pub use fault::{Hold, Skew};
 pub use lab_kind::{LabKind, PRIMARY};
 pub use library::Library;
 pub use load::{LARGEST, Source};

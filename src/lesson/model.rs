@@ -28,7 +28,7 @@ pub struct Lesson {
     pub intro: Text,
     /// How long a learner needs, in minutes.
     pub minutes: u32,
-    /// The servers that it runs on.
+    /// The servers that it runs on. A variant may have its own.
     pub lab: LabKind,
     /// Figures that the rest of the lesson uses as `${name}`, and that `--set name=value` changes.
     #[serde(default)]
@@ -58,6 +58,14 @@ pub struct Lesson {
     /// Where the facts come from.
     #[serde(default)]
     pub sources: Vec<String>,
+}
+
+impl Lesson {
+    /// The servers that one of its variants runs on: the variant's own, or the lesson's.
+    #[must_use]
+    pub fn lab_of(&self, variant: &Variant) -> LabKind {
+        variant.lab.unwrap_or(self.lab)
+    }
 }
 
 /// Named figures. A value such as `3s` or `200ms` is a duration and counts in milliseconds.
@@ -116,6 +124,9 @@ pub struct Setup {
     /// A ZooKeeper command, as `zkCli` takes it.
     #[serde(default)]
     pub zk: Option<String>,
+    /// The server that it is sent to; the lab's first where it is left out.
+    #[serde(default)]
+    pub on: Option<String>,
 }
 
 /// A client: an operating-system process of its own, or several alike.
@@ -163,6 +174,9 @@ pub struct Variant {
     pub expect: Expect,
     /// What the learner should take away when its claims hold.
     pub lesson: Text,
+    /// The servers that it runs on, instead of the lesson's.
+    #[serde(default)]
+    pub lab: Option<LabKind>,
     /// Parameters that differ.
     #[serde(default)]
     pub params: Params,
@@ -195,19 +209,50 @@ pub enum Expect {
     Prevented,
 }
 
-/// Something that must be observed.
+/// Something that must be observed, and a sentence that tells the learner what it means.
 #[derive(Debug, Clone, PartialEq, JsonSchema)]
-#[schemars(untagged)]
+#[schemars(untagged, deny_unknown_fields)]
 pub enum Claim {
-    /// An expression over what happened, such as `sold == 10` or `A.release == 1`.
-    That(String),
-    /// A claim about a lock.
-    Lock(LockClaim),
+    /// An expression over what happened, such as `sold == 10` or `A.release == 1`, without a sentence.
+    Bare(String),
+    /// An expression.
+    That {
+        /// The expression.
+        that: String,
+        /// What it means.
+        says: Option<Text>,
+    },
+    /// At some moment two clients believed to hold a lock.
+    Overlap {
+        /// The lock.
+        overlap: String,
+        /// What it means.
+        says: Option<Text>,
+    },
+    /// At no moment two clients believed to hold a lock, and somebody did hold it.
+    Exclusive {
+        /// The lock.
+        exclusive: String,
+        /// What it means.
+        says: Option<Text>,
+    },
+}
+
+impl Claim {
+    /// What it means, in a sentence, where its author wrote one.
+    #[must_use]
+    pub fn says(&self) -> Option<&Text> {
+        match self {
+            Self::Bare(_) => None,
+            Self::That { says, .. } | Self::Overlap { says, .. } | Self::Exclusive { says, .. } => {
+                says.as_ref()
+            }
+        }
+    }
 }
 
 /// A claim about who believed to hold a lock.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LockClaim {
     /// At some moment two clients believed to hold it.
     Overlap(String),

@@ -8,7 +8,10 @@ use serde::{
     de::{Error, MapAccess, Visitor},
 };
 
-use super::model::{Claim, Count, LockClaim, Param};
+use super::{
+    Text,
+    model::{Claim, Count, Param},
+};
 
 impl<'de> Deserialize<'de> for Param {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -64,24 +67,65 @@ impl<'de> Deserialize<'de> for Claim {
         impl<'de> Visitor<'de> for ClaimVisitor {
             type Value = Claim;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an expression such as `sold == 10`, or `overlap: LOCK`, or `exclusive: LOCK`")
+                f.write_str(
+                    "an expression such as `sold == 10`, or `that: EXPRESSION`, `overlap: LOCK` or \
+                     `exclusive: LOCK`, each with `says: { en: …, zh: … }`",
+                )
             }
             fn visit_str<E>(self, value: &str) -> Result<Claim, E> {
-                Ok(Claim::That(value.to_owned()))
+                Ok(Claim::Bare(value.to_owned()))
             }
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Claim, A::Error> {
-                let kind: Option<String> = map.next_key()?;
-                let claim = match kind.as_deref() {
-                    Some("overlap") => LockClaim::Overlap(map.next_value()?),
-                    Some("exclusive") => LockClaim::Exclusive(map.next_value()?),
-                    Some(other) => return Err(A::Error::unknown_field(other, &["overlap", "exclusive"])),
-                    None => return Err(A::Error::custom("an empty claim; write `overlap: LOCK`")),
-                };
-                match map.next_key::<String>()? {
-                    None => Ok(Claim::Lock(claim)),
-                    Some(second) => Err(A::Error::custom(format!(
-                        "one claim at a time: `{second}` is a second one"
-                    ))),
+                let mut claim: Option<Claim> = None;
+                let mut sentence: Option<Text> = None;
+                while let Some(key) = map.next_key::<String>()? {
+                    let says = None;
+                    let next = match key.as_str() {
+                        "says" if sentence.is_some() => return Err(A::Error::duplicate_field("says")),
+                        "says" => {
+                            sentence = Some(map.next_value()?);
+                            continue;
+                        }
+                        "that" | "overlap" | "exclusive" if claim.is_some() => {
+                            return Err(A::Error::custom(format!(
+                                "one claim at a time: `{key}` is a second one"
+                            )));
+                        }
+                        "that" => Claim::That {
+                            that: map.next_value()?,
+                            says,
+                        },
+                        "overlap" => Claim::Overlap {
+                            overlap: map.next_value()?,
+                            says,
+                        },
+                        "exclusive" => Claim::Exclusive {
+                            exclusive: map.next_value()?,
+                            says,
+                        },
+                        other => {
+                            return Err(A::Error::unknown_field(
+                                other,
+                                &["that", "overlap", "exclusive", "says"],
+                            ));
+                        }
+                    };
+                    claim = Some(next);
+                }
+                match claim {
+                    None if sentence.is_some() => Err(A::Error::custom(
+                        "a sentence that claims nothing; write `that: EXPRESSION` beside `says`",
+                    )),
+                    None => Err(A::Error::custom("an empty claim; write `overlap: LOCK`")),
+                    Some(mut claim) => {
+                        if let Claim::That { says, .. }
+                        | Claim::Overlap { says, .. }
+                        | Claim::Exclusive { says, .. } = &mut claim
+                        {
+                            *says = sentence;
+                        }
+                        Ok(claim)
+                    }
                 }
             }
         }

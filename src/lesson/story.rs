@@ -8,7 +8,11 @@ use serde::{
     de::{Error, MapAccess, SeqAccess, Visitor},
 };
 
-use super::{Text, question::Ask};
+use super::{
+    Text,
+    fault::{Hold, Skew},
+    question::Ask,
+};
 
 /// One item of a story.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,10 +56,12 @@ pub enum Beat {
     Thaw(String),
     /// `cut: A->redis`, or a list of links: their connections close, new ones are refused.
     Cut(Vec<String>),
-    /// `hold: A->redis`: what is sent is kept.
-    Hold(Vec<String>),
+    /// `hold: A->redis`, or `hold: { link: A->redis, way: replies }`: what is sent is kept.
+    Hold(Hold),
     /// `release: A->redis`: what was held is passed on, or a cut link is mended.
     Release(Vec<String>),
+    /// `skew: { redis2: 30s }`: a server's clock goes wrong by so much.
+    Skew(Skew),
 }
 
 /// Who moves, and which operation the author expects it to be: `A.acquire`.
@@ -190,7 +196,7 @@ impl<'de> Deserialize<'de> for PassOrDuration {
 
 const VERBS: &[&str] = &[
     "say", "ask", "move", "each", "together", "finish", "pass", "await", "crash", "kill", "restart",
-    "freeze", "thaw", "cut", "hold", "release", "drop", "only",
+    "freeze", "thaw", "cut", "hold", "release", "drop", "skew", "only",
 ];
 
 impl<'de> Deserialize<'de> for StoryItem {
@@ -222,7 +228,8 @@ impl<'de> Deserialize<'de> for StoryItem {
                         "freeze" => Beat::Freeze(map.next_value()?),
                         "thaw" => Beat::Thaw(map.next_value()?),
                         "cut" => Beat::Cut(map.next_value::<OneOrMany<_>>()?.0),
-                        "hold" => Beat::Hold(map.next_value::<OneOrMany<_>>()?.0),
+                        "hold" => Beat::Hold(map.next_value()?),
+                        "skew" => Beat::Skew(map.next_value()?),
                         "release" => Beat::Release(map.next_value::<OneOrMany<_>>()?.0),
                         "only" => {
                             only = map.next_value::<OneOrMany<String>>()?.0;
@@ -255,6 +262,8 @@ impl JsonSchema for StoryItem {
         let ask = generator.subschema_for::<Ask>();
         let pass = generator.subschema_for::<Pass>();
         let until = generator.subschema_for::<Await>();
+        let hold = generator.subschema_for::<Hold>();
+        let skew = generator.subschema_for::<Skew>();
         let names = json_schema!({ "anyOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" } }] });
         json_schema!({
             "description": "One item of the story: one of the words below, and perhaps `only`.",
@@ -270,7 +279,8 @@ impl JsonSchema for StoryItem {
                 "await": until,
                 "kill": { "type": "string" }, "restart": { "type": "string" },
                 "crash": { "type": "string" }, "freeze": { "type": "string" }, "thaw": { "type": "string" },
-                "cut": names, "hold": names, "release": names, "drop": names,
+                "cut": names, "hold": hold, "release": names, "drop": names,
+                "skew": skew,
                 "only": names
             }
         })

@@ -95,6 +95,9 @@ pub enum Fault {
     Hold {
         /// The link.
         link: String,
+        /// Which way; what travels the other way still passes.
+        #[serde(default, skip_serializing_if = "Way::is_both")]
+        way: Way,
     },
     /// A link works again; what was held is passed on.
     Release {
@@ -126,6 +129,34 @@ pub enum Fault {
         /// The server.
         server: String,
     },
+    /// A server's calendar clock was set apart from everybody else's, or right again.
+    Skew {
+        /// The server.
+        server: String,
+        /// How far it is ahead from now on, in milliseconds; behind, where negative; right, where 0.
+        ahead_ms: i64,
+    },
+}
+
+/// A way along a link.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Way {
+    /// Both ways.
+    #[default]
+    Both,
+    /// Along the link's arrow: what a client sends to a server.
+    Requests,
+    /// Against it: what the server sends, its replies and notifications.
+    Replies,
+}
+
+impl Way {
+    /// Whether it is no single one.
+    #[must_use]
+    pub fn is_both(&self) -> bool {
+        *self == Self::Both
+    }
 }
 
 /// A reply as the wire gave it: JSON's types cover Redis' and ZooKeeper's.

@@ -8,7 +8,7 @@ mod event;
 mod observed;
 
 pub use event::{
-    Actor, ActorId, AskedChoice, Belief, Event, EventKind, Fault, OpId, Reply, ServerInfo, Stop,
+    Actor, ActorId, AskedChoice, Belief, Event, EventKind, Fault, OpId, Reply, ServerInfo, Stop, Way,
 };
 pub use observed::{KeyState, KeyValue, Keyspace, Observed, Role, ServerState, Znode, ZnodeTree};
 

@@ -2,21 +2,28 @@
 //! that says that it is whole. It must not know how a run is made or shown.
 //!
 //! The format is JSON, one object per line: [`Header`], then every event, then `{"end": N}` with the number of
-//! events.
+//! events. A file whose name ends in `.gz` is that, compressed with gzip; reading tells them apart by what they
+//! begin with.
+
+pub mod carried;
+mod error;
+
+pub use error::RecordingError;
 
 use std::{
     fs,
-    io::{self, BufRead, BufReader, Write},
+    io::{self, BufRead, BufReader, Read, Write},
     os::unix::fs::PermissionsExt,
-    path::{Path, PathBuf},
+    path::Path,
 };
 
+use flate2::{Compression, bufread::GzDecoder, write::GzEncoder};
 use serde::{Deserialize, Serialize};
 
 use crate::{
     clock::ClockKind,
     lesson::{Params, Scenario},
-    log::{Event, EventKind, Log},
+    log::{Actor, ActorId, Event, EventKind, Log},
 };
 
 /// The version of the format that is written and read.
@@ -36,6 +43,19 @@ pub struct Header {
     pub params: Params,
     /// The program that recorded it, as `0.1.0`.
     pub program: String,
+    /// [`Scenario::fingerprint`] of what was run. Recordings made before there was one have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fingerprint: Option<String>,
+}
+
+impl Header {
+    /// Whether it was recorded from this very scenario: same lesson, variant, figures, programs and story.
+    #[must_use]
+    pub fn belongs_to(&self, scenario: &Scenario) -> bool {
+        self.lesson == scenario.loaded.lesson.id
+            && self.variant == scenario.variant
+            && self.fingerprint.as_ref() == Some(&scenario.fingerprint())
+    }
 }
 
 /// A finished run, read from a file.
@@ -47,66 +67,40 @@ pub struct Recording {
     pub log: Log,
 }
 
+impl Recording {
+    /// Checks that it can be judged as a run of this scenario: that the same take part. The lesson may have changed
+    /// since it was recorded.
+    ///
+    /// # Errors
+    /// [`RecordingError::OtherCast`].
+    pub fn fits(&self, scenario: &Scenario) -> Result<(), RecordingError> {
+        let planned: Vec<_> = scenario.actors.iter().map(|plan| &plan.actor).collect();
+        if self.cast().iter().eq(planned) {
+            return Ok(());
+        }
+        Err(RecordingError::OtherCast {
+            lesson: self.header.lesson.clone(),
+            variant: self.header.variant.clone(),
+        })
+    }
+
+    /// Everybody who takes part, as the first event says it.
+    fn cast(&self) -> &[Actor] {
+        match self.log.events().first().map(|first| &first.kind) {
+            Some(EventKind::LabReady { actors, .. }) => actors,
+            _ => &[],
+        }
+    }
+}
+
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct End {
     end: usize,
 }
 
-/// Why a recording cannot be written or read.
-#[derive(Debug, thiserror::Error)]
-pub enum RecordingError {
-    /// The file cannot be written or read.
-    #[error("{}: {source}", path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// It is something else.
-    #[error("{}:1: this is no recording of Lockstep's; `lockstep run LESSON --variant NAME --record FILE` makes one", path.display())]
-    NoRecording {
-        /// The file.
-        path: PathBuf,
-    },
-    /// It was written by another Lockstep.
-    #[error(
-        "{}:1: the recording has format version {found} and this Lockstep reads version {VERSION}; record the run \
-         again with `lockstep run LESSON --variant NAME --record FILE`", path.display()
-    )]
-    OtherVersion {
-        /// The file.
-        path: PathBuf,
-        /// Its version.
-        found: u64,
-    },
-    /// A line of it is damaged.
-    #[error("{}:{line}:{column}: the recording is damaged: {why}; record the run again", path.display())]
-    Damaged {
-        /// The file.
-        path: PathBuf,
-        /// The line, from 1.
-        line: usize,
-        /// The column, from 1.
-        column: usize,
-        /// What is wrong with it.
-        why: String,
-    },
-    /// Its end is missing.
-    #[error(
-        "{}:{line}: the recording is cut off: after {have} events its last line is missing; record the run again",
-        path.display()
-    )]
-    CutOff {
-        /// The file.
-        path: PathBuf,
-        /// The line at which more was expected.
-        line: usize,
-        /// How many events are there.
-        have: usize,
-    },
-}
+/// What a gzip file begins with.
+const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// Whether a file begins like a recording. A lesson never does.
 #[must_use]
@@ -114,13 +108,24 @@ pub fn looks_like_one(path: &Path) -> bool {
     let Ok(file) = fs::File::open(path) else {
         return false;
     };
+    let Ok(text) = plain(BufReader::new(file)) else {
+        return false;
+    };
     let mut start = Vec::new();
     // Long enough for the first key, short enough for any file.
-    let read = io::Read::read_to_end(&mut io::Read::take(file, 64), &mut start);
+    let read = text.take(64).read_to_end(&mut start);
     read.is_ok() && String::from_utf8_lossy(&start).starts_with("{\"lockstep_recording\"")
 }
 
-/// Writes a finished run. The file is whole or not there at all.
+/// The text of a file that may be compressed.
+fn plain<'a>(mut file: impl BufRead + 'a) -> io::Result<Box<dyn BufRead + 'a>> {
+    if file.fill_buf()?.starts_with(&GZIP) {
+        return Ok(Box::new(BufReader::new(GzDecoder::new(file))));
+    }
+    Ok(Box::new(file))
+}
+
+/// Writes a finished run, compressed where the file's name ends in `.gz`. The file is whole or not there at all.
 ///
 /// # Errors
 /// [`RecordingError::File`].
@@ -131,6 +136,7 @@ pub fn write(path: &Path, scenario: &Scenario, log: &Log) -> Result<(), Recordin
         variant: scenario.variant.clone(),
         params: scenario.overrides.clone(),
         program: env!("CARGO_PKG_VERSION").to_owned(),
+        fingerprint: Some(scenario.fingerprint()),
     };
     let write = || -> io::Result<()> {
         let folder = path
@@ -142,21 +148,31 @@ pub fn write(path: &Path, scenario: &Scenario, log: &Log) -> Result<(), Recordin
         let mut file = tempfile::Builder::new()
             .permissions(everybody)
             .tempfile_in(folder)?;
-        let mut out = io::BufWriter::new(file.as_file_mut());
-        let mut line = |value: serde_json::Result<String>| writeln!(out, "{}", value?);
-        line(serde_json::to_string(&header))?;
-        for event in log.events() {
-            line(serde_json::to_string(event))?;
+        let out = io::BufWriter::new(file.as_file_mut());
+        if path.extension().is_some_and(|ending| ending == "gz") {
+            let mut out = GzEncoder::new(out, Compression::best());
+            lines(&header, log, &mut out)?;
+            out.finish()?.flush()?;
+        } else {
+            let mut out = out;
+            lines(&header, log, &mut out)?;
+            out.flush()?;
         }
-        line(serde_json::to_string(&End { end: log.len() }))?;
-        out.flush()?;
-        drop(out);
         file.persist(path).map(drop).map_err(|error| error.error)
     };
     write().map_err(|source| RecordingError::File {
         path: path.to_owned(),
         source,
     })
+}
+
+fn lines(header: &Header, log: &Log, out: &mut impl Write) -> io::Result<()> {
+    let mut line = |value: serde_json::Result<String>| writeln!(out, "{}", value?);
+    line(serde_json::to_string(header))?;
+    for event in log.events() {
+        line(serde_json::to_string(event))?;
+    }
+    line(serde_json::to_string(&End { end: log.len() }))
 }
 
 /// Reads a recording.
@@ -168,45 +184,77 @@ pub fn read(path: &Path) -> Result<Recording, RecordingError> {
         path: path.to_owned(),
         source,
     };
-    parse(BufReader::new(fs::File::open(path).map_err(file)?), path)
+    let text = plain(BufReader::new(fs::File::open(path).map_err(file)?)).map_err(file)?;
+    parse(text, path)
 }
 
-fn parse(text: impl BufRead, path: &Path) -> Result<Recording, RecordingError> {
-    let path = path.to_owned();
-    let no_recording = || RecordingError::NoRecording { path: path.clone() };
-    let mut lines = text.lines();
-    let first = lines.next().and_then(Result::ok).ok_or_else(no_recording)?;
-    let version = serde_json::from_str::<serde_json::Value>(&first).ok();
+/// Reads the first line.
+fn header(first: &str, path: &Path) -> Result<Header, RecordingError> {
+    let version = serde_json::from_str::<serde_json::Value>(first).ok();
     let found = version
         .as_ref()
         .and_then(|first| first["lockstep_recording"].as_u64())
-        .ok_or_else(no_recording)?;
+        .ok_or_else(|| RecordingError::NoRecording {
+            path: path.to_owned(),
+        })?;
     if found != u64::from(VERSION) {
+        let path = path.to_owned();
         return Err(RecordingError::OtherVersion { path, found });
     }
-    let damaged = |line: usize, error: &serde_json::Error| RecordingError::Damaged {
-        path: path.clone(),
+    serde_json::from_str(first).map_err(|error| damaged(path, 1, &error))
+}
+
+fn damaged(path: &Path, line: usize, error: &serde_json::Error) -> RecordingError {
+    let why = error.to_string();
+    RecordingError::Damaged {
+        path: path.to_owned(),
         line,
         column: error.column().max(1),
-        why: error
-            .to_string()
-            .split(" at line ")
-            .next()
-            .unwrap_or_default()
-            .to_owned(),
+        why: why.split(" at line ").next().unwrap_or_default().to_owned(),
+    }
+}
+
+fn parse(text: impl BufRead, path: &Path) -> Result<Recording, RecordingError> {
+    let mut lines = text.lines();
+    let no_recording = || RecordingError::NoRecording {
+        path: path.to_owned(),
     };
-    let header: Header = serde_json::from_str(&first).map_err(|error| damaged(1, &error))?;
+    let first = lines.next().and_then(Result::ok).ok_or_else(no_recording)?;
+    let header = header(&first, path)?;
     let mut log = Log::new();
     let mut number = 1;
-    for line in lines {
+    let file = |source| RecordingError::File {
+        path: path.to_owned(),
+        source,
+    };
+    while let Some(line) = lines.next() {
         number += 1;
-        let line = line.map_err(|source| RecordingError::File {
-            path: path.clone(),
-            source,
-        })?;
+        let line = match line {
+            Ok(line) => line,
+            // Compressed text that ends too soon.
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => break,
+            Err(error) => return Err(file(error)),
+        };
         if let Ok(End { end }) = serde_json::from_str(&line) {
             if end == log.len() {
-                return Ok(Recording { header, log });
+                // Behind compressed text comes its checksum.
+                match lines.next() {
+                    Some(Err(error)) if error.kind() == io::ErrorKind::UnexpectedEof => break,
+                    Some(Err(error)) => return Err(file(error)),
+                    Some(Ok(_)) | None => {}
+                }
+                let recording = Recording { header, log };
+                let cast = recording.cast().len();
+                return match first_stranger(&recording.log, cast) {
+                    None => Ok(recording),
+                    // The first event stands in the second line.
+                    Some((event, ActorId(actor))) => Err(RecordingError::Damaged {
+                        path: path.to_owned(),
+                        line: event + 2,
+                        column: 1,
+                        why: format!("actor {actor} acts, and {cast} take part"),
+                    }),
+                };
             }
             break;
         }
@@ -219,14 +267,38 @@ fn parse(text: impl BufRead, path: &Path) -> Result<Recording, RecordingError> {
             }
             // A file that ends in the middle of a line was cut off there.
             Err(error) if error.is_eof() => break,
-            Err(error) => return Err(damaged(number, &error)),
+            Err(error) => return Err(damaged(path, number, &error)),
         }
     }
     Err(RecordingError::CutOff {
-        path,
+        path: path.to_owned(),
         line: number + 1,
         have: log.len(),
     })
+}
+
+/// The first event of somebody who does not take part.
+fn first_stranger(log: &Log, cast: usize) -> Option<(usize, ActorId)> {
+    log.events()
+        .iter()
+        .enumerate()
+        .find_map(|(n, event)| match event.kind {
+            EventKind::Session { actor, .. }
+            | EventKind::Sent { actor, .. }
+            | EventKind::Replied { actor, .. }
+            | EventKind::Waits { actor, .. }
+            | EventKind::Waited { actor, .. }
+            | EventKind::Notified { actor, .. }
+            | EventKind::Took { actor, .. }
+            | EventKind::Believes { actor, .. }
+            | EventKind::Counted { actor, .. }
+            | EventKind::Finished { actor }
+                if actor.0 as usize >= cast =>
+            {
+                Some((n, actor))
+            }
+            _ => None,
+        })
 }
 
 #[cfg(test)]

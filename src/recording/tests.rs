@@ -108,3 +108,54 @@ fn other_versions_other_files_and_damage_are_named() {
         "{error}"
     );
 }
+
+#[test]
+fn a_compressed_recording_is_read_and_known_for_being_cut_off() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let path = folder.path().join("run.jsonl.gz");
+    write(&path, &scenario(), &log(&scenario())).expect("written");
+    assert!(looks_like_one(&path));
+    let recording = read(&path).expect("read");
+    assert_eq!(recording.log, log(&scenario()));
+    assert!(recording.header.belongs_to(&scenario()));
+    let whole = std::fs::read(&path).expect("readable");
+    assert!(whole.len() < text().len(), "it is smaller");
+    for end in 0..whole.len() {
+        std::fs::write(&path, &whole[..end]).expect("written");
+        let error = read(&path).expect_err("cut off").to_string();
+        let fine = error.contains("cut off") || error.contains("no recording");
+        assert!(fine, "{end} of {}: {error}", whole.len());
+    }
+}
+
+#[test]
+fn a_recording_of_another_text_or_cast_is_told_from_one_of_this() {
+    let mine = parsed(&text()).expect("read");
+    assert!(mine.header.belongs_to(&scenario()) && mine.fits(&scenario()).is_ok());
+    let lesson = include_str!("../../assets/new-lesson.yaml").replace("work: 5s", "work: 6s");
+    let loaded = from_text("lesson.yaml", &lesson).expect("it is good");
+    let other = Scenario::plan(&loaded, "blind-del", &Params::new()).expect("it is good");
+    assert!(!mine.header.belongs_to(&other), "another text");
+    assert!(mine.fits(&other).is_ok(), "and the same cast");
+    let renamed = parsed(&text().replace("\"name\":\"A\"", "\"name\":\"Z\"")).expect("read");
+    let error = renamed.fits(&scenario()).expect_err("another cast").to_string();
+    assert!(
+        error.contains("others take part") && error.contains("--record"),
+        "{error}"
+    );
+    let old = parsed(&text().replacen("\"fingerprint\"", "\"formerly\"", 1)).expect("read");
+    assert!(
+        !old.header.belongs_to(&scenario()),
+        "made before there were fingerprints"
+    );
+}
+
+#[test]
+fn somebody_who_does_not_take_part_is_damage() {
+    let strange = text().replacen("\"actor\":0", "\"actor\":7", 1);
+    let error = parsed(&strange).expect_err("damaged").to_string();
+    assert!(
+        error.starts_with("run.jsonl:3:1:") && error.contains("actor 7"),
+        "{error}"
+    );
+}

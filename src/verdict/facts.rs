@@ -1,6 +1,10 @@
 //! What claims can ask about: the functions and names of their expressions, answered from the log alone.
 
-use std::{collections::HashMap, ops::Range, sync::Arc};
+use std::{
+    collections::{BTreeSet, HashMap},
+    ops::Range,
+    sync::{Arc, Mutex},
+};
 
 use minijinja::{
     Error, ErrorKind, Value,
@@ -18,10 +22,12 @@ use crate::{
 /// A finished run, ready to be asked.
 #[derive(Debug)]
 pub(super) struct Facts {
-    log: Log,
+    pub(super) log: Log,
     world: World,
     /// What each name of a client stands for: the indices of its actors.
-    groups: HashMap<String, Vec<usize>>,
+    pub(super) groups: HashMap<String, Vec<usize>>,
+    /// The events that were looked at.
+    pub(super) trace: Mutex<BTreeSet<usize>>,
 }
 
 impl Facts {
@@ -47,6 +53,7 @@ impl Facts {
             log: log.clone(),
             world,
             groups,
+            trace: Mutex::default(),
         }
     }
 
@@ -70,6 +77,18 @@ impl Facts {
                 Value::from_object(ActorFacts { facts, actor: n }),
             );
         }
+        for client in &scenario.clients {
+            // `A.worker.release`: A is a process, and `worker` a thread of it.
+            let first = &scenario.actors[client.actors.start].actor.name;
+            if first.contains('.') {
+                let facts = Arc::clone(self);
+                let threads = ThreadsFacts {
+                    facts,
+                    process: client.name.clone(),
+                };
+                names.insert(client.name.clone(), Value::from_object(threads));
+            }
+        }
         for name in crate::lesson::plan::FUNCTIONS {
             let facts = Arc::clone(self);
             names.insert(name.to_owned(), Value::from_object(Function { facts, name }));
@@ -81,7 +100,7 @@ impl Facts {
 
     /// The events of the operations that a reference such as `A.acquire` or `acquire` means, by the index of
     /// their `Sent` or `Took`.
-    fn moves(&self, reference: &str) -> Vec<usize> {
+    pub(super) fn moves(&self, reference: &str) -> Vec<usize> {
         let (actors, label) = self.reference(reference);
         let mine = |actor: u32| {
             actors
@@ -106,7 +125,7 @@ impl Facts {
             .collect()
     }
 
-    fn reference<'r>(&self, reference: &'r str) -> (Option<&Vec<usize>>, &'r str) {
+    pub(super) fn reference<'r>(&self, reference: &'r str) -> (Option<&Vec<usize>>, &'r str) {
         match reference.rsplit_once('.') {
             Some((who, label)) if self.groups.contains_key(who) => (self.groups.get(who), label),
             _ => (None, reference),
@@ -131,7 +150,7 @@ impl Facts {
 
     /// The events of the step in which the last such move was made: from after the stop before it to its own
     /// stop.
-    fn step_of(&self, reference: &str) -> Option<Range<usize>> {
+    pub(super) fn step_of(&self, reference: &str) -> Option<Range<usize>> {
         let moved = *self.moves(reference).last()?;
         let events = self.log.events();
         let is_stop = |event: &Event| matches!(event.kind, EventKind::Stop { .. });
@@ -286,8 +305,36 @@ impl Object for ActorFacts {
         match key.as_str()? {
             "notified" => Some(actor.notified.into()),
             "finished" => Some((actor.life == Life::Finished).into()),
-            label => actor.replies.get(label)?.last().map(reply_value),
+            label => {
+                self.facts.trace_reply(self.actor, label);
+                actor.replies.get(label)?.last().map(reply_value)
+            }
         }
+    }
+}
+
+/// A process of several threads in a claim: `A.worker` is its thread `worker`.
+#[derive(Debug)]
+struct ThreadsFacts {
+    facts: Arc<Facts>,
+    process: String,
+}
+
+impl Object for ThreadsFacts {
+    fn repr(self: &Arc<Self>) -> ObjectRepr {
+        ObjectRepr::Map
+    }
+
+    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
+        let name = format!("{}.{key}", self.process);
+        let actor = self
+            .facts
+            .world
+            .actors
+            .iter()
+            .position(|actor| actor.who.name == name)?;
+        let facts = Arc::clone(&self.facts);
+        Some(Value::from_object(ActorFacts { facts, actor }))
     }
 }
 
@@ -301,6 +348,8 @@ struct Function {
 impl Object for Function {
     fn call(self: &Arc<Self>, _: &mut minijinja::State<'_, '_>, args: &[Value]) -> Result<Value, Error> {
         let facts = &self.facts;
+        let word = |n: usize| args.get(n).and_then(Value::as_str);
+        facts.trace_call(self.name, word(0), word(1));
         let wrong = |text: String| Error::new(ErrorKind::InvalidOperation, text);
         if self.name == "notified" {
             let (who,): (Option<&str>,) = from_args(args)?;

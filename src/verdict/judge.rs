@@ -2,15 +2,19 @@
 
 use std::sync::Arc;
 
-use minijinja::Value;
+use minijinja::{Value, value::ValueKind};
 
 use super::{
     ClaimResult, Outcome, Verdict,
     facts::{Facts, moment},
 };
 use crate::{
-    lesson::{Expect, LockClaim, Scenario, Text, expr::Expr, plan::PlannedClaim},
-    log::{ActorId, EventKind, Log},
+    lesson::{
+        Expect, LockClaim, Scenario, Text,
+        expr::{Expr, Template},
+        plan::{ActorPlan, Condition, TextPlan},
+    },
+    log::{ActorId, Belief, EventKind, Log},
     world::{Overlap, World},
 };
 
@@ -34,45 +38,20 @@ pub fn judge(scenario: &Scenario, log: &Log) -> Verdict {
     let claims: Vec<ClaimResult> = scenario
         .claims
         .iter()
-        .map(|claim| match claim {
-            PlannedClaim::That {
-                source,
-                left,
-                right,
-                whole,
-            } => {
-                let observed = left.eval(names.clone());
-                let holds = whole.eval(names.clone()).map(|value| value.is_true());
-                let expected = match right {
-                    None => "true".to_owned(),
-                    Some((operator, right)) => {
-                        let value = right
-                            .eval(names.clone())
-                            .map_or_else(|error| error, |value| show(&value));
-                        if operator == "==" {
-                            value
-                        } else {
-                            format!("{operator} {value}")
-                        }
-                    }
-                };
-                ClaimResult {
-                    claim: source.clone(),
-                    expected: alike(expected),
-                    observed: match (&observed, &holds) {
-                        (Ok(value), Ok(_)) if value.is_undefined() => Text {
-                            en: "never replied".to_owned(),
-                            zh: "从未收到回复".to_owned(),
-                        },
-                        (Ok(value), Ok(_)) => alike(show(value)),
-                        (Err(error), _) | (_, Err(error)) => alike(error.clone()),
-                    },
-                    holds: holds.unwrap_or(false),
-                    evidence: evidence(scenario, log, source),
-                }
-            }
-            PlannedClaim::Lock(LockClaim::Overlap(lock)) => overlap(&facts, lock, true),
-            PlannedClaim::Lock(LockClaim::Exclusive(lock)) => overlap(&facts, lock, false),
+        .map(|claim| {
+            let says = claim.says.as_ref().map(|says| sentence(says, &names));
+            let mut result = match &claim.condition {
+                Condition::That {
+                    source,
+                    left,
+                    right,
+                    whole,
+                } => expression(scenario, (&facts, &names), source, (left, right.as_ref(), whole)),
+                Condition::Lock(LockClaim::Overlap(lock)) => overlap(&facts, lock, true),
+                Condition::Lock(LockClaim::Exclusive(lock)) => overlap(&facts, lock, false),
+            };
+            result.says = says;
+            result
         })
         .collect();
     let outcome = match (claims.iter().all(|claim| claim.holds), scenario.variant().expect) {
@@ -81,6 +60,59 @@ pub fn judge(scenario: &Scenario, log: &Log) -> Verdict {
         (false, _) => Outcome::NotShown,
     };
     Verdict { outcome, claims }
+}
+
+/// A claim's sentence with its values filled in, or why that cannot be done.
+fn sentence(says: &TextPlan, names: &Value) -> Text {
+    let fill = |template: &Template| template.render(names).unwrap_or_else(|error| error);
+    Text {
+        en: fill(&says.en),
+        zh: fill(&says.zh),
+    }
+}
+
+fn expression(
+    scenario: &Scenario,
+    (facts, names): (&Facts, &Value),
+    source: &str,
+    (left, right, whole): (&Expr, Option<&(String, Expr)>, &Expr),
+) -> ClaimResult {
+    let observed = left.eval(names.clone());
+    // The evidence is what the whole claim looked at, each event once.
+    facts.take_trace();
+    let holds = whole.eval(names.clone()).map(|value| value.is_true());
+    let looked_at = facts.take_trace();
+    let expected = match right {
+        None => "true".to_owned(),
+        Some((operator, right)) => {
+            let value = right
+                .eval(names.clone())
+                .map_or_else(|error| error, |value| show(&value));
+            if operator == "==" {
+                value
+            } else {
+                format!("{operator} {value}")
+            }
+        }
+    };
+    ClaimResult {
+        claim: source.to_owned(),
+        says: None,
+        expected: alike(expected),
+        observed: match (&observed, &holds) {
+            (Ok(value), Ok(_)) if value.is_undefined() => Text {
+                en: "never replied".to_owned(),
+                zh: "从未收到回复".to_owned(),
+            },
+            (Ok(value), Ok(_)) => alike(show(value)),
+            (Err(error), _) | (_, Err(error)) => alike(error.clone()),
+        },
+        holds: holds.unwrap_or(false),
+        evidence: looked_at
+            .into_iter()
+            .chain(counted(scenario, &facts.log, source))
+            .collect(),
+    }
 }
 
 fn overlap(facts: &Facts, lock: &str, wanted: bool) -> ClaimResult {
@@ -95,7 +127,7 @@ fn overlap(facts: &Facts, lock: &str, wanted: bool) -> ClaimResult {
     let held = world.actors.iter().any(|actor| {
         actor
             .all_spans()
-            .any(|span| span.lock == lock && span.belief == crate::log::Belief::Holding)
+            .any(|span| span.lock == lock && span.belief == Belief::Holding)
     });
     let never = Text {
         en: "never two holders at once".to_owned(),
@@ -128,6 +160,7 @@ fn overlap(facts: &Facts, lock: &str, wanted: bool) -> ClaimResult {
     };
     ClaimResult {
         claim: format!("{}: {lock}", if wanted { "overlap" } else { "exclusive" }),
+        says: None,
         expected: if wanted { both } else { never },
         observed,
         holds: if wanted {
@@ -135,7 +168,11 @@ fn overlap(facts: &Facts, lock: &str, wanted: bool) -> ClaimResult {
         } else {
             overlaps.is_empty() && held
         },
-        evidence: overlaps.iter().map(|overlap| overlap.event).collect(),
+        evidence: if overlaps.is_empty() {
+            held_one_after_another(facts, lock)
+        } else {
+            overlaps.iter().map(|overlap| overlap.event).collect()
+        },
     }
 }
 
@@ -165,25 +202,28 @@ fn alike(value: String) -> Text {
     }
 }
 
-/// The replies and counts that a claim's text names: the events that somebody who doubts it should look at.
-fn evidence(scenario: &Scenario, log: &Log, source: &str) -> Vec<usize> {
-    /// More than a learner would look at.
-    const MOST: usize = 20;
-    let about = log
-        .events()
-        .iter()
-        .enumerate()
-        .filter(|(_, event)| match &event.kind {
-            EventKind::Replied { actor, label, .. } => {
-                let name = &scenario.actors[actor.0 as usize].actor.name;
-                source.contains(&format!("{name}.{label}")) || source.contains(&format!("'{label}'"))
-            }
-            EventKind::Counted { counter, .. } => {
-                source.split(|c: char| !c.is_alphanumeric()).any(|w| w == counter)
-            }
-            _ => false,
-        });
-    about.map(|(n, _)| n).take(MOST).collect()
+/// Who began and ceased to hold a lock that never had two holders.
+fn held_one_after_another(facts: &Facts, lock: &str) -> Vec<usize> {
+    let held = |kind: &EventKind| matches!(kind, EventKind::Believes { lock: known, belief: Belief::Holding | Belief::Nothing, .. } if known == lock);
+    let events = facts.log.events().iter().enumerate();
+    events
+        .filter(|(_, event)| held(&event.kind))
+        .map(|(n, _)| n)
+        .collect()
+}
+
+/// The events that made the counters what they are which a claim's text names.
+fn counted(scenario: &Scenario, log: &Log, source: &str) -> Vec<usize> {
+    let words = || source.split(|c: char| !c.is_alphanumeric() && c != '_');
+    let known = |counter: &String| {
+        let counts = |plan: &ActorPlan| plan.program.counters.contains(counter);
+        words().any(|word| word == counter) && scenario.actors.iter().any(counts)
+    };
+    let events = log.events().iter().enumerate();
+    events
+        .filter(|(_, event)| matches!(&event.kind, EventKind::Counted { counter, .. } if known(counter)))
+        .map(|(n, _)| n)
+        .collect()
 }
 
 /// A value as an author would write it in a claim.
@@ -194,8 +234,14 @@ fn show(value: &Value) -> String {
     if let Ok(flag) = bool::try_from(value.clone()) {
         return flag.to_string();
     }
-    match value.as_str() {
-        Some(text) => format!("'{text}'"),
-        None => value.to_string(),
+    if let Some(text) = value.as_str() {
+        return format!("'{text}'");
+    }
+    match value.try_iter() {
+        Ok(items) if value.kind() == ValueKind::Seq => {
+            let items: Vec<String> = items.map(|item| show(&item)).collect();
+            format!("[{}]", items.join(", "))
+        }
+        _ => value.to_string(),
     }
 }

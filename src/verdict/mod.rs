@@ -22,6 +22,9 @@ pub enum Outcome {
 pub struct ClaimResult {
     /// The claim as the author wrote it.
     pub claim: String,
+    /// What it means, in a sentence, where the author wrote one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub says: Option<Text>,
     /// What it wants to be observed.
     pub expected: Text,
     /// What was observed.
@@ -42,10 +45,13 @@ pub struct Verdict {
 }
 
 mod decide;
+mod evidence;
 mod facts;
 mod judge;
+mod trace;
 
 pub use decide::{Undecided, decide};
+pub use evidence::evidence;
 pub use judge::{holds, judge};
 
 #[cfg(test)]

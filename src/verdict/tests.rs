@@ -1,19 +1,21 @@
 //! Verdicts on made-up logs: what claims see, without any server.
 
-use super::{Outcome, judge};
+use super::{Outcome, evidence, judge};
 use crate::{
     clock::{ClockKind, LessonTime},
     lesson::{Params, Scenario, library::from_text},
     log::{ActorId, Belief, Event, EventKind, Log, OpId, Reply, Stop},
 };
 
+const FIRST_CLAIMS: &str = "      - overlap: lock
+        says: { en: A and B held the lock at the same time., zh: A 和 B 同时认为自己持有锁。 }
+      - that: A.release == 1
+        says: { en: A's DEL deleted B's lock., zh: A 的 DEL 删掉了 B 的锁。 }
+";
+
 /// The lesson to start from, with the claims of its first variant replaced.
 fn scenario(claims: &str) -> Scenario {
-    let text = include_str!("../../assets/new-lesson.yaml").replacen(
-        "      - overlap: lock\n      - A.release == 1\n",
-        claims,
-        1,
-    );
+    let text = include_str!("../../assets/new-lesson.yaml").replacen(FIRST_CLAIMS, claims, 1);
     let loaded = from_text("lesson.yaml", &text).expect("it is good");
     Scenario::plan(&loaded, "blind-del", &Params::new()).expect("it is good")
 }
@@ -165,4 +167,47 @@ fn what_one_move_woke_is_counted_in_its_own_step() {
     story.stop();
     let verdict = judge(&scenario, &story.0);
     assert_eq!(verdict.outcome, Outcome::Shown, "{verdict:#?}");
+}
+
+#[test]
+fn a_claim_is_said_in_a_sentence_and_its_evidence_in_words() {
+    let claims = "      - that: A.release == 1\n        says: { en: \"A's lease was ${lease|duration}.\", zh: \"A 的租期是 ${lease|duration}。\" }\n      \
+                  - moves('B.release') == 0\n";
+    let scenario = scenario(claims);
+    let mut story = Story::new(&scenario);
+    story.moves(0, "release", Reply::Value(1.into()));
+    let verdict = judge(&scenario, &story.0);
+    let [said, bare] = &verdict.claims[..] else {
+        panic!("{verdict:#?}")
+    };
+    assert_eq!(
+        said.says.as_ref().map(|says| says.en.as_str()),
+        Some("A's lease was 3 s.")
+    );
+    assert_eq!((&bare.says, &bare.evidence), (&None, &vec![]));
+    let told = evidence(&story.0, said, 3);
+    assert_eq!(told.len(), 1);
+    assert_eq!(told[0].en, "at 3.000 s: A's DEL lock answered 1");
+    assert_eq!(told[0].zh, "3.000 s：A 的 DEL lock 返回 1");
+}
+
+#[test]
+fn of_much_evidence_the_first_and_the_last_are_told() {
+    let scenario = scenario("      - moves('release') == 50\n");
+    let mut story = Story::new(&scenario);
+    for n in 0..50 {
+        story.moves(n % 2, "release", Reply::Value(1.into()));
+    }
+    let claim = &judge(&scenario, &story.0).claims[0];
+    assert_eq!(claim.evidence.len(), 50);
+    let told = evidence(&story.0, claim, 3);
+    let told: Vec<&str> = told.iter().map(|line| line.en.as_str()).collect();
+    assert_eq!(
+        told,
+        [
+            "at 2.000 s: A's DEL lock answered 1",
+            "… 48 more in between",
+            "at 100.000 s: B's DEL lock answered 1",
+        ]
+    );
 }

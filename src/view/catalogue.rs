@@ -36,6 +36,8 @@ pub struct CatalogueView<'a> {
     pub search: Option<&'a Search>,
     /// Which keys do what.
     pub keys: &'a KeyMap,
+    /// How far its description is scrolled.
+    pub scroll: u16,
     /// Colours.
     pub theme: Theme,
     /// The language.
@@ -87,6 +89,19 @@ impl<'a> CatalogueView<'a> {
         [head, left, right, foot]
     }
 
+    /// How far the description can be scrolled on a screen of this size.
+    #[must_use]
+    pub fn reach(&self, area: Rect) -> u16 {
+        let [_, _, right, _] = Self::areas(area);
+        let inner = text_area(ratatui::widgets::Block::bordered().inner(right));
+        let lines = self
+            .selected()
+            .map_or(0, |entry| self.description(entry, inner.width).0.len());
+        u16::try_from(lines)
+            .unwrap_or(u16::MAX)
+            .saturating_sub(inner.height)
+    }
+
     pub(super) fn draw(&self, area: Rect, buf: &mut Buffer) {
         let [head, left, right, foot] = Self::areas(area);
         let title = Line::from(vec![
@@ -94,6 +109,14 @@ impl<'a> CatalogueView<'a> {
             Span::styled(words::TAGLINE.get(self.lang), self.style(Role::Chrome)),
         ]);
         buf.set_line(head.x + 1, head.y, &title, head.width.saturating_sub(1));
+        if self.selected().is_some_and(|entry| entry.recorded) {
+            let mark = Line::styled(
+                format!(" {} ", words::RECORDED.get(self.lang)),
+                self.style(Role::Warning),
+            );
+            let width = u16::try_from(mark.width()).unwrap_or(head.width).min(head.width);
+            buf.set_line(head.right() - width, head.y, &mark, width);
+        }
         self.draw_list(left, buf);
         self.draw_entry(right, buf);
         buf.set_line(
@@ -130,21 +153,21 @@ impl<'a> CatalogueView<'a> {
             .title(Span::styled(heading, self.style(Role::Accent)));
         let inner = block.inner(area);
         block.render(area, buf);
-        let inner = Rect {
-            x: inner.x + 1,
-            width: inner.width.saturating_sub(2),
-            ..inner
-        };
-        let (lines, end) = match &entry.broken {
-            Some(error) => (self.broken(error, inner.width), 0),
-            None => self.entry_lines(entry, inner.width),
-        };
+        let inner = text_area(inner);
+        let (lines, end) = self.description(entry, inner.width);
         // The chosen variant stays in sight.
-        let scroll = u16::try_from(end)
-            .unwrap_or(u16::MAX)
-            .saturating_sub(inner.height);
+        let end = u16::try_from(end).unwrap_or(u16::MAX);
+        let scroll = self.scroll.max(end.saturating_sub(inner.height));
         let more = (self.theme, words::MORE.get(self.lang));
         narration::draw(&lines, scroll, more, inner, buf);
+    }
+
+    /// What is said of a lesson, and the row after the variant that is chosen.
+    fn description(&self, entry: &CatalogueEntry, width: u16) -> (Vec<Line<'static>>, usize) {
+        match &entry.broken {
+            Some(error) => (self.broken(error, width), 0),
+            None => self.entry_lines(entry, width),
+        }
     }
 
     fn broken(&self, error: &str, width: u16) -> Vec<Line<'static>> {
@@ -162,16 +185,32 @@ impl<'a> CatalogueView<'a> {
         let columns = usize::from(width);
         let mut lines = narration::lines(entry.summary.get(self.lang), self.theme, width);
         lines.push(Line::default());
+        let labs: Vec<&str> = entry
+            .labs()
+            .into_iter()
+            .map(|lab| words::lab(lab).get(self.lang))
+            .collect();
         let facts = format!(
             "{}: {} · {}",
             words::NEEDS.get(self.lang),
-            words::lab(entry.lab).get(self.lang),
+            labs.join(" + "),
             words::MINUTES.with(self.lang, &[&entry.minutes.to_string()]),
         );
         for row in text::wrap(&facts, columns) {
             lines.push(Line::styled(row, self.style(Role::Chrome)));
         }
-        lines.extend(self.served(entry, columns));
+        if entry.recorded {
+            let words = format!(
+                "{}: {}",
+                words::RECORDED.get(self.lang),
+                words::HOW_LIVE.get(self.lang)
+            );
+            for row in text::wrap(&words, columns) {
+                lines.push(Line::styled(row, self.style(Role::Warning)));
+            }
+        } else {
+            lines.extend(self.served(entry, columns));
+        }
         lines.push(Line::default());
         lines.push(Line::styled(
             words::VARIANTS.get(self.lang),
@@ -251,5 +290,14 @@ impl<'a> CatalogueView<'a> {
             Line::styled(text::pad(&row, columns), self.style(Role::Selected))
         };
         rows.into_iter().enumerate().map(line).collect()
+    }
+}
+
+/// A pane's inside without the columns next to its frame.
+fn text_area(inner: Rect) -> Rect {
+    Rect {
+        x: inner.x + 1,
+        width: inner.width.saturating_sub(2),
+        ..inner
     }
 }

@@ -4,7 +4,7 @@
 use super::{
     overlay::{Page, Paragraph},
     text,
-    theme::{Role, Theme},
+    theme::{Role, Theme, glyphs},
     words,
 };
 use crate::{
@@ -87,7 +87,7 @@ fn legend(lang: Lang, theme: Theme) -> Vec<Paragraph> {
     let title = words::LEGEND.get(lang).to_owned();
     let mut paragraphs = vec![Paragraph::Words(title, 0, theme.style(Role::Accent))];
     for (glyph, what) in words::LEGEND_ROWS {
-        let danger = glyph.starts_with('█') || glyph.starts_with('✝');
+        let danger = matches!(*glyph, glyphs::CLASH | glyphs::KILLED);
         let role = if danger { Role::Danger } else { Role::Text };
         paragraphs.push(Paragraph::Row(
             ((*glyph).to_owned(), theme.style(role)),

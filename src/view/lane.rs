@@ -23,36 +23,37 @@ const LONGEST: u32 = 64;
 /// How many bars before the visible ones are looked at: those of other locks, which may still last.
 const BEFORE: usize = 32;
 
-/// How a lane is drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Height {
-    /// Ticks written over the bar.
-    One,
-    /// Ticks above the bar.
-    Two,
-    /// Ticks above the bar, and air below it.
-    Three,
-    /// Ticks above a thick bar, and air below it: to be seen from the last row.
-    Four,
-}
+/// How many rows a lane has: one, with ticks written over the bar; two, with ticks above it; three, with air
+/// below it; more, with a thicker bar, to be seen from the last row of a classroom.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Height(u16);
 
 impl Height {
-    /// Rows of a lane.
-    pub const fn rows(self) -> u16 {
-        match self {
-            Self::One => 1,
-            Self::Two => 2,
-            Self::Three => 3,
-            Self::Four => 4,
-        }
+    /// The lowest.
+    pub const LOW: Self = Self(1);
+    /// The lowest with ticks above the bar.
+    pub const CLEAR: Self = Self(2);
+    /// The highest.
+    pub const HIGH: Self = Self(6);
+
+    /// All of them, the highest first.
+    pub fn all() -> impl Iterator<Item = Self> {
+        (Self::LOW.0..=Self::HIGH.0).rev().map(Self)
     }
 
-    /// Rows of a bar.
+    /// Rows of a lane.
+    pub const fn rows(self) -> u16 {
+        self.0
+    }
+
+    /// Rows of ticks above the bar.
+    const fn above(self) -> u16 {
+        if self.0 > 1 { 1 } else { 0 }
+    }
+
+    /// Rows of the bar.
     const fn bar(self) -> u16 {
-        match self {
-            Self::Four => 2,
-            Self::One | Self::Two | Self::Three => 1,
-        }
+        if self.0 > 3 { self.0 - 2 } else { 1 }
     }
 }
 
@@ -61,7 +62,7 @@ pub fn draw(scene: &Scene<'_>, plot: &Plot, actor: ActorId, (y, height): (u16, H
     let Some(lane) = scene.chart.lanes.get(actor.0 as usize) else {
         return;
     };
-    let bars_y = y + u16::from(height != Height::One);
+    let bars_y = y + height.above();
     // Bars begin in order, so those that begin right of the window end the search.
     let end = lane.bars.partition_point(|bar| bar.from.0 < plot.right());
     let ended = |bar: &Bar| bar.to.is_some_and(|(x, _)| x < plot.left);

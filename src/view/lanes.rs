@@ -14,7 +14,10 @@ use super::{
 use crate::log::{ActorId, EventKind};
 
 /// The narrowest and the widest that names may be.
-const NAMES: (usize, usize) = (3, 12);
+pub const NAMES: (usize, usize) = (3, 12);
+
+/// The most rows that servers get.
+const SERVERS: u16 = 8;
 
 /// What a row, or a few rows, are about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,18 +72,17 @@ struct Division {
     height: Height,
     /// The lanes of actors.
     lanes: Rect,
-    /// The lanes of servers, and the axis below them.
+    /// The lanes of servers.
     below: Rect,
 }
 
-fn divide(scene: &Scene<'_>, servers: u16, area: Rect) -> Division {
-    let below = (servers + 1).min(area.height);
+fn divide(scene: &Scene<'_>, area: Rect) -> Division {
+    let below = server_rows(scene, area).min(area.height);
     let room = area.height - below;
     let rows = rows(scene, room);
-    let height = [Height::Four, Height::Three, Height::Two]
-        .into_iter()
+    let height = Height::all()
         .find(|height| total(&rows, *height) <= room)
-        .unwrap_or(Height::One);
+        .unwrap_or(Height::LOW);
     // The truth stands right below the beliefs that it is compared with.
     let lanes = Rect {
         height: room.min(total(&rows, height)),
@@ -98,13 +100,40 @@ fn divide(scene: &Scene<'_>, servers: u16, area: Rect) -> Division {
     }
 }
 
-fn server_rows(scene: &Scene<'_>) -> u16 {
-    u16::try_from(truth::rows(scene).len()).unwrap_or(u16::MAX).min(3)
+/// Rows of servers: three, or more where the actors leave room for them.
+fn server_rows(scene: &Scene<'_>, area: Rect) -> u16 {
+    let actors = total(&rows(scene, area.height), Height::CLEAR);
+    let most = area.height.saturating_sub(actors + 1).clamp(3, SERVERS);
+    u16::try_from(truth::rows(scene).len())
+        .unwrap_or(u16::MAX)
+        .min(most)
+}
+
+/// Rows that the lanes can use, with those of the servers and the axis.
+pub fn wanted(scene: &Scene<'_>, area: Rect) -> u16 {
+    // Not how many rows the servers need now: a pane that grows with every lock is no calm sight.
+    let servers = u16::try_from(scene.chart.truths.len())
+        .unwrap_or(u16::MAX)
+        .clamp(3, SERVERS);
+    total(&rows(scene, area.height), Height::HIGH).saturating_add(servers + 1)
+}
+
+/// The part of the pane that is left above the axis.
+fn above_axis(area: Rect) -> Rect {
+    Rect {
+        height: area.height.saturating_sub(1),
+        ..area
+    }
 }
 
 /// How far the lanes can be scrolled.
 pub fn reach(scene: &Scene<'_>, area: Rect) -> u16 {
-    let division = divide(scene, server_rows(scene), area);
+    reach_without_axis(scene, above_axis(area))
+}
+
+/// How far they can be scrolled where there is no axis below them.
+pub fn reach_without_axis(scene: &Scene<'_>, area: Rect) -> u16 {
+    let division = divide(scene, area);
     total(&division.rows, division.height).saturating_sub(division.lanes.height)
 }
 
@@ -122,10 +151,10 @@ fn last_actor(scene: &Scene<'_>) -> Option<ActorId> {
     })
 }
 
-/// The scroll at which the actor that moved last is in sight.
-fn follow(scene: &Scene<'_>, division: &Division) -> u16 {
+/// The scroll at which an actor is in sight; the one that moved last, if none is named.
+fn follow(scene: &Scene<'_>, actor: Option<ActorId>, division: &Division) -> u16 {
     let hidden = total(&division.rows, division.height).saturating_sub(division.lanes.height);
-    let Some(actor) = last_actor(scene).filter(|_| hidden > 0) else {
+    let Some(actor) = actor.or_else(|| last_actor(scene)).filter(|_| hidden > 0) else {
         return 0;
     };
     let Some(at) = division.rows.iter().position(|row| *row == Row::Actor(actor)) else {
@@ -135,27 +164,78 @@ fn follow(scene: &Scene<'_>, division: &Division) -> u16 {
     bottom.saturating_sub(division.lanes.height).min(hidden)
 }
 
+/// How many rows show everything, lanes two rows high.
+pub fn enough(scene: &Scene<'_>) -> u16 {
+    let rows = total(&rows(scene, u16::MAX), Height::CLEAR);
+    rows.saturating_add(server_rows(scene, Rect::new(0, 0, 0, u16::MAX)))
+}
+
+/// How many rows of so many are drawn on.
+pub fn used(scene: &Scene<'_>, height: u16) -> u16 {
+    let division = divide(
+        scene,
+        Rect {
+            height,
+            ..Rect::default()
+        },
+    );
+    division.lanes.height + division.below.height
+}
+
+/// The scroll at which an actor is in sight; the one that moved last, if none is named.
+pub fn scroll_to(scene: &Scene<'_>, actor: Option<ActorId>, area: Rect) -> u16 {
+    follow(scene, actor, &divide(scene, area))
+}
+
+/// The row below the last lane of an actor.
+pub fn bottom_of_actors(scene: &Scene<'_>, area: Rect) -> u16 {
+    divide(scene, area).lanes.bottom()
+}
+
+/// Columns that the names need.
+pub fn names(scene: &Scene<'_>, area: Rect) -> usize {
+    gutter(scene, &divide(scene, area).rows, &truth::rows(scene))
+}
+
+/// The part of an area that is right of the names.
+pub fn right_of(names: usize, area: Rect) -> Rect {
+    let gutter = u16::try_from(names + 1).unwrap_or(area.width).min(area.width);
+    Rect {
+        x: area.x + gutter,
+        width: area.width - gutter,
+        ..area
+    }
+}
+
 /// Draws the pane's inside; `scroll` is the learner's, `None` follows who moves.
 pub fn draw(scene: &Scene<'_>, scroll: Option<u16>, area: Rect, buf: &mut Buffer) {
     if area.is_empty() {
         return;
     }
+    let above = above_axis(area);
+    let names = names(scene, above);
+    let plot = Plot::new(scene, right_of(names, area));
+    let axis = draw_without_axis(scene, &plot, scroll, (names, above), buf);
+    plot.axis(scene, axis, buf);
+    warn(scene, &plot, axis, buf);
+}
+
+/// Draws the lanes and those of the servers; gives the row below them.
+pub fn draw_without_axis(
+    scene: &Scene<'_>,
+    plot: &Plot,
+    scroll: Option<u16>,
+    (names, area): (usize, Rect),
+    buf: &mut Buffer,
+) -> u16 {
     let servers = truth::rows(scene);
-    let division = divide(scene, server_rows(scene), area);
-    let names = gutter(scene, &division.rows, &servers);
-    let gutter = u16::try_from(names + 1).unwrap_or(area.width).min(area.width);
-    let plot = Plot::new(
-        scene,
-        Rect {
-            x: area.x + gutter,
-            width: area.width - gutter,
-            ..area
-        },
-    );
+    let division = divide(scene, area);
     let hidden = total(&division.rows, division.height).saturating_sub(division.lanes.height);
-    let scroll = scroll.unwrap_or_else(|| follow(scene, &division)).min(hidden);
+    let scroll = scroll
+        .unwrap_or_else(|| follow(scene, None, &division))
+        .min(hidden);
     let above = Rect {
-        height: division.below.bottom() - 1 - area.y,
+        height: division.below.bottom() - area.y,
         ..plot.area
     };
     // First, so that everything else stands in front of it.
@@ -175,15 +255,15 @@ pub fn draw(scene: &Scene<'_>, scroll: Option<u16>, area: Rect, buf: &mut Buffer
         if y >= division.lanes.bottom() {
             break;
         }
-        draw_row(scene, &plot, *row, (y, &division, names), buf);
+        draw_row(scene, plot, *row, (y, &division, names), buf);
     }
-    for (y, row) in (division.below.top()..division.below.bottom().saturating_sub(1)).zip(&servers) {
+    for (y, row) in (division.below.top()..division.below.bottom()).zip(&servers) {
         let style = scene.style(Role::Accent);
         buf.set_stringn(area.x, y, text::fit(row.name(), names), names, style);
-        row.draw(scene, &plot, y, buf);
+        row.draw(scene, plot, y, buf);
     }
     let grounds = Rect {
-        height: division.below.bottom() - 1 - area.y,
+        height: division.below.bottom() - area.y,
         ..plot.area
     };
     for clash in &scene.chart.clashes {
@@ -196,8 +276,7 @@ pub fn draw(scene: &Scene<'_>, scroll: Option<u16>, area: Rect, buf: &mut Buffer
             scene.theme.alarm(columns, buf);
         }
     }
-    plot.axis(scene, division.below.bottom() - 1, buf);
-    warn(scene, &plot, division.below.bottom() - 1, buf);
+    division.below.bottom()
 }
 
 fn draw_row(

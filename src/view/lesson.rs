@@ -3,23 +3,40 @@
 
 use ratatui::{
     buffer::Buffer,
-    layout::{Constraint, Layout, Rect},
+    layout::Rect,
     text::{Line, Span},
     widgets::{Block, Widget},
 };
 
 use super::{
-    Asking, Scene, failure, header, lanes, narration, servers, strip, text, theme::Role, verdict, wire, words,
+    Asking, Scene, failure, header, lanes,
+    layout::{Areas, Form},
+    narration,
+    scrubber::Scrubber,
+    servers, strip, text,
+    theme::Role,
+    verdict, wire, words,
 };
 use crate::{
     app::{CatalogueEntry, keys::Place},
     clock::ClockKind,
+    lesson::Text,
     log::EventKind,
     verdict::Verdict,
 };
 
-/// The widest page of text.
-const READABLE: u16 = 96;
+/// What is at a place of the screen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hit {
+    /// Nothing that can be clicked.
+    Nothing,
+    /// A pane.
+    Pane(Pane),
+    /// A position of the playhead, on the scrubber.
+    Position(usize),
+    /// A choice of the question, from 0 on.
+    Choice(usize),
+}
 
 /// A pane that can have the focus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -79,7 +96,7 @@ pub enum Stage<'a> {
     /// The run cannot go on.
     Failed {
         /// What happened, why, and what to do.
-        message: &'a str,
+        message: &'a Text,
         /// Whether it was a server.
         server: bool,
     },
@@ -114,27 +131,17 @@ pub struct LessonView<'a> {
     pub speed: f64,
     /// The pane with the focus.
     pub focus: Pane,
+    /// How the panes share the screen.
+    pub form: Form,
     /// How far panes are scrolled.
     pub scrolls: &'a Scrolls,
     /// The learner's predictions.
     pub asking: Asking<'a>,
 }
 
-/// Where the panes are.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Areas {
-    header: Rect,
-    warning: Rect,
-    story: Rect,
-    lanes: Rect,
-    servers: Rect,
-    wire: Rect,
-    hints: Rect,
-}
-
 impl<'a> LessonView<'a> {
     /// The verdict, once the playhead is at the end.
-    fn verdict(&self) -> Option<&'a Verdict> {
+    pub(super) fn verdict(&self) -> Option<&'a Verdict> {
         match self.stage {
             Stage::Over(verdict) if self.at_end() => verdict,
             _ => None,
@@ -146,7 +153,7 @@ impl<'a> LessonView<'a> {
     }
 
     /// Whether nothing has happened yet that the lanes could show.
-    fn is_fresh(&self) -> bool {
+    pub(super) fn is_fresh(&self) -> bool {
         let events = self
             .scene
             .log
@@ -159,68 +166,8 @@ impl<'a> LessonView<'a> {
             .any(|event| matches!(event.kind, EventKind::Stop { .. }))
     }
 
-    fn on_wall_clock(&self) -> bool {
+    pub(super) fn on_wall_clock(&self) -> bool {
         !self.scene.log.is_empty() && self.scene.world.clock.0 == ClockKind::Wall
-    }
-
-    fn areas(&self, area: Rect) -> Areas {
-        let warning = u16::from(self.on_wall_clock());
-        let [header, warning, body, hints] = Layout::vertical([
-            Constraint::Length(1),
-            Constraint::Length(warning),
-            Constraint::Min(1),
-            Constraint::Length(1),
-        ])
-        .areas(area);
-        let mut areas = Areas {
-            header,
-            warning,
-            hints,
-            ..Areas::default()
-        };
-        if self.is_fresh() {
-            // A page to read: not wider than the eye likes, as high as it needs, in the middle.
-            let width = body.width.min(READABLE);
-            let lines = self.story_lines(Rect { width, ..body }).len();
-            let height = u16::try_from(lines + 2).unwrap_or(body.height).min(body.height);
-            areas.story = body.centered(width.into(), height.into());
-            return areas;
-        }
-        if self.verdict().is_some() && area.width >= 110 {
-            let [left, right] =
-                Layout::horizontal([Constraint::Percentage(58), Constraint::Min(1)]).areas(body);
-            areas.story = right;
-            Self::stack(&mut areas, left);
-            return areas;
-        }
-        let usual = if body.height < 34 { 5 } else { 6 };
-        let story = if self.verdict().is_some() {
-            body.height / 2
-        } else if self.asking.shown(&self.scene).is_some() {
-            // Choices are to be seen all at once.
-            let lines = u16::try_from(self.story_lines(body).len() + 2).unwrap_or(u16::MAX);
-            lines.clamp(usual, (body.height * 3 / 5).max(usual))
-        } else {
-            usual
-        };
-        let [story, rest] = Layout::vertical([Constraint::Length(story), Constraint::Min(1)]).areas(body);
-        areas.story = story;
-        Self::stack(&mut areas, rest);
-        areas
-    }
-
-    fn stack(areas: &mut Areas, area: Rect) {
-        let below = match area.height {
-            0..12 => area.height * 2 / 5,
-            12..20 => 6,
-            height => (height * 3 / 8).clamp(8, 16),
-        };
-        let [lanes, below] = Layout::vertical([Constraint::Min(1), Constraint::Length(below)]).areas(area);
-        let [servers, wire] =
-            Layout::horizontal([Constraint::Percentage(50), Constraint::Min(1)]).areas(below);
-        areas.lanes = lanes;
-        areas.servers = servers;
-        areas.wire = wire;
     }
 
     /// How far a pane can be scrolled on a screen of this size.
@@ -244,7 +191,7 @@ impl<'a> LessonView<'a> {
         }
     }
 
-    fn story_lines(&self, area: Rect) -> Vec<Line<'static>> {
+    pub(super) fn story_lines(&self, area: Rect) -> Vec<Line<'static>> {
         let width = inside(area).width.saturating_sub(2);
         if let Some(verdict) = self.verdict() {
             return verdict::lines(
@@ -260,6 +207,9 @@ impl<'a> LessonView<'a> {
         }
         let words = narration::words(&self.scene, self.entry.intro.get(self.scene.lang));
         let mut lines = narration::lines(words, self.scene.theme, width);
+        if self.form == Form::Presenting && !self.is_fresh() {
+            lines = narration::large(lines);
+        }
         if self.is_fresh() {
             lines.push(Line::default());
             lines.extend(self.opening(width));
@@ -283,17 +233,21 @@ impl<'a> LessonView<'a> {
         }
         lines.push(Line::default());
         for server in &scene.world.servers {
-            let words = format!(
-                "{} {} · {}",
-                server.info.product, server.info.version, server.info.address
-            );
+            // A recorded server answers nowhere any more.
+            let place = match scene.world.clock.0 {
+                ClockKind::Recorded => words::RECORDED.get(scene.lang),
+                ClockKind::Controlled | ClockKind::Wall => &server.info.address,
+            };
+            let words = format!("{} {} · {place}", server.info.product, server.info.version);
             let words = text::fit(&words, width.into()).into_owned();
             lines.push(Line::styled(words, scene.style(Role::Chrome)));
         }
         let (words, role) = match self.stage {
             Stage::Booting => (words::BOOTING, Role::Warning),
             Stage::Ready => (words::READY, Role::Good),
-            Stage::Working | Stage::Over(_) | Stage::Failed { .. } => (words::WORKING, Role::Chrome),
+            Stage::Working | Stage::Over(_) => (words::WORKING, Role::Chrome),
+            Stage::Failed { server: true, .. } => (words::LAB_FAILED, Role::Danger),
+            Stage::Failed { server: false, .. } => (words::LESSON_FAILED, Role::Danger),
         };
         let key = |id: &str| scene.keys.label(id);
         let words = words.with(scene.lang, &[&key("step"), &key("play")]);
@@ -318,22 +272,27 @@ impl<'a> LessonView<'a> {
                 self.scene.style(Role::Warning),
             );
         }
-        self.draw_story(areas.story, buf);
-        if !areas.lanes.is_empty() {
-            self.draw_panes(&areas, buf);
+        if !areas.story.is_empty() {
+            self.draw_story(areas.story, buf);
         }
-        let hints = strip::hints(
-            self.scene.keys,
-            Place::Lesson,
-            lang,
-            self.scene.theme,
-            areas.hints.width,
-        );
-        buf.set_line(areas.hints.x, areas.hints.y, &hints, areas.hints.width);
+        self.draw_panes(&areas, buf);
+        if !areas.scrubber.is_empty() {
+            self.scrubber(&areas).draw(&self.scene, buf);
+        }
+        if !areas.hints.is_empty() {
+            let hints = strip::hints(
+                self.scene.keys,
+                Place::Lesson,
+                lang,
+                self.scene.theme,
+                areas.hints.width,
+            );
+            buf.set_line(areas.hints.x, areas.hints.y, &hints, areas.hints.width);
+        }
         if let Stage::Failed { message, server } = self.stage
             && self.at_end()
         {
-            failure::draw(&self.scene, message, server, area, buf);
+            failure::draw(&self.scene, message.get(lang), server, area, buf);
         }
     }
 
@@ -360,25 +319,73 @@ impl<'a> LessonView<'a> {
         };
         let more = (self.scene.theme, words::MORE.get(lang));
         let scroll = self.scrolls.get(Pane::Story).unwrap_or(0);
-        narration::draw(&self.story_lines(area), scroll, more, inner, buf);
+        let lines = self.story_lines(area);
+        narration::draw(&lines, scroll, more, inner, buf);
     }
 
     fn draw_panes(&self, areas: &Areas, buf: &mut Buffer) {
         let (scene, lang) = (&self.scene, self.scene.lang);
-        let title = Line::from(format!(" {} ", words::LANES.get(lang)));
-        let inner = self.frame(Pane::Lanes, title, areas.lanes, buf);
-        lanes::draw(scene, self.scrolls.get(Pane::Lanes), inner, buf);
+        if !areas.lanes.is_empty() {
+            // Where nobody has believed anything of a lock yet, there is nothing to compare with the truth.
+            let mut actors = scene.world.actors.iter();
+            let title = if actors.any(|actor| actor.all_spans().next().is_some()) {
+                words::LANES
+            } else {
+                words::LANES_FREE
+            };
+            let title = Line::from(format!(" {} ", title.get(lang)));
+            let inner = self.frame(Pane::Lanes, title, areas.lanes, buf);
+            lanes::draw(scene, self.scrolls.get(Pane::Lanes), inner, buf);
+            self.draw_counters(areas.lanes, buf);
+        }
+        if !areas.servers.is_empty() {
+            let room = usize::from(areas.servers.width.saturating_sub(2));
+            let title = Line::from(text::fit(&servers::title(scene), room).into_owned());
+            let inner = self.frame(Pane::Servers, title, areas.servers, buf);
+            let lines = servers::lines(scene, inner.width);
+            servers::draw(&lines, self.scrolls.get(Pane::Servers).unwrap_or(0), inner, buf);
+        }
+        if !areas.wire.is_empty() {
+            let title = Line::from(format!(" {} ", words::WIRE.get(lang)));
+            let inner = self.frame(Pane::Wire, title, areas.wire, buf);
+            wire::draw(scene, self.scrolls.get(Pane::Wire).unwrap_or(0), inner, buf);
+        }
+    }
 
-        let room = usize::from(areas.servers.width.saturating_sub(2));
-        let title = Line::from(text::fit(&servers::title(scene), room).into_owned());
-        let inner = self.frame(Pane::Servers, title, areas.servers, buf);
-        let lines = servers::lines(scene, inner.width);
-        servers::draw(&lines, self.scrolls.get(Pane::Servers).unwrap_or(0), inner, buf);
+    fn scrubber(&self, areas: &Areas) -> Scrubber {
+        let variant = self.entry.variants.get(self.variant);
+        Scrubber::new(
+            &self.scene,
+            variant.map_or(0, |variant| variant.beats),
+            areas.scrubber,
+        )
+    }
 
-        let title = Line::from(format!(" {} ", words::WIRE.get(lang)));
-        let inner = self.frame(Pane::Wire, title, areas.wire, buf);
-        wire::draw(scene, self.scrolls.get(Pane::Wire).unwrap_or(0), inner, buf);
-        self.draw_counters(areas.lanes, buf);
+    /// What a click or a turn of the wheel at a place is about.
+    #[must_use]
+    pub fn hit(&self, area: Rect, (x, y): (u16, u16)) -> Hit {
+        let areas = self.areas(area);
+        if areas.scrubber.contains((x, y).into()) {
+            return Hit::Position(self.scrubber(&areas).position(&self.scene, x));
+        }
+        match areas.pane(x, y) {
+            Some(Pane::Story) => self
+                .choice(areas.story, y)
+                .map_or(Hit::Pane(Pane::Story), Hit::Choice),
+            Some(pane) => Hit::Pane(pane),
+            None => Hit::Nothing,
+        }
+    }
+
+    /// The choice of a question that is written on a row of the screen.
+    fn choice(&self, story: Rect, y: u16) -> Option<usize> {
+        if self.verdict().is_some() {
+            return None;
+        }
+        let shown = self.asking.shown(&self.scene)?;
+        let line = y.checked_sub(inside(story).y)? + self.scrolls.get(Pane::Story).unwrap_or(0);
+        let width = inside(story).width.saturating_sub(2);
+        Asking::choice(&self.scene, shown, (usize::from(line), width))
     }
 
     /// The lesson's counters, on the frame of the lanes.
@@ -414,6 +421,6 @@ impl<'a> LessonView<'a> {
     }
 }
 
-fn inside(area: Rect) -> Rect {
+pub(super) fn inside(area: Rect) -> Rect {
     Block::bordered().inner(area)
 }

@@ -8,12 +8,15 @@ mod band;
 mod cards;
 mod catalogue;
 pub mod chart;
+mod compare;
 mod failure;
+mod fault;
 mod found;
 mod header;
 mod help;
 mod lane;
 mod lanes;
+mod layout;
 mod lesson;
 mod listing;
 mod narration;
@@ -24,6 +27,7 @@ mod plot;
 mod question;
 mod redis;
 mod scene;
+mod scrubber;
 mod servers;
 mod strip;
 pub mod svg;
@@ -37,12 +41,14 @@ pub(crate) mod words;
 mod zookeeper;
 
 pub use catalogue::CatalogueView;
-pub use lesson::{LessonView, Motion, Pane, Scrolls, Stage};
+pub use compare::{CompareSide, CompareStage, CompareView, room as compare_room};
+pub use layout::Form;
+pub use lesson::{Hit, LessonView, Motion, Pane, Scrolls, Stage};
 pub use notice::{Notice, draw as notice};
 pub use palette::PaletteView;
 pub use question::Asking;
 pub use scene::Scene;
-pub use text::{fit, width, wrap};
+pub use text::{fit, pad, width, wrap};
 
 use ratatui::{buffer::Buffer, layout::Rect};
 use theme::{Role, Theme};
@@ -62,6 +68,8 @@ pub enum Screen<'a> {
     Catalogue(CatalogueView<'a>),
     /// A lesson.
     Lesson(LessonView<'a>),
+    /// Two runs of a lesson beside each other.
+    Compare(CompareView<'a>),
 }
 
 /// What lies over a screen.
@@ -96,6 +104,7 @@ pub fn draw(
         match screen {
             Screen::Catalogue(view) => view.draw(area, buf),
             Screen::Lesson(view) => view.draw(area, buf),
+            Screen::Compare(view) => view.draw(area, buf),
         }
         match overlay {
             Overlay::Nothing | Overlay::Palette => {}
@@ -119,6 +128,7 @@ impl<'a> Screen<'a> {
         match self {
             Self::Catalogue(view) => view.selected(),
             Self::Lesson(view) => Some(view.entry),
+            Self::Compare(view) => Some(view.entry),
         }
     }
 
@@ -127,6 +137,7 @@ impl<'a> Screen<'a> {
         match self {
             Self::Catalogue(view) => view.keys,
             Self::Lesson(view) => view.scene.keys,
+            Self::Compare(view) => view.keys,
         }
     }
 
@@ -136,6 +147,7 @@ impl<'a> Screen<'a> {
         match self {
             Self::Catalogue(view) => vec![view.place(), Place::Everywhere],
             Self::Lesson(view) => vec![view.focus.into(), Place::Lesson, Place::Everywhere],
+            Self::Compare(_) => vec![Place::Comparison, Place::Everywhere],
         }
     }
 

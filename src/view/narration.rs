@@ -1,7 +1,12 @@
 //! What the narrator says at the playhead, or the introduction before the first step. It must not know what
 //! the servers did about it.
 
-use ratatui::{buffer::Buffer, layout::Rect, text::Line};
+use ratatui::{
+    buffer::Buffer,
+    layout::Rect,
+    style::{Modifier, Stylize as _},
+    text::Line,
+};
 
 use super::{
     Scene,
@@ -27,6 +32,18 @@ pub fn lines(words: &str, theme: Theme, width: u16) -> Vec<Line<'static>> {
         .into_iter()
         .map(|row| Line::from(prose(&row, &mut code, theme, theme.style(Role::Text))))
         .collect()
+}
+
+/// The same lines for the last row of a classroom: bold, and with air between them.
+pub fn large(lines: Vec<Line<'static>>) -> Vec<Line<'static>> {
+    let mut spread = Vec::with_capacity(lines.len() * 2);
+    for line in lines {
+        if !spread.is_empty() {
+            spread.push(Line::default());
+        }
+        spread.push(line.add_modifier(Modifier::BOLD));
+    }
+    spread
 }
 
 /// Draws lines from the `scroll`-th on, with a sign where there are more below.

@@ -17,6 +17,10 @@ use crate::{
 pub enum Notice {
     /// Questions were turned on or off.
     Questions(bool),
+    /// The recording is of an earlier text of its lesson.
+    Outdated,
+    /// A lesson has nothing to compare.
+    OneVariant,
     /// Another theme was chosen.
     Theme(ThemeName),
     /// Something is wrong with the file of the learner's progress.
@@ -30,6 +34,8 @@ impl Notice {
         match self {
             Self::Questions(true) => words::QUESTIONS_ON.with(lang, &[&keys.label("questions")]),
             Self::Questions(false) => words::QUESTIONS_OFF.with(lang, &[&keys.label("questions")]),
+            Self::Outdated => words::OUTDATED.get(lang).to_owned(),
+            Self::OneVariant => words::ONE_VARIANT.get(lang).to_owned(),
             Self::Theme(name) => {
                 words::THEME_CHANGED.with(lang, &[words::theme(*name).get(lang), &keys.label("theme")])
             }

@@ -52,6 +52,24 @@ impl<'a> Asking<'a> {
         }
     }
 
+    /// The choice that stands on the `line`-th line of a pane of that width.
+    pub(super) fn choice(scene: &Scene<'_>, shown: Shown<'_>, (line, width): (usize, u16)) -> Option<usize> {
+        let Shown::Question(question) = shown else {
+            return None;
+        };
+        let width = usize::from(width);
+        let rows = |words: &str, indent: usize| text::wrap(words, width.saturating_sub(indent)).len();
+        let mut from = rows(question.q.get(scene.lang), 0);
+        for (n, choice) in question.choices.iter().enumerate() {
+            let to = from + rows(choice.says.get(scene.lang), text::width("  1. "));
+            if (from..to).contains(&line) {
+                return Some(n);
+            }
+            from = to;
+        }
+        None
+    }
+
     fn question(&self, scene: &Scene<'_>, question: &Question, width: usize) -> Vec<Line<'static>> {
         let mut lines = hanging(
             scene,

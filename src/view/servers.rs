@@ -6,7 +6,11 @@ use ratatui::{
     text::{Line, Span},
 };
 
-use super::{Scene, redis, text, theme::Role, words, zookeeper};
+use super::{
+    Scene, fault, redis, text,
+    theme::{Role, glyphs},
+    words, zookeeper,
+};
 use crate::{
     log::{self, Observed},
     world::ServerWorld,
@@ -17,7 +21,7 @@ pub fn lines<'a>(scene: &Scene<'a>, width: u16) -> Vec<Line<'a>> {
     let mut lines = Vec::new();
     let several = scene.world.servers.len() > 1;
     for server in &scene.world.servers {
-        if several {
+        if several || server.frozen || server.ahead_ms != 0 {
             lines.push(heading(scene, server));
         }
         lines.extend(server_lines(scene, server, width.into()));
@@ -40,6 +44,10 @@ fn heading<'a>(scene: &Scene<'_>, server: &ServerWorld) -> Line<'a> {
     }
     if server.frozen {
         let words = format!(" ▮ {}", words::FROZEN.get(scene.lang));
+        spans.push(Span::styled(words, scene.style(Role::Danger)));
+    }
+    if server.ahead_ms != 0 {
+        let words = format!(" {} {}", glyphs::CLOCK, fault::skew(scene.lang, server.ahead_ms));
         spans.push(Span::styled(words, scene.style(Role::Danger)));
     }
     Line::from(spans)

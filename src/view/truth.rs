@@ -6,10 +6,12 @@ use ratatui::{buffer::Buffer, style::Modifier};
 use super::{
     Scene,
     chart::{About, Span, Truth},
+    fault,
     plot::Plot,
     text,
     theme::{Role, glyphs},
 };
+use crate::log::{EventKind, Fault};
 
 /// How many locks of one server get a row.
 const ROWS: usize = 2;
@@ -22,6 +24,8 @@ const SPANS: usize = 128;
 pub struct Row<'a> {
     truth: &'a Truth,
     lock: Option<&'a str>,
+    /// Whether it is the server's first row, where its faults are marked.
+    first: bool,
 }
 
 /// The rows of all servers.
@@ -35,12 +39,17 @@ pub fn rows<'a>(scene: &Scene<'a>) -> Vec<Row<'a>> {
         };
         let before = rows.len();
         let locks = truth.locks.iter().filter(known);
-        rows.extend(locks.take(ROWS).map(|lock| Row {
+        rows.extend(locks.take(ROWS).enumerate().map(|(n, lock)| Row {
             truth,
             lock: Some(lock),
+            first: n == 0,
         }));
         if rows.len() == before {
-            rows.push(Row { truth, lock: None });
+            rows.push(Row {
+                truth,
+                lock: None,
+                first: true,
+            });
         }
     }
     rows
@@ -54,9 +63,35 @@ impl Row<'_> {
 
     /// Draws the row.
     pub fn draw(&self, scene: &Scene<'_>, plot: &Plot, y: u16, buf: &mut Buffer) {
-        let Some(lock) = self.lock else {
-            return;
-        };
+        if let Some(lock) = self.lock {
+            self.draw_lock(scene, plot, (lock, y), buf);
+        }
+        if self.first {
+            self.draw_faults(scene, plot, y, buf);
+        }
+    }
+
+    /// What was done to the server, at its moment.
+    fn draw_faults(&self, scene: &Scene<'_>, plot: &Plot, y: u16, buf: &mut Buffer) {
+        let visible = self
+            .truth
+            .faults
+            .iter()
+            .filter(|(column, event)| *event < plot.position && *column <= plot.head);
+        let visible: Vec<(u16, &Fault)> = visible
+            .filter_map(|(column, event)| match &scene.log.events().get(*event)?.kind {
+                EventKind::Fault(fault) => Some((plot.screen(*column)?, fault)),
+                _ => None,
+            })
+            .collect();
+        for (n, (x, fault)) in visible.iter().enumerate() {
+            let limit = visible.get(n + 1).map_or(plot.area.right(), |(next, _)| *next);
+            let words = format!("{} {} ", fault::glyph(fault), fault::mark(fault));
+            plot.write((*x, y), &words, limit, scene.style(Role::Danger), buf);
+        }
+    }
+
+    fn draw_lock(&self, scene: &Scene<'_>, plot: &Plot, (lock, y): (&str, u16), buf: &mut Buffer) {
         let end = self
             .truth
             .spans

@@ -2,15 +2,18 @@
 //! must not know how claims are judged.
 
 use ratatui::{
-    style::Modifier,
+    style::{Modifier, Style},
     text::{Line, Span},
 };
 
 use super::{Asking, Scene, scene::prose, text, theme::Role, words};
 use crate::{
     app::CatalogueEntry,
-    verdict::{ClaimResult, Outcome, Verdict},
+    verdict::{ClaimResult, Outcome, Verdict, evidence},
 };
+
+/// The most lines of evidence for one claim.
+const EVIDENCE: usize = 3;
 
 /// The wrapped lines of the pane.
 pub fn lines(
@@ -22,15 +25,11 @@ pub fn lines(
 ) -> Vec<Line<'static>> {
     let width = usize::from(width);
     let mut lines = heading(scene, verdict.outcome, width);
-    for claim in &verdict.claims {
-        lines.extend(claim_lines(scene, claim, width));
-    }
     if verdict.outcome == Outcome::NotShown {
         for row in text::wrap(words::NOT_SHOWN_WHY.get(scene.lang), width) {
             lines.push(Line::styled(row, scene.style(Role::Danger)));
         }
     } else if let Some(variant) = entry.variants.get(variant) {
-        lines.push(Line::default());
         let words = format!(
             "{}: {}",
             words::TAKE_AWAY.get(scene.lang),
@@ -46,9 +45,13 @@ pub fn lines(
             )));
         }
     }
+    // What to take away, how the predictions went and where to go stand first; below them what proves it.
     lines.extend(asking.predictions(scene, width));
-    lines.push(Line::default());
     lines.extend(hints(scene, entry, variant, width));
+    lines.push(Line::default());
+    for claim in &verdict.claims {
+        lines.extend(claim_lines(scene, claim, width));
+    }
     lines
 }
 
@@ -66,43 +69,68 @@ fn heading(scene: &Scene<'_>, outcome: Outcome, width: usize) -> Vec<Line<'stati
     vec![Line::styled(words, style)]
 }
 
-fn claim_lines(scene: &Scene<'_>, claim: &ClaimResult, width: usize) -> Vec<Line<'static>> {
+/// The wrapped lines of one claim.
+pub fn claim_lines(scene: &Scene<'_>, claim: &ClaimResult, width: usize) -> Vec<Line<'static>> {
+    const INDENT: usize = 3;
     let (glyph, role) = if claim.holds {
         ("✓", Role::Good)
     } else {
         ("✗", Role::Danger)
     };
-    let figures = format!(
-        "{} {} · {} {}",
-        words::EXPECTED.get(scene.lang),
-        text::clean(claim.expected.get(scene.lang)),
-        words::OBSERVED.get(scene.lang),
-        text::clean(claim.observed.get(scene.lang)),
-    );
-    let style = if claim.holds {
-        scene.style(Role::Chrome)
-    } else {
-        scene.style(Role::Danger)
+    let room = width.saturating_sub(INDENT);
+    let mut lines = Vec::new();
+    let mut tick = Span::styled(format!(" {glyph} "), scene.style(role));
+    let (first, style) = match &claim.says {
+        Some(says) => (
+            text::clean(says.get(scene.lang)).into_owned(),
+            scene.style(Role::Text),
+        ),
+        None => (
+            text::fit(&claim.claim, room).into_owned(),
+            scene.style(Role::Code),
+        ),
     };
-    let name = text::fit(&claim.claim, width.saturating_sub(4)).into_owned();
-    let tick = Span::styled(format!(" {glyph} "), scene.style(role));
-    let together = text::width(&name) + 5 + text::width(&figures) <= width;
-    if together {
-        return vec![Line::from(vec![
-            tick,
-            Span::styled(name, scene.style(Role::Code)),
-            Span::raw("  "),
-            Span::styled(figures, style),
-        ])];
+    for row in text::wrap(&first, room) {
+        lines.push(Line::from(vec![tick, Span::styled(row, style)]));
+        tick = Span::raw(" ".repeat(INDENT));
     }
-    let mut lines = vec![Line::from(vec![
-        tick,
-        Span::styled(name, scene.style(Role::Code)),
-    ])];
-    for row in text::wrap(&figures, width.saturating_sub(5)) {
-        lines.push(Line::from(vec![Span::raw("     "), Span::styled(row, style)]));
+    let figures = figures(scene, claim);
+    let style = scene.style(if claim.holds { Role::Chrome } else { Role::Danger });
+    let together = claim.says.is_none() && text::width(&first) + 2 + text::width(&figures) <= room;
+    if let Some(line) = lines.last_mut().filter(|_| together) {
+        line.push_span(Span::styled(format!("  {figures}"), style));
+    } else {
+        let figures = match claim.says {
+            Some(_) => format!("{}: {figures}", claim.claim),
+            None => figures,
+        };
+        lines.extend(indented(&figures, (INDENT + 2, width), style));
+    }
+    for evidence in evidence(scene.log, claim, EVIDENCE) {
+        let words = format!("↳ {}", text::clean(evidence.get(scene.lang)));
+        lines.extend(indented(&words, (INDENT + 2, width), scene.style(Role::Chrome)));
     }
     lines
+}
+
+/// What was expected and what was seen; once, where it is the same.
+fn figures(scene: &Scene<'_>, claim: &ClaimResult) -> String {
+    let expected = text::clean(claim.expected.get(scene.lang));
+    let observed = text::clean(claim.observed.get(scene.lang));
+    let observed_words = format!("{} {observed}", words::OBSERVED.get(scene.lang));
+    if claim.holds && expected == observed {
+        return observed_words;
+    }
+    format!(
+        "{} {expected} · {observed_words}",
+        words::EXPECTED.get(scene.lang)
+    )
+}
+
+fn indented(words: &str, (indent, width): (usize, usize), style: Style) -> Vec<Line<'static>> {
+    let rows = text::wrap(words, width.saturating_sub(indent)).into_iter();
+    rows.map(|row| Line::from(vec![Span::raw(" ".repeat(indent)), Span::styled(row, style)]))
+        .collect()
 }
 
 fn hints(scene: &Scene<'_>, entry: &CatalogueEntry, variant: usize, width: usize) -> Vec<Line<'static>> {

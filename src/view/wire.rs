@@ -8,8 +8,8 @@ use ratatui::{
     text::{Line, Span},
 };
 
-use super::{Scene, chart::WireRow, text, theme::Role, time, words};
-use crate::log::{ActorId, EventKind, Fault, Reply};
+use super::{Scene, chart::WireRow, fault, text, theme::Role, time, words};
+use crate::log::{ActorId, EventKind, Reply};
 
 /// Columns of the time.
 const TIME: usize = 8;
@@ -107,7 +107,7 @@ fn line<'a>(scene: &Scene<'a>, row: &WireRow, names: usize, width: usize) -> Lin
             ));
         }
         EventKind::Fault(fault) => {
-            let words = fault_words(scene, fault);
+            let words = fault::words(scene.lang, fault);
             spans.push(Span::styled(
                 text::fit(&words, room).into_owned(),
                 scene.style(Role::Danger),
@@ -145,19 +145,10 @@ pub fn style(scene: &Scene<'_>, reply: &Reply) -> Style {
     }
 }
 
-fn fault_words(scene: &Scene<'_>, fault: &Fault) -> String {
-    let (glyph, who, what) = match fault {
-        Fault::Crash { client } => ("✝", client, words::CRASHED),
-        Fault::Freeze { client } => ("▮", client, words::FROZEN),
-        Fault::Thaw { client } => ("▶", client, words::THAWED),
-        Fault::Cut { link } => ("✗", link, words::CUT),
-        Fault::Hold { link } => ("▮", link, words::HELD_LINK),
-        Fault::Drop { link } => ("✗", link, words::DROPPED),
-        Fault::KillServer { server } => ("✝", server, words::CRASHED),
-        Fault::FreezeServer { server } => ("▮", server, words::FROZEN),
-        Fault::ThawServer { server } => ("▶", server, words::THAWED),
-        Fault::RestartServer { server } => ("▶", server, words::RESTARTED),
-        Fault::Release { link } => ("▶", link, words::RELEASED),
-    };
-    format!("{glyph} {who} {}", what.get(scene.lang))
+/// The glyph of a fault, by its event.
+pub fn fault_glyph(scene: &Scene<'_>, event: usize) -> Option<&'static str> {
+    match &scene.log.events().get(event)?.kind {
+        EventKind::Fault(fault) => Some(fault::glyph(fault)),
+        _ => None,
+    }
 }

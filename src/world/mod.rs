@@ -18,7 +18,7 @@ use indexmap::IndexMap;
 use crate::{
     clock::{ClockKind, LessonTime, Rate},
     lesson::Text,
-    log::{ActorId, AskedChoice, Belief, Event, EventKind, Fault, Log, OpId},
+    log::{ActorId, AskedChoice, Belief, Event, EventKind, Fault, Log, OpId, Way},
 };
 
 /// The state of one link, as faults have left it. A link without an entry is open.
@@ -26,8 +26,8 @@ use crate::{
 pub enum LinkState {
     /// Connections were closed and are refused.
     Cut,
-    /// What is sent is kept.
-    Held,
+    /// What is sent this way is kept.
+    Held(Way),
 }
 
 /// A command and, once it came, its reply: indices into the log.
@@ -387,12 +387,13 @@ impl World {
             Fault::KillServer { server }
             | Fault::FreezeServer { server }
             | Fault::ThawServer { server }
-            | Fault::RestartServer { server } => self.apply_server_fault(server, fault),
+            | Fault::RestartServer { server }
+            | Fault::Skew { server, .. } => self.apply_server_fault(server, fault),
             Fault::Cut { link } | Fault::Drop { link } => {
                 self.links.insert(link.clone(), LinkState::Cut);
             }
-            Fault::Hold { link } => {
-                self.links.insert(link.clone(), LinkState::Held);
+            Fault::Hold { link, way } => {
+                self.links.insert(link.clone(), LinkState::Held(*way));
             }
             Fault::Release { link } => {
                 self.links.remove(link);
@@ -413,6 +414,7 @@ impl World {
             Fault::RestartServer { .. } => server.died = None,
             Fault::FreezeServer { .. } => server.frozen = true,
             Fault::ThawServer { .. } => server.frozen = false,
+            Fault::Skew { ahead_ms, .. } => server.ahead_ms = *ahead_ms,
             _ => {}
         }
     }

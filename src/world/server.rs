@@ -27,6 +27,8 @@ pub struct ServerWorld {
     pub died: Option<String>,
     /// Whether it stands still.
     pub frozen: bool,
+    /// How far its clock is ahead of everybody else's, in milliseconds; behind, where negative.
+    pub ahead_ms: i64,
     /// What it was last seen to hold.
     pub observed: Option<Observed>,
     /// When that was.
@@ -43,6 +45,7 @@ impl ServerWorld {
             info,
             died: None,
             frozen: false,
+            ahead_ms: 0,
             observed: None,
             seen_at: LessonTime::ZERO,
             changes: BTreeMap::new(),

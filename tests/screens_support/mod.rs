@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
+use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use lockstep::{
     app::{App, AppOptions, Catalogue, CatalogueEntry, CatalogueVariant, LessonChoice, Message, Runs},
     engine::{Command, Session, Update},
@@ -35,6 +35,7 @@ pub fn entry(id: &str, track: Track, title: Text) -> CatalogueEntry {
         name: name.into(),
         title,
         expect,
+        lab: LabKind::Redis,
         lesson: text(
             "Delete a lock only if it is still yours: compare the token and delete in one script.",
             "只删除仍属于自己的锁：用一个脚本原子地比较令牌再删除。",
@@ -91,6 +92,7 @@ pub fn entry(id: &str, track: Track, title: Text) -> CatalogueEntry {
             },
         ],
         served: true,
+        recorded: false,
         broken: None,
     }
 }
@@ -226,6 +228,7 @@ impl Stand {
         self.update(Update::Stepped { ended: true });
         let claim = |claim: &str, expected: &str, observed: &str, holds| ClaimResult {
             claim: claim.into(),
+            says: None,
             expected: Text {
                 en: expected.into(),
                 zh: expected.into(),
@@ -258,6 +261,29 @@ impl Stand {
 
     pub fn press(&mut self, key: char) {
         self.key(KeyCode::Char(key));
+    }
+
+    fn mouse(&mut self, kind: MouseEventKind, (column, row): (u16, u16)) {
+        let mouse = MouseEvent {
+            kind,
+            column,
+            row,
+            modifiers: KeyModifiers::NONE,
+        };
+        self.app.handle(Message::Input(Event::Mouse(mouse)), self.now);
+    }
+
+    pub fn click(&mut self, x: u16, y: u16) {
+        self.mouse(MouseEventKind::Down(MouseButton::Left), (x, y));
+    }
+
+    pub fn wheel(&mut self, x: u16, y: u16, down: bool) {
+        let kind = if down {
+            MouseEventKind::ScrollDown
+        } else {
+            MouseEventKind::ScrollUp
+        };
+        self.mouse(kind, (x, y));
     }
 
     pub fn wait(&mut self, millis: u64) {

@@ -235,6 +235,47 @@ pub fn misdelete(clock: ClockKind) -> Script {
     s
 }
 
+/// The same story as [`misdelete`], with a release that looks first: B's lock stays, and C is kept out.
+pub fn owner_check(clock: ClockKind) -> Script {
+    let mut s = Script::new("Redis", clock, &alone(&["A", "B", "C"]));
+    s.key("stock", Some("1"), None);
+    s.call(0, "acquire", "SET lock a-7f3c NX PX 3000", json!("OK"));
+    s.believes(0, Belief::Holding);
+    s.key("lock", Some("a-7f3c"), Some(3000));
+    s.stop(Stop::Move);
+    let until = LessonTime::from_nanos(s.at + 2_500_000_000);
+    s.add(EventKind::Waits {
+        actor: ActorId(0),
+        label: "work".into(),
+        until,
+    });
+    s.call(1, "acquire", "SET lock b-19e0 NX PX 3000", json!(null));
+    s.believes(1, Belief::Waiting);
+    s.stop(Stop::Move);
+    s.pass(2500);
+    s.add(EventKind::Waited {
+        actor: ActorId(0),
+        label: "work".into(),
+    });
+    s.believes(0, Belief::Nothing);
+    s.stop(Stop::Passed);
+    s.pass(500);
+    s.key("lock", None, None);
+    s.stop(Stop::Passed);
+    s.call(1, "acquire", "SET lock b-19e0 NX PX 3000", json!("OK"));
+    s.believes(1, Belief::Holding);
+    s.key("lock", Some("b-19e0"), Some(3000));
+    s.stop(Stop::Move);
+    s.pass(1000);
+    s.stop(Stop::Passed);
+    s.call(0, "release", "EVAL release_if_owner 1 lock a-7f3c", json!(0));
+    s.stop(Stop::Move);
+    s.call(2, "acquire", "SET lock c-55d1 NX PX 3000", json!(null));
+    s.believes(2, Belief::Waiting);
+    s.stop(Stop::End);
+    s
+}
+
 /// Ten buyers read the same stock, then all sell: one item, ten sales.
 pub fn oversell() -> Script {
     let actors: Vec<_> = (1..=10)

@@ -106,7 +106,7 @@ impl Chord {
             (None, KeyCode::F(number)) => {
                 label.push(function);
                 label.push_str(&number.to_string());
-            },
+            }
             (None, KeyCode::Char(c)) if capital && !self.held.is_empty() => {
                 label.push(c.to_ascii_uppercase())
             }

@@ -53,6 +53,16 @@ pub enum Action {
     Answer(usize),
     /// No answer to a question.
     Skip,
+    /// Two variants beside each other.
+    Compare,
+    /// To where they differ first.
+    Difference,
+    /// The pane with the focus alone, or all panes.
+    Zoom,
+    /// The large story for a classroom, or all panes.
+    Present,
+    /// The next question, fault or violation of the story, or the one before.
+    Mark(bool),
     /// Questions on or off.
     Questions,
     /// The next theme.
@@ -107,6 +117,8 @@ pub enum Place {
     Servers,
     /// A lesson's wire log.
     Wire,
+    /// Two variants beside each other.
+    Comparison,
     /// A page over a screen: the help, the interview cards.
     Page,
     /// All screens.
@@ -117,12 +129,13 @@ pub enum Place {
 
 impl Place {
     /// All of them, in the order in which they are written about.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Lesson,
         Self::Story,
         Self::Lanes,
         Self::Servers,
         Self::Wire,
+        Self::Comparison,
         Self::Catalogue,
         Self::Variants,
         Self::Page,
@@ -137,9 +150,10 @@ impl Place {
             (Self::Field, Self::Field) => true,
             (Self::Field, _) | (_, Self::Field) => false,
             (Self::Everywhere, _) | (_, Self::Everywhere) => true,
-            (Self::Lesson, other) | (other, Self::Lesson) => {
-                !matches!(other, Self::Catalogue | Self::Variants | Self::Page)
-            }
+            (Self::Lesson, other) | (other, Self::Lesson) => !matches!(
+                other,
+                Self::Catalogue | Self::Variants | Self::Page | Self::Comparison
+            ),
             _ => self as u8 == other as u8,
         }
     }

@@ -2,13 +2,17 @@
 
 use super::{
     Action, Erase, Hint,
-    Place::{self, Catalogue, Everywhere, Field, Lanes, Lesson, Page, Servers, Story, Variants, Wire},
+    Place::{
+        self, Catalogue, Comparison, Everywhere, Field, Lanes, Lesson, Page, Servers, Story, Variants, Wire,
+    },
     Row,
 };
 use crate::lesson::Words;
 
 /// Where lines are scrolled or chosen.
-const SCROLLED: &[Place] = &[Catalogue, Variants, Page, Story, Lanes, Servers, Wire, Field];
+const SCROLLED: &[Place] = &[
+    Catalogue, Variants, Page, Comparison, Story, Lanes, Servers, Wire, Field,
+];
 
 const fn act(
     id: &'static str,
@@ -61,31 +65,55 @@ const fn pair(place: Place, rank: u8, en: &'static str, zh: &'static str) -> Hin
 #[rustfmt::skip]
 pub const TABLE: &[Row] = &[
     // A lesson.
-    act("step", Action::Forward, &["right", "n", "l", "enter"], &[Lesson], ("take the next step", "前进一步"))
-        .hints(&[hint(Lesson, 1, "step", "下一步")]),
-    act("back", Action::Back, &["left", "p", "h"], &[Lesson],
+    act("step", Action::Forward, &["right", "n", "l", "enter"], &[Lesson, Comparison], ("take the next step", "前进一步"))
+        .hints(&[hint(Lesson, 1, "step", "下一步"), hint(Comparison, 1, "step", "下一步")]),
+    act("back", Action::Back, &["left", "p", "h"], &[Lesson, Comparison],
         ("one step back (touches no server)", "回退一步（不影响服务器）"))
-        .hints(&[hint(Lesson, 2, "back", "回退")]),
-    act("play", Action::Toggle, &["space"], &[Lesson],
+        .hints(&[hint(Lesson, 2, "back", "回退"), hint(Comparison, 2, "back", "回退")]),
+    act("play", Action::Toggle, &["space"], &[Lesson, Comparison],
         ("play or pause, even in mid-step", "播放或暂停，步骤中途也可以"))
-        .hints(&[hint(Lesson, 3, "play/pause", "播放/暂停")]),
-    act("first-step", Action::End(false), &["home"], &[Lesson], ("go to the first step", "跳到第一步"))
-        .fold(1, "first step, newest step", "第一步、最新一步"),
-    act("newest-step", Action::End(true), &["end"], &[Lesson], ("go to the newest step", "跳到最新一步")),
-    act("faster", Action::Faster(true), &["+", "="], &[Lesson], ("faster", "加速"))
+        .hints(&[hint(Lesson, 3, "play/pause", "播放/暂停"), hint(Comparison, 7, "play/pause", "播放/暂停")]),
+    act("first-step", Action::End(false), &["home"], &[Lesson, Comparison], ("go to the first step", "跳到第一步"))
+        .fold(1, "first step, newest step", "第一步、最新一步")
+        .hints(&[pair(Comparison, 8, "start, end", "开头、结尾")]),
+    act("newest-step", Action::End(true), &["end"], &[Lesson, Comparison], ("go to the newest step", "跳到最新一步")),
+    act("faster", Action::Faster(true), &["+", "="], &[Lesson, Comparison], ("faster", "加速"))
         .fold(1, "faster, slower: 0.25x to 10x", "加速、减速：0.25x 到 10x")
-        .hints(&[pair(Lesson, 9, "speed", "速度")]),
-    act("slower", Action::Faster(false), &["-", "_"], &[Lesson], ("slower", "减速")),
+        .hints(&[pair(Lesson, 10, "speed", "速度")]),
+    act("slower", Action::Faster(false), &["-", "_"], &[Lesson, Comparison], ("slower", "减速")),
     act("next-variant", Action::Variant(true), &["v"], &[Lesson], ("next variant", "下一个方案"))
         .fold(1, "next or previous variant", "下一个、上一个方案")
         .hints(&[hint(Lesson, 4, "next variant", "下一方案")]),
     act("previous-variant", Action::Variant(false), &["V"], &[Lesson], ("previous variant", "上一个方案")),
-    act("restart", Action::Restart, &["r"], &[Lesson],
+    act("restart", Action::Restart, &["r"], &[Lesson, Comparison],
         ("start again on a fresh lab", "换一套全新的服务器重来"))
-        .hints(&[hint(Lesson, 12, "restart", "重来")]),
+        .hints(&[hint(Lesson, 14, "restart", "重来"), hint(Comparison, 13, "run again", "重新运行")]),
     act("focus", Action::Focus, &["tab", "shift-tab"], &[Lesson],
         ("give the next pane the focus", "焦点移到下一个窗格"))
         .hints(&[hint(Lesson, 10, "pane", "切换窗格")]),
+
+    act("zoom", Action::Zoom, &["z"], &[Lesson], ("the pane with the focus alone, or all", "只看当前窗格，再按恢复"))
+        .hints(&[hint(Lesson, 11, "zoom", "放大")]),
+    act("present", Action::Present, &["P"], &[Lesson],
+        ("present: large story and timelines only", "演示模式：只留大号讲解和时间线"))
+        .hints(&[hint(Lesson, 12, "present", "演示")]),
+    act("previous-mark", Action::Mark(false), &["["], &[Lesson],
+        ("to the question, fault or violation before", "跳到上一个提问、故障或违例"))
+        .fold(1, "to the question, fault or violation before or after", "跳到上一个、下一个提问、故障或违例"),
+    act("next-mark", Action::Mark(true), &["]"], &[Lesson],
+        ("to the next question, fault or violation", "跳到下一个提问、故障或违例")),
+
+    // Two variants beside each other.
+    act("compare", Action::Compare, &["b"], &[Lesson, Catalogue, Variants, Comparison],
+        ("before and after: the failure beside its fix", "修复前后对比：故障方案与修复方案并排"))
+        .hints(&[hint(Lesson, 5, "before/after", "对比")]),
+    act("difference", Action::Difference, &["d"], &[Comparison],
+        ("go to the first difference", "跳到第一处不同"))
+        .hints(&[hint(Comparison, 3, "first difference", "第一处不同")]),
+    act("other-fix", Action::Variant(true), &["v"], &[Comparison], ("another fix", "换一个修复方案"))
+        .hints(&[hint(Comparison, 4, "other fix", "换修复方案")]),
+    act("other-failure", Action::Variant(false), &["V"], &[Comparison], ("another failure", "换一个故障方案"))
+        .hints(&[hint(Comparison, 5, "other failure", "换故障方案")]),
 
     // A question in the story.
     act("answer-1", Action::Answer(0), &["1"], &[Story, Lesson], ("choose answer 1", "选答案 1"))
@@ -112,9 +140,10 @@ pub const TABLE: &[Row] = &[
     act("up", Action::Move(-1), &["up", "k"], SCROLLED, ("up", "向上"))
         .fold(3, "choose a line, or scroll", "选择一行，或滚动")
         .hints(&[pair(Catalogue, 9, "choose", "选择"), pair(Variants, 2, "choose", "选择"),
-            pair(Page, 1, "scroll", "滚动"), pair(Field, 2, "choose", "选择")]),
+            pair(Page, 1, "scroll", "滚动"), pair(Comparison, 11, "lanes", "滚动时间线"), pair(Field, 2, "choose", "选择")]),
     act("down", Action::Move(1), &["down", "j"], SCROLLED, ("down", "向下")),
-    act("page-up", Action::Page(-1), &["pageup"], SCROLLED, ("a page up", "上翻")),
+    act("page-up", Action::Page(-1), &["pageup"], SCROLLED, ("a page up", "上翻"))
+        .hints(&[pair(Catalogue, 8, "read", "翻看"), pair(Comparison, 12, "verdicts", "滚动结论")]),
     act("page-down", Action::Page(1), &["pagedown"], SCROLLED, ("a page down", "下翻")),
     act("top", Action::End(false), &["home"], &[Catalogue, Variants, Page], ("to the first line", "到第一行"))
         .fold(1, "first line, last line", "第一行、最后一行"),
@@ -123,23 +152,23 @@ pub const TABLE: &[Row] = &[
     // Everywhere.
     act("palette", Action::Palette, &[":", "ctrl-p"], &[Everywhere],
         ("every command by name", "命令面板：按名字执行任意操作"))
-        .hints(&[hint(Catalogue, 6, "commands", "命令"), hint(Lesson, 8, "commands", "命令")]),
+        .hints(&[hint(Catalogue, 6, "commands", "命令"), hint(Lesson, 9, "commands", "命令")]),
     act("interview", Action::Cards, &["i"], &[Everywhere],
         ("interview questions and answers", "面试题与参考答案"))
-        .hints(&[hint(Lesson, 11, "interview", "面试题")]),
+        .hints(&[hint(Lesson, 13, "interview", "面试题")]),
     act("questions", Action::Questions, &["N"], &[Everywhere],
         ("questions on or off, as for presenting", "开启或关闭提问，适合演示")),
     act("language", Action::Language, &["L"], &[Everywhere], ("the other language: 中文", "切换语言：English"))
-        .hints(&[hint(Catalogue, 7, "中文", "English"), hint(Lesson, 7, "中文", "English")]),
+        .hints(&[hint(Catalogue, 7, "中文", "English"), hint(Lesson, 8, "中文", "English"), hint(Comparison, 9, "中文", "English")]),
     act("theme", Action::Theme, &["T"], &[Everywhere],
         ("next theme: as the terminal, dark, light, high contrast", "换主题：跟随终端、深色、浅色、高对比度")),
     act("help", Action::Help, &["?", "f1"], &[Everywhere], ("help: the keys, and how to read the lanes", "帮助：按键与图例"))
         .hints(&[hint(Catalogue, 4, "help", "帮助"), hint(Variants, 4, "help", "帮助"),
-            hint(Lesson, 5, "help", "帮助")]),
+            hint(Lesson, 6, "help", "帮助"), hint(Comparison, 10, "help", "帮助")]),
     act("leave", Action::Close, &["q", "esc"], &[Everywhere],
         ("back to where you came from", "返回上一层"))
         .hints(&[hint(Catalogue, 5, "quit", "退出"), hint(Variants, 5, "back", "返回"),
-            hint(Lesson, 6, "catalogue", "目录"), hint(Page, 2, "close", "关闭")]),
+            hint(Lesson, 7, "catalogue", "目录"), hint(Comparison, 6, "close", "关闭"), hint(Page, 2, "close", "关闭")]),
     act("quit", Action::Quit, &["Q", "ctrl-c"], &[Everywhere], ("quit Lockstep", "退出程序")),
 
     // A line of typed text.

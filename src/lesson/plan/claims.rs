@@ -8,12 +8,22 @@ use super::{
         expr::Expr,
         model::{Claim, Lesson, LockClaim},
     },
-    story::Cast,
+    references,
+    story::{Cast, TextPlan},
 };
 
 /// A claim ready to be evaluated.
 #[derive(Debug, Clone)]
-pub enum PlannedClaim {
+pub struct PlannedClaim {
+    /// What must be so.
+    pub condition: Condition,
+    /// What that means, in a sentence, where the author wrote one.
+    pub says: Option<TextPlan>,
+}
+
+/// What must be so.
+#[derive(Debug, Clone)]
+pub enum Condition {
     /// What is on the left, compared with what is on the right; `None` where the expression is simply to be
     /// true.
     That {
@@ -64,6 +74,12 @@ impl<'a> Vocabulary<'a> {
         known.extend(cast.counters());
         known.extend(cast.params.keys().cloned());
         known.extend(cast.actors.iter().map(|plan| plan.actor.name.clone()));
+        // A process of threads gives its name to theirs: `A.worker`.
+        let process = cast
+            .actors
+            .iter()
+            .filter_map(|plan| plan.actor.name.split_once('.'));
+        known.extend(process.map(|(name, _)| name.to_owned()));
         Self {
             known,
             locks: cast.locks(),
@@ -74,7 +90,7 @@ impl<'a> Vocabulary<'a> {
 
     /// Compiles an expression over what happened.
     pub(super) fn expr(&self, source: &str, path: &Path) -> Result<Expr, Mistake> {
-        check_labels(source, self.cast, path)?;
+        references::check(source, self.cast, path)?;
         check_metrics(source, self.lesson, path)?;
         let expr = Expr::parse(source).map_err(|error| Mistake::new(path, error))?;
         match expr.names().iter().find(|name| !self.known.contains(*name)) {
@@ -98,40 +114,55 @@ pub(super) fn plan(
                 .help("say what must be observed, such as `sold == 10` or `overlap: lock`"),
         );
     }
-    let locks = &vocabulary.locks;
     let plan_one = |(n, claim): (usize, &Claim)| -> Result<PlannedClaim, Mistake> {
         let path = path.index(n);
-        match claim {
-            Claim::Lock(claim) => {
-                let (LockClaim::Overlap(lock) | LockClaim::Exclusive(lock)) = claim;
-                if !locks.contains(lock) {
-                    return Err(
-                        Mistake::unknown(&path, "lock", lock, locks.iter().map(String::as_str))
-                            .help("a claim about a lock needs a program that says `holds` of it"),
-                    );
-                }
-                Ok(PlannedClaim::Lock(claim.clone()))
+        let says = claim
+            .says()
+            .map(|says| vocabulary.cast.text(says, &path.key("says")))
+            .transpose()?;
+        let condition = match claim {
+            Claim::Bare(source) => expression(source, &path, vocabulary)?,
+            Claim::That { that, .. } => expression(that, &path.key("that"), vocabulary)?,
+            Claim::Overlap { overlap, .. } => {
+                check_lock(overlap, &path.key("overlap"), vocabulary)?;
+                Condition::Lock(LockClaim::Overlap(overlap.clone()))
             }
-            Claim::That(source) => {
-                let whole = vocabulary.expr(source, &path)?;
-                Ok(match split_comparison(source) {
-                    Some((left, operator, right)) => PlannedClaim::That {
-                        source: source.clone(),
-                        left: vocabulary.expr(left, &path)?,
-                        right: Some((operator.to_owned(), vocabulary.expr(right, &path)?)),
-                        whole,
-                    },
-                    None => PlannedClaim::That {
-                        source: source.clone(),
-                        left: whole.clone(),
-                        right: None,
-                        whole,
-                    },
-                })
+            Claim::Exclusive { exclusive, .. } => {
+                check_lock(exclusive, &path.key("exclusive"), vocabulary)?;
+                Condition::Lock(LockClaim::Exclusive(exclusive.clone()))
             }
-        }
+        };
+        Ok(PlannedClaim { condition, says })
     };
     claims.iter().enumerate().map(plan_one).collect()
+}
+
+fn check_lock(lock: &str, path: &Path, vocabulary: &Vocabulary<'_>) -> Result<(), Mistake> {
+    let locks = &vocabulary.locks;
+    if locks.contains(lock) {
+        return Ok(());
+    }
+    Err(
+        Mistake::unknown(path, "lock", lock, locks.iter().map(String::as_str))
+            .help("a claim about a lock needs a program that says `holds` of it"),
+    )
+}
+
+fn expression(source: &str, path: &Path, vocabulary: &Vocabulary<'_>) -> Result<Condition, Mistake> {
+    let whole = vocabulary.expr(source, path)?;
+    let (left, right) = match split_comparison(source) {
+        Some((left, operator, right)) => (
+            vocabulary.expr(left, path)?,
+            Some((operator.to_owned(), vocabulary.expr(right, path)?)),
+        ),
+        None => (whole.clone(), None),
+    };
+    Ok(Condition::That {
+        source: source.to_owned(),
+        left,
+        right,
+        whole,
+    })
 }
 
 /// Splits at the first comparison outside quotes and brackets, unless the expression combines several.
@@ -161,34 +192,6 @@ fn split_comparison(source: &str) -> Option<(&str, &str, &str)> {
         }
     }
     None
-}
-
-/// `A.release` must be a label of A's program: a claim about a reply that can never come proves nothing.
-fn check_labels(source: &str, cast: &Cast<'_>, path: &Path) -> Result<(), Mistake> {
-    for plan in cast.actors {
-        let name = &plan.actor.name;
-        if name.contains('.') {
-            continue;
-        }
-        for (at, _) in source.match_indices(&format!("{name}.")) {
-            let before = source[..at].chars().next_back();
-            if before.is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | '/')) {
-                continue;
-            }
-            let label: String = source[at + name.len() + 1..]
-                .chars()
-                .take_while(|c| c.is_alphanumeric() || *c == '_')
-                .collect();
-            let attribute = ACTOR_FUNCTIONS.contains(&label.as_str());
-            // `P.1.read` in a string names a thread, not a label.
-            let thread = label.chars().all(|c| c.is_ascii_digit());
-            if !attribute && !thread && !plan.program.labels.contains(&label) {
-                let known = plan.program.labels.iter().map(String::as_str);
-                return Err(Mistake::unknown(path, &format!("move of {name}"), &label, known));
-            }
-        }
-    }
-    Ok(())
 }
 
 /// `metric_by('name', …)` must ask for a counter that the lesson has read.

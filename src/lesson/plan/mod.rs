@@ -4,15 +4,19 @@
 mod claims;
 mod clients;
 mod compile;
+mod fingerprint;
 mod program;
 mod question;
+mod references;
+mod setup;
 mod story;
 mod zk;
 
-pub use claims::{ACTOR_FUNCTIONS, FUNCTIONS, PlannedClaim};
+pub use claims::{ACTOR_FUNCTIONS, Condition, FUNCTIONS, PlannedClaim};
 pub use clients::{ActorPlan, ClientPlan};
 pub use program::{BUILTINS, Instruction, PlannedOperation, PlannedVerb, Program};
 pub use question::{AskPlan, ChoicePlan, RightPlan};
+pub use setup::PlannedSetup;
 pub use story::{Act, AwaitPlan, Line, PassPlan, TextPlan, Turn};
 pub use zk::ZkPlan;
 
@@ -23,8 +27,7 @@ use indexmap::IndexMap;
 use super::{
     LabKind, Lesson, LessonError, Param, Params, Recipes, Source, Text, Variant,
     error::{Mistake, Path},
-    expr::{Scope, Template, split_words},
-    model::Setup,
+    expr::{Scope, Template},
 };
 
 /// A lesson with the text that it was read from.
@@ -50,7 +53,7 @@ pub struct Scenario {
     /// Everybody who moves: actor `n` is `ActorId(n)`.
     pub actors: Vec<ActorPlan>,
     /// What Lockstep sends before the clients start.
-    pub setup: Vec<PlannedVerb>,
+    pub setup: Vec<PlannedSetup>,
     /// What happens.
     pub story: Vec<Line>,
     /// What must be observed.
@@ -79,10 +82,10 @@ impl Scenario {
         &self.loaded.lesson.variants[&self.variant]
     }
 
-    /// The lesson's servers.
+    /// The variant's servers.
     #[must_use]
     pub fn lab(&self) -> LabKind {
-        self.loaded.lesson.lab
+        self.loaded.lesson.lab_of(self.variant())
     }
 
     /// A text with its `${…}` filled in from the parameters; where that fails, as its author wrote it.
@@ -169,6 +172,13 @@ fn resolve(loaded: &Arc<Loaded>, name: &str, overrides: &Params) -> Result<Scena
     };
     let at = root.key("variants").key(name);
     let params = params(lesson, variant, overrides, &at)?;
+    let lab = lesson.lab_of(variant);
+    if lab.is_redis() != lesson.lab.is_redis() && !lesson.metrics.is_empty() {
+        return Err(
+            Mistake::new(&at.key("lab"), "this lab cannot give the lesson's `metrics`")
+                .help("servers of another product count other things: make it a lesson of its own"),
+        );
+    }
     let mut programs = lesson.programs.clone();
     programs.extend(variant.programs.clone());
     let compiler = compile::Compiler {
@@ -178,7 +188,7 @@ fn resolve(loaded: &Arc<Loaded>, name: &str, overrides: &Params) -> Result<Scena
         scripts: &lesson.scripts,
         recipes: &loaded.recipes,
         params: &params,
-        lab: lesson.lab,
+        lab,
     };
     let program_path = |name: &str| {
         if variant.programs.contains_key(name) {
@@ -200,7 +210,7 @@ fn resolve(loaded: &Arc<Loaded>, name: &str, overrides: &Params) -> Result<Scena
     let setup = setup
         .iter()
         .enumerate()
-        .map(|(n, command)| plan_setup(command, &params, &setup_path.index(n)))
+        .map(|(n, command)| setup::plan(command, lab, &params, &setup_path.index(n)))
         .collect::<Result<_, _>>()?;
     let (story, story_path) = match &variant.story {
         Some(story) => (story, at.key("story")),
@@ -215,7 +225,7 @@ fn resolve(loaded: &Arc<Loaded>, name: &str, overrides: &Params) -> Result<Scena
         actors: &actors,
         params: &params,
         variants: &lesson.variants,
-        lesson,
+        lab,
     };
     let vocabulary = claims::Vocabulary::new(&cast, lesson);
     let claims = claims::plan(&variant.claims, &at.key("claims"), &vocabulary)?;
@@ -311,41 +321,6 @@ fn labels_of(steps: &[super::Step], program: &str, labels: &mut BTreeSet<String>
             Step::Repeat { steps, .. } => labels_of(steps, program, labels),
             _ => {}
         }
-    }
-}
-
-fn plan_setup(setup: &Setup, params: &Params, path: &Path) -> Result<PlannedVerb, Mistake> {
-    let template = |source: &str| -> Result<Template, Mistake> {
-        let template = Template::parse(source).map_err(|error| Mistake::new(path, error))?;
-        match template.names().iter().find(|name| !params.contains_key(*name)) {
-            None => Ok(template),
-            Some(name) => Err(Mistake::unknown(
-                path,
-                "parameter",
-                name,
-                params.keys().map(String::as_str),
-            )),
-        }
-    };
-    let words = |text: &str| split_words(text).map_err(|error| Mistake::new(path, error));
-    match (&setup.redis, &setup.zk) {
-        (Some(command), None) => {
-            let words = words(command)?;
-            if words.is_empty() {
-                return Err(Mistake::new(path, "an empty Redis command"));
-            }
-            Ok(PlannedVerb::Redis(
-                words
-                    .iter()
-                    .map(|word| template(word))
-                    .collect::<Result<_, _>>()?,
-            ))
-        }
-        (None, Some(call)) => ZkPlan::parse(&words(call)?, template, path).map(PlannedVerb::Zk),
-        _ => Err(Mistake::new(
-            path,
-            "a setup command is either `redis: …` or `zk: …`",
-        )),
     }
 }
 

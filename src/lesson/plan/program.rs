@@ -136,5 +136,6 @@ pub struct Program {
 }
 
 /// Names that every program may use: who it is (`self`, `client`, `index` in its group from 1), its owner
-/// token for the next acquisition, and the last reply (`reply`) or its error code (`error`).
-pub const BUILTINS: [&str; 6] = ["self", "client", "index", "token", "reply", "error"];
+/// token for the next acquisition (`token`), the last reply (`reply`) or its error code (`error`), and the time
+/// on its own clock (`now`, milliseconds since the lesson began).
+pub const BUILTINS: [&str; 7] = ["self", "client", "index", "token", "reply", "error", "now"];

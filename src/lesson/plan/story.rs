@@ -6,14 +6,17 @@ use indexmap::IndexMap;
 
 use super::{
     super::{
-        Text,
+        LabKind, Text,
         error::{Mistake, Path},
-        expr::{Expr, Template},
-        model::{Lesson, Params, Variant},
+        expr::{Expr, Scope, Template},
+        fault::Skew,
+        model::{Param, Params, Variant},
+        parse_signed_millis,
         story::{Beat, MoveRef, StoryItem},
     },
     claims::Vocabulary,
     clients::{ActorPlan, ClientPlan},
+    compile::values,
     question::{self, AskPlan},
 };
 use crate::log::{ActorId, Fault};
@@ -102,7 +105,7 @@ pub(super) struct Cast<'a> {
     pub actors: &'a [ActorPlan],
     pub params: &'a Params,
     pub variants: &'a IndexMap<String, Variant>,
-    pub lesson: &'a Lesson,
+    pub lab: LabKind,
 }
 
 impl Cast<'_> {
@@ -219,11 +222,12 @@ impl Cast<'_> {
             );
         };
         let (from, to) = (client.trim(), server.trim());
-        let lab = self.lesson.lab;
+        let lab = self.lab;
         // Servers have links to each other where the lab lays them.
         if !lab.servers().contains(&from) && !lab.sentinels().contains(&from) {
             self.client(from, path)?;
         }
+        self.server(to, path)?;
         Ok(format!("{from}->{to}"))
     }
 
@@ -236,7 +240,7 @@ impl Cast<'_> {
     }
 
     fn server(&self, name: &str, path: &Path) -> Result<String, Mistake> {
-        let lab = self.lesson.lab;
+        let lab = self.lab;
         let mut known = lab.servers().iter().chain(lab.sentinels());
         if known.any(|known| *known == name) {
             return Ok(name.to_owned());
@@ -245,9 +249,31 @@ impl Cast<'_> {
         Err(Mistake::unknown(path, "server", name, known))
     }
 
+    /// Faults of servers' clocks.
+    fn skew(&self, Skew(servers): &Skew, path: &Path) -> Result<Vec<Fault>, Mistake> {
+        if servers.is_empty() {
+            return Err(Mistake::new(path, "no server's clock is set").help("skew: { SERVER: 30s }"));
+        }
+        let skew = |(name, ahead): (&String, &Param)| {
+            let path = path.key(name);
+            let millis = match ahead {
+                Param::Number(millis) => Ok(*millis),
+                Param::Flag(flag) => Err(format!("`{flag}` is not a duration")),
+                Param::Word(word) => Template::parse(word)
+                    .and_then(|template| template.render(&Scope::new(values(self.params)).value()))
+                    .and_then(|text| parse_signed_millis(&text)),
+            };
+            Ok(Fault::Skew {
+                server: self.server(name, &path)?,
+                ahead_ms: millis.map_err(|error| Mistake::new(&path, error))?,
+            })
+        };
+        servers.iter().map(skew).collect()
+    }
+
     /// A client or a server, told by what each is called: `client` or `server` of the fault.
     fn is_server(&self, name: &str) -> bool {
-        let lab = self.lesson.lab;
+        let lab = self.lab;
         let client = self.clients.iter().any(|client| client.name == name);
         !client && (lab.servers().contains(&name) || lab.sentinels().contains(&name))
     }
@@ -357,10 +383,12 @@ pub(super) fn plan(
                 let links = cast.links(names, &path.key("cut"))?;
                 push(Act::Faults(links.map(|link| Fault::Cut { link }).collect()));
             }
-            Beat::Hold(names) => {
-                let links = cast.links(names, &path.key("hold"))?;
-                push(Act::Faults(links.map(|link| Fault::Hold { link }).collect()));
+            Beat::Hold(hold) => {
+                let links = cast.links(&hold.links, &path.key("hold"))?;
+                let way = hold.way;
+                push(Act::Faults(links.map(|link| Fault::Hold { link, way }).collect()));
             }
+            Beat::Skew(skew) => push(Act::Faults(cast.skew(skew, &path.key("skew"))?)),
             Beat::Release(names) => {
                 let links = cast.links(names, &path.key("release"))?;
                 push(Act::Faults(links.map(|link| Fault::Release { link }).collect()));

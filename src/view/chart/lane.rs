@@ -230,12 +230,13 @@ impl Mark {
                 Fault::Freeze { .. } => "SIGSTOP".to_owned(),
                 Fault::Thaw { .. } => "SIGCONT".to_owned(),
                 Fault::Cut { link } | Fault::Drop { link } => format!("✗ {}", text::fit(link, COMMAND)),
-                Fault::Hold { link } => format!("▮ {}", text::fit(link, COMMAND)),
+                Fault::Hold { link, .. } => format!("▮ {}", text::fit(link, COMMAND)),
                 // Servers have no lanes of clients.
                 Fault::KillServer { .. }
                 | Fault::FreezeServer { .. }
                 | Fault::ThawServer { .. }
-                | Fault::RestartServer { .. } => String::new(),
+                | Fault::RestartServer { .. }
+                | Fault::Skew { .. } => String::new(),
                 Fault::Release { link } => format!("▶ {}", text::fit(link, COMMAND)),
             },
             _ => String::new(),

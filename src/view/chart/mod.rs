@@ -6,17 +6,24 @@
 
 mod crowd;
 mod lane;
+mod pair;
+mod squeeze;
+mod track;
 mod truth;
 
 pub use crowd::{Band, Level, Run};
 pub use lane::{Bar, BarKind, Lane, Mark};
+pub use pair::Pair;
+use squeeze::Squeeze;
+pub use track::Beat;
 pub use truth::{About, Lease, Owner, Span, Truth, is_lock_key};
 
 use std::{collections::HashMap, time::Duration};
 
 use crate::{
     clock::LessonTime,
-    log::{ActorId, Belief, Event, EventKind, Fault, Log, OpId},
+    log::{ActorId, Belief, Event, EventKind, Fault, Log, OpId, Stop},
+    view::fault,
 };
 
 /// How much a mark on a lane says.
@@ -74,9 +81,12 @@ pub struct Chart {
     pub wire: Vec<WireRow>,
     /// Stretches with two holders.
     pub clashes: Vec<Clash>,
+    /// The story's steps so far.
+    pub beats: Vec<Beat>,
     /// The column of every event; never falls.
     columns: Vec<u32>,
     detail: Detail,
+    squeeze: Squeeze,
     pen: Pen,
 }
 
@@ -90,6 +100,8 @@ struct Pen {
     burst: Burst,
     in_flight: HashMap<OpId, Flight>,
     holders: HashMap<String, Vec<ActorId>>,
+    /// The first fault of the step under way.
+    fault: Option<usize>,
 }
 
 /// Where the reply of a command belongs.
@@ -160,7 +172,10 @@ impl Chart {
     /// Draws in what the log has gained.
     pub fn advance(&mut self, log: &Log) {
         for index in self.columns.len()..log.len() {
-            self.place(log, index);
+            self.prepare(log, index);
+            let cursor = self.columns.last().copied().unwrap_or_default();
+            let x = self.next_column(log, &log.events()[index], (cursor, self.pen.at));
+            self.put(log, index, x);
         }
     }
 
@@ -215,18 +230,22 @@ impl Chart {
                 let whole = elastic(to.since(from));
                 (from + linear(whole * gone / f64::from(after - before))).min(to)
             }
-            None => (from + linear(gone)).min(display.max(from)),
+            None => (from + linear(gone * f64::from(self.squeeze.shorter))).min(display.max(from)),
         }
     }
 
-    fn place(&mut self, log: &Log, index: usize) {
-        let event = &log.events()[index];
-        if let EventKind::LabReady { actors, servers, .. } = &event.kind {
+    /// Makes the lanes, once it is known whose there are.
+    fn prepare(&mut self, log: &Log, index: usize) {
+        if let EventKind::LabReady { actors, servers, .. } = &log.events()[index].kind {
             self.lanes = lane::lanes(actors);
             self.bands = crowd::fold(actors, &mut self.lanes);
             self.truths = servers.iter().map(|server| Truth::new(&server.name)).collect();
         }
-        let x = self.next_column(log, event);
+    }
+
+    /// Puts an event into its column.
+    fn put(&mut self, log: &Log, index: usize, x: u32) {
+        let event = &log.events()[index];
         self.columns.push(x);
         self.pen.at = event.at;
         match &event.kind {
@@ -265,8 +284,12 @@ impl Chart {
                 }
             }
             EventKind::Fault(fault) => {
+                self.pen.fault.get_or_insert(index);
                 self.wire.push(WireRow::new(index));
                 self.fault(log, index, x, fault);
+                if let Some(truth) = self.hit(fault) {
+                    truth.fault(fault, (x, index));
+                }
                 if let Fault::KillServer { server } = fault {
                     self.bury(server, x, index);
                 }
@@ -275,7 +298,16 @@ impl Chart {
                 self.wire.push(WireRow::new(index));
                 self.bury(server, x, index);
             }
-            EventKind::Stop { .. } => {
+            EventKind::Stop { item, stop } => {
+                let clashing = |clash: &Clash| clash.to.is_none_or(|(_, event)| event > self.pen.step);
+                let clash = self.clashes.iter().rev().any(clashing);
+                self.beats.push(Beat {
+                    item: *item,
+                    position: index + 1,
+                    asks: *stop == Stop::Question,
+                    fault: self.pen.fault.take(),
+                    clash,
+                });
                 self.pen.step = index;
                 self.pen.begun = x;
                 for band in &mut self.bands {
@@ -286,6 +318,12 @@ impl Chart {
         }
     }
 
+    /// The lane of the server that a fault is marked on.
+    fn hit(&mut self, fault: &Fault) -> Option<&mut Truth> {
+        let server = fault::of_server(fault)?;
+        self.truths.iter_mut().find(|truth| truth.server == server)
+    }
+
     /// A dead server holds nothing any more.
     fn bury(&mut self, server: &str, x: u32, event: usize) {
         for truth in self.truths.iter_mut().filter(|truth| truth.server == server) {
@@ -293,10 +331,9 @@ impl Chart {
         }
     }
 
-    /// The column of an event that is about to be placed.
-    fn next_column(&mut self, log: &Log, event: &Event) -> u32 {
-        let cursor = self.columns.last().copied().unwrap_or_default();
-        let wanted = self.wanted_column(log, event, cursor);
+    /// The column of an event that is about to be placed; the last one is at `cursor` and happened at `before`.
+    fn next_column(&mut self, log: &Log, event: &Event, (cursor, before): (u32, LessonTime)) -> u32 {
+        let wanted = self.wanted_column(log, event, (cursor, before));
         let folded = actor_of(&event.kind)
             .and_then(|actor| self.lanes.get(actor.0 as usize))
             .is_some_and(|lane| lane.band.is_some());
@@ -307,8 +344,8 @@ impl Chart {
         }
     }
 
-    fn wanted_column(&mut self, log: &Log, event: &Event, cursor: u32) -> u32 {
-        let passed = event.at.since(self.pen.at);
+    fn wanted_column(&mut self, log: &Log, event: &Event, (cursor, before): (u32, LessonTime)) -> u32 {
+        let passed = event.at.since(before);
         let burst = match event.kind {
             EventKind::Sent { .. } => Burst::Sending,
             EventKind::Notified { .. } => Burst::Notifying,
@@ -318,7 +355,7 @@ impl Chart {
         };
         let same = burst != Burst::Broken && burst == self.pen.burst && passed < BURST;
         self.pen.burst = burst;
-        let after = cursor + if same { 0 } else { stretch(passed) };
+        let after = cursor + if same { 0 } else { self.squeeze.of(stretch(passed)) };
         match &event.kind {
             EventKind::Sent { actor, .. }
             | EventKind::Notified { actor, .. }
@@ -331,13 +368,20 @@ impl Chart {
                 if lane.band.is_none() && lane.takes_note(log, &event.kind, event.at) {
                     return after;
                 }
-                let apart = if same { cursor } else { after.max(cursor + APART) };
+                let apart = if same {
+                    cursor
+                } else {
+                    after.max(cursor + self.squeeze.apart())
+                };
                 match lane.band {
                     Some(band) => self.bands[band].room(&event.kind, cursor, apart),
-                    None => apart.max(lane.end),
+                    None => apart.max(self.squeeze.room(lane)),
                 }
             }
-            EventKind::Fault(_) => after.max(cursor + APART),
+            EventKind::Fault(fault) => {
+                let room = self.hit(fault).map_or(0, |truth| truth.fault_room);
+                after.max(cursor + self.squeeze.apart()).max(room)
+            }
             _ => after,
         }
     }
@@ -422,8 +466,10 @@ impl Chart {
             return;
         };
         let (Fault::Crash { client } | Fault::Freeze { client } | Fault::Thaw { client }) = fault else {
-            let (Fault::Cut { link } | Fault::Hold { link } | Fault::Release { link } | Fault::Drop { link }) =
-                fault
+            let (Fault::Cut { link }
+            | Fault::Hold { link, .. }
+            | Fault::Release { link }
+            | Fault::Drop { link }) = fault
             else {
                 return;
             };

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use crate::{
     clock::LessonTime,
-    log::{ActorId, EventKind, KeyState, KeyValue, Log, Observed, OpId, Reply, ZnodeTree},
+    log::{ActorId, EventKind, Fault, KeyState, KeyValue, Log, Observed, OpId, Reply, ZnodeTree},
+    view::{fault, text},
 };
 
 /// How far back the command is looked for that wrote a key.
@@ -66,6 +67,10 @@ pub struct Truth {
     pub spans: Vec<Span>,
     /// The locks, in the order in which they appeared.
     pub locks: Vec<String>,
+    /// Faults that hit it or a link that it opened: the column and the event of each.
+    pub faults: Vec<(u32, usize)>,
+    /// The first column at which the next fault may stand without covering the one before.
+    pub(super) fault_room: u32,
     leases: BTreeMap<String, Vec<Lease>>,
 }
 
@@ -97,6 +102,14 @@ impl Truth {
         let leases = self.leases.get(key)?;
         let known = leases.partition_point(|lease| lease.event < position && lease.from <= moment);
         known.checked_sub(1).map(|n| leases[n])
+    }
+
+    /// Marks a fault.
+    pub(super) fn fault(&mut self, fault: &Fault, here: (u32, usize)) {
+        self.faults.push(here);
+        // The glyph, and a space on each side of the words.
+        let columns = text::width(&fault::mark(fault)) + 3;
+        self.fault_room = here.0 + u32::try_from(columns).unwrap_or_default();
     }
 
     /// Ends everything that the server holds: it is dead.

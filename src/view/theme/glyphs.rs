@@ -34,6 +34,10 @@ pub const FROZEN: &str = "▒";
 pub const DEAD: &str = "╌";
 /// Two or more hold one lock.
 pub const CLASH: &str = "█";
+/// The same on a thin line.
+pub const CLASH_LINE: &str = "═";
+/// What is dragged along a scrubber.
+pub const KNOB: &str = "◆";
 /// The playhead.
 pub const PLAYHEAD: &str = "┊";
 /// A key that the server holds with no lease.
@@ -49,6 +53,8 @@ pub const STOPPED: &str = "▮";
 pub const RELEASED: &str = "▶";
 /// Cut, or refused.
 pub const CUT: &str = "✗";
+/// A server whose clock was set.
+pub const CLOCK: &str = "◷";
 /// A notification.
 pub const NOTIFIED: &str = "↯";
 /// Done, or true.
@@ -59,6 +65,11 @@ pub const BAR_DONE: &str = "▰";
 pub const BAR_LEFT: &str = "▱";
 /// A watch on a znode.
 pub const WATCH: &str = "◉";
+
+/// Where two runs part first, and the line up to it.
+pub const DIFFERENCE: &str = "≠";
+/// The line from there to the time axis.
+pub const DIFFERENCE_LINE: &str = "┃";
 
 /// What an ASCII terminal shows for a glyph.
 #[must_use]
@@ -83,7 +94,8 @@ pub fn ascii(symbol: &str) -> &'static str {
         "◇" => "%",
         "★" => "&",
         "✗" | "✝" | "×" => "x",
-        "↯" => "!",
+        "↯" | "≠" => "!",
+        "◷" => "~",
         _ => "?",
     }
 }

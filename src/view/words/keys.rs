@@ -1,7 +1,7 @@
 //! Words of the help and of what is around keys; what the keys do is in the table of actions.
 
 use super::Words;
-use crate::app::keys::Place;
+use crate::{app::keys::Place, view::theme::glyphs};
 
 /// A glyph, and what it means.
 pub type Hint = (&'static str, Words);
@@ -24,6 +24,7 @@ pub const fn place(place: Place) -> Words {
         Place::Lanes => Words::new("This pane: who believes what", "当前窗格：各方眼中的锁"),
         Place::Servers => Words::new("This pane: the servers", "当前窗格：服务器"),
         Place::Wire => Words::new("This pane: the wire", "当前窗格：网络收发"),
+        Place::Comparison => Words::new("Before and after", "修复前后对比"),
         Place::Page => Words::new("Pages such as this one", "像这样的浮层"),
         Place::Everywhere => Words::new("On every screen", "任何界面"),
         Place::Field => Words::new("While you type", "输入时"),
@@ -34,24 +35,92 @@ pub const fn place(place: Place) -> Words {
 pub const HELP: Words = Words::new("Help", "帮助");
 /// The help's legend.
 pub const LEGEND: Words = Words::new("Reading the lanes", "时间线图例");
-/// What the glyphs of the lanes mean.
+/// What the glyphs of the screen mean: those of the lanes, then those of the servers and the wire.
 pub const LEGEND_ROWS: &[Hint] = &[
     (
-        "▄▄▄▄",
+        "● ■ ▲ …",
+        Words::new(
+            "a client does something: its command and the reply",
+            "客户端发出命令及收到的返回",
+        ),
+    ),
+    (
+        glyphs::HOLDING,
         Words::new("believes that it holds the lock", "认为自己持有锁"),
     ),
-    ("╱╱╱╱", Words::new("waits for the lock", "等待锁")),
-    ("░░░░", Words::new("cannot be sure", "无法确定")),
+    (glyphs::WAITING, Words::new("waits for the lock", "等待锁")),
+    (glyphs::UNSURE, Words::new("cannot be sure", "无法确定")),
     (
-        "████",
+        glyphs::CLASH,
         Words::new("two holders at once: the failure", "同时有两个持有者：故障"),
     ),
-    ("✝", Words::new("killed (SIGKILL)", "被杀死（SIGKILL）")),
     (
-        "▒▒▒▒",
+        glyphs::FROZEN,
         Words::new(
             "frozen (SIGSTOP), as by a long GC pause",
             "被冻结（SIGSTOP），如同长时间 GC 停顿",
+        ),
+    ),
+    (
+        "≠",
+        Words::new(
+            "before and after: the runs part here",
+            "修复前后对比：从这里开始不同",
+        ),
+    ),
+    (
+        "◷",
+        Words::new("a server's clock was set", "某台服务器的时钟被拨动"),
+    ),
+    (
+        glyphs::KILLED,
+        Words::new("killed (SIGKILL)", "被杀死（SIGKILL）"),
+    ),
+    (glyphs::DEAD, Words::new("dead from there on", "此后已死")),
+    (
+        glyphs::DONE,
+        Words::new("has finished; or: this is so", "已执行完毕；或：成立"),
+    ),
+    (
+        glyphs::HELD,
+        Words::new(
+            "on a server: the key is there, without an expiry",
+            "服务器上：键存在，没有过期时间",
+        ),
+    ),
+    (
+        "▁▄█",
+        Words::new(
+            "on a server: how much of the lease is left",
+            "服务器上：租期还剩多少",
+        ),
+    ),
+    (
+        glyphs::PLAYHEAD,
+        Words::new("the moment that you look at", "当前所看的时刻"),
+    ),
+    (glyphs::NOTIFIED, Words::new("a notification", "通知")),
+    (
+        glyphs::WATCH,
+        Words::new("watched, and by how many", "被监听，以及监听者个数"),
+    ),
+    (
+        glyphs::STOPPED,
+        Words::new(
+            "frozen, or a link that keeps what is sent",
+            "已冻结，或链路被挂起",
+        ),
+    ),
+    (glyphs::RELEASED, Words::new("goes on", "恢复")),
+    (
+        glyphs::CUT,
+        Words::new("a link is cut; or: this is not so", "链路断开；或：不成立"),
+    ),
+    (
+        "+ ~ -",
+        Words::new(
+            "on a server, by the last step: new, changed, gone",
+            "服务器上，上一步带来的变化：新增、改变、消失",
         ),
     ),
 ];

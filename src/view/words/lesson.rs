@@ -44,6 +44,8 @@ pub const INTRO: Words = Words::new("Before you start", "课前须知");
 pub const STORY: Words = Words::new("Story", "讲解");
 /// The lanes' pane.
 pub const LANES: Words = Words::new("Who believes what", "各方眼中的锁");
+/// The lanes' pane of a lesson without any lock.
+pub const LANES_FREE: Words = Words::new("Who does what", "各方的操作");
 /// The servers' pane.
 pub const SERVERS: Words = Words::new("What the server holds", "服务器上的真相");
 /// The wire log's pane.
@@ -91,6 +93,16 @@ pub const CRASHED: Words = Words::new("killed", "被杀死");
 pub const CUT: Words = Words::new("link cut", "链路断开");
 /// A link that is held.
 pub const HELD_LINK: Words = Words::new("link held", "链路挂起");
+/// A link that passes replies and keeps requests.
+pub const HELD_REQUESTS: Words = Words::new("link holds requests", "链路挂起请求");
+/// A link that passes requests and keeps replies.
+pub const HELD_REPLIES: Words = Words::new("link holds replies", "链路挂起回复");
+/// A server whose clock is fast.
+pub const CLOCK_AHEAD: Words = Words::new("clock {} ahead", "时钟快了 {}");
+/// A server whose clock is slow.
+pub const CLOCK_BEHIND: Words = Words::new("clock {} behind", "时钟慢了 {}");
+/// A server whose clock is right again.
+pub const CLOCK_RIGHT: Words = Words::new("clock right again", "时钟恢复准确");
 /// What a link held is lost.
 pub const DROPPED: Words = Words::new("link cut, what it held is lost", "链路断开，挂起的数据全部丢失");
 /// A server that was started again.

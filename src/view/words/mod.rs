@@ -1,10 +1,12 @@
 //! Every word that the screens say by themselves, in both languages. It must not know where a word is shown;
 //! the texts of lessons are the lessons' own.
 
+mod compare;
 mod keys;
 mod lesson;
 mod shelf;
 
+pub use compare::*;
 pub use keys::*;
 pub use lesson::*;
 pub use shelf::*;

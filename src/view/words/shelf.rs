@@ -14,6 +14,11 @@ pub const NO_LESSONS: Words = Words::new("There are no lessons here.", "这里�
 pub const MINUTES: Words = Words::new("{} min", "{} 分钟");
 /// Heading of the servers that a lesson needs.
 pub const NEEDS: Words = Words::new("Servers", "所需服务");
+/// Why a lesson is recorded, and how to have it live.
+pub const HOW_LIVE: Words = Words::new(
+    "a real run, played back without servers. `lockstep doctor --install` gets the servers for live ones.",
+    "播放的是一次真实运行，不需要服务器。想实时运行，请执行 `lockstep doctor --install` 安装服务器。",
+);
 /// Heading of the variants.
 pub const VARIANTS: Words = Words::new("Variants", "方案");
 /// A variant whose claims show the failure.
@@ -71,6 +76,11 @@ pub const DAMAGED: Words = Words::new(
 pub const NEWER: Words = Words::new(
     "Your progress was written by a newer Lockstep. It is left alone, and nothing is added.",
     "学习进度由更新版本的 Lockstep 写入，保持原样，本次不记录。",
+);
+/// A recording's lesson is no longer what was recorded.
+pub const OUTDATED: Words = Words::new(
+    "The lesson has changed since this was recorded: the verdict is that of its claims now.",
+    "课程在录制之后有改动：结论按现在的断言得出。",
 );
 /// Progress cannot be written.
 pub const UNKEPT: Words = Words::new("Progress is not kept: {}", "学习进度无法保存：{}");

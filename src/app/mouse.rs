@@ -1,0 +1,86 @@
+//! What the mouse means: choosing, scrubbing, scrolling. It must not know what becomes of it beyond what keys can
+//! do, and nothing is done with the mouse alone.
+
+use std::time::Instant;
+
+use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
+
+use super::{App, Runs, keys::Action, state::Mode};
+use crate::view::{Hit, Overlay, Pane, Screen};
+
+/// Lines that one turn of the wheel scrolls.
+const WHEEL: i32 = 3;
+
+impl<R: Runs> App<R> {
+    /// Takes in what the mouse did; `true` when the picture may have changed.
+    pub(super) fn point(&mut self, mouse: MouseEvent, now: Instant) -> bool {
+        let at = (mouse.column, mouse.row);
+        match mouse.kind {
+            MouseEventKind::Down(MouseButton::Left) => self.click(at, now),
+            MouseEventKind::Drag(MouseButton::Left) => self.drag(at),
+            MouseEventKind::ScrollUp => self.wheel(at, -WHEEL),
+            MouseEventKind::ScrollDown => self.wheel(at, WHEEL),
+            // Moves come by the hundred and mean nothing here.
+            _ => return false,
+        }
+        true
+    }
+
+    fn hit(&self, at: (u16, u16)) -> Hit {
+        match self.screen() {
+            Some(Screen::Lesson(view)) => view.hit(self.size, at),
+            _ => Hit::Nothing,
+        }
+    }
+
+    fn click(&mut self, at: (u16, u16), now: Instant) {
+        if self.overlay != Overlay::Nothing {
+            // As anywhere: a click beside what lies on top puts it away.
+            self.act(Action::Close, now);
+            return;
+        }
+        if let Some(Screen::Catalogue(view)) = self.screen() {
+            match view.entry_at(self.size, at) {
+                Some(entry) if entry == self.selected => self.act(Action::Open, now),
+                Some(entry) => self.choose_entry(entry),
+                None => {}
+            }
+            return;
+        }
+        let hit = self.hit(at);
+        let Mode::Learning(lesson) = &mut self.mode else {
+            return;
+        };
+        match hit {
+            Hit::Nothing => {}
+            Hit::Pane(pane) => lesson.focus = pane,
+            Hit::Position(position) => lesson.run.seek(position),
+            Hit::Choice(choice) => {
+                lesson.focus = Pane::Story;
+                self.act(Action::Answer(choice), now);
+            }
+        }
+    }
+
+    fn drag(&mut self, at: (u16, u16)) {
+        if let (Overlay::Nothing, Hit::Position(position)) = (self.overlay, self.hit(at))
+            && let Mode::Learning(lesson) = &mut self.mode
+        {
+            lesson.run.seek(position);
+        }
+    }
+
+    fn wheel(&mut self, at: (u16, u16), by: i32) {
+        match self.overlay {
+            Overlay::Nothing => {}
+            Overlay::Palette => return self.act(Action::Move(by.signum()), Instant::now()),
+            overlay => return self.scroll_overlay(overlay, by),
+        }
+        match (&self.mode, self.hit(at)) {
+            (Mode::Browsing, _) => self.act(Action::Move(by.signum()), Instant::now()),
+            (Mode::Learning(_), Hit::Pane(pane)) => self.scroll_pane(pane, by),
+            (Mode::Learning(_), Hit::Choice(_)) => self.scroll_pane(Pane::Story, by),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! `lockstep compare`: which two variants stand beside each other. It must not know the screen.
+
+use clap::Args;
+
+use super::Failure;
+use crate::{app, lesson::Loaded, recording::Recording};
+
+/// What to compare.
+#[derive(Debug, Args)]
+pub struct CompareArgs {
+    /// The lesson's name, the path of a lesson file, or a recording
+    pub(super) lesson: String,
+    /// Another recording of the same lesson, to stand below the first
+    #[arg(value_name = "RECORDING", conflicts_with_all = ["before", "after"])]
+    pub(super) other: Option<String>,
+    /// The variant that stands above [default: the first that shows the failure]
+    #[arg(long, value_name = "NAME")]
+    before: Option<String>,
+    /// The variant that stands below [default: the first that prevents the failure]
+    #[arg(long, value_name = "NAME")]
+    after: Option<String>,
+}
+
+impl CompareArgs {
+    /// The two variants, by name. `recorded` are the recordings that were given, in their order.
+    pub(super) fn sides(&self, loaded: &Loaded, recorded: &[Recording]) -> Result<[String; 2], Failure> {
+        if let [one, other] = recorded {
+            let [one, other] = [&one.header, &other.header];
+            if one.lesson != other.lesson {
+                return Err(Failure::usage(format!(
+                    "the recordings are of two lessons, `{}` and `{}`; compare two variants of one",
+                    one.lesson, other.lesson
+                )));
+            }
+            return two(&one.variant, &other.variant);
+        }
+        let names: Vec<&String> = loaded.lesson.variants.keys().collect();
+        let place = |name: &String| {
+            names.iter().position(|known| *known == name).ok_or_else(|| {
+                let known: Vec<&str> = names.iter().map(|name| name.as_str()).collect();
+                Failure::usage(format!(
+                    "the lesson `{}` has no variant `{name}`; it has {}",
+                    loaded.lesson.id,
+                    known.join(", ")
+                ))
+            })
+        };
+        let before = self.before.as_ref().map(place).transpose()?;
+        let after = self.after.as_ref().map(place).transpose()?;
+        let playing = recorded
+            .first()
+            .map(|recording| place(&recording.header.variant))
+            .transpose()?;
+        let entry = app::CatalogueEntry::from(&loaded.lesson);
+        let usual = app::sides(&entry, after.or(playing)).ok_or_else(|| {
+            Failure::usage(format!(
+                "the lesson `{}` has only one variant: there is nothing to compare",
+                loaded.lesson.id
+            ))
+        })?;
+        two(
+            names[before.unwrap_or(usual[0])],
+            names[after.unwrap_or(usual[1])],
+        )
+    }
+}
+
+fn two(before: &str, after: &str) -> Result<[String; 2], Failure> {
+    if before == after {
+        return Err(Failure::usage(format!(
+            "`{before}` stands on both sides; a comparison needs two variants (`--before NAME`, `--after NAME`)"
+        )));
+    }
+    Ok([before.to_owned(), after.to_owned()])
+}

@@ -1,0 +1,78 @@
+//! Which run a lesson on the screen gets: live where its servers are, recorded where they are not or where that
+//! is asked for. It must not know the screen.
+
+use std::sync::Arc;
+
+use crate::{
+    app::{LessonChoice, Runs},
+    engine::{self, Session, Update},
+    lab::LabOptions,
+    lesson::{Loaded, Params, Scenario},
+    recording::{
+        Recording,
+        carried::{self, NotCarried},
+    },
+};
+
+/// Live and recorded runs over the engine.
+pub(super) struct ChosenRuns {
+    pub(super) lessons: Vec<Arc<Loaded>>,
+    pub(super) overrides: Params,
+    pub(super) options: LabOptions,
+    pub(super) seed: u64,
+    /// Recordings of the user's, which play wherever their lesson and variant are opened.
+    pub(super) files: Vec<Recording>,
+    /// Never live.
+    pub(super) recorded: bool,
+}
+
+impl Runs for ChosenRuns {
+    fn open(&self, choice: &LessonChoice) -> Session {
+        self.choose(choice).unwrap_or_else(failed)
+    }
+}
+
+impl ChosenRuns {
+    fn choose(&self, choice: &LessonChoice) -> Result<Session, String> {
+        let loaded = self.lessons.iter().find(|loaded| loaded.lesson.id == choice.id);
+        let loaded = loaded.ok_or_else(|| format!("there is no lesson `{}`", choice.id))?;
+        let plan = |params: &Params| {
+            Scenario::plan(loaded, &choice.variant, params).map_err(|error| error.to_string())
+        };
+        let file = self.files.iter().find(|recording| {
+            recording.header.lesson == choice.id && recording.header.variant == choice.variant
+        });
+        if let Some(Recording { header, log }) = file {
+            return Ok(engine::replay(plan(&header.params)?, log.clone()));
+        }
+        // A parameter that this lesson does not have is another lesson's.
+        let own = self
+            .overrides
+            .iter()
+            .filter(|(name, _)| loaded.lesson.params.contains_key(*name));
+        let scenario = plan(&own.map(|(name, value)| (name.clone(), value.clone())).collect())?;
+        let live = !self.recorded && self.options.search.serves(scenario.lab());
+        if !live {
+            match carried::open(&scenario) {
+                Ok(recording) => return Ok(engine::replay(scenario, recording.log)),
+                Err(error) if self.recorded || matches!(error, NotCarried::Broken(_)) => {
+                    return Err(error.to_string());
+                }
+                // The lab then says what it lacks and how to get it.
+                Err(_) => {}
+            }
+        }
+        Ok(engine::open(scenario, self.options.clone(), self.seed))
+    }
+}
+
+/// A run that could not even begin.
+fn failed(message: String) -> Session {
+    let (commands, _) = tokio::sync::mpsc::unbounded_channel();
+    let (tell, updates) = tokio::sync::mpsc::unbounded_channel();
+    let _ = tell.send(Update::Failed {
+        message: message.into(),
+        server: false,
+    });
+    Session { commands, updates }
+}

@@ -1,0 +1,124 @@
+//! Every word that the command line says to learners, in both languages. Mistakes in lessons are their authors'
+//! business and are named in English only, as are the options' own descriptions.
+
+use crate::{lesson::Words, verdict::Outcome};
+
+/// An outcome, in front of a run's line.
+pub(super) const fn outcome(outcome: Outcome) -> Words {
+    match outcome {
+        Outcome::Shown => Words::new("failure shown", "故障已重现"),
+        Outcome::Prevented => Words::new("prevented", "故障已避免"),
+        Outcome::NotShown => Words::new("NOT SHOWN", "未能证实"),
+    }
+}
+
+/// A run: outcome, lesson, variant, its title, lesson time, real time.
+pub(super) const RAN: Words = Words::new(
+    "{}{} · {}  ({}; {} s of lesson time in {} s)",
+    "{}{} · {}（{}；课程时间 {} 秒，实际用时 {} 秒）",
+);
+/// What was seen.
+pub(super) const OBSERVED: Words = Words::new("observed {}", "实际 {}");
+/// What a claim wanted.
+pub(super) const EXPECTED: Words = Words::new(", expected {}", "，预期 {}");
+/// There is no such lesson, and one is called nearly so.
+pub(super) const NO_LESSON_BUT: Words = Words::new(
+    "there is no lesson `{}`; did you mean `{}`?",
+    "没有名为 `{}` 的课程，是不是 `{}`？",
+);
+/// There is no such lesson.
+pub(super) const NO_LESSON: Words = Words::new(
+    "there is no lesson `{}`; `lockstep list` names them all",
+    "没有名为 `{}` 的课程；`lockstep list` 列出所有课程",
+);
+/// A signal ended the run.
+pub(super) const ENDED_BY: Words = Words::new("ended by {}", "被 {} 终止");
+/// There is no screen to play on.
+pub(super) const NEEDS_TERMINAL: Words = Words::new(
+    "the playground needs a terminal, and standard input or output is none; `lockstep run LESSON` runs lessons \
+     without a screen",
+    "上课需要终端，而标准输入或标准输出不是终端；`lockstep run LESSON` 可以不用屏幕运行课程",
+);
+/// A recording of a lesson that is not here.
+pub(super) const RECORDING_OF_ANOTHER: Words = Words::new(
+    "the recording is of the lesson `{}`, which is not here; give its directory with `--lessons DIR`",
+    "这份录像属于课程 `{}`，这里没有；请用 `--lessons DIR` 指明它所在的目录",
+);
+
+/// Servers are missing; the commands that would install them.
+pub(super) const SOME_MISSING: Words = Words::new(
+    "Lessons run on real servers, and some are missing here. This would install them:\n\n{}",
+    "课程在真实的服务器上运行，这台机器上还缺一些。将用下面的命令安装：\n\n{}",
+);
+/// What there is without servers.
+pub(super) const OR_RECORDINGS: Words = Words::new(
+    "Without them, the lessons play from recordings.",
+    "不装也可以：课程会用录像播放。",
+);
+/// The installation failed.
+pub(super) const GO_ON_RECORDED: Words = Words::new("Go on with recordings?", "改用录像继续吗？");
+/// Before the first screen.
+pub(super) const INSTALL_NOW: Words = Words::new("Install them now?", "现在安装吗？");
+/// `doctor --install`.
+pub(super) const INSTALL_THIS: Words = Words::new("Install this?", "安装这些吗？");
+/// No terminal to ask at.
+pub(super) const NOBODY_INSTALLS: Words = Words::new(
+    " Nobody is there to answer; add `--yes` to install unasked",
+    "没有终端可以回答；加上 `--yes` 则不询问、直接安装",
+);
+/// Everything is there.
+pub(super) const NOTHING_MISSING: Words = Words::new("Nothing is missing.", "什么也不缺。");
+/// The user said no.
+pub(super) const NOTHING_INSTALLED: Words = Words::new("nothing was installed", "什么也没有安装");
+
+/// Before forgetting.
+pub(super) const FORGET: Words = Words::new("Forget all progress?", "清除全部学习进度吗？");
+/// No terminal to ask at.
+pub(super) const NOBODY_FORGETS: Words = Words::new(
+    "Forget all progress? Nobody is there to answer; add `--yes` to forget it unasked",
+    "清除全部学习进度吗？没有终端可以回答；加上 `--yes` 则不询问、直接清除",
+);
+/// The user said no.
+pub(super) const NOTHING_FORGOTTEN: Words = Words::new("nothing was forgotten", "什么也没有清除");
+/// Progress is cleared.
+pub(super) const FORGOTTEN: Words = Words::new("All progress is forgotten.", "学习进度已全部清除。");
+/// The file could not be removed.
+pub(super) const NOT_REMOVED: Words = Words::new("{} was not removed: {}", "无法删除 {}：{}");
+/// Nothing was done yet.
+pub(super) const NO_PROGRESS: Words = Words::new(
+    "No lesson was taken yet. `lockstep` opens the catalogue.",
+    "还没有上过课。运行 `lockstep` 打开课程目录。",
+);
+/// How the predictions of a variant went.
+pub(super) const PREDICTED: Words = Words::new(": {} of {} predictions right", "：预测 {}/{} 猜对");
+/// The file of progress was no such file.
+pub(super) const DAMAGED: Words = Words::new(
+    "the file of your progress was damaged; it is set aside as {}",
+    "学习进度文件已损坏，另存为 {}",
+);
+/// The file of progress is of a later version.
+pub(super) const NEWER: Words = Words::new(
+    "{} was written by a newer Lockstep and is left alone; update this one",
+    "{} 由更新版本的 Lockstep 写入，保持原样；请升级本程序",
+);
+/// Progress cannot be written.
+pub(super) const UNKEPT: Words = Words::new("progress cannot be kept: {}", "学习进度无法保存：{}");
+
+/// A lesson of the list.
+pub(super) const TITLED: Words = Words::new("{}: {}", "{}：{}");
+/// A variant of the list.
+pub(super) const VARIANT: Words = Words::new("    · {}: {}", "    · {}：{}");
+/// A lesson without mistakes.
+pub(super) const GOOD: Words = Words::new("{}: good, {} with {} variants", "{}：没有错误，{}，{} 个方案");
+/// A lesson to start from is there.
+pub(super) const WRITTEN: Words = Words::new("{} is written. Change it, then:", "已写好 {}。改好之后：");
+/// No name for a lesson.
+pub(super) const BAD_NAME: Words = Words::new(
+    "`{}` cannot name a lesson: use lower-case letters, digits and hyphens, such as my-lock",
+    "`{}` 不能做课程名：请用小写字母、数字和连字符，例如 my-lock",
+);
+/// The lesson to start from could not be written.
+pub(super) const NOT_WRITTEN: Words = Words::new(
+    "{} was not written: {}; give another name or `--lessons DIR`",
+    "无法写入 {}：{}；请换个名字，或用 `--lessons DIR` 指定目录",
+);

@@ -1,0 +1,207 @@
+//! Two logs as one sequence: what happened at the same lesson time stands in the same place. It must not know how
+//! wide anything is drawn.
+
+use std::{collections::HashMap, time::Duration};
+
+use super::moves::NEAR_MILLIS;
+use crate::{
+    clock::LessonTime,
+    log::{Actor, ActorId, Event, EventKind, Log, Stop},
+};
+
+/// Two events that are the same thing in both runs stand in one place if they are this close.
+const NEAR: Duration = Duration::from_millis(NEAR_MILLIS.unsigned_abs());
+
+/// One place: an event of either run, or the same thing in both.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Slot {
+    /// The event of each run, as an index into its log.
+    pub events: [Option<usize>; 2],
+    /// When it happened: never less than at the place before.
+    pub at: LessonTime,
+}
+
+/// Two logs, merged. The order of each is kept.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Timeline {
+    /// Every place, from left to right.
+    pub slots: Vec<Slot>,
+    /// Where a learner may stop: so many places are over. The first is before the first move, the last is the end.
+    pub stops: Vec<usize>,
+}
+
+impl Timeline {
+    /// Merges two logs. Of the moves, faults, waits and notifications that are in both runs at the same lesson
+    /// time, the longest run that is in the same order in both is put together; everything else stands alone,
+    /// ordered by time.
+    #[must_use]
+    pub fn new(logs: [&Log; 2]) -> Self {
+        let mut timeline = Self::default();
+        let mut next = [0, 0];
+        for pair in anchors(logs).into_iter().chain([[logs[0].len(), logs[1].len()]]) {
+            while next[0] < pair[0] || next[1] < pair[1] {
+                let side = earlier(logs, next, pair);
+                let mut events = [None; 2];
+                events[side] = Some(next[side]);
+                next[side] += 1;
+                timeline.push(logs, events);
+            }
+            if pair[0] < logs[0].len() && pair[1] < logs[1].len() {
+                timeline.push(logs, pair.map(Some));
+                next = pair.map(|n| n + 1);
+            }
+        }
+        timeline.stops = timeline.find_stops(logs);
+        timeline
+    }
+
+    fn push(&mut self, logs: [&Log; 2], events: [Option<usize>; 2]) {
+        let at = both(logs, events).map(|event| event.at).min().unwrap_or_default();
+        let before = self.slots.last().map_or(LessonTime::ZERO, |slot| slot.at);
+        self.slots.push(Slot {
+            events,
+            at: at.max(before),
+        });
+    }
+
+    /// A step ends where the next move begins, or where time passes, once either story has come to a stop.
+    fn find_stops(&self, logs: [&Log; 2]) -> Vec<usize> {
+        let mut stops = Vec::new();
+        let mut pending = true;
+        let mut before = LessonTime::ZERO;
+        for (n, slot) in self.slots.iter().enumerate() {
+            let acts = both(logs, slot.events).any(acts);
+            let passes = !stops.is_empty() && slot.at.since(before) > NEAR;
+            if pending && (acts || passes) {
+                stops.push(n);
+                pending = false;
+            }
+            pending |= both(logs, slot.events).any(ends_a_step);
+            before = slot.at;
+        }
+        if stops.last() != Some(&self.slots.len()) {
+            stops.push(self.slots.len());
+        }
+        stops
+    }
+
+    /// How many events of each run are over after the first `slots` places.
+    #[must_use]
+    pub fn positions(&self, slots: usize) -> [usize; 2] {
+        let over = &self.slots[..slots.min(self.slots.len())];
+        [0, 1].map(|side| {
+            let last = over.iter().rev().find_map(|slot| slot.events[side]);
+            last.map_or(0, |last| last + 1)
+        })
+    }
+
+    /// The lesson time after the first `slots` places.
+    #[must_use]
+    pub fn at(&self, slots: usize) -> LessonTime {
+        let last = slots.min(self.slots.len()).checked_sub(1);
+        last.map_or(LessonTime::ZERO, |last| self.slots[last].at)
+    }
+}
+
+/// The events at one place.
+fn both(logs: [&Log; 2], events: [Option<usize>; 2]) -> impl Iterator<Item = &Event> {
+    logs.into_iter()
+        .zip(events)
+        .filter_map(|(log, event)| log.events().get(event?))
+}
+
+/// Which run goes on: the one whose next event is the earlier one.
+fn earlier(logs: [&Log; 2], next: [usize; 2], end: [usize; 2]) -> usize {
+    if next[0] >= end[0] {
+        return 1;
+    }
+    let later = next[1] < end[1] && logs[1].events()[next[1]].at < logs[0].events()[next[0]].at;
+    usize::from(later)
+}
+
+fn acts(event: &Event) -> bool {
+    matches!(
+        event.kind,
+        EventKind::Sent { .. } | EventKind::Took { .. } | EventKind::Fault(_)
+    )
+}
+
+/// Whether a step is over in which something happened: nobody moves while the narrator speaks.
+fn ends_a_step(event: &Event) -> bool {
+    matches!(
+        event.kind,
+        EventKind::Stop {
+            stop: Stop::Move | Stop::Passed | Stop::Fault | Stop::End,
+            ..
+        }
+    )
+}
+
+/// What makes an event of one run the same as one of the other: what, who, and how often before.
+type Name = (String, usize);
+
+fn names(log: &Log) -> Vec<(usize, Name)> {
+    let mut times: HashMap<String, usize> = HashMap::new();
+    let mut actors: &[Actor] = &[];
+    let mut names = Vec::new();
+    for (n, event) in log.events().iter().enumerate() {
+        let name = |actors: &[Actor], actor: &ActorId| {
+            actors
+                .get(actor.0 as usize)
+                .map_or_else(String::new, |actor| actor.name.clone())
+        };
+        let what = match &event.kind {
+            EventKind::LabReady { actors: known, .. } => {
+                actors = known;
+                "the lab".to_owned()
+            }
+            EventKind::Sent { actor, label, .. } => format!("sent {} {label}", name(actors, actor)),
+            EventKind::Took { actor, label, .. } => format!("took {} {label}", name(actors, actor)),
+            EventKind::Waits { actor, label, .. } => format!("waits {} {label}", name(actors, actor)),
+            EventKind::Counted { actor, counter, .. } => format!("counted {} {counter}", name(actors, actor)),
+            EventKind::Notified { actor, about, .. } => format!("told {} {about}", name(actors, actor)),
+            EventKind::Fault(fault) => format!("fault {fault:?}"),
+            _ => continue,
+        };
+        let nth = times.entry(what.clone()).or_default();
+        names.push((n, (what, *nth)));
+        *nth += 1;
+    }
+    names
+}
+
+/// The longest sequence of pairs that are the same thing at the same time, in the order of both logs.
+fn anchors(logs: [&Log; 2]) -> Vec<[usize; 2]> {
+    let [mine, its] = logs.map(names);
+    let its: HashMap<Name, usize> = its.into_iter().map(|(n, name)| (name, n)).collect();
+    let time = |side: usize, n: usize| logs[side].events()[n].at;
+    let pairs: Vec<[usize; 2]> = mine
+        .into_iter()
+        .filter_map(|(n, name)| Some([n, *its.get(&name)?]))
+        .filter(|[n, m]| {
+            let (one, other) = (time(0, *n), time(1, *m));
+            one.since(other).max(other.since(one)) <= NEAR
+        })
+        .collect();
+    longest_rising(&pairs)
+}
+
+/// Of pairs that rise on the left, the longest sequence that rises on the right as well (patience sorting).
+fn longest_rising(pairs: &[[usize; 2]]) -> Vec<[usize; 2]> {
+    let mut tails: Vec<usize> = Vec::new();
+    let mut before: Vec<Option<usize>> = vec![None; pairs.len()];
+    for (n, pair) in pairs.iter().enumerate() {
+        let length = tails.partition_point(|tail| pairs[*tail][1] < pair[1]);
+        before[n] = length.checked_sub(1).map(|shorter| tails[shorter]);
+        if length == tails.len() {
+            tails.push(n);
+        } else {
+            tails[length] = n;
+        }
+    }
+    let mut chain: Vec<[usize; 2]> = std::iter::successors(tails.last().copied(), |n| before[*n])
+        .map(|n| pairs[n])
+        .collect();
+    chain.reverse();
+    chain
+}

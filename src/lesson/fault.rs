@@ -1,0 +1,139 @@
+//! Faults that a story causes and that need more than a name: a link held one way, servers whose clocks are
+//! wrong. Grammar only; it must not know how a fault is caused.
+
+use std::fmt;
+
+use indexmap::IndexMap;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{
+    Deserialize, Deserializer,
+    de::{Error, MapAccess, SeqAccess, Visitor, value::MapAccessDeserializer},
+};
+
+use super::model::Param;
+use crate::log::Way;
+
+/// Links to hold: `A->redis`, a list of them, or `{ link: A->redis, way: replies }`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Hold {
+    /// The links.
+    pub links: Vec<String>,
+    /// What is kept of what travels on them.
+    pub way: Way,
+}
+
+/// `{ link: A->redis, way: replies }`
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct OneWay {
+    /// The link, or a list of links.
+    link: Links,
+    /// `requests`, what goes along the arrow, or `replies`, what comes back; both, where it is left out.
+    #[serde(default)]
+    #[schemars(with = "Option<WayName>")]
+    way: Way,
+}
+
+/// For the schema: the names of the ways.
+#[derive(JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[expect(dead_code, reason = "the schema is all that it is for")]
+enum WayName {
+    /// Both.
+    Both,
+    /// What goes along the arrow.
+    Requests,
+    /// What comes back.
+    Replies,
+}
+
+/// One link or several.
+struct Links(Vec<String>);
+
+impl JsonSchema for Links {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Links".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "anyOf": [
+            { "type": "string" },
+            { "type": "array", "items": { "type": "string" }, "minItems": 1 }
+        ] })
+    }
+}
+
+impl<'de> Deserialize<'de> for Links {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let Hold { links, .. } = deserializer.deserialize_any(HoldVisitor {
+            forms: "a link or a list of links",
+        })?;
+        Ok(Self(links))
+    }
+}
+
+struct HoldVisitor {
+    forms: &'static str,
+}
+
+impl<'de> Visitor<'de> for HoldVisitor {
+    type Value = Hold;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.forms)
+    }
+
+    fn visit_str<E: Error>(self, link: &str) -> Result<Hold, E> {
+        Ok(Hold {
+            links: vec![link.to_owned()],
+            way: Way::Both,
+        })
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Hold, A::Error> {
+        let mut links = Vec::new();
+        while let Some(link) = seq.next_element()? {
+            links.push(link);
+        }
+        if links.is_empty() {
+            return Err(A::Error::custom("an empty list: no link is held"));
+        }
+        Ok(Hold {
+            links,
+            way: Way::Both,
+        })
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Hold, A::Error> {
+        let OneWay { link, way } = OneWay::deserialize(MapAccessDeserializer::new(map))?;
+        Ok(Hold { links: link.0, way })
+    }
+}
+
+impl<'de> Deserialize<'de> for Hold {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let forms = "a link such as A->redis, a list of links, or `{ link: A->redis, way: replies }`";
+        deserializer.deserialize_any(HoldVisitor { forms })
+    }
+}
+
+impl JsonSchema for Hold {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Hold".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let links = generator.subschema_for::<Links>();
+        let one_way = generator.subschema_for::<OneWay>();
+        json_schema!({
+            "description": "Links whose traffic is kept, both ways or one.",
+            "anyOf": [links, one_way]
+        })
+    }
+}
+
+/// `skew: { redis2: 30s }`: how far each server's calendar clock is ahead of everybody else's from now on.
+/// Behind, where it is negative; `0s` puts it right again.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct Skew(pub IndexMap<String, Param>);

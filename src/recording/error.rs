@@ -1,0 +1,71 @@
+//! Why a recording cannot be had, and what mends it. It must not know who asked for it.
+
+use std::{io, path::PathBuf};
+
+use super::VERSION;
+
+/// Why a recording cannot be written or read.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordingError {
+    /// The file cannot be written or read.
+    #[error("{}: {source}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// It is something else.
+    #[error("{}:1: this is no recording of Lockstep's; `lockstep run LESSON --variant NAME --record FILE` makes one", path.display())]
+    NoRecording {
+        /// The file.
+        path: PathBuf,
+    },
+    /// It was written by another Lockstep.
+    #[error(
+        "{}:1: the recording has format version {found} and this Lockstep reads version {VERSION}; record the run \
+         again with `lockstep run LESSON --variant NAME --record FILE`", path.display()
+    )]
+    OtherVersion {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: u64,
+    },
+    /// A line of it is damaged.
+    #[error("{}:{line}:{column}: the recording is damaged: {why}; record the run again", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// The column, from 1.
+        column: usize,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// Its end is missing.
+    #[error(
+        "{}:{line}: the recording is cut off: after {have} events its last line is missing; record the run again",
+        path.display()
+    )]
+    CutOff {
+        /// The file.
+        path: PathBuf,
+        /// The line at which more was expected.
+        line: usize,
+        /// How many events are there.
+        have: usize,
+    },
+    /// Others take part in the lesson by now.
+    #[error(
+        "the lesson `{lesson}` has changed since its variant `{variant}` was recorded: others take part in it now. \
+         Record it again with `lockstep run {lesson} --variant {variant} --record FILE`"
+    )]
+    OtherCast {
+        /// The lesson.
+        lesson: String,
+        /// The variant.
+        variant: String,
+    },
+}

@@ -1,0 +1,169 @@
+//! Which events an evaluation looked at: the evidence for a claim, noted while it is evaluated. It must not know
+//! what the claim makes of them.
+
+use std::collections::BTreeSet;
+
+use super::facts::Facts;
+use crate::{
+    log::{Belief, EventKind, Observed},
+    world::World,
+};
+
+impl Facts {
+    /// Forgets what was looked at so far; gives it.
+    pub(super) fn take_trace(&self) -> BTreeSet<usize> {
+        let mut trace = self
+            .trace
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        std::mem::take(&mut *trace)
+    }
+
+    fn note(&self, events: impl IntoIterator<Item = usize>) {
+        let mut trace = self
+            .trace
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        trace.extend(events);
+    }
+
+    /// The events that satisfy a condition.
+    fn events(&self, wanted: impl Fn(&EventKind) -> bool) -> impl Iterator<Item = usize> {
+        let all = self.log.events().iter().enumerate();
+        all.filter(move |(_, event)| wanted(&event.kind)).map(|(n, _)| n)
+    }
+
+    /// A reply was asked for by its actor and its operation's label: the last one answers.
+    pub(super) fn trace_reply(&self, of: usize, wanted: &str) {
+        let found = self.events(
+            |kind| matches!(kind, EventKind::Replied { actor, label, .. } if actor.0 as usize == of && label == wanted),
+        );
+        self.note(found.last());
+    }
+
+    /// A function was called: notes the events that its answer comes from.
+    pub(super) fn trace_call(&self, function: &str, about: Option<&str>, second: Option<&str>) {
+        let name = about.unwrap_or_default();
+        match function {
+            "replies" => self.note(self.replied(name)),
+            "moves" => self.note(self.moves(name)),
+            "notified" => {
+                let members = about.and_then(|who| self.groups.get(who));
+                let told = |kind: &EventKind| {
+                    matches!(kind, EventKind::Notified { actor, .. }
+                        if members.is_none_or(|members| members.contains(&(actor.0 as usize))))
+                };
+                self.note(self.events(told));
+            }
+            "finished" => {
+                let members = self.groups.get(name);
+                let over = |kind: &EventKind| {
+                    matches!(kind, EventKind::Finished { actor }
+                        if members.is_some_and(|members| members.contains(&(actor.0 as usize))))
+                };
+                self.note(self.events(over));
+            }
+            "woken_by" => {
+                self.note(self.moves(name).last().copied());
+                let step = self.step_of(name).unwrap_or_default();
+                let told = |n: &usize| matches!(self.log.events()[*n].kind, EventKind::Notified { .. });
+                self.note(step.filter(told));
+            }
+            "metric_by" => {
+                let moved = second.unwrap_or_default();
+                self.note(self.moves(moved).last().copied());
+                let end = self.step_of(moved).unwrap_or_default().end;
+                let read =
+                    |kind: &EventKind| matches!(kind, EventKind::Metric { name: known, .. } if known == name);
+                let readings: Vec<usize> = self.events(read).filter(|n| *n < end).collect();
+                self.note(readings.last().copied());
+            }
+            "holders" => self.note(self.most_held(name)),
+            "value" | "pttl" | "exists" | "role" | "owner" | "children" => {
+                let server = if function == "role" { about } else { second };
+                self.note(self.last_change(function, name, server));
+            }
+            _ => {}
+        }
+    }
+
+    fn replied(&self, reference: &str) -> Vec<usize> {
+        let (actors, label) = self.reference(reference);
+        self.events(|kind| {
+            matches!(kind, EventKind::Replied { actor, label: known, .. }
+                if known == label && actors.is_none_or(|actors| actors.contains(&(actor.0 as usize))))
+        })
+        .collect()
+    }
+
+    /// The beliefs that made the holders of a lock as many as they ever were.
+    fn most_held(&self, lock: &str) -> Vec<usize> {
+        let mut world = World::default();
+        let mut most = (0, Vec::new());
+        let mut held: Vec<(u32, usize)> = Vec::new();
+        for (n, event) in self.log.events().iter().enumerate() {
+            let EventKind::Believes {
+                actor,
+                lock: known,
+                belief,
+            } = &event.kind
+            else {
+                continue;
+            };
+            if known != lock {
+                continue;
+            }
+            held.retain(|(holder, _)| *holder != actor.0);
+            if *belief == Belief::Holding {
+                held.push((actor.0, n));
+            }
+            world.seek(&self.log, n + 1);
+            let holders = world.holders(lock).count();
+            if holders > most.0 {
+                most = (holders, held.iter().map(|(_, n)| *n).collect());
+            }
+        }
+        most.1
+    }
+
+    /// When what a server holds under a name, or what it is, was last seen to change.
+    fn last_change(&self, function: &str, name: &str, server: Option<&str>) -> Option<usize> {
+        let about = |observed: Option<&Observed>| match (function, observed) {
+            ("role", Some(Observed::Redis(keyspace))) => format!("{:?}", keyspace.role),
+            ("children", Some(Observed::Zookeeper(tree))) => {
+                let below = format!("{}/", name.trim_end_matches('/'));
+                let names: Vec<_> = tree
+                    .nodes
+                    .keys()
+                    .filter(|path| path.starts_with(&below))
+                    .collect();
+                format!("{names:?}")
+            }
+            (_, Some(Observed::Zookeeper(tree))) => {
+                format!("{:?}", tree.nodes.get(name).map(|node| node.owner))
+            }
+            (_, Some(Observed::Redis(keyspace))) => format!("{:?}", keyspace.keys.get(name)),
+            (_, None) => format!("{:?}", None::<()>),
+        };
+        let mut before: std::collections::HashMap<&str, String> = std::collections::HashMap::new();
+        let mut found = None;
+        for (n, event) in self.log.events().iter().enumerate() {
+            let EventKind::State(state) = &event.kind else {
+                continue;
+            };
+            if server.is_some_and(|server| server != state.server) {
+                continue;
+            }
+            let now = about(Some(&state.observed));
+            let known = before
+                .get(state.server.as_str())
+                .cloned()
+                .unwrap_or_else(|| about(None));
+            if now != known {
+                found = Some(n);
+                before.insert(&state.server, now);
+            }
+        }
+        found
+    }
+}

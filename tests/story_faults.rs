@@ -1,0 +1,528 @@
+//! What a story can do to clocks, links and processes, on real servers; and variants with servers of their own.
+
+mod common;
+
+use common::Place;
+use serde_json::{Value, json};
+
+const HEAD: &str = r"
+format: 1
+id: tried
+track: redis
+title: { en: Tried, zh: 试 }
+summary: { en: Tried, zh: 试 }
+intro: { en: Tried, zh: 试 }
+minutes: 1
+";
+
+const VARIANT: &str = r"
+variants:
+  only:
+    title: { en: Only, zh: 唯一 }
+    expect: shown
+    lesson: { en: Tried, zh: 试 }
+";
+
+/// A lesson of one variant: its servers, what its clients do, what must come of it, and its story.
+fn lesson(lab: &str, cast: &str, claims: &[&str], story: &str) -> String {
+    let claims: Vec<String> = claims.iter().map(|claim| format!("      - {claim}\n")).collect();
+    format!(
+        "{HEAD}lab: {lab}\n{cast}{VARIANT}    claims:\n{}story:\n{story}",
+        claims.concat()
+    )
+}
+
+/// Runs a lesson whose claims must all hold; gives its events.
+fn proved(text: &str) -> Vec<Value> {
+    let place = Place::new();
+    place.write("tried.yaml", text);
+    let answer = place.run(&["run", "tried.yaml", "--json", "--events"]);
+    assert_eq!(answer.code, Some(0), "{}{}", answer.out, answer.err);
+    assert_eq!(place.left_behind(), Vec::<std::path::PathBuf>::new());
+    assert_eq!(place.processes(), Vec::<String>::new());
+    let report = answer.json().remove(0);
+    report["events"].as_array().expect("events").clone()
+}
+
+/// What a command says of a lesson that it refuses, which must be said with its place.
+fn refused(command: &[&str], text: &str) -> String {
+    let place = Place::new();
+    place.write("tried.yaml", text);
+    let answer = place.run(&[command, &["tried.yaml"]].concat());
+    assert_eq!(answer.code, Some(2), "{}{}", answer.out, answer.err);
+    assert!(answer.err.contains("tried.yaml:"), "{}", answer.err);
+    answer.err
+}
+
+fn of_kind<'a>(events: &'a [Value], kind: &str) -> Vec<&'a Value> {
+    events.iter().filter(|event| event["event"] == kind).collect()
+}
+
+const CLOCKS: &str = "
+clients:
+  A: { runs: worker }
+programs:
+  worker:
+    - set1: { redis: SET lock A PX 10000, on: redis1 }
+    - set2: { redis: SET lock A PX 10000, on: redis2 }
+    - set3: { redis: SET lock A PX 10000, on: redis3 }
+    - early2: { redis: GET lock, on: redis2 }
+    - late2: { redis: GET lock, on: redis2 }
+    - early1: { redis: GET lock, on: redis1 }
+    - late1: { redis: GET lock, on: redis1 }
+    - early3: { redis: GET lock, on: redis3 }
+    - late3: { redis: GET lock, on: redis3 }
+    - probe2: { redis: SET probe A PX 5000, on: redis2 }
+    - probe3: { redis: SET probe A PX 5000, on: redis3 }
+";
+
+const CLOCK_STORY: &str = r"
+  - each: [A.set1, A.set2, A.set3]
+  - skew: { redis2: '${ahead}', redis3: -4s }
+  - pass: 5900ms
+  - move: A.early2
+  - pass: 100ms
+  - move: A.late2
+  - pass: 3800ms
+  - move: A.early1
+  - pass: 200ms
+  - move: A.late1
+  - pass: 3800ms
+  - move: A.early3
+  - pass: 200ms
+  - move: A.late3
+  - each: [A.probe2, A.probe3]
+";
+
+#[test]
+fn a_server_whose_clock_is_ahead_ends_leases_early_by_exactly_so_much() {
+    let claims = [
+        "A.early2 == 'A'",
+        "A.late2 is none",
+        "A.early1 == 'A'",
+        "A.late1 is none",
+        "A.early3 == 'A'",
+        "A.late3 is none",
+        // What is seen of a key is lesson time, however wrong its server's clock is.
+        "pttl('probe', 'redis2') > 4900 and pttl('probe', 'redis2') <= 5000",
+        "pttl('probe', 'redis3') > 4900 and pttl('probe', 'redis3') <= 5000",
+    ];
+    let text = lesson("masters\nparams:\n  ahead: 4s", CLOCKS, &claims, CLOCK_STORY);
+    let events = proved(&text);
+    let skews: Vec<&Value> = of_kind(&events, "fault");
+    let what: Vec<_> = skews
+        .iter()
+        .map(|fault| (&fault["fault"], &fault["server"], &fault["ahead_ms"]))
+        .collect();
+    assert_eq!(
+        what,
+        [
+            (&json!("skew"), &json!("redis2"), &json!(4000)),
+            (&json!("skew"), &json!("redis3"), &json!(-4000))
+        ]
+    );
+    // The look right after the clocks were set: the lease on redis2 now ends 4 s sooner, the one on redis3 4 s
+    // later, the one on redis1 as before.
+    let ends = |server: &str| -> Vec<f64> {
+        let seen = of_kind(&events, "state")
+            .into_iter()
+            .filter(|state| state["server"] == server);
+        seen.filter_map(|state| state["observed"]["redis"]["keys"]["lock"]["expires_at"].as_f64())
+            .collect()
+    };
+    for (server, moved) in [("redis1", None), ("redis2", Some(-4e9)), ("redis3", Some(4e9))] {
+        let ends = ends(server);
+        assert_eq!(ends.len(), 1 + usize::from(moved.is_some()), "{server}: {ends:?}");
+        if let Some(moved) = moved {
+            assert!((ends[1] - ends[0] - moved).abs() < 1.0, "{server}: {ends:?}");
+        }
+    }
+}
+
+#[test]
+fn a_clock_can_be_put_right_again_and_outlives_a_restart() {
+    let cast = "
+clients:
+  A: { runs: worker }
+programs:
+  worker:
+    - before: { redis: TIME, on: redis1 }
+    - wrong: { redis: TIME, on: redis1 }
+    - still: { redis: TIME, on: redis1 }
+    - right: { redis: TIME, on: redis1 }
+    - other: { redis: TIME, on: redis2 }
+";
+    let claims = [
+        "A.wrong[0]|int - A.before[0]|int >= 3600",
+        "A.still[0]|int - A.before[0]|int >= 3600",
+        "A.right[0]|int - A.before[0]|int < 60",
+        "A.other[0]|int - A.before[0]|int < 60",
+    ];
+    let story = "
+  - move: A.before
+  - skew: { redis1: 1h }
+  - move: A.wrong
+  - kill: redis1
+  - restart: redis1
+  - move: A.still
+  - skew: { redis1: 0s }
+  - each: [A.right, A.other]
+";
+    proved(&lesson("masters", cast, &claims, story));
+}
+
+#[test]
+fn clocks_that_cannot_be_set_are_named_with_their_place() {
+    let good = lesson(
+        "masters\nparams:\n  ahead: 4s",
+        CLOCKS,
+        &["A.set1 == 'OK'"],
+        CLOCK_STORY,
+    );
+    for (from, to, why) in [
+        ("redis3: -4s", "redis9: -4s", "unknown server `redis9`"),
+        ("redis3: -4s", "redis3: soon", "`soon` is not a duration"),
+        ("redis3: -4s", "redis3: true", "`true` is not a duration"),
+        (
+            "{ redis2: '${ahead}', redis3: -4s }",
+            "{}",
+            "no server's clock is set",
+        ),
+        ("${ahead}", "${behind}", "behind"),
+    ] {
+        let error = refused(&["check"], &good.replacen(from, to, 1));
+        assert!(error.contains(why), "{to}: {error}");
+    }
+    let error = refused(&["run", "--wall-clock"], &good);
+    assert!(
+        error.contains("this run is on the machine's own clock"),
+        "{error}"
+    );
+}
+
+const ONE_WAY: &str = "
+clients:
+  A: { runs: setter }
+  B: { runs: reader }
+programs:
+  setter:
+    - set: { redis: INCR key, allow: [Lost] }
+  reader:
+    - get: { redis: GET key }
+    - again: { redis: GET key }
+";
+
+#[test]
+fn a_held_reply_is_lost_although_the_server_did_what_was_asked() {
+    let story = "
+  - hold: { link: A->redis, way: replies }
+  - move: A.set
+  - move: B.get
+  - drop: A->redis
+  - move: B.again
+";
+    let claims = ["B.get == '1'", "A.set == 'Lost'", "B.again == '1'"];
+    let events = proved(&lesson("redis", ONE_WAY, &claims, story));
+    let faults = of_kind(&events, "fault");
+    assert_eq!(faults[0]["way"], "replies", "{}", faults[0]);
+    assert_eq!(faults[1].get("way"), None, "{}", faults[1]);
+    // The step of the move ends when the server has acted: its own look already shows it.
+    let position = |found: &dyn Fn(&Value) -> bool| events.iter().position(found);
+    let seen = position(&|event| event["observed"]["redis"]["keys"]["key"].is_object());
+    let got = position(&|event| event["event"] == "sent" && event["label"] == "get");
+    assert!(seen.is_some() && seen < got, "{seen:?} {got:?}");
+}
+
+#[test]
+fn a_reply_of_one_of_five_servers_is_held_before_the_first_command_and_later() {
+    let cast = "
+clients:
+  A: { runs: setter }
+  B: { runs: reader }
+programs:
+  setter:
+    - first: { redis: INCR key, on: redis2, allow: [Lost] }
+    - other: { redis: INCR key, on: redis3 }
+    - second: { redis: INCR key, on: redis2 }
+  reader:
+    - get: { redis: GET key, on: redis2 }
+    - again: { redis: GET key, on: redis2 }
+";
+    let story = "
+  - hold: { link: A->redis2, way: replies }
+  - move: A.first
+  - move: B.get
+  - drop: A->redis2
+  - move: A.other
+  - release: A->redis2
+  - hold: { link: A->redis2, way: replies }
+  - move: A.second
+  - move: B.again
+  - release: A->redis2
+";
+    let claims = [
+        "B.get == '1'",
+        "A.first == 'Lost'",
+        "A.other == 1",
+        "B.again == '2'",
+        "A.second == 2",
+    ];
+    proved(&lesson("masters", cast, &claims, story));
+}
+
+#[test]
+fn a_held_request_has_not_arrived_until_the_link_is_released() {
+    let story = "
+  - hold: { link: [A->redis], way: requests }
+  - move: A.set
+  - move: B.get
+  - release: A->redis
+  - move: B.again
+";
+    let claims = ["B.get is none", "A.set == 1", "B.again == '1'"];
+    let events = proved(&lesson("redis", ONE_WAY, &claims, story));
+    assert_eq!(of_kind(&events, "fault")[0]["way"], "requests");
+}
+
+#[test]
+fn a_hold_that_cannot_be_is_named_with_its_place() {
+    let story = "  - hold: { link: A->redis, way: replies }\n  - move: A.set\n";
+    let good = lesson("redis", ONE_WAY, &["exists('key')"], story);
+    for (from, to, why) in [
+        (
+            "way: replies",
+            "way: back",
+            "unknown variant `back`, expected one of",
+        ),
+        ("way: replies", "ways: replies", "unknown field `ways`"),
+        ("{ link: A->redis, way: replies }", "[]", "an empty list"),
+        ("{ link: A->redis, way: replies }", "7", "a link such as A->redis"),
+        ("link: A->redis", "link: A->postgres", "unknown server `postgres`"),
+        ("link: A->redis", "link: redis->A", "unknown server `A`"),
+    ] {
+        let error = refused(&["check"], &good.replacen(from, to, 1));
+        assert!(error.contains(why), "{to}: {error}");
+    }
+}
+
+const SLEEPER: &str = "
+clients:
+  A: { runs: sleeper }
+  B: { runs: watcher }
+programs:
+  sleeper:
+    - nap: { wait: 2s }
+    - set: { redis: SET key A }
+  watcher:
+    - look: { wait: 3s }
+    - get: { redis: GET key }
+";
+
+#[test]
+fn the_timers_of_a_frozen_client_fire_when_it_is_thawed() {
+    let story = "
+  - freeze: A
+  - pass: { for: 10s, moving: [A, B] }
+  - thaw: A
+  - move: A.set
+";
+    let claims = ["B.get is none", "A.set == 'OK'"];
+    let events = proved(&lesson("redis", SLEEPER, &claims, story));
+    let moment = |found: &dyn Fn(&Value) -> bool| {
+        let event = events.iter().find(|event| found(event)).expect("it happened");
+        event["at"].as_i64().expect("a time")
+    };
+    let thawed = moment(&|event| event["fault"] == "thaw");
+    let woke = moment(&|event| event["event"] == "waited" && event["label"] == "nap");
+    let other = moment(&|event| event["event"] == "waited" && event["label"] == "look");
+    assert!(woke >= thawed, "woke at {woke}, thawed at {thawed}");
+    assert!(woke - thawed < 1_000_000_000, "at once: {}", woke - thawed);
+    assert!(other < thawed, "whoever runs is woken in time");
+}
+
+#[test]
+fn a_frozen_client_makes_no_move_and_the_story_is_told_so() {
+    for (to, help) in [
+        ("move: A.set", "the story moves A.set, but A is frozen"),
+        ("each: [B.get, A.set]", "the story moves A.set, but A is frozen"),
+        (
+            "together: [A.set, B.get]",
+            "the story moves A.set, but A is frozen",
+        ),
+        ("finish: A", "the story moves A to its end, but A is frozen"),
+    ] {
+        let story = format!("  - freeze: A\n  - {to}\n");
+        let error = refused(&["run"], &lesson("redis", SLEEPER, &["A.set == 'OK'"], &story));
+        assert!(error.contains(help), "{to}: {error}");
+        assert!(
+            error.contains("help: thaw it first: `- thaw: A`"),
+            "{to}: {error}"
+        );
+    }
+}
+
+const THREADS: &str = "
+clients:
+  A: { named_threads: { worker: work, dog: renew } }
+programs:
+  work:
+    - acquire: { redis: SET lock A }
+    - holds: lock
+  renew:
+    - renew: { redis: INCR renewals }
+";
+
+#[test]
+fn claims_and_questions_name_the_threads_of_a_process() {
+    let story = "
+  - move: A.worker.acquire
+  - ask:
+      q: { en: What will it answer?, zh: 会返回什么？ }
+      choices:
+        - says: { en: one, zh: 一 }
+          right: A.dog.renew == 1
+          why: { en: It counts., zh: 它会计数。 }
+        - says: { en: nothing, zh: 无 }
+          why: { en: It answers., zh: 它会回复。 }
+  - move: A.dog.renew
+  - await: { that: A.dog.renew == 1, within: 1s }
+";
+    let claims = [
+        "A.worker.acquire == 'OK'",
+        "A.dog.renew == 1",
+        "A.dog.finished",
+        "moves('A.dog.renew') == 1",
+        "finished('A.worker') == 1",
+        "finished('A') == 2",
+    ];
+    let events = proved(&lesson("redis", THREADS, &claims, story));
+    assert_eq!(of_kind(&events, "decided")[0]["right"], json!([0]));
+}
+
+#[test]
+fn a_claim_about_a_thread_or_a_move_of_it_that_is_not_there_is_a_mistake() {
+    let story = "  - move: A.worker.acquire\n";
+    let good = lesson("redis", THREADS, &["A.worker.acquire == 'OK'"], story);
+    for (to, why) in [
+        ("A.worker.aquire == 'OK'", "unknown move of A.worker `aquire`"),
+        ("A.wroker.acquire == 'OK'", "unknown thread of A `wroker`"),
+        ("A.acquire == 'OK'", "unknown thread of A `acquire`"),
+        ("moves('A.dog.acquire') == 0", "unknown move of A.dog `acquire`"),
+        ("moves('A.cat') == 0", "unknown thread of A `cat`"),
+    ] {
+        let error = refused(&["check"], &good.replacen("A.worker.acquire == 'OK'", to, 1));
+        assert!(error.contains(why), "{to}: {error}");
+    }
+}
+
+const TWO_LABS: &str = r#"
+format: 1
+id: tried
+track: redis
+title: { en: Tried, zh: 试 }
+summary: { en: Tried, zh: 试 }
+intro: { en: Tried, zh: 试 }
+minutes: 1
+lab: redis
+clients:
+  A: { runs: one }
+programs:
+  one:
+    - set: { redis: INCR key }
+  five:
+    - set: { redis: INCR key, on: redis3 }
+    - other: { redis: INCR key, on: redis4 }
+setup:
+  - redis: SET key 5
+variants:
+  one:
+    title: { en: One, zh: 一台 }
+    expect: shown
+    lesson: { en: Tried, zh: 试 }
+    claims:
+      - A.set == 6
+      - value('key', 'redis') == '6'
+  five:
+    title: { en: Five, zh: 五台 }
+    expect: shown
+    lesson: { en: Tried, zh: 试 }
+    lab: masters
+    clients:
+      A: { runs: five }
+    setup:
+      - redis: SET key 8
+        on: redis3
+      - { redis: "SET key 1" }
+    story:
+      - each: [A.set, A.other]
+      - kill: redis5
+    claims:
+      - A.set == 9
+      - A.other == 1
+      - value('key', 'redis1') == '1'
+      - role('redis5') is none
+story:
+  - move: A.set
+"#;
+
+#[test]
+fn a_variant_may_have_servers_of_its_own() {
+    let place = Place::new();
+    place.write("tried.yaml", TWO_LABS);
+    let answer = place.run(&["run", "tried.yaml", "--json", "--events", "--record", "."]);
+    assert_eq!(answer.code, Some(0), "{}{}", answer.out, answer.err);
+    assert_eq!(place.processes(), Vec::<String>::new());
+    let servers: Vec<usize> = answer
+        .json()
+        .iter()
+        .map(|report| report["events"][0]["servers"].as_array().map_or(0, Vec::len))
+        .collect();
+    assert_eq!(servers, [1, 5]);
+    let listed = place.run(&["list", "--json", "--lessons", "."]).json();
+    let tried = listed
+        .iter()
+        .find(|lesson| lesson["id"] == "tried")
+        .expect("listed");
+    assert_eq!(tried["lab"], "redis");
+    assert_eq!(tried["variants"][0]["lab"], "redis");
+    assert_eq!(tried["variants"][1]["lab"], "masters");
+}
+
+#[test]
+fn a_variant_is_checked_against_its_own_servers() {
+    for (from, to, why) in [
+        ("lab: masters", "lab: sentinel", "unknown server"),
+        ("lab: masters", "lab: zookeeper", "unknown server `redis3`"),
+        (
+            "- redis: SET key 5",
+            "- zk: create /key 5",
+            "no server of this lab is ZooKeeper",
+        ),
+        ("lab: masters", "lab: mysql", "unknown variant `mysql`"),
+        (
+            "        on: redis3\n",
+            "        on: redis7\n",
+            "unknown server `redis7`",
+        ),
+        (
+            "        on: redis3\n",
+            "        on: redis\n",
+            "unknown server `redis`",
+        ),
+        ("kill: redis5", "kill: redis", "unknown server `redis`"),
+    ] {
+        let text = TWO_LABS.replacen(from, to, 1);
+        let error = refused(&["check"], &text);
+        assert!(error.contains(why), "{to}: {error}");
+    }
+    // Counters are the lesson's, so every variant's servers must have them.
+    let counting = TWO_LABS.replacen("lab: redis\n", "lab: redis\nmetrics: [evicted_keys]\n", 1);
+    let place = Place::new();
+    place.write("tried.yaml", &counting);
+    assert_eq!(place.run(&["check", "tried.yaml"]).code, Some(0));
+    let error = refused(
+        &["check"],
+        &counting.replacen("lab: masters", "lab: zookeeper", 1),
+    );
+    assert!(error.contains("cannot give the lesson's `metrics`"), "{error}");
+}
