@@ -35,13 +35,9 @@ fn table() -> String {
             .iter()
             .map(|chord| format!("`{}`", chord.label()))
             .collect();
-        table.push_str(&format!(
-            "| {} | {} | {} | `{}` |\n",
-            labels.join(" "),
-            row.name.get(Lang::En),
-            home(row.places),
-            row.id
-        ));
+        let (keys, name) = (labels.join(" "), row.name.get(Lang::En));
+        let (home, id) = (home(row.places), row.id);
+        table.extend(["| ", &keys, " | ", name, " | ", home, " | `", id, "` |\n"]);
     }
     table
 }

@@ -196,9 +196,10 @@ fn summary(scenario: &Scenario, report: &RunReport, lang: Lang) -> String {
     for claim in &report.verdict.claims {
         let mark = if claim.holds { "✓" } else { "✗" };
         let observed = words::OBSERVED.with(lang, &[claim.observed.get(lang)]);
-        let expected = match claim.holds {
-            true => String::new(),
-            false => words::EXPECTED.with(lang, &[claim.expected.get(lang)]),
+        let expected = if claim.holds {
+            String::new()
+        } else {
+            words::EXPECTED.with(lang, &[claim.expected.get(lang)])
         };
         match &claim.says {
             Some(says) => {

@@ -108,7 +108,7 @@ impl Chord {
                 label.push_str(&number.to_string());
             }
             (None, KeyCode::Char(c)) if capital && !self.held.is_empty() => {
-                label.push(c.to_ascii_uppercase())
+                label.push(c.to_ascii_uppercase());
             }
             (None, KeyCode::Char(c)) => label.push(c),
             (None, _) => label.push('?'),

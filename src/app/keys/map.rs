@@ -61,40 +61,30 @@ impl KeyMap {
                 given[wish.row] = Some(kept);
             }
         }
-        // An action that would lose its last key to a wish keeps its keys, and the wish is refused.
-        for n in 0..TABLE.len() {
-            if given[n].is_some() {
-                continue;
-            }
-            let own = defaults(&TABLE[n]);
-            let takes = |given: &[Option<Vec<(Chord, M)>>], chord: Chord| taker(given, n, chord);
-            if own.is_empty() || own.iter().any(|chord| takes(&given, *chord).is_none()) {
-                continue;
-            }
-            let Some((taker, mark)) = takes(&given, own[0]) else {
-                continue;
-            };
+        // An action that would lose its last key to a wish keeps its keys, and the wish is refused. What was refused
+        // may in turn be without a key, so that this is looked at again.
+        while let Some(Starved { row, key, by, mark }) = starved(&given) {
             complaints.push(Complaint {
                 mark,
                 message: format!(
-                    "`{}` is the last key of `{}` and cannot go to `{}`",
-                    own[0], TABLE[n].id, TABLE[taker].id
+                    "`{key}` is the last key of `{}` and cannot go to `{}`",
+                    TABLE[row].id, TABLE[by].id
                 ),
-                help: format!("give `{}` another key as well", TABLE[n].id),
+                help: format!("give `{}` another key as well", TABLE[row].id),
             });
-            if let Some(chords) = &mut given[taker] {
-                chords.retain(|(chord, _)| *chord != own[0]);
+            if let Some(chords) = &mut given[by] {
+                chords.retain(|(chord, _)| *chord != key);
                 if chords.is_empty() {
-                    given[taker] = None;
+                    given[by] = None;
                 }
             }
         }
-        let chords = (0..TABLE.len()).map(|n| match &given[n] {
-            Some(chords) => chords.iter().map(|(chord, _)| *chord).collect(),
-            None => {
-                let own = defaults(&TABLE[n]).into_iter();
-                own.filter(|chord| taker(&given, n, *chord).is_none()).collect()
+        let chords = (0..TABLE.len()).map(|n| {
+            if let Some(chords) = &given[n] {
+                return chords.iter().map(|(chord, _)| *chord).collect();
             }
+            let own = defaults(&TABLE[n]).into_iter();
+            own.filter(|chord| taker(&given, n, *chord).is_none()).collect()
         });
         let mut map = Self {
             chords: chords.collect(),
@@ -175,6 +165,26 @@ fn granted<M: Copy>(
         }
     }
     granted
+}
+
+/// An action all of whose own keys were given to others.
+struct Starved<M> {
+    row: usize,
+    /// Its first key, who was given it, and that wish's mark.
+    key: Chord,
+    by: usize,
+    mark: M,
+}
+
+/// The first action that is left without a key though nobody asked for that.
+fn starved<M: Copy>(given: &[Option<Vec<(Chord, M)>>]) -> Option<Starved<M>> {
+    TABLE.iter().enumerate().find_map(|(row, told)| {
+        let own = defaults(told);
+        let taken = own.iter().all(|chord| taker(given, row, *chord).is_some());
+        let key = *own.first().filter(|_| taken && given[row].is_none())?;
+        let (by, mark) = taker(given, row, key)?;
+        Some(Starved { row, key, by, mark })
+    })
 }
 
 /// Who was given a key where this row acts, too.
