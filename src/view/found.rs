@@ -66,6 +66,20 @@ pub fn marked(
     spans
 }
 
+/// The marks of a text that was wrapped into these rows, row by row. Spaces at the ends of rows are gone.
+pub fn by_row(words: &str, rows: &[String], marks: &[usize]) -> Vec<Vec<usize>> {
+    let mut chars = words.chars().enumerate();
+    let row = |row: &String| {
+        let places = row.chars().enumerate();
+        let marked = places.filter_map(|(at, c)| {
+            let (was, _) = chars.find(|(_, char)| *char == c)?;
+            marks.binary_search(&was).is_ok().then_some(at)
+        });
+        marked.collect()
+    };
+    rows.iter().map(row).collect()
+}
+
 /// Colour and line: on the ground of a chosen line the colour alone would be lost.
 fn lit_up(style: Style, theme: Theme) -> Style {
     let lit = style.add_modifier(Modifier::UNDERLINED | Modifier::BOLD);
@@ -120,7 +134,10 @@ mod tests {
     use proptest::prelude::*;
     use ratatui::style::{Modifier, Style};
 
-    use super::{super::text::width, marked};
+    use super::{
+        super::text::{width, wrap},
+        by_row, marked,
+    };
     use crate::view::theme::Theme;
 
     fn lit(words: &str, marks: &[usize], columns: usize) -> (String, String) {
@@ -145,6 +162,14 @@ mod tests {
             12,
         );
         assert_eq!((all.as_str(), marks.as_str()), ("…r ever and…", "and"));
+    }
+
+    #[test]
+    fn marks_go_with_their_words_to_the_next_row() {
+        let title = "Unlocking someone else's lock";
+        let rows = wrap(title, 17);
+        assert_eq!(rows, ["Unlocking someone", "else's lock"]);
+        assert_eq!(by_row(title, &rows, &[0, 10, 18, 25]), [vec![0, 10], vec![0, 7]]);
     }
 
     proptest! {

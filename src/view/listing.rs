@@ -110,7 +110,7 @@ impl CatalogueView<'_> {
 
     /// The first row in sight: the chosen lesson stays there, with a little of what follows.
     fn list_start(&self, rows: &[Row], height: u16) -> usize {
-        let chosen = rows.iter().position(|row| row.0 == Some(self.selected));
+        let chosen = rows.iter().rposition(|row| row.0 == Some(self.selected));
         let height = usize::from(height);
         (chosen.unwrap_or(0) + 3)
             .saturating_sub(height)
@@ -152,7 +152,8 @@ impl CatalogueView<'_> {
                 }
                 rows.push((None, self.track(entry.track, width)));
             }
-            rows.push((Some(n), self.list_line(entry, &[], n == self.selected, width)));
+            let lines = self.title_lines(entry, &[], n == self.selected, width);
+            rows.extend(lines.into_iter().map(|line| (Some(n), line)));
         }
         rows
     }
@@ -188,10 +189,8 @@ impl CatalogueView<'_> {
     /// A lesson that was found: its title, and below it what else of it matches.
     fn hit(&self, hit: &Hit, entry: &CatalogueEntry, width: usize) -> Vec<Row> {
         let selected = hit.entry == self.selected;
-        let mut rows = vec![(
-            Some(hit.entry),
-            self.list_line(entry, &hit.title, selected, width),
-        )];
+        let lines = self.title_lines(entry, &hit.title, selected, width);
+        let mut rows: Vec<Row> = lines.into_iter().map(|line| (Some(hit.entry), line)).collect();
         if let Some((beside, marks)) = &hit.beside {
             let room = width.saturating_sub(6);
             let mut spans = vec![Span::raw("     ")];
@@ -229,13 +228,14 @@ impl CatalogueView<'_> {
         })
     }
 
-    fn list_line(
+    /// A lesson's title, on as many lines as it needs, and on the first how long it takes or what was done of it.
+    fn title_lines(
         &self,
         entry: &CatalogueEntry,
         marks: &[usize],
         selected: bool,
         width: usize,
-    ) -> Line<'static> {
+    ) -> Vec<Line<'static>> {
         let (right, role) = if entry.broken.is_some() {
             (format!("{} ", glyphs::CUT), Role::Danger)
         } else if let Some(done) = self.done(entry) {
@@ -260,18 +260,26 @@ impl CatalogueView<'_> {
         };
         let style = self.style(name);
         let room = width.saturating_sub(text::width(&right) + 4);
-        let mut spans = vec![Span::styled(if selected { " ▸ " } else { "   " }, style)];
-        spans.extend(found::marked(
-            entry.title.get(self.lang),
-            marks,
-            room,
-            style,
-            self.theme,
-        ));
-        let taken: usize = spans.iter().map(Span::width).sum();
-        let gap = width.saturating_sub(taken + text::width(&right));
-        spans.push(Span::styled(" ".repeat(gap), style));
-        spans.push(Span::styled(right, self.style(right_role)));
-        Line::from(spans)
+        let title = text::clean(entry.title.get(self.lang)).into_owned();
+        let mut rows = text::wrap(&title, room);
+        if rows.is_empty() {
+            rows.push(String::new());
+        }
+        let marks = found::by_row(&title, &rows, marks);
+        let line = |(n, (row, marks)): (usize, (String, Vec<usize>))| {
+            let (sign, right) = match n {
+                0 if selected => (" ▸ ", right.as_str()),
+                0 => ("   ", right.as_str()),
+                _ => ("   ", ""),
+            };
+            let mut spans = vec![Span::styled(sign, style)];
+            spans.extend(found::marked(&row, &marks, room, style, self.theme));
+            let taken: usize = spans.iter().map(Span::width).sum();
+            let gap = width.saturating_sub(taken + text::width(right));
+            spans.push(Span::styled(" ".repeat(gap), style));
+            spans.push(Span::styled(right.to_owned(), self.style(right_role)));
+            Line::from(spans)
+        };
+        rows.into_iter().zip(marks).enumerate().map(line).collect()
     }
 }

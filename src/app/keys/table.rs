@@ -103,18 +103,6 @@ pub const TABLE: &[Row] = &[
     act("next-mark", Action::Mark(true), &["]"], &[Lesson],
         ("to the next question, fault or violation", "跳到下一个提问、故障或违例")),
 
-    // Two variants beside each other.
-    act("compare", Action::Compare, &["b"], &[Lesson, Catalogue, Variants, Comparison],
-        ("before and after: the failure beside its fix", "修复前后对比：故障方案与修复方案并排"))
-        .hints(&[hint(Lesson, 5, "before/after", "对比")]),
-    act("difference", Action::Difference, &["d"], &[Comparison],
-        ("go to the first difference", "跳到第一处不同"))
-        .hints(&[hint(Comparison, 3, "first difference", "第一处不同")]),
-    act("other-fix", Action::Variant(true), &["v"], &[Comparison], ("another fix", "换一个修复方案"))
-        .hints(&[hint(Comparison, 4, "other fix", "换修复方案")]),
-    act("other-failure", Action::Variant(false), &["V"], &[Comparison], ("another failure", "换一个故障方案"))
-        .hints(&[hint(Comparison, 5, "other failure", "换故障方案")]),
-
     // A question in the story.
     act("answer-1", Action::Answer(0), &["1"], &[Story, Lesson], ("choose answer 1", "选答案 1"))
         .fold(3, "answer the question in the story", "回答讲解里的提问"),
@@ -135,6 +123,18 @@ pub const TABLE: &[Row] = &[
     act("lessons", Action::Variants(false), &["left", "tab", "h"], &[Variants],
         ("back to the lessons", "回到课程列表"))
         .hints(&[hint(Variants, 3, "lessons", "课程")]),
+
+    // Two variants beside each other.
+    act("compare", Action::Compare, &["b"], &[Lesson, Catalogue, Variants, Comparison],
+        ("before and after: the failure beside its fix", "修复前后对比：故障方案与修复方案并排"))
+        .hints(&[hint(Lesson, 5, "before/after", "对比")]),
+    act("difference", Action::Difference, &["d"], &[Comparison],
+        ("go to the first difference", "跳到第一处不同"))
+        .hints(&[hint(Comparison, 3, "first difference", "第一处不同")]),
+    act("other-fix", Action::Variant(true), &["v"], &[Comparison], ("another fix", "换一个修复方案"))
+        .hints(&[hint(Comparison, 4, "other fix", "换修复方案")]),
+    act("other-failure", Action::Variant(false), &["V"], &[Comparison], ("another failure", "换一个故障方案"))
+        .hints(&[hint(Comparison, 5, "other failure", "换故障方案")]),
 
     // Lists and panes.
     act("up", Action::Move(-1), &["up", "k"], SCROLLED, ("up", "向上"))
