@@ -7,6 +7,7 @@ use tokio::sync::{mpsc::UnboundedSender, watch};
 
 use super::{
     EngineError, Update,
+    governor::Governor,
     machine::Machine,
     performer::{Performer, State},
     recorder::Recorder,
@@ -34,6 +35,8 @@ pub(super) struct Director {
     pub(super) clock: LessonClock,
     pub(super) tempo: watch::Receiver<Tempo>,
     pub(super) limits: Limits,
+    /// Holds time back on a busy machine.
+    pub(super) governor: Governor,
     line: usize,
     pub(super) flights: super::flights::Flights,
     pub(super) questions: super::questions::Questions,
@@ -67,6 +70,7 @@ impl Director {
             clock,
             tempo,
             limits,
+            governor: Governor::default(),
             line: 0,
             flights: super::flights::Flights::default(),
             questions: super::questions::Questions::default(),

@@ -7,6 +7,7 @@ mod director;
 mod error;
 mod faults;
 mod flights;
+mod governor;
 mod live;
 mod machine;
 mod moves;

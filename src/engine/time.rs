@@ -1,9 +1,9 @@
 //! Letting lesson time pass: as a jump where nobody watches, at a chosen speed where somebody does, and
 //! never faster than the servers of the lab can follow.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use super::{EngineError, director::Director, performer::State, stage::actor_id};
+use super::{EngineError, director::Director, governor::SLICE, performer::State, stage::actor_id};
 use crate::{
     clock::{ClockKind, LessonTime, Rate},
     lesson::{LabKind, Path, plan::AwaitPlan},
@@ -166,8 +166,8 @@ impl Director {
                     self.clock.jump(left)?;
                     continue;
                 }
-                Tempo::Jump => self.limits.fastest,
-                Tempo::Watch(speed) => speed.min(self.limits.fastest),
+                Tempo::Jump => self.governor.speed(f64::INFINITY, self.limits.fastest),
+                Tempo::Watch(speed) => self.governor.speed(speed, self.limits.fastest),
                 Tempo::Held => 0.0,
             };
             let rate = Rate::from_factor(speed).unwrap_or(Rate::NORMAL);
@@ -176,14 +176,19 @@ impl Director {
             // Rounded up, so that the last round does not spin through a fraction of a millisecond.
             let real = (!rate.is_paused())
                 .then(|| Duration::from_secs_f64(left.as_secs_f64() / speed) + Duration::from_micros(500));
+            let slice = real.map(|real| real.min(SLICE));
             let flow = async {
-                match real {
-                    Some(real) => tokio::time::sleep(real).await,
+                match slice {
+                    Some(slice) => tokio::time::sleep(slice).await,
                     None => std::future::pending().await,
                 }
             };
+            let begun = Instant::now();
             tokio::select! {
-                () = flow => {}
+                () = flow => {
+                    let planned = slice.unwrap_or_default();
+                    self.governor.slept(planned, begun.elapsed(), self.limits.fastest);
+                }
                 changed = self.tempo.changed() => {
                     // The one who sets the tempo has gone: finish as fast as possible, the run ends anyway.
                     if changed.is_err() {

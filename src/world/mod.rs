@@ -108,6 +108,8 @@ pub struct World {
     pub overlaps: Vec<Overlap>,
     sessions: HashMap<i64, ActorId>,
     in_flight: HashMap<OpId, usize>,
+    /// Whether the newest event is a stop.
+    rests: bool,
 }
 
 impl Default for World {
@@ -127,6 +129,7 @@ impl Default for World {
             overlaps: Vec::new(),
             sessions: HashMap::new(),
             in_flight: HashMap::new(),
+            rests: false,
         }
     }
 }
@@ -205,6 +208,13 @@ impl World {
         let index = self.position;
         self.position += 1;
         self.now = self.now.max(event.at);
+        let stops = matches!(event.kind, EventKind::Stop { .. });
+        if std::mem::replace(&mut self.rests, stops) && !stops {
+            // What the last step changed is news until the next one begins.
+            for server in &mut self.servers {
+                server.changes.clear();
+            }
+        }
         match &event.kind {
             EventKind::LabReady {
                 clock,

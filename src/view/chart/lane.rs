@@ -3,7 +3,7 @@
 use crate::{
     clock::LessonTime,
     log::{Actor, Belief, EventKind, Fault, Log, Reply},
-    view::{text, time},
+    view::{text, theme::glyphs, time},
 };
 
 use super::Detail;
@@ -199,8 +199,24 @@ impl Mark {
     pub fn text(&self, log: &Log, detail: Detail, position: usize) -> String {
         let words = self.words(log, self.event, (detail, position));
         match self.note.filter(|note| *note < position) {
+            Some(note) if let Some(until) = self.again(log, note) => {
+                format!("{words} · {} {until}", glyphs::AGAIN)
+            }
             Some(note) => format!("{words} · {}", self.words(log, note, (detail, position))),
             None => words,
+        }
+    }
+
+    /// How long the program waits before it tries the same operation again, if that is what a note tells.
+    fn again(&self, log: &Log, note: usize) -> Option<String> {
+        let (sent, note) = (log.events().get(self.event)?, log.events().get(note)?);
+        match (&sent.kind, &note.kind) {
+            (EventKind::Sent { label: tried, .. }, EventKind::Waits { label, until, .. })
+                if tried == label =>
+            {
+                Some(time::stretch(until.since(note.at)))
+            }
+            _ => None,
         }
     }
 

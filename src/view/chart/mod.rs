@@ -22,7 +22,7 @@ use std::{collections::HashMap, time::Duration};
 
 use crate::{
     clock::LessonTime,
-    log::{ActorId, Belief, Event, EventKind, Fault, Log, OpId, Stop},
+    log::{Actor, ActorId, Belief, Event, EventKind, Fault, Log, OpId, Stop},
     view::fault,
 };
 
@@ -324,6 +324,23 @@ impl Chart {
         self.truths.iter_mut().find(|truth| truth.server == server)
     }
 
+    /// Where what the actors that a fault hits did last has been told: what they were about when they died is the
+    /// point.
+    fn words_before(&self, log: &Log, fault: &Fault) -> u32 {
+        let Some(EventKind::LabReady { actors, .. }) = log.events().first().map(|event| &event.kind) else {
+            return 0;
+        };
+        let hit = |actor: &Actor| match fault {
+            Fault::Crash { client } | Fault::Freeze { client } | Fault::Thaw { client } => {
+                actor.client == *client
+            }
+            _ => false,
+        };
+        let lanes = actors.iter().zip(&self.lanes);
+        let alone = lanes.filter(|(actor, lane)| hit(actor) && lane.band.is_none());
+        alone.map(|(_, lane)| self.squeeze.room(lane)).max().unwrap_or(0)
+    }
+
     /// A dead server holds nothing any more.
     fn bury(&mut self, server: &str, x: u32, event: usize) {
         for truth in self.truths.iter_mut().filter(|truth| truth.server == server) {
@@ -379,7 +396,10 @@ impl Chart {
                 }
             }
             EventKind::Fault(fault) => {
-                let room = self.hit(fault).map_or(0, |truth| truth.fault_room);
+                let room = match self.hit(fault) {
+                    Some(truth) => truth.fault_room,
+                    None => self.words_before(log, fault),
+                };
                 after.max(cursor + self.squeeze.apart()).max(room)
             }
             _ => after,

@@ -55,6 +55,8 @@ pub const RELEASED: &str = "▶";
 pub const CUT: &str = "✗";
 /// A server whose clock was set.
 pub const CLOCK: &str = "◷";
+/// The same once more, after a wait.
+pub const AGAIN: &str = "↻";
 /// A notification.
 pub const NOTIFIED: &str = "↯";
 /// Done, or true.
@@ -95,7 +97,7 @@ pub fn ascii(symbol: &str) -> &'static str {
         "★" => "&",
         "✗" | "✝" | "×" => "x",
         "↯" | "≠" => "!",
-        "◷" => "~",
+        "◷" | "↻" => "~",
         _ => "?",
     }
 }

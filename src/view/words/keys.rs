@@ -101,6 +101,10 @@ pub const LEGEND_ROWS: &[Hint] = &[
     ),
     (glyphs::NOTIFIED, Words::new("a notification", "通知")),
     (
+        glyphs::AGAIN,
+        Words::new("tries again after so long", "隔这么久再试一次"),
+    ),
+    (
         glyphs::WATCH,
         Words::new("watched, and by how many", "被监听，以及监听者个数"),
     ),
