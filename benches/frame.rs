@@ -1,5 +1,5 @@
 //! What a frame costs, and what folding a long log costs. The budgets are 1 ms for three lanes and 4 ms for a
-//! crowd of 900 with 10,000 events, both at 160x48.
+//! crowd of 900 with 10,000 events, both at 160x48, also while messages are on their way.
 
 #[path = "../tests/screens_support/mod.rs"]
 mod screens_support;
@@ -9,14 +9,29 @@ mod staged;
 use std::{hint::black_box, time::Instant};
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use lockstep::{lesson::Lang, view::chart::Chart, world::World};
+use lockstep::{
+    lesson::Lang,
+    view::{chart::Chart, sequence::Sequence},
+    world::World,
+};
 use ratatui::buffer::Buffer;
 use screens_support::Stand;
 use staged::Script;
 
 fn frame(criterion: &mut Criterion, name: &str, script: Script) {
+    measure(criterion, name, script, "");
+}
+
+/// The same after some keys: `w` shows the sequence, a tab and `k` choose an event.
+fn measure(criterion: &mut Criterion, name: &str, script: Script, keys: &str) {
     println!("{name}: {} events", script.events.len());
-    let stand = Stand::lesson(script, Lang::En, (160, 48));
+    let mut stand = Stand::lesson(script, Lang::En, (160, 48));
+    for key in keys.chars() {
+        match key {
+            '\t' => stand.key(crossterm::event::KeyCode::Tab),
+            key => stand.press(key),
+        }
+    }
     let mut buffer = Buffer::empty(stand.area);
     percentile(&stand, &mut buffer);
     criterion.bench_function(name, |bencher| {
@@ -47,6 +62,49 @@ fn percentile(stand: &Stand, buffer: &mut Buffer) {
     );
 }
 
+/// Every frame of a step, forward and backward, as it would be drawn 30 times a second; the time taken includes
+/// letting the world come up to it.
+fn flight(name: &str, script: &Script, unfolded: bool) {
+    let stops = script.events.iter().enumerate().filter_map(|(n, event)| {
+        matches!(event.kind, lockstep::log::EventKind::Stop { .. }).then_some(n + 1)
+    });
+    let stops: Vec<usize> = stops.collect();
+    let (mut took, mut setting_out) = (Vec::new(), Vec::new());
+    for _ in 0..20 {
+        let last = stops.len() - 2;
+        let mut stand = Stand::moving(&script.events[..stops[last]], Lang::En, (160, 48));
+        if unfolded {
+            stand.press('e');
+        }
+        let mut buffer = Buffer::empty(stand.area);
+        let began = Instant::now();
+        stand.events(script.events[stops[last]..stops[last + 1]].to_vec());
+        setting_out.push(began.elapsed());
+        for turn in 0..2 {
+            while stand.app.wake(stand.now).is_some() {
+                let began = Instant::now();
+                stand.wait(33);
+                buffer.reset();
+                stand.app.draw(stand.area, &mut buffer);
+                black_box(&buffer);
+                took.push(began.elapsed());
+            }
+            if turn == 0 {
+                stand.key(crossterm::event::KeyCode::Left);
+            }
+        }
+    }
+    took.sort();
+    setting_out.sort();
+    println!(
+        "{name}: {} frames in flight, 99th percentile {:?}, longest {:?}; setting out {:?}",
+        took.len(),
+        took[took.len() * 99 / 100],
+        took[took.len() - 1],
+        setting_out[setting_out.len() / 2],
+    );
+}
+
 fn frames(criterion: &mut Criterion) {
     frame(criterion, "frame of 3 lanes", staged::long(30));
     frame(
@@ -58,6 +116,60 @@ fn frames(criterion: &mut Criterion) {
         criterion,
         "frame of 900 lanes after 10,000 events",
         staged::herd(900, 6),
+    );
+}
+
+fn flights(_: &mut Criterion) {
+    flight("3 lanes", &staged::long(30), false);
+    flight("3 lanes after 10,000 events", &staged::long(1100), false);
+    // Up to a release that wakes everybody.
+    let mut herd = staged::herd(900, 6);
+    let stops = herd.events.iter().enumerate().filter_map(|(n, event)| {
+        matches!(event.kind, lockstep::log::EventKind::Stop { .. }).then_some(n + 1)
+    });
+    let release = stops.collect::<Vec<_>>();
+    herd.events.truncate(release[release.len() - 2]);
+    flight("900 lanes after 10,000 events", &herd, false);
+    flight("900 lanes after 10,000 events, unfolded", &herd, true);
+    flight(
+        "900 lanes, a swarm",
+        &{
+            let mut swarm = staged::herd(900, 1);
+            swarm.events.truncate(release[1]);
+            swarm
+        },
+        false,
+    );
+}
+
+fn sequences(criterion: &mut Criterion) {
+    let crowd = || staged::herd(900, 6);
+    let long = || staged::long(1100);
+    measure(criterion, "sequence of 3 lanes", staged::long(30), "w");
+    measure(criterion, "sequence of 3 lanes after 10,000 events", long(), "w");
+    measure(
+        criterion,
+        "sequence of 900 clients after 10,000 events",
+        crowd(),
+        "w",
+    );
+    measure(
+        criterion,
+        "sequence with a chosen event, 10,000 events",
+        long(),
+        "w\tkkkk",
+    );
+    measure(
+        criterion,
+        "sequence with a chosen event, 900 clients",
+        crowd(),
+        "w\tkkkk",
+    );
+    measure(
+        criterion,
+        "timeline with a chosen event, 900 clients",
+        crowd(),
+        "\tkkkk",
     );
 }
 
@@ -73,11 +185,25 @@ fn folds(criterion: &mut Criterion) {
             chart
         });
     });
+    criterion.bench_function("sequence of 10,000 events", |bencher| {
+        bencher.iter(|| {
+            let mut sequence = Sequence::default();
+            sequence.advance(black_box(&log));
+            sequence
+        });
+    });
     let crowd = staged::herd(900, 6).log();
+    criterion.bench_function("sequence of a crowd's 10,000 events", |bencher| {
+        bencher.iter(|| {
+            let mut sequence = Sequence::default();
+            sequence.advance(black_box(&crowd));
+            sequence
+        });
+    });
     criterion.bench_function("world of a crowd's 10,000 events", |bencher| {
         bencher.iter(|| World::fold(black_box(&crowd), crowd.len()));
     });
 }
 
-criterion_group!(benches, frames, folds);
+criterion_group!(benches, flights, frames, sequences, folds);
 criterion_main!(benches);

@@ -12,6 +12,7 @@ pub mod clock;
 pub mod compare;
 pub mod config;
 pub mod engine;
+pub mod flight;
 pub mod lab;
 pub mod lesson;
 pub mod log;

@@ -60,6 +60,8 @@ enum Pace {
     ByHand,
     /// Steps follow one another; the next not before this moment, if there is one.
     Playing { next: Option<Instant> },
+    /// Stopped while messages were on their way, and whether steps follow one another when it goes on.
+    Frozen { playing: bool },
 }
 
 /// A run of a lesson.
@@ -90,6 +92,7 @@ impl Learning {
             predicting: Predicting::new(questions),
         };
         learning.playback.pass_over_questions(!questions);
+        learning.playback.set_speed(speed);
         learning.tell(Command::Speed(speed));
         learning
     }
@@ -134,7 +137,7 @@ impl Learning {
     pub fn motion(&self) -> Motion {
         match (self.pace, &self.engine) {
             (Pace::Playing { .. }, _) => Motion::Playing,
-            (Pace::ByHand, Engine::Held) => Motion::Held,
+            (Pace::ByHand, Engine::Held) | (Pace::Frozen { .. }, _) => Motion::Held,
             (Pace::ByHand, _) => Motion::Paused,
         }
     }
@@ -191,6 +194,7 @@ impl Learning {
     /// Changes how fast it plays.
     pub fn set_speed(&mut self, speed: f64, now: Instant) {
         self.speed = speed;
+        self.playback.set_speed(speed);
         self.tell(Command::Speed(speed));
         if self.engine == Engine::Watching {
             self.playback.run(self.flow(), now);
@@ -224,13 +228,18 @@ impl Learning {
         }
     }
 
-    /// The learner wants to see the step before.
-    pub fn back(&mut self) {
-        self.pause();
+    /// The learner wants to see the step before; in mid-flight, the same way back.
+    pub fn back(&mut self, now: Instant) {
         self.predicting.let_go();
+        if self.playback.turn_back(now) {
+            self.pace = Pace::ByHand;
+            self.hold();
+            return;
+        }
+        self.pause();
         // From the verdict, back to the last words of the story.
         if !(self.playback.at_frontier() && self.show_verdict(false)) {
-            self.playback.back();
+            self.playback.back(now);
         }
     }
 
@@ -262,11 +271,18 @@ impl Learning {
         self.playback.to_position(position);
     }
 
-    /// Plays or pauses.
+    /// Plays or pauses, also in mid-flight.
     pub fn toggle(&mut self, now: Instant) {
         match self.pace {
+            Pace::Frozen { playing } => self.thaw(playing, now),
+            Pace::ByHand | Pace::Playing { .. } if self.playback.freeze(now) => {
+                let playing = matches!(self.pace, Pace::Playing { .. });
+                self.hold();
+                self.pace = Pace::Frozen { playing };
+            }
             Pace::Playing { .. } => self.pause(),
             Pace::ByHand => {
+                self.playback.complete();
                 let done = matches!(
                     self.engine,
                     Engine::Over { shown: true, .. } | Engine::Failed { .. }
@@ -284,6 +300,28 @@ impl Learning {
                 self.play(now);
             }
         }
+    }
+
+    /// What was stopped in mid-flight goes on.
+    fn thaw(&mut self, playing: bool, now: Instant) {
+        self.playback.thaw(now);
+        self.pace = Pace::ByHand;
+        if playing {
+            self.pace = Pace::Playing { next: None };
+            if self.engine == Engine::Held {
+                self.resume(now);
+            }
+        }
+    }
+
+    /// Ends an animation at once; `true` if there was one.
+    pub fn complete(&mut self) -> bool {
+        let gliding = self.playback.is_gliding();
+        self.playback.complete();
+        if let Pace::Frozen { .. } = self.pace {
+            self.pace = Pace::ByHand;
+        }
+        gliding
     }
 
     /// Stops playing, in mid-step if need be.
@@ -338,7 +376,7 @@ impl Learning {
                 .next_span()
                 .div_f64(self.speed)
                 .clamp(REPLAY.0, REPLAY.1);
-            self.playback.forward(lasts, now);
+            self.playback.forward(lasts.mul_f64(self.speed), now);
             self.pace = Pace::Playing {
                 next: Some(now + lasts),
             };
@@ -369,7 +407,7 @@ impl Learning {
         let gliding = self.playback.is_gliding();
         self.playback.tick(now);
         if gliding && !self.playback.is_gliding() {
-            self.dwell(lang, now);
+            self.dwell(lang, now, true);
         }
         self.play(now);
     }
@@ -379,7 +417,7 @@ impl Learning {
     pub fn due(&self) -> Option<Instant> {
         match self.pace {
             Pace::Playing { next } => next,
-            Pace::ByHand => None,
+            Pace::ByHand | Pace::Frozen { .. } => None,
         }
     }
 
@@ -423,7 +461,7 @@ impl Learning {
                 } else if again && !ended {
                     self.forward(now);
                 } else if !self.playback.is_gliding() {
-                    self.dwell(lang, now);
+                    self.dwell(lang, now, false);
                 }
             }
             Some(Update::Verdict(verdict)) => {
@@ -452,7 +490,7 @@ impl Learning {
     fn pass_over(&mut self) {
         let (command, engine) = match self.pace {
             Pace::Playing { .. } => (Command::Watch, Engine::Watching),
-            Pace::ByHand => (Command::Step, Engine::Stepping { again: false }),
+            Pace::ByHand | Pace::Frozen { .. } => (Command::Step, Engine::Stepping { again: false }),
         };
         self.engine = engine;
         self.tell(command);
@@ -464,11 +502,11 @@ impl Learning {
         self.engine = Engine::Failed { message, server };
     }
 
-    /// Leaves time to take in the step that is over.
-    fn dwell(&mut self, lang: Lang, now: Instant) {
+    /// Leaves time to take in the step that is over; less if it was watched.
+    fn dwell(&mut self, lang: Lang, now: Instant, watched: bool) {
         if let Pace::Playing { .. } = self.pace {
             let step = self.playback.last_step();
-            let lasts = reading::time(step, lang, self.predicting.is_on()).div_f64(self.speed);
+            let lasts = reading::time(step, lang, (self.predicting.is_on(), watched)).div_f64(self.speed);
             self.pace = Pace::Playing {
                 next: Some(now + lasts),
             };

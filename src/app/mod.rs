@@ -8,17 +8,20 @@
 mod answers;
 mod catalogue;
 mod comparing;
+mod film;
 mod fuzzy;
 pub mod keys;
 mod learning;
 mod mouse;
 mod palette;
+mod panes;
 mod playback;
 mod predicting;
 mod progress;
 mod reading;
 mod shelf;
 mod state;
+mod synchronized;
 pub mod terminal;
 
 pub use answers::{Answer, Answers, Score};
@@ -78,14 +81,14 @@ pub struct AppOptions {
     pub theme: Theme,
     /// Whether the learner is asked for predictions; `N` changes it.
     pub questions: bool,
+    /// Whether messages are not to be seen travelling.
+    pub reduced_motion: bool,
     /// What the learner has done so far, and where that is kept.
     pub progress: Store,
     /// What is wrong with it: told on the first screen.
     pub trouble: Option<Trouble>,
     /// Which keys do what.
     pub keys: KeyMap,
-    /// Whether what moves only to explain is to stand still.
-    pub reduced_motion: bool,
     /// What is wrong with the configuration: told on the first screen.
     pub mistakes: Option<Mistakes>,
     /// Whether the lesson that is opened has changed since its recording was made: told on the first screen.

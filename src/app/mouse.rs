@@ -54,7 +54,14 @@ impl<R: Runs> App<R> {
         match hit {
             Hit::Nothing => {}
             Hit::Pane(pane) => lesson.focus = pane,
-            Hit::Position(position) => lesson.run.seek(position),
+            Hit::Event(pane, event) => {
+                lesson.focus = pane;
+                lesson.selected = Some(event);
+            }
+            Hit::Position(position) => {
+                lesson.selected = None;
+                lesson.run.seek(position);
+            }
             Hit::Choice(choice) => {
                 lesson.focus = Pane::Story;
                 self.act(Action::Answer(choice), now);
@@ -78,7 +85,7 @@ impl<R: Runs> App<R> {
         }
         match (&self.mode, self.hit(at)) {
             (Mode::Browsing, _) => self.act(Action::Move(by.signum()), Instant::now()),
-            (Mode::Learning(_), Hit::Pane(pane)) => self.scroll_pane(pane, by),
+            (Mode::Learning(_), Hit::Pane(pane) | Hit::Event(pane, _)) => self.scroll_pane(pane, by),
             (Mode::Learning(_), Hit::Choice(_)) => self.scroll_pane(Pane::Story, by),
             _ => {}
         }

@@ -6,28 +6,20 @@
 
 use std::time::{Duration, Instant};
 
+use super::film::Film;
 use crate::{
     clock::{LessonTime, Rate},
+    flight::{Aloft, Flight, LONGEST, Tempo},
     log::{Event, EventKind, Log, Stop},
-    view::chart::{Chart, Detail},
+    view::{
+        chart::{Chart, Detail},
+        sequence::Sequence,
+    },
     world::World,
 };
 
-/// How long the animation of a step that was taken by hand lasts.
+/// How long the animation of a wait lasts in a step that was taken by hand.
 pub const GLIDE: Duration = Duration::from_millis(600);
-/// Steps over less lesson time than this are not animated.
-const NOTICEABLE: Duration = Duration::from_millis(50);
-
-/// An animation of the time shown, from one moment to another.
-#[derive(Debug, Clone, Copy)]
-struct Glide {
-    from: LessonTime,
-    to: LessonTime,
-    /// The position to arrive at.
-    target: usize,
-    since: Instant,
-    lasts: Duration,
-}
 
 /// The time shown runs on by itself, because the lesson clock does.
 #[derive(Debug, Clone, Copy)]
@@ -37,21 +29,13 @@ struct Running {
     speed: f64,
 }
 
-/// How the time shown moves.
-#[derive(Debug, Clone, Copy, Default)]
-enum Moving {
-    #[default]
-    Still,
-    Gliding(Glide),
-    Running(Running),
-}
-
 /// The recording and the playhead.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Playback {
     log: Log,
     world: World,
     chart: Chart,
+    sequence: Sequence,
     /// Positions right after each stop.
     stops: Vec<usize>,
     /// Those of them at which a question is asked.
@@ -59,7 +43,34 @@ pub struct Playback {
     /// Whether the playhead passes over those.
     passing: bool,
     display: LessonTime,
-    moving: Moving,
+    /// What is being shown on the way to another position.
+    film: Option<Film>,
+    running: Option<Running>,
+    /// The clock's rate after everything that happened.
+    rate: Rate,
+    speed: f64,
+    /// Whether messages are seen to travel.
+    motion: bool,
+}
+
+impl Default for Playback {
+    fn default() -> Self {
+        Self {
+            log: Log::default(),
+            world: World::default(),
+            chart: Chart::default(),
+            sequence: Sequence::default(),
+            stops: Vec::new(),
+            questions: Vec::new(),
+            passing: false,
+            display: LessonTime::ZERO,
+            film: None,
+            running: None,
+            rate: Rate::NORMAL,
+            speed: 1.0,
+            motion: true,
+        }
+    }
 }
 
 impl Playback {
@@ -81,6 +92,12 @@ impl Playback {
         &self.chart
     }
 
+    /// Everything's row in the sequence.
+    #[must_use]
+    pub fn sequence(&self) -> &Sequence {
+        &self.sequence
+    }
+
     /// The time shown.
     #[must_use]
     pub fn display(&self) -> LessonTime {
@@ -96,13 +113,39 @@ impl Playback {
     /// Whether the picture changes by itself.
     #[must_use]
     pub fn is_moving(&self) -> bool {
-        !matches!(self.moving, Moving::Still)
+        self.running.is_some() || self.film.as_ref().is_some_and(|film| !film.is_frozen())
     }
 
-    /// Whether an animation is under way.
+    /// Whether an animation is under way, or stopped in the middle.
     #[must_use]
     pub fn is_gliding(&self) -> bool {
-        matches!(self.moving, Moving::Gliding(_))
+        self.film.is_some()
+    }
+
+    /// Whether an animation was stopped in the middle.
+    #[must_use]
+    pub fn is_frozen(&self) -> bool {
+        self.film.as_ref().is_some_and(Film::is_frozen)
+    }
+
+    /// What is on its way, for the screen; nothing where the learner wants none of it.
+    #[must_use]
+    pub fn aloft(&self) -> Option<Aloft<'_>> {
+        let film = self.film.as_ref().filter(|film| film.tempo().messages);
+        self.motion.then(|| Aloft {
+            flight: film.map(|film| (film.flight(), film.shown())),
+            forward: film.is_some_and(Film::is_forward),
+        })
+    }
+
+    /// Whether messages are seen to travel.
+    pub fn set_motion(&mut self, motion: bool) {
+        self.motion = motion;
+    }
+
+    /// How fast animations go.
+    pub fn set_speed(&mut self, speed: f64) {
+        self.speed = speed;
     }
 
     /// Chooses how much the lanes say.
@@ -113,10 +156,10 @@ impl Playback {
         }
     }
 
-    /// Appends what happened. A playhead at the frontier goes along: at once while the clock is being watched,
-    /// with an animation where a step jumped over time.
+    /// Appends what happened. A playhead at the frontier goes along. What crossed the wire is seen to do so, and a
+    /// wait is animated where a step jumped over it; where the clock is being watched the time shown runs on.
     pub fn append(&mut self, events: Vec<Event>, watched: Option<f64>, now: Instant) {
-        let follows = self.at_frontier() || self.is_gliding();
+        let follows = self.at_frontier() || self.heads_for(self.log.len());
         let before = self.log.len();
         self.log.extend(events);
         let added = self.log.events()[before..].iter().enumerate();
@@ -135,98 +178,147 @@ impl Playback {
                 self.questions.push(stop);
             }
         }
+        let rates = self.log.events()[before..].iter().rev();
+        let rate = rates.filter_map(|event| match event.kind {
+            EventKind::Clock { rate } => Some(rate),
+            _ => None,
+        });
+        self.rate = rate.take(1).next().unwrap_or(self.rate);
         self.chart.advance(&self.log);
+        self.sequence.advance(&self.log);
         if !follows {
             return;
         }
-        match watched {
-            Some(speed) => self.follow(speed, now),
-            None => self.go(self.log.len(), GLIDE, now),
-        }
+        let wait = if let Some(speed) = watched {
+            self.follow(speed, now);
+            Duration::ZERO
+        } else {
+            self.running = None;
+            GLIDE
+        };
+        self.go(self.log.len(), wait, now);
     }
 
-    /// Goes to the frontier at once; the time shown runs on if the clock does.
+    /// Whether an animation under way ends at a position, going forward.
+    fn heads_for(&self, position: usize) -> bool {
+        let film = self.film.as_ref();
+        film.is_some_and(|film| film.is_forward() && film.target() == position)
+    }
+
+    /// The time shown runs on if the clock does.
     fn follow(&mut self, speed: f64, now: Instant) {
-        self.world.seek(&self.log, self.log.len());
-        if self.world.clock.1 == Rate::PAUSED {
-            self.moving = Moving::Still;
-            self.display = self.world.now;
-            return;
-        }
-        self.display = self.display.max(self.world.now);
-        self.moving = Moving::Running(Running {
-            from: self.display,
+        let from = self.display.max(time_at(&self.log, self.log.len()));
+        let running = Running {
+            from,
             since: now,
             speed,
-        });
+        };
+        self.running = (self.rate != Rate::PAUSED).then_some(running);
     }
 
-    /// Moves the playhead forward, animated where noticeable lesson time lies between.
-    fn go(&mut self, target: usize, lasts: Duration, now: Instant) {
-        let to = time_at(&self.log, target);
-        if let Moving::Gliding(glide) = &mut self.moving {
+    fn tempo(&self, wait: Duration) -> Tempo {
+        Tempo {
+            wait,
+            longest: LONGEST.max(wait),
+            messages: self.motion,
+        }
+    }
+
+    /// Moves the playhead forward, and shows what lies between.
+    fn go(&mut self, target: usize, wait: Duration, now: Instant) {
+        if let Some(film) = self.film.as_mut().filter(|film| film.is_forward()) {
             // The animation under way takes in what has happened since it began.
-            glide.target = target;
-            glide.to = to;
+            let begin = film.flight().begin();
+            let flight = Flight::between(&self.log, film.base(), target, begin, film.tempo());
+            film.extend(flight, now);
             return;
         }
-        if to.since(self.display) < NOTICEABLE || lasts.is_zero() {
+        let tempo = self.tempo(wait);
+        let flight = Flight::between(&self.log, &self.world, target, self.display, tempo);
+        if flight.lasts().is_zero() {
             self.jump(target);
             return;
         }
-        self.moving = Moving::Gliding(Glide {
-            from: self.display,
-            to,
-            target,
-            since: now,
-            lasts,
-        });
+        let base = self.world.clone();
+        self.film = Some(Film::new(flight, (base, tempo), true, self.speed, now));
+        self.show();
     }
 
     fn jump(&mut self, target: usize) {
-        self.moving = Moving::Still;
+        self.film = None;
         self.world.seek(&self.log, target);
-        self.display = time_at(&self.log, target);
+        let time = time_at(&self.log, target);
+        // A clock that is being watched is not put back.
+        self.display = self
+            .running
+            .map_or(time, |running| running.from.max(self.display));
+    }
+
+    /// The world and the time are those of the moment of the animation that is shown.
+    fn show(&mut self) {
+        let Some(film) = &self.film else { return };
+        let position = film.position();
+        if film.is_forward() {
+            self.world.seek(&self.log, position.max(self.world.position));
+            self.display = self.display.max(film.display());
+        } else {
+            if position < self.world.position {
+                self.world.clone_from(film.base());
+            }
+            self.world.seek(&self.log, position);
+            self.display = film.display();
+        }
     }
 
     /// Lets the time shown move on.
     pub fn tick(&mut self, now: Instant) {
-        match self.moving {
-            Moving::Still => {}
-            Moving::Running(Running { from, since, speed }) => {
-                let passed = now.saturating_duration_since(since).mul_f64(speed);
-                self.display = self.display.max(from + passed);
+        if let Some(film) = &mut self.film {
+            if film.tick(now) {
+                self.complete();
+            } else {
+                self.show();
             }
-            Moving::Gliding(glide) => {
-                let share =
-                    now.saturating_duration_since(glide.since).as_secs_f64() / glide.lasts.as_secs_f64();
-                if share >= 1.0 {
-                    self.jump(glide.target);
-                    return;
-                }
-                // Slow at both ends, so that the eye can follow.
-                let eased = share * share * (3.0 - 2.0 * share);
-                self.display = glide.from + glide.to.since(glide.from).mul_f64(eased);
-                let events = self.log.events();
-                let over = events.partition_point(|event| event.at <= self.display);
-                let position = over.clamp(self.world.position, glide.target);
-                self.world.seek(&self.log, position);
-            }
+        }
+        if let Some(Running { from, since, speed }) = self.running {
+            let passed = now.saturating_duration_since(since).mul_f64(speed);
+            self.display = self.display.max(from + passed);
         }
     }
 
     /// Ends an animation at once.
     pub fn complete(&mut self) {
-        if let Moving::Gliding(glide) = self.moving {
-            self.jump(glide.target);
+        if let Some(film) = &self.film {
+            self.jump(film.target());
         }
+    }
+
+    /// Stops an animation in the middle, with exactly what is on the screen; `false` where there is none that can
+    /// be stopped.
+    pub fn freeze(&mut self, now: Instant) -> bool {
+        let film = self.film.as_mut().filter(|film| film.tempo().messages);
+        film.map(|film| film.freeze(now)).is_some()
+    }
+
+    /// An animation that was stopped goes on.
+    pub fn thaw(&mut self, now: Instant) {
+        if let Some(film) = &mut self.film {
+            film.thaw(now);
+        }
+    }
+
+    /// Runs an animation backward from where it is; `false` where there is none that goes forward.
+    pub fn turn_back(&mut self, now: Instant) -> bool {
+        let film = self.film.as_mut();
+        let Some(film) = film.filter(|film| film.is_forward() && film.tempo().messages) else {
+            return false;
+        };
+        film.turn(now);
+        true
     }
 
     /// The clock stands still from now on: so does the time shown.
     pub fn rest(&mut self) {
-        if let Moving::Running(_) = self.moving {
-            self.moving = Moving::Still;
-        }
+        self.running = None;
     }
 
     /// A step is over: the time shown is that of its last event, however far it ran ahead.
@@ -239,8 +331,9 @@ impl Playback {
 
     /// The live clock goes on: so does the time shown.
     pub fn run(&mut self, speed: f64, now: Instant) {
-        if self.at_frontier() && self.world.clock.1 != Rate::PAUSED && !self.is_gliding() {
-            self.moving = Moving::Running(Running {
+        let follows = (self.at_frontier() && !self.is_gliding()) || self.heads_for(self.log.len());
+        if follows && self.rate != Rate::PAUSED {
+            self.running = Some(Running {
                 from: self.display,
                 since: now,
                 speed,
@@ -248,15 +341,16 @@ impl Playback {
         }
     }
 
-    /// Goes to the next recorded stop, or to the frontier; `false` where the playhead is there already.
-    pub fn forward(&mut self, lasts: Duration, now: Instant) -> bool {
+    /// Goes to the next recorded stop, or to the frontier; `false` where the playhead is there already. A long wait
+    /// takes this long.
+    pub fn forward(&mut self, wait: Duration, now: Instant) -> bool {
         self.complete();
         if self.at_frontier() {
             return false;
         }
         let target = self.next_stop();
-        self.moving = Moving::Still;
-        self.go(target, lasts, now);
+        self.running = None;
+        self.go(target, wait, now);
         true
     }
 
@@ -276,8 +370,8 @@ impl Playback {
         self.passing = pass;
     }
 
-    /// Goes back to the stop before; `false` where there is none.
-    pub fn back(&mut self) -> bool {
+    /// Goes back to the stop before, the way that the step came; `false` where there is none.
+    pub fn back(&mut self, now: Instant) -> bool {
         self.complete();
         let before = self.stops.partition_point(|stop| *stop < self.world.position);
         let before = self.stops[..before]
@@ -288,22 +382,36 @@ impl Playback {
         if target >= self.world.position {
             return false;
         }
+        self.running = None;
+        if self.motion {
+            let tempo = self.tempo(GLIDE);
+            let base = World::fold(&self.log, target);
+            let begin = time_at(&self.log, target);
+            let flight = Flight::between(&self.log, &base, self.world.position, begin, tempo);
+            if !flight.lasts().is_zero() {
+                self.film = Some(Film::new(flight, (base, tempo), false, self.speed, now));
+                return true;
+            }
+        }
         self.jump(target);
         true
     }
 
     /// Goes to the beginning.
     pub fn to_start(&mut self) {
+        self.running = None;
         self.jump(self.beginning());
     }
 
     /// Goes to the newest event.
     pub fn to_end(&mut self) {
+        self.running = None;
         self.jump(self.log.len());
     }
 
     /// Goes to a stop, wherever it is.
     pub fn to_position(&mut self, position: usize) {
+        self.running = None;
         self.jump(position.clamp(self.beginning(), self.log.len()));
     }
 

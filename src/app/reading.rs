@@ -17,8 +17,8 @@ const DECIDED: Duration = Duration::from_secs(6);
 const READING: (f64, f64) = (1.5, 20.0);
 
 /// How long a step is looked at, at normal speed. `questions`: whether the learner is asked, and so reads what
-/// became of the answers.
-pub(super) fn time(step: &[Event], lang: Lang, questions: bool) -> Duration {
+/// became of the answers; `watched`: whether it was seen to happen, which has taken some time already.
+pub(super) fn time(step: &[Event], lang: Lang, (questions, watched): (bool, bool)) -> Duration {
     let said = step.iter().rev().find_map(|event| match (&event.kind, lang) {
         (EventKind::Say { en, .. }, Lang::En) => Some(of(en, 18.0)),
         (EventKind::Say { zh, .. }, Lang::Zh) => Some(of(zh, 7.0)),
@@ -29,6 +29,7 @@ pub(super) fn time(step: &[Event], lang: Lang, questions: bool) -> Duration {
         Some(EventKind::Stop {
             stop: Stop::Passed, ..
         }) => PASSED,
+        _ if watched => PASSED,
         _ => MOVE,
     };
     said.unwrap_or(usual)

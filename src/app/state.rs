@@ -27,7 +27,8 @@ use crate::{
     engine::{Session, Update},
     lesson::Lang,
     view::{
-        self, CatalogueView, Form, LessonView, Notice, Overlay, PaletteView, Pane, Scene, Screen, Scrolls,
+        self, CatalogueView, Form, Lens, LessonView, Notice, Overlay, PaletteView, Pane, Scene, Screen,
+        Scrolls,
         chart::Detail,
         theme::{Theme, ThemeName},
     },
@@ -75,7 +76,13 @@ pub struct Lesson {
     variant: usize,
     pub(super) run: Learning,
     pub(super) focus: Pane,
-    scrolls: Scrolls,
+    /// Whether crowds are shown member by member.
+    expanded: bool,
+    pub(super) scrolls: Scrolls,
+    /// The event that the learner looks at.
+    pub(super) selected: Option<usize>,
+    /// How many clients are left out at the left of the sequence, if the learner says so.
+    pub(super) aside: Option<u16>,
 }
 
 impl Lesson {
@@ -115,6 +122,9 @@ pub struct App<R> {
     pub(super) size: Rect,
     form: Form,
     questions: bool,
+    reduced_motion: bool,
+    /// How the log is looked at, in every lesson.
+    lens: Lens,
     /// Told at the bottom of the screen until the next key.
     notice: Option<Notice>,
     progress: Store,
@@ -140,6 +150,8 @@ impl<R: Runs> App<R> {
             size: Rect::default(),
             form: Form::default(),
             questions: options.questions,
+            reduced_motion: options.reduced_motion,
+            lens: Lens::default(),
             notice: match &options.trouble {
                 Some(trouble) => Some(Notice::Progress(trouble.clone())),
                 None if options.outdated => Some(Notice::Outdated),
@@ -294,18 +306,18 @@ impl<R: Runs> App<R> {
         }
     }
 
-    /// Any key ends an animation.
+    /// Any key ends an animation, but for the two that stop it or turn it back.
     fn finish_animation(&mut self) -> bool {
         let Mode::Learning(lesson) = &mut self.mode else {
             return false;
         };
-        let gliding = lesson.run.playback.is_gliding();
-        lesson.run.playback.complete();
-        gliding
+        lesson.run.complete()
     }
 
     pub(super) fn act(&mut self, action: Action, now: Instant) {
-        self.finish_animation();
+        if !matches!(action, Action::Toggle | Action::Back) {
+            self.finish_animation();
+        }
         self.notice = None;
         match (action, self.overlay) {
             (Action::Quit, _) => self.mode = Mode::Ending,
@@ -401,13 +413,17 @@ impl<R: Runs> App<R> {
         self.selected = entry;
         self.leave_shelf();
         let mut run = Learning::new(choice, session, self.speed, self.questions);
+        run.playback.set_motion(!self.reduced_motion);
         run.catch_up(self.lang);
         self.mode = Mode::Learning(Box::new(Lesson {
             entry,
             variant,
             run,
             focus: Pane::default(),
+            expanded: false,
             scrolls: Scrolls::default(),
+            selected: None,
+            aside: None,
         }));
         self.adapt();
     }
@@ -423,30 +439,55 @@ impl<R: Runs> App<R> {
             .get(entry)
             .map_or(1, |entry| entry.variants.len().max(1));
         match action {
+            Action::Close if lesson.selected.is_some() => lesson.selected = None,
             Action::Close => self.mode = Mode::Browsing,
             Action::Compare => self.compare(entry, None),
             Action::Restart => self.open(entry, variant),
             Action::Variant(true) => self.open(entry, (variant + 1) % variants),
             Action::Variant(false) => self.open(entry, (variant + variants - 1) % variants),
-            Action::Answer(choice) => lesson.run.answer(Answer::Chosen(choice)),
-            Action::Skip => lesson.run.answer(Answer::Skipped),
+            Action::Answer(choice) => {
+                // The question is to be seen.
+                lesson.selected = None;
+                lesson.run.answer(Answer::Chosen(choice));
+            }
+            Action::Skip => {
+                lesson.selected = None;
+                lesson.run.answer(Answer::Skipped);
+            }
             Action::Focus => lesson.focus = lesson.focus.next(),
             Action::Faster(faster) => self.set_speed(next_speed(self.speed, faster), now),
-            Action::Move(by) => self.scroll_focus(by),
+            Action::Crowd => {
+                lesson.expanded = !lesson.expanded;
+                lesson.scrolls.set(Pane::Lanes, None);
+            }
+            Action::Lens => self.lens = self.lens.other(),
+            Action::Sideways(right) => self.move_aside(right),
+            Action::Move(by) => match lesson.focus {
+                Pane::Lanes | Pane::Wire => self.select(by),
+                Pane::Story | Pane::Servers => self.scroll_focus(by),
+            },
             Action::Page(by) => self.scroll_focus(by * PAGE),
             Action::Zoom => self.form = self.form.toggled(Form::Zoomed),
             Action::Present => self.form = self.form.toggled(Form::Presenting),
             Action::Mark(next) => {
                 if let Some(position) = lesson.run.playback.mark(next) {
                     lesson.scrolls = Scrolls::default();
+                    lesson.selected = None;
                     lesson.run.seek(position);
                 }
             }
             Action::Forward | Action::Open | Action::Back | Action::End(_) | Action::Toggle => {
                 // Whatever is new, the panes follow it.
                 lesson.scrolls = Scrolls::default();
+                lesson.aside = None;
+                if let Some(event) = lesson.selected.take()
+                    && action == Action::Open
+                {
+                    lesson.run.seek(event + 1);
+                    return;
+                }
                 match action {
-                    Action::Back => lesson.run.back(),
+                    Action::Back => lesson.run.back(now),
                     Action::End(end) => lesson.run.to(end),
                     Action::Toggle => lesson.run.toggle(now),
                     _ => lesson.run.forward(now),
@@ -454,26 +495,6 @@ impl<R: Runs> App<R> {
             }
             // At home elsewhere, or done already.
             _ => {}
-        }
-    }
-
-    fn scroll_focus(&mut self, by: i32) {
-        if let Mode::Learning(lesson) = &self.mode {
-            self.scroll_pane(lesson.focus, by);
-        }
-    }
-
-    pub(super) fn scroll_pane(&mut self, pane: Pane, by: i32) {
-        let Some(Screen::Lesson(view)) = self.screen() else {
-            return;
-        };
-        let reach = view.reach(pane, self.size);
-        // The wire log counts from its newest line, so up is more.
-        let by = if pane == Pane::Wire { -by } else { by };
-        let from = view.scrolls.get(pane).unwrap_or(0);
-        let to = from.min(reach).saturating_add_signed(clamp(by)).min(reach);
-        if let Mode::Learning(lesson) = &mut self.mode {
-            lesson.scrolls.set(pane, Some(to));
         }
     }
 
@@ -512,8 +533,12 @@ impl<R: Runs> App<R> {
                         log: playback.log(),
                         world: playback.world(),
                         chart: playback.chart(),
+                        sequence: playback.sequence(),
+                        selected: lesson.selected.filter(|event| *event < playback.world().position),
                         display: playback.display(),
                         keys: &self.keys,
+                        flight: playback.aloft(),
+                        expanded: lesson.expanded,
                         theme: self.theme,
                         lang: self.lang,
                     },
@@ -525,6 +550,8 @@ impl<R: Runs> App<R> {
                     focus: lesson.focus,
                     form: self.form,
                     scrolls: &lesson.scrolls,
+                    lens: self.lens,
+                    aside: lesson.aside,
                     asking: lesson.run.asking(),
                 }))
             }
@@ -567,7 +594,7 @@ impl<R: Runs> App<R> {
     }
 }
 
-fn clamp(by: i32) -> i16 {
+pub(super) fn clamp(by: i32) -> i16 {
     i16::try_from(by).unwrap_or(if by < 0 { i16::MIN } else { i16::MAX })
 }
 

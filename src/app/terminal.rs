@@ -13,19 +13,25 @@ use std::{
 use crossterm::{
     event::{DisableMouseCapture, EnableMouseCapture, Event},
     execute,
+    terminal::EndSynchronizedUpdate,
 };
 use futures::Stream;
-use ratatui::DefaultTerminal;
+use ratatui::{Terminal, backend::CrosstermBackend};
 use tokio::{
     signal::unix::{Signal, SignalKind, signal},
     sync::mpsc,
 };
 
+use super::synchronized::Synchronized;
+
+/// The terminal that is drawn on.
+pub type RealTerminal = Terminal<Synchronized<CrosstermBackend<io::Stdout>>>;
+
 /// The terminal in raw mode on its alternate screen, until this is dropped.
 #[derive(Debug)]
 pub struct TerminalGuard {
     /// Never dropped by itself: its own drop prints, too.
-    terminal: ManuallyDrop<DefaultTerminal>,
+    terminal: ManuallyDrop<RealTerminal>,
 }
 
 impl TerminalGuard {
@@ -34,29 +40,38 @@ impl TerminalGuard {
     /// # Errors
     /// When standard input or output is no terminal.
     pub fn take() -> io::Result<Self> {
-        let terminal = ManuallyDrop::new(ratatui::try_init()?);
-        let guard = Self { terminal };
-        // `try_init` has set a hook that gives the screen back; the mouse goes back before it.
+        // This sets the terminal up, and a panic hook that sets it back; it is drawn on by another way.
+        drop(ratatui::try_init()?);
         let hook = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
+            // In the middle of a picture the terminal would wait for its end before it shows the message.
+            let _ = execute!(io::stdout(), EndSynchronizedUpdate);
+            // `try_init` has set a hook that gives the screen back; the mouse goes back before it.
             release_mouse();
             hook(info);
         }));
+        let terminal = Terminal::new(Synchronized::new(CrosstermBackend::new(io::stdout())));
+        let terminal = terminal.inspect_err(|_| {
+            let _ = ratatui::try_restore();
+        });
+        let guard = Self {
+            terminal: ManuallyDrop::new(terminal?),
+        };
         execute!(io::stdout(), EnableMouseCapture)?;
         Ok(guard)
     }
 }
 
 impl Deref for TerminalGuard {
-    type Target = DefaultTerminal;
+    type Target = RealTerminal;
 
-    fn deref(&self) -> &DefaultTerminal {
+    fn deref(&self) -> &RealTerminal {
         &self.terminal
     }
 }
 
 impl DerefMut for TerminalGuard {
-    fn deref_mut(&mut self) -> &mut DefaultTerminal {
+    fn deref_mut(&mut self) -> &mut RealTerminal {
         &mut self.terminal
     }
 }
@@ -65,6 +80,7 @@ impl Drop for TerminalGuard {
     fn drop(&mut self) {
         // Where the terminal is gone there is nothing to restore, and nowhere to say so: `ratatui::restore` would
         // print, and panic because it cannot.
+        let _ = self.terminal.backend_mut().end();
         release_mouse();
         let _ = self.terminal.show_cursor();
         let _ = ratatui::try_restore();

@@ -89,6 +89,9 @@ pub struct Global {
     /// Asks the learner for no predictions, for presenting; `N` asks again
     #[arg(long, global = true)]
     no_questions: bool,
+    /// Shows what happened at once: no messages that travel, only time that passes
+    #[arg(long, global = true)]
+    reduced_motion: bool,
     /// The colours of screens and pictures: auto, dark, light or contrast; `T` changes them
     #[arg(long, global = true, value_name = "NAME")]
     theme: Option<ThemeName>,

@@ -126,7 +126,7 @@ pub(super) fn play(
         trouble,
         outdated,
         keys: global.chosen.keys.clone(),
-        reduced_motion: global.chosen.reduced_motion.unwrap_or(false),
+        reduced_motion: global.reduced_motion || global.chosen.reduced_motion.unwrap_or(false),
         mistakes: global.chosen.told(),
     };
     let ended = super::runtime()?.block_on(async {

@@ -52,24 +52,29 @@ mod tests {
 
     use super::{Governor, SLICE};
 
+    /// The speed in thousandths, which can be compared.
+    fn speed(governor: Governor, wanted: f64) -> String {
+        format!("{:.3}", governor.speed(wanted, 8.0))
+    }
+
     #[test]
     fn a_starved_machine_slows_time_down_to_real_time_and_an_idle_one_gives_it_back() {
         let mut governor = Governor::default();
-        assert_eq!(governor.speed(8.0, 8.0), 8.0);
+        assert_eq!(speed(governor, 8.0), "8.000");
         governor.slept(SLICE, SLICE + Duration::from_millis(60), 8.0);
-        assert_eq!(governor.speed(8.0, 8.0), 4.0);
+        assert_eq!(speed(governor, 8.0), "4.000");
         for _ in 0..9 {
             governor.slept(SLICE, SLICE * 4, 8.0);
         }
-        assert_eq!(governor.speed(8.0, 8.0), 1.0);
+        assert_eq!(speed(governor, 8.0), "1.000");
         assert_eq!(
-            governor.speed(0.25, 8.0),
-            0.25,
+            speed(governor, 0.25),
+            "0.250",
             "what the learner wants is never hurried"
         );
         for _ in 0..60 {
             governor.slept(SLICE, SLICE, 8.0);
         }
-        assert_eq!(governor.speed(8.0, 8.0), 8.0);
+        assert_eq!(speed(governor, 8.0), "8.000");
     }
 }

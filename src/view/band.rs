@@ -3,12 +3,21 @@
 
 use ratatui::{
     buffer::Buffer,
+    layout::Rect,
     style::Modifier,
     text::{Line, Span},
 };
 
-use super::{Scene, chart::Band, plot::Plot, theme::Role, words};
+use super::{
+    Scene,
+    chart::{Band, Run},
+    plot::Plot,
+    selection, text,
+    theme::Role,
+    words,
+};
 use crate::{
+    flight::{Leg, Load},
     log::{ActorId, Belief},
     world::Life,
 };
@@ -18,6 +27,11 @@ pub const ROWS: u16 = 3;
 /// Columns of the longest run's words.
 const LONGEST: u32 = 44;
 const LEVELS: [&str; 8] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
+
+/// The crest of a wave, from its front backward.
+const CREST: [&str; 6] = ["█", "▇", "▆", "▅", "▄", "▃"];
+/// The widest that a wave is.
+const WIDEST: u16 = 60;
 
 /// How many members believe what at the playhead.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -113,6 +127,43 @@ pub fn draw(scene: &Scene<'_>, plot: &Plot, band: &Band, (y, bottom): (u16, u16)
     }
     if y + 2 < bottom {
         draw_level(scene, plot, band, y + 2, buf);
+        draw_wave(scene, plot, band, y + 2, buf);
+    }
+}
+
+/// Many members are reached one after another: a wave that goes through the crowd, right of the playhead.
+fn draw_wave(scene: &Scene<'_>, plot: &Plot, band: &Band, y: u16, buf: &mut Buffer) {
+    let Some((flight, at)) = scene.flight.and_then(|aloft| aloft.flight) else {
+        return;
+    };
+    let is_member = |leg: &&Leg| {
+        leg.actor
+            .is_some_and(|actor| band.members.binary_search(&actor).is_ok())
+    };
+    let legs: Vec<&Leg> = flight.beat(at).iter().filter(is_member).collect();
+    let (Some(first), Some(x)) = (legs.first(), plot.screen(plot.head)) else {
+        return;
+    };
+    let room = (plot.area.right() - x).saturating_sub(2).min(WIDEST);
+    if legs.len() < CREST.len() || usize::from(room) < CREST.len() {
+        return;
+    }
+    let style = match (first.load, band.members.first()) {
+        (Load::Notice, _) => scene.style(Role::Warning),
+        (_, Some(member)) => scene.actor_style(*member),
+        (_, None) => return,
+    };
+    let reached = legs.iter().filter(|leg| leg.time.1 <= at).count();
+    let front = usize::from(room) * reached / legs.len();
+    for column in 0..usize::from(room) {
+        let (symbol, style) = match (front.checked_sub(column), column.checked_sub(front)) {
+            (Some(behind), _) if behind < CREST.len() => (CREST[behind], style.add_modifier(Modifier::BOLD)),
+            (Some(_), _) => (LEVELS[1], style),
+            (None, Some(ahead)) if ahead <= 2 => (LEVELS[5 - 2 * ahead], style.add_modifier(Modifier::BOLD)),
+            (None, _) => ("·", scene.style(Role::Chrome)),
+        };
+        let screen = x + 1 + u16::try_from(column).unwrap_or(room);
+        plot.fill((screen, screen + 1), y, symbol, style, buf);
     }
 }
 
@@ -138,8 +189,43 @@ fn draw_runs(scene: &Scene<'_>, plot: &Plot, band: &Band, y: u16, buf: &mut Buff
         } else {
             run.what.clone()
         };
-        plot.write((after, y), &words, limit.saturating_sub(1).max(after), style, buf);
+        let after = plot.write((after, y), &words, limit.saturating_sub(1).max(after), style, buf);
+        if scene.selected.is_some_and(|event| tells(scene, band, run, event)) {
+            let tick = Rect {
+                x,
+                y,
+                width: after.saturating_sub(x),
+                height: 1,
+            };
+            scene.theme.choose(tick, buf);
+        }
     }
+}
+
+/// Whether a run tells an event: one of the same kind, of a member, before the next such run.
+fn tells(scene: &Scene<'_>, band: &Band, run: &Run, event: usize) -> bool {
+    let (event, _) = selection::exchange(scene, event);
+    let same = |from: usize| scene.sequence.row_of(from);
+    run.first == event
+        || (run.count > 1
+            && run.first < event
+            && same(run.first) == same(event)
+            && band.is_of(scene.log, run, event))
+}
+
+/// The event of the run that covers a column of the screen.
+pub fn event_at(plot: &Plot, band: &Band, x: u16) -> Option<usize> {
+    let column = plot.left + u32::from(x.checked_sub(plot.area.x)?);
+    let before = band.runs.partition_point(|run| run.x <= column);
+    let known = |run: &&Run| run.first < plot.position && run.x <= plot.head;
+    let run = band.runs[..before].iter().rev().find(known)?;
+    let count = if run.count > 1 {
+        format!(" ×{}", run.count)
+    } else {
+        String::new()
+    };
+    let width = u32::try_from(text::width(&run.what) + text::width(&count)).unwrap_or_default() + 1;
+    (column < run.x + width && run.x >= plot.left).then_some(run.first)
 }
 
 fn draw_level(scene: &Scene<'_>, plot: &Plot, band: &Band, y: u16, buf: &mut Buffer) {

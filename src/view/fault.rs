@@ -71,6 +71,13 @@ fn span(ahead_ms: i64) -> String {
 /// A fault in a few words: `▮ A->redis link held`.
 #[must_use]
 pub fn words(lang: Lang, fault: &Fault) -> String {
+    let (who, what) = parts(lang, fault);
+    format!("{} {who} {what}", glyph(fault))
+}
+
+/// Whom a fault hit, and what it is: `A->redis`, `link held`.
+#[must_use]
+pub fn parts(lang: Lang, fault: &Fault) -> (&str, String) {
     let (who, what) = match fault {
         Fault::Crash { client } => (client, words::CRASHED),
         Fault::Freeze { client } => (client, words::FROZEN),
@@ -92,10 +99,10 @@ pub fn words(lang: Lang, fault: &Fault) -> String {
         Fault::RestartServer { server } => (server, words::RESTARTED),
         Fault::Release { link } => (link, words::RELEASED),
         Fault::Skew { server, ahead_ms } => {
-            return format!("{} {server} {}", glyph(fault), skew(lang, *ahead_ms));
+            return (server, skew(lang, *ahead_ms));
         }
     };
-    format!("{} {who} {}", glyph(fault), what.get(lang))
+    (who, what.get(lang).to_owned())
 }
 
 /// How wrong a clock is, in words: `clock 30 s ahead`.

@@ -89,12 +89,16 @@ fn right<'a>(view: &LessonView<'a>) -> Vec<Span<'a>> {
 
 /// What the learner should know about the run beyond the glyph.
 fn doing(view: &LessonView<'_>) -> (String, Role) {
-    let behind = view.scene.world.position < view.scene.log.len();
+    let arrives = view
+        .scene
+        .flight
+        .is_some_and(|aloft| aloft.leads_to(view.scene.log.len()));
+    let behind = view.scene.world.position < view.scene.log.len() && !arrives;
     let (words, role) = match (view.stage, view.motion) {
         _ if behind && view.motion != Motion::Playing => (words::BEHIND, Role::Warning),
         (Stage::Booting, _) => (words::BOOTING, Role::Warning),
         (_, Motion::Playing) => (words::PLAYING, Role::Good),
-        (Stage::Working, Motion::Held) => (words::HELD, Role::Warning),
+        (_, Motion::Held) => (words::HELD, Role::Warning),
         (Stage::Working, _) => (words::WORKING, Role::Chrome),
         (Stage::Over(None), _) => (words::OVER, Role::Good),
         (Stage::Over(Some(_)), _) => (words::JUDGED, Role::Good),

@@ -3,6 +3,7 @@
 
 use ratatui::{
     buffer::Buffer,
+    layout::Rect,
     style::{Modifier, Style},
 };
 
@@ -10,6 +11,7 @@ use super::{
     Scene,
     chart::{Bar, BarKind, Mark},
     plot::Plot,
+    selection, text,
     theme::{Role, glyphs},
     wire,
 };
@@ -55,6 +57,18 @@ impl Height {
     const fn bar(self) -> u16 {
         if self.0 > 3 { self.0 - 2 } else { 1 }
     }
+}
+
+/// The event of the tick that covers a column of the screen in a lane.
+pub fn event_at(scene: &Scene<'_>, plot: &Plot, actor: ActorId, x: u16) -> Option<usize> {
+    let column = plot.left + u32::from(x.checked_sub(plot.area.x)?);
+    let marks = &scene.chart.lanes.get(actor.0 as usize)?.marks;
+    let known = |mark: &&Mark| mark.event < plot.position && mark.x <= plot.head;
+    let before = marks.partition_point(|mark| mark.x <= column);
+    let mark = marks[..before].iter().rev().find(known)?;
+    let words = mark.text(scene.log, scene.chart.detail(), plot.position);
+    let width = u32::try_from(text::width(&words)).unwrap_or_default() + 2;
+    (column < mark.x + width && mark.x >= plot.left).then_some(mark.event)
 }
 
 /// Draws the lane in its rows from `y` on.
@@ -163,6 +177,10 @@ fn draw_mark(
         EventKind::Fault(_) => scene.style(Role::Danger),
         _ => scene.style(Role::Chrome),
     };
+    let chosen = scene.selected.is_some_and(|event| {
+        let (sent, _) = selection::exchange(scene, event);
+        mark.event == sent || mark.note == Some(event)
+    });
     let words = mark.text(scene.log, scene.chart.detail(), plot.position);
     let tick = format!("{} ", scene.glyph(actor));
     let after = plot.write((x, y), &tick, limit, client.add_modifier(Modifier::BOLD), buf);
@@ -175,6 +193,15 @@ fn draw_mark(
     );
     if after < limit {
         plot.write((after, y), " ", limit, Style::new(), buf);
+    }
+    if chosen {
+        let tick = Rect {
+            x,
+            y,
+            width: after.saturating_sub(x),
+            height: 1,
+        };
+        scene.theme.choose(tick, buf);
     }
 }
 
@@ -192,5 +219,5 @@ pub fn name(scene: &Scene<'_>, actor: ActorId, width: usize) -> (String, Style) 
         Life::Finished => (glyphs::DONE, style.add_modifier(Modifier::DIM)),
     };
     let words = format!("{prefix} {}", scene.name(actor));
-    (super::text::fit(&words, width).into_owned(), style)
+    (text::fit(&words, width).into_owned(), style)
 }

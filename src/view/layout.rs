@@ -4,7 +4,7 @@
 use ratatui::layout::{Constraint, Layout, Rect};
 
 use super::{
-    lanes,
+    Lens, lanes,
     lesson::{LessonView, Pane, inside},
 };
 
@@ -91,6 +91,11 @@ impl LessonView<'_> {
             return areas;
         }
         match self.form {
+            // What is chosen is told in full, whichever pane is alone.
+            Form::Zoomed if self.scene.selected.is_some() && self.focus != Pane::Story => {
+                [*areas.of(self.focus), areas.story] =
+                    Layout::vertical([Constraint::Min(1), Constraint::Length(5)]).areas(body);
+            }
             Form::Zoomed => *areas.of(self.focus) = body,
             Form::Presenting => {
                 let story = self.story_height(body).clamp(5, (body.height * 3 / 5).max(5));
@@ -187,7 +192,11 @@ impl LessonView<'_> {
 
     /// Rows that the timelines can use, with their frame.
     fn lanes_height(&self, area: Rect) -> u16 {
-        lanes::wanted(&self.scene, inside(area)).saturating_add(2)
+        match self.lens {
+            Lens::Timeline => lanes::wanted(&self.scene, inside(area)).saturating_add(2),
+            // There is always more to see of it.
+            Lens::Sequence => area.height,
+        }
     }
 }
 

@@ -9,11 +9,11 @@ use ratatui::{
 };
 
 use super::{
-    Asking, Scene, failure, header, lanes,
+    Asking, Lens, Scene, failure, header, lanes,
     layout::{Areas, Form},
     narration,
     scrubber::Scrubber,
-    servers, strip, text,
+    sequence, servers, strip, text,
     theme::Role,
     verdict, wire, words,
 };
@@ -32,6 +32,8 @@ pub enum Hit {
     Nothing,
     /// A pane.
     Pane(Pane),
+    /// An event, told in a pane.
+    Event(Pane, usize),
     /// A position of the playhead, on the scrubber.
     Position(usize),
     /// A choice of the question, from 0 on.
@@ -135,6 +137,10 @@ pub struct LessonView<'a> {
     pub form: Form,
     /// How far panes are scrolled.
     pub scrolls: &'a Scrolls,
+    /// How the log is looked at.
+    pub lens: Lens,
+    /// How many clients the sequence leaves out at the left; `None` follows who moves.
+    pub aside: Option<u16>,
     /// The learner's predictions.
     pub asking: Asking<'a>,
 }
@@ -181,7 +187,8 @@ impl<'a> LessonView<'a> {
                 .saturating_sub(inner.height)
         };
         match pane {
-            Pane::Story => over(self.story_lines(areas.story).len(), areas.story),
+            Pane::Story => over(self.told_lines(areas.story).len(), areas.story),
+            Pane::Lanes if self.lens == Lens::Sequence => sequence::draw::reach(&self.scene),
             Pane::Lanes => lanes::reach(&self.scene, inside(areas.lanes)),
             Pane::Servers => {
                 let lines = servers::lines(&self.scene, inside(areas.servers).width).len();
@@ -299,7 +306,9 @@ impl<'a> LessonView<'a> {
     fn draw_story(&self, area: Rect, buf: &mut Buffer) {
         let lang = self.scene.lang;
         let shown = self.asking.shown(&self.scene);
+        let chosen = self.scene.selected.is_some();
         let title = match (self.verdict().is_some(), shown) {
+            _ if chosen => words::CHOSEN,
             (true, _) => words::VERDICT,
             (false, Some(_)) => words::PREDICTION,
             (false, None) if self.scene.world.narration.is_empty() => words::INTRO,
@@ -307,7 +316,17 @@ impl<'a> LessonView<'a> {
         };
         let title = Line::from(format!(" {} ", title.get(lang)));
         let inner = self.frame(Pane::Story, title, area, buf);
-        let hint = shown.filter(|_| self.verdict().is_none());
+        let hint = shown.filter(|_| self.verdict().is_none() && !chosen);
+        if chosen {
+            let room = area.width.saturating_sub(16);
+            let hints = strip::named(
+                self.scene.keys,
+                &[(&["go-there"], words::GO_THERE), (&["leave"], words::LET_GO)],
+                (lang, self.scene.theme),
+                room,
+            );
+            buf.set_line(area.x + 2, area.bottom().saturating_sub(1), &hints, room);
+        }
         if let Some(hint) = hint.and_then(|shown| self.asking.hint(&self.scene, shown)) {
             let room = area.width.saturating_sub(16);
             buf.set_line(area.x + 2, area.bottom().saturating_sub(1), &hint, room);
@@ -319,8 +338,7 @@ impl<'a> LessonView<'a> {
         };
         let more = (self.scene.theme, words::MORE.get(lang));
         let scroll = self.scrolls.get(Pane::Story).unwrap_or(0);
-        let lines = self.story_lines(area);
-        narration::draw(&lines, scroll, more, inner, buf);
+        narration::draw(&self.told_lines(area), scroll, more, inner, buf);
     }
 
     fn draw_panes(&self, areas: &Areas, buf: &mut Buffer) {
@@ -328,14 +346,21 @@ impl<'a> LessonView<'a> {
         if !areas.lanes.is_empty() {
             // Where nobody has believed anything of a lock yet, there is nothing to compare with the truth.
             let mut actors = scene.world.actors.iter();
-            let title = if actors.any(|actor| actor.all_spans().next().is_some()) {
-                words::LANES
-            } else {
-                words::LANES_FREE
+            let believes = actors.any(|actor| actor.all_spans().next().is_some());
+            let title = match self.lens {
+                Lens::Sequence => words::SEQUENCE,
+                Lens::Timeline if believes => words::LANES,
+                Lens::Timeline => words::LANES_FREE,
             };
             let title = Line::from(format!(" {} ", title.get(lang)));
             let inner = self.frame(Pane::Lanes, title, areas.lanes, buf);
-            lanes::draw(scene, self.scrolls.get(Pane::Lanes), inner, buf);
+            match self.lens {
+                Lens::Timeline => lanes::draw(scene, self.scrolls.get(Pane::Lanes), inner, buf),
+                Lens::Sequence => {
+                    sequence::draw::draw(scene, self.view(), inner, buf);
+                    lanes::warn_below(scene, areas.lanes, buf);
+                }
+            }
             self.draw_counters(areas.lanes, buf);
         }
         if !areas.servers.is_empty() {
@@ -348,7 +373,7 @@ impl<'a> LessonView<'a> {
         if !areas.wire.is_empty() {
             let title = Line::from(format!(" {} ", words::WIRE.get(lang)));
             let inner = self.frame(Pane::Wire, title, areas.wire, buf);
-            wire::draw(scene, self.scrolls.get(Pane::Wire).unwrap_or(0), inner, buf);
+            wire::draw(scene, self.scrolls.get(Pane::Wire), inner, buf);
         }
     }
 
@@ -372,14 +397,17 @@ impl<'a> LessonView<'a> {
             Some(Pane::Story) => self
                 .choice(areas.story, y)
                 .map_or(Hit::Pane(Pane::Story), Hit::Choice),
-            Some(pane) => Hit::Pane(pane),
+            Some(pane) => match self.event_at(area, (x, y)) {
+                Some(event) => Hit::Event(pane, event),
+                None => Hit::Pane(pane),
+            },
             None => Hit::Nothing,
         }
     }
 
     /// The choice of a question that is written on a row of the screen.
     fn choice(&self, story: Rect, y: u16) -> Option<usize> {
-        if self.verdict().is_some() {
+        if self.verdict().is_some() || self.scene.selected.is_some() {
             return None;
         }
         let shown = self.asking.shown(&self.scene)?;

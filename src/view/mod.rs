@@ -4,11 +4,13 @@
 //! text and the language beside them. They change nothing and do no I/O, and nothing outside this module and
 //! the loop in [`crate::app`] imports `ratatui`. They must not know the engine or the lab.
 
+mod air;
 mod band;
 mod cards;
 mod catalogue;
 pub mod chart;
 mod compare;
+mod detail;
 mod failure;
 mod fault;
 mod found;
@@ -17,17 +19,21 @@ mod help;
 mod lane;
 mod lanes;
 mod layout;
+mod lens;
 mod lesson;
 mod listing;
 mod narration;
 mod notice;
 mod overlay;
 mod palette;
+mod places;
 mod plot;
 mod question;
 mod redis;
 mod scene;
 mod scrubber;
+mod selection;
+pub mod sequence;
 mod servers;
 mod strip;
 pub mod svg;
@@ -43,6 +49,7 @@ mod zookeeper;
 pub use catalogue::CatalogueView;
 pub use compare::{CompareSide, CompareStage, CompareView, room as compare_room};
 pub use layout::Form;
+pub use lens::Lens;
 pub use lesson::{Hit, LessonView, Motion, Pane, Scrolls, Stage};
 pub use notice::{Notice, draw as notice};
 pub use palette::PaletteView;

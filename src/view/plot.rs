@@ -3,7 +3,13 @@
 
 use ratatui::{buffer::Buffer, layout::Rect, style::Style};
 
-use super::{Scene, chart::Detail, text, theme::Role, time};
+use super::{
+    Scene,
+    chart::Detail,
+    text,
+    theme::{Role, glyphs},
+    time,
+};
 
 /// Columns that the newest tick's words get right of the playhead: labels, and commands.
 const TAIL: (u16, u16) = (22, 40);
@@ -34,6 +40,13 @@ impl Plot {
         };
         let tail = tail.min(area.width / 2);
         let left = head.saturating_sub(u32::from(area.width.saturating_sub(tail)));
+        // What is chosen draws the window along, and what came before it stays in sight.
+        let chosen = scene.selected.map(|event| scene.chart.column(event));
+        let before = u32::from(area.width / 4);
+        let left = match chosen {
+            Some(chosen) if chosen < left => chosen.saturating_sub(before),
+            _ => left,
+        };
         Self {
             left,
             head,
@@ -108,6 +121,22 @@ impl Plot {
                 && cell.symbol() == " "
             {
                 cell.set_symbol("┊").set_style(scene.style(Role::Chrome));
+            }
+        }
+    }
+
+    /// The line through everything that happened at the moment of the chosen event.
+    pub fn hairline(&self, scene: &Scene<'_>, rows: Rect, buf: &mut Buffer) {
+        let chosen = scene.selected.map(|event| scene.chart.column(event));
+        let Some(x) = chosen.and_then(|column| self.screen(column)) else {
+            return;
+        };
+        for y in rows.top()..rows.bottom() {
+            if let Some(cell) = buf.cell_mut((x, y))
+                && matches!(cell.symbol(), " " | "┊")
+            {
+                cell.set_symbol(glyphs::HAIRLINE)
+                    .set_style(scene.style(Role::Accent));
             }
         }
     }

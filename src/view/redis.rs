@@ -8,6 +8,7 @@ use ratatui::{
 use super::{
     Scene,
     chart::{Lease, is_lock_key},
+    servers::{self, Changes},
     text,
     theme::Role,
     time, words,
@@ -25,7 +26,7 @@ const NARROW: usize = 40;
 /// One or two lines per key.
 pub fn lines<'a>(
     scene: &Scene<'a>,
-    server: &'a ServerWorld,
+    (server, marked): (&'a ServerWorld, &Changes),
     space: &'a Keyspace,
     width: usize,
 ) -> Vec<Line<'a>> {
@@ -43,9 +44,9 @@ pub fn lines<'a>(
     let mut lines: Vec<Line<'a>> = space
         .keys
         .iter()
-        .map(|(name, key)| key_line(scene, server, (name, key), (column, width)))
+        .map(|(name, key)| key_line(scene, (server, marked), (name, key), (column, width)))
         .collect();
-    for (name, _) in removed {
+    for (name, _) in removed.filter(|(name, _)| !marked.contains_key(*name)) {
         let gone = Style::new().add_modifier(Modifier::CROSSED_OUT);
         lines.push(Line::from(vec![
             Span::styled("- ", scene.style(Role::Warning)),
@@ -64,7 +65,7 @@ pub fn lines<'a>(
 
 fn key_line<'a>(
     scene: &Scene<'a>,
-    server: &'a ServerWorld,
+    (server, marked): (&'a ServerWorld, &Changes),
     (name, key): (&'a str, &'a KeyState),
     (column, width): (usize, usize),
 ) -> Line<'a> {
@@ -80,6 +81,11 @@ fn key_line<'a>(
     if over {
         name_style = scene.style(Role::Chrome).add_modifier(Modifier::CROSSED_OUT);
     }
+    let mut mark = (mark, scene.style(Role::Good));
+    if marked.contains_key(name) {
+        mark.0 = servers::mark(scene).0;
+        name_style = servers::mark(scene).1;
+    }
     let bar = if width < NARROW { BAR.1 } else { BAR.0 };
     let lease = lease(scene, server, (name, key), bar);
     let lease_width: usize = lease.iter().map(|span| text::width(&span.content)).sum();
@@ -87,7 +93,7 @@ fn key_line<'a>(
     let value = if over { String::new() } else { value(&key.value) };
     let value = text::pad(&value, room.min(text::width(&value).max(10)));
     let mut spans = vec![
-        Span::styled(mark, scene.style(Role::Good)),
+        Span::styled(mark.0, mark.1),
         Span::styled(text::pad(name, column), name_style),
         Span::styled(format!("  {value}  "), scene.style(fresh)),
     ];

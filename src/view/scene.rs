@@ -7,12 +7,14 @@ use ratatui::{style::Style, text::Span};
 
 use super::{
     chart::{Chart, Owner},
+    sequence::Sequence,
     text,
     theme::{Role, Theme, glyphs},
 };
 use crate::{
     app::KeyMap,
     clock::LessonTime,
+    flight::Aloft,
     lesson::Lang,
     log::{ActorId, Log},
     world::World,
@@ -27,10 +29,18 @@ pub struct Scene<'a> {
     pub world: &'a World,
     /// Where it stands on the time axis.
     pub chart: &'a Chart,
+    /// Its rows in the sequence.
+    pub sequence: &'a Sequence,
+    /// The event that the learner has chosen to look at, the same on every pane.
+    pub selected: Option<usize>,
     /// The lesson time that is shown. While a wait is animated it runs ahead of the last event.
     pub display: LessonTime,
     /// Which keys do what, for texts that name one.
     pub keys: &'a KeyMap,
+    /// What is on its way at this moment; `None` for a learner who wants nothing to move.
+    pub flight: Option<Aloft<'a>>,
+    /// Whether crowds are shown member by member.
+    pub expanded: bool,
     /// Colours.
     pub theme: Theme,
     /// The language.

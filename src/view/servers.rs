@@ -1,32 +1,74 @@
 //! The servers' pane: one server under the other, each by its kind. It must not know what clients believe.
 
+use std::collections::BTreeMap;
+
 use ratatui::{
     buffer::Buffer,
     layout::Rect,
+    style::Style,
     text::{Line, Span},
 };
 
 use super::{
-    Scene, fault, redis, text,
+    Scene, fault, redis, selection, text,
     theme::{Role, glyphs},
     words, zookeeper,
 };
 use crate::{
     log::{self, Observed},
-    world::ServerWorld,
+    world::{Change, ServerWorld},
 };
+
+/// What an event changed, by key or path.
+pub type Changes = BTreeMap<String, Change>;
+
+static NO_CHANGES: Changes = Changes::new();
+/// So many of those that are not there any more are named.
+const GONE: usize = 3;
 
 /// Every line of the pane. Large trees are folded, so there are never many.
 pub fn lines<'a>(scene: &Scene<'a>, width: u16) -> Vec<Line<'a>> {
     let mut lines = Vec::new();
     let several = scene.world.servers.len() > 1;
+    let changes = scene
+        .selected
+        .map(|event| selection::changes(scene, event))
+        .unwrap_or_default();
     for server in &scene.world.servers {
         if several || server.frozen || server.ahead_ms != 0 {
             lines.push(heading(scene, server));
         }
-        lines.extend(server_lines(scene, server, width.into()));
+        let marked = changes.get(server.info.name.as_str()).unwrap_or(&NO_CHANGES);
+        lines.extend(server_lines(scene, server, marked, width.into()));
     }
     lines
+}
+
+/// What a line of something begins with that the chosen event changed, and how its name looks.
+pub fn mark(scene: &Scene<'_>) -> (&'static str, Style) {
+    ("▸ ", scene.style(Role::Selected))
+}
+
+/// What the chosen event changed and is not there any more.
+fn gone<'a>(scene: &Scene<'_>, server: &ServerWorld, marked: &Changes, width: usize) -> Vec<Line<'a>> {
+    let is_there = |name: &str| match &server.observed {
+        None => false,
+        Some(Observed::Redis(space)) => space.keys.contains_key(name),
+        Some(Observed::Zookeeper(tree)) => tree.nodes.contains_key(name),
+    };
+    let (sign, style) = mark(scene);
+    let names = marked.keys().filter(|name| !is_there(name)).take(GONE);
+    let line = |name: &String| {
+        Line::from(vec![
+            Span::styled(sign, scene.style(Role::Good)),
+            Span::styled(text::fit(name, width / 2).into_owned(), style),
+            Span::styled(
+                format!("  {}", words::SINCE_GONE.get(scene.lang)),
+                scene.style(Role::Chrome),
+            ),
+        ])
+    };
+    names.map(line).collect()
 }
 
 /// A server's name, with what it says that it is, and whether it stands still.
@@ -53,7 +95,12 @@ fn heading<'a>(scene: &Scene<'_>, server: &ServerWorld) -> Line<'a> {
     Line::from(spans)
 }
 
-fn server_lines<'a>(scene: &Scene<'a>, server: &'a ServerWorld, width: usize) -> Vec<Line<'a>> {
+fn server_lines<'a>(
+    scene: &Scene<'a>,
+    server: &'a ServerWorld,
+    marked: &Changes,
+    width: usize,
+) -> Vec<Line<'a>> {
     let mut lines = Vec::new();
     if let Some(why) = &server.died {
         let words = format!("✝ {}", words::SERVER_DIED.get(scene.lang));
@@ -64,9 +111,12 @@ fn server_lines<'a>(scene: &Scene<'a>, server: &'a ServerWorld, width: usize) ->
     let before = lines.len();
     match &server.observed {
         None => {}
-        Some(Observed::Redis(keys)) => lines.extend(redis::lines(scene, server, keys, width)),
-        Some(Observed::Zookeeper(tree)) => lines.extend(zookeeper::lines(scene, server, tree, width)),
+        Some(Observed::Redis(keys)) => lines.extend(redis::lines(scene, (server, marked), keys, width)),
+        Some(Observed::Zookeeper(tree)) => {
+            lines.extend(zookeeper::lines(scene, (server, marked), tree, width));
+        }
     }
+    lines.extend(gone(scene, server, marked, width));
     if lines.len() == before {
         lines.push(Line::styled(
             words::EMPTY.get(scene.lang),

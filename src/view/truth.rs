@@ -55,9 +55,9 @@ pub fn rows<'a>(scene: &Scene<'a>) -> Vec<Row<'a>> {
     rows
 }
 
-impl Row<'_> {
+impl<'a> Row<'a> {
     /// What stands at the row's left.
-    pub fn name(&self) -> &str {
+    pub fn name(&self) -> &'a str {
         &self.truth.server
     }
 

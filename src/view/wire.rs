@@ -8,7 +8,7 @@ use ratatui::{
     text::{Line, Span},
 };
 
-use super::{Scene, chart::WireRow, fault, text, theme::Role, time, words};
+use super::{Scene, chart::WireRow, fault, selection, text, theme::Role, time, words};
 use crate::log::{ActorId, EventKind, Reply};
 
 /// Columns of the time.
@@ -29,8 +29,58 @@ pub fn reach(scene: &Scene<'_>, height: u16) -> u16 {
         .saturating_sub(height)
 }
 
-/// Draws the newest lines, or those `back` lines before them.
-pub fn draw(scene: &Scene<'_>, back: u16, area: Rect, buf: &mut Buffer) {
+/// The line that tells an event, or the last one before it.
+pub fn row_of(scene: &Scene<'_>, event: usize) -> Option<usize> {
+    let (event, _) = selection::exchange(scene, event);
+    let wire = &scene.chart.wire[..rows(scene)];
+    wire.partition_point(|row| row.event <= event).checked_sub(1)
+}
+
+/// The line that tells the chosen event, if one does.
+fn chosen(scene: &Scene<'_>) -> Option<usize> {
+    let event = scene.selected?;
+    let (sent, _) = selection::exchange(scene, event);
+    let at = row_of(scene, event)?;
+    let row = &scene.chart.wire[at];
+    let is_notice = |event: usize| {
+        let event = scene.log.events().get(event);
+        event.is_some_and(|event| matches!(event.kind, EventKind::Notified { .. }))
+    };
+    // Of many that were told the same, one line tells all.
+    let told = row.count > 1 && is_notice(event) && is_notice(row.event);
+    (row.event == sent || told).then_some(at)
+}
+
+/// Which lines are shown: the newest, or those `back` lines before them; `None` follows what is chosen.
+fn window(scene: &Scene<'_>, back: Option<u16>, height: u16) -> std::ops::Range<usize> {
+    let known = rows(scene);
+    let chosen = scene.selected.and_then(|event| row_of(scene, event));
+    let end = match (back, chosen) {
+        (Some(back), _) => known - usize::from(back.min(reach(scene, height))),
+        (None, Some(chosen)) if chosen + usize::from(height) < known => {
+            // What came next stays in sight.
+            (chosen + 1 + usize::from(height / 3))
+                .max(usize::from(height))
+                .min(known)
+        }
+        (None, _) => known,
+    };
+    end.saturating_sub(height.into())..end
+}
+
+/// The event whose line is at a place of the screen.
+pub fn event_at(scene: &Scene<'_>, back: Option<u16>, area: Rect, (x, y): (u16, u16)) -> Option<usize> {
+    if !area.contains((x, y).into()) {
+        return None;
+    }
+    let mut visible = window(scene, back, area.height);
+    visible
+        .nth(usize::from(y - area.y))
+        .map(|row| scene.chart.wire[row].event)
+}
+
+/// Draws the newest lines, or those `back` lines before them; `None` follows what is chosen.
+pub fn draw(scene: &Scene<'_>, back: Option<u16>, area: Rect, buf: &mut Buffer) {
     let known = rows(scene);
     if known == 0 {
         let nothing = words::NOTHING_YET.get(scene.lang);
@@ -43,18 +93,23 @@ pub fn draw(scene: &Scene<'_>, back: u16, area: Rect, buf: &mut Buffer) {
         );
         return;
     }
-    let end = known - usize::from(back.min(reach(scene, area.height)));
-    let start = end.saturating_sub(area.height.into());
-    let visible = &scene.chart.wire[start..end];
+    let chosen = chosen(scene);
+    let visible = window(scene, back, area.height);
+    let first = visible.start;
+    let visible = &scene.chart.wire[visible];
     let actors = visible.iter().filter_map(|row| actor(scene, row));
     let names = actors
         .map(|actor| text::width(scene.name(actor)))
         .max()
         .unwrap_or(1)
         .min(8);
-    for (y, row) in (area.top()..area.bottom()).zip(visible) {
+    for (n, (y, row)) in (area.top()..area.bottom()).zip(visible).enumerate() {
         let line = line(scene, row, names, area.width.into());
         buf.set_line(area.x, y, &line, area.width);
+        if chosen == Some(first + n) {
+            let line = Rect { y, height: 1, ..area };
+            scene.theme.choose(line, buf);
+        }
     }
 }
 

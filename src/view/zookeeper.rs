@@ -6,7 +6,13 @@ use ratatui::{
     text::{Line, Span},
 };
 
-use super::{Scene, text, theme::Role, words};
+use super::{
+    Scene,
+    servers::{self, Changes},
+    text,
+    theme::Role,
+    words,
+};
 use crate::{
     log::{Znode, ZnodeTree},
     world::{Change, ServerWorld},
@@ -22,7 +28,7 @@ const NAMED: usize = 4;
 /// A line per znode, siblings folded where they are many.
 pub fn lines<'a>(
     scene: &Scene<'a>,
-    server: &'a ServerWorld,
+    (server, marked): (&'a ServerWorld, &Changes),
     tree: &'a ZnodeTree,
     width: usize,
 ) -> Vec<Line<'a>> {
@@ -46,7 +52,7 @@ pub fn lines<'a>(
                 lines.push(more(scene, &nodes[at..at + run][hidden.clone()], depth(path)));
             }
             if !hidden.contains(&n) {
-                lines.push(line(scene, server, (path, node), width));
+                lines.push(line(scene, (server, marked), (path, node), width));
             }
         }
         at += run;
@@ -62,7 +68,7 @@ pub fn lines<'a>(
     for (path, _) in server
         .changes
         .iter()
-        .filter(|(_, change)| **change == Change::Removed)
+        .filter(|(path, change)| **change == Change::Removed && !marked.contains_key(*path))
         .take(ENDS.0)
     {
         let gone = scene.style(Role::Chrome).add_modifier(Modifier::CROSSED_OUT);
@@ -88,7 +94,7 @@ fn depth(path: &str) -> usize {
 
 fn line<'a>(
     scene: &Scene<'a>,
-    server: &ServerWorld,
+    (server, marked): (&ServerWorld, &Changes),
     (path, node): (&'a str, &'a Znode),
     width: usize,
 ) -> Line<'a> {
@@ -99,6 +105,11 @@ fn line<'a>(
         _ => "  ",
     };
     let role = if change.is_some() { Role::Fresh } else { Role::Text };
+    let (mark, style) = if marked.contains_key(path) {
+        servers::mark(scene)
+    } else {
+        (mark, scene.style(role))
+    };
     let depth = depth(path);
     let name = if depth == 0 {
         path
@@ -108,7 +119,7 @@ fn line<'a>(
     let mut spans = vec![
         Span::styled(mark, scene.style(Role::Good)),
         Span::raw("  ".repeat(depth)),
-        Span::styled(text::fit(name, width / 2).into_owned(), scene.style(role)),
+        Span::styled(text::fit(name, width / 2).into_owned(), style),
     ];
     if let Some(owner) = node.owner {
         spans.push(Span::raw(" "));

@@ -9,7 +9,7 @@ mod server;
 
 pub use actor::{ActorWorld, BeliefSpan, Doing, Life, Notification};
 pub use overlap::Overlap;
-pub use server::{Change, ServerWorld};
+pub use server::{Change, ServerWorld, changes};
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -54,16 +54,22 @@ impl ServerWorld {
     }
 
     pub(super) fn observe(&mut self, observed: &Observed, at: LessonTime) {
-        self.changes = match (&self.observed, observed) {
-            (Some(Observed::Redis(before)), Observed::Redis(after)) => compare(&before.keys, &after.keys),
-            (Some(Observed::Zookeeper(before)), Observed::Zookeeper(after)) => {
-                compare(&before.nodes, &after.nodes)
-            }
-            (_, Observed::Redis(after)) => compare(&BTreeMap::new(), &after.keys),
-            (_, Observed::Zookeeper(after)) => compare(&BTreeMap::new(), &after.nodes),
-        };
+        self.changes = changes(self.observed.as_ref(), observed);
         self.observed = Some(observed.clone());
         self.seen_at = at;
+    }
+}
+
+/// How the state of a server differs from the one before, by key or path.
+#[must_use]
+pub fn changes(before: Option<&Observed>, after: &Observed) -> BTreeMap<String, Change> {
+    match (before, after) {
+        (Some(Observed::Redis(before)), Observed::Redis(after)) => compare(&before.keys, &after.keys),
+        (Some(Observed::Zookeeper(before)), Observed::Zookeeper(after)) => {
+            compare(&before.nodes, &after.nodes)
+        }
+        (_, Observed::Redis(after)) => compare(&BTreeMap::new(), &after.keys),
+        (_, Observed::Zookeeper(after)) => compare(&BTreeMap::new(), &after.nodes),
     }
 }
 

@@ -40,8 +40,8 @@ struct Output {
     leave: bool,
 }
 
-/// What ends each picture of the program: the cursor is hidden once more.
-const PICTURE_ENDS: &[u8] = b"\x1b[?25l";
+/// What ends each picture of the program: that of a synchronized update.
+const PICTURE_ENDS: &[u8] = b"\x1b[?2026l";
 
 impl Output {
     fn new(cols: u16, rows: u16) -> Self {

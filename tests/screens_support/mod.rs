@@ -157,7 +157,17 @@ pub struct Stand {
 }
 
 impl Stand {
-    fn new(lang: Lang, (width, height): (u16, u16), open: bool, theme: Theme) -> Self {
+    /// Most looks are at what stands still in the end, so nothing travels unless a test is about that.
+    fn new(lang: Lang, size: (u16, u16), open: bool, theme: Theme) -> Self {
+        Self::with(lang, size, open, (theme, true))
+    }
+
+    fn with(
+        lang: Lang,
+        (width, height): (u16, u16),
+        open: bool,
+        (theme, reduced_motion): (Theme, bool),
+    ) -> Self {
         let runs = FakeRuns::default();
         let open = open.then(|| LessonChoice {
             id: "unlock".into(),
@@ -167,6 +177,7 @@ impl Stand {
             lang,
             open,
             theme,
+            reduced_motion,
             ..AppOptions::default()
         };
         let mut app = App::new(catalogue(), runs.clone(), &options);
@@ -198,6 +209,15 @@ impl Stand {
     /// A lesson that has gone through a whole script.
     pub fn lesson(script: Script, lang: Lang, size: (u16, u16)) -> Self {
         Self::themed(script, lang, size, Theme::default())
+    }
+
+    /// A lesson in which messages are seen to travel, with what happened so far: nothing travels any more.
+    pub fn moving(events: &[Happened], lang: Lang, size: (u16, u16)) -> Self {
+        let mut stand = Self::with(lang, size, true, (Theme::default(), false));
+        stand.events(events.to_vec());
+        stand.update(Update::Stepped { ended: false });
+        stand.press('x');
+        stand
     }
 
     /// The same on another kind of terminal.

@@ -20,6 +20,7 @@ pub struct Script {
     at: i64,
     op: u64,
     item: usize,
+    server: String,
     space: Keyspace,
     tree: ZnodeTree,
 }
@@ -29,6 +30,7 @@ impl Script {
     pub fn new(product: &str, clock: ClockKind, actors: &[(String, String, bool)]) -> Self {
         let mut script = Self::default();
         let name = product.to_lowercase();
+        script.server.clone_from(&name);
         script.add(EventKind::LabReady {
             lesson: "lesson".into(),
             variant: "variant".into(),
@@ -103,7 +105,7 @@ impl Script {
 
     pub fn sent(&mut self, actor: u32, label: &str, wire: &str) -> OpId {
         self.op += 1;
-        let (op, server) = (OpId(self.op), "redis".to_owned());
+        let (op, server) = (OpId(self.op), self.server.clone());
         self.at += 120_000;
         self.add(EventKind::Sent {
             op,

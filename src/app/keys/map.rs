@@ -282,7 +282,7 @@ mod tests {
             map.action(IN_CATALOGUE, chord("right")),
             Some(Action::Variants(true))
         );
-        assert_eq!(map.action(IN_LESSON, chord("enter")), Some(Action::Forward));
+        assert_eq!(map.action(IN_LESSON, chord("enter")), Some(Action::Open));
         assert_eq!(map.action(TYPING, chord("enter")), Some(Action::Accept));
         assert_eq!(map.action(TYPING, chord("q")), None, "it is typed");
         assert_eq!(map.action(TYPING, chord("ctrl-c")), Some(Action::Quit));

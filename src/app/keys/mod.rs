@@ -57,6 +57,12 @@ pub enum Action {
     Compare,
     /// To where they differ first.
     Difference,
+    /// Crowds member by member, or as bands.
+    Crowd,
+    /// The other view of the log: timeline or sequence.
+    Lens,
+    /// Columns further right, or further left.
+    Sideways(bool),
     /// The pane with the focus alone, or all panes.
     Zoom,
     /// The large story for a classroom, or all panes.

@@ -65,7 +65,7 @@ const fn pair(place: Place, rank: u8, en: &'static str, zh: &'static str) -> Hin
 #[rustfmt::skip]
 pub const TABLE: &[Row] = &[
     // A lesson.
-    act("step", Action::Forward, &["right", "n", "l", "enter"], &[Lesson, Comparison], ("take the next step", "前进一步"))
+    act("step", Action::Forward, &["right", "n", "l"], &[Lesson, Comparison], ("take the next step", "前进一步"))
         .hints(&[hint(Lesson, 1, "step", "下一步"), hint(Comparison, 1, "step", "下一步")]),
     act("back", Action::Back, &["left", "p", "h"], &[Lesson, Comparison],
         ("one step back (touches no server)", "回退一步（不影响服务器）"))
@@ -92,6 +92,15 @@ pub const TABLE: &[Row] = &[
         ("give the next pane the focus", "焦点移到下一个窗格"))
         .hints(&[hint(Lesson, 10, "pane", "切换窗格")]),
 
+    act("lens", Action::Lens, &["w"], &[Lesson], ("timeline or sequence of messages", "时间线或时序图"))
+        .hints(&[hint(Lesson, 5, "timeline/sequence", "时间线/时序图")]),
+    act("go-there", Action::Open, &["enter"], &[Lesson, Comparison],
+        ("go to the chosen event, or take the next step", "跳到选中的事件，没有选中则前进一步")),
+    act("left-aside", Action::Sideways(false), &["<"], &[Lesson], ("a wide sequence: to the left", "时序图向左移"))
+        .fold(1, "move a wide sequence left, right", "左右移动时序图"),
+    act("right-aside", Action::Sideways(true), &[">"], &[Lesson], ("a wide sequence: to the right", "时序图向右移")),
+    act("crowd", Action::Crowd, &["e"], &[Lesson],
+        ("a crowd member by member, or as one band", "逐个显示群体成员，或合并显示")),
     act("zoom", Action::Zoom, &["z"], &[Lesson], ("the pane with the focus alone, or all", "只看当前窗格，再按恢复"))
         .hints(&[hint(Lesson, 11, "zoom", "放大")]),
     act("present", Action::Present, &["P"], &[Lesson],

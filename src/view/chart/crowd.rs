@@ -1,13 +1,13 @@
 //! Crowds: hundreds of actors in one band, told as runs of the same thing and as a level of waiters. It must
 //! not know single lanes.
 
-use crate::log::{Actor, ActorId, Belief, EventKind};
+use crate::log::{Actor, ActorId, Belief, EventKind, Log};
 use crate::view::text;
 
 use super::Lane;
 
 /// Crowds of up to this many members get lanes of their own.
-const FEW: usize = 6;
+pub(in crate::view) const FEW: usize = 6;
 /// The widest that a run's words may be.
 const WORDS: usize = 26;
 
@@ -121,6 +121,13 @@ impl Band {
         });
         let words = u32::try_from(text::width(what).min(WORDS)).unwrap_or_default();
         self.end = x + words + 9;
+    }
+
+    /// Whether an event is one of a run, as far as its own words tell.
+    #[must_use]
+    pub fn is_of(&self, log: &Log, run: &Run, event: usize) -> bool {
+        let kind = log.events().get(event).map(|event| &event.kind);
+        kind.and_then(name) == Some((&run.what, run.notified))
     }
 
     /// A step is over: what is done from now on is told anew.

@@ -11,6 +11,7 @@ mod squeeze;
 mod track;
 mod truth;
 
+pub(super) use crowd::FEW;
 pub use crowd::{Band, Level, Run};
 pub use lane::{Bar, BarKind, Lane, Mark};
 pub use pair::Pair;

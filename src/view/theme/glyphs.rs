@@ -45,6 +45,13 @@ pub const HELD: &str = "▀";
 /// How much of a lease is left, from nearly nothing to all of it.
 pub const LEASE: [&str; 8] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
 
+/// A lifeline of somebody who has no lock and asks for none.
+pub const LIFELINE: &str = "│";
+/// A lifeline while its client holds: thicker.
+pub const LIFELINE_HOLDING: &str = "┃";
+/// The line that leads from a chosen event to everything else of its moment.
+pub const HAIRLINE: &str = "╎";
+
 /// Killed.
 pub const KILLED: &str = "✝";
 /// Stopped, or kept back.
@@ -65,6 +72,10 @@ pub const DONE: &str = "✓";
 pub const BAR_DONE: &str = "▰";
 /// A part of a track that is left to do.
 pub const BAR_LEFT: &str = "▱";
+/// The way that a message has come.
+pub const PATH: &str = "│";
+/// The server that is the master.
+pub const MASTER: &str = "♛";
 /// A watch on a znode.
 pub const WATCH: &str = "◉";
 
@@ -77,10 +88,10 @@ pub const DIFFERENCE_LINE: &str = "┃";
 #[must_use]
 pub fn ascii(symbol: &str) -> &'static str {
     match symbol {
-        "│" | "┊" | "┃" | "▮" | "┆" | "▏" | "▌" => "|",
+        "│" | "┊" | "╎" | "▮" | "┆" | "▏" | "▌" => "|",
         "─" | "━" | "┄" | "╌" | "┈" | "▱" | "–" | "—" | "═" => "-",
-        "╭" | "╮" | "╰" | "╯" | "┴" | "┬" | "├" | "┤" | "┼" | "✓" => "+",
-        "█" | "▇" | "▆" | "▅" | "▰" | "■" => "#",
+        "╭" | "╮" | "╰" | "╯" | "┴" | "┬" | "├" | "┤" | "┼" | "╂" | "✓" => "+",
+        "┃" | "█" | "▇" | "▆" | "▅" | "▰" | "■" => "#",
         "▄" | "▀" => "=",
         "▒" | "▓" => ":",
         "╱" => "/",
@@ -97,7 +108,8 @@ pub fn ascii(symbol: &str) -> &'static str {
         "★" => "&",
         "✗" | "✝" | "×" => "x",
         "↯" | "≠" => "!",
-        "◷" | "↻" => "~",
+        "◷" | "↻" | "⋯" => "~",
+        "♛" => "M",
         _ => "?",
     }
 }

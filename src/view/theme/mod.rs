@@ -252,12 +252,27 @@ impl Theme {
         }
     }
 
-    /// Turns the ground of an area into that of a failure; its ink stays.
+    /// Turns the ground of an area into that of a failure; its ink stays, and so does what is chosen.
     pub fn alarm(self, area: Rect, buf: &mut Buffer) {
-        if self.ink == Ink::Colour {
-            let ground = Color::Indexed(self.palette.colours().alarm);
-            buf.set_style(area, Style::new().bg(ground));
+        if self.ink != Ink::Colour {
+            return;
         }
+        let ground = Color::Indexed(self.palette.colours().alarm);
+        for place in area.intersection(buf.area).positions() {
+            let cell = &mut buf[place];
+            if cell.bg == Color::Reset {
+                cell.bg = ground;
+            }
+        }
+    }
+
+    /// Marks an area as chosen, whatever was drawn there.
+    pub fn choose(self, area: Rect, buf: &mut Buffer) {
+        let faint = Modifier::DIM | Modifier::UNDERLINED;
+        let style = self.style(Role::Selected).remove_modifier(faint);
+        // One bar, not one piece for each colour that was there.
+        let style = style.fg(style.fg.unwrap_or(Color::Reset));
+        buf.set_style(area, style);
     }
 
     /// A pane's frame.

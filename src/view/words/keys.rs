@@ -13,6 +13,11 @@ pub const LOOK_BACK: Words = Words::new("look at what happened", "查看已发�
 /// When the lab has failed: to leave.
 pub const TO_CATALOGUE: Words = Words::new("catalogue", "返回目录");
 
+/// Below a chosen event: to take the playhead to it.
+pub const GO_THERE: Words = Words::new("go there", "跳到这里");
+/// Below a chosen event: to choose none.
+pub const LET_GO: Words = Words::new("let go", "取消选中");
+
 /// The heading of a place's keys.
 #[must_use]
 pub const fn place(place: Place) -> Words {
@@ -53,6 +58,20 @@ pub const LEGEND_ROWS: &[Hint] = &[
     (
         glyphs::CLASH,
         Words::new("two holders at once: the failure", "同时有两个持有者：故障"),
+    ),
+    (
+        "┃ ╱ ░ █",
+        Words::new(
+            "the same on the lifelines of a sequence",
+            "时序图生命线上的同样含义",
+        ),
+    ),
+    (
+        "──▮ ✗──",
+        Words::new(
+            "a message that a link holds, a reply that is lost",
+            "被链路挂起的消息、丢失的回复",
+        ),
     ),
     (
         glyphs::FROZEN,

@@ -44,6 +44,24 @@ pub const INTRO: Words = Words::new("Before you start", "课前须知");
 pub const STORY: Words = Words::new("Story", "讲解");
 /// The lanes' pane.
 pub const LANES: Words = Words::new("Who believes what", "各方眼中的锁");
+/// The lanes' pane while it shows the sequence.
+pub const SEQUENCE: Words = Words::new("Who says what to whom", "谁对谁说了什么");
+/// The story's pane while an event is chosen.
+pub const CHOSEN: Words = Words::new("Chosen event", "选中的事件");
+/// How many were told the same.
+pub const TOLD: Words = Words::new("{} were told this at once", "同时通知了 {} 个客户端");
+/// How long a reply took.
+pub const ROUND_TRIP: Words = Words::new("round trip {}", "往返 {}");
+/// What an event changed on the server.
+pub const CHANGED: Words = Words::new("changed: {}", "改动：{}");
+/// A wait begins.
+pub const WAITS: Words = Words::new("waits {} ({})", "等待 {}（{}）");
+/// A wait is over.
+pub const WAITED: Words = Words::new("has waited ({})", "等待结束（{}）");
+/// The state of a server was read.
+pub const SEEN: Words = Words::new("{} has changed by itself", "{} 自身发生变化");
+/// What a chosen event changed and is not there any more.
+pub const SINCE_GONE: Words = Words::new("not there any more", "现已不在");
 /// The lanes' pane of a lesson without any lock.
 pub const LANES_FREE: Words = Words::new("Who does what", "各方的操作");
 /// The servers' pane.
@@ -83,6 +101,19 @@ pub const MORE_NODES: Words = Words::new("{} more", "还有 {} 个");
 pub const NOTIFIED: Words = Words::new("notified", "已通知");
 /// No reply yet.
 pub const IN_FLIGHT: Words = Words::new("in flight", "未返回");
+/// Time that passes and nothing is said.
+pub const PASSES: Words = Words::new("{} pass", "过了 {}");
+/// A reply that will never come.
+pub const LOST: Words = Words::new("lost", "丢失");
+/// A reply to a client that was killed.
+pub const ORPHAN: Words = Words::new("the reply reaches nobody", "回复已无人接收");
+/// A notification is taken from the queue.
+pub const TAKES_NOTICE: Words = Words::new("takes {}", "取出通知 {}");
+/// A key's TTL ended.
+pub const EXPIRED: Words = Words::new("{}: TTL over, gone", "{}：TTL 到期，已删除");
+/// A server has another role now.
+pub const BECOMES: Words = Words::new("now {}", "角色变为：{}");
+
 /// A client that was stopped.
 pub const FROZEN: Words = Words::new("frozen", "冻结");
 /// A client that goes on.

@@ -1,0 +1,168 @@
+//! A terminal that is told where a picture begins and where it ends, so that it never shows half of one. It must not
+//! know what is drawn. Terminals that do not know synchronized output (DEC private mode 2026) ignore it.
+
+use std::io::{self, Write};
+
+use crossterm::{
+    queue,
+    terminal::{BeginSynchronizedUpdate, EndSynchronizedUpdate},
+};
+use ratatui::{
+    backend::{Backend, ClearType, WindowSize},
+    buffer::Cell,
+    layout::{Position, Size},
+};
+
+/// A backend that puts every picture between two marks, and sends nothing for one that changes nothing.
+#[derive(Debug)]
+pub struct Synchronized<B: Backend + Write> {
+    inner: B,
+    /// Whether a picture has begun and not ended.
+    open: bool,
+}
+
+impl<B: Backend<Error = io::Error> + Write> Synchronized<B> {
+    /// Wraps a backend.
+    pub const fn new(inner: B) -> Self {
+        Self { inner, open: false }
+    }
+
+    /// Ends a picture that has begun, so that the terminal shows what comes after it.
+    ///
+    /// # Errors
+    /// When the terminal takes no more output.
+    pub fn end(&mut self) -> io::Result<()> {
+        if std::mem::take(&mut self.open) {
+            queue!(self.inner, EndSynchronizedUpdate)?;
+        }
+        Ok(())
+    }
+}
+
+impl<B: Backend<Error = io::Error> + Write> Backend for Synchronized<B> {
+    type Error = io::Error;
+
+    fn draw<'a, I>(&mut self, content: I) -> io::Result<()>
+    where
+        I: Iterator<Item = (u16, u16, &'a Cell)>,
+    {
+        let mut content = content.peekable();
+        if content.peek().is_none() {
+            return Ok(());
+        }
+        if !self.open {
+            queue!(self.inner, BeginSynchronizedUpdate)?;
+            self.open = true;
+        }
+        self.inner.draw(content)
+    }
+
+    fn hide_cursor(&mut self) -> io::Result<()> {
+        self.inner.hide_cursor()
+    }
+
+    fn show_cursor(&mut self) -> io::Result<()> {
+        self.inner.show_cursor()
+    }
+
+    fn get_cursor_position(&mut self) -> io::Result<Position> {
+        self.inner.get_cursor_position()
+    }
+
+    fn set_cursor_position<P: Into<Position>>(&mut self, position: P) -> io::Result<()> {
+        self.inner.set_cursor_position(position)
+    }
+
+    fn clear(&mut self) -> io::Result<()> {
+        self.inner.clear()
+    }
+
+    fn clear_region(&mut self, region: ClearType) -> io::Result<()> {
+        self.inner.clear_region(region)
+    }
+
+    fn append_lines(&mut self, lines: u16) -> io::Result<()> {
+        self.inner.append_lines(lines)
+    }
+
+    fn size(&self) -> io::Result<Size> {
+        self.inner.size()
+    }
+
+    fn window_size(&mut self) -> io::Result<WindowSize> {
+        self.inner.window_size()
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.end()?;
+        Backend::flush(&mut self.inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{self, Write};
+
+    use ratatui::{
+        Terminal, TerminalOptions, Viewport,
+        backend::{Backend as _, CrosstermBackend},
+        layout::Rect,
+    };
+
+    use super::Synchronized;
+
+    /// What the terminal is sent.
+    #[derive(Default, Clone)]
+    struct Sent(std::rc::Rc<std::cell::RefCell<Vec<u8>>>);
+
+    impl Write for Sent {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.borrow_mut().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_picture_stands_between_two_marks_and_none_is_sent_for_nothing() {
+        let sent = Sent::default();
+        let backend = Synchronized::new(CrosstermBackend::new(sent.clone()));
+        let viewport = Viewport::Fixed(Rect::new(0, 0, 10, 2));
+        let mut terminal = Terminal::with_options(backend, TerminalOptions { viewport }).expect("a terminal");
+        let mut picture = |words: &str| {
+            terminal
+                .draw(|frame| {
+                    frame
+                        .buffer_mut()
+                        .set_string(0, 0, words, ratatui::style::Style::new());
+                })
+                .expect("drawn");
+            let bytes = std::mem::take(&mut *sent.0.borrow_mut());
+            String::from_utf8(bytes).expect("text")
+        };
+        let first = picture("locks");
+        assert!(
+            first.contains("\u{1b}[?2026h") && first.contains("locks"),
+            "{first:?}"
+        );
+        assert!(first.ends_with("\u{1b}[?2026l"), "{first:?}");
+        let same = picture("locks");
+        assert!(!same.contains("2026"), "{same:?}");
+    }
+
+    #[test]
+    fn a_picture_that_was_broken_off_can_be_ended() {
+        let sent = Sent::default();
+        let mut backend = Synchronized::new(CrosstermBackend::new(sent.clone()));
+        let cell = ratatui::buffer::Cell::new("x");
+        backend.draw([(0, 0, &cell)].into_iter()).expect("drawn");
+        backend.end().expect("ended");
+        let ends = |sent: &Sent| String::from_utf8_lossy(&sent.0.borrow()).matches("2026l").count();
+        assert_eq!(ends(&sent), 1);
+        backend.end().expect("ended");
+        assert_eq!(ends(&sent), 1, "only once");
+    }
+}
