@@ -484,7 +484,6 @@ fn a_crowd_unfolds_into_its_members_and_folds_again() {
             assert!(members(&stand) > members_of(&folded), "{:#?}", stand.rows());
             // The pane with the lanes, from its first member to its last.
             stand.key(KeyCode::Tab);
-            stand.key(KeyCode::Up);
             (0..200).for_each(|_| stand.key(KeyCode::PageUp));
             assert!(stand.shows("W1 ") && stand.shows("×900"), "{:#?}", stand.rows());
             (0..200).for_each(|_| stand.key(KeyCode::PageDown));
