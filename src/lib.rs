@@ -10,6 +10,7 @@ pub mod cli;
 pub mod client;
 pub mod clock;
 pub mod compare;
+pub mod config;
 pub mod engine;
 pub mod export;
 pub mod flight;

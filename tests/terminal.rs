@@ -89,7 +89,8 @@ fn the_catalogue_speaks_both_languages_explains_its_keys_and_gives_the_terminal_
     terminal.wait_until("English again", |again| *again == screen);
 
     terminal.press("?");
-    terminal.wait_for("Moving through a lesson");
+    let help = terminal.wait_for("On every screen");
+    assert!(help.says("believes that it holds the lock"), "{help}");
     terminal.press("?");
     terminal.wait_until("the catalogue again", |again| *again == screen);
 

@@ -30,6 +30,8 @@ pub struct CatalogueEntry {
     pub variants: Vec<CatalogueVariant>,
     /// Questions that interviewers ask.
     pub interview: Vec<Card>,
+    /// Whether everything that its servers need is installed here.
+    pub served: bool,
     /// Whether it plays from a recording, because its servers are not here or nobody wants them.
     pub recorded: bool,
     /// What is wrong with the lesson's file; such a lesson can be read about and not opened.
@@ -94,6 +96,7 @@ impl From<&Lesson> for CatalogueEntry {
             lab: lesson.lab,
             variants: variants.collect(),
             interview: lesson.interview.clone(),
+            served: true,
             recorded: false,
             broken: None,
         }
@@ -130,6 +133,7 @@ impl CatalogueEntry {
             lab: LabKind::Redis,
             variants: Vec::new(),
             interview: Vec::new(),
+            served: false,
             recorded: false,
             broken: Some(error.to_owned()),
         }

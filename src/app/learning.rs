@@ -148,6 +148,12 @@ impl Learning {
         self.predicting.asking()
     }
 
+    /// How many answers the question at the playhead has, as long as one may be chosen; 0 where there is none.
+    #[must_use]
+    pub fn choices(&self) -> usize {
+        self.predicting.choices(&self.playback)
+    }
+
     /// The learner answers the question at the playhead, if there is one.
     pub fn answer(&mut self, answer: Answer) {
         self.predicting.answer(answer, &self.playback);

@@ -9,14 +9,17 @@ mod answers;
 mod catalogue;
 mod comparing;
 mod film;
-mod keys;
+mod fuzzy;
+pub mod keys;
 mod learning;
 mod mouse;
+mod palette;
 mod panes;
 mod playback;
 mod predicting;
 mod progress;
 mod reading;
+mod shelf;
 mod state;
 mod synchronized;
 pub mod terminal;
@@ -24,10 +27,12 @@ pub mod terminal;
 pub use answers::{Answer, Answers, Score};
 pub use catalogue::{Catalogue, CatalogueEntry, CatalogueVariant};
 pub use comparing::{Comparing, sides};
-pub use keys::{Action, action};
+pub use keys::{Action, KeyMap};
 pub use learning::Learning;
+pub use palette::{Command, Listed, Palette};
 pub use playback::Playback;
 pub use progress::{Progress, Record, Store, Trouble};
+pub use shelf::{Hit, Search, Shelf};
 pub use state::{App, Message, Mode};
 
 use std::{
@@ -82,6 +87,10 @@ pub struct AppOptions {
     pub progress: Store,
     /// What is wrong with it: told on the first screen.
     pub trouble: Option<Trouble>,
+    /// Which keys do what.
+    pub keys: KeyMap,
+    /// What is wrong with the configuration: told on the first screen.
+    pub mistakes: Option<Mistakes>,
     /// Whether the lesson that is opened has changed since its recording was made: told on the first screen.
     pub outdated: bool,
 }
@@ -95,12 +104,23 @@ impl Default for AppOptions {
             speed: 1.0,
             theme: Theme::default(),
             questions: true,
-            reduced_motion: false,
             progress: Store::default(),
             trouble: None,
+            keys: KeyMap::default(),
+            reduced_motion: false,
+            mistakes: None,
             outdated: false,
         }
     }
+}
+
+/// What is wrong with the configuration, as a screen can tell it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mistakes {
+    /// The first: file, line, column, what is wrong, what would be right.
+    pub first: String,
+    /// How many there are besides.
+    pub more: usize,
 }
 
 /// Why the loop ended.
@@ -195,7 +215,12 @@ fn draw<B: Backend, R: Runs>(terminal: &mut Terminal<B>, app: &mut App<R>) -> Re
         .map_err(|error| AppError::Draw(error.to_string()))?;
     app.resize(Rect::new(0, 0, size.width, size.height));
     terminal
-        .draw(|frame| app.draw(frame.area(), frame.buffer_mut()))
+        .draw(|frame| {
+            app.draw(frame.area(), frame.buffer_mut());
+            if let Some(cursor) = app.cursor() {
+                frame.set_cursor_position(cursor);
+            }
+        })
         .map_err(|error| AppError::Draw(error.to_string()))?;
     Ok(())
 }

@@ -42,7 +42,7 @@ impl<R: Runs> App<R> {
         if let Some(Screen::Catalogue(view)) = self.screen() {
             match view.entry_at(self.size, at) {
                 Some(entry) if entry == self.selected => self.act(Action::Open, now),
-                Some(entry) => self.selected = entry,
+                Some(entry) => self.choose_entry(entry),
                 None => {}
             }
             return;
@@ -78,9 +78,10 @@ impl<R: Runs> App<R> {
     }
 
     fn wheel(&mut self, at: (u16, u16), by: i32) {
-        if self.overlay != Overlay::Nothing {
-            self.scroll_overlay(self.overlay, by);
-            return;
+        match self.overlay {
+            Overlay::Nothing => {}
+            Overlay::Palette => return self.act(Action::Move(by.signum()), Instant::now()),
+            overlay => return self.scroll_overlay(overlay, by),
         }
         match (&self.mode, self.hit(at)) {
             (Mode::Browsing, _) => self.act(Action::Move(by.signum()), Instant::now()),

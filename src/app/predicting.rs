@@ -63,6 +63,14 @@ impl Predicting {
         world.questions.last().filter(|_| asked && self.on)
     }
 
+    /// How many answers the question at the playhead has, as long as one may be chosen; 0 where there is none.
+    pub(super) fn choices(&self, playback: &Playback) -> usize {
+        let open = |question: &&Question| self.answers.get(question.item).is_none() || playback.at_frontier();
+        self.question(playback)
+            .filter(open)
+            .map_or(0, |question| question.choices.len())
+    }
+
     /// Whether the learner is asked for a prediction and has not given one.
     pub(super) fn asks(&self, playback: &Playback) -> bool {
         self.question(playback)

@@ -7,14 +7,19 @@ mod beside;
 use std::time::{Duration, Instant};
 
 use crossterm::event::{Event, KeyEventKind};
-use ratatui::{buffer::Buffer, layout::Rect};
+use ratatui::{
+    buffer::Buffer,
+    layout::{Position, Rect},
+};
 
 use super::{
     AppOptions, Catalogue, LessonChoice, Runs,
     answers::Answer,
-    keys::{self, Action},
+    keys::{Action, Chord, KeyMap, Place},
     learning::Learning,
+    palette::{Listed, Palette},
     progress::{Record, Store},
+    shelf::{Search, Shelf},
 };
 use beside::Beside;
 
@@ -22,17 +27,19 @@ use crate::{
     engine::{Session, Update},
     lesson::Lang,
     view::{
-        self, CatalogueView, Form, Lens, LessonView, Notice, Overlay, Pane, Scene, Screen, Scrolls,
-        chart::Detail, theme::Theme,
+        self, CatalogueView, Form, Lens, LessonView, Notice, Overlay, PaletteView, Pane, Scene, Screen,
+        Scrolls,
+        chart::Detail,
+        theme::{Theme, ThemeName},
     },
 };
 
 /// The speeds that can be chosen.
-const SPEEDS: [f64; 6] = [0.25, 0.5, 1.0, 2.0, 4.0, 10.0];
+pub(super) const SPEEDS: [f64; 6] = [0.25, 0.5, 1.0, 2.0, 4.0, 10.0];
 /// Time from one picture to the next while something moves.
 const FRAME: Duration = Duration::from_millis(33);
 /// Lines of a page, whatever the pane's height: small enough to keep the place.
-const PAGE: i32 = 5;
+pub(super) const PAGE: i32 = 5;
 /// Screens narrower than this get labels on the lanes instead of commands.
 const NARROW: u16 = 100;
 
@@ -78,19 +85,40 @@ pub struct Lesson {
     pub(super) aside: Option<u16>,
 }
 
+impl Lesson {
+    /// Whether it is this variant of this lesson.
+    pub(super) fn is(&self, entry: usize, variant: usize) -> bool {
+        (self.entry, self.variant) == (entry, variant)
+    }
+
+    /// Its place in the catalogue.
+    pub(super) fn entry(&self) -> usize {
+        self.entry
+    }
+
+    /// Its run.
+    pub(super) fn run(&self) -> &Learning {
+        &self.run
+    }
+}
+
 /// The program's state.
 #[derive(Debug)]
 pub struct App<R> {
-    catalogue: Catalogue,
+    pub(super) catalogue: Catalogue,
     runs: R,
-    lang: Lang,
-    theme: Theme,
-    speed: f64,
+    pub(super) lang: Lang,
+    pub(super) theme: Theme,
+    pub(super) speed: f64,
+    pub(super) keys: KeyMap,
     pub(super) mode: Mode,
     pub(super) overlay: Overlay,
+    pub(super) palette: Palette,
+    pub(super) shelf: Shelf,
+    pub(super) search: Option<Search>,
     pub(super) selected: usize,
     /// How far the chosen lesson's description is scrolled.
-    reading: u16,
+    pub(super) reading: u16,
     pub(super) size: Rect,
     form: Form,
     questions: bool,
@@ -111,8 +139,12 @@ impl<R: Runs> App<R> {
             lang: options.lang,
             theme: options.theme,
             speed: options.speed.clamp(SPEEDS[0], SPEEDS[SPEEDS.len() - 1]),
+            keys: options.keys.clone(),
             mode: Mode::Browsing,
             overlay: Overlay::Nothing,
+            palette: Palette::default(),
+            shelf: Shelf::default(),
+            search: None,
             selected: 0,
             reading: 0,
             size: Rect::default(),
@@ -122,7 +154,8 @@ impl<R: Runs> App<R> {
             lens: Lens::default(),
             notice: match &options.trouble {
                 Some(trouble) => Some(Notice::Progress(trouble.clone())),
-                None => options.outdated.then_some(Notice::Outdated),
+                None if options.outdated => Some(Notice::Outdated),
+                None => options.mistakes.clone().map(Notice::Config),
             },
             progress: options.progress.clone(),
         };
@@ -249,7 +282,16 @@ impl<R: Runs> App<R> {
                 true
             }
             Message::Input(Event::Key(key)) if key.kind != KeyEventKind::Release => {
-                let Some(action) = keys::action(key) else {
+                let (places, chord) = (self.places(), Chord::pressed(key));
+                if let Some(typed) = chord.typed().filter(|_| places.contains(&Place::Field)) {
+                    self.notice = None;
+                    match self.overlay {
+                        Overlay::Palette => self.type_command(typed),
+                        _ => self.search_for(typed),
+                    }
+                    return true;
+                }
+                let Some(action) = self.keys.action(&places, chord) else {
                     return self.finish_animation();
                 };
                 self.act(action, now);
@@ -279,15 +321,24 @@ impl<R: Runs> App<R> {
         self.notice = None;
         match (action, self.overlay) {
             (Action::Quit, _) => self.mode = Mode::Ending,
-            (Action::Language, _) => self.lang = self.lang.other(),
+            (Action::Language, _) => self.set_lang(self.lang.other()),
+            (Action::SetLang(lang), _) => self.set_lang(lang),
             (Action::Questions, _) => self.toggle_questions(),
-            (Action::Theme, _) => self.next_theme(),
+            (Action::Theme, _) => self.set_theme(self.theme.name.next()),
+            (Action::SetTheme(name), _) => self.set_theme(name),
+            (Action::SetSpeed(n), _) => self.set_speed(SPEEDS[n], now),
+            (Action::OpenAt(entry, variant), _) => self.open(entry, variant),
+            (Action::Palette, _) => self.toggle_palette(),
             (Action::Help, Overlay::Help(_)) | (Action::Cards, Overlay::Cards(_)) => {
                 self.overlay = Overlay::Nothing;
             }
             (Action::Help, _) => self.overlay = Overlay::Help(0),
             (Action::Cards, _) => self.overlay = Overlay::Cards(0),
+            (action, Overlay::Palette) => self.command(action, now),
             (Action::Close, Overlay::Help(_) | Overlay::Cards(_)) => self.overlay = Overlay::Nothing,
+            (Action::End(end), overlay @ (Overlay::Help(_) | Overlay::Cards(_))) => {
+                self.scroll_overlay(overlay, if end { i32::MAX } else { i32::MIN });
+            }
             (Action::Move(by), overlay @ (Overlay::Help(_) | Overlay::Cards(_))) => {
                 self.scroll_overlay(overlay, by);
             }
@@ -312,31 +363,26 @@ impl<R: Runs> App<R> {
         self.notice = Some(Notice::Questions(self.questions));
     }
 
-    fn next_theme(&mut self) {
-        self.theme = self.theme.named(self.theme.name.next());
-        self.notice = Some(Notice::Theme(self.theme.name));
+    fn set_theme(&mut self, name: ThemeName) {
+        self.theme = self.theme.named(name);
+        self.notice = Some(Notice::Theme(name));
     }
 
-    fn browse(&mut self, action: Action) {
-        let last = self.catalogue.entries.len().saturating_sub(1);
-        let before = self.selected;
-        let by = |lines: i32| usize::try_from(lines.unsigned_abs()).unwrap_or(usize::MAX);
-        match action {
-            Action::Close => self.mode = Mode::Ending,
-            Action::Open | Action::Forward | Action::Toggle => self.open(self.selected, 0),
-            Action::Move(lines) if lines < 0 => self.selected = self.selected.saturating_sub(by(lines)),
-            Action::Move(lines) => self.selected = (self.selected + by(lines)).min(last),
-            Action::Page(pages) => self.scroll_description(pages * PAGE),
-            Action::End(end) => self.selected = if end { last } else { 0 },
-            Action::Compare => self.compare(self.selected, None),
-            _ => {}
-        }
-        if self.selected != before {
-            self.reading = 0;
+    fn set_lang(&mut self, lang: Lang) {
+        self.lang = lang;
+        self.look_again();
+    }
+
+    fn set_speed(&mut self, speed: f64, now: Instant) {
+        self.speed = speed;
+        match &mut self.mode {
+            Mode::Learning(lesson) => lesson.run.set_speed(speed, now),
+            Mode::Comparing(beside) => beside.comparing.set_speed(speed),
+            Mode::Browsing | Mode::Ending => {}
         }
     }
 
-    fn scroll_description(&mut self, by: i32) {
+    pub(super) fn scroll_description(&mut self, by: i32) {
         if let Some(Screen::Catalogue(view)) = self.screen() {
             let reach = view.reach(self.size);
             self.reading = self
@@ -347,7 +393,7 @@ impl<R: Runs> App<R> {
         }
     }
 
-    fn open(&mut self, entry: usize, variant: usize) {
+    pub(super) fn open(&mut self, entry: usize, variant: usize) {
         let Some(lesson) = self.catalogue.entries.get(entry) else {
             return;
         };
@@ -365,6 +411,7 @@ impl<R: Runs> App<R> {
         self.mode = Mode::Browsing;
         let session = self.runs.open(&choice);
         self.selected = entry;
+        self.leave_shelf();
         let mut run = Learning::new(choice, session, self.speed, self.questions);
         run.playback.set_motion(!self.reduced_motion);
         run.catch_up(self.lang);
@@ -408,13 +455,10 @@ impl<R: Runs> App<R> {
                 lesson.run.answer(Answer::Skipped);
             }
             Action::Focus => lesson.focus = lesson.focus.next(),
+            Action::Faster(faster) => self.set_speed(next_speed(self.speed, faster), now),
             Action::Crowd => {
                 lesson.expanded = !lesson.expanded;
                 lesson.scrolls.set(Pane::Lanes, None);
-            }
-            Action::Faster(faster) => {
-                self.speed = next_speed(self.speed, faster);
-                lesson.run.set_speed(self.speed, now);
             }
             Action::Lens => self.lens = self.lens.other(),
             Action::Sideways(right) => self.move_aside(right),
@@ -449,13 +493,8 @@ impl<R: Runs> App<R> {
                     _ => lesson.run.forward(now),
                 }
             }
-            Action::Quit
-            | Action::Language
-            | Action::Questions
-            | Action::Theme
-            | Action::Help
-            | Action::Cards
-            | Action::Difference => {}
+            // At home elsewhere, or done already.
+            _ => {}
         }
     }
 
@@ -468,7 +507,7 @@ impl<R: Runs> App<R> {
         self.overlay = match overlay {
             Overlay::Help(from) => Overlay::Help(scrolled(from)),
             Overlay::Cards(from) => Overlay::Cards(scrolled(from)),
-            Overlay::Nothing => Overlay::Nothing,
+            Overlay::Nothing | Overlay::Palette => overlay,
         };
     }
 
@@ -479,6 +518,9 @@ impl<R: Runs> App<R> {
                 catalogue: &self.catalogue,
                 progress: self.progress.progress(),
                 selected: self.selected,
+                shelf: self.shelf,
+                search: self.search.as_ref(),
+                keys: &self.keys,
                 scroll: self.reading,
                 theme: self.theme,
                 lang: self.lang,
@@ -494,6 +536,7 @@ impl<R: Runs> App<R> {
                         sequence: playback.sequence(),
                         selected: lesson.selected.filter(|event| *event < playback.world().position),
                         display: playback.display(),
+                        keys: &self.keys,
                         flight: playback.aloft(),
                         expanded: lesson.expanded,
                         theme: self.theme,
@@ -517,11 +560,36 @@ impl<R: Runs> App<R> {
 
     /// Draws what is to be seen now.
     pub fn draw(&self, area: Rect, buf: &mut Buffer) {
-        if let Some(screen) = self.screen() {
-            view::draw(&screen, self.overlay, (self.lang, self.theme), area, buf);
-            if let Some(notice) = &self.notice {
-                view::notice(notice, (self.lang, self.theme), area, buf);
-            }
+        let Some(screen) = self.screen() else {
+            return;
+        };
+        view::draw(&screen, self.overlay, (self.lang, self.theme), area, buf);
+        if self.overlay == Overlay::Palette {
+            self.palette_view(&self.listed()).draw(area, buf);
+        }
+        if let Some(notice) = &self.notice {
+            view::notice(notice, &self.keys, (self.lang, self.theme), area, buf);
+        }
+    }
+
+    /// Where the terminal's cursor belongs: at the end of what is being typed. An input method opens its window
+    /// there.
+    #[must_use]
+    pub fn cursor(&self) -> Option<Position> {
+        match (self.overlay, self.screen()?) {
+            (Overlay::Palette, _) => self.palette_view(&[]).cursor(self.size),
+            (Overlay::Nothing, Screen::Catalogue(view)) => view.cursor(self.size),
+            _ => None,
+        }
+    }
+
+    fn palette_view<'a>(&'a self, listed: &'a [Listed]) -> PaletteView<'a> {
+        PaletteView {
+            palette: &self.palette,
+            listed,
+            keys: &self.keys,
+            theme: self.theme,
+            lang: self.lang,
         }
     }
 }

@@ -104,8 +104,8 @@ pub(super) fn export(global: &Global, args: &ExportArgs) -> Result<u8, Failure> 
     let look = Look {
         size: args.size,
         lang: global.lang(),
-        theme: global.theme,
-        speed: global.speed,
+        theme: global.theme(),
+        speed: global.speed(),
         questions: !global.no_questions,
         presenting: args.present,
         lens: args.view,

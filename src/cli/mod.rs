@@ -3,6 +3,7 @@
 
 mod check;
 mod compare;
+mod config;
 mod doctor;
 mod export;
 mod list;
@@ -18,6 +19,7 @@ use std::{io::Write as _, path::PathBuf, process::ExitCode};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 
 use crate::{
+    config::Config,
     lab::LabOptions,
     lesson::{Lang, LessonError, Library, Loaded, Params, Text, plan::param_from_word},
     view::theme::ThemeName,
@@ -70,9 +72,9 @@ pub struct Global {
     /// Changes a parameter of the lesson; may be given several times
     #[arg(long = "set", global = true, value_name = "NAME=VALUE", value_parser = parse_set)]
     set: Vec<(String, String)>,
-    /// How fast time passes while playing: 1 is real time
-    #[arg(long, global = true, value_name = "X", default_value_t = 1.0, value_parser = parse_speed)]
-    speed: f64,
+    /// How fast time passes while playing [default: 1, real time]
+    #[arg(long, global = true, value_name = "X", value_parser = parse_speed)]
+    speed: Option<f64>,
     /// Makes owner tokens repeatable
     #[arg(long, global = true, value_name = "N", default_value_t = 1)]
     seed: u64,
@@ -92,8 +94,14 @@ pub struct Global {
     #[arg(long, global = true)]
     reduced_motion: bool,
     /// The colours of screens and pictures: auto, dark, light or contrast; `T` changes them
-    #[arg(long, global = true, value_name = "NAME", default_value = "auto")]
-    theme: ThemeName,
+    #[arg(long, global = true, value_name = "NAME")]
+    theme: Option<ThemeName>,
+    /// A configuration file in place of your own (see `lockstep config`)
+    #[arg(long, global = true, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// What that file says.
+    #[arg(skip)]
+    chosen: Config,
 }
 
 #[derive(Debug, Subcommand)]
@@ -133,6 +141,12 @@ enum Command {
         /// Does not ask
         #[arg(long, short, requires = "reset")]
         yes: bool,
+    },
+    /// Prints the configuration file as it is without one, and where it belongs
+    Config {
+        /// Says what is wrong with yours instead
+        #[arg(long)]
+        check: bool,
     },
     /// Prints the JSON Schema of lessons, for editors
     Schema,
@@ -230,27 +244,8 @@ impl From<std::io::Error> for Failure {
 /// Reads the command line and does what it says.
 #[must_use]
 pub fn main() -> ExitCode {
-    let Cli { command, global } = Cli::parse();
-    let outcome = match command {
-        None => play::play(&global, None, None),
-        Some(Command::Play { lesson }) => play::play(&global, Some(&lesson), None),
-        Some(Command::Compare(args)) => play::play(&global, Some(&args.lesson), Some(&args)),
-        Some(Command::List) => list::list(&global),
-        Some(Command::Run(args)) => run::run(&global, &args),
-        Some(Command::Export(args)) => export::export(&global, &args),
-        Some(Command::Check { files }) => check::check(&global, &files),
-        Some(Command::Doctor { install, yes }) => doctor::doctor(&global, install, yes),
-        Some(Command::Progress { reset, yes }) => progress::progress(&global, reset, yes),
-        Some(Command::Schema) => {
-            print!("{}", crate::lesson::schema());
-            Ok(OK)
-        }
-        Some(Command::New { name }) => new::new(&global, &name),
-        Some(Command::Completions { shell }) => {
-            clap_complete::generate(shell, &mut Cli::command(), "lockstep", &mut std::io::stdout());
-            Ok(OK)
-        }
-    };
+    let Cli { command, mut global } = Cli::parse();
+    let outcome = global.configure().and_then(|()| answer(command, &global));
     match outcome {
         Ok(code) => ExitCode::from(code),
         Err(Failure { message, code }) => {
@@ -261,9 +256,56 @@ pub fn main() -> ExitCode {
     }
 }
 
+fn answer(command: Option<Command>, global: &Global) -> Result<u8, Failure> {
+    match command {
+        None => play::play(global, None, None),
+        Some(Command::Play { lesson }) => play::play(global, Some(&lesson), None),
+        Some(Command::Compare(args)) => play::play(global, Some(&args.lesson), Some(&args)),
+        Some(Command::List) => list::list(global),
+        Some(Command::Run(args)) => run::run(global, &args),
+        Some(Command::Export(args)) => export::export(global, &args),
+        Some(Command::Check { files }) => check::check(global, &files),
+        Some(Command::Doctor { install, yes }) => doctor::doctor(global, install, yes),
+        Some(Command::Progress { reset, yes }) => progress::progress(global, reset, yes),
+        Some(Command::Config { check }) => Ok(config::config(global, check)),
+        Some(Command::Schema) => {
+            print!("{}", crate::lesson::schema());
+            Ok(OK)
+        }
+        Some(Command::New { name }) => new::new(global, &name),
+        Some(Command::Completions { shell }) => {
+            clap_complete::generate(shell, &mut Cli::command(), "lockstep", &mut std::io::stdout());
+            Ok(OK)
+        }
+    }
+}
+
 impl Global {
+    /// Reads the configuration. A file that was named must be there; the user's own need not.
+    fn configure(&mut self) -> Result<(), Failure> {
+        self.chosen = match &self.config {
+            None => Config::open(),
+            Some(path) => Config::read(path)
+                .map_err(|error| Failure::usage(format!("{} cannot be read: {error}", path.display())))?,
+        };
+        Ok(())
+    }
+
+    /// The command line comes before the configuration, and that before the environment.
     fn lang(&self) -> Lang {
-        self.lang.unwrap_or_else(Lang::from_env)
+        self.lang.or(self.chosen.lang).unwrap_or_else(Lang::from_env)
+    }
+
+    fn theme(&self) -> ThemeName {
+        self.theme.or(self.chosen.theme).unwrap_or_default()
+    }
+
+    fn speed(&self) -> f64 {
+        self.speed.or(self.chosen.speed).unwrap_or(1.0)
+    }
+
+    fn questions(&self) -> bool {
+        !self.no_questions && self.chosen.questions.unwrap_or(true)
     }
 
     fn library(&self) -> Result<Library, Failure> {

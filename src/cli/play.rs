@@ -105,18 +105,7 @@ pub(super) fn play(
     if recorded.len() < needed && !global.recorded {
         offer_to_install(&options, &wanted, global.lang())?;
     }
-    let is_live = |lab| !global.recorded && options.search.serves(lab);
-    let mut entries: Vec<CatalogueEntry> = library
-        .lessons
-        .iter()
-        .map(|loaded| entry(loaded, &global.overrides(), is_live(loaded.lesson.lab)))
-        .collect();
-    entries.extend(
-        library
-            .broken
-            .iter()
-            .map(|error| CatalogueEntry::broken(&error.file, &error.to_string())),
-    );
+    let entries = entries(global, &library, &options);
     let runs = ChosenRuns {
         lessons: library.lessons,
         overrides: global.overrides(),
@@ -130,13 +119,15 @@ pub(super) fn play(
         lang: global.lang(),
         open,
         compare,
-        speed: global.speed,
-        theme: Theme::from_env(global.theme),
-        questions: !global.no_questions,
-        reduced_motion: global.reduced_motion,
+        speed: global.speed(),
+        theme: Theme::from_env(global.theme()),
+        questions: global.questions(),
         progress,
         trouble,
         outdated,
+        keys: global.chosen.keys.clone(),
+        reduced_motion: global.reduced_motion || global.chosen.reduced_motion.unwrap_or(false),
+        mistakes: global.chosen.told(),
     };
     let ended = super::runtime()?.block_on(async {
         let mut screen = terminal::TerminalGuard::take()?;
@@ -166,6 +157,20 @@ pub(super) fn has_changed(recording: &Recording, library: &Library) -> Result<bo
     let scenario = Scenario::plan(loaded, &header.variant, &header.params)?;
     recording.fits(&scenario)?;
     Ok(!header.belongs_to(&scenario))
+}
+
+/// The entries of all lessons, and of files that are none.
+fn entries(global: &Global, library: &Library, options: &LabOptions) -> Vec<CatalogueEntry> {
+    let serves = |lab| options.search.serves(lab);
+    let lessons = library.lessons.iter().map(|loaded| {
+        let live = !global.recorded && serves(loaded.lesson.lab);
+        let mut entry = entry(loaded, &global.overrides(), live);
+        entry.served = entry.broken.is_none() && entry.labs().into_iter().all(serves);
+        entry
+    });
+    let broken = library.broken.iter();
+    let broken = broken.map(|error| CatalogueEntry::broken(&error.file, &error.to_string()));
+    lessons.chain(broken).collect()
 }
 
 /// A lesson's entry, with the figures of its parameters filled into its texts.

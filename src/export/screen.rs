@@ -5,7 +5,7 @@ use ratatui::{buffer::Buffer, layout::Rect};
 
 use super::{Finished, moment::Found};
 use crate::{
-    app::Answers,
+    app::{Answers, KeyMap},
     lesson::Lang,
     log::Log,
     view::{
@@ -81,6 +81,8 @@ pub struct Camera<'a> {
     world: World,
     chart: Chart,
     sequence: Sequence,
+    /// Pictures name the keys that everybody has.
+    keys: KeyMap,
 }
 
 impl<'a> Camera<'a> {
@@ -99,6 +101,7 @@ impl<'a> Camera<'a> {
             world: World::default(),
             chart: Chart::new(detail),
             sequence: Sequence::default(),
+            keys: KeyMap::default(),
         }
     }
 
@@ -124,6 +127,7 @@ impl<'a> Camera<'a> {
                 flight: None,
                 expanded: false,
                 sequence: &self.sequence,
+                keys: &self.keys,
                 selected: None,
             },
             form: if self.look.presenting {

@@ -4,17 +4,20 @@
 use ratatui::{
     buffer::Buffer,
     layout::{Constraint, Layout, Rect},
+    style::Modifier,
     text::{Line, Span},
     widgets::Widget,
 };
 
 use super::{
-    narration, strip, text,
-    theme::{Role, Theme},
+    narration,
+    scene::prose,
+    strip, text,
+    theme::{Role, Theme, glyphs},
     words,
 };
 use crate::{
-    app::{Catalogue, CatalogueEntry, Progress},
+    app::{Catalogue, CatalogueEntry, CatalogueVariant, KeyMap, Progress, Search, Shelf, keys::Place},
     lesson::{Expect, Lang},
 };
 
@@ -27,6 +30,12 @@ pub struct CatalogueView<'a> {
     pub progress: &'a Progress,
     /// The chosen one.
     pub selected: usize,
+    /// Where the keys go.
+    pub shelf: Shelf,
+    /// What is searched for.
+    pub search: Option<&'a Search>,
+    /// Which keys do what.
+    pub keys: &'a KeyMap,
     /// How far its description is scrolled.
     pub scroll: u16,
     /// Colours.
@@ -42,12 +51,36 @@ impl<'a> CatalogueView<'a> {
         self.catalogue.entries.get(self.selected)
     }
 
-    fn style(&self, role: Role) -> ratatui::style::Style {
+    /// The place whose keys are live, as far as nobody types.
+    pub(super) fn place(&self) -> Place {
+        match self.shelf {
+            Shelf::Variants(_) => Place::Variants,
+            Shelf::Lessons | Shelf::Search => Place::Catalogue,
+        }
+    }
+
+    /// The place whose keys are told of at the bottom.
+    fn hinted(&self) -> Place {
+        match self.shelf {
+            Shelf::Search => Place::Field,
+            Shelf::Lessons | Shelf::Variants(_) => self.place(),
+        }
+    }
+
+    /// The variant that is chosen, where the keys go to the variants.
+    fn variant(&self) -> Option<usize> {
+        match self.shelf {
+            Shelf::Variants(variant) => Some(variant),
+            Shelf::Lessons | Shelf::Search => None,
+        }
+    }
+
+    pub(super) fn style(&self, role: Role) -> ratatui::style::Style {
         self.theme.style(role)
     }
 
     /// Head, list, chosen lesson, foot.
-    fn areas(area: Rect) -> [Rect; 4] {
+    pub(super) fn areas(area: Rect) -> [Rect; 4] {
         let [head, body, foot] =
             Layout::vertical([Constraint::Length(2), Constraint::Min(1), Constraint::Length(1)]).areas(area);
         let list = if area.width >= 100 { 44 } else { 40 };
@@ -63,50 +96,10 @@ impl<'a> CatalogueView<'a> {
         let inner = text_area(ratatui::widgets::Block::bordered().inner(right));
         let lines = self
             .selected()
-            .map_or(0, |entry| self.description(entry, inner.width).len());
+            .map_or(0, |entry| self.description(entry, inner.width).0.len());
         u16::try_from(lines)
             .unwrap_or(u16::MAX)
             .saturating_sub(inner.height)
-    }
-
-    /// Which lesson each line of the list is about: none, for headings and gaps.
-    fn list_rows(&self) -> Vec<Option<usize>> {
-        let mut rows = Vec::new();
-        let entries = &self.catalogue.entries;
-        for (n, entry) in entries.iter().enumerate() {
-            let before = n.checked_sub(1).and_then(|n| entries.get(n));
-            if before.is_none_or(|before| before.track != entry.track) {
-                rows.extend((n > 0).then_some(None));
-                rows.push(None);
-            }
-            rows.push(Some(n));
-        }
-        rows
-    }
-
-    /// The first line of the list in sight: the chosen one stays there, with a little of what follows.
-    fn list_start(&self, rows: &[Option<usize>], height: u16) -> usize {
-        let chosen = rows
-            .iter()
-            .position(|row| *row == Some(self.selected))
-            .unwrap_or(0);
-        let height = usize::from(height);
-        (chosen + 3)
-            .saturating_sub(height)
-            .min(rows.len().saturating_sub(height))
-    }
-
-    /// The lesson at a place of the screen.
-    #[must_use]
-    pub fn entry_at(&self, area: Rect, (x, y): (u16, u16)) -> Option<usize> {
-        let [_, list, _, _] = Self::areas(area);
-        let inner = self.theme.pane(true).inner(list);
-        if !inner.contains((x, y).into()) {
-            return None;
-        }
-        let rows = self.list_rows();
-        let row = self.list_start(&rows, inner.height) + usize::from(y - inner.y);
-        rows.get(row).copied().flatten()
     }
 
     pub(super) fn draw(&self, area: Rect, buf: &mut Buffer) {
@@ -129,61 +122,9 @@ impl<'a> CatalogueView<'a> {
         buf.set_line(
             foot.x,
             foot.y,
-            &strip::hints(words::CATALOGUE_HINTS, self.lang, self.theme, foot.width),
+            &strip::hints(self.keys, self.hinted(), self.lang, self.theme, foot.width),
             foot.width,
         );
-    }
-
-    fn draw_list(&self, area: Rect, buf: &mut Buffer) {
-        let heading = format!(" {} ", words::LESSONS.get(self.lang));
-        let block = self
-            .theme
-            .pane(true)
-            .title(Span::styled(heading, self.style(Role::Accent)));
-        let inner = block.inner(area);
-        block.render(area, buf);
-        let width = usize::from(inner.width);
-        let rows = self.list_rows();
-        let entries = &self.catalogue.entries;
-        let mut lines: Vec<Line<'_>> = Vec::with_capacity(rows.len());
-        for (n, row) in rows.iter().enumerate() {
-            let below = rows.get(n + 1).copied().flatten();
-            lines.push(match (row, below) {
-                (Some(entry), _) => self.list_line(&entries[*entry], *entry == self.selected, width),
-                (None, Some(first)) => {
-                    let track = words::track(entries[first].track).get(self.lang);
-                    Line::styled(format!(" {track}"), self.style(Role::Chrome))
-                }
-                (None, None) => Line::default(),
-            });
-        }
-        if lines.is_empty() {
-            lines.push(Line::styled(
-                words::NO_LESSONS.get(self.lang),
-                self.style(Role::Warning),
-            ));
-        }
-        let start = self.list_start(&rows, inner.height);
-        for (y, line) in (inner.top()..inner.bottom()).zip(lines.iter().skip(start)) {
-            buf.set_line(inner.x, y, line, inner.width);
-        }
-    }
-
-    /// What was done of a lesson, in place of how long it takes: a tick once every variant's verdict was
-    /// reached, and how many predictions came true.
-    fn done(&self, entry: &CatalogueEntry) -> Option<String> {
-        let variants = self.progress.lessons.get(&entry.id)?;
-        let all = entry
-            .variants
-            .iter()
-            .all(|variant| variants.get(&variant.name).is_some_and(|record| record.finished));
-        let asked: usize = variants.values().map(|record| record.asked).sum();
-        let right: usize = variants.values().map(|record| record.right).sum();
-        let mark = if all { "✓" } else { "·" };
-        Some(match asked {
-            0 => format!("{mark} "),
-            asked => format!("{mark} {right}/{asked} "),
-        })
     }
 
     /// What was done of a variant.
@@ -198,38 +139,8 @@ impl<'a> CatalogueView<'a> {
         (!parts.is_empty()).then(|| parts.join(" · "))
     }
 
-    fn list_line(&self, entry: &CatalogueEntry, selected: bool, width: usize) -> Line<'static> {
-        let minutes = if entry.broken.is_some() {
-            "✗ ".to_owned()
-        } else if let Some(done) = self.done(entry) {
-            done
-        } else {
-            format!(
-                "{} ",
-                words::MINUTES.with(self.lang, &[&entry.minutes.to_string()])
-            )
-        };
-        let room = width.saturating_sub(text::width(&minutes) + 3);
-        let title = text::pad(
-            &format!(
-                "{}{}",
-                if selected { "▸ " } else { "  " },
-                entry.title.get(self.lang)
-            ),
-            room + 2,
-        );
-        let (name, time) = match (selected, entry.broken.is_some()) {
-            (true, _) => (Role::Selected, Role::Selected),
-            (false, true) => (Role::Danger, Role::Danger),
-            (false, false) => (Role::Text, Role::Chrome),
-        };
-        Line::from(vec![
-            Span::styled(format!(" {title}"), self.style(name)),
-            Span::styled(minutes, self.style(time)),
-        ])
-    }
-
     fn draw_entry(&self, area: Rect, buf: &mut Buffer) {
+        let focused = self.variant().is_some();
         let Some(entry) = self.selected() else {
             self.theme.pane(false).render(area, buf);
             return;
@@ -238,19 +149,23 @@ impl<'a> CatalogueView<'a> {
         let heading = format!(" {} ", text::fit(entry.title.get(self.lang), room));
         let block = self
             .theme
-            .pane(false)
+            .pane(focused)
             .title(Span::styled(heading, self.style(Role::Accent)));
         let inner = block.inner(area);
         block.render(area, buf);
         let inner = text_area(inner);
-        let lines = self.description(entry, inner.width);
+        let (lines, end) = self.description(entry, inner.width);
+        // The chosen variant stays in sight.
+        let end = u16::try_from(end).unwrap_or(u16::MAX);
+        let scroll = self.scroll.max(end.saturating_sub(inner.height));
         let more = (self.theme, words::MORE.get(self.lang));
-        narration::draw(&lines, self.scroll, more, inner, buf);
+        narration::draw(&lines, scroll, more, inner, buf);
     }
 
-    fn description(&self, entry: &CatalogueEntry, width: u16) -> Vec<Line<'static>> {
+    /// What is said of a lesson, and the row after the variant that is chosen.
+    fn description(&self, entry: &CatalogueEntry, width: u16) -> (Vec<Line<'static>>, usize) {
         match &entry.broken {
-            Some(error) => self.broken(error, width),
+            Some(error) => (self.broken(error, width), 0),
             None => self.entry_lines(entry, width),
         }
     }
@@ -265,7 +180,8 @@ impl<'a> CatalogueView<'a> {
         heading.chain([Line::default()]).chain(error).collect()
     }
 
-    fn entry_lines(&self, entry: &CatalogueEntry, width: u16) -> Vec<Line<'static>> {
+    /// What is to be said of a lesson, and the row after the variant that is chosen.
+    fn entry_lines(&self, entry: &CatalogueEntry, width: u16) -> (Vec<Line<'static>>, usize) {
         let columns = usize::from(width);
         let mut lines = narration::lines(entry.summary.get(self.lang), self.theme, width);
         lines.push(Line::default());
@@ -292,38 +208,23 @@ impl<'a> CatalogueView<'a> {
             for row in text::wrap(&words, columns) {
                 lines.push(Line::styled(row, self.style(Role::Warning)));
             }
+        } else {
+            lines.extend(self.served(entry, columns));
         }
         lines.push(Line::default());
         lines.push(Line::styled(
             words::VARIANTS.get(self.lang),
             self.style(Role::Accent),
         ));
+        let mut end = 0;
         for (n, variant) in entry.variants.iter().enumerate() {
-            let (glyph, role, word) = match variant.expect {
-                Expect::Shown => ("✗", Role::Danger, words::FAILS),
-                Expect::Prevented => ("✓", Role::Good, words::PREVENTS),
-            };
-            let word = word.get(self.lang);
-            let title = format!("{}. {}", n + 1, variant.title.get(self.lang));
-            let alone = text::width(&title) + text::width(word) + 5 > columns;
-            for (row_number, row) in text::wrap(&title, columns.saturating_sub(2))
-                .into_iter()
-                .enumerate()
-            {
-                let tick = if row_number == 0 {
-                    format!("{glyph} ")
-                } else {
-                    "  ".to_owned()
-                };
-                let mut spans = vec![Span::styled(tick, self.style(role)), Span::raw(row)];
-                if row_number == 0 && !alone {
-                    spans.push(Span::styled(format!("  {word}"), self.style(Role::Chrome)));
-                }
-                lines.push(Line::from(spans));
-            }
+            lines.extend(self.variant_lines(n, variant, columns));
             if let Some(done) = self.done_in(entry, &variant.name) {
                 let words = text::fit(&done, columns.saturating_sub(5)).into_owned();
                 lines.push(Line::styled(format!("     {words}"), self.style(Role::Good)));
+            }
+            if self.variant() == Some(n) {
+                end = lines.len();
             }
         }
         if !entry.interview.is_empty() {
@@ -333,7 +234,62 @@ impl<'a> CatalogueView<'a> {
         }
         lines.push(Line::default());
         lines.extend(narration::lines(entry.intro.get(self.lang), self.theme, width));
-        lines
+        (lines, end)
+    }
+
+    /// Whether its servers are here.
+    fn served(&self, entry: &CatalogueEntry, columns: usize) -> Vec<Line<'static>> {
+        let (glyph, words, role) = if entry.served {
+            (glyphs::DONE, words::SERVED, Role::Good)
+        } else {
+            (glyphs::CUT, words::NOT_SERVED, Role::Warning)
+        };
+        let style = self.style(role).remove_modifier(Modifier::BOLD);
+        let rows = text::wrap(words.get(self.lang), columns.saturating_sub(2));
+        let mut code = false;
+        let line = |(n, row): (usize, String)| {
+            let mut spans = vec![Span::styled(
+                if n == 0 {
+                    format!("{glyph} ")
+                } else {
+                    "  ".to_owned()
+                },
+                style,
+            )];
+            spans.extend(prose(&row, &mut code, self.theme, style));
+            Line::from(spans)
+        };
+        rows.into_iter().enumerate().map(line).collect()
+    }
+
+    fn variant_lines(&self, n: usize, variant: &CatalogueVariant, columns: usize) -> Vec<Line<'static>> {
+        let (glyph, role, word) = match variant.expect {
+            Expect::Shown => (glyphs::CUT, Role::Danger, words::FAILS),
+            Expect::Prevented => (glyphs::DONE, Role::Good, words::PREVENTS),
+        };
+        let chosen = self.variant() == Some(n);
+        let word = word.get(self.lang);
+        let title = format!("{}. {}", n + 1, variant.title.get(self.lang));
+        let alone = text::width(&title) + text::width(word) + 5 > columns;
+        let rows = text::wrap(&title, columns.saturating_sub(2));
+        let line = |(at, row): (usize, String)| {
+            let tick = if at == 0 {
+                format!("{glyph} ")
+            } else {
+                "  ".to_owned()
+            };
+            let mut spans = vec![Span::styled(tick, self.style(role)), Span::raw(row)];
+            if at == 0 && !alone {
+                spans.push(Span::styled(format!("  {word}"), self.style(Role::Chrome)));
+            }
+            if !chosen {
+                return Line::from(spans);
+            }
+            // One ground over all of the row.
+            let row: String = spans.iter().map(|span| span.content.as_ref()).collect();
+            Line::styled(text::pad(&row, columns), self.style(Role::Selected))
+        };
+        rows.into_iter().enumerate().map(line).collect()
     }
 }
 

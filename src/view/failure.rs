@@ -30,10 +30,14 @@ pub fn draw(scene: &Scene<'_>, message: &str, server: bool, area: Rect, buf: &mu
     let frame = area.centered(width.into(), height.min(area.height).into());
     overlay::clear(frame, buf);
     let danger = scene.style(Role::Danger);
-    let hints = strip::hints(
-        words::FAILED_HINTS,
-        scene.lang,
-        scene.theme,
+    let hints = strip::named(
+        scene.keys,
+        &[
+            (&["restart"], words::START_AGAIN),
+            (&["back", "step"], words::LOOK_BACK),
+            (&["leave"], words::TO_CATALOGUE),
+        ],
+        (scene.lang, scene.theme),
         width.saturating_sub(4),
     );
     let block = scene

@@ -88,7 +88,7 @@ fn right<'a>(view: &LessonView<'a>) -> Vec<Span<'a>> {
 }
 
 /// What the learner should know about the run beyond the glyph.
-fn doing<'a>(view: &LessonView<'a>) -> (&'a str, Role) {
+fn doing(view: &LessonView<'_>) -> (String, Role) {
     let arrives = view
         .scene
         .flight
@@ -104,7 +104,9 @@ fn doing<'a>(view: &LessonView<'a>) -> (&'a str, Role) {
         (Stage::Over(Some(_)), _) => (words::JUDGED, Role::Good),
         _ => (words::PAUSED, Role::Chrome),
     };
-    (words.get(view.scene.lang), role)
+    // Only one of them names a key.
+    let step = view.scene.keys.label("step");
+    (words.with(view.scene.lang, &[&step]), role)
 }
 
 /// The number of the story's step that the playhead stands behind, from 1 on.

@@ -17,7 +17,13 @@ use super::{
     theme::Role,
     verdict, wire, words,
 };
-use crate::{app::CatalogueEntry, clock::ClockKind, lesson::Text, log::EventKind, verdict::Verdict};
+use crate::{
+    app::{CatalogueEntry, keys::Place},
+    clock::ClockKind,
+    lesson::Text,
+    log::EventKind,
+    verdict::Verdict,
+};
 
 /// What is at a place of the screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -250,7 +256,9 @@ impl<'a> LessonView<'a> {
             Stage::Failed { server: true, .. } => (words::LAB_FAILED, Role::Danger),
             Stage::Failed { server: false, .. } => (words::LESSON_FAILED, Role::Danger),
         };
-        for row in text::wrap(words.get(scene.lang), width.into()) {
+        let key = |id: &str| scene.keys.label(id);
+        let words = words.with(scene.lang, &[&key("step"), &key("play")]);
+        for row in text::wrap(&words, width.into()) {
             lines.push(Line::styled(row, scene.style(role)));
         }
         lines
@@ -279,7 +287,13 @@ impl<'a> LessonView<'a> {
             self.scrubber(&areas).draw(&self.scene, buf);
         }
         if !areas.hints.is_empty() {
-            let hints = strip::hints(words::LESSON_HINTS, lang, self.scene.theme, areas.hints.width);
+            let hints = strip::hints(
+                self.scene.keys,
+                Place::Lesson,
+                lang,
+                self.scene.theme,
+                areas.hints.width,
+            );
             buf.set_line(areas.hints.x, areas.hints.y, &hints, areas.hints.width);
         }
         if let Stage::Failed { message, server } = self.stage
@@ -305,7 +319,12 @@ impl<'a> LessonView<'a> {
         let hint = shown.filter(|_| self.verdict().is_none() && !chosen);
         if chosen {
             let room = area.width.saturating_sub(16);
-            let hints = strip::hints(words::CHOSEN_HINTS, lang, self.scene.theme, room);
+            let hints = strip::named(
+                self.scene.keys,
+                &[(&["go-there"], words::GO_THERE), (&["leave"], words::LET_GO)],
+                (lang, self.scene.theme),
+                room,
+            );
             buf.set_line(area.x + 2, area.bottom().saturating_sub(1), &hints, room);
         }
         if let Some(hint) = hint.and_then(|shown| self.asking.hint(&self.scene, shown)) {

@@ -14,6 +14,7 @@ mod compare;
 mod detail;
 mod failure;
 pub(crate) mod fault;
+mod found;
 mod header;
 mod help;
 mod lane;
@@ -21,9 +22,11 @@ mod lanes;
 mod layout;
 mod lens;
 mod lesson;
+mod listing;
 mod narration;
 mod notice;
 mod overlay;
+mod palette;
 mod places;
 mod plot;
 mod question;
@@ -50,6 +53,7 @@ pub use layout::Form;
 pub use lens::Lens;
 pub use lesson::{Hit, LessonView, Motion, Pane, Scrolls, Stage};
 pub use notice::{Notice, draw as notice};
+pub use palette::PaletteView;
 pub use question::Asking;
 pub use scene::Scene;
 pub use text::{fit, pad, width, wrap};
@@ -57,7 +61,10 @@ pub use text::{fit, pad, width, wrap};
 use ratatui::{buffer::Buffer, layout::Rect};
 use theme::{Role, Theme};
 
-use crate::lesson::Lang;
+use crate::{
+    app::keys::{KeyMap, Place},
+    lesson::Lang,
+};
 
 /// The smallest screen that anything but an apology fits on.
 pub const SMALLEST: (u16, u16) = (60, 16);
@@ -83,6 +90,8 @@ pub enum Overlay {
     Help(u16),
     /// The interview cards, scrolled by so many lines.
     Cards(u16),
+    /// The command palette, which is drawn by its own view.
+    Palette,
 }
 
 /// Draws everything.
@@ -98,7 +107,7 @@ pub fn draw(
         return;
     }
     if area.width < SMALLEST.0 || area.height < SMALLEST.1 {
-        too_small((lang, theme), area, buf);
+        too_small(screen.keys(), (lang, theme), area, buf);
     } else {
         match screen {
             Screen::Catalogue(view) => view.draw(area, buf),
@@ -106,11 +115,15 @@ pub fn draw(
             Screen::Compare(view) => view.draw(area, buf),
         }
         match overlay {
-            Overlay::Nothing => {}
-            Overlay::Help(scroll) => overlay::draw(&help::page(lang, theme), scroll, area, buf),
+            Overlay::Nothing | Overlay::Palette => {}
+            Overlay::Help(scroll) => {
+                let page = help::page(screen.keys(), &screen.places(), lang, theme);
+                overlay::draw(&page, screen.keys(), scroll, area, buf);
+            }
             Overlay::Cards(scroll) => {
                 if let Some(entry) = screen.entry() {
-                    overlay::draw(&cards::page(entry, lang, theme), scroll, area, buf);
+                    let page = cards::page(entry, lang, theme);
+                    overlay::draw(&page, screen.keys(), scroll, area, buf);
                 }
             }
         }
@@ -127,12 +140,31 @@ impl<'a> Screen<'a> {
         }
     }
 
+    /// Which keys do what.
+    fn keys(&self) -> &'a KeyMap {
+        match self {
+            Self::Catalogue(view) => view.keys,
+            Self::Lesson(view) => view.scene.keys,
+            Self::Compare(view) => view.keys,
+        }
+    }
+
+    /// The places whose keys are live on it, the nearest first: what has the focus, the screen, everywhere.
+    #[must_use]
+    pub fn places(&self) -> Vec<Place> {
+        match self {
+            Self::Catalogue(view) => vec![view.place(), Place::Everywhere],
+            Self::Lesson(view) => vec![view.focus.into(), Place::Lesson, Place::Everywhere],
+            Self::Compare(_) => vec![Place::Comparison, Place::Everywhere],
+        }
+    }
+
     /// How far an overlay over this screen can be scrolled.
     #[must_use]
     pub fn overlay_reach(&self, overlay: Overlay, (lang, theme): (Lang, Theme), area: Rect) -> u16 {
         let page = match overlay {
-            Overlay::Nothing => return 0,
-            Overlay::Help(_) => help::page(lang, theme),
+            Overlay::Nothing | Overlay::Palette => return 0,
+            Overlay::Help(_) => help::page(self.keys(), &self.places(), lang, theme),
             Overlay::Cards(_) => match self.entry() {
                 Some(entry) => cards::page(entry, lang, theme),
                 None => return 0,
@@ -142,12 +174,12 @@ impl<'a> Screen<'a> {
     }
 }
 
-fn too_small((lang, theme): (Lang, Theme), area: Rect, buf: &mut Buffer) {
+fn too_small(keys: &KeyMap, (lang, theme): (Lang, Theme), area: Rect, buf: &mut Buffer) {
     let size = format!("{}x{}", area.width, area.height);
     let lines = [
         (words::TOO_SMALL.get(lang).to_owned(), Role::Warning),
         (words::NEEDS_SIZE.with(lang, &[&size]), Role::Text),
-        (words::QUIT_HINT.get(lang).to_owned(), Role::Chrome),
+        (words::QUIT_HINT.with(lang, &[&keys.label("leave")]), Role::Chrome),
     ];
     let rows = lines.iter().flat_map(|(line, role)| {
         wrap(line, usize::from(area.width))

@@ -1,13 +1,16 @@
-//! One line at the bottom of the screen about something that is no part of a lesson. It must not know why.
+//! A line or a few at the bottom of the screen about something that is no part of a lesson. It must not know why.
 
 use ratatui::{buffer::Buffer, layout::Rect};
 
 use super::{
-    text,
+    overlay, text,
     theme::{Role, Theme, ThemeName},
     words,
 };
-use crate::{app::Trouble, lesson::Lang};
+use crate::{
+    app::{KeyMap, Mistakes, Trouble},
+    lesson::Lang,
+};
 
 /// What is told.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,34 +25,56 @@ pub enum Notice {
     Theme(ThemeName),
     /// Something is wrong with the file of the learner's progress.
     Progress(Trouble),
+    /// Something is wrong with the configuration.
+    Config(Mistakes),
 }
 
 impl Notice {
-    fn words(&self, lang: Lang) -> String {
+    fn words(&self, keys: &KeyMap, lang: Lang) -> String {
         match self {
-            Self::Questions(true) => words::QUESTIONS_ON.get(lang).to_owned(),
-            Self::Questions(false) => words::QUESTIONS_OFF.get(lang).to_owned(),
+            Self::Questions(true) => words::QUESTIONS_ON.with(lang, &[&keys.label("questions")]),
+            Self::Questions(false) => words::QUESTIONS_OFF.with(lang, &[&keys.label("questions")]),
             Self::Outdated => words::OUTDATED.get(lang).to_owned(),
             Self::OneVariant => words::ONE_VARIANT.get(lang).to_owned(),
-            Self::Theme(name) => words::THEME_CHANGED.with(lang, &[words::theme(*name).get(lang)]),
+            Self::Theme(name) => {
+                words::THEME_CHANGED.with(lang, &[words::theme(*name).get(lang), &keys.label("theme")])
+            }
             Self::Progress(Trouble::Damaged(aside)) => {
                 let name = aside.file_name().unwrap_or_default().to_string_lossy();
                 words::DAMAGED.with(lang, &[&name])
             }
             Self::Progress(Trouble::Newer(_)) => words::NEWER.get(lang).to_owned(),
             Self::Progress(Trouble::Unkept(why)) => words::UNKEPT.with(lang, &[why]),
+            Self::Config(Mistakes { first, more: 0 }) => {
+                format!("{first} {}", words::DEFAULTS_STAND.get(lang))
+            }
+            Self::Config(Mistakes { first, more }) => {
+                format!(
+                    "{first} {}",
+                    words::MORE_MISTAKES.with(lang, &[&more.to_string()])
+                )
+            }
         }
     }
 }
 
-/// Draws it over the screen's last row.
-pub fn draw(notice: &Notice, (lang, theme): (Lang, Theme), area: Rect, buf: &mut Buffer) {
+/// The most rows that it takes.
+const MOST: usize = 4;
+
+/// Draws it over the screen's last rows, as many as it needs.
+pub fn draw(notice: &Notice, keys: &KeyMap, (lang, theme): (Lang, Theme), area: Rect, buf: &mut Buffer) {
     let area = area.intersection(buf.area);
-    let Some(y) = area.bottom().checked_sub(1).filter(|_| !area.is_empty()) else {
+    if area.is_empty() {
         return;
-    };
-    let words = format!(" {}", notice.words(lang));
-    let words = text::pad(&words, area.width.into());
-    buf.set_stringn(area.x, y, words, area.width.into(), theme.style(Role::Warning));
+    }
+    let width = usize::from(area.width);
+    let rows = text::wrap(&notice.words(keys, lang), width.saturating_sub(2));
+    let most = MOST.min(area.height.into());
+    for (n, row) in rows.iter().take(most).rev().enumerate() {
+        let y = area.bottom() - 1 - u16::try_from(n).unwrap_or(0);
+        overlay::clear(Rect { y, height: 1, ..area }, buf);
+        let row = text::pad(&format!(" {row}"), width);
+        buf.set_stringn(area.x, y, row, width, theme.style(Role::Warning));
+    }
     theme.finish(buf);
 }

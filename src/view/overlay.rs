@@ -13,9 +13,11 @@ use super::{
     scene::prose,
     strip, text,
     theme::{Role, Theme},
-    words,
 };
-use crate::lesson::Lang;
+use crate::{
+    app::keys::{KeyMap, Place},
+    lesson::Lang,
+};
 
 /// A paragraph of a page.
 #[derive(Debug, Clone)]
@@ -99,11 +101,12 @@ pub fn reach(page: &Page, area: Rect) -> u16 {
 }
 
 /// Draws the page over what is there.
-pub fn draw(page: &Page, scroll: u16, area: Rect, buf: &mut Buffer) {
+pub fn draw(page: &Page, keys: &KeyMap, scroll: u16, area: Rect, buf: &mut Buffer) {
     let frame = frame(page, area);
     clear(frame, buf);
     let hint = strip::hints(
-        words::OVERLAY_HINTS,
+        keys,
+        Place::Page,
         page.lang,
         page.theme,
         frame.width.saturating_sub(4),

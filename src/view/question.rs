@@ -85,7 +85,7 @@ impl<'a> Asking<'a> {
                 Some(_) => (" ", Role::Chrome),
                 None => (" ", Role::Text),
             };
-            let number = format!("{mark} {}. ", n + 1);
+            let number = format!("{mark} {}. ", scene.keys.label(&format!("answer-{}", n + 1)));
             let number_role = if answer.is_none() { Role::Code } else { role };
             let says = choice.says.get(scene.lang);
             lines.extend(hanging(scene, (&number, number_role), says, role, width));
@@ -142,13 +142,21 @@ impl<'a> Asking<'a> {
         let Shown::Question(question) = shown else {
             return None;
         };
-        let last = question.choices.len().to_string();
-        let (words, role) = match (self.answers.get(question.item), self.nudged) {
-            (None, true) => (words::ANSWER_FIRST.with(scene.lang, &[&last]), Role::Warning),
-            (None, false) => (words::ANSWER.with(scene.lang, &[&last]), Role::Code),
-            (Some(Answer::Skipped), _) => (words::SKIPPED.get(scene.lang).to_owned(), Role::Chrome),
-            (Some(Answer::Chosen(_)), _) => (words::ANSWERED.get(scene.lang).to_owned(), Role::Chrome),
+        let key = |id: &str| scene.keys.label(id);
+        let last = key(&format!("answer-{}", question.choices.len()));
+        let (first, skip, step) = (key("answer-1"), key("skip"), key("step"));
+        let (words, values, role) = match (self.answers.get(question.item), self.nudged) {
+            (None, true) => (
+                words::ANSWER_FIRST,
+                vec![&first, &last, &skip, &step],
+                Role::Warning,
+            ),
+            (None, false) => (words::ANSWER, vec![&first, &last, &skip], Role::Code),
+            (Some(Answer::Skipped), _) => (words::SKIPPED, vec![&step], Role::Chrome),
+            (Some(Answer::Chosen(_)), _) => (words::ANSWERED, vec![&step], Role::Chrome),
         };
+        let values: Vec<&str> = values.into_iter().map(String::as_str).collect();
+        let words = words.with(scene.lang, &values);
         Some(Line::styled(format!(" {words} "), scene.style(role)))
     }
 

@@ -12,6 +12,7 @@ use super::{
     theme::{Role, Theme, glyphs},
 };
 use crate::{
+    app::KeyMap,
     clock::LessonTime,
     flight::Aloft,
     lesson::Lang,
@@ -34,6 +35,8 @@ pub struct Scene<'a> {
     pub selected: Option<usize>,
     /// The lesson time that is shown. While a wait is animated it runs ahead of the last event.
     pub display: LessonTime,
+    /// Which keys do what, for texts that name one.
+    pub keys: &'a KeyMap,
     /// What is on its way at this moment; `None` for a learner who wants nothing to move.
     pub flight: Option<Aloft<'a>>,
     /// Whether crowds are shown member by member.

@@ -1,21 +1,58 @@
-//! The bottom line: which keys do what. It must not know what the keys really do.
+//! The bottom line: which keys do what, from the table of actions. It must not know what the keys really do.
 
 use ratatui::text::{Line, Span};
 
 use super::{
     text,
     theme::{Role, Theme},
-    words::Hint,
 };
-use crate::lesson::Lang;
+use crate::{
+    app::keys::{Hint, KeyMap, Place, TABLE},
+    lesson::{Lang, Words},
+};
 
-/// As many hints as fit, the most needed first.
-pub fn hints(hints: &[Hint], lang: Lang, theme: Theme, width: u16) -> Line<'static> {
+/// As many hints for a place as fit, the most needed first. What has no key is left out.
+pub fn hints(keys: &KeyMap, place: Place, lang: Lang, theme: Theme, width: u16) -> Line<'static> {
+    let mut hints: Vec<(u8, usize, &Hint)> = Vec::new();
+    for (n, row) in TABLE.iter().enumerate() {
+        let here = row.hints.iter().filter(|hint| hint.place == place);
+        hints.extend(here.map(|hint| (hint.rank, n, hint)));
+    }
+    hints.sort_by_key(|(rank, n, _)| (*rank, *n));
+    let named = hints.into_iter().filter_map(|(_, n, hint)| {
+        let rows = n..=n + usize::from(hint.pair);
+        let labels = rows.map(|n| keys.keys(n).first().map(|chord| chord.label()));
+        Some((joined(&labels.collect::<Option<Vec<_>>>()?), hint.words))
+    });
+    line(named, lang, theme, width)
+}
+
+/// These actions, by name, with words of their own.
+pub fn named(
+    keys: &KeyMap,
+    hints: &[(&[&str], Words)],
+    (lang, theme): (Lang, Theme),
+    width: u16,
+) -> Line<'static> {
+    let named = hints.iter().map(|(ids, words)| {
+        let labels: Vec<String> = ids.iter().map(|id| keys.label(id)).collect();
+        (joined(&labels), *words)
+    });
+    line(named, lang, theme, width)
+}
+
+/// Keys side by side: arrows and signs touch, words do not.
+fn joined(labels: &[String]) -> String {
+    let short = labels.iter().all(|label| text::width(label) == 1);
+    labels.join(if short { "" } else { " " })
+}
+
+fn line(hints: impl Iterator<Item = (String, Words)>, lang: Lang, theme: Theme, width: u16) -> Line<'static> {
     let mut left = usize::from(width);
     let mut spans = Vec::new();
     for (key, what) in hints {
         let what = what.get(lang);
-        let needs = text::width(key) + text::width(what) + 3;
+        let needs = text::width(&key) + text::width(what) + 3;
         if needs > left {
             break;
         }

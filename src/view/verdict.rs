@@ -138,7 +138,10 @@ fn hints(scene: &Scene<'_>, entry: &CatalogueEntry, variant: usize, width: usize
     let mut lines = Vec::new();
     if entry.variants.len() > 1 {
         let next = &entry.variants[(variant + 1) % entry.variants.len()];
-        let words = words::TRY_VARIANT.with(scene.lang, &[next.title.get(scene.lang)]);
+        let words = words::TRY_VARIANT.with(
+            scene.lang,
+            &[&scene.keys.label("next-variant"), next.title.get(scene.lang)],
+        );
         lines.extend(
             text::wrap(&words, width)
                 .into_iter()
@@ -146,7 +149,10 @@ fn hints(scene: &Scene<'_>, entry: &CatalogueEntry, variant: usize, width: usize
         );
     }
     if !entry.interview.is_empty() {
-        let words = words::TRY_CARDS.with(scene.lang, &[&entry.interview.len().to_string()]);
+        let words = words::TRY_CARDS.with(
+            scene.lang,
+            &[&scene.keys.label("interview"), &entry.interview.len().to_string()],
+        );
         lines.extend(
             text::wrap(&words, width)
                 .into_iter()

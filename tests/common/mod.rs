@@ -48,6 +48,7 @@ impl Place {
             .env("TMPDIR", self.path())
             .env("HOME", self.path())
             .env("XDG_STATE_HOME", self.path().join("state"))
+            .env("XDG_CONFIG_HOME", self.path().join("config"))
             .env("LC_ALL", "C.UTF-8")
             .env_remove("LOCKSTEP_LESSONS");
         command

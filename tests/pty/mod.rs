@@ -55,11 +55,26 @@ impl Output {
         }
     }
 
+    /// What ends each picture in which somebody types: the cursor is shown and put in its place.
+    fn ends_with_cursor(&self) -> bool {
+        let tail = String::from_utf8_lossy(&self.raw[self.raw.len().saturating_sub(20)..]).into_owned();
+        let place = tail
+            .rsplit_once("\x1b[?25h\x1b[")
+            .map(|(_, place)| place.to_owned());
+        place.is_some_and(|place| {
+            let figures = place.strip_suffix('H').unwrap_or_default();
+            !figures.is_empty() && figures.chars().all(|c| c.is_ascii_digit() || c == ';')
+        })
+    }
+
     fn take(&mut self, bytes: &[u8]) {
         self.raw.extend_from_slice(bytes);
         self.parser.process(bytes);
         // Half a picture is no picture.
-        if !self.parser.screen().alternate_screen() || self.raw.ends_with(PICTURE_ENDS) {
+        if !self.parser.screen().alternate_screen()
+            || self.raw.ends_with(PICTURE_ENDS)
+            || self.ends_with_cursor()
+        {
             self.picture = Screen::of(self.parser.screen());
         }
     }
@@ -385,6 +400,7 @@ fn command(place: &Place, args: &[&str], variables: &[(&str, &str)]) -> CommandB
     command.env("TMPDIR", place.path());
     command.env("HOME", place.path());
     command.env("XDG_STATE_HOME", place.path().join("state"));
+    command.env("XDG_CONFIG_HOME", place.path().join("config"));
     command.env("LC_ALL", "C.UTF-8");
     command.env("TERM", "xterm-256color");
     for (name, value) in variables {

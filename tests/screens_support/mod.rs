@@ -91,6 +91,7 @@ pub fn entry(id: &str, track: Track, title: Text) -> CatalogueEntry {
                 ),
             },
         ],
+        served: true,
         recorded: false,
         broken: None,
     }

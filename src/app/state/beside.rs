@@ -27,6 +27,11 @@ pub struct Beside {
 }
 
 impl Beside {
+    /// The lesson's place in the catalogue.
+    pub(in crate::app) fn entry(&self) -> usize {
+        self.entry
+    }
+
     fn new(entry: usize, comparing: Comparing, back: Option<Box<Lesson>>) -> Self {
         Self {
             entry,
@@ -53,7 +58,7 @@ impl<R: Runs> App<R> {
     }
 
     /// Puts variants of a lesson beside each other: those named, or the two that show most.
-    pub(super) fn compare(&mut self, entry: usize, sides: Option<[usize; 2]>) {
+    pub(in crate::app) fn compare(&mut self, entry: usize, sides: Option<[usize; 2]>) {
         let Some(about) = self
             .catalogue
             .entries
@@ -97,10 +102,7 @@ impl<R: Runs> App<R> {
             Action::Close | Action::Compare => self.leave_comparison(),
             Action::Restart => comparing.restart(&self.runs),
             Action::Variant(after) => comparing.change(usize::from(after), &self.runs),
-            Action::Faster(faster) => {
-                self.speed = next_speed(self.speed, faster);
-                comparing.set_speed(self.speed);
-            }
+            Action::Faster(faster) => self.set_speed(next_speed(self.speed, faster), now),
             Action::Move(by) => self.scroll_beside(by, 0),
             Action::Page(by) => self.scroll_beside(0, by * PAGE),
             Action::Forward
@@ -119,21 +121,8 @@ impl<R: Runs> App<R> {
                     _ => comparing.step(true),
                 }
             }
-            Action::Quit
-            | Action::Language
-            | Action::Help
-            | Action::Cards
-            | Action::Focus
-            | Action::Crowd
-            | Action::Answer(_)
-            | Action::Skip
-            | Action::Lens
-            | Action::Sideways(_)
-            | Action::Zoom
-            | Action::Present
-            | Action::Mark(_)
-            | Action::Questions
-            | Action::Theme => {}
+            // At home elsewhere, or done already.
+            _ => {}
         }
     }
 
@@ -176,6 +165,7 @@ impl<R: Runs> App<R> {
             playing: comparing.is_playing(),
             lanes: beside.lanes,
             verdicts: beside.verdicts,
+            keys: &self.keys,
             theme: self.theme,
             lang: self.lang,
         })

@@ -24,7 +24,10 @@ use super::{
     time, words,
 };
 use crate::{
-    app::CatalogueEntry,
+    app::{
+        CatalogueEntry,
+        keys::{KeyMap, Place},
+    },
     clock::LessonTime,
     compare::Difference,
     lesson::{Lang, Text},
@@ -95,6 +98,8 @@ pub struct CompareView<'a> {
     pub lanes: Option<u16>,
     /// How far the verdicts are scrolled.
     pub verdicts: u16,
+    /// Which keys do what.
+    pub keys: &'a KeyMap,
     /// Colours.
     pub theme: Theme,
     /// The language.
@@ -135,6 +140,7 @@ impl<'a> CompareView<'a> {
             sequence: Sequence::empty(),
             selected: None,
             display: self.now(),
+            keys: self.keys,
             flight: None,
             expanded: false,
             theme: self.theme,
@@ -272,7 +278,13 @@ impl<'a> CompareView<'a> {
         for side in [0, 1] {
             verdicts::draw(self, side, areas.verdicts[side], buf);
         }
-        let hints = strip::hints(words::COMPARE_HINTS, self.lang, self.theme, areas.hints.width);
+        let hints = strip::hints(
+            self.keys,
+            Place::Comparison,
+            self.lang,
+            self.theme,
+            areas.hints.width,
+        );
         buf.set_line(areas.hints.x, areas.hints.y, &hints, areas.hints.width);
     }
 

@@ -27,7 +27,10 @@ fn lines(view: &CompareView<'_>, side: usize, width: usize) -> Vec<Line<'static>
         }
         CompareStage::Failed { message, .. } => {
             let mut lines = plain(message.get(view.lang), Role::Danger);
-            lines.extend(plain(words::COMPARE_AGAIN.get(view.lang), Role::Chrome));
+            lines.extend(plain(
+                &words::COMPARE_AGAIN.with(view.lang, &[&view.keys.label("restart")]),
+                Role::Chrome,
+            ));
             lines
         }
         CompareStage::Judged(judged) => {

@@ -214,7 +214,9 @@ proptest! {
         let picture = |log: &Log| {
             let (world, sequence, mut chart) = (World::fold(log, position), folded(log), Chart::default());
             chart.advance(log);
+            let keys = crate::app::KeyMap::default();
             let scene = Scene {
+                keys: &keys,
                 flight: None,
                 expanded: false,
                 log, world: &world, chart: &chart, sequence: &sequence, selected: None,
@@ -238,7 +240,9 @@ proptest! {
         let area = Rect::new(3, 2, 110, height);
         let (world, sequence, mut chart) = (World::fold(&log, log.len()), folded(&log), Chart::default());
         chart.advance(&log);
+        let keys = crate::app::KeyMap::default();
         let scene = Scene {
+            keys: &keys,
             flight: None,
             expanded: false,
             log: &log, world: &world, chart: &chart, sequence: &sequence, selected: Some(event),

@@ -68,6 +68,10 @@ pub const AGAIN: &str = "↻";
 pub const NOTIFIED: &str = "↯";
 /// Done, or true.
 pub const DONE: &str = "✓";
+/// A part of a track that is done.
+pub const BAR_DONE: &str = "▰";
+/// A part of a track that is left to do.
+pub const BAR_LEFT: &str = "▱";
 /// The way that a message has come.
 pub const PATH: &str = "│";
 /// The server that is the master.
@@ -91,7 +95,7 @@ pub fn ascii(symbol: &str) -> &'static str {
         "▄" | "▀" => "=",
         "▒" | "▓" => ":",
         "╱" => "/",
-        "→" | "▶" | "▸" | "»" => ">",
+        "→" | "▶" | "▸" | "»" | "›" => ">",
         "←" | "◀" | "◂" => "<",
         "↑" | "▲" => "^",
         "↓" | "▼" => "v",

@@ -16,7 +16,7 @@ pub const RUNNING: Words = Words::new("running, step {} of {}", "运行中，第
 /// A run that could not go on.
 pub const RUN_FAILED: Words = Words::new("this run failed", "本次运行失败");
 /// How to try again.
-pub const COMPARE_AGAIN: Words = Words::new("r runs both again.", "按 r 重新运行两个方案。");
+pub const COMPARE_AGAIN: Words = Words::new("{} runs both again.", "按 {} 重新运行两个方案。");
 /// A stretch with two holders: who, and when.
 pub const FROM_TO: Words = Words::new("{} from {} to {}", "{}，从 {} 到 {}");
 /// Two holders that are there still.

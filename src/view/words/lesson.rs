@@ -26,11 +26,11 @@ pub const BOOTING: Words = Words::new("starting servers…", "正在启动服务
 pub const WORKING: Words = Words::new("working…", "执行中……");
 /// The servers answer.
 pub const READY: Words = Words::new(
-    "Ready: press → for the first step, or Space to play.",
-    "已就绪：按 → 走第一步，或按空格播放。",
+    "Ready: press {} for the first step, or {} to play.",
+    "已就绪：按 {} 走第一步，或按 {} 播放。",
 );
 /// The story is over.
-pub const OVER: Words = Words::new("the end, → verdict", "已结束，→ 看结论");
+pub const OVER: Words = Words::new("the end, {} verdict", "已结束，{} 看结论");
 /// The story is over and the verdict is on the screen.
 pub const JUDGED: Words = Words::new("the end", "已结束");
 /// Where the lesson stands.
@@ -152,9 +152,9 @@ pub const OBSERVED: Words = Words::new("observed", "实际");
 /// The lesson to take away.
 pub const TAKE_AWAY: Words = Words::new("Take away", "要点");
 /// What to do after the last step.
-pub const TRY_VARIANT: Words = Words::new("v: next variant – {}", "v：下一个方案 – {}");
+pub const TRY_VARIANT: Words = Words::new("{}: next variant – {}", "{}：下一个方案 – {}");
 /// What to do after the last variant.
-pub const TRY_CARDS: Words = Words::new("i: {} interview questions", "i：{} 道面试题");
+pub const TRY_CARDS: Words = Words::new("{}: {} interview questions", "{}：{} 道面试题");
 /// Why `NOT SHOWN` is loud.
 pub const NOT_SHOWN_WHY: Words = Words::new(
     "The lesson promised this and it was not observed. Do not trust the text above: look at the log.",
@@ -195,16 +195,16 @@ pub const fn belief(belief: Belief) -> Words {
 /// The story's pane while it asks, or tells what became of the prediction.
 pub const PREDICTION: Words = Words::new("Your prediction", "先猜一猜");
 /// What to press at a question.
-pub const ANSWER: Words = Words::new("1-{} answer, s skip", "按 1-{} 作答，s 跳过");
+pub const ANSWER: Words = Words::new("{}-{} answer, {} skip", "按 {}-{} 作答，{} 跳过");
 /// Somebody wants to go on without an answer.
 pub const ANSWER_FIRST: Words = Words::new(
-    "What do you think? 1-{}, or s to skip, and then →",
-    "先猜一个：1-{}，或按 s 跳过，再按 →",
+    "What do you think? {}-{}, or {} to skip, and then {}",
+    "先猜一个：{}-{}，或按 {} 跳过，再按 {}",
 );
 /// A question is answered.
-pub const ANSWERED: Words = Words::new("→ see what happens", "→ 看看结果");
+pub const ANSWERED: Words = Words::new("{} see what happens", "{} 看看结果");
 /// A question is skipped.
-pub const SKIPPED: Words = Words::new("skipped, → see what happens", "已跳过，→ 看看结果");
+pub const SKIPPED: Words = Words::new("skipped, {} see what happens", "已跳过，{} 看看结果");
 /// A prediction that came true.
 pub const RIGHT: Words = Words::new("You were right: {}", "猜对了：{}");
 /// A prediction that did not, and what did.
@@ -216,9 +216,10 @@ pub const PREDICTIONS: Words = Words::new("Predictions: {} of {} right", "预测
 /// How many of them were none.
 pub const OF_WHICH_SKIPPED: Words = Words::new(", {} skipped", "，跳过 {} 题");
 /// Questions are put again.
-pub const QUESTIONS_ON: Words = Words::new("Questions are on. N turns them off.", "已开启提问，按 N 关闭。");
+pub const QUESTIONS_ON: Words =
+    Words::new("Questions are on. {} turns them off.", "已开启提问，按 {} 关闭。");
 /// Questions are put no more.
 pub const QUESTIONS_OFF: Words = Words::new(
-    "Questions are off: the lesson passes over them. N turns them on.",
-    "已关闭提问，课程会直接略过。按 N 重新开启。",
+    "Questions are off: the lesson passes over them. {} turns them on.",
+    "已关闭提问，课程会直接略过。按 {} 重新开启。",
 );

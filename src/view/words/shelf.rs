@@ -2,7 +2,7 @@
 
 use super::super::theme::ThemeName;
 use super::Words;
-use crate::lesson::{LabKind, Track};
+use crate::lesson::{LabKind, Lang, Track};
 
 /// Under the product's name.
 pub const TAGLINE: Words = Words::new("distributed locks, one move at a time", "一步一步看懂分布式锁");
@@ -34,7 +34,7 @@ pub const TOO_SMALL: Words = Words::new("Terminal too small", "终端窗口太�
 /// How much room is needed.
 pub const NEEDS_SIZE: Words = Words::new("60x16 needed, {} here", "至少 60x16，现为 {}");
 /// How to leave.
-pub const QUIT_HINT: Words = Words::new("q quits", "按 q 退出");
+pub const QUIT_HINT: Words = Words::new("{} quits", "按 {} 退出");
 
 /// A track's name.
 #[must_use]
@@ -86,7 +86,51 @@ pub const OUTDATED: Words = Words::new(
 pub const UNKEPT: Words = Words::new("Progress is not kept: {}", "学习进度无法保存：{}");
 
 /// Another theme was chosen.
-pub const THEME_CHANGED: Words = Words::new("Theme: {}. T goes on to the next.", "主题：{}。按 T 换下一个。");
+pub const THEME_CHANGED: Words =
+    Words::new("Theme: {}. {} goes on to the next.", "主题：{}。按 {} 换下一个。");
+
+/// The palette's heading.
+pub const COMMANDS: Words = Words::new("Commands", "命令");
+/// Nothing is found.
+pub const NOTHING_MATCHES: Words = Words::new("nothing matches", "没有匹配项");
+/// So many lessons were found, of so many.
+pub const FOUND: Words = Words::new("{} of {}", "{}/{}");
+/// What can be typed into an empty search.
+pub const SEARCH_HINT: Words = Words::new(
+    "title, topic or variant, in English or 中文",
+    "标题、主题或方案，中英文均可",
+);
+/// A lesson to open, in the palette.
+pub const OPEN: Words = Words::new("Open: {}", "打开：{}");
+/// A theme to choose, in the palette.
+pub const THEME_IS: Words = Words::new("Theme: {}", "主题：{}");
+/// A language to choose, in the palette.
+pub const LANGUAGE_IS: Words = Words::new("Language: {}", "语言：{}");
+/// A speed to choose, in the palette.
+pub const SPEED_IS: Words = Words::new("Speed: {}", "速度：{}");
+/// A language by its own name.
+#[must_use]
+pub const fn language(lang: Lang) -> &'static str {
+    match lang {
+        Lang::En => "English",
+        Lang::Zh => "中文",
+    }
+}
+
+/// Everything that a lesson needs is installed.
+pub const SERVED: Words = Words::new("can run here", "本机可以运行");
+/// Something that a lesson needs is missing.
+pub const NOT_SERVED: Words = Words::new(
+    "cannot run here yet: `lockstep doctor --install` gets what is missing",
+    "本机还不能运行：`lockstep doctor --install` 会安装缺少的程序",
+);
+/// Something is wrong with the configuration; others are, too.
+pub const MORE_MISTAKES: Words = Words::new(
+    "(and {} more: `lockstep config --check`)",
+    "（另有 {} 处：`lockstep config --check`）",
+);
+/// What becomes of it.
+pub const DEFAULTS_STAND: Words = Words::new("The default stands in its place.", "这一项按默认值处理。");
 
 /// A theme by name.
 pub const fn theme(name: ThemeName) -> Words {

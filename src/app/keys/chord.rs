@@ -1,0 +1,270 @@
+//! A key with what is held beside it: read from what somebody wrote, compared with what somebody pressed. It must
+//! not know what it means.
+
+use std::{fmt, str::FromStr};
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+/// A key, and whether Control, Alt or Shift is held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Chord {
+    code: KeyCode,
+    held: KeyModifiers,
+}
+
+/// Why something is not a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChordError {
+    /// What is wrong.
+    pub message: String,
+    /// What would be right.
+    pub help: String,
+}
+
+/// Keys with names: as written, as shown.
+const NAMED: &[(&str, &str, KeyCode)] = &[
+    ("enter", "Enter", KeyCode::Enter),
+    ("esc", "Esc", KeyCode::Esc),
+    ("tab", "Tab", KeyCode::Tab),
+    ("space", "Space", KeyCode::Char(' ')),
+    ("backspace", "Backspace", KeyCode::Backspace),
+    ("delete", "Del", KeyCode::Delete),
+    ("insert", "Ins", KeyCode::Insert),
+    ("up", "↑", KeyCode::Up),
+    ("down", "↓", KeyCode::Down),
+    ("left", "←", KeyCode::Left),
+    ("right", "→", KeyCode::Right),
+    ("home", "Home", KeyCode::Home),
+    ("end", "End", KeyCode::End),
+    ("pageup", "PgUp", KeyCode::PageUp),
+    ("pagedown", "PgDn", KeyCode::PageDown),
+];
+
+impl Chord {
+    /// Ctrl-C: the way out that nobody can take away.
+    pub const INTERRUPT: Self = Self {
+        code: KeyCode::Char('c'),
+        held: KeyModifiers::CONTROL,
+    };
+
+    /// What was pressed. Terminals differ in what they tell of Shift: a character says it by itself.
+    #[must_use]
+    pub fn pressed(key: KeyEvent) -> Self {
+        let held = key.modifiers & (KeyModifiers::CONTROL | KeyModifiers::ALT | KeyModifiers::SHIFT);
+        match key.code {
+            KeyCode::BackTab => Self {
+                code: KeyCode::Tab,
+                held: held | KeyModifiers::SHIFT,
+            },
+            KeyCode::Char(c) => {
+                let held = held - KeyModifiers::SHIFT;
+                let c = if held.contains(KeyModifiers::CONTROL) {
+                    c.to_ascii_lowercase()
+                } else {
+                    c
+                };
+                Self {
+                    code: KeyCode::Char(c),
+                    held,
+                }
+            }
+            code => Self { code, held },
+        }
+    }
+
+    /// The character that pressing it would type.
+    #[must_use]
+    pub fn typed(self) -> Option<char> {
+        match self.code {
+            KeyCode::Char(c) if self.held.is_empty() => Some(c),
+            _ => None,
+        }
+    }
+
+    /// As it is shown: `→`, `Space`, `Ctrl-P`.
+    #[must_use]
+    pub fn label(self) -> String {
+        self.with_names(["Ctrl-", "Alt-", "Shift-"], |(_, shown, _)| shown, 'F', true)
+    }
+
+    fn with_names(
+        self,
+        held: [&str; 3],
+        name: fn(&(&'static str, &'static str, KeyCode)) -> &'static str,
+        function: char,
+        capital: bool,
+    ) -> String {
+        let mut label = String::new();
+        let modifiers = [KeyModifiers::CONTROL, KeyModifiers::ALT, KeyModifiers::SHIFT];
+        for (modifier, word) in modifiers.into_iter().zip(held) {
+            if self.held.contains(modifier) {
+                label.push_str(word);
+            }
+        }
+        match (NAMED.iter().find(|named| named.2 == self.code), self.code) {
+            (Some(named), _) => label.push_str(name(named)),
+            (None, KeyCode::F(number)) => {
+                label.push(function);
+                label.push_str(&number.to_string());
+            }
+            (None, KeyCode::Char(c)) if capital && !self.held.is_empty() => {
+                label.push(c.to_ascii_uppercase());
+            }
+            (None, KeyCode::Char(c)) => label.push(c),
+            (None, _) => label.push('?'),
+        }
+        label
+    }
+}
+
+/// As it is written in the configuration.
+impl fmt::Display for Chord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.with_names(["ctrl-", "alt-", "shift-"], |(written, _, _)| written, 'f', false))
+    }
+}
+
+impl FromStr for Chord {
+    type Err = ChordError;
+
+    fn from_str(text: &str) -> Result<Self, ChordError> {
+        let wrong = |message: String, help: &str| ChordError {
+            message,
+            help: help.to_owned(),
+        };
+        let (mut with, mut rest) = (KeyModifiers::NONE, text);
+        loop {
+            let lower = rest.to_ascii_lowercase();
+            let prefixes = [
+                ("ctrl-", KeyModifiers::CONTROL),
+                ("alt-", KeyModifiers::ALT),
+                ("shift-", KeyModifiers::SHIFT),
+            ];
+            let Some((prefix, modifier)) = prefixes
+                .into_iter()
+                .find(|(prefix, _)| lower.starts_with(prefix) && rest.len() > prefix.len())
+            else {
+                break;
+            };
+            with |= modifier;
+            rest = &rest[prefix.len()..];
+        }
+        let mut chars = rest.chars();
+        if let (Some(c), None) = (chars.next(), chars.next()) {
+            if c.is_control() || c.is_whitespace() {
+                return Err(wrong(
+                    "this character is no key".to_owned(),
+                    "write `space`, `tab` or `enter`",
+                ));
+            }
+            if with.contains(KeyModifiers::SHIFT) {
+                let shifted = format!(
+                    "write the character that Shift makes of it, such as `{}`",
+                    c.to_uppercase()
+                );
+                return Err(wrong(format!("`{text}` is typed as another character"), &shifted));
+            }
+            let event = KeyEvent::new(KeyCode::Char(c), with);
+            return Ok(Self::pressed(event));
+        }
+        let lower = rest.to_ascii_lowercase();
+        if let Some((.., code)) = NAMED.iter().find(|(written, ..)| *written == lower) {
+            if lower == "space" && with.contains(KeyModifiers::SHIFT) {
+                return Err(wrong(
+                    format!("terminals send `{text}` as `space`"),
+                    "write `space`",
+                ));
+            }
+            return Ok(Self {
+                code: *code,
+                held: with,
+            });
+        }
+        let function = lower.strip_prefix('f').and_then(|number| number.parse().ok());
+        if let Some(number @ 1..=12) = function {
+            return Ok(Self {
+                code: KeyCode::F(number),
+                held: with,
+            });
+        }
+        if rest.is_empty() {
+            return Err(wrong(
+                "a key is missing here".to_owned(),
+                "write one, such as `x` or `ctrl-x`",
+            ));
+        }
+        let near = NAMED
+            .iter()
+            .map(|(written, ..)| (strsim::jaro_winkler(written, &lower), written))
+            .filter(|(likeness, _)| *likeness > 0.75)
+            .max_by(|a, b| a.0.total_cmp(&b.0));
+        let help = match near {
+            Some((_, near)) => format!("did you mean `{near}`?"),
+            None => "write one character, a name such as `space`, `pageup` or `f5`, or `ctrl-x`".to_owned(),
+        };
+        Err(wrong(format!("`{text}` is no key"), &help))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+    use super::{Chord, NAMED};
+
+    fn pressed(code: KeyCode, held: KeyModifiers) -> Chord {
+        Chord::pressed(KeyEvent::new(code, held))
+    }
+
+    #[test]
+    fn what_is_written_is_what_is_pressed() {
+        for (text, code, held) in [
+            ("n", KeyCode::Char('n'), KeyModifiers::NONE),
+            ("V", KeyCode::Char('V'), KeyModifiers::SHIFT),
+            ("-", KeyCode::Char('-'), KeyModifiers::NONE),
+            ("ctrl--", KeyCode::Char('-'), KeyModifiers::CONTROL),
+            ("ctrl-P", KeyCode::Char('p'), KeyModifiers::CONTROL),
+            ("Alt-Enter", KeyCode::Enter, KeyModifiers::ALT),
+            ("shift-tab", KeyCode::BackTab, KeyModifiers::SHIFT),
+            ("space", KeyCode::Char(' '), KeyModifiers::NONE),
+            ("锁", KeyCode::Char('锁'), KeyModifiers::NONE),
+            ("f12", KeyCode::F(12), KeyModifiers::NONE),
+        ] {
+            assert_eq!(text.parse(), Ok(pressed(code, held)), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_shown_of_a_key_is_what_is_on_it_and_what_is_written_reads_back() {
+        let label = |text: &str| text.parse::<Chord>().expect(text).label();
+        assert_eq!(label("ctrl-p"), "Ctrl-P");
+        assert_eq!(label("right"), "→");
+        assert_eq!(label("shift-tab"), "Shift-Tab");
+        assert_eq!(label("v"), "v");
+        for text in NAMED
+            .iter()
+            .map(|named| named.0)
+            .chain(["x", "X", "f7", "ctrl-alt-x", "?"])
+        {
+            let chord: Chord = text.parse().expect(text);
+            assert_eq!(chord.to_string(), text);
+        }
+    }
+
+    #[test]
+    fn what_is_no_key_says_what_would_be_one() {
+        for (text, says) in [
+            ("", "a key is missing"),
+            ("spacebar", "did you mean `space`"),
+            ("f13", "write one character"),
+            ("shift-a", "such as `A`"),
+            ("shift-space", "write `space`"),
+            ("hyper-x", "is no key"),
+            (" ", "write `space`"),
+        ] {
+            let error = text.parse::<Chord>().expect_err(text);
+            let told = format!("{}; {}", error.message, error.help);
+            assert!(told.contains(says), "{text}: {told}");
+        }
+    }
+}

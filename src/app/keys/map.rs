@@ -1,0 +1,345 @@
+//! Which key does what, after somebody has given actions other keys. It must not know where the wishes come from.
+
+use super::{Action, Chord, Place, Row, TABLE, row};
+
+/// The keys of every action of the table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyMap {
+    /// By the table's rows.
+    chords: Vec<Vec<Chord>>,
+}
+
+/// Keys that somebody wants for one action, each with a mark by which its place can be found again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bindings<M> {
+    /// The action's row of the table.
+    pub row: usize,
+    /// The keys.
+    pub chords: Vec<(Chord, M)>,
+}
+
+/// A wish that cannot be fulfilled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Complaint<M> {
+    /// The key's mark.
+    pub mark: M,
+    /// What is wrong.
+    pub message: String,
+    /// What would be right.
+    pub help: String,
+}
+
+impl Default for KeyMap {
+    /// The table's own keys.
+    fn default() -> Self {
+        Self {
+            chords: TABLE.iter().map(defaults).collect(),
+        }
+    }
+}
+
+/// A row's own keys.
+///
+/// # Panics
+/// Never: a test reads every one.
+fn defaults(row: &Row) -> Vec<Chord> {
+    let read = |key: &&str| key.parse().expect("the table's keys are keys");
+    row.keys.iter().map(read).collect()
+}
+
+impl KeyMap {
+    /// The table's keys with these wishes fulfilled, and the wishes that were not, whose actions keep their own
+    /// keys. A key that somebody gives to an action is taken from any action that has it only by default.
+    #[must_use]
+    pub fn with<M: Copy>(wishes: &[Bindings<M>]) -> (Self, Vec<Complaint<M>>) {
+        let mut complaints = Vec::new();
+        let mut given: Vec<Option<Vec<(Chord, M)>>> = vec![None; TABLE.len()];
+        for wish in wishes {
+            let kept = granted(wish, &given, &mut complaints);
+            // Where nothing of a wish is left, its action keeps its own keys; an empty wish is one for no key.
+            if !kept.is_empty() || wish.chords.is_empty() {
+                given[wish.row] = Some(kept);
+            }
+        }
+        // An action that would lose its last key to a wish keeps its keys, and the wish is refused. What was refused
+        // may in turn be without a key, so that this is looked at again.
+        while let Some(Starved { row, key, by, mark }) = starved(&given) {
+            complaints.push(Complaint {
+                mark,
+                message: format!(
+                    "`{key}` is the last key of `{}` and cannot go to `{}`",
+                    TABLE[row].id, TABLE[by].id
+                ),
+                help: format!("give `{}` another key as well", TABLE[row].id),
+            });
+            if let Some(chords) = &mut given[by] {
+                chords.retain(|(chord, _)| *chord != key);
+                if chords.is_empty() {
+                    given[by] = None;
+                }
+            }
+        }
+        let chords = (0..TABLE.len()).map(|n| {
+            if let Some(chords) = &given[n] {
+                return chords.iter().map(|(chord, _)| *chord).collect();
+            }
+            let own = defaults(&TABLE[n]).into_iter();
+            own.filter(|chord| taker(&given, n, *chord).is_none()).collect()
+        });
+        let mut map = Self {
+            chords: chords.collect(),
+        };
+        // Whatever anybody writes, this one ends the program.
+        if let Some(quit) = row("quit")
+            && !map.chords[quit].contains(&Chord::INTERRUPT)
+        {
+            map.chords[quit].push(Chord::INTERRUPT);
+        }
+        (map, complaints)
+    }
+
+    /// What a key means where these places are live: the first place that knows it decides.
+    #[must_use]
+    pub fn action(&self, places: &[Place], chord: Chord) -> Option<Action> {
+        let typed = places.contains(&Place::Field) && chord.typed().is_some();
+        if typed {
+            return None;
+        }
+        places.iter().find_map(|place| {
+            let rows = TABLE.iter().zip(&self.chords);
+            let mut meant =
+                rows.filter(|(row, chords)| row.places.contains(place) && chords.contains(&chord));
+            meant.next().map(|(row, _)| row.action)
+        })
+    }
+
+    /// The keys of a row.
+    #[must_use]
+    pub fn keys(&self, row: usize) -> &[Chord] {
+        self.chords.get(row).map_or(&[], Vec::as_slice)
+    }
+
+    /// The first key of the action of that name, as it is shown: what can be typed into the palette, where it
+    /// has none.
+    #[must_use]
+    pub fn label(&self, id: &str) -> String {
+        let first = row(id).and_then(|row| self.keys(row).first());
+        first.map_or_else(|| format!(":{id}"), |chord| chord.label())
+    }
+}
+
+/// What of a wish does not clash with the wishes before it.
+fn granted<M: Copy>(
+    wish: &Bindings<M>,
+    given: &[Option<Vec<(Chord, M)>>],
+    complaints: &mut Vec<Complaint<M>>,
+) -> Vec<(Chord, M)> {
+    let wanted = &TABLE[wish.row];
+    let mut granted: Vec<(Chord, M)> = Vec::new();
+    for (chord, mark) in wish.chords.iter().copied() {
+        let refused = if chord == Chord::INTERRUPT && wanted.action != Action::Quit {
+            Some((
+                "`ctrl-c` always quits".to_owned(),
+                format!("give `{}` another key", wanted.id),
+            ))
+        } else if wanted.places == [Place::Field] && chord.typed().is_some() {
+            Some((
+                format!("`{chord}` is typed into the line and cannot be `{}`", wanted.id),
+                "write a key that types nothing, such as `enter` or `ctrl-x`".to_owned(),
+            ))
+        } else {
+            taker(given, wish.row, chord).map(|(taker, _)| {
+                (
+                    format!("`{chord}` is both `{}` and `{}`", TABLE[taker].id, wanted.id),
+                    format!(
+                        "give one of them another key: both act {}",
+                        together(&TABLE[taker], wanted)
+                    ),
+                )
+            })
+        };
+        match refused {
+            Some((message, help)) => complaints.push(Complaint { mark, message, help }),
+            None if granted.iter().all(|(known, _)| *known != chord) => granted.push((chord, mark)),
+            None => {}
+        }
+    }
+    granted
+}
+
+/// An action all of whose own keys were given to others.
+struct Starved<M> {
+    row: usize,
+    /// Its first key, who was given it, and that wish's mark.
+    key: Chord,
+    by: usize,
+    mark: M,
+}
+
+/// The first action that is left without a key though nobody asked for that.
+fn starved<M: Copy>(given: &[Option<Vec<(Chord, M)>>]) -> Option<Starved<M>> {
+    TABLE.iter().enumerate().find_map(|(row, told)| {
+        let own = defaults(told);
+        let taken = own.iter().all(|chord| taker(given, row, *chord).is_some());
+        let key = *own.first().filter(|_| taken && given[row].is_none())?;
+        let (by, mark) = taker(given, row, key)?;
+        Some(Starved { row, key, by, mark })
+    })
+}
+
+/// Who was given a key where this row acts, too.
+fn taker<M: Copy>(given: &[Option<Vec<(Chord, M)>>], row: usize, chord: Chord) -> Option<(usize, M)> {
+    given.iter().enumerate().find_map(|(n, chords)| {
+        if n == row || !TABLE[n].meets(&TABLE[row]) {
+            return None;
+        }
+        let mut chords = chords.iter().flatten();
+        chords
+            .find(|(known, _)| *known == chord)
+            .map(|(_, mark)| (n, *mark))
+    })
+}
+
+/// Where both rows act.
+fn together(a: &Row, b: &Row) -> &'static str {
+    let meets = |place: &Place| a.places.iter().chain(b.places).any(|other| other == place);
+    if meets(&Place::Everywhere) {
+        "on every screen"
+    } else if meets(&Place::Field) && a.places.contains(&Place::Field) && b.places.contains(&Place::Field) {
+        "while you type"
+    } else if meets(&Place::Lesson) {
+        "in a lesson"
+    } else {
+        "in the catalogue"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::{Action, Bindings, Chord, KeyMap, Place, TABLE, row};
+
+    fn chord(text: &str) -> Chord {
+        text.parse().expect(text)
+    }
+
+    fn wish(id: &str, keys: &[&str]) -> Bindings<usize> {
+        let marks = keys.iter().enumerate();
+        Bindings {
+            row: row(id).expect(id),
+            chords: marks.map(|(mark, key)| (chord(key), mark)).collect(),
+        }
+    }
+
+    const IN_LESSON: &[Place] = &[Place::Wire, Place::Lesson, Place::Everywhere];
+    const IN_CATALOGUE: &[Place] = &[Place::Catalogue, Place::Everywhere];
+    const TYPING: &[Place] = &[Place::Field, Place::Everywhere];
+
+    #[test]
+    fn the_table_is_sound() {
+        let ids: HashSet<&str> = TABLE.iter().map(|row| row.id).collect();
+        assert_eq!(ids.len(), TABLE.len(), "every name is there once");
+        for (n, row) in TABLE.iter().enumerate() {
+            assert!(!row.keys.is_empty(), "{} has a key", row.id);
+            for key in row.keys {
+                assert_eq!(chord(key).to_string(), *key, "written as it reads back");
+            }
+            for other in &TABLE[n + 1..] {
+                let shared = row.keys.iter().filter(|key| other.keys.contains(key));
+                // What types a character means nothing else in a line of text.
+                let clash = shared.filter(|_| row.meets(other));
+                assert_eq!(
+                    clash.collect::<Vec<_>>(),
+                    Vec::<&&str>::new(),
+                    "{} and {}",
+                    row.id,
+                    other.id
+                );
+            }
+            if let Some((more, _)) = row.fold {
+                assert!(
+                    TABLE[n + 1..=n + more]
+                        .iter()
+                        .all(|next| next.places == row.places),
+                    "{}",
+                    row.id
+                );
+            }
+            assert!(
+                row.hints
+                    .iter()
+                    .all(|hint| row.places.contains(&hint.place) || row.places.contains(&Place::Everywhere))
+            );
+        }
+    }
+
+    #[test]
+    fn a_key_means_what_its_place_says() {
+        let map = KeyMap::default();
+        assert_eq!(map.action(IN_LESSON, chord("right")), Some(Action::Forward));
+        assert_eq!(
+            map.action(IN_CATALOGUE, chord("right")),
+            Some(Action::Variants(true))
+        );
+        assert_eq!(map.action(IN_LESSON, chord("enter")), Some(Action::Open));
+        assert_eq!(map.action(TYPING, chord("enter")), Some(Action::Accept));
+        assert_eq!(map.action(TYPING, chord("q")), None, "it is typed");
+        assert_eq!(map.action(TYPING, chord("ctrl-c")), Some(Action::Quit));
+        assert_eq!(map.action(IN_CATALOGUE, chord("v")), None);
+    }
+
+    #[test]
+    fn a_wish_takes_a_key_from_who_has_it_by_default() {
+        let (map, complaints) = KeyMap::with(&[wish("step", &["j"])]);
+        assert_eq!(complaints, vec![]);
+        assert_eq!(map.action(IN_LESSON, chord("j")), Some(Action::Forward));
+        assert_eq!(map.action(IN_LESSON, chord("right")), None);
+        assert_eq!(map.action(IN_LESSON, chord("down")), Some(Action::Move(1)));
+        assert_eq!(map.label("step"), "j");
+        let (map, complaints) = KeyMap::with(&[wish("theme", &[])]);
+        assert_eq!((map.label("theme"), complaints.len()), (":theme".to_owned(), 0));
+    }
+
+    #[test]
+    fn two_swap_their_keys() {
+        let (map, complaints) =
+            KeyMap::with(&[wish("next-variant", &["V"]), wish("previous-variant", &["v"])]);
+        assert_eq!(complaints, vec![]);
+        assert_eq!(map.action(IN_LESSON, chord("V")), Some(Action::Variant(true)));
+        assert_eq!(map.action(IN_LESSON, chord("v")), Some(Action::Variant(false)));
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_and_leaves_the_keys_as_they_were() {
+        let (map, complaints) = KeyMap::with(&[wish("step", &["x"]), wish("back", &["x", "y"])]);
+        assert_eq!(complaints.len(), 1);
+        assert!(
+            complaints[0].message.contains("`x` is both `step` and `back`"),
+            "{complaints:?}"
+        );
+        assert_eq!(
+            (complaints[0].mark, complaints[0].help.contains("in a lesson")),
+            (0, true)
+        );
+        assert_eq!(map.action(IN_LESSON, chord("x")), Some(Action::Forward));
+        assert_eq!(map.action(IN_LESSON, chord("y")), Some(Action::Back));
+
+        let (map, complaints) = KeyMap::with(&[wish("theme", &["r"])]);
+        assert!(
+            complaints[0].message.contains("last key of `restart`"),
+            "{complaints:?}"
+        );
+        assert_eq!(map, KeyMap::default());
+
+        let (map, complaints) = KeyMap::with(&[
+            wish("restart", &["ctrl-c"]),
+            wish("erase", &["e"]),
+            wish("quit", &[]),
+        ]);
+        assert_eq!(complaints.len(), 2, "{complaints:?}");
+        assert_eq!(map.action(IN_LESSON, Chord::INTERRUPT), Some(Action::Quit));
+        assert_eq!(map.action(IN_LESSON, chord("r")), Some(Action::Restart));
+        assert_eq!(map.action(IN_LESSON, chord("Q")), None);
+    }
+}

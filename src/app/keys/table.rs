@@ -1,0 +1,199 @@
+//! The table of actions. It must not know who reads it.
+
+use super::{
+    Action, Erase, Hint,
+    Place::{
+        self, Catalogue, Comparison, Everywhere, Field, Lanes, Lesson, Page, Servers, Story, Variants, Wire,
+    },
+    Row,
+};
+use crate::lesson::Words;
+
+/// Where lines are scrolled or chosen.
+const SCROLLED: &[Place] = &[
+    Catalogue, Variants, Page, Comparison, Story, Lanes, Servers, Wire, Field,
+];
+
+const fn act(
+    id: &'static str,
+    action: Action,
+    keys: &'static [&'static str],
+    places: &'static [Place],
+    (en, zh): (&'static str, &'static str),
+) -> Row {
+    Row {
+        id,
+        action,
+        keys,
+        places,
+        name: Words::new(en, zh),
+        fold: None,
+        hints: &[],
+    }
+}
+
+impl Row {
+    const fn fold(self, more: usize, en: &'static str, zh: &'static str) -> Self {
+        Self {
+            fold: Some((more, Words::new(en, zh))),
+            ..self
+        }
+    }
+
+    const fn hints(self, hints: &'static [Hint]) -> Self {
+        Self { hints, ..self }
+    }
+}
+
+const fn hint(place: Place, rank: u8, en: &'static str, zh: &'static str) -> Hint {
+    Hint {
+        place,
+        rank,
+        pair: false,
+        words: Words::new(en, zh),
+    }
+}
+
+const fn pair(place: Place, rank: u8, en: &'static str, zh: &'static str) -> Hint {
+    Hint {
+        pair: true,
+        ..hint(place, rank, en, zh)
+    }
+}
+
+/// Everything that can be done, in the order in which the help, the palette and the README tell of it.
+#[rustfmt::skip]
+pub const TABLE: &[Row] = &[
+    // A lesson.
+    act("step", Action::Forward, &["right", "n", "l"], &[Lesson, Comparison], ("take the next step", "前进一步"))
+        .hints(&[hint(Lesson, 1, "step", "下一步"), hint(Comparison, 1, "step", "下一步")]),
+    act("back", Action::Back, &["left", "p", "h"], &[Lesson, Comparison],
+        ("one step back (touches no server)", "回退一步（不影响服务器）"))
+        .hints(&[hint(Lesson, 2, "back", "回退"), hint(Comparison, 2, "back", "回退")]),
+    act("play", Action::Toggle, &["space"], &[Lesson, Comparison],
+        ("play or pause, even in mid-step", "播放或暂停，步骤中途也可以"))
+        .hints(&[hint(Lesson, 3, "play/pause", "播放/暂停"), hint(Comparison, 7, "play/pause", "播放/暂停")]),
+    act("first-step", Action::End(false), &["home"], &[Lesson, Comparison], ("go to the first step", "跳到第一步"))
+        .fold(1, "first step, newest step", "第一步、最新一步")
+        .hints(&[pair(Comparison, 8, "start, end", "开头、结尾")]),
+    act("newest-step", Action::End(true), &["end"], &[Lesson, Comparison], ("go to the newest step", "跳到最新一步")),
+    act("faster", Action::Faster(true), &["+", "="], &[Lesson, Comparison], ("faster", "加速"))
+        .fold(1, "faster, slower: 0.25x to 10x", "加速、减速：0.25x 到 10x")
+        .hints(&[pair(Lesson, 10, "speed", "速度")]),
+    act("slower", Action::Faster(false), &["-", "_"], &[Lesson, Comparison], ("slower", "减速")),
+    act("next-variant", Action::Variant(true), &["v"], &[Lesson], ("next variant", "下一个方案"))
+        .fold(1, "next or previous variant", "下一个、上一个方案")
+        .hints(&[hint(Lesson, 4, "next variant", "下一方案")]),
+    act("previous-variant", Action::Variant(false), &["V"], &[Lesson], ("previous variant", "上一个方案")),
+    act("restart", Action::Restart, &["r"], &[Lesson, Comparison],
+        ("start again on a fresh lab", "换一套全新的服务器重来"))
+        .hints(&[hint(Lesson, 14, "restart", "重来"), hint(Comparison, 13, "run again", "重新运行")]),
+    act("focus", Action::Focus, &["tab", "shift-tab"], &[Lesson],
+        ("give the next pane the focus", "焦点移到下一个窗格"))
+        .hints(&[hint(Lesson, 10, "pane", "切换窗格")]),
+
+    act("lens", Action::Lens, &["w"], &[Lesson], ("timeline or sequence of messages", "时间线或时序图"))
+        .hints(&[hint(Lesson, 5, "timeline/sequence", "时间线/时序图")]),
+    act("go-there", Action::Open, &["enter"], &[Lesson, Comparison],
+        ("go to the chosen event, or take the next step", "跳到选中的事件，没有选中则前进一步")),
+    act("left-aside", Action::Sideways(false), &["<"], &[Lesson], ("a wide sequence: to the left", "时序图向左移"))
+        .fold(1, "move a wide sequence left, right", "左右移动时序图"),
+    act("right-aside", Action::Sideways(true), &[">"], &[Lesson], ("a wide sequence: to the right", "时序图向右移")),
+    act("crowd", Action::Crowd, &["e"], &[Lesson],
+        ("a crowd member by member, or as one band", "逐个显示群体成员，或合并显示")),
+    act("zoom", Action::Zoom, &["z"], &[Lesson], ("the pane with the focus alone, or all", "只看当前窗格，再按恢复"))
+        .hints(&[hint(Lesson, 11, "zoom", "放大")]),
+    act("present", Action::Present, &["P"], &[Lesson],
+        ("present: large story and timelines only", "演示模式：只留大号讲解和时间线"))
+        .hints(&[hint(Lesson, 12, "present", "演示")]),
+    act("previous-mark", Action::Mark(false), &["["], &[Lesson],
+        ("to the question, fault or violation before", "跳到上一个提问、故障或违例"))
+        .fold(1, "to the question, fault or violation before or after", "跳到上一个、下一个提问、故障或违例"),
+    act("next-mark", Action::Mark(true), &["]"], &[Lesson],
+        ("to the next question, fault or violation", "跳到下一个提问、故障或违例")),
+
+    // A question in the story.
+    act("answer-1", Action::Answer(0), &["1"], &[Story, Lesson], ("choose answer 1", "选答案 1"))
+        .fold(3, "answer the question in the story", "回答讲解里的提问"),
+    act("answer-2", Action::Answer(1), &["2"], &[Story, Lesson], ("choose answer 2", "选答案 2")),
+    act("answer-3", Action::Answer(2), &["3"], &[Story, Lesson], ("choose answer 3", "选答案 3")),
+    act("answer-4", Action::Answer(3), &["4"], &[Story, Lesson], ("choose answer 4", "选答案 4")),
+    act("skip", Action::Skip, &["s"], &[Story, Lesson], ("skip the question", "跳过提问")),
+
+    // The catalogue.
+    act("open", Action::Open, &["enter", "space"], &[Catalogue, Variants],
+        ("open what is chosen", "打开所选课程或方案"))
+        .hints(&[hint(Catalogue, 1, "open", "打开"), hint(Variants, 1, "open", "打开")]),
+    act("search", Action::Search, &["/"], &[Catalogue, Variants], ("search the lessons", "搜索课程"))
+        .hints(&[hint(Catalogue, 2, "search", "搜索")]),
+    act("variants", Action::Variants(true), &["right", "tab", "l"], &[Catalogue, Field],
+        ("into the lesson's variants", "进入方案列表"))
+        .hints(&[hint(Catalogue, 3, "variants", "方案")]),
+    act("lessons", Action::Variants(false), &["left", "tab", "h"], &[Variants],
+        ("back to the lessons", "回到课程列表"))
+        .hints(&[hint(Variants, 3, "lessons", "课程")]),
+
+    // Two variants beside each other.
+    act("compare", Action::Compare, &["b"], &[Lesson, Catalogue, Variants, Comparison],
+        ("before and after: the failure beside its fix", "修复前后对比：故障方案与修复方案并排"))
+        .hints(&[hint(Lesson, 5, "before/after", "对比")]),
+    act("difference", Action::Difference, &["d"], &[Comparison],
+        ("go to the first difference", "跳到第一处不同"))
+        .hints(&[hint(Comparison, 3, "first difference", "第一处不同")]),
+    act("other-fix", Action::Variant(true), &["v"], &[Comparison], ("another fix", "换一个修复方案"))
+        .hints(&[hint(Comparison, 4, "other fix", "换修复方案")]),
+    act("other-failure", Action::Variant(false), &["V"], &[Comparison], ("another failure", "换一个故障方案"))
+        .hints(&[hint(Comparison, 5, "other failure", "换故障方案")]),
+
+    // Lists and panes.
+    act("up", Action::Move(-1), &["up", "k"], SCROLLED, ("up", "向上"))
+        .fold(3, "choose a line, or scroll", "选择一行，或滚动")
+        .hints(&[pair(Catalogue, 9, "choose", "选择"), pair(Variants, 2, "choose", "选择"),
+            pair(Page, 1, "scroll", "滚动"), pair(Comparison, 11, "lanes", "滚动时间线"), pair(Field, 2, "choose", "选择")]),
+    act("down", Action::Move(1), &["down", "j"], SCROLLED, ("down", "向下")),
+    act("page-up", Action::Page(-1), &["pageup"], SCROLLED, ("a page up", "上翻"))
+        .hints(&[pair(Catalogue, 8, "read", "翻看"), pair(Comparison, 12, "verdicts", "滚动结论")]),
+    act("page-down", Action::Page(1), &["pagedown"], SCROLLED, ("a page down", "下翻")),
+    act("top", Action::End(false), &["home"], &[Catalogue, Variants, Page], ("to the first line", "到第一行"))
+        .fold(1, "first line, last line", "第一行、最后一行"),
+    act("bottom", Action::End(true), &["end"], &[Catalogue, Variants, Page], ("to the last line", "到最后一行")),
+
+    // Everywhere.
+    act("palette", Action::Palette, &[":", "ctrl-p"], &[Everywhere],
+        ("every command by name", "命令面板：按名字执行任意操作"))
+        .hints(&[hint(Catalogue, 6, "commands", "命令"), hint(Lesson, 9, "commands", "命令")]),
+    act("interview", Action::Cards, &["i"], &[Everywhere],
+        ("interview questions and answers", "面试题与参考答案"))
+        .hints(&[hint(Lesson, 13, "interview", "面试题")]),
+    act("questions", Action::Questions, &["N"], &[Everywhere],
+        ("questions on or off, as for presenting", "开启或关闭提问，适合演示")),
+    act("language", Action::Language, &["L"], &[Everywhere], ("the other language: 中文", "切换语言：English"))
+        .hints(&[hint(Catalogue, 7, "中文", "English"), hint(Lesson, 8, "中文", "English"), hint(Comparison, 9, "中文", "English")]),
+    act("theme", Action::Theme, &["T"], &[Everywhere],
+        ("next theme: as the terminal, dark, light, high contrast", "换主题：跟随终端、深色、浅色、高对比度")),
+    act("help", Action::Help, &["?", "f1"], &[Everywhere], ("help: the keys, and how to read the lanes", "帮助：按键与图例"))
+        .hints(&[hint(Catalogue, 4, "help", "帮助"), hint(Variants, 4, "help", "帮助"),
+            hint(Lesson, 6, "help", "帮助"), hint(Comparison, 10, "help", "帮助")]),
+    act("leave", Action::Close, &["q", "esc"], &[Everywhere],
+        ("back to where you came from", "返回上一层"))
+        .hints(&[hint(Catalogue, 5, "quit", "退出"), hint(Variants, 5, "back", "返回"),
+            hint(Lesson, 7, "catalogue", "目录"), hint(Comparison, 6, "close", "关闭"), hint(Page, 2, "close", "关闭")]),
+    act("quit", Action::Quit, &["Q", "ctrl-c"], &[Everywhere], ("quit Lockstep", "退出程序")),
+
+    // A line of typed text.
+    act("accept", Action::Accept, &["enter"], &[Field], ("do or open what is chosen", "执行或打开所选项"))
+        .hints(&[hint(Field, 1, "take", "确定")]),
+    act("cancel", Action::Cancel, &["esc"], &[Field], ("give up typing", "放弃输入"))
+        .hints(&[hint(Field, 3, "cancel", "取消")]),
+    act("erase", Action::Erase(Erase::Character), &["backspace", "ctrl-h"], &[Field],
+        ("erase a character", "删除一个字"))
+        .fold(2, "erase a character, a word, everything", "删除一个字、一个词、全部"),
+    act("erase-word", Action::Erase(Erase::Word), &["ctrl-w"], &[Field], ("erase a word", "删除一个词")),
+    act("erase-all", Action::Erase(Erase::All), &["ctrl-u"], &[Field], ("erase everything", "全部删除")),
+];
+
+/// The row of that name.
+#[must_use]
+pub fn row(id: &str) -> Option<usize> {
+    TABLE.iter().position(|row| row.id == id)
+}

@@ -1,0 +1,52 @@
+//! The README's table of keys is the program's.
+
+use lockstep::{
+    app::{
+        KeyMap,
+        keys::{Place, TABLE},
+    },
+    lesson::Lang,
+};
+
+const README: &str = include_str!("../README.md");
+
+/// Where an action is at home, as the README says it.
+fn home(places: &[Place]) -> &'static str {
+    match places[0] {
+        Place::Lesson => "a lesson",
+        Place::Story => "a question",
+        Place::Lanes | Place::Servers | Place::Wire => "a pane",
+        Place::Catalogue if places.contains(&Place::Page) => "lists, panes, pages",
+        Place::Catalogue => "the catalogue",
+        Place::Variants => "its variants",
+        Place::Comparison => "before and after",
+        Place::Page => "pages",
+        Place::Everywhere => "everywhere",
+        Place::Field => "while you type",
+    }
+}
+
+fn table() -> String {
+    let keys = KeyMap::default();
+    let mut table = String::from("| key | does | where | name |\n|---|---|---|---|\n");
+    for (n, row) in TABLE.iter().enumerate() {
+        let labels: Vec<String> = keys
+            .keys(n)
+            .iter()
+            .map(|chord| format!("`{}`", chord.label()))
+            .collect();
+        let (keys, name) = (labels.join(" "), row.name.get(Lang::En));
+        let (home, id) = (home(row.places), row.id);
+        table.extend(["| ", &keys, " | ", name, " | ", home, " | `", id, "` |\n"]);
+    }
+    table
+}
+
+#[test]
+fn the_readme_tells_of_the_keys_that_there_are() {
+    let table = table();
+    assert!(
+        README.contains(&table),
+        "the README's table of keys should be:\n\n{table}"
+    );
+}
