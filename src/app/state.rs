@@ -3,21 +3,19 @@
 //! **Architecture Invariant:** there is one [`Mode`] at a time, and one overlay over it; no pairs of booleans.
 
 mod beside;
+mod learn;
+mod show;
 
 use std::time::{Duration, Instant};
 
 use crossterm::event::{Event, KeyEventKind};
-use ratatui::{
-    buffer::Buffer,
-    layout::{Position, Rect},
-};
+use ratatui::layout::Rect;
 
 use super::{
     AppOptions, Catalogue, LessonChoice, Runs,
-    answers::Answer,
     keys::{Action, Chord, KeyMap, Place},
     learning::Learning,
-    palette::{Listed, Palette},
+    palette::Palette,
     progress::{Record, Store},
     shelf::{Search, Shelf},
 };
@@ -27,8 +25,7 @@ use crate::{
     engine::{Session, Update},
     lesson::Lang,
     view::{
-        self, CatalogueView, Form, Lens, LessonView, Notice, Overlay, PaletteView, Pane, Scene, Screen,
-        Scrolls,
+        self, Form, Lens, Notice, Overlay, Pane, Screen, Scrolls,
         chart::Detail,
         theme::{Theme, ThemeName},
     },
@@ -428,76 +425,6 @@ impl<R: Runs> App<R> {
         self.adapt();
     }
 
-    fn learn(&mut self, action: Action, now: Instant) {
-        let Mode::Learning(lesson) = &mut self.mode else {
-            return;
-        };
-        let (entry, variant) = (lesson.entry, lesson.variant);
-        let variants = self
-            .catalogue
-            .entries
-            .get(entry)
-            .map_or(1, |entry| entry.variants.len().max(1));
-        match action {
-            Action::Close if lesson.selected.is_some() => lesson.selected = None,
-            Action::Close => self.mode = Mode::Browsing,
-            Action::Compare => self.compare(entry, None),
-            Action::Restart => self.open(entry, variant),
-            Action::Variant(true) => self.open(entry, (variant + 1) % variants),
-            Action::Variant(false) => self.open(entry, (variant + variants - 1) % variants),
-            Action::Answer(choice) => {
-                // The question is to be seen.
-                lesson.selected = None;
-                lesson.run.answer(Answer::Chosen(choice));
-            }
-            Action::Skip => {
-                lesson.selected = None;
-                lesson.run.answer(Answer::Skipped);
-            }
-            Action::Focus => lesson.focus = lesson.focus.next(),
-            Action::Faster(faster) => self.set_speed(next_speed(self.speed, faster), now),
-            Action::Crowd => {
-                lesson.expanded = !lesson.expanded;
-                lesson.scrolls.set(Pane::Lanes, None);
-            }
-            Action::Lens => self.lens = self.lens.other(),
-            Action::Sideways(right) => self.move_aside(right),
-            Action::Move(by) => match lesson.focus {
-                Pane::Lanes | Pane::Wire => self.select(by),
-                Pane::Story | Pane::Servers => self.scroll_focus(by),
-            },
-            Action::Page(by) => self.scroll_focus(by * PAGE),
-            Action::Zoom => self.form = self.form.toggled(Form::Zoomed),
-            Action::Present => self.form = self.form.toggled(Form::Presenting),
-            Action::Mark(next) => {
-                if let Some(position) = lesson.run.playback.mark(next) {
-                    lesson.scrolls = Scrolls::default();
-                    lesson.selected = None;
-                    lesson.run.seek(position);
-                }
-            }
-            Action::Forward | Action::Open | Action::Back | Action::End(_) | Action::Toggle => {
-                // Whatever is new, the panes follow it.
-                lesson.scrolls = Scrolls::default();
-                lesson.aside = None;
-                if let Some(event) = lesson.selected.take()
-                    && action == Action::Open
-                {
-                    lesson.run.seek(event + 1);
-                    return;
-                }
-                match action {
-                    Action::Back => lesson.run.back(now),
-                    Action::End(end) => lesson.run.to(end),
-                    Action::Toggle => lesson.run.toggle(now),
-                    _ => lesson.run.forward(now),
-                }
-            }
-            // At home elsewhere, or done already.
-            _ => {}
-        }
-    }
-
     pub(super) fn scroll_overlay(&mut self, overlay: Overlay, by: i32) {
         let Some(screen) = self.screen() else {
             return;
@@ -509,88 +436,6 @@ impl<R: Runs> App<R> {
             Overlay::Cards(from) => Overlay::Cards(scrolled(from)),
             Overlay::Nothing | Overlay::Palette => overlay,
         };
-    }
-
-    pub(super) fn screen(&self) -> Option<Screen<'_>> {
-        match &self.mode {
-            Mode::Ending => None,
-            Mode::Browsing => Some(Screen::Catalogue(CatalogueView {
-                catalogue: &self.catalogue,
-                progress: self.progress.progress(),
-                selected: self.selected,
-                shelf: self.shelf,
-                search: self.search.as_ref(),
-                keys: &self.keys,
-                scroll: self.reading,
-                theme: self.theme,
-                lang: self.lang,
-            })),
-            Mode::Comparing(beside) => Some(Screen::Compare(self.comparison(beside)?)),
-            Mode::Learning(lesson) => {
-                let playback = &lesson.run.playback;
-                Some(Screen::Lesson(LessonView {
-                    scene: Scene {
-                        log: playback.log(),
-                        world: playback.world(),
-                        chart: playback.chart(),
-                        sequence: playback.sequence(),
-                        selected: lesson.selected.filter(|event| *event < playback.world().position),
-                        display: playback.display(),
-                        keys: &self.keys,
-                        flight: playback.aloft(),
-                        expanded: lesson.expanded,
-                        theme: self.theme,
-                        lang: self.lang,
-                    },
-                    entry: self.catalogue.entries.get(lesson.entry)?,
-                    variant: lesson.variant,
-                    stage: lesson.run.stage(),
-                    motion: lesson.run.motion(),
-                    speed: lesson.run.speed(),
-                    focus: lesson.focus,
-                    form: self.form,
-                    scrolls: &lesson.scrolls,
-                    lens: self.lens,
-                    aside: lesson.aside,
-                    asking: lesson.run.asking(),
-                }))
-            }
-        }
-    }
-
-    /// Draws what is to be seen now.
-    pub fn draw(&self, area: Rect, buf: &mut Buffer) {
-        let Some(screen) = self.screen() else {
-            return;
-        };
-        view::draw(&screen, self.overlay, (self.lang, self.theme), area, buf);
-        if self.overlay == Overlay::Palette {
-            self.palette_view(&self.listed()).draw(area, buf);
-        }
-        if let Some(notice) = &self.notice {
-            view::notice(notice, &self.keys, (self.lang, self.theme), area, buf);
-        }
-    }
-
-    /// Where the terminal's cursor belongs: at the end of what is being typed. An input method opens its window
-    /// there.
-    #[must_use]
-    pub fn cursor(&self) -> Option<Position> {
-        match (self.overlay, self.screen()?) {
-            (Overlay::Palette, _) => self.palette_view(&[]).cursor(self.size),
-            (Overlay::Nothing, Screen::Catalogue(view)) => view.cursor(self.size),
-            _ => None,
-        }
-    }
-
-    fn palette_view<'a>(&'a self, listed: &'a [Listed]) -> PaletteView<'a> {
-        PaletteView {
-            palette: &self.palette,
-            listed,
-            keys: &self.keys,
-            theme: self.theme,
-            lang: self.lang,
-        }
     }
 }
 

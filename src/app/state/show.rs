@@ -1,0 +1,98 @@
+//! What the program's state looks like: the screen that it amounts to, and where the cursor belongs. It changes
+//! nothing.
+
+use ratatui::{
+    buffer::Buffer,
+    layout::{Position, Rect},
+};
+
+use super::{App, Mode};
+use crate::{
+    app::{Runs, palette::Listed},
+    view::{self, CatalogueView, LessonView, Overlay, PaletteView, Scene, Screen},
+};
+
+impl<R: Runs> App<R> {
+    /// The screen; none once the program ends.
+    pub(in crate::app) fn screen(&self) -> Option<Screen<'_>> {
+        match &self.mode {
+            Mode::Ending => None,
+            Mode::Browsing => Some(Screen::Catalogue(CatalogueView {
+                catalogue: &self.catalogue,
+                progress: self.progress.progress(),
+                selected: self.selected,
+                shelf: self.shelf,
+                search: self.search.as_ref(),
+                keys: &self.keys,
+                scroll: self.reading,
+                theme: self.theme,
+                lang: self.lang,
+            })),
+            Mode::Comparing(beside) => Some(Screen::Compare(self.comparison(beside)?)),
+            Mode::Learning(lesson) => {
+                let playback = &lesson.run.playback;
+                Some(Screen::Lesson(LessonView {
+                    scene: Scene {
+                        log: playback.log(),
+                        world: playback.world(),
+                        chart: playback.chart(),
+                        sequence: playback.sequence(),
+                        selected: lesson.selected.filter(|event| *event < playback.world().position),
+                        display: playback.display(),
+                        keys: &self.keys,
+                        flight: playback.aloft(),
+                        expanded: lesson.expanded,
+                        theme: self.theme,
+                        lang: self.lang,
+                    },
+                    entry: self.catalogue.entries.get(lesson.entry)?,
+                    variant: lesson.variant,
+                    stage: lesson.run.stage(),
+                    motion: lesson.run.motion(),
+                    speed: lesson.run.speed(),
+                    focus: lesson.focus,
+                    form: self.form,
+                    scrolls: &lesson.scrolls,
+                    lens: self.lens,
+                    aside: lesson.aside,
+                    asking: lesson.run.asking(),
+                }))
+            }
+        }
+    }
+
+    /// Draws what is to be seen now.
+    pub fn draw(&self, area: Rect, buf: &mut Buffer) {
+        let Some(screen) = self.screen() else {
+            return;
+        };
+        view::draw(&screen, self.overlay, (self.lang, self.theme), area, buf);
+        if self.overlay == Overlay::Palette {
+            self.palette_view(&self.listed()).draw(area, buf);
+        }
+        if let Some(notice) = &self.notice {
+            view::notice(notice, &self.keys, (self.lang, self.theme), area, buf);
+        }
+    }
+
+    /// Where the terminal's cursor belongs: at the end of what is being typed. An input method opens its window
+    /// there.
+    #[must_use]
+    pub fn cursor(&self) -> Option<Position> {
+        match (self.overlay, self.screen()?) {
+            (Overlay::Palette, _) => self.palette_view(&[]).cursor(self.size),
+            (Overlay::Nothing, Screen::Catalogue(view)) => view.cursor(self.size),
+            _ => None,
+        }
+    }
+
+    fn palette_view<'a>(&'a self, listed: &'a [Listed]) -> PaletteView<'a> {
+        PaletteView {
+            palette: &self.palette,
+            listed,
+            keys: &self.keys,
+            theme: self.theme,
+            lang: self.lang,
+        }
+    }
+}
