@@ -435,6 +435,18 @@ fn after_sigkill_no_process_is_left_and_the_next_start_clears_the_files() {
 }
 
 #[test]
+fn a_terminal_that_lies_about_its_size_is_not_believed() {
+    for size in [(0, 0), (u16::MAX, u16::MAX)] {
+        let place = Place::new();
+        let mut terminal = Terminal::start_with(&place, &["--recorded", "play", "oversell"], size, &[]);
+        // Whatever it looks like, it can be left.
+        terminal.press("Q");
+        assert_eq!(terminal.ended(), 0, "{size:?}");
+        terminal.assert_restored();
+    }
+}
+
+#[test]
 fn any_size_is_survived_and_a_small_one_is_explained() {
     let place = Place::new();
     let mut terminal = open(&place, "oversell");

@@ -1,5 +1,5 @@
 //! A terminal that is told where a picture begins and where it ends, so that it never shows half of one. It must not
-//! know what is drawn. Terminals that do not know synchronized output (DEC private mode 2026) ignore it.
+//! know what is drawn. It believes no size that no screen has. Terminals that do not know synchronized output (DEC private mode 2026) ignore it.
 
 use std::io::{self, Write};
 
@@ -11,6 +11,13 @@ use ratatui::{
     backend::{Backend, ClearType, WindowSize},
     buffer::Cell,
     layout::{Position, Size},
+};
+
+/// No screen is larger. A terminal that lies about its size could otherwise ask for more memory than there is: two
+/// pictures of 65535 by 65535 cells.
+const LARGEST: Size = Size {
+    width: 1000,
+    height: 500,
 };
 
 /// A backend that puts every picture between two marks, and sends nothing for one that changes nothing.
@@ -86,7 +93,11 @@ impl<B: Backend<Error = io::Error> + Write> Backend for Synchronized<B> {
     }
 
     fn size(&self) -> io::Result<Size> {
-        self.inner.size()
+        let said = self.inner.size()?;
+        Ok(Size {
+            width: said.width.min(LARGEST.width),
+            height: said.height.min(LARGEST.height),
+        })
     }
 
     fn window_size(&mut self) -> io::Result<WindowSize> {

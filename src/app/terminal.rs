@@ -13,10 +13,10 @@ use std::{
 use crossterm::{
     event::{DisableMouseCapture, EnableMouseCapture, Event},
     execute,
-    terminal::EndSynchronizedUpdate,
+    terminal::{EndSynchronizedUpdate, EnterAlternateScreen},
 };
 use futures::Stream;
-use ratatui::{Terminal, backend::CrosstermBackend};
+use ratatui::{Terminal, TerminalOptions, Viewport, backend::CrosstermBackend, layout::Rect};
 use tokio::{
     signal::unix::{Signal, SignalKind, signal},
     sync::mpsc,
@@ -40,8 +40,11 @@ impl TerminalGuard {
     /// # Errors
     /// When standard input or output is no terminal.
     pub fn take() -> io::Result<Self> {
-        // This sets the terminal up, and a panic hook that sets it back; it is drawn on by another way.
-        drop(ratatui::try_init()?);
+        // This sets the terminal up, and a panic hook that sets it back; it is drawn on by another way, which does not
+        // believe every size.
+        let viewport = Viewport::Fixed(Rect::new(0, 0, 1, 1));
+        drop(ratatui::try_init_with_options(TerminalOptions { viewport })?);
+        execute!(io::stdout(), EnterAlternateScreen)?;
         let hook = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
             // In the middle of a picture the terminal would wait for its end before it shows the message.
