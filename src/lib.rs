@@ -17,6 +17,7 @@ pub mod flight;
 pub mod lab;
 pub mod lesson;
 pub mod log;
+pub mod race;
 pub mod recording;
 pub mod verdict;
 pub mod view;

@@ -10,6 +10,7 @@ mod list;
 mod new;
 mod play;
 mod progress;
+mod race;
 mod run;
 mod runs;
 mod words;
@@ -117,6 +118,8 @@ enum Command {
     List,
     /// Runs lessons without a screen and proves their claims
     Run(run::RunArgs),
+    /// Lets everybody run at once, many times, and counts what comes of it
+    Race(race::RaceArgs),
     /// Turns a run into a picture: svg, html that plays, a terminal recording, a sequence diagram, data
     Export(export::ExportArgs),
     /// Checks lesson files without running them
@@ -263,6 +266,7 @@ fn answer(command: Option<Command>, global: &Global) -> Result<u8, Failure> {
         Some(Command::Compare(args)) => play::play(global, Some(&args.lesson), Some(&args)),
         Some(Command::List) => list::list(global),
         Some(Command::Run(args)) => run::run(global, &args),
+        Some(Command::Race(args)) => race::race(global, &args),
         Some(Command::Export(args)) => export::export(global, &args),
         Some(Command::Check { files }) => check::check(global, &files),
         Some(Command::Doctor { install, yes }) => doctor::doctor(global, install, yes),

@@ -151,7 +151,7 @@ fn judge_again(scenario: &Scenario) -> Result<RunReport, Failure> {
 
 /// Resolves when the user or the system asks this program to end. The run is then dropped, and with it its
 /// servers and clients.
-async fn interrupted() -> &'static str {
+pub(super) async fn interrupted() -> &'static str {
     use tokio::signal::unix::{SignalKind, signal};
     let wait = |kind: SignalKind, name: &'static str| async move {
         match signal(kind) {

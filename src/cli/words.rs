@@ -21,6 +21,23 @@ pub(super) const RAN: Words = Words::new(
 pub(super) const OBSERVED: Words = Words::new("observed {}", "实际 {}");
 /// What a claim wanted.
 pub(super) const EXPECTED: Words = Words::new(", expected {}", "，预期 {}");
+/// Races: lesson, variant, how many, of how many clients, real time.
+pub(super) const RACED: Words = Words::new(
+    "{} · {}: {} races of {} clients at once, in {} s",
+    "{} · {}：{} 次竞跑，每次 {} 个客户端同时跑，用时 {} 秒",
+);
+/// A story causes faults, and its races do not.
+pub(super) const NO_FAULTS_RACED: Words = Words::new(
+    "Only the programs are raced. The faults of the story (crashes, pauses, cuts) are left out.",
+    "这里只让各客户端的程序竞跑，不含剧情里的故障（崩溃、停顿、断网等）。",
+);
+/// How an outcome can be tried again.
+pub(super) const FIRST_SEED: Words = Words::new("first with --seed {}", "首见于 --seed {}");
+/// More outcomes than are shown.
+pub(super) const MORE_OUTCOMES: Words = Words::new(
+    "and {} rarer outcomes; --json lists them all",
+    "另有 {} 种更少见的结果，--json 会全部列出",
+);
 /// There is no such lesson, and one is called nearly so.
 pub(super) const NO_LESSON_BUT: Words = Words::new(
     "there is no lesson `{}`; did you mean `{}`?",

@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// The session timeout of a ZooKeeper connection for setup, in real time.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Sends a scenario's setup commands, in order.
 pub(super) async fn carry_out(scenario: &Scenario, stage: &Stage) -> Result<(), EngineError> {
@@ -50,7 +50,8 @@ pub(super) async fn carry_out(scenario: &Scenario, stage: &Stage) -> Result<(), 
     Ok(())
 }
 
-fn address(stage: &Stage, server: &str) -> String {
+/// Where a server is reached without any link.
+pub(super) fn address(stage: &Stage, server: &str) -> String {
     match stage.lab.endpoint(server) {
         Some(Endpoint::Unix(path)) => path.display().to_string(),
         Some(Endpoint::Tcp(address)) => address.to_string(),

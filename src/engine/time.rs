@@ -67,7 +67,7 @@ const AWAIT_STEP_MS: i64 = 200;
 /// and one more.
 const GRAIN_NANOS: i64 = 1_000_000;
 
-fn after_grain(time: LessonTime) -> LessonTime {
+pub(super) fn after_grain(time: LessonTime) -> LessonTime {
     let whole = time.as_nanos().div_euclid(GRAIN_NANOS) + 2;
     LessonTime::from_nanos(whole * GRAIN_NANOS)
 }
@@ -139,7 +139,7 @@ impl Director {
 
     /// The wait that ends first; of several that end together, that of the first actor. The waits of a process
     /// that stands still do not end.
-    fn next_timer(&self) -> Option<(ActorId, LessonTime)> {
+    pub(super) fn next_timer(&self) -> Option<(ActorId, LessonTime)> {
         let timers = self
             .performers
             .iter()

@@ -1,0 +1,217 @@
+//! What one race came to, in few words, read off its log: locks, counters, final values, who did not come to an
+//! end. Two races have the same outcome when all of these are the same. It must not know other races.
+
+use std::{collections::BTreeMap, fmt};
+
+use serde::Serialize;
+
+use crate::{
+    lesson::{Scenario, plan::Condition},
+    log::{Belief, KeyValue, Log, Observed},
+    world::{Life, World},
+};
+
+/// What became of a lock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LockFate {
+    /// Two clients believed at one time to hold it.
+    Violated,
+    /// It was held, and never by two.
+    Held,
+    /// Nobody ever believed to hold it.
+    NeverHeld,
+}
+
+/// What one race came to.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Outcome {
+    /// Every lock that a program has beliefs about.
+    pub locks: BTreeMap<String, LockFate>,
+    /// The counters that the variant's claims name.
+    pub counters: BTreeMap<String, i64>,
+    /// What the servers held at the end under the names that the claims ask for with `value(…)`; none where there
+    /// was no such key. An owner's token stands as the owner's name.
+    pub values: BTreeMap<String, Option<String>>,
+    /// How many did not come to the end of their program.
+    pub unfinished: usize,
+}
+
+impl Outcome {
+    /// Reads the outcome off a race's log.
+    #[must_use]
+    pub fn of(scenario: &Scenario, log: &Log) -> Self {
+        let world = World::fold(log, log.len());
+        let sources: Vec<&str> = scenario
+            .claims
+            .iter()
+            .filter_map(|claim| match &claim.condition {
+                Condition::That { source, .. } => Some(source.as_str()),
+                Condition::Lock(_) => None,
+            })
+            .collect();
+        let programs = || scenario.actors.iter().map(|plan| &plan.program);
+        let locks = programs().flat_map(|program| &program.locks);
+        let counters = programs().flat_map(|program| &program.counters);
+        let asked = sources.iter().flat_map(|source| values_in(source));
+        Self {
+            locks: locks.map(|lock| (lock.clone(), fate(&world, lock))).collect(),
+            counters: counters
+                .filter(|counter| sources.iter().any(|source| names(source, counter)))
+                .map(|counter| {
+                    let count = world.counters.get(counter).copied().unwrap_or(0);
+                    (counter.clone(), count)
+                })
+                .collect(),
+            values: asked
+                .map(|(key, server)| {
+                    let held = value(&world, &key, server.as_deref());
+                    let name = server.map_or(key.clone(), |server| format!("{key} on {server}"));
+                    (name, held)
+                })
+                .collect(),
+            unfinished: world
+                .actors
+                .iter()
+                .filter(|actor| actor.life != Life::Finished)
+                .count(),
+        }
+    }
+
+    /// Whether two clients believed at one time to hold one lock.
+    #[must_use]
+    pub fn is_violated(&self) -> bool {
+        self.locks.values().any(|fate| *fate == LockFate::Violated)
+    }
+}
+
+impl fmt::Display for Outcome {
+    /// `lock held, sold 1, stock = 0`: the same in all languages, as claims are.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let locks = self.locks.iter().map(|(lock, fate)| match fate {
+            LockFate::Violated => format!("{lock} VIOLATED"),
+            LockFate::Held => format!("{lock} held"),
+            LockFate::NeverHeld => format!("{lock} never held"),
+        });
+        let counters = self
+            .counters
+            .iter()
+            .map(|(counter, count)| format!("{counter} {count}"));
+        let values = self
+            .values
+            .iter()
+            .map(|(key, value)| format!("{key} = {}", value.as_deref().unwrap_or("nil")));
+        let unfinished = (self.unfinished > 0).then(|| format!("{} unfinished", self.unfinished));
+        let parts: Vec<String> = locks.chain(counters).chain(values).chain(unfinished).collect();
+        if parts.is_empty() {
+            return f.write_str("all finished");
+        }
+        f.write_str(&parts.join(", "))
+    }
+}
+
+fn fate(world: &World, lock: &str) -> LockFate {
+    let held = || {
+        let mut spans = world.actors.iter().flat_map(|actor| actor.all_spans());
+        spans.any(|span| span.lock == lock && span.belief == Belief::Holding)
+    };
+    if world.overlaps.iter().any(|overlap| overlap.lock == lock) {
+        LockFate::Violated
+    } else if held() {
+        LockFate::Held
+    } else {
+        LockFate::NeverHeld
+    }
+}
+
+/// What the first server that has it holds under a name, or this server does.
+fn value(world: &World, key: &str, server: Option<&str>) -> Option<String> {
+    let servers = world.servers.iter();
+    let mut asked = servers.filter(|known| server.is_none_or(|name| known.info.name == name));
+    asked.find_map(|server| {
+        let Some(Observed::Redis(keyspace)) = &server.observed else {
+            return None;
+        };
+        let state = keyspace.keys.get(key)?;
+        if state.expires_at.is_some_and(|end| end <= world.now) {
+            return None;
+        }
+        Some(match &state.value {
+            KeyValue::String(text) => owner(world, text).unwrap_or(text).to_owned(),
+            other => serde_json::to_string(other).unwrap_or_default(),
+        })
+    })
+}
+
+/// The owner of a token, `A` of `A-3f0e`: tokens differ from race to race, and that is no other outcome.
+fn owner<'t>(world: &World, text: &'t str) -> Option<&'t str> {
+    let (name, digits) = text.rsplit_once('-')?;
+    let is_token = digits.len() == 4 && digits.chars().all(|c| c.is_ascii_hexdigit());
+    (is_token && world.actors.iter().any(|actor| actor.who.name == name)).then_some(name)
+}
+
+/// Whether an expression names a counter.
+fn names(source: &str, counter: &str) -> bool {
+    let mut words = source.split(|c: char| !c.is_alphanumeric() && c != '_');
+    words.any(|word| word == counter)
+}
+
+/// The keys that an expression asks for with `value('key')` or `value('key', 'server')`.
+fn values_in(source: &str) -> Vec<(String, Option<String>)> {
+    let calls = source.match_indices("value(").filter_map(|(start, call)| {
+        let whole = !source[..start].ends_with(|c: char| c.is_alphanumeric() || c == '_');
+        let (inside, _) = source[start + call.len()..].split_once(')')?;
+        whole.then_some(inside)
+    });
+    let word = |text: &str| {
+        let text = text.trim();
+        let quote = text.chars().next().filter(|c| matches!(c, '\'' | '"'))?;
+        Some(text.strip_prefix(quote)?.strip_suffix(quote)?.to_owned())
+    };
+    calls
+        .filter_map(|inside| {
+            let mut args = inside.split(',').map(word);
+            Some((args.next()??, args.next().flatten()))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LockFate, Outcome, names, values_in};
+
+    #[test]
+    fn the_keys_that_claims_ask_for_are_found() {
+        let of = |source| values_in(source);
+        assert_eq!(of("value('stock')|int == 0"), [("stock".to_owned(), None)]);
+        assert_eq!(
+            of("value(\"lock\", 'redis2') != value('x')"),
+            [
+                ("lock".to_owned(), Some("redis2".to_owned())),
+                ("x".to_owned(), None)
+            ]
+        );
+        assert_eq!(of("my_value('stock') == 1 and value(key) == 2"), []);
+    }
+
+    #[test]
+    fn a_counter_is_a_whole_word() {
+        assert!(names("sold > stock", "sold") && names("stock-sold == 0", "sold"));
+        assert!(!names("unsold == 1", "sold") && !names("sold_out", "sold"));
+    }
+
+    #[test]
+    fn an_outcome_is_said_in_few_words() {
+        let outcome = Outcome {
+            locks: [("lock".to_owned(), LockFate::Violated)].into(),
+            counters: [("sold".to_owned(), 2)].into(),
+            values: [("owner".to_owned(), None), ("stock".to_owned(), Some("-1".to_owned()))].into(),
+            unfinished: 3,
+        };
+        assert_eq!(
+            outcome.to_string(),
+            "lock VIOLATED, sold 2, owner = nil, stock = -1, 3 unfinished"
+        );
+        assert_eq!(Outcome::default().to_string(), "all finished");
+    }
+}
