@@ -97,7 +97,11 @@ const MOST: usize = 15;
 
 fn histogram(scenario: &Scenario, report: &RaceReport, lang: Lang) -> String {
     let wall = report.wall.as_secs_f64();
-    let (seconds, actors, runs) = (format!("{wall:.2}"), report.actors.to_string(), report.runs.to_string());
+    let (seconds, actors, runs) = (
+        format!("{wall:.2}"),
+        report.actors.to_string(),
+        report.runs.to_string(),
+    );
     let id = &scenario.loaded.lesson.id;
     let mut lines = vec![words::RACED.with(lang, &[id, &scenario.variant, &runs, &actors, &seconds])];
     if race::leaves_out_faults(scenario) {
@@ -107,7 +111,9 @@ fn histogram(scenario: &Scenario, report: &RaceReport, lang: Lang) -> String {
     let widest = |texts: &mut dyn Iterator<Item = usize>| texts.max().unwrap_or(0);
     let names: Vec<String> = outcomes.iter().map(|(outcome, _)| outcome.to_string()).collect();
     let wide = widest(&mut names.iter().take(MOST).map(|name| name.chars().count()));
-    let digits = outcomes.first().map_or(1, |(_, seen)| seen.count.to_string().len());
+    let digits = outcomes
+        .first()
+        .map_or(1, |(_, seen)| seen.count.to_string().len());
     for (name, (_, seen)) in names.iter().zip(&outcomes).take(MOST) {
         let cells = (seen.count * BAR).div_ceil(report.runs.max(1));
         let bar = "█".repeat(usize::try_from(cells).unwrap_or(0));

@@ -150,10 +150,12 @@ impl Racer {
             if start.hurry(replies) {
                 continue;
             }
-            // A notification may be on its way to somebody who waits for one.
-            if waits_for_notice(director) {
+            // A notification may be on its way to somebody who waits for one, or a mutex to the next in line.
+            if !blocked.is_empty() || waits_for_notice(director) {
+                let known = director.log().len();
                 director.settle(&path).await?;
-                if anybody_ready(director) {
+                blocked.retain(|op| director.flights.by_op.contains_key(op));
+                if director.log().len() > known {
                     continue;
                 }
             }
@@ -281,11 +283,6 @@ async fn send_all(
         }
     }
     Ok(any)
-}
-
-fn anybody_ready(director: &Director) -> bool {
-    let ready = |performer: &Performer| matches!(performer.state, State::Ready(_));
-    director.performers.iter().any(ready)
 }
 
 fn waits_for_notice(director: &Director) -> bool {

@@ -37,7 +37,12 @@ impl StartOrder {
 
     /// Nobody who has started is about to get a reply: the next ones start now. False if all have started.
     pub(super) fn hurry(&mut self, replies: usize) -> bool {
-        let Some(next) = self.starts.iter().map(|(after, _)| *after).find(|after| *after > replies) else {
+        let Some(next) = self
+            .starts
+            .iter()
+            .map(|(after, _)| *after)
+            .find(|after| *after > replies)
+        else {
             return false;
         };
         for (after, _) in &mut self.starts {

@@ -3,6 +3,7 @@
 //!
 //! What is raced are the clients' programs, from beginning to end. Faults belong to the story, and a race has none.
 
+mod holders;
 mod outcome;
 mod tally;
 

@@ -5,9 +5,10 @@ use std::{collections::BTreeMap, fmt};
 
 use serde::Serialize;
 
+use super::holders;
 use crate::{
     lesson::{Scenario, plan::Condition},
-    log::{Belief, KeyValue, Log, Observed},
+    log::{KeyValue, Log, Observed},
     world::{Life, World},
 };
 
@@ -42,6 +43,7 @@ impl Outcome {
     #[must_use]
     pub fn of(scenario: &Scenario, log: &Log) -> Self {
         let world = World::fold(log, log.len());
+        let fates = holders::fates(log);
         let sources: Vec<&str> = scenario
             .claims
             .iter()
@@ -55,7 +57,12 @@ impl Outcome {
         let counters = programs().flat_map(|program| &program.counters);
         let asked = sources.iter().flat_map(|source| values_in(source));
         Self {
-            locks: locks.map(|lock| (lock.clone(), fate(&world, lock))).collect(),
+            locks: locks
+                .map(|lock| {
+                    let fate = fates.get(lock).copied().unwrap_or(LockFate::NeverHeld);
+                    (lock.clone(), fate)
+                })
+                .collect(),
             counters: counters
                 .filter(|counter| sources.iter().any(|source| names(source, counter)))
                 .map(|counter| {
@@ -107,20 +114,6 @@ impl fmt::Display for Outcome {
             return f.write_str("all finished");
         }
         f.write_str(&parts.join(", "))
-    }
-}
-
-fn fate(world: &World, lock: &str) -> LockFate {
-    let held = || {
-        let mut spans = world.actors.iter().flat_map(|actor| actor.all_spans());
-        spans.any(|span| span.lock == lock && span.belief == Belief::Holding)
-    };
-    if world.overlaps.iter().any(|overlap| overlap.lock == lock) {
-        LockFate::Violated
-    } else if held() {
-        LockFate::Held
-    } else {
-        LockFate::NeverHeld
     }
 }
 
@@ -205,7 +198,11 @@ mod tests {
         let outcome = Outcome {
             locks: [("lock".to_owned(), LockFate::Violated)].into(),
             counters: [("sold".to_owned(), 2)].into(),
-            values: [("owner".to_owned(), None), ("stock".to_owned(), Some("-1".to_owned()))].into(),
+            values: [
+                ("owner".to_owned(), None),
+                ("stock".to_owned(), Some("-1".to_owned())),
+            ]
+            .into(),
             unfinished: 3,
         };
         assert_eq!(

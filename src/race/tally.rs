@@ -22,11 +22,11 @@ pub struct Seen {
 impl Tally {
     /// Counts one race.
     pub fn add(&mut self, outcome: Outcome, seed: u64) {
-        let seen = self.by_outcome.entry(outcome).or_insert(Seen {
+        let first = Seen {
             count: 0,
             first_seed: seed,
-        });
-        seen.count += 1;
+        };
+        self.by_outcome.entry(outcome).or_insert(first).count += 1;
     }
 
     /// The outcomes, the most frequent first; of several that are as frequent, in their own order.
@@ -44,7 +44,10 @@ impl Tally {
     /// In how many races two clients believed at one time to hold one lock.
     #[must_use]
     pub fn violated(&self) -> u64 {
-        let violated = self.by_outcome.iter().filter(|(outcome, _)| outcome.is_violated());
+        let violated = self
+            .by_outcome
+            .iter()
+            .filter(|(outcome, _)| outcome.is_violated());
         violated.map(|(_, seen)| seen.count).sum()
     }
 }
