@@ -169,6 +169,21 @@ async fn watching_takes_its_time_and_can_be_held() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_watched_wait_is_told_when_it_begins() {
+    let mut live = Live::open("blind-del");
+    live.ask(Command::Speed(0.25));
+    live.until_held().await;
+    live.step().await;
+    live.step().await;
+    // 3 s at a quarter of real time, in which nothing happens: the first that is told comes before the end.
+    live.ask(Command::Watch);
+    let first = live.session.updates.recv().await.expect("an update");
+    assert_eq!(first, Update::Events(Vec::new()));
+    live.ask(Command::Step);
+    live.stepped().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn asking_for_the_next_step_completes_a_watched_one_at_once() {
     let mut live = Live::open("blind-del");
     live.ask(Command::Speed(0.1));

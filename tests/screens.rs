@@ -15,7 +15,7 @@ use lockstep::{
     verdict::{Outcome, Verdict},
     view::{
         chart::Chart,
-        theme::{Environment, Role, Theme, ThemeName, glyphs},
+        theme::{Environment, Glyphs, Ink, Role, Theme, ThemeName, glyphs},
     },
 };
 use ratatui::{
@@ -319,6 +319,64 @@ fn the_mouse_chooses_focuses_scrolls_and_answers() {
     let before = stand.rows();
     stand.wheel(100, y, false);
     assert_ne!(stand.rows(), before, "the wheel scrolls what it is over");
+}
+
+#[test]
+fn every_theme_tells_of_the_failure_at_every_size_in_both_languages() {
+    let inks = [Ink::Colour, Ink::Sixteen, Ink::Mono];
+    let themes = ThemeName::ALL.into_iter().flat_map(|name| {
+        let glyphs = [Glyphs::Unicode, Glyphs::Ascii];
+        inks.into_iter().flat_map(move |ink| {
+            glyphs.into_iter().map(move |glyphs| Theme {
+                ink,
+                glyphs,
+                ..Theme::default().named(name)
+            })
+        })
+    });
+    for theme in themes {
+        for lang in [Lang::En, Lang::Zh] {
+            for size in [(80, 24), (120, 40), (200, 60)] {
+                let mut stand = Stand::themed(staged::misdelete(ClockKind::Controlled), lang, size, theme);
+                for _ in 0..4 {
+                    stand.key(KeyCode::Left);
+                }
+                let buffer = stand.buffer();
+                let loud = theme.style(Role::Danger);
+                let red = buffer.content.iter().filter(|cell| {
+                    let style = cell.style();
+                    loud.fg
+                        .is_none_or(|ink| style.fg == Some(ink) || style.bg == Some(ink))
+                        && (loud.fg.is_some() || style.add_modifier.contains(Modifier::REVERSED))
+                });
+                assert!(red.count() > 10, "{theme:?} {lang} {size:?}");
+                if theme.glyphs == Glyphs::Ascii {
+                    assert!(
+                        buffer.content.iter().all(|cell| cell.symbol().is_ascii()),
+                        "{theme:?}"
+                    );
+                }
+                let ascii_chinese = theme.glyphs == Glyphs::Ascii && lang == Lang::Zh;
+                let words = if lang == Lang::En {
+                    "2 HOLDERS AT ONCE"
+                } else {
+                    "2 个持有者同时存在"
+                };
+                assert!(
+                    ascii_chinese || stand.shows(words),
+                    "{theme:?} {lang} {size:?}: {:#?}",
+                    stand.rows()
+                );
+                for row in stand.rows() {
+                    assert_eq!(
+                        lockstep::view::width(&row),
+                        usize::from(size.0),
+                        "{theme:?}: {row}"
+                    );
+                }
+            }
+        }
+    }
 }
 
 #[test]

@@ -440,6 +440,8 @@ fn a_terminal_that_lies_about_its_size_is_not_believed() {
         let place = Place::new();
         let mut terminal = Terminal::start_with(&place, &["--recorded", "play", "oversell"], size, &[]);
         // Whatever it looks like, it can be left.
+        let taken = || terminal.raw().windows(8).any(|bytes| bytes == b"\x1b[?1049h");
+        eventually("the terminal is taken over", taken, || "it is not");
         terminal.press("Q");
         assert_eq!(terminal.ended(), 0, "{size:?}");
         terminal.assert_restored();

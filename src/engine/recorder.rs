@@ -54,6 +54,15 @@ impl Recorder {
         }
     }
 
+    /// Tells that time runs from here on, with whatever has not been told yet: however long nothing happens, whoever
+    /// watches is to see it pass.
+    pub(super) fn tell_time_runs(&mut self) {
+        if let Some(listener) = &self.listener {
+            let _ = listener.send(Update::Events(self.log.events()[self.told..].to_vec()));
+            self.told = self.log.len();
+        }
+    }
+
     pub(super) fn log(&self) -> &Log {
         &self.log
     }

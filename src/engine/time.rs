@@ -155,12 +155,17 @@ impl Director {
 
     /// Lets the clock run or jump until a moment, and takes in what arrives meanwhile.
     pub(super) async fn flow_to(&mut self, target: LessonTime, path: &Path) -> Result<(), EngineError> {
+        let mut told = None;
         loop {
             let left = target.since(self.clock.now());
             if left.is_zero() {
                 return Ok(());
             }
             let tempo = *self.tempo.borrow_and_update();
+            if matches!(tempo, Tempo::Watch(_)) && told != Some(tempo) {
+                self.recorder.tell_time_runs();
+            }
+            told = Some(tempo);
             let speed = match tempo {
                 Tempo::Jump if self.limits.jump => {
                     self.clock.jump(left)?;

@@ -45,7 +45,8 @@ const PICTURE_ENDS: &[u8] = b"\x1b[?2026l";
 
 impl Output {
     fn new(cols: u16, rows: u16) -> Self {
-        let parser = vt100::Parser::new(rows, cols, 0);
+        // What a terminal really shows, whatever it says of its size.
+        let parser = vt100::Parser::new(rows.clamp(1, 500), cols.clamp(1, 1000), 0);
         Self {
             picture: Screen::of(parser.screen()),
             parser,

@@ -198,6 +198,11 @@ impl Stand {
         stand
     }
 
+    /// A lesson whose lab is still coming up.
+    pub fn opened(lang: Lang, size: (u16, u16)) -> Self {
+        Self::new(lang, size, true, Theme::default())
+    }
+
     /// A lesson whose lab has just come up.
     pub fn fresh(lang: Lang, size: (u16, u16)) -> Self {
         let mut stand = Self::new(lang, size, true, Theme::default());
