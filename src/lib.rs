@@ -12,6 +12,7 @@ pub mod clock;
 pub mod compare;
 pub mod config;
 pub mod engine;
+pub mod explore;
 pub mod export;
 pub mod flight;
 pub mod lab;

@@ -5,6 +5,7 @@ mod check;
 mod compare;
 mod config;
 mod doctor;
+mod explore;
 mod export;
 mod list;
 mod new;
@@ -120,6 +121,8 @@ enum Command {
     Run(run::RunArgs),
     /// Lets everybody run at once, many times, and counts what comes of it
     Race(race::RaceArgs),
+    /// Tries every order in which the clients can move, and says how many of them break the lock
+    Explore(explore::ExploreArgs),
     /// Turns a run into a picture: svg, html that plays, a terminal recording, a sequence diagram, data
     Export(export::ExportArgs),
     /// Checks lesson files without running them
@@ -267,6 +270,7 @@ fn answer(command: Option<Command>, global: &Global) -> Result<u8, Failure> {
         Some(Command::List) => list::list(global),
         Some(Command::Run(args)) => run::run(global, &args),
         Some(Command::Race(args)) => race::race(global, &args),
+        Some(Command::Explore(args)) => explore::explore(global, &args),
         Some(Command::Export(args)) => export::export(global, &args),
         Some(Command::Check { files }) => check::check(global, &files),
         Some(Command::Doctor { install, yes }) => doctor::doctor(global, install, yes),

@@ -31,6 +31,13 @@ pub(super) const NO_FAULTS_RACED: Words = Words::new(
     "Only the programs are raced. The faults of the story (crashes, pauses, cuts) are left out.",
     "这里只让各客户端的程序竞跑，不含剧情里的故障（崩溃、停顿、断网等）。",
 );
+/// Orders of moves: lesson, variant, how many, real time, violations, cut.
+pub(super) const EXPLORED: Words = Words::new(
+    "{} · {}: {} orders tried in {} s, {} violate; {} were cut at the bound",
+    "{} · {}：试遍 {} 种顺序，用时 {} 秒；{} 种出错，{} 种到步数上限为止",
+);
+/// The shortest order that violates.
+pub(super) const SHORTEST: Words = Words::new("the shortest: {}", "最短的一种：{}");
 /// How an outcome can be tried again.
 pub(super) const FIRST_SEED: Words = Words::new("first with --seed {}", "首见于 --seed {}");
 /// More outcomes than are shown.

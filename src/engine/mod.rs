@@ -5,6 +5,7 @@
 
 mod director;
 mod error;
+mod explore;
 mod faults;
 mod flights;
 mod governor;
@@ -25,6 +26,7 @@ mod story;
 mod time;
 
 pub use error::EngineError;
+pub use explore::Walk;
 pub use live::open;
 pub use race::{Racer, span};
 pub use replay::replay;

@@ -39,7 +39,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A lab with its clients, which runs one race after another.
 pub struct Racer {
-    director: Director,
+    pub(super) director: Director,
     scenario: Scenario,
     options: LabOptions,
     tempo: watch::Sender<Tempo>,
@@ -47,7 +47,7 @@ pub struct Racer {
     /// How each log begins: who takes part, and which sessions they have.
     opening: Vec<EventKind>,
     /// Whether a client is left with something that only a new process forgets.
-    spoilt: bool,
+    pub(super) spoilt: bool,
 }
 
 impl Racer {
@@ -96,7 +96,7 @@ impl Racer {
     }
 
     /// A new lab in place of the old one.
-    async fn renew(&mut self) -> Result<(), EngineError> {
+    pub(super) async fn renew(&mut self) -> Result<(), EngineError> {
         let watched = self.tempo.subscribe();
         let fresh = Director::set_up(self.scenario.clone(), &self.options, 0, watched, None).await?;
         self.hands.clear();
@@ -170,12 +170,17 @@ impl Racer {
         for state in director.stage.observe().await? {
             director.recorder.record(EventKind::State(state));
         }
-        let fresh = Recorder::new(director.clock.clone(), None);
-        Ok(std::mem::replace(&mut director.recorder, fresh).into_log())
+        Ok(self.take_log())
+    }
+
+    /// The log so far; a new one begins.
+    pub(super) fn take_log(&mut self) -> Log {
+        let fresh = Recorder::new(self.director.clock.clone(), None);
+        std::mem::replace(&mut self.director.recorder, fresh).into_log()
     }
 
     /// Servers as the lesson prepares them, and everybody before the first step of their program.
-    async fn reset(&mut self, seed: u64, path: &Path) -> Result<(), EngineError> {
+    pub(super) async fn reset(&mut self, seed: u64, path: &Path) -> Result<(), EngineError> {
         let plans = &self.scenario.actors;
         self.director.performers = plans
             .iter()
@@ -298,7 +303,7 @@ fn opening(director: &Director) -> Vec<EventKind> {
 }
 
 /// Whether somebody is left with a mutex of its process.
-fn keeps_local_locks(log: &Log) -> bool {
+pub(super) fn keeps_local_locks(log: &Log) -> bool {
     let asked = log.events().iter().filter_map(|event| match &event.kind {
         EventKind::Sent { server, wire, .. } if server == "local" => Some(wire.starts_with("lock ")),
         _ => None,
