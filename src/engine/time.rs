@@ -50,7 +50,7 @@ impl Limits {
                 fastest: 2.0,
             },
             // Sentinel takes a jump of 2 s for a broken clock and stops acting (TILT), and a server that is silent
-            // for 3 s for a dead one: a machine that is busy for a third of a second must not look like it.
+            // for 5 s for a dead one: a machine that is busy for half a second must not look like it.
             (ClockKind::Controlled, LabKind::Sentinel) => Self {
                 jump: false,
                 fastest: 8.0,

@@ -17,7 +17,7 @@ use crate::log::{Keyspace, Observed, ServerInfo};
 /// milliseconds of lesson time. Sentinels vote at the second of three. The first is long enough that at the
 /// fastest rate a busy machine's pause does not look like a death, and in the rush of the start much longer. An
 /// election in which no Sentinel got two votes is held again after twice the second (`sentinel.c`).
-const DOWN_AFTER_MS: u32 = 3000;
+const DOWN_AFTER_MS: u32 = 5000;
 const DOWN_AFTER_AT_BOOT_MS: u32 = 60_000;
 const FAILOVER_TIMEOUT_MS: u32 = 3000;
 const QUORUM: u32 = 2;
