@@ -17,7 +17,7 @@ use lockstep::{
     world::World,
 };
 
-const STOCK: &str = r#"
+const STOCK: &str = r"
 format: 1
 id: two-buyers
 track: basics
@@ -47,7 +47,7 @@ variants:
       - move: A.check
       - move: A.buy
     claims: [ that: sold == 1 ]
-"#;
+";
 
 struct Free {
     session: Session,
