@@ -1,20 +1,25 @@
 //! One run of a lesson: the live session, the recording that it makes, and how far the learner wants it to go. It
 //! must not know keys or screens, nor what a question is about.
 
-use std::time::{Duration, Instant};
+use std::{
+    collections::BTreeSet,
+    time::{Duration, Instant},
+};
 
 use super::{
     LessonChoice,
     answers::{Answer, Score},
+    free::{Free, Said},
     playback::{GLIDE, Playback},
     predicting::Predicting,
     reading,
 };
 use crate::{
     clock::ClockKind,
+    compare::Difference,
     engine::{Command, Session, Update},
     lesson::{Lang, Text, Words},
-    log::Log,
+    log::{Choice, Event, EventKind, Log},
     verdict::{Outcome, Verdict},
     view::{Asking, Motion, Stage},
 };
@@ -76,6 +81,20 @@ pub struct Learning {
     pace: Pace,
     speed: f64,
     predicting: Predicting,
+    /// Free play, once the story has been left.
+    free: Option<Free>,
+    /// While another run is done again on a fresh lab: what has been heard of it so far.
+    again: Option<Again>,
+}
+
+/// Another run is being done again; until that is over its past stays on the screen.
+#[derive(Debug, Default)]
+struct Again {
+    heard: Vec<Event>,
+    /// So many deeds are to be done again.
+    deeds: usize,
+    /// What the learner chose to do after it.
+    then: Option<Choice>,
 }
 
 impl Learning {
@@ -90,11 +109,119 @@ impl Learning {
             pace: Pace::ByHand,
             speed,
             predicting: Predicting::new(questions),
+            free: None,
+            again: None,
         };
         learning.playback.pass_over_questions(!questions);
         learning.playback.set_speed(speed);
         learning.tell(Command::Speed(speed));
         learning
+    }
+
+    /// The run goes on as another that begins like it: with what happened up to the last step before the playhead, and
+    /// what the learner chose to do then. `session` does it again.
+    pub fn begin_again(&mut self, past: Log, session: Session, then: Option<Choice>) {
+        self.pace = Pace::ByHand;
+        self.again = Some(Again {
+            deeds: past.deeds(past.len()).len(),
+            heard: Vec::new(),
+            then,
+        });
+        self.playback.replace(past);
+        self.session = Some(session);
+        self.engine = Engine::Stepping { again: false };
+        self.free = Some(Free::default());
+        self.tell(Command::Speed(self.speed));
+    }
+
+    /// What happened up to the last step that is over at the playhead.
+    #[must_use]
+    pub fn past(&self) -> Log {
+        self.playback.log().prefix(self.playback.last_stop())
+    }
+
+    /// Free play, once the story has been left.
+    #[must_use]
+    pub fn free(&self) -> Option<&Free> {
+        self.free.as_ref()
+    }
+
+    /// Whether a choice can be carried out by the run that is there: it lives, waits, and the playhead stands behind
+    /// everything that happened.
+    #[must_use]
+    pub fn can_choose(&self) -> bool {
+        let waits = matches!(self.engine, Engine::Ready | Engine::Over { .. });
+        let live = self.session.is_some() && self.playback.world().clock != ClockKind::Recorded;
+        waits && live && self.playback.at_frontier()
+    }
+
+    /// Whether it is in the middle of something that is over in a moment.
+    #[must_use]
+    pub fn is_busy(&self) -> bool {
+        matches!(
+            self.engine,
+            Engine::Booting { .. } | Engine::Stepping { .. } | Engine::Watching | Engine::Held
+        )
+    }
+
+    /// Whether another run is being done again.
+    #[must_use]
+    pub fn is_branching(&self) -> bool {
+        self.again.is_some()
+    }
+
+    /// Whether the story can be left where it is: the run lives, and the playhead stands behind everything that
+    /// happened.
+    #[must_use]
+    pub fn can_leave_story(&self) -> bool {
+        self.free.is_none() && (self.can_choose() || self.is_busy()) && self.playback.at_frontier()
+    }
+
+    /// The learner leaves the story: after the step that is under way, if one is.
+    pub fn leave_story(&mut self) {
+        self.pause();
+        self.predicting.let_go();
+        self.free = Some(Free::default());
+        self.tell(Command::LeaveStory);
+        self.engine = match &self.engine {
+            Engine::Booting { .. } => Engine::Booting {
+                asked: Some(Command::LeaveStory),
+            },
+            Engine::Stepping { .. } | Engine::Watching | Engine::Held => Engine::Stepping { again: false },
+            _ => Engine::Ready,
+        };
+    }
+
+    /// The learner asks for what cannot be had: a story that goes on by itself.
+    pub fn say_you_choose(&mut self) {
+        self.free.get_or_insert_default().said = Said::YouChoose;
+    }
+
+    /// Ends the live run and its lab.
+    pub fn end_session(&mut self) {
+        self.session = None;
+    }
+
+    /// How many of the variant's invariants were broken in free play.
+    #[must_use]
+    pub fn solved(&self) -> usize {
+        if self.free.is_none() {
+            return 0;
+        }
+        let breached = self.playback.log().events().iter().filter_map(|event| match event.kind {
+            EventKind::Breached { invariant, .. } => Some(invariant),
+            _ => None,
+        });
+        breached.collect::<BTreeSet<_>>().len()
+    }
+
+    /// The learner says what happens next.
+    pub fn choose(&mut self, choice: Choice) {
+        self.pause();
+        let free = self.free.get_or_insert_default();
+        free.said = Said::Nothing;
+        self.engine = Engine::Stepping { again: false };
+        self.tell(Command::Choose(choice));
     }
 
     /// The live run, while it lives.
@@ -218,12 +345,16 @@ impl Learning {
                 }
             }
             Engine::Ready => {
+                if self.free.is_some() {
+                    self.say_you_choose();
+                    return;
+                }
                 self.engine = Engine::Stepping { again: false };
                 self.tell(Command::Step);
             }
             Engine::Held => self.resume(now),
             Engine::Over { shown, .. } => *shown = true,
-            Engine::Stepping { again } => *again = true,
+            Engine::Stepping { again } => *again = self.free.is_none(),
             Engine::Watching | Engine::Failed { .. } => {}
         }
     }
@@ -389,6 +520,7 @@ impl Learning {
                     self.tell(Command::Watch);
                 }
             }
+            Engine::Ready if self.free.is_some() => self.pace = Pace::ByHand,
             Engine::Ready => {
                 self.engine = Engine::Watching;
                 self.tell(Command::Watch);
@@ -424,10 +556,17 @@ impl Learning {
     /// The live run has told something; `None` when it ended without a word.
     pub fn hear(&mut self, update: Option<Update>, lang: Lang, now: Instant) {
         match update {
+            Some(Update::Events(events)) if let Some(again) = &mut self.again => again.heard.extend(events),
+            Some(Update::Branched { difference, refused }) => self.branched(difference, refused),
+            Some(Update::Outlook(outlook)) => self.free.get_or_insert_default().outlook = outlook,
+            Some(Update::Refused(why)) => {
+                self.engine = Engine::Ready;
+                self.free.get_or_insert_default().said = Said::Refused(why);
+            }
             Some(Update::Events(events)) => {
                 if let Engine::Booting { asked } = &self.engine {
                     self.engine = match asked {
-                        None => Engine::Ready,
+                        None | Some(Command::LeaveStory) => Engine::Ready,
                         Some(Command::Watch) => Engine::Watching,
                         Some(_) => Engine::Stepping { again: false },
                     };
@@ -442,12 +581,13 @@ impl Learning {
                     self.playback.rest();
                 }
             }
-            Some(Update::Outlook(_) | Update::Refused(_) | Update::Branched { .. }) => {}
             Some(Update::TimeRuns) => {
                 if self.engine == Engine::Watching {
                     self.playback.time_runs(self.flow(), now);
                 }
             }
+            // Of what is being done again nobody takes the steps.
+            Some(Update::Stepped { .. } | Update::Verdict(_)) if self.again.is_some() => {}
             Some(Update::Stepped { ended }) => {
                 self.playback.settle();
                 let again = matches!(self.engine, Engine::Stepping { again: true });
@@ -486,6 +626,30 @@ impl Learning {
             }
         }
         self.play(now);
+    }
+
+    /// Everything has been done again: it takes the place of what was on the screen.
+    fn branched(&mut self, difference: Option<Box<Difference>>, refused: Option<Text>) {
+        let Some(Again { heard, deeds, then }) = self.again.take() else {
+            return;
+        };
+        let mut log = Log::new();
+        log.extend(heard);
+        self.playback.replace(log);
+        self.engine = Engine::Ready;
+        let free = self.free.get_or_insert_default();
+        let agrees = difference.is_none() && refused.is_none();
+        free.said = match (refused, difference) {
+            (Some(why), _) => Said::Stuck(deeds, why),
+            (None, Some(difference)) => Said::Differs(deeds, difference),
+            (None, None) => Said::Same(deeds),
+        };
+        // What was chosen was chosen of what was seen: where that has come out differently, nobody knows whether it is
+        // wanted still.
+        if let Some(choice) = then.filter(|_| agrees) {
+            self.engine = Engine::Stepping { again: false };
+            self.tell(Command::Choose(choice));
+        }
     }
 
     /// Whether the run has just come to a question that nobody is asked.

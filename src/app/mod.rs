@@ -6,9 +6,11 @@
 //! real loop.
 
 mod answers;
+mod branches;
 mod catalogue;
 mod comparing;
 mod film;
+mod free;
 mod fuzzy;
 pub mod keys;
 mod learning;
@@ -25,8 +27,10 @@ mod synchronized;
 pub mod terminal;
 
 pub use answers::{Answer, Answers, Score};
+pub use branches::{Branch, Branches, Row as BranchRow};
 pub use catalogue::{Catalogue, CatalogueEntry, CatalogueVariant};
 pub use comparing::{Comparing, sides};
+pub use free::{AMOUNTS, Free, Said};
 pub use keys::{Action, KeyMap};
 pub use learning::Learning;
 pub use palette::{Command, Listed, Palette};
@@ -48,6 +52,7 @@ use ratatui::{Terminal, backend::Backend, layout::Rect};
 use crate::{
     engine::{Session, Update},
     lesson::Lang,
+    log::Log,
     view::theme::Theme,
 };
 
@@ -64,6 +69,10 @@ pub struct LessonChoice {
 pub trait Runs {
     /// Starts a run: at once, whatever may still fail. What fails is told as [`Update::Failed`].
     fn open(&self, lesson: &LessonChoice) -> Session;
+
+    /// Starts a live run in which everything that was done in `past` is done again before anything else
+    /// ([`branch`](crate::engine::branch)): at once, whatever may still fail.
+    fn branch(&self, lesson: &LessonChoice, past: Log) -> Session;
 }
 
 /// What the program starts with.

@@ -3,6 +3,7 @@
 //! **Architecture Invariant:** there is one [`Mode`] at a time, and one overlay over it; no pairs of booleans.
 
 mod beside;
+mod free;
 mod learn;
 mod show;
 
@@ -12,7 +13,7 @@ use crossterm::event::{Event, KeyEventKind};
 use ratatui::layout::Rect;
 
 use super::{
-    AppOptions, Catalogue, LessonChoice, Runs,
+    AppOptions, Branches, Catalogue, LessonChoice, Runs,
     keys::{Action, Chord, KeyMap, Place},
     learning::Learning,
     palette::Palette,
@@ -80,6 +81,8 @@ pub struct Lesson {
     pub(super) selected: Option<usize>,
     /// How many clients are left out at the left of the sequence, if the learner says so.
     pub(super) aside: Option<u16>,
+    /// The runs of free play, of which `run` is one.
+    pub(super) branches: Branches,
 }
 
 impl Lesson {
@@ -235,7 +238,8 @@ impl<R: Runs> App<R> {
             return;
         };
         let (outcome, score) = lesson.run.done();
-        if outcome.is_none() && score.asked == 0 {
+        let solved = lesson.run.solved();
+        if outcome.is_none() && score.asked == 0 && solved == 0 {
             return;
         }
         let LessonChoice { id, variant } = &lesson.run.choice;
@@ -250,6 +254,7 @@ impl<R: Runs> App<R> {
             outcome: outcome.or(before.outcome),
             right,
             asked,
+            solved: before.solved.max(solved),
         };
         if let Err(trouble) = self.progress.note(id, variant, record) {
             self.notice = Some(Notice::Progress(trouble));
@@ -332,6 +337,11 @@ impl<R: Runs> App<R> {
             (Action::Help, _) => self.overlay = Overlay::Help(0),
             (Action::Cards, _) => self.overlay = Overlay::Cards(0),
             (action, Overlay::Palette) => self.command(action, now),
+            (Action::Branches | Action::Close, Overlay::Branches(_)) => self.overlay = Overlay::Nothing,
+            (Action::Open, Overlay::Branches(row)) => self.walk(row),
+            (Action::Move(by), Overlay::Branches(row)) => self.choose_branch(row, by),
+            (Action::Page(by), Overlay::Branches(row)) => self.choose_branch(row, by * PAGE),
+            (_, Overlay::Branches(_)) => {}
             (Action::Close, Overlay::Help(_) | Overlay::Cards(_)) => self.overlay = Overlay::Nothing,
             (Action::End(end), overlay @ (Overlay::Help(_) | Overlay::Cards(_))) => {
                 self.scroll_overlay(overlay, if end { i32::MAX } else { i32::MIN });
@@ -421,6 +431,7 @@ impl<R: Runs> App<R> {
             scrolls: Scrolls::default(),
             selected: None,
             aside: None,
+            branches: Branches::default(),
         }));
         self.adapt();
     }
@@ -434,7 +445,7 @@ impl<R: Runs> App<R> {
         self.overlay = match overlay {
             Overlay::Help(from) => Overlay::Help(scrolled(from)),
             Overlay::Cards(from) => Overlay::Cards(scrolled(from)),
-            Overlay::Nothing | Overlay::Palette => overlay,
+            Overlay::Nothing | Overlay::Palette | Overlay::Branches(_) => overlay,
         };
     }
 }

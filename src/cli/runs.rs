@@ -8,6 +8,7 @@ use crate::{
     engine::{self, Session, Update},
     lab::LabOptions,
     lesson::{Loaded, Params, Scenario},
+    log::Log,
     recording::{
         Recording,
         carried::{self, NotCarried},
@@ -30,27 +31,45 @@ impl Runs for ChosenRuns {
     fn open(&self, choice: &LessonChoice) -> Session {
         self.choose(choice).unwrap_or_else(failed)
     }
+
+    fn branch(&self, choice: &LessonChoice, past: Log) -> Session {
+        let scenario = self.scenario(choice, &self.params(choice));
+        scenario.map_or_else(failed, |scenario| {
+            engine::branch(scenario, self.options.clone(), self.seed, past)
+        })
+    }
 }
 
 impl ChosenRuns {
-    fn choose(&self, choice: &LessonChoice) -> Result<Session, String> {
+    fn scenario(&self, choice: &LessonChoice, params: &Params) -> Result<Scenario, String> {
         let loaded = self.lessons.iter().find(|loaded| loaded.lesson.id == choice.id);
         let loaded = loaded.ok_or_else(|| format!("there is no lesson `{}`", choice.id))?;
-        let plan = |params: &Params| {
-            Scenario::plan(loaded, &choice.variant, params).map_err(|error| error.to_string())
-        };
-        let file = self.files.iter().find(|recording| {
-            recording.header.lesson == choice.id && recording.header.variant == choice.variant
-        });
-        if let Some(Recording { header, log }) = file {
-            return Ok(engine::replay(plan(&header.params)?, log.clone()));
+        Scenario::plan(loaded, &choice.variant, params).map_err(|error| error.to_string())
+    }
+
+    /// The user's recording of a variant.
+    fn file(&self, choice: &LessonChoice) -> Option<&Recording> {
+        let mut files = self.files.iter();
+        files.find(|file| file.header.lesson == choice.id && file.header.variant == choice.variant)
+    }
+
+    /// The parameters of a variant's runs: those of its recording, or those of the command line that it has.
+    fn params(&self, choice: &LessonChoice) -> Params {
+        if let Some(file) = self.file(choice) {
+            return file.header.params.clone();
         }
+        let loaded = self.lessons.iter().find(|loaded| loaded.lesson.id == choice.id);
+        let has = |name: &str| loaded.is_some_and(|loaded| loaded.lesson.params.contains_key(name));
         // A parameter that this lesson does not have is another lesson's.
-        let own = self
-            .overrides
-            .iter()
-            .filter(|(name, _)| loaded.lesson.params.contains_key(*name));
-        let scenario = plan(&own.map(|(name, value)| (name.clone(), value.clone())).collect())?;
+        let own = self.overrides.iter().filter(|(name, _)| has(name));
+        own.map(|(name, value)| (name.clone(), value.clone())).collect()
+    }
+
+    fn choose(&self, choice: &LessonChoice) -> Result<Session, String> {
+        let scenario = self.scenario(choice, &self.params(choice))?;
+        if let Some(Recording { log, .. }) = self.file(choice) {
+            return Ok(engine::replay(scenario, log.clone()));
+        }
         let live = !self.recorded && self.options.search.serves(scenario.lab());
         if !live {
             match carried::open(&scenario) {

@@ -1,11 +1,12 @@
 //! Free play: somebody else than the story chooses what happens next, one choice at a time. It must not know who, nor
 //! why.
 
-use super::{EngineError, Outlook, director::Director};
+use super::{EngineError, director::Director};
 use crate::{
     clock::Rate,
     lesson::{Path, Text},
     log::{Choice, EventKind, Stop},
+    outlook::Outlook,
 };
 
 /// What comes of a choice.

@@ -30,7 +30,6 @@ mod time;
 pub use error::EngineError;
 pub use explore::Walk;
 pub use live::{branch, open};
-pub use outlook::{Hindered, Next, Outlook, Prospect, Timer};
 pub use race::{Racer, span};
 pub use replay::replay;
 pub use session::{Command, Session, Update};

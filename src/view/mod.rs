@@ -90,6 +90,8 @@ pub enum Overlay {
     Help(u16),
     /// The interview cards, scrolled by so many lines.
     Cards(u16),
+    /// The tree of branches, with the chosen line.
+    Branches(usize),
     /// The command palette, which is drawn by its own view.
     Palette,
 }
@@ -116,6 +118,11 @@ pub fn draw(
         }
         match overlay {
             Overlay::Nothing | Overlay::Palette => {}
+            Overlay::Branches(row) => {
+                if let Screen::Lesson(view) = screen {
+                    branches::draw(view, row, area, buf);
+                }
+            }
             Overlay::Help(scroll) => {
                 let page = help::page(screen.keys(), &screen.places(), lang, theme);
                 overlay::draw(&page, screen.keys(), scroll, area, buf);
@@ -154,7 +161,14 @@ impl<'a> Screen<'a> {
     pub fn places(&self) -> Vec<Place> {
         match self {
             Self::Catalogue(view) => vec![view.place(), Place::Everywhere],
-            Self::Lesson(view) => vec![view.focus.into(), Place::Lesson, Place::Everywhere],
+            Self::Lesson(view) => {
+                let mode = if view.free.is_some() {
+                    Place::Free
+                } else {
+                    Place::Asked
+                };
+                vec![mode, view.focus.into(), Place::Lesson, Place::Everywhere]
+            }
             Self::Compare(_) => vec![Place::Comparison, Place::Everywhere],
         }
     }
@@ -163,7 +177,7 @@ impl<'a> Screen<'a> {
     #[must_use]
     pub fn overlay_reach(&self, overlay: Overlay, (lang, theme): (Lang, Theme), area: Rect) -> u16 {
         let page = match overlay {
-            Overlay::Nothing | Overlay::Palette => return 0,
+            Overlay::Nothing | Overlay::Palette | Overlay::Branches(_) => return 0,
             Overlay::Help(_) => help::page(self.keys(), &self.places(), lang, theme),
             Overlay::Cards(_) => match self.entry() {
                 Some(entry) => cards::page(entry, lang, theme),

@@ -9,7 +9,7 @@ use ratatui::{
 use super::{App, Mode};
 use crate::{
     app::{Runs, palette::Listed},
-    view::{self, CatalogueView, LessonView, Overlay, PaletteView, Scene, Screen},
+    view::{self, CatalogueView, FreeView, LessonView, Overlay, PaletteView, Scene, Screen},
 };
 
 impl<R: Runs> App<R> {
@@ -56,6 +56,13 @@ impl<R: Runs> App<R> {
                     lens: self.lens,
                     aside: lesson.aside,
                     asking: lesson.run.asking(),
+                    free: lesson.run.free().map(|free| FreeView {
+                        free,
+                        branches: &lesson.branches,
+                        again: lesson.run.is_branching(),
+                        live: lesson.run.can_choose(),
+                        busy: lesson.run.is_busy(),
+                    }),
                 }))
             }
         }
