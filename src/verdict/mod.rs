@@ -45,14 +45,19 @@ pub struct Verdict {
 }
 
 mod decide;
+mod deeds;
 mod evidence;
 mod facts;
+mod holders;
 mod judge;
+mod names;
 mod trace;
+mod watch;
 
 pub use decide::{Undecided, decide};
 pub use evidence::evidence;
 pub use judge::{holds, judge};
+pub use watch::{Breach, Watch, breaches};
 
 #[cfg(test)]
 mod tests;
