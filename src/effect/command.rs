@@ -49,16 +49,15 @@ impl Act {
         let Reply::Value(value) = reply else { return false };
         let number = value.as_i64();
         match (verb, self.deed) {
-            (_, Deed::Read) => true,
+            (_, Deed::Read) | (Verb::Plain, Deed::Changed) => true,
             (_, Deed::Deleted | Deed::Expiry) => {
                 number.is_none_or(|number| number > 0) && (verb != Verb::Script || !value.is_null())
             }
-            (Verb::Script, Deed::Set | Deed::Changed) => {
+            (Verb::Script, Deed::Set) | (_, Deed::Changed) => {
                 !value.is_null() && *value != false && number.is_none_or(|number| number >= 0)
             }
             // `SET … NX` answers nil, `SETNX` answers 0.
             (_, Deed::Set) => !value.is_null() && number != Some(0),
-            (_, Deed::Changed) => true,
         }
     }
 }

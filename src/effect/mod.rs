@@ -106,9 +106,7 @@ impl Effects {
                 if let Instruction::Operate(operation) = instruction
                     && let PlannedVerb::Script { name, source, .. } = &operation.verb
                 {
-                    scripts
-                        .entry(name.clone())
-                        .or_insert_with(|| calls(source));
+                    scripts.entry(name.clone()).or_insert_with(|| calls(source));
                 }
             }
         }
@@ -162,9 +160,7 @@ impl Effects {
                 self.flights.insert(*op, flight);
                 Vec::new()
             }
-            EventKind::Replied {
-                op, actor, reply, ..
-            } => match self.flights.remove(op) {
+            EventKind::Replied { op, actor, reply, .. } => match self.flights.remove(op) {
                 Some(flight) => self.landed(*actor, flight, index, reply),
                 None => Vec::new(),
             },
@@ -185,13 +181,13 @@ impl Effects {
                 }
                 Vec::new()
             }
-            (Verb::Exec, Reply::Value(replies)) => {
+            (Verb::Exec, Reply::Value(each)) => {
                 let queued = self.queued.remove(&transaction).unwrap_or_default();
-                let replies = replies.as_array().cloned().unwrap_or_default();
+                let each = each.as_array().cloned().unwrap_or_default();
                 let mut effects = Vec::new();
                 for (n, flight) in queued.into_iter().enumerate() {
                     // Of a transaction that was not carried out there are no replies.
-                    let reply = Reply::Value(replies.get(n).cloned().unwrap_or_default());
+                    let reply = Reply::Value(each.get(n).cloned().unwrap_or_default());
                     effects.extend(self.answered(actor, &flight, replied, &reply));
                 }
                 effects

@@ -181,7 +181,10 @@ fn who_asked_for_a_value_is_known_before_the_reply() {
             .collect::<Vec<_>>()
     };
     assert_eq!(attempts(2), [("A-1".to_owned(), false)]);
-    assert_eq!(attempts(4), [("A-1".to_owned(), false), ("B-2".to_owned(), false)]);
+    assert_eq!(
+        attempts(4),
+        [("A-1".to_owned(), false), ("B-2".to_owned(), false)]
+    );
     assert_eq!(attempts(5), [("A-1".to_owned(), false), ("B-2".to_owned(), true)]);
 }
 

@@ -103,12 +103,7 @@ impl Deeds {
     /// another, as a replica has.
     fn setter(&self, effect: &Effect) -> Option<&Setting> {
         let known = self.settings.get(&effect.key)?;
-        let before = || {
-            known
-                .iter()
-                .rev()
-                .filter(|setting| setting.replied < effect.sent)
-        };
+        let before = || known.iter().rev().filter(|setting| setting.replied < effect.sent);
         before()
             .find(|setting| setting.server == effect.server)
             .or_else(|| before().next())

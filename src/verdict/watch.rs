@@ -49,10 +49,7 @@ impl Watch {
     #[must_use]
     pub fn new(scenario: &Scenario) -> Self {
         let asks = |plan: &NeverPlan| matches!(plan, NeverPlan::That(_));
-        let any = scenario
-            .invariants
-            .iter()
-            .any(|invariant| asks(&invariant.never));
+        let any = scenario.invariants.iter().any(|invariant| asks(&invariant.never));
         Self {
             position: 0,
             holders: Holders::new(scenario),
@@ -205,3 +202,6 @@ fn evidence(scenario: &Scenario, log: &Log, expr: &Expr, end: usize) -> Vec<usiz
     events.extend(counted(scenario, &log, expr.source()));
     events.into_iter().collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -146,10 +146,12 @@ pub(super) fn check_lock(lock: &str, path: &Path, vocabulary: &Vocabulary<'_>) -
     if locks.contains(lock) {
         return Ok(());
     }
-    Err(
-        Mistake::unknown(path, "lock", lock, locks.iter().map(String::as_str))
-            .help("a claim about a lock needs a program that says `holds` of it"),
-    )
+    let mistake = Mistake::unknown(path, "lock", lock, locks.iter().map(String::as_str));
+    Err(if locks.is_empty() {
+        mistake.help("somebody has to hold it: a program that says `holds` of it")
+    } else {
+        mistake
+    })
 }
 
 fn expression(source: &str, path: &Path, vocabulary: &Vocabulary<'_>) -> Result<Condition, Mistake> {

@@ -110,10 +110,11 @@ fn filled(text: &Text, path: &Path, cast: &Cast<'_>) -> Result<Text, Mistake> {
     for (template, lang) in [(&plan.en, "en"), (&plan.zh, "zh")] {
         let mut used = template.names().into_iter();
         if let Some(counter) = used.find(|name| !cast.params.contains_key(name)) {
-            return Err(
-                Mistake::new(&path.key(lang), format!("`{counter}` has no value before the first move"))
-                    .help("what must never be is said with parameters alone"),
-            );
+            return Err(Mistake::new(
+                &path.key(lang),
+                format!("`{counter}` has no value before the first move"),
+            )
+            .help("what must never be is said with parameters alone"));
         }
     }
     let fill = |template: &Template, lang: &str| {
