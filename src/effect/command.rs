@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Deed;
+use super::Access;
 use crate::log::Reply;
 
 /// How a command's reply is to be read.
@@ -24,7 +24,7 @@ pub(super) enum Verb {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Act {
     pub key: String,
-    pub deed: Deed,
+    pub access: Access,
     /// What a key is set to.
     pub value: Option<String>,
     /// Whether the reply gives the name: `create -s`.
@@ -32,10 +32,10 @@ pub(super) struct Act {
 }
 
 impl Act {
-    fn new(key: &str, deed: Deed) -> Self {
+    fn new(key: &str, access: Access) -> Self {
         Self {
             key: key.to_owned(),
-            deed,
+            access,
             value: None,
             named_by_reply: false,
         }
@@ -48,16 +48,16 @@ impl Act {
     pub(super) fn done(&self, verb: Verb, reply: &Reply) -> bool {
         let Reply::Value(value) = reply else { return false };
         let number = value.as_i64();
-        match (verb, self.deed) {
-            (_, Deed::Read) | (Verb::Plain, Deed::Changed) => true,
-            (_, Deed::Deleted | Deed::Expiry) => {
+        match (verb, self.access) {
+            (_, Access::Read) | (Verb::Plain, Access::Changed) => true,
+            (_, Access::Deleted | Access::Expiry) => {
                 number.is_none_or(|number| number > 0) && (verb != Verb::Script || !value.is_null())
             }
-            (Verb::Script, Deed::Set) | (_, Deed::Changed) => {
+            (Verb::Script, Access::Set) | (_, Access::Changed) => {
                 !value.is_null() && *value != false && number.is_none_or(|number| number >= 0)
             }
             // `SET … NX` answers nil, `SETNX` answers 0.
-            (_, Deed::Set) => !value.is_null() && number != Some(0),
+            (_, Access::Set) => !value.is_null() && number != Some(0),
         }
     }
 }
@@ -85,32 +85,32 @@ pub(super) fn parse(
 }
 
 fn redis(name: &str, args: &[String]) -> Vec<Act> {
-    let Some(deed) = deed_of(name) else {
+    let Some(access) = access_of(name) else {
         return Vec::new();
     };
     let Some(first) = args.first() else {
         return Vec::new();
     };
-    let mut act = Act::new(first, deed);
+    let mut act = Act::new(first, access);
     if matches!(name, "SET" | "SETNX") {
         act.value = args.get(1).cloned();
     }
     // One number answers for several keys: whose it is cannot be told.
-    if deed == Deed::Deleted && args.len() > 1 {
+    if access == Access::Deleted && args.len() > 1 {
         return Vec::new();
     }
     vec![act]
 }
 
-fn deed_of(name: &str) -> Option<Deed> {
+fn access_of(name: &str) -> Option<Access> {
     Some(match name {
         "GET" | "EXISTS" | "TTL" | "PTTL" | "STRLEN" | "HGET" | "HGETALL" | "HEXISTS" | "LLEN" | "LRANGE"
-        | "SCARD" | "SISMEMBER" | "SMEMBERS" | "ZCARD" | "ZRANGE" | "ZRANK" | "ZSCORE" => Deed::Read,
-        "SET" | "SETNX" | "SETEX" | "PSETEX" | "GETSET" => Deed::Set,
+        | "SCARD" | "SISMEMBER" | "SMEMBERS" | "ZCARD" | "ZRANGE" | "ZRANK" | "ZSCORE" => Access::Read,
+        "SET" | "SETNX" | "SETEX" | "PSETEX" | "GETSET" => Access::Set,
         "APPEND" | "DECR" | "DECRBY" | "HDEL" | "HINCRBY" | "HSET" | "INCR" | "INCRBY" | "LPOP" | "LPUSH"
-        | "LREM" | "RPOP" | "RPUSH" | "SADD" | "SREM" | "ZADD" | "ZREM" => Deed::Changed,
-        "EXPIRE" | "PEXPIRE" | "EXPIREAT" | "PEXPIREAT" | "PERSIST" => Deed::Expiry,
-        "DEL" | "UNLINK" | "GETDEL" => Deed::Deleted,
+        | "LREM" | "RPOP" | "RPUSH" | "SADD" | "SREM" | "ZADD" | "ZREM" => Access::Changed,
+        "EXPIRE" | "PEXPIRE" | "EXPIREAT" | "PEXPIREAT" | "PERSIST" => Access::Expiry,
+        "DEL" | "UNLINK" | "GETDEL" => Access::Deleted,
         _ => return None,
     })
 }
@@ -118,10 +118,10 @@ fn deed_of(name: &str) -> Option<Deed> {
 fn znode(name: &str, args: &[String]) -> Option<Act> {
     let path = args.iter().find(|word| word.starts_with('/'))?;
     let mut act = match name {
-        "create" => Act::new(path, Deed::Set),
-        "delete" => Act::new(path, Deed::Deleted),
-        "set" => Act::new(path, Deed::Changed),
-        "exists" | "get" | "ls" => Act::new(path, Deed::Read),
+        "create" => Act::new(path, Access::Set),
+        "delete" => Act::new(path, Access::Deleted),
+        "set" => Act::new(path, Access::Changed),
+        "exists" | "get" | "ls" => Act::new(path, Access::Read),
         _ => return None,
     };
     act.named_by_reply = name == "create" && args.iter().any(|word| word == "-s");
@@ -136,11 +136,11 @@ fn script(args: &[String], scripts: &BTreeMap<String, Vec<(String, usize)>>) -> 
     let keys = &keys[..count.min(keys.len())];
     let mut acts: Vec<Act> = Vec::new();
     for (name, place) in calls.into_iter().flatten() {
-        let (Some(key), Some(deed)) = (keys.get(*place), deed_of(name)) else {
+        let (Some(key), Some(access)) = (keys.get(*place), access_of(name)) else {
             continue;
         };
-        if !acts.iter().any(|act| act.key == *key && act.deed == deed) {
-            acts.push(Act::new(key, deed));
+        if !acts.iter().any(|act| act.key == *key && act.access == access) {
+            acts.push(Act::new(key, access));
         }
     }
     acts

@@ -24,7 +24,7 @@ use crate::{
 
 /// What was done to a key or a znode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Deed {
+pub enum Access {
     /// It was looked at and not changed.
     Read,
     /// It was set whatever it had been, or came to be: `SET`, `SETNX` that answered 1, `create`.
@@ -51,7 +51,7 @@ pub struct Effect {
     /// The key, or the znode's path.
     pub key: String,
     /// What was done.
-    pub deed: Deed,
+    pub access: Access,
 }
 
 /// Somebody asked for a key to be set to a value, whether or not it was.
@@ -141,7 +141,7 @@ impl Effects {
                 let znodes = self.znodes.contains(server);
                 let (verb, acts) = command::parse(&words, znodes, &self.scripts);
                 for act in &acts {
-                    if let (Deed::Set, Some(value)) = (act.deed, &act.value) {
+                    if let (Access::Set, Some(value)) = (act.access, &act.value) {
                         self.attempts.push(Attempt {
                             actor: *actor,
                             sent: index,
@@ -206,7 +206,7 @@ impl Effects {
         let mut effects = Vec::new();
         for act in &flight.acts {
             if !act.done(flight.verb, reply) {
-                if act.deed == Deed::Set && !matches!(reply, Reply::Lost(_)) {
+                if act.access == Access::Set && !matches!(reply, Reply::Lost(_)) {
                     self.refuse(flight.sent);
                 }
                 continue;
@@ -222,7 +222,7 @@ impl Effects {
                 replied,
                 server: flight.server.clone(),
                 key,
-                deed: act.deed,
+                access: act.access,
             });
         }
         effects

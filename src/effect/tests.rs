@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{
-    Deed, Effect, Effects,
+    Access, Effect, Effects,
     command::{calls, parse},
     effects,
 };
@@ -60,11 +60,11 @@ fn exchanges(product: &str, commands: &[(&str, Reply)]) -> Vec<Event> {
     events
 }
 
-fn deeds(product: &str, commands: &[(&str, Reply)]) -> Vec<(String, Deed)> {
+fn accesses(product: &str, commands: &[(&str, Reply)]) -> Vec<(String, Access)> {
     let found = effects(&scenario(), &exchanges(product, commands));
     found
         .into_iter()
-        .map(|Effect { key, deed, .. }| (key, deed))
+        .map(|Effect { key, access, .. }| (key, access))
         .collect()
 }
 
@@ -74,42 +74,45 @@ fn answered(value: Value) -> Reply {
 
 #[test]
 fn a_reply_says_whether_it_was_done() {
-    let cases: [(&str, Value, Option<Deed>); 14] = [
-        ("GET lock", Value::Null, Some(Deed::Read)),
-        ("SET lock A NX PX 3000", json!("OK"), Some(Deed::Set)),
+    let cases: [(&str, Value, Option<Access>); 14] = [
+        ("GET lock", Value::Null, Some(Access::Read)),
+        ("SET lock A NX PX 3000", json!("OK"), Some(Access::Set)),
         ("SET lock A NX PX 3000", Value::Null, None),
-        ("SETNX lock A", json!(1), Some(Deed::Set)),
+        ("SETNX lock A", json!(1), Some(Access::Set)),
         ("SETNX lock A", json!(0), None),
-        ("DECR lock", json!(0), Some(Deed::Changed)),
-        ("PEXPIRE lock 3000", json!(1), Some(Deed::Expiry)),
+        ("DECR lock", json!(0), Some(Access::Changed)),
+        ("PEXPIRE lock 3000", json!(1), Some(Access::Expiry)),
         ("PEXPIRE lock 3000", json!(0), None),
-        ("DEL lock", json!(1), Some(Deed::Deleted)),
+        ("DEL lock", json!(1), Some(Access::Deleted)),
         ("DEL lock", json!(0), None),
         ("DEL lock other", json!(1), None),
         ("PING", json!("PONG"), None),
         ("EVAL unknown 1 lock", json!(1), None),
         ("", Value::Null, None),
     ];
-    for (wire, reply, deed) in cases {
-        let known = deeds("Redis", &[(wire, answered(reply.clone()))]);
-        let wanted: Vec<_> = deed.into_iter().map(|deed| ("lock".to_owned(), deed)).collect();
+    for (wire, reply, access) in cases {
+        let known = accesses("Redis", &[(wire, answered(reply.clone()))]);
+        let wanted: Vec<_> = access
+            .into_iter()
+            .map(|access| ("lock".to_owned(), access))
+            .collect();
         assert_eq!(known, wanted, "{wire} answered {reply}");
     }
     let lost = [("DEL lock", Reply::Lost("cut".to_owned()))];
-    assert_eq!(deeds("Redis", &lost), [], "nobody knows");
+    assert_eq!(accesses("Redis", &lost), [], "nobody knows");
 }
 
 #[test]
 fn a_script_does_what_its_calls_do() {
     let wire = "EVAL release_if_owner 1 lock A-3f0e";
-    let lock = |deed| ("lock".to_owned(), deed);
+    let lock = |access| ("lock".to_owned(), access);
     assert_eq!(
-        deeds("Redis", &[(wire, answered(json!(1)))]),
-        [lock(Deed::Read), lock(Deed::Deleted)]
+        accesses("Redis", &[(wire, answered(json!(1)))]),
+        [lock(Access::Read), lock(Access::Deleted)]
     );
     assert_eq!(
-        deeds("Redis", &[(wire, answered(json!(0)))]),
-        [lock(Deed::Read)],
+        accesses("Redis", &[(wire, answered(json!(0)))]),
+        [lock(Access::Read)],
         "not its own"
     );
     assert_eq!(
@@ -126,15 +129,15 @@ fn a_transaction_is_done_when_it_is_carried_out() {
         ("SETNX lock B", queued()),
         ("PEXPIRE lock 60000", queued()),
     ];
-    assert_eq!(deeds("Redis", &begun), []);
+    assert_eq!(accesses("Redis", &begun), []);
     let done = [&begun[..], &[("EXEC", answered(json!([0, 1])))]].concat();
-    assert_eq!(deeds("Redis", &done), [("lock".to_owned(), Deed::Expiry)]);
+    assert_eq!(accesses("Redis", &done), [("lock".to_owned(), Access::Expiry)]);
     let given_up = [
         &begun[..],
         &[("DISCARD", answered(json!("OK"))), ("EXEC", answered(json!([])))],
     ]
     .concat();
-    assert_eq!(deeds("Redis", &given_up), []);
+    assert_eq!(accesses("Redis", &given_up), []);
 }
 
 #[test]
@@ -153,11 +156,11 @@ fn a_sequential_znode_has_the_name_that_the_server_gave_it() {
     ];
     let own = || "/locks/n-0000000000".to_owned();
     assert_eq!(
-        deeds("ZooKeeper", &commands),
+        accesses("ZooKeeper", &commands),
         [
-            (own(), Deed::Set),
-            ("/lock".to_owned(), Deed::Read),
-            (own(), Deed::Deleted)
+            (own(), Access::Set),
+            ("/lock".to_owned(), Access::Read),
+            (own(), Access::Deleted)
         ]
     );
 }

@@ -8,7 +8,7 @@ use std::{
 
 use minijinja::Value;
 
-use super::{deeds::Deeds, names::reply_value};
+use super::{conduct::Conduct, names::reply_value};
 use crate::{
     clock::LessonTime,
     lesson::Scenario,
@@ -21,7 +21,7 @@ use crate::{
 pub(super) struct Facts {
     pub(super) log: Log,
     pub(super) world: World,
-    pub(super) deeds: Deeds,
+    pub(super) conduct: Conduct,
     /// What each name of a client stands for: the indices of its actors.
     pub(super) groups: HashMap<String, Vec<usize>>,
     /// Whether it is noted which events were looked at. That takes longer than most answers.
@@ -58,7 +58,7 @@ impl Facts {
         Self {
             log: Log::new(),
             world: World::default(),
-            deeds: Deeds::new(scenario),
+            conduct: Conduct::new(scenario),
             groups,
             tracing: true,
             trace: Mutex::default(),
@@ -68,7 +68,7 @@ impl Facts {
     /// Something more has happened.
     pub(super) fn extend(&mut self, events: &[Event]) {
         for event in events {
-            self.deeds.take(self.log.len(), event);
+            self.conduct.take(self.log.len(), event);
             self.log.append(event.clone());
         }
         self.world.seek(&self.log, self.log.len());
@@ -246,7 +246,7 @@ impl Facts {
     /// program.
     pub(super) fn orphaned(&self, key: &str) -> bool {
         let author = self.live_key(key, None).and_then(|state| match &state.value {
-            KeyValue::String(value) => self.deeds.author(key, value),
+            KeyValue::String(value) => self.conduct.author(key, value),
             _ => None,
         });
         author

@@ -44,8 +44,8 @@ pub struct Verdict {
     pub claims: Vec<ClaimResult>,
 }
 
+mod conduct;
 mod decide;
-mod deeds;
 mod evidence;
 mod facts;
 mod holders;

@@ -11,7 +11,7 @@ use serde_json::Value as Json;
 
 use super::facts::Facts;
 use crate::{
-    effect::Deed,
+    effect::Access,
     lesson::{Scenario, expr::json_value},
     log::{KeyState, KeyValue, Reply},
     world::Life,
@@ -167,7 +167,7 @@ impl Object for Function {
         }
         if self.name == "herd" {
             let (): () = from_args(args)?;
-            return Ok(facts.deeds.herd().len().into());
+            return Ok(facts.conduct.herd().len().into());
         }
         let (about,): (&str,) = from_args(args)?;
         Ok(match self.name {
@@ -199,8 +199,8 @@ impl Object for Function {
             "holders" => facts.holders(about).into(),
             "orphaned" => facts.orphaned(about).into(),
             // How often somebody did that to a key which another client had set.
-            "deleted_by_another" => facts.deeds.foreign(about, Deed::Deleted).len().into(),
-            "renewed_by_another" => facts.deeds.foreign(about, Deed::Expiry).len().into(),
+            "deleted_by_another" => facts.conduct.foreign(about, Access::Deleted).len().into(),
+            "renewed_by_another" => facts.conduct.foreign(about, Access::Expiry).len().into(),
             "finished" => {
                 let count = facts.finished(about);
                 count

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::facts::Facts;
 use crate::{
-    effect::Deed,
+    effect::Access,
     log::{Belief, EventKind, Fault, KeyValue, Observed},
     world::World,
 };
@@ -87,9 +87,9 @@ impl Facts {
             }
             "holders" => self.note(self.most_held(name)),
             "orphaned" => self.note(self.orphaned_since(name)),
-            "deleted_by_another" => self.note(self.deeds.foreign(name, Deed::Deleted).iter().copied()),
-            "renewed_by_another" => self.note(self.deeds.foreign(name, Deed::Expiry).iter().copied()),
-            "herd" => self.note(self.deeds.herd().iter().copied()),
+            "deleted_by_another" => self.note(self.conduct.foreign(name, Access::Deleted).iter().copied()),
+            "renewed_by_another" => self.note(self.conduct.foreign(name, Access::Expiry).iter().copied()),
+            "herd" => self.note(self.conduct.herd().iter().copied()),
             "value" | "pttl" | "exists" | "role" | "owner" | "children" => {
                 let server = if function == "role" { about } else { second };
                 self.note(self.last_change(function, name, server));
@@ -148,7 +148,7 @@ impl Facts {
                 _ => None,
             }
         });
-        let Some((author, sent)) = value.and_then(|value| self.deeds.author(key, value)) else {
+        let Some((author, sent)) = value.and_then(|value| self.conduct.author(key, value)) else {
             return Vec::new();
         };
         let client = self.world.actor(author).map(|actor| &actor.who.client);

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
-    effect::{Deed, Effect, Effects},
+    effect::{Access, Effect, Effects},
     lesson::Scenario,
     log::{ActorId, Event, EventKind},
 };
@@ -24,20 +24,20 @@ struct Herd {
     events: Vec<usize>,
 }
 
-/// The deeds so far.
+/// What everybody has done so far.
 #[derive(Debug)]
-pub(super) struct Deeds {
+pub(super) struct Conduct {
     effects: Effects,
     /// By actor: the client that it lives in.
     clients: Vec<String>,
     settings: BTreeMap<String, Vec<Setting>>,
-    /// By key and deed: the replies that prove that somebody did it to a key that another client had set.
-    foreign: BTreeMap<(String, Deed), Vec<usize>>,
+    /// By key and access: the replies that prove that somebody did it to a key that another client had set.
+    foreign: BTreeMap<(String, Access), Vec<usize>>,
     herds: BTreeMap<String, Herd>,
     largest: Vec<usize>,
 }
 
-impl Deeds {
+impl Conduct {
     pub(super) fn new(scenario: &Scenario) -> Self {
         Self {
             effects: Effects::new(scenario),
@@ -75,8 +75,8 @@ impl Deeds {
         let Some(client) = self.clients.get(effect.actor.0 as usize) else {
             return;
         };
-        match effect.deed {
-            Deed::Set => {
+        match effect.access {
+            Access::Set => {
                 self.herds.remove(&effect.key);
                 let setting = Setting {
                     replied: effect.replied,
@@ -85,16 +85,16 @@ impl Deeds {
                 };
                 self.settings.entry(effect.key).or_default().push(setting);
             }
-            Deed::Deleted | Deed::Expiry => {
+            Access::Deleted | Access::Expiry => {
                 if self
                     .setter(&effect)
                     .is_some_and(|setting| setting.client != *client)
                 {
-                    let deed = (effect.key, effect.deed);
-                    self.foreign.entry(deed).or_default().push(effect.replied);
+                    let access = (effect.key, effect.access);
+                    self.foreign.entry(access).or_default().push(effect.replied);
                 }
             }
-            Deed::Read | Deed::Changed => {}
+            Access::Read | Access::Changed => {}
         }
     }
 
@@ -110,9 +110,9 @@ impl Deeds {
     }
 
     /// The replies that prove that somebody did this to a key that another client had set.
-    pub(super) fn foreign(&self, key: &str, deed: Deed) -> &[usize] {
+    pub(super) fn foreign(&self, key: &str, access: Access) -> &[usize] {
         self.foreign
-            .get(&(key.to_owned(), deed))
+            .get(&(key.to_owned(), access))
             .map_or(&[], Vec::as_slice)
     }
 
