@@ -59,7 +59,10 @@ impl Branches {
         self.all[self.current].log = kept;
         // What lies before the place where a branch goes off is an earlier one's.
         let mut parent = self.current;
-        while let Some(before) = self.all[parent].parent.filter(|_| shared < self.all[parent].shared) {
+        while let Some(before) = self.all[parent]
+            .parent
+            .filter(|_| shared < self.all[parent].shared)
+        {
             parent = before;
         }
         self.all.push(Branch {
@@ -99,7 +102,12 @@ impl Branches {
             log: if current { live } else { &self.all[branch].log },
             current,
         });
-        for (child, _) in self.all.iter().enumerate().filter(|(_, b)| b.parent == Some(branch)) {
+        for (child, _) in self
+            .all
+            .iter()
+            .enumerate()
+            .filter(|(_, b)| b.parent == Some(branch))
+        {
             self.rows_from(child, depth + 1, live, rows);
         }
     }

@@ -11,6 +11,9 @@ use crate::{
 /// Time that can be let pass without typing how much, in milliseconds.
 pub const AMOUNTS: [u64; 4] = [100, 1_000, 10_000, 60_000];
 
+/// So many actors have keys of their own.
+pub const KEYS: usize = 9;
+
 /// Free play of one run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Free {
@@ -18,6 +21,7 @@ pub struct Free {
     pub outlook: Outlook,
     /// What the learner should know of what was asked last.
     pub said: Said,
+    keyed: Vec<ActorId>,
 }
 
 /// What the learner should know of what was asked last.
@@ -49,24 +53,39 @@ impl Free {
         moves.chain(timer).chain(amounts).chain(faults).collect()
     }
 
-    /// The actors that have a key of their own, in its order: at most so many. Whoever can move comes before whoever
-    /// cannot only where there are more than keys.
+    /// The actors that have a key of their own, in its order.
     #[must_use]
-    pub fn keyed(&self, most: usize) -> Vec<ActorId> {
-        let all = || (0..).map(ActorId).zip(&self.outlook.actors);
-        if self.outlook.actors.len() <= most {
-            return all().map(|(actor, _)| actor).collect();
-        }
-        let rank = |hindered: Option<Hindered>| match hindered {
-            None => 0,
-            Some(Hindered::Finished | Hindered::Dead) => 2,
-            Some(_) => 1,
+    pub fn keyed(&self) -> &[ActorId] {
+        &self.keyed
+    }
+
+    /// This may happen next. A key stays its actor's as long as that may ever move again; then, where there are more
+    /// actors than keys, one without a key gets it.
+    pub fn look_ahead(&mut self, outlook: Outlook) {
+        self.outlook = outlook;
+        let over = |actor: ActorId| {
+            let prospect = self.outlook.actors.get(actor.0 as usize);
+            let hindered = prospect.and_then(|prospect| prospect.hindered);
+            matches!(hindered, Some(Hindered::Finished | Hindered::Dead))
         };
-        let mut ranked: Vec<(u8, ActorId)> = all().map(|(actor, p)| (rank(p.hindered), actor)).collect();
-        ranked.sort_unstable();
-        let mut keyed: Vec<ActorId> = ranked.into_iter().take(most).map(|(_, actor)| actor).collect();
-        keyed.sort_unstable();
-        keyed
+        let all = (0..).map(ActorId).take(self.outlook.actors.len());
+        let mut waiting = all
+            .filter(|actor| !self.keyed.contains(actor))
+            .collect::<Vec<_>>();
+        waiting.reverse();
+        while self.keyed.len() < KEYS
+            && let Some(next) = waiting.pop()
+        {
+            self.keyed.push(next);
+        }
+        waiting.retain(|actor| !over(*actor));
+        for slot in 0..self.keyed.len() {
+            if over(self.keyed[slot])
+                && let Some(next) = waiting.pop()
+            {
+                self.keyed[slot] = next;
+            }
+        }
     }
 }
 
@@ -78,34 +97,49 @@ mod tests {
         outlook::{Hindered, Outlook, Prospect},
     };
 
-    fn free(hindered: impl IntoIterator<Item = Option<Hindered>>) -> Free {
+    fn outlook(hindered: impl IntoIterator<Item = Option<Hindered>>) -> Outlook {
         let prospect = |hindered| Prospect { next: None, hindered };
-        Free {
-            outlook: Outlook {
-                actors: hindered.into_iter().map(prospect).collect(),
-                ..Outlook::default()
-            },
-            ..Free::default()
+        Outlook {
+            actors: hindered.into_iter().map(prospect).collect(),
+            ..Outlook::default()
         }
     }
 
     #[test]
-    fn with_more_actors_than_keys_those_that_can_move_have_them() {
-        let few = free([Some(Hindered::Finished), None, Some(Hindered::Dead)]);
-        assert_eq!(few.keyed(9), [0, 1, 2].map(ActorId), "keys do not wander");
-        let many = (0..20).map(|n| match n {
-            0..10 => Some(Hindered::Finished),
-            10..15 => Some(Hindered::Unanswered),
-            _ => None,
-        });
-        assert_eq!(free(many).keyed(6), [10, 15, 16, 17, 18, 19].map(ActorId));
+    fn keys_do_not_wander() {
+        let mut free = Free::default();
+        free.look_ahead(outlook([Some(Hindered::Finished), None, Some(Hindered::Dead)]));
+        assert_eq!(free.keyed(), [0, 1, 2].map(ActorId));
+        // Eleven with nine keys: the first who can never move again gives its key away.
+        let mut free = Free::default();
+        free.look_ahead(outlook([None; 11]));
+        assert_eq!(free.keyed(), [0, 1, 2, 3, 4, 5, 6, 7, 8].map(ActorId));
+        let mut hindered = [None; 11];
+        hindered[4] = Some(Hindered::Finished);
+        hindered[5] = Some(Hindered::Unanswered);
+        free.look_ahead(outlook(hindered));
+        assert_eq!(free.keyed(), [0, 1, 2, 3, 9, 5, 6, 7, 8].map(ActorId));
+        hindered[9] = Some(Hindered::Finished);
+        hindered[10] = Some(Hindered::Finished);
+        free.look_ahead(outlook(hindered));
+        assert_eq!(
+            free.keyed(),
+            [0, 1, 2, 3, 9, 5, 6, 7, 8].map(ActorId),
+            "nobody wants it"
+        );
     }
 
     #[test]
     fn what_can_be_chosen_begins_with_the_moves() {
-        let choices = free([None, Some(Hindered::Frozen), None]).choices();
+        let mut free = Free::default();
+        free.look_ahead(outlook([None, Some(Hindered::Frozen), None]));
+        let choices = free.choices();
         let moves = [0, 2].map(|n| Choice::Move { actor: ActorId(n) });
         assert_eq!(choices[..2], moves);
-        assert!(choices[2..].iter().all(|choice| matches!(choice, Choice::Pass { .. })));
+        assert!(
+            choices[2..]
+                .iter()
+                .all(|choice| matches!(choice, Choice::Pass { .. }))
+        );
     }
 }

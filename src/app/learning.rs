@@ -208,10 +208,15 @@ impl Learning {
         if self.free.is_none() {
             return 0;
         }
-        let breached = self.playback.log().events().iter().filter_map(|event| match event.kind {
-            EventKind::Breached { invariant, .. } => Some(invariant),
-            _ => None,
-        });
+        let breached = self
+            .playback
+            .log()
+            .events()
+            .iter()
+            .filter_map(|event| match event.kind {
+                EventKind::Breached { invariant, .. } => Some(invariant),
+                _ => None,
+            });
         breached.collect::<BTreeSet<_>>().len()
     }
 
@@ -558,7 +563,7 @@ impl Learning {
         match update {
             Some(Update::Events(events)) if let Some(again) = &mut self.again => again.heard.extend(events),
             Some(Update::Branched { difference, refused }) => self.branched(difference, refused),
-            Some(Update::Outlook(outlook)) => self.free.get_or_insert_default().outlook = outlook,
+            Some(Update::Outlook(outlook)) => self.free.get_or_insert_default().look_ahead(outlook),
             Some(Update::Refused(why)) => {
                 self.engine = Engine::Ready;
                 self.free.get_or_insert_default().said = Said::Refused(why);

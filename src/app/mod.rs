@@ -28,7 +28,7 @@ pub mod terminal;
 
 pub use answers::{Answer, Answers, Score};
 pub use branches::{Branch, Branches, Row as BranchRow};
-pub use catalogue::{Catalogue, CatalogueEntry, CatalogueVariant};
+pub use catalogue::{Catalogue, CatalogueEntry, CatalogueInvariant, CatalogueVariant};
 pub use comparing::{Comparing, sides};
 pub use free::{AMOUNTS, Free, Said};
 pub use keys::{Action, KeyMap};

@@ -103,7 +103,9 @@ impl<R: Runs> App<R> {
             })
         });
         let typed = crate::lesson::parse_millis(self.palette.typed.trim()).ok();
-        let typed = typed.and_then(|millis| u64::try_from(millis).ok()).filter(|millis| !only && *millis > 0);
+        let typed = typed
+            .and_then(|millis| u64::try_from(millis).ok())
+            .filter(|millis| !only && *millis > 0);
         let passes = typed.map(|millis| {
             let told = |lang| view::choice(&Choice::Pass { millis }, &free.outlook, world, lang);
             let mut command = offer(Action::Pass(millis), &told);

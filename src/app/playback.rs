@@ -352,7 +352,10 @@ impl Playback {
     #[must_use]
     pub fn last_stop(&self) -> usize {
         let over = self.steps.before(self.world.position + 1).last();
-        over.map_or_else(|| self.log.opening().min(self.world.position), |step| step.position)
+        over.map_or_else(
+            || self.log.opening().min(self.world.position),
+            |step| step.position,
+        )
     }
 
     /// The recorded stop after the playhead, or the frontier.

@@ -232,6 +232,7 @@ mod tests {
         outcome: Some(Outcome::Shown),
         right: 1,
         asked: 2,
+        solved: 0,
     };
 
     #[test]

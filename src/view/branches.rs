@@ -48,7 +48,10 @@ pub fn draw(view: &LessonView<'_>, chosen: usize, area: Rect, buf: &mut Buffer) 
     let inner = block.inner(frame);
     block.render(frame, buf);
     if rows.is_empty() {
-        let lines = text::wrap(words::NO_BRANCHES.get(scene.lang), inner.width.saturating_sub(2).into());
+        let lines = text::wrap(
+            words::NO_BRANCHES.get(scene.lang),
+            inner.width.saturating_sub(2).into(),
+        );
         for (y, line) in (inner.top()..inner.bottom()).zip(lines) {
             buf.set_string(inner.x + 1, y, line, scene.style(Role::Chrome));
         }
@@ -73,14 +76,18 @@ fn line(view: &LessonView<'_>, row: &BranchRow<'_>, chosen: bool, width: usize) 
     let here = if row.current { "●" } else { "○" };
     let from = match row.depth {
         0 => words::TRUNK.get(lang).to_owned(),
-        _ => words::AFTER.with(lang, &[&row.shared.to_string()]),
+        _ => words::GOES_OFF.with(lang, &[&row.shared.to_string()]),
     };
     let broken = row
         .log
         .events()
         .iter()
         .any(|event| matches!(event.kind, EventKind::Breached { .. }));
-    let mark = if broken { format!(" {} ", glyphs::KILLED) } else { String::new() };
+    let mark = if broken {
+        format!(" {} ", glyphs::KILLED)
+    } else {
+        String::new()
+    };
     let head = format!(" {stem}{here} {}  {from}: ", row.branch + 1);
     let own = told(row.log, row.shared, lang);
     let room = width.saturating_sub(text::width(&head) + text::width(&mark) + 1);
@@ -97,7 +104,11 @@ fn line(view: &LessonView<'_>, row: &BranchRow<'_>, chosen: bool, width: usize) 
 /// What was done in a run after the first `shared` deeds: `A.check → B.check → +1.0s`.
 fn told(log: &Log, shared: usize, lang: Lang) -> String {
     let deeds = log.deeds(log.len());
-    let lines = deeds.iter().skip(shared).filter(|deed| **deed == Deed::Line).count();
+    let lines = deeds
+        .iter()
+        .skip(shared)
+        .filter(|deed| **deed == Deed::Line)
+        .count();
     let mut parts = Vec::new();
     if lines > 0 {
         parts.push(words::STORY_LINES.with(lang, &[&lines.to_string()]));
@@ -106,7 +117,7 @@ fn told(log: &Log, shared: usize, lang: Lang) -> String {
     let choices = choices(log, lang);
     parts.extend(choices.into_iter().skip(shared.saturating_sub(story)));
     if parts.is_empty() {
-        return words::NOTHING_YET.get(lang).to_owned();
+        return words::NOTHING_CHOSEN.get(lang).to_owned();
     }
     parts.join(" → ")
 }
@@ -123,11 +134,12 @@ fn choices(log: &Log, lang: Lang) -> Vec<String> {
             Choice::Move { actor } => {
                 let end = steps.after(n).first().map_or(log.len(), |step| step.position);
                 let label = log.events()[n..end].iter().find_map(|event| match &event.kind {
-                    EventKind::Sent { actor: who, label, .. } | EventKind::Took { actor: who, label, .. }
-                        if who == actor =>
-                    {
-                        Some(label.as_str())
+                    EventKind::Sent {
+                        actor: who, label, ..
                     }
+                    | EventKind::Took {
+                        actor: who, label, ..
+                    } if who == actor => Some(label.as_str()),
                     _ => None,
                 });
                 let name = log.actor(*actor).map_or("?", |actor| actor.name.as_str());

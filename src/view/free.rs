@@ -17,11 +17,12 @@ use crate::{
     log::{ActorId, Choice, EventKind, Fault},
     outlook::{Hindered, Outlook, Prospect},
     verdict::evidence,
-    world::World,
+    world::{Breached, World},
 };
 
-/// So many actors have keys of their own.
-const KEYED: usize = 9;
+/// More clients than this stand in two columns, where the pane is so wide.
+const COLUMN: usize = 4;
+const TWO_COLUMNS: usize = 84;
 /// The most lines of evidence for a breach.
 const EVIDENCE: usize = 4;
 
@@ -88,21 +89,23 @@ impl<'a> LessonView<'a> {
         pane.lines()
     }
 
-    /// The key's number, from 0, of the client that a line of the pane is about.
-    pub(super) fn free_choice(&self, view: FreeView<'a>, (line, width): (usize, u16)) -> Option<usize> {
+    /// The key's number, from 0, of the client that a place of the pane is about.
+    pub(super) fn free_choice(
+        &self,
+        view: FreeView<'a>,
+        (column, line): (u16, usize),
+        width: u16,
+    ) -> Option<usize> {
         let pane = FreePane {
             view: self,
             free: view,
             width: width.into(),
         };
-        let mut from = pane.before().len();
-        for (n, lines) in pane.actors().iter().enumerate() {
-            if (from..from + lines.len()).contains(&line) {
-                return Some(n);
-            }
-            from += lines.len();
-        }
-        None
+        let from = pane.before().len();
+        let line = line.checked_sub(from)?;
+        pane.places().position(|(row, rows, columns)| {
+            (row..row + rows).contains(&line) && columns.contains(&usize::from(column))
+        })
     }
 }
 
@@ -119,7 +122,7 @@ impl<'a> FreePane<'_, 'a> {
 
     fn lines(&self) -> Vec<Line<'static>> {
         let mut lines = self.before();
-        lines.extend(self.actors().into_iter().flatten());
+        lines.extend(self.actors());
         lines.extend(self.rest());
         lines
     }
@@ -145,20 +148,29 @@ impl<'a> FreePane<'_, 'a> {
         lines
     }
 
-    /// What the step at the playhead has broken, with what proves it.
+    /// What the step at the playhead has broken.
+    fn fresh(&self) -> Option<&'a Breached> {
+        let scene = self.scene();
+        let breached = scene.world.breaches.last()?;
+        let later = scene.log.events()[breached.event..scene.world.position].iter();
+        let stops = later.filter(|event| matches!(event.kind, EventKind::Stop { .. }));
+        (stops.count() <= 1).then_some(breached)
+    }
+
+    /// That, with what proves it.
     fn breach(&self) -> Vec<Line<'static>> {
         let scene = self.scene();
         let (log, lang) = (scene.log, scene.lang);
-        let Some(breached) = scene.world.breaches.last() else {
+        let Some(breached) = self.fresh() else {
             return Vec::new();
         };
-        let later = log.events()[breached.event..scene.world.position].iter();
-        let stops = later.filter(|event| matches!(event.kind, EventKind::Stop { .. }));
-        if stops.count() > 1 {
-            return Vec::new();
-        }
-        let banner = format!(" {} {} ", glyphs::KILLED, words::BROKEN.get(lang));
-        let mut lines = self.row(&banner, Role::Danger, &format!(" {}", breached.says.get(lang)), Role::Danger);
+        let banner = format!(" {} {} ", glyphs::KILLED, words::BROKE_IT.get(lang));
+        let mut lines = self.row(
+            &banner,
+            Role::Danger,
+            &format!(" {}", breached.says.get(lang)),
+            Role::Danger,
+        );
         if let Some(EventKind::Breached { evidence: events, .. }) =
             log.events().get(breached.event).map(|event| &event.kind)
         {
@@ -186,7 +198,10 @@ impl<'a> FreePane<'_, 'a> {
                 let what = differs(difference, lang);
                 (words::DIFFERS.with(lang, &[&steps(deeds), &what]), Role::Danger)
             }
-            Said::Stuck(deeds, why) => (words::STUCK.with(lang, &[&steps(deeds), why.get(lang)]), Role::Danger),
+            Said::Stuck(deeds, why) => (
+                words::STUCK.with(lang, &[&steps(deeds), why.get(lang)]),
+                Role::Danger,
+            ),
         };
         self.row("", role, &words, role)
     }
@@ -202,8 +217,19 @@ impl<'a> FreePane<'_, 'a> {
             Expect::Prevented => words::GOAL_FIXED,
         };
         let mut lines = Vec::new();
-        for (n, invariant) in variant.invariants.iter().enumerate() {
-            let broken = scene.world.breaches.iter().any(|breached| breached.invariant == n);
+        let fresh = self.fresh().map(|breached| breached.invariant);
+        // What has been broken just now stands above, with what proves it.
+        let others = variant
+            .invariants
+            .iter()
+            .enumerate()
+            .filter(|(n, _)| Some(*n) != fresh);
+        for (n, invariant) in others {
+            let broken = scene
+                .world
+                .breaches
+                .iter()
+                .any(|breached| breached.invariant == n);
             let row = if broken {
                 let words = words::BROKEN_BEFORE.with(lang, &[invariant.says.get(lang)]);
                 self.row("✓ ", Role::Good, &words, Role::Good)
@@ -216,31 +242,96 @@ impl<'a> FreePane<'_, 'a> {
         lines
     }
 
-    /// The clients that have keys, each in its lines.
-    fn actors(&self) -> Vec<Vec<Line<'static>>> {
-        let keyed = self.free.free.keyed(KEYED);
+    /// How many columns the clients stand in, and how wide each is.
+    fn columns(&self) -> (usize, usize) {
+        if self.free.free.keyed().len() > COLUMN && self.width >= TWO_COLUMNS {
+            (2, self.width / 2)
+        } else {
+            (1, self.width)
+        }
+    }
+
+    /// Each client that has a key, in its own lines.
+    fn blocks(&self) -> Vec<Vec<Line<'static>>> {
+        let keyed = self.free.free.keyed();
         let scene = self.scene();
-        let wide = keyed.iter().map(|actor| text::width(scene.name(*actor))).max().unwrap_or(0);
+        let (_, width) = self.columns();
+        let names = keyed.iter().map(|actor| text::width(scene.name(*actor)));
+        let wide = names.max().unwrap_or(0);
         let rows = keyed.iter().enumerate().map(|(n, actor)| {
             let prospect = self.free.free.outlook.actors.get(actor.0 as usize);
-            self.actor(n, *actor, prospect, wide)
+            self.actor(n, *actor, prospect, (wide, width))
         });
         rows.collect()
     }
 
-    fn actor(&self, n: usize, actor: ActorId, prospect: Option<&Prospect>, wide: usize) -> Vec<Line<'static>> {
+    /// Where each client stands below what is above all of them: its first row, how many, and its columns.
+    fn places(&self) -> impl Iterator<Item = (usize, usize, std::ops::Range<usize>)> {
+        let (columns, width) = self.columns();
+        let blocks: Vec<usize> = self.blocks().iter().map(Vec::len).collect();
+        let half = blocks.len().div_ceil(columns);
+        let mut row = 0;
+        let mut places = Vec::new();
+        for n in 0..half {
+            let beside: Vec<usize> = (0..columns)
+                .map(|c| c * half + n)
+                .filter(|n| *n < blocks.len())
+                .collect();
+            let rows = beside.iter().map(|n| blocks[*n]).max().unwrap_or(0);
+            places.extend(
+                beside
+                    .iter()
+                    .enumerate()
+                    .map(|(c, n)| (*n, (row, rows, c * width..(c + 1) * width))),
+            );
+            row += rows;
+        }
+        places.sort_by_key(|(n, _)| *n);
+        places.into_iter().map(|(_, place)| place)
+    }
+
+    /// The clients that have keys.
+    fn actors(&self) -> Vec<Line<'static>> {
+        let (_, width) = self.columns();
+        let mut lines: Vec<Line<'static>> = Vec::new();
+        for (block, (row, rows, columns)) in self.blocks().into_iter().zip(self.places()) {
+            lines.resize(lines.len().max(row + rows), Line::default());
+            for (line, own) in lines[row..].iter_mut().zip(block) {
+                if columns.start > 0 {
+                    let gap = width.saturating_sub(line.width());
+                    line.spans.push(Span::raw(" ".repeat(gap)));
+                }
+                line.spans.extend(own.spans);
+            }
+        }
+        lines
+    }
+
+    fn actor(
+        &self,
+        n: usize,
+        actor: ActorId,
+        prospect: Option<&Prospect>,
+        (wide, width): (usize, usize),
+    ) -> Vec<Line<'static>> {
         let (scene, lang) = (self.scene(), self.scene().lang);
         let key = scene.keys.label(&format!("move-{}", n + 1));
         let live = self.free.live;
         // What it would send is known only behind everything that happened.
         let hindered = prospect.and_then(|prospect| prospect.hindered).filter(|_| live);
-        let next = prospect.and_then(|prospect| prospect.next.as_ref()).filter(|_| live);
+        let next = prospect
+            .and_then(|prospect| prospect.next.as_ref())
+            .filter(|_| live);
         let (label, wire) = next.map_or(("", ""), |next| (next.label.as_str(), next.wire.as_str()));
-        let server = next.map(|next| next.server.as_str()).filter(|server| !server.is_empty());
+        let server = next
+            .map(|next| next.server.as_str())
+            .filter(|server| !server.is_empty());
         let told = match hindered {
             None if !live => String::new(),
             None => match server {
-                Some(server) => format!("{label}  {wire}  → {server}"),
+                // Where there is one server, it goes without saying.
+                Some(server) if scene.world.servers.len() > 1 => format!("{label}  {wire}  → {server}"),
+                Some(_) => format!("{label}  {wire}"),
                 None => format!("{label}  {}", words::WOULD_TAKE.with(lang, &[wire])),
             },
             Some(Hindered::Waits { until }) => words::WAITS_UNTIL.with(lang, &[label, &time::moment(until)]),
@@ -257,15 +348,23 @@ impl<'a> FreePane<'_, 'a> {
             (Role::Chrome, Role::Chrome)
         };
         let head = format!(" {key} ");
-        let name = format!("{} {}", scene.glyph(actor), text::pad(scene.name(actor), wide + 2));
+        let name = format!(
+            "{} {}",
+            scene.glyph(actor),
+            text::pad(scene.name(actor), wide + 2)
+        );
         let indent = text::width(&head) + text::width(&name);
         let mut lines = Vec::new();
-        let name_style = if able { scene.actor_style(actor) } else { scene.style(Role::Chrome) };
+        let name_style = if able {
+            scene.actor_style(actor)
+        } else {
+            scene.style(Role::Chrome)
+        };
         let mut first = vec![
             Span::styled(head, scene.style(key_role)),
             Span::styled(name, name_style),
         ];
-        for row in text::wrap(&text::clean(&told), self.width.saturating_sub(indent)) {
+        for row in text::wrap(&text::clean(&told), width.saturating_sub(indent + 1)) {
             first.push(Span::styled(row, scene.style(role)));
             lines.push(Line::from(first));
             first = vec![Span::raw(" ".repeat(indent))];
@@ -279,10 +378,10 @@ impl<'a> FreePane<'_, 'a> {
     /// What stands below the clients: those without keys, time, faults, branches.
     fn rest(&self) -> Vec<Line<'static>> {
         let (scene, lang) = (self.scene(), self.scene().lang);
-        let Free { outlook, .. } = self.free.free;
+        let outlook = &self.free.free.outlook;
         let key = |id: &str| format!(" {} ", scene.keys.label(id));
         let mut lines = Vec::new();
-        let more = outlook.actors.len().saturating_sub(KEYED);
+        let more = outlook.actors.len().saturating_sub(self.free.free.keyed().len());
         if more > 0 {
             let words = words::MORE_CLIENTS.with(lang, &[&more.to_string(), &scene.keys.label("palette")]);
             lines.extend(self.row("   ", Role::Chrome, &words, Role::Chrome));
@@ -312,7 +411,9 @@ impl<'a> FreePane<'_, 'a> {
         for (key, words) in parts {
             let words = format!("{words}  ");
             let needs = text::width(&key) + text::width(&words);
-            let fits = lines.last().is_some_and(|line| line.width() + needs <= self.width + 2);
+            let fits = lines
+                .last()
+                .is_some_and(|line| line.width() + needs <= self.width + 2);
             if !fits {
                 lines.push(Line::default());
             }

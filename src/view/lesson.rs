@@ -9,7 +9,7 @@ use ratatui::{
 };
 
 use super::{
-    Asking, Lens, Scene, failure, header, lanes,
+    Asking, FreeView, Lens, Scene, failure, header, lanes,
     layout::{Areas, Form},
     narration,
     scrubber::Scrubber,
@@ -143,6 +143,8 @@ pub struct LessonView<'a> {
     pub aside: Option<u16>,
     /// The learner's predictions.
     pub asking: Asking<'a>,
+    /// Free play, once the story has been left.
+    pub free: Option<FreeView<'a>>,
 }
 
 impl<'a> LessonView<'a> {
@@ -160,6 +162,9 @@ impl<'a> LessonView<'a> {
 
     /// Whether nothing has happened yet that the lanes could show.
     pub(super) fn is_fresh(&self) -> bool {
+        if self.free.is_some() {
+            return false;
+        }
         let events = self
             .scene
             .log
@@ -208,6 +213,9 @@ impl<'a> LessonView<'a> {
                 (self.entry, self.variant),
                 width,
             );
+        }
+        if let Some(free) = self.free {
+            return self.free_lines(free, width);
         }
         if let Some(shown) = self.asking.shown(&self.scene) {
             return self.asking.lines(&self.scene, shown, width);
@@ -289,7 +297,11 @@ impl<'a> LessonView<'a> {
         if !areas.hints.is_empty() {
             let hints = strip::hints(
                 self.scene.keys,
-                Place::Lesson,
+                if self.free.is_some() {
+                    Place::Free
+                } else {
+                    Place::Lesson
+                },
                 lang,
                 self.scene.theme,
                 areas.hints.width,
@@ -305,10 +317,11 @@ impl<'a> LessonView<'a> {
 
     fn draw_story(&self, area: Rect, buf: &mut Buffer) {
         let lang = self.scene.lang;
-        let shown = self.asking.shown(&self.scene);
+        let shown = self.asking.shown(&self.scene).filter(|_| self.free.is_none());
         let chosen = self.scene.selected.is_some();
         let title = match (self.verdict().is_some(), shown) {
             _ if chosen => words::CHOSEN,
+            _ if self.free.is_some() => words::FREE,
             (true, _) => words::VERDICT,
             (false, Some(_)) => words::PREDICTION,
             (false, None) if self.scene.world.narration.is_empty() => words::INTRO,
@@ -395,7 +408,7 @@ impl<'a> LessonView<'a> {
         }
         match areas.pane(x, y) {
             Some(Pane::Story) => self
-                .choice(areas.story, y)
+                .choice(areas.story, (x, y))
                 .map_or(Hit::Pane(Pane::Story), Hit::Choice),
             Some(pane) => match self.event_at(area, (x, y)) {
                 Some(event) => Hit::Event(pane, event),
@@ -406,13 +419,17 @@ impl<'a> LessonView<'a> {
     }
 
     /// The choice of a question that is written on a row of the screen.
-    fn choice(&self, story: Rect, y: u16) -> Option<usize> {
+    fn choice(&self, story: Rect, (x, y): (u16, u16)) -> Option<usize> {
         if self.verdict().is_some() || self.scene.selected.is_some() {
             return None;
         }
-        let shown = self.asking.shown(&self.scene)?;
-        let line = y.checked_sub(inside(story).y)? + self.scrolls.get(Pane::Story).unwrap_or(0);
         let width = inside(story).width.saturating_sub(2);
+        let line = y.checked_sub(inside(story).y)? + self.scrolls.get(Pane::Story).unwrap_or(0);
+        if let Some(free) = self.free {
+            let column = x.checked_sub(inside(story).x + 1)?;
+            return self.free_choice(free, (column, line.into()), width);
+        }
+        let shown = self.asking.shown(&self.scene)?;
         Asking::choice(&self.scene, shown, (usize::from(line), width))
     }
 

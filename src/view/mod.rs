@@ -7,6 +7,7 @@
 
 mod air;
 mod band;
+mod branches;
 mod cards;
 mod catalogue;
 pub mod chart;
@@ -15,6 +16,7 @@ mod detail;
 mod failure;
 pub(crate) mod fault;
 mod found;
+mod free;
 mod header;
 mod help;
 mod lane;
@@ -49,6 +51,7 @@ mod zookeeper;
 
 pub use catalogue::CatalogueView;
 pub use compare::{CompareSide, CompareStage, CompareView, room as compare_room};
+pub use free::{FreeView, choice};
 pub use layout::Form;
 pub use lens::Lens;
 pub use lesson::{Hit, LessonView, Motion, Pane, Scrolls, Stage};

@@ -11,10 +11,13 @@ use std::{
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use lockstep::{
-    app::{App, AppOptions, Catalogue, CatalogueEntry, CatalogueVariant, LessonChoice, Message, Runs},
+    app::{
+        App, AppOptions, Catalogue, CatalogueEntry, CatalogueInvariant, CatalogueVariant, LessonChoice,
+        Message, Runs,
+    },
     engine::{Command, Session, Update},
     lesson::{Card, Expect, LabKind, Lang, Text, Track},
-    log::Event as Happened,
+    log::{Event as Happened, Log},
     verdict::{ClaimResult, Outcome, Verdict},
     view::{svg, theme::Theme, width},
 };
@@ -35,6 +38,16 @@ pub fn entry(id: &str, track: Track, title: Text) -> CatalogueEntry {
         name: name.into(),
         title,
         expect,
+        invariants: vec![CatalogueInvariant {
+            says: text(
+                "Two clients hold the lock at the same time.",
+                "两个客户端同时持有锁。",
+            ),
+            goal: text(
+                "Let two clients hold the lock at the same time.",
+                "让两个客户端同时持有锁。",
+            ),
+        }],
         lab: LabKind::Redis,
         lesson: text(
             "Delete a lock only if it is still yours: compare the token and delete in one script.",
@@ -130,6 +143,8 @@ pub struct Engine {
 #[derive(Debug, Clone, Default)]
 pub struct FakeRuns {
     pub opened: Rc<RefCell<Vec<(LessonChoice, Engine)>>>,
+    /// What branches began with.
+    pub pasts: Rc<RefCell<Vec<Log>>>,
 }
 
 impl Runs for FakeRuns {
@@ -145,6 +160,11 @@ impl Runs for FakeRuns {
             commands,
             updates: told,
         }
+    }
+
+    fn branch(&self, lesson: &LessonChoice, past: Log) -> Session {
+        self.pasts.borrow_mut().push(past);
+        self.open(lesson)
     }
 }
 

@@ -3,8 +3,8 @@
 use super::{
     Action, Erase, Hint,
     Place::{
-        self, Asked, Branches, Catalogue, Comparison, Everywhere, Field, Free, Lanes, Lesson, Page, Servers, Story,
-        Variants, Wire,
+        self, Asked, Branches, Catalogue, Comparison, Everywhere, Field, Free, Lanes, Lesson, Page, Servers,
+        Story, Variants, Wire,
     },
     Row,
 };
@@ -68,9 +68,9 @@ pub const TABLE: &[Row] = &[
     // A lesson.
     act("step", Action::Forward, &["right", "n", "l"], &[Lesson, Comparison], ("take the next step", "前进一步"))
         .hints(&[hint(Lesson, 1, "step", "下一步"), hint(Comparison, 1, "step", "下一步")]),
-    act("back", Action::Back, &["left", "p", "h"], &[Lesson, Comparison],
+    act("back", Action::Back, &["left", "p", "h"], &[Lesson, Comparison, Free],
         ("one step back (touches no server)", "回退一步（不影响服务器）"))
-        .hints(&[hint(Lesson, 2, "back", "回退"), hint(Comparison, 2, "back", "回退")]),
+        .hints(&[hint(Lesson, 2, "back", "回退"), hint(Comparison, 2, "back", "回退"), hint(Free, 4, "back", "回退")]),
     act("play", Action::Toggle, &["space"], &[Lesson, Comparison],
         ("play or pause, even in mid-step", "播放或暂停，步骤中途也可以"))
         .hints(&[hint(Lesson, 3, "play/pause", "播放/暂停"), hint(Comparison, 7, "play/pause", "播放/暂停")]),
@@ -122,7 +122,7 @@ pub const TABLE: &[Row] = &[
     act("skip", Action::Skip, &["s"], &[Asked], ("skip the question", "跳过提问")),
 
     // Free play.
-    act("free", Action::Free, &["f"], &[Lesson], ("free play: you choose who moves; from an earlier step, a branch", "自由模式：由你决定谁走；在较早的步骤则另开分支"))
+    act("free", Action::Free, &["f"], &[Lesson, Free], ("free play: you choose who moves; from an earlier step, a branch", "自由模式：由你决定谁走；在较早的步骤则另开分支"))
         .hints(&[hint(Lesson, 5, "free play", "自由模式"), hint(Free, 6, "branch here", "从这里分支")]),
     act("move-1", Action::MoveActor(0), &["1"], &[Free], ("the client with the number 1 makes its next move", "1 号客户端走下一步"))
         .fold(8, "the client with that number makes its next move", "对应编号的客户端走下一步"),
@@ -198,11 +198,11 @@ pub const TABLE: &[Row] = &[
         ("next theme: as the terminal, dark, light, high contrast", "换主题：跟随终端、深色、浅色、高对比度")),
     act("help", Action::Help, &["?", "f1"], &[Everywhere], ("help: the keys, and how to read the lanes", "帮助：按键与图例"))
         .hints(&[hint(Catalogue, 4, "help", "帮助"), hint(Variants, 4, "help", "帮助"),
-            hint(Lesson, 6, "help", "帮助"), hint(Comparison, 10, "help", "帮助")]),
+            hint(Lesson, 6, "help", "帮助"), hint(Free, 7, "help", "帮助"), hint(Comparison, 10, "help", "帮助")]),
     act("leave", Action::Close, &["q", "esc"], &[Everywhere],
         ("back to where you came from", "返回上一层"))
         .hints(&[hint(Catalogue, 5, "quit", "退出"), hint(Variants, 5, "back", "返回"),
-            hint(Lesson, 7, "catalogue", "目录"), hint(Comparison, 6, "close", "关闭"), hint(Page, 2, "close", "关闭"), hint(Branches, 3, "close", "关闭")]),
+            hint(Lesson, 7, "catalogue", "目录"), hint(Free, 8, "catalogue", "目录"), hint(Comparison, 6, "close", "关闭"), hint(Page, 2, "close", "关闭"), hint(Branches, 3, "close", "关闭")]),
     act("quit", Action::Quit, &["Q", "ctrl-c"], &[Everywhere], ("quit Lockstep", "退出程序")),
 
     // A line of typed text.

@@ -3,13 +3,10 @@
 
 use super::{App, Mode};
 use crate::{
-    app::{Runs, keys::Action, palette::Palette},
+    app::{Free, Runs, keys::Action, palette::Palette},
     log::Choice,
     view::{Overlay, Pane, Scrolls},
 };
-
-/// So many actors have keys of their own.
-pub(in crate::app) const KEYED: usize = 9;
 
 impl<R: Runs> App<R> {
     /// What the learner does in free play, or to come to it.
@@ -37,13 +34,13 @@ impl<R: Runs> App<R> {
             Action::Timer => self.decide(Choice::Timer),
             Action::Pass(millis) => self.decide(Choice::Pass { millis }),
             Action::MoveActor(n) => {
-                let keyed = lesson.run.free().map(|free| free.keyed(KEYED));
-                if let Some(actor) = keyed.and_then(|keyed| keyed.get(n).copied()) {
+                let keyed = lesson.run.free().map_or(&[][..], Free::keyed);
+                if let Some(actor) = keyed.get(n).copied() {
                     self.decide(Choice::Move { actor });
                 }
             }
             Action::Choose(n) => {
-                let choices = lesson.run.free().map(super::super::free::Free::choices);
+                let choices = lesson.run.free().map(Free::choices);
                 if let Some(choice) = choices.and_then(|choices| choices.get(n).cloned()) {
                     self.decide(choice);
                 }

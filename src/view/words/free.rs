@@ -24,7 +24,7 @@ pub const GOAL: Words = Words::new("Challenge: {}", "挑战：{}");
 /// The same in a variant that is said to prevent it.
 pub const GOAL_FIXED: Words = Words::new("Try to break this one: {}", "试着攻破它：{}");
 /// It has been reached just now.
-pub const BROKEN: Words = Words::new("YOU BROKE IT", "你攻破了它");
+pub const BROKE_IT: Words = Words::new("YOU BROKE IT", "你攻破了它");
 /// It has been reached before.
 pub const BROKEN_BEFORE: Words = Words::new("broken: {}", "已攻破：{}");
 
@@ -41,10 +41,16 @@ pub const DEAD: Words = Words::new("dead", "已死");
 /// A client whose program is over.
 pub const FINISHED: Words = Words::new("finished", "执行完毕");
 /// Clients that have no key.
-pub const MORE_CLIENTS: Words = Words::new("and {} more clients: {}", "另有 {} 个客户端：{}");
+pub const MORE_CLIENTS: Words = Words::new(
+    "without a key: {}, found with {}",
+    "没有编号的还有 {} 个，用 {} 查找",
+);
 
 /// Time: to the next timer.
-pub const TO_TIMER: Words = Words::new("time, to {}: the wait of {} is over", "时间前进到 {}：{} 的等待结束");
+pub const TO_TIMER: Words = Words::new(
+    "time, to {}: the wait of {} is over",
+    "时间前进到 {}：{} 的等待结束",
+);
 /// Time: by an amount.
 pub const BY: Words = Words::new("time, {} more", "时间前进 {}");
 /// Faults.
@@ -68,13 +74,14 @@ pub const DIFFERS: Words = Words::new(
 );
 /// How one move came out otherwise.
 pub const BEFORE_NOW: Words = Words::new("{}: before {}, now {}", "{}：之前 {}，现在 {}");
-/// A move that only one of two runs makes.
-pub const NO_SUCH_MOVE: Words = Words::new("no such move", "没有这一步");
 /// Not everything could be done again.
 pub const STUCK: Words = Words::new(
     "Not all of the {} steps could be done again: {} Go on from here.",
     "{} 步没能全部重做：{}从这里继续。",
 );
+
+/// A client's program met what it cannot cope with.
+pub const GAVE_UP: Words = Words::new("its program ended with an error", "程序因错误退出");
 
 /// The tree of branches.
 pub const TREE: Words = Words::new("Branches", "分支树");
@@ -86,11 +93,11 @@ pub const NO_BRANCHES: Words = Words::new(
 /// The run that was opened.
 pub const TRUNK: Words = Words::new("the first run", "最初的运行");
 /// Where a branch goes off.
-pub const AFTER: Words = Words::new("after step {}", "第 {} 步之后");
+pub const GOES_OFF: Words = Words::new("after step {}", "第 {} 步之后");
 /// So many lines of the story.
 pub const STORY_LINES: Words = Words::new("story, {} steps", "讲解 {} 步");
 /// A branch in which nothing was chosen yet.
-pub const NOTHING_YET: Words = Words::new("nothing yet", "尚未选择");
+pub const NOTHING_CHOSEN: Words = Words::new("nothing yet", "尚未选择");
 
 /// A fault as something to do: `freeze A`.
 #[must_use]
@@ -101,8 +108,12 @@ pub const fn cause(fault: &Fault) -> Words {
         Fault::Thaw { .. } => Words::new("thaw {}", "恢复 {}"),
         Fault::Cut { .. } => Words::new("cut {}", "切断 {}"),
         Fault::Hold { way: Way::Both, .. } => Words::new("hold everything on {}", "挂起 {} 的双向数据"),
-        Fault::Hold { way: Way::Requests, .. } => Words::new("hold requests on {}", "挂起 {} 的请求"),
-        Fault::Hold { way: Way::Replies, .. } => Words::new("hold replies on {}", "挂起 {} 的回复"),
+        Fault::Hold {
+            way: Way::Requests, ..
+        } => Words::new("hold requests on {}", "挂起 {} 的请求"),
+        Fault::Hold {
+            way: Way::Replies, ..
+        } => Words::new("hold replies on {}", "挂起 {} 的回复"),
         Fault::Release { .. } => Words::new("release {}", "恢复 {}"),
         Fault::Drop { .. } => Words::new("cut {} and lose what it holds", "切断 {}，丢弃挂起的数据"),
         Fault::KillServer { .. } => Words::new("kill server {}", "杀掉服务器 {}"),
@@ -110,7 +121,9 @@ pub const fn cause(fault: &Fault) -> Words {
         Fault::ThawServer { .. } => Words::new("thaw server {}", "恢复服务器 {}"),
         Fault::RestartServer { .. } => Words::new("restart server {}", "重启服务器 {}"),
         Fault::Skew { ahead_ms: 0, .. } => Words::new("put the clock of {} right", "校准 {} 的时钟"),
-        Fault::Skew { ahead_ms: 1.., .. } => Words::new("set the clock of {} {} ahead", "把 {} 的时钟拨快 {}"),
+        Fault::Skew { ahead_ms: 1.., .. } => {
+            Words::new("set the clock of {} {} ahead", "把 {} 的时钟拨快 {}")
+        }
         Fault::Skew { .. } => Words::new("set the clock of {} {} behind", "把 {} 的时钟拨慢 {}"),
     }
 }
