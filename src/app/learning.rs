@@ -49,6 +49,8 @@ enum Engine {
         /// Whether the learner has asked to see it: the last narration is to be read before.
         shown: bool,
     },
+    /// Everything has been told from the beginning: a race of many, on which nobody pronounces a verdict.
+    Told,
     /// It cannot go on.
     Failed { message: Text, server: bool },
 }
@@ -97,6 +99,24 @@ impl Learning {
         learning
     }
 
+    /// A run that is over and known to its end, from its beginning. It has no story and no verdict.
+    #[must_use]
+    pub fn of_log(choice: LessonChoice, log: Log, speed: f64) -> Self {
+        let mut playback = Playback::default();
+        playback.append(log.events().to_vec(), None, Instant::now());
+        playback.to_start();
+        playback.set_speed(speed);
+        Self {
+            choice,
+            playback,
+            session: None,
+            engine: Engine::Told,
+            pace: Pace::ByHand,
+            speed,
+            predicting: Predicting::new(false),
+        }
+    }
+
     /// The live run, while it lives.
     pub fn session(&mut self) -> Option<&mut Session> {
         self.session.as_mut()
@@ -124,6 +144,7 @@ impl Learning {
             Engine::Booting { .. } => Stage::Booting,
             Engine::Ready => Stage::Ready,
             Engine::Stepping { .. } | Engine::Watching | Engine::Held => Stage::Working,
+            Engine::Told => Stage::Over(None),
             Engine::Over { verdict, shown } => Stage::Over(verdict.as_ref().filter(|_| *shown)),
             Engine::Failed { message, server } => Stage::Failed {
                 message,
@@ -224,7 +245,7 @@ impl Learning {
             Engine::Held => self.resume(now),
             Engine::Over { shown, .. } => *shown = true,
             Engine::Stepping { again } => *again = true,
-            Engine::Watching | Engine::Failed { .. } => {}
+            Engine::Watching | Engine::Told | Engine::Failed { .. } => {}
         }
     }
 
@@ -285,7 +306,7 @@ impl Learning {
                 self.playback.complete();
                 let done = matches!(
                     self.engine,
-                    Engine::Over { shown: true, .. } | Engine::Failed { .. }
+                    Engine::Over { shown: true, .. } | Engine::Told | Engine::Failed { .. }
                 );
                 if done && self.playback.at_frontier() {
                     return;
@@ -397,7 +418,7 @@ impl Learning {
                 *shown = true;
                 self.pace = Pace::ByHand;
             }
-            Engine::Failed { .. } => self.pace = Pace::ByHand,
+            Engine::Told | Engine::Failed { .. } => self.pace = Pace::ByHand,
             Engine::Stepping { .. } | Engine::Watching | Engine::Held => {}
         }
     }

@@ -3,11 +3,15 @@
 
 use std::sync::Arc;
 
+use tokio::sync::{mpsc, watch};
+
+use super::words;
 use crate::{
     app::{LessonChoice, Runs},
     engine::{self, Session, Update},
     lab::LabOptions,
-    lesson::{Loaded, Params, Scenario},
+    lesson::{Loaded, Params, Scenario, Text},
+    race::{self, Orders, Racing, Told},
     recording::{
         Recording,
         carried::{self, NotCarried},
@@ -30,27 +34,48 @@ impl Runs for ChosenRuns {
     fn open(&self, choice: &LessonChoice) -> Session {
         self.choose(choice).unwrap_or_else(failed)
     }
+
+    fn race(&self, choice: &LessonChoice, runs: u64) -> Racing {
+        let scenario = match self.scenario(choice) {
+            Ok(_) if self.recorded => Err(words::RECORDED_NOT_RACED.text(&[])),
+            Ok(scenario) => Ok(scenario),
+            Err(message) => Err(message.into()),
+        };
+        match scenario {
+            Ok(scenario) => race::watch(scenario, self.options.clone(), self.seed, runs),
+            Err(message) => not_raced(message, runs),
+        }
+    }
 }
 
 impl ChosenRuns {
-    fn choose(&self, choice: &LessonChoice) -> Result<Session, String> {
+    fn loaded(&self, choice: &LessonChoice) -> Result<&Arc<Loaded>, String> {
         let loaded = self.lessons.iter().find(|loaded| loaded.lesson.id == choice.id);
-        let loaded = loaded.ok_or_else(|| format!("there is no lesson `{}`", choice.id))?;
-        let plan = |params: &Params| {
-            Scenario::plan(loaded, &choice.variant, params).map_err(|error| error.to_string())
-        };
-        let file = self.files.iter().find(|recording| {
-            recording.header.lesson == choice.id && recording.header.variant == choice.variant
-        });
-        if let Some(Recording { header, log }) = file {
-            return Ok(engine::replay(plan(&header.params)?, log.clone()));
-        }
+        loaded.ok_or_else(|| format!("there is no lesson `{}`", choice.id))
+    }
+
+    /// The variant with the user's parameters.
+    fn scenario(&self, choice: &LessonChoice) -> Result<Scenario, String> {
+        let loaded = self.loaded(choice)?;
         // A parameter that this lesson does not have is another lesson's.
         let own = self
             .overrides
             .iter()
             .filter(|(name, _)| loaded.lesson.params.contains_key(*name));
-        let scenario = plan(&own.map(|(name, value)| (name.clone(), value.clone())).collect())?;
+        let params: Params = own.map(|(name, value)| (name.clone(), value.clone())).collect();
+        Scenario::plan(loaded, &choice.variant, &params).map_err(|error| error.to_string())
+    }
+
+    fn choose(&self, choice: &LessonChoice) -> Result<Session, String> {
+        let file = self.files.iter().find(|recording| {
+            recording.header.lesson == choice.id && recording.header.variant == choice.variant
+        });
+        if let Some(Recording { header, log }) = file {
+            let scenario = Scenario::plan(self.loaded(choice)?, &choice.variant, &header.params);
+            let scenario = scenario.map_err(|error| error.to_string())?;
+            return Ok(engine::replay(scenario, log.clone()));
+        }
+        let scenario = self.scenario(choice)?;
         let live = !self.recorded && self.options.search.serves(scenario.lab());
         if !live {
             match carried::open(&scenario) {
@@ -75,4 +100,16 @@ fn failed(message: String) -> Session {
         server: false,
     });
     Session { commands, updates }
+}
+
+/// Races that could not even begin.
+fn not_raced(message: Text, runs: u64) -> Racing {
+    let (orders, _) = watch::channel(Orders { runs, paused: false });
+    let (tell, told) = mpsc::channel(1);
+    // There is room for one, and nothing else is told.
+    let _ = tell.try_send(Told::Failed {
+        message,
+        server: false,
+    });
+    Racing { orders, told }
 }

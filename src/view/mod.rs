@@ -57,6 +57,7 @@ pub use palette::PaletteView;
 pub use question::Asking;
 pub use scene::Scene;
 pub use text::{fit, pad, width, wrap};
+pub use time::{left, rate};
 
 use ratatui::{buffer::Buffer, layout::Rect};
 use theme::{Role, Theme};

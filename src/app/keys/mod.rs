@@ -57,6 +57,12 @@ pub enum Action {
     Compare,
     /// To where they differ first.
     Difference,
+    /// A variant raced many times.
+    Race,
+    /// More races.
+    More,
+    /// Into the races of the chosen outcome, or back to the outcomes.
+    Races(bool),
     /// Crowds member by member, or as bands.
     Crowd,
     /// The other view of the log: timeline or sequence.
@@ -125,6 +131,10 @@ pub enum Place {
     Wire,
     /// Two variants beside each other.
     Comparison,
+    /// A variant that is raced many times.
+    Trials,
+    /// One of many races.
+    Single,
     /// A page over a screen: the help, the interview cards.
     Page,
     /// All screens.
@@ -135,13 +145,15 @@ pub enum Place {
 
 impl Place {
     /// All of them, in the order in which they are written about.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::Lesson,
         Self::Story,
         Self::Lanes,
         Self::Servers,
         Self::Wire,
         Self::Comparison,
+        Self::Trials,
+        Self::Single,
         Self::Catalogue,
         Self::Variants,
         Self::Page,
@@ -156,10 +168,9 @@ impl Place {
             (Self::Field, Self::Field) => true,
             (Self::Field, _) | (_, Self::Field) => false,
             (Self::Everywhere, _) | (_, Self::Everywhere) => true,
-            (Self::Lesson, other) | (other, Self::Lesson) => !matches!(
-                other,
-                Self::Catalogue | Self::Variants | Self::Page | Self::Comparison
-            ),
+            // The panes are those of a lesson and of one of many races.
+            (Self::Lesson | Self::Single, Self::Story | Self::Lanes | Self::Servers | Self::Wire)
+            | (Self::Story | Self::Lanes | Self::Servers | Self::Wire, Self::Lesson | Self::Single) => true,
             _ => self as u8 == other as u8,
         }
     }
