@@ -47,11 +47,7 @@ use crossterm::event::Event;
 use futures::{Stream, StreamExt as _};
 use ratatui::{Terminal, backend::Backend, layout::Rect};
 
-use crate::{
-    lesson::Lang,
-    race::Racing,
-    view::theme::Theme,
-};
+use crate::{engine::Session, lesson::Lang, race::Racing, view::theme::Theme};
 
 /// A lesson and one of its variants, by name.
 #[derive(Debug, Clone, PartialEq, Eq)]

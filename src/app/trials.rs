@@ -139,7 +139,13 @@ impl Trials {
     pub fn toggle(&mut self, now: Instant) {
         if !self.is_over() {
             let paused = !self.orders.paused;
-            self.order(Orders { paused, ..self.orders }, now);
+            self.order(
+                Orders {
+                    paused,
+                    ..self.orders
+                },
+                now,
+            );
         }
     }
 

@@ -1,16 +1,14 @@
 //! `lockstep race`: everybody at once, many times, and how it came out.
 
-use std::{io::Write, time::{Duration, Instant}};
+use std::{
+    io::Write,
+    time::{Duration, Instant},
+};
 
 use clap::Args;
 use serde_json::json;
 
-use super::{
-    Failure, Global, INTERRUPTED, OK,
-    meter::Meter,
-    run::interrupted,
-    words,
-};
+use super::{Failure, Global, INTERRUPTED, OK, meter::Meter, run::interrupted, words};
 use crate::{
     lab::LabOptions,
     lesson::{Lang, Scenario},

@@ -93,8 +93,8 @@ impl ChosenRuns {
 
 /// A run that could not even begin.
 fn failed(message: String) -> Session {
-    let (commands, _) = tokio::sync::mpsc::unbounded_channel();
-    let (tell, updates) = tokio::sync::mpsc::unbounded_channel();
+    let (commands, _) = mpsc::unbounded_channel();
+    let (tell, updates) = mpsc::unbounded_channel();
     let _ = tell.send(Update::Failed {
         message: message.into(),
         server: false,

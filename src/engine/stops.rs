@@ -143,10 +143,7 @@ mod tests {
     #[test]
     fn waits_that_end_together_are_one_step_and_what_servers_hold_is_seen_at_the_end() {
         let race = vec![waited(0), believes(0), waited(1), sent(0), replied(0), seen()];
-        assert_eq!(
-            stops(race),
-            [(3, Stop::Passed), (5, Stop::Move), (6, Stop::End)]
-        );
+        assert_eq!(stops(race), [(3, Stop::Passed), (5, Stop::Move), (6, Stop::End)]);
     }
 
     #[test]

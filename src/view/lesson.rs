@@ -9,7 +9,7 @@ use ratatui::{
 };
 
 use super::{
-    Asking, Lens, Scene, failure, header, lanes,
+    Asking, Lens, RaceTold, Scene, failure, header, lanes,
     layout::{Areas, Form},
     narration,
     scrubber::Scrubber,
@@ -143,6 +143,8 @@ pub struct LessonView<'a> {
     pub aside: Option<u16>,
     /// The learner's predictions.
     pub asking: Asking<'a>,
+    /// Where it is one of many races, and no run of the story.
+    pub race: Option<RaceTold<'a>>,
 }
 
 impl<'a> LessonView<'a> {
@@ -154,12 +156,33 @@ impl<'a> LessonView<'a> {
         }
     }
 
-    fn at_end(&self) -> bool {
+    /// The place whose keys are live, beside those of the pane with the focus.
+    pub(super) fn place(&self) -> Place {
+        match self.race {
+            Some(_) => Place::Single,
+            None => Place::Lesson,
+        }
+    }
+
+    /// How many steps there are to be, as far as that is known.
+    pub(super) fn beats(&self) -> usize {
+        let planned = || Some(self.entry.variants.get(self.variant)?.beats);
+        let raced = self
+            .race
+            .map(|_| self.scene.chart.beats.last().map_or(0, |beat| beat.item + 1));
+        raced.or_else(planned).unwrap_or(0)
+    }
+
+    pub(super) fn at_end(&self) -> bool {
         self.scene.world.position == self.scene.log.len()
     }
 
     /// Whether nothing has happened yet that the lanes could show.
     pub(super) fn is_fresh(&self) -> bool {
+        // A race has no words to read before it begins.
+        if self.race.is_some() {
+            return false;
+        }
         let events = self
             .scene
             .log
@@ -211,6 +234,9 @@ impl<'a> LessonView<'a> {
         }
         if let Some(shown) = self.asking.shown(&self.scene) {
             return self.asking.lines(&self.scene, shown, width);
+        }
+        if let Some(race) = &self.race {
+            return race.lines(&self.scene, width);
         }
         let words = narration::words(&self.scene, self.entry.intro.get(self.scene.lang));
         let mut lines = narration::lines(words, self.scene.theme, width);
@@ -289,7 +315,7 @@ impl<'a> LessonView<'a> {
         if !areas.hints.is_empty() {
             let hints = strip::hints(
                 self.scene.keys,
-                Place::Lesson,
+                self.place(),
                 lang,
                 self.scene.theme,
                 areas.hints.width,
@@ -309,6 +335,7 @@ impl<'a> LessonView<'a> {
         let chosen = self.scene.selected.is_some();
         let title = match (self.verdict().is_some(), shown) {
             _ if chosen => words::CHOSEN,
+            _ if self.race.is_some() => words::THIS_RACE,
             (true, _) => words::VERDICT,
             (false, Some(_)) => words::PREDICTION,
             (false, None) if self.scene.world.narration.is_empty() => words::INTRO,
@@ -378,12 +405,7 @@ impl<'a> LessonView<'a> {
     }
 
     fn scrubber(&self, areas: &Areas) -> Scrubber {
-        let variant = self.entry.variants.get(self.variant);
-        Scrubber::new(
-            &self.scene,
-            variant.map_or(0, |variant| variant.beats),
-            areas.scrubber,
-        )
+        Scrubber::new(&self.scene, self.beats(), areas.scrubber)
     }
 
     /// What a click or a turn of the wheel at a place is about.

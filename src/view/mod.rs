@@ -41,6 +41,7 @@ pub mod svg;
 pub(crate) mod text;
 pub mod theme;
 pub(crate) mod time;
+mod trials;
 mod truth;
 mod verdict;
 mod wire;
@@ -58,6 +59,7 @@ pub use question::Asking;
 pub use scene::Scene;
 pub use text::{fit, pad, width, wrap};
 pub use time::{left, rate};
+pub use trials::{RaceTold, TrialsHit, TrialsView};
 
 use ratatui::{buffer::Buffer, layout::Rect};
 use theme::{Role, Theme};
@@ -79,6 +81,8 @@ pub enum Screen<'a> {
     Lesson(LessonView<'a>),
     /// Two runs of a lesson beside each other.
     Compare(CompareView<'a>),
+    /// Many races of a variant.
+    Trials(TrialsView<'a>),
 }
 
 /// What lies over a screen.
@@ -114,6 +118,7 @@ pub fn draw(
             Screen::Catalogue(view) => view.draw(area, buf),
             Screen::Lesson(view) => view.draw(area, buf),
             Screen::Compare(view) => view.draw(area, buf),
+            Screen::Trials(view) => view.draw(area, buf),
         }
         match overlay {
             Overlay::Nothing | Overlay::Palette => {}
@@ -138,6 +143,7 @@ impl<'a> Screen<'a> {
             Self::Catalogue(view) => view.selected(),
             Self::Lesson(view) => Some(view.entry),
             Self::Compare(view) => Some(view.entry),
+            Self::Trials(view) => Some(view.entry),
         }
     }
 
@@ -147,6 +153,7 @@ impl<'a> Screen<'a> {
             Self::Catalogue(view) => view.keys,
             Self::Lesson(view) => view.scene.keys,
             Self::Compare(view) => view.keys,
+            Self::Trials(view) => view.keys,
         }
     }
 
@@ -155,8 +162,9 @@ impl<'a> Screen<'a> {
     pub fn places(&self) -> Vec<Place> {
         match self {
             Self::Catalogue(view) => vec![view.place(), Place::Everywhere],
-            Self::Lesson(view) => vec![view.focus.into(), Place::Lesson, Place::Everywhere],
+            Self::Lesson(view) => vec![view.focus.into(), view.place(), Place::Everywhere],
             Self::Compare(_) => vec![Place::Comparison, Place::Everywhere],
+            Self::Trials(_) => vec![Place::Trials, Place::Everywhere],
         }
     }
 

@@ -79,6 +79,9 @@ mod tests {
         assert_eq!(stretch(Duration::from_secs(90)), "1m30s");
         let lefts = [0.4, 8.9, 90.0, 7_500.0].map(|s| left(Some(Duration::from_secs_f64(s))));
         assert_eq!(lefts, ["<1s", "8s", "1m30s", "2h05m"]);
-        assert_eq!([rate(Some(0.44)), rate(Some(87.4)), rate(None)], ["0.4", "87", "?"]);
+        assert_eq!(
+            [rate(Some(0.44)), rate(Some(87.4)), rate(None)],
+            ["0.4", "87", "?"]
+        );
     }
 }

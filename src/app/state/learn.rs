@@ -23,7 +23,8 @@ impl<R: Runs> App<R> {
             Action::Close if lesson.selected.is_some() => lesson.selected = None,
             Action::Close => self.leave_lesson(),
             // One of many races is of a variant, and over.
-            Action::Compare | Action::Restart | Action::Variant(_) | Action::Race if lesson.single.is_some() => {}
+            Action::Compare | Action::Restart | Action::Variant(_) | Action::Race
+                if lesson.single.is_some() => {}
             Action::Race => self.race(entry, variant),
             Action::Compare => self.compare(entry, None),
             Action::Restart => self.open(entry, variant),

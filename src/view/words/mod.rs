@@ -5,10 +5,12 @@ mod compare;
 mod keys;
 mod lesson;
 mod shelf;
+mod trials;
 
 pub use compare::*;
 pub use keys::*;
 pub use lesson::*;
 pub use shelf::*;
+pub use trials::*;
 
 pub use crate::lesson::Words;
