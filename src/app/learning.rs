@@ -101,7 +101,7 @@ impl Learning {
 
     /// A run that is over and known to its end, from its beginning. It has no story and no verdict.
     #[must_use]
-    pub fn of_log(choice: LessonChoice, log: Log, speed: f64) -> Self {
+    pub fn of_log(choice: LessonChoice, log: &Log, speed: f64) -> Self {
         let mut playback = Playback::default();
         playback.append(log.events().to_vec(), None, Instant::now());
         playback.to_start();

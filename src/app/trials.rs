@@ -222,19 +222,16 @@ impl Trials {
 
     /// Another outcome, or another race of the chosen one: so many places on.
     pub fn choose(&mut self, by: i32) {
-        match self.race {
-            Some(race) => {
-                let count = self.chosen().map_or(0, |(_, kind)| kind.numbers().len());
-                self.race = Some(moved(race, by, count));
-            }
-            None => {
-                let outcomes = self.kept.outcomes();
-                let chosen = self.chosen().map(|(outcome, _)| outcome);
-                let place = outcomes.iter().position(|(outcome, _)| Some(*outcome) == chosen);
-                let place = moved(place.unwrap_or(0), by, outcomes.len());
-                self.chosen = outcomes.get(place).map(|(outcome, _)| (*outcome).clone());
-            }
+        if let Some(race) = self.race {
+            let count = self.chosen().map_or(0, |(_, kind)| kind.numbers().len());
+            self.race = Some(moved(race, by, count));
+            return;
         }
+        let outcomes = self.kept.outcomes();
+        let chosen = self.chosen().map(|(outcome, _)| outcome);
+        let place = outcomes.iter().position(|(outcome, _)| Some(*outcome) == chosen);
+        let place = moved(place.unwrap_or(0), by, outcomes.len());
+        self.chosen = outcomes.get(place).map(|(outcome, _)| (*outcome).clone());
     }
 
     /// This outcome, or this race of the chosen one, by place.

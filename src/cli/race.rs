@@ -59,7 +59,8 @@ pub(super) fn race(global: &Global, args: &RaceArgs) -> Result<u8, Failure> {
             if let Some(signal) = cut.filter(|_| !global.json) {
                 let counts = [report.runs.to_string(), report.asked.to_string()];
                 let words = words::RACES_CUT.with(global.lang(), &[signal, &counts[0], &counts[1]]);
-                text.push_str(&format!("\n    {words}"));
+                text.push_str("\n    ");
+                text.push_str(&words);
             }
             let mut out = std::io::stdout().lock();
             writeln!(out, "{text}").and_then(|()| out.flush())?;
@@ -107,9 +108,10 @@ impl Races<'_> {
                 (Some(Told::Raced(_)), None) => {}
                 (Some(Told::Failed { message, server }), _) => {
                     racing.end().await;
-                    return Err(match server {
-                        true => Failure::server(message),
-                        false => Failure::usage(message),
+                    return Err(if server {
+                        Failure::server(message)
+                    } else {
+                        Failure::usage(message)
                     });
                 }
                 // The races end only when they are ended, or say why.

@@ -109,9 +109,9 @@ mod tests {
     /// Where the stops are: behind so many events of the race itself, and of which kind.
     fn stops(kinds: Vec<EventKind>) -> Vec<(usize, Stop)> {
         let race = log(kinds);
-        let steps = put_in(&race);
+        let stepped = put_in(&race);
         let (mut own, mut stops) = (Vec::new(), Vec::new());
-        for event in steps.events() {
+        for event in stepped.events() {
             if let EventKind::Stop { item, stop } = event.kind {
                 assert_eq!(item, stops.len(), "steps are numbered");
                 stops.push((own.len(), stop));

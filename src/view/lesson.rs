@@ -214,7 +214,7 @@ impl<'a> LessonView<'a> {
             Pane::Lanes if self.lens == Lens::Sequence => sequence::draw::reach(&self.scene),
             Pane::Lanes => lanes::reach(&self.scene, inside(areas.lanes)),
             Pane::Servers => {
-                let lines = servers::lines(&self.scene, inside(areas.servers).width).len();
+                let lines = self.server_lines(inside(areas.servers).width).len();
                 over(lines, areas.servers)
             }
             Pane::Wire => wire::reach(&self.scene, inside(areas.wire).height),
@@ -394,7 +394,7 @@ impl<'a> LessonView<'a> {
             let room = usize::from(areas.servers.width.saturating_sub(2));
             let title = Line::from(text::fit(&servers::title(scene), room).into_owned());
             let inner = self.frame(Pane::Servers, title, areas.servers, buf);
-            let lines = servers::lines(scene, inner.width);
+            let lines = self.server_lines(inner.width);
             servers::draw(&lines, self.scrolls.get(Pane::Servers).unwrap_or(0), inner, buf);
         }
         if !areas.wire.is_empty() {
@@ -402,6 +402,21 @@ impl<'a> LessonView<'a> {
             let inner = self.frame(Pane::Wire, title, areas.wire, buf);
             wire::draw(scene, self.scrolls.get(Pane::Wire), inner, buf);
         }
+    }
+
+    /// What the servers hold. In the middle of a race nobody has looked.
+    fn server_lines(&self, width: u16) -> Vec<Line<'a>> {
+        let seen = self
+            .scene
+            .world
+            .servers
+            .iter()
+            .any(|server| server.observed.is_some());
+        if self.race.is_some() && !seen {
+            let words = words::NOT_READ.get(self.scene.lang);
+            return vec![Line::styled(words, self.scene.style(Role::Chrome))];
+        }
+        servers::lines(&self.scene, width)
     }
 
     fn scrubber(&self, areas: &Areas) -> Scrubber {

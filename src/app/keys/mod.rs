@@ -165,11 +165,11 @@ impl Place {
     #[must_use]
     pub const fn meets(self, other: Self) -> bool {
         match (self, other) {
-            (Self::Field, Self::Field) => true,
-            (Self::Field, _) | (_, Self::Field) => false,
-            (Self::Everywhere, _) | (_, Self::Everywhere) => true,
+            (Self::Field, other) | (other, Self::Field) => matches!(other, Self::Field),
+            (Self::Everywhere, _)
+            | (_, Self::Everywhere)
             // The panes are those of a lesson and of one of many races.
-            (Self::Lesson | Self::Single, Self::Story | Self::Lanes | Self::Servers | Self::Wire)
+            | (Self::Lesson | Self::Single, Self::Story | Self::Lanes | Self::Servers | Self::Wire)
             | (Self::Story | Self::Lanes | Self::Servers | Self::Wire, Self::Lesson | Self::Single) => true,
             _ => self as u8 == other as u8,
         }

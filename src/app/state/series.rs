@@ -116,11 +116,8 @@ impl<R: Runs> App<R> {
             Action::Variant(true) => self.race(entry, (variant + 1) % variants),
             Action::Variant(false) => self.race(entry, (variant + variants - 1) % variants),
             Action::Toggle => series.trials.toggle(now),
-            Action::More => {
-                if !series.trials.more(now) {
-                    self.notice = Some(Notice::NoMoreRaces);
-                }
-            }
+            Action::More if series.trials.more(now) => {}
+            Action::More => self.notice = Some(Notice::NoMoreRaces),
             Action::Races(into) => {
                 series.trials.enter(into);
             }
@@ -169,7 +166,7 @@ impl<R: Runs> App<R> {
             return;
         };
         let (entry, variant) = (series.entry, series.variant);
-        let mut run = Learning::of_log(series.trials.choice.clone(), log, self.speed);
+        let mut run = Learning::of_log(series.trials.choice.clone(), &log, self.speed);
         run.playback.set_motion(!self.reduced_motion);
         let single = Single {
             series,

@@ -29,8 +29,10 @@ use crate::{
 
 /// Screens wider than this have the races beside the outcomes.
 const WIDE: u16 = 130;
-/// Rows of the races below the outcomes, with their frame.
+/// Rows of the races below the outcomes at least, with their frame.
 const BELOW: u16 = 8;
+/// There is always room for so many outcomes, so that the first ones move nothing.
+const FEW: usize = 6;
 /// The longest progress bar.
 const BAR: usize = 30;
 
@@ -89,8 +91,11 @@ impl TrialsView<'_> {
         let [outcomes, races] = if area.width >= WIDE {
             Layout::horizontal([Constraint::Percentage(66), Constraint::Min(1)]).areas(body)
         } else {
-            let below = BELOW.max(body.height / 3).min(body.height / 2);
-            Layout::vertical([Constraint::Min(1), Constraint::Length(below)]).areas(body)
+            // The histogram takes what it needs, and leaves some of the races in sight.
+            let wanted = self.trials.kept().outcomes().len().max(FEW) + 2;
+            let wanted = u16::try_from(wanted).unwrap_or(u16::MAX);
+            let most = body.height.saturating_sub(BELOW).max(body.height / 2);
+            Layout::vertical([Constraint::Length(wanted.min(most)), Constraint::Min(0)]).areas(body)
         };
         Areas {
             header,
@@ -206,14 +211,12 @@ impl TrialsView<'_> {
         }
         lines.extend(wrapped(&self.broken(), self.broken_style()));
         if let Some(field) = trials.field() {
-            let mut words = words::ALL_AT_ONCE.with(self.lang, &[&field.actors.to_string()]);
-            if field.faults_left_out {
-                if self.lang == Lang::En {
-                    words.push(' ');
-                }
-                words.push_str(words::FAULTS_LEFT_OUT.get(self.lang));
-            }
+            let words = words::ALL_AT_ONCE.with(self.lang, &[&field.actors.to_string()]);
             lines.extend(wrapped(&words, self.style(Role::Chrome)));
+            if field.faults_left_out {
+                let words = words::FAULTS_LEFT_OUT.get(self.lang);
+                lines.extend(wrapped(words, self.style(Role::Warning)));
+            }
         }
         lines
     }

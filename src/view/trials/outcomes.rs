@@ -111,12 +111,10 @@ pub(super) fn draw(view: &TrialsView<'_>, area: Rect, buf: &mut Buffer) {
     for (y, row) in (inner.top()..inner.bottom()).zip(rows.iter().skip(from)) {
         buf.set_line(inner.x, y, &line(view, row, &columns), inner.width);
         if row.chosen && focused {
-            let whole = Rect {
-                y,
-                height: 1,
-                ..inner
-            };
-            view.theme.choose(whole, buf);
+            // The bar keeps its colour.
+            let words = u16::try_from(columns.words + 5).unwrap_or(inner.width);
+            let named = Rect::new(inner.x, y, words.min(inner.width), 1);
+            view.theme.choose(named, buf);
         }
     }
 }

@@ -9,7 +9,6 @@ use ratatui::{
 
 use super::{TrialsView, first_in_sight, outcomes};
 use crate::{
-    engine::span,
     log::{EventKind, Log},
     race::{Kind, MOST_EVENTS},
     view::{text, theme::Role, time, words},
@@ -82,7 +81,7 @@ pub(super) fn draw(view: &TrialsView<'_>, area: Rect, buf: &mut Buffer) {
 fn line(view: &TrialsView<'_>, kind: &Kind, number: u32, (chosen, digits): (bool, usize)) -> Line<'static> {
     let mark = if chosen { "▸" } else { " " };
     let which = format!("{:>digits$}", u64::from(number) + 1);
-    let seed = view.trials.seed(number).to_string();
+    let seed = format!("{:<digits$}", view.trials.seed(number));
     let mut spans = vec![
         Span::styled(format!("{mark} "), view.style(Role::Accent)),
         Span::styled(words::RACE_ROW.with(view.lang, &[&which]), view.style(Role::Text)),
@@ -94,7 +93,10 @@ fn line(view: &TrialsView<'_>, kind: &Kind, number: u32, (chosen, digits): (bool
     let told = match kind.log(number) {
         Some(log) => {
             let steps = words::STEPS.with(view.lang, &[&steps(log).to_string()]);
-            (format!("  {steps}  {}", time::stretch(span(log))), Role::Chrome)
+            (
+                format!("  {steps}  {}", time::moment(log.time_at(log.len()))),
+                Role::Chrome,
+            )
         }
         None => (format!("  {}", words::NOT_KEPT.get(view.lang)), Role::Warning),
     };

@@ -24,7 +24,7 @@ pub struct RaceTold<'a> {
 
 impl RaceTold<'_> {
     /// The wrapped lines of the pane.
-    pub fn lines(&self, scene: &Scene<'_>, width: u16) -> Vec<Line<'static>> {
+    pub(in crate::view) fn lines(&self, scene: &Scene<'_>, width: u16) -> Vec<Line<'static>> {
         let (lang, columns) = (scene.lang, usize::from(width));
         let number = (u64::from(self.number) + 1).to_string();
         let which = words::WHICH_RACE.with(lang, &[&number, &self.races.to_string(), &self.seed.to_string()]);

@@ -82,6 +82,8 @@ pub const NO_STORY: Words = Words::new(
     "There is no story: whoever got a reply went on at once. What the servers hold was read at the end only.",
     "这里没有剧情：谁收到回复，谁就立即继续。服务器上的数据只在最后读取了一次。",
 );
+/// What the servers hold in the middle of a race.
+pub const NOT_READ: Words = Words::new("not read yet", "尚未读取");
 /// Where it breaks the lock: the key that goes there.
 pub const GO_TO_VIOLATION: Words = Words::new(
     "{} goes to the moment with two holders.",
