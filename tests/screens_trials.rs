@@ -172,7 +172,7 @@ fn the_histogram_grows_with_every_race() {
     let stand = raced(Lang::En, (100, 30));
     let often = row(&stand, "lock held, sold 1, stock = 0");
     assert!(
-        often.contains("7") && often.contains("58.3%") && often.contains("seed 1 "),
+        often.contains(" 7 ") && often.contains("58.3%") && often.contains("seed 1 "),
         "{often}"
     );
     let rare = row(&stand, "✗ lock VIOLATED, sold 3, stock = -2");
