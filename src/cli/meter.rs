@@ -6,6 +6,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use crate::view;
+
 /// From one line to the next: often enough to be read, seldom enough to cost nothing.
 const EVERY: Duration = Duration::from_millis(100);
 
@@ -35,6 +37,9 @@ impl Meter {
         }
         self.shown = Some(now);
         let line = line(now - self.began);
+        // A line that wraps could not be written over.
+        let columns = crossterm::terminal::size().map_or(80, |(columns, _)| usize::from(columns));
+        let line = view::fit(&line, columns.saturating_sub(1));
         // Back to the first column, the line, and nothing behind it. It may go nowhere: it is only for the eye.
         let _ = write!(std::io::stderr(), "\r{line}\x1b[K");
     }
