@@ -22,6 +22,8 @@ fn home(places: &[Place]) -> &'static str {
         Place::Catalogue => "the catalogue",
         Place::Variants => "its variants",
         Place::Comparison => "before and after",
+        Place::Trials => "races",
+        Place::Single => "a race",
         Place::Page => "pages",
         Place::Everywhere => "everywhere",
         Place::Field => "while you type",

@@ -1,10 +1,9 @@
 //! One run of a lesson: the live session, the recording that it makes, and how far the learner wants it to go. It
 //! must not know keys or screens, nor what a question is about.
 
-use std::{
-    collections::BTreeSet,
-    time::{Duration, Instant},
-};
+mod freely;
+
+use std::time::{Duration, Instant};
 
 use super::{
     LessonChoice,
@@ -14,12 +13,13 @@ use super::{
     predicting::Predicting,
     reading,
 };
+use freely::Again;
+
 use crate::{
     clock::ClockKind,
-    compare::Difference,
     engine::{Command, Session, Update},
     lesson::{Lang, Text, Words},
-    log::{Choice, Event, EventKind, Log},
+    log::Log,
     verdict::{Outcome, Verdict},
     view::{Asking, Motion, Stage},
 };
@@ -54,6 +54,8 @@ enum Engine {
         /// Whether the learner has asked to see it: the last narration is to be read before.
         shown: bool,
     },
+    /// Everything has been told from the beginning: a race of many, on which nobody pronounces a verdict.
+    Told,
     /// It cannot go on.
     Failed { message: Text, server: bool },
 }
@@ -87,16 +89,6 @@ pub struct Learning {
     again: Option<Again>,
 }
 
-/// Another run is being done again; until that is over its past stays on the screen.
-#[derive(Debug, Default)]
-struct Again {
-    heard: Vec<Event>,
-    /// So many deeds are to be done again.
-    deeds: usize,
-    /// What the learner chose to do after it.
-    then: Option<Choice>,
-}
-
 impl Learning {
     /// A run that has just been asked for.
     #[must_use]
@@ -118,115 +110,24 @@ impl Learning {
         learning
     }
 
-    /// The run goes on as another that begins like it: with what happened up to the last step before the playhead, and
-    /// what the learner chose to do then. `session` does it again.
-    pub fn begin_again(&mut self, past: Log, session: Session, then: Option<Choice>) {
-        self.pace = Pace::ByHand;
-        self.again = Some(Again {
-            deeds: past.deeds(past.len()).len(),
-            heard: Vec::new(),
-            then,
-        });
-        self.playback.replace(past);
-        self.session = Some(session);
-        self.engine = Engine::Stepping { again: false };
-        self.free = Some(Free::default());
-        self.tell(Command::Speed(self.speed));
-    }
-
-    /// What happened up to the last step that is over at the playhead.
+    /// A run that is over and known to its end, from its beginning. It has no story and no verdict.
     #[must_use]
-    pub fn past(&self) -> Log {
-        self.playback.log().prefix(self.playback.last_stop())
-    }
-
-    /// Free play, once the story has been left.
-    #[must_use]
-    pub fn free(&self) -> Option<&Free> {
-        self.free.as_ref()
-    }
-
-    /// Whether a choice can be carried out by the run that is there: it lives, waits, and the playhead stands behind
-    /// everything that happened.
-    #[must_use]
-    pub fn can_choose(&self) -> bool {
-        let waits = matches!(self.engine, Engine::Ready | Engine::Over { .. });
-        let live = self.session.is_some() && self.playback.world().clock != ClockKind::Recorded;
-        waits && live && self.playback.at_frontier()
-    }
-
-    /// Whether it is in the middle of something that is over in a moment.
-    #[must_use]
-    pub fn is_busy(&self) -> bool {
-        matches!(
-            self.engine,
-            Engine::Booting { .. } | Engine::Stepping { .. } | Engine::Watching | Engine::Held
-        )
-    }
-
-    /// Whether another run is being done again.
-    #[must_use]
-    pub fn is_branching(&self) -> bool {
-        self.again.is_some()
-    }
-
-    /// Whether the story can be left where it is: the run lives, and the playhead stands behind everything that
-    /// happened.
-    #[must_use]
-    pub fn can_leave_story(&self) -> bool {
-        self.free.is_none() && (self.can_choose() || self.is_busy()) && self.playback.at_frontier()
-    }
-
-    /// The learner leaves the story: after the step that is under way, if one is.
-    pub fn leave_story(&mut self) {
-        self.pause();
-        self.predicting.let_go();
-        self.free = Some(Free::default());
-        self.tell(Command::LeaveStory);
-        self.engine = match &self.engine {
-            Engine::Booting { .. } => Engine::Booting {
-                asked: Some(Command::LeaveStory),
-            },
-            Engine::Stepping { .. } | Engine::Watching | Engine::Held => Engine::Stepping { again: false },
-            _ => Engine::Ready,
-        };
-    }
-
-    /// The learner asks for what cannot be had: a story that goes on by itself.
-    pub fn say_you_choose(&mut self) {
-        self.free.get_or_insert_default().said = Said::YouChoose;
-    }
-
-    /// Ends the live run and its lab.
-    pub fn end_session(&mut self) {
-        self.session = None;
-    }
-
-    /// How many of the variant's invariants were broken in free play.
-    #[must_use]
-    pub fn solved(&self) -> usize {
-        if self.free.is_none() {
-            return 0;
+    pub fn of_log(choice: LessonChoice, log: &Log, speed: f64) -> Self {
+        let mut playback = Playback::default();
+        playback.append(log.events().to_vec(), None, Instant::now());
+        playback.to_start();
+        playback.set_speed(speed);
+        Self {
+            choice,
+            playback,
+            session: None,
+            engine: Engine::Told,
+            pace: Pace::ByHand,
+            speed,
+            predicting: Predicting::new(false),
+            free: None,
+            again: None,
         }
-        let breached = self
-            .playback
-            .log()
-            .events()
-            .iter()
-            .filter_map(|event| match event.kind {
-                EventKind::Breached { invariant, .. } => Some(invariant),
-                _ => None,
-            });
-        breached.collect::<BTreeSet<_>>().len()
-    }
-
-    /// The learner says what happens next.
-    pub fn choose(&mut self, choice: Choice) {
-        self.pause();
-        let free = self.free.get_or_insert_default();
-        free.said = Said::Nothing;
-        self.engine = Engine::Stepping { again: false };
-        self.tell(Command::Choose(choice));
     }
 
     /// The live run, while it lives.
@@ -256,6 +157,7 @@ impl Learning {
             Engine::Booting { .. } => Stage::Booting,
             Engine::Ready => Stage::Ready,
             Engine::Stepping { .. } | Engine::Watching | Engine::Held => Stage::Working,
+            Engine::Told => Stage::Over(None),
             Engine::Over { verdict, shown } => Stage::Over(verdict.as_ref().filter(|_| *shown)),
             Engine::Failed { message, server } => Stage::Failed {
                 message,
@@ -360,7 +262,7 @@ impl Learning {
             Engine::Held => self.resume(now),
             Engine::Over { shown, .. } => *shown = true,
             Engine::Stepping { again } => *again = self.free.is_none(),
-            Engine::Watching | Engine::Failed { .. } => {}
+            Engine::Watching | Engine::Told | Engine::Failed { .. } => {}
         }
     }
 
@@ -421,7 +323,7 @@ impl Learning {
                 self.playback.complete();
                 let done = matches!(
                     self.engine,
-                    Engine::Over { shown: true, .. } | Engine::Failed { .. }
+                    Engine::Over { shown: true, .. } | Engine::Told | Engine::Failed { .. }
                 );
                 if done && self.playback.at_frontier() {
                     return;
@@ -534,7 +436,7 @@ impl Learning {
                 *shown = true;
                 self.pace = Pace::ByHand;
             }
-            Engine::Failed { .. } => self.pace = Pace::ByHand,
+            Engine::Told | Engine::Failed { .. } => self.pace = Pace::ByHand,
             Engine::Stepping { .. } | Engine::Watching | Engine::Held => {}
         }
     }
@@ -633,30 +535,6 @@ impl Learning {
         self.play(now);
     }
 
-    /// Everything has been done again: it takes the place of what was on the screen.
-    fn branched(&mut self, difference: Option<Box<Difference>>, refused: Option<Text>) {
-        let Some(Again { heard, deeds, then }) = self.again.take() else {
-            return;
-        };
-        let mut log = Log::new();
-        log.extend(heard);
-        self.playback.replace(log);
-        self.engine = Engine::Ready;
-        let free = self.free.get_or_insert_default();
-        let agrees = difference.is_none() && refused.is_none();
-        free.said = match (refused, difference) {
-            (Some(why), _) => Said::Stuck(deeds, why),
-            (None, Some(difference)) => Said::Differs(deeds, difference),
-            (None, None) => Said::Same(deeds),
-        };
-        // What was chosen was chosen of what was seen: where that has come out differently, nobody knows whether it is
-        // wanted still.
-        if let Some(choice) = then.filter(|_| agrees) {
-            self.engine = Engine::Stepping { again: false };
-            self.tell(Command::Choose(choice));
-        }
-    }
-
     /// Whether the run has just come to a question that nobody is asked.
     fn passes_over(&self) -> bool {
         self.engine == Engine::Ready && self.predicting.passes_over(self.playback.log())
@@ -674,6 +552,8 @@ impl Learning {
     fn fail(&mut self, message: Text, server: bool) {
         self.playback.rest();
         self.pace = Pace::ByHand;
+        // What happened before stays; it could not be done again.
+        self.again = None;
         self.engine = Engine::Failed { message, server };
     }
 

@@ -47,6 +47,11 @@ impl<R: Runs> App<R> {
             }
             return;
         }
+        if let Some(Screen::Trials(view)) = self.screen() {
+            let hit = view.hit(self.size, at);
+            self.point_in_series(hit);
+            return;
+        }
         let hit = self.hit(at);
         let Mode::Learning(lesson) = &mut self.mode else {
             return;
@@ -91,7 +96,7 @@ impl<R: Runs> App<R> {
             overlay => return self.scroll_overlay(overlay, by),
         }
         match (&self.mode, self.hit(at)) {
-            (Mode::Browsing, _) => self.act(Action::Move(by.signum()), Instant::now()),
+            (Mode::Browsing | Mode::Trials(_), _) => self.act(Action::Move(by.signum()), Instant::now()),
             (Mode::Learning(_), Hit::Pane(pane) | Hit::Event(pane, _)) => self.scroll_pane(pane, by),
             (Mode::Learning(_), Hit::Choice(_)) => self.scroll_pane(Pane::Story, by),
             _ => {}

@@ -3,12 +3,16 @@
 
 use std::sync::Arc;
 
+use tokio::sync::{mpsc, watch};
+
+use super::words;
 use crate::{
     app::{LessonChoice, Runs},
     engine::{self, Session, Update},
     lab::LabOptions,
-    lesson::{Loaded, Params, Scenario},
+    lesson::{Loaded, Params, Scenario, Text},
     log::Log,
+    race::{self, Orders, Racing, Told},
     recording::{
         Recording,
         carried::{self, NotCarried},
@@ -37,6 +41,18 @@ impl Runs for ChosenRuns {
         scenario.map_or_else(failed, |scenario| {
             engine::branch(scenario, self.options.clone(), self.seed, past)
         })
+    }
+
+    fn race(&self, choice: &LessonChoice, runs: u64) -> Racing {
+        let scenario = match self.scenario(choice, &self.params(choice)) {
+            Ok(_) if self.recorded => Err(words::RECORDED_NOT_RACED.text(&[])),
+            Ok(scenario) => Ok(scenario),
+            Err(message) => Err(message.into()),
+        };
+        match scenario {
+            Ok(scenario) => race::watch(scenario, self.options.clone(), self.seed, runs),
+            Err(message) => not_raced(message, runs),
+        }
     }
 }
 
@@ -87,11 +103,23 @@ impl ChosenRuns {
 
 /// A run that could not even begin.
 fn failed(message: String) -> Session {
-    let (commands, _) = tokio::sync::mpsc::unbounded_channel();
-    let (tell, updates) = tokio::sync::mpsc::unbounded_channel();
+    let (commands, _) = mpsc::unbounded_channel();
+    let (tell, updates) = mpsc::unbounded_channel();
     let _ = tell.send(Update::Failed {
         message: message.into(),
         server: false,
     });
     Session { commands, updates }
+}
+
+/// Races that could not even begin.
+fn not_raced(message: Text, runs: u64) -> Racing {
+    let (orders, _) = watch::channel(Orders { runs, paused: false });
+    let (tell, told) = mpsc::channel(1);
+    // There is room for one, and nothing else is told.
+    let _ = tell.try_send(Told::Failed {
+        message,
+        server: false,
+    });
+    Racing { orders, told }
 }

@@ -24,6 +24,7 @@ mod session;
 mod setup;
 mod stage;
 mod start_order;
+mod stops;
 mod story;
 mod time;
 

@@ -312,7 +312,7 @@ impl<'a> FreePane<'_, 'a> {
         n: usize,
         actor: ActorId,
         prospect: Option<&Prospect>,
-        (wide, width): (usize, usize),
+        (names, width): (usize, usize),
     ) -> Vec<Line<'static>> {
         let (scene, lang) = (self.scene(), self.scene().lang);
         let key = scene.keys.label(&format!("move-{}", n + 1));
@@ -351,7 +351,7 @@ impl<'a> FreePane<'_, 'a> {
         let name = format!(
             "{} {}",
             scene.glyph(actor),
-            text::pad(scene.name(actor), wide + 2)
+            text::pad(scene.name(actor), names + 2)
         );
         let indent = text::width(&head) + text::width(&name);
         let mut lines = Vec::new();

@@ -9,7 +9,7 @@ use ratatui::{
 };
 
 use super::{
-    Asking, FreeView, Lens, Scene, failure, header, lanes,
+    Asking, FreeView, Lens, RaceTold, Scene, failure, header, lanes,
     layout::{Areas, Form},
     narration,
     scrubber::Scrubber,
@@ -145,6 +145,8 @@ pub struct LessonView<'a> {
     pub asking: Asking<'a>,
     /// Free play, once the story has been left.
     pub free: Option<FreeView<'a>>,
+    /// Where it is one of many races, and no run of the story.
+    pub race: Option<RaceTold<'a>>,
 }
 
 impl<'a> LessonView<'a> {
@@ -156,13 +158,32 @@ impl<'a> LessonView<'a> {
         }
     }
 
-    fn at_end(&self) -> bool {
+    /// The place whose keys are live, beside those of the pane with the focus.
+    pub(super) fn place(&self) -> Place {
+        match (self.race, self.free) {
+            (Some(_), _) => Place::Single,
+            (None, Some(_)) => Place::Free,
+            (None, None) => Place::Lesson,
+        }
+    }
+
+    /// How many steps there are to be, as far as that is known.
+    pub(super) fn beats(&self) -> usize {
+        let planned = || Some(self.entry.variants.get(self.variant)?.beats);
+        let raced = self
+            .race
+            .map(|_| self.scene.chart.beats.last().map_or(0, |beat| beat.item + 1));
+        raced.or_else(planned).unwrap_or(0)
+    }
+
+    pub(super) fn at_end(&self) -> bool {
         self.scene.world.position == self.scene.log.len()
     }
 
     /// Whether nothing has happened yet that the lanes could show.
     pub(super) fn is_fresh(&self) -> bool {
-        if self.free.is_some() {
+        // Free play and races have no words to read before they begin.
+        if self.free.is_some() || self.race.is_some() {
             return false;
         }
         let events = self
@@ -196,7 +217,7 @@ impl<'a> LessonView<'a> {
             Pane::Lanes if self.lens == Lens::Sequence => sequence::draw::reach(&self.scene),
             Pane::Lanes => lanes::reach(&self.scene, inside(areas.lanes)),
             Pane::Servers => {
-                let lines = servers::lines(&self.scene, inside(areas.servers).width).len();
+                let lines = self.server_lines(inside(areas.servers).width).len();
                 over(lines, areas.servers)
             }
             Pane::Wire => wire::reach(&self.scene, inside(areas.wire).height),
@@ -219,6 +240,9 @@ impl<'a> LessonView<'a> {
         }
         if let Some(shown) = self.asking.shown(&self.scene) {
             return self.asking.lines(&self.scene, shown, width);
+        }
+        if let Some(race) = &self.race {
+            return race.lines(&self.scene, width);
         }
         let words = narration::words(&self.scene, self.entry.intro.get(self.scene.lang));
         let mut lines = narration::lines(words, self.scene.theme, width);
@@ -297,11 +321,7 @@ impl<'a> LessonView<'a> {
         if !areas.hints.is_empty() {
             let hints = strip::hints(
                 self.scene.keys,
-                if self.free.is_some() {
-                    Place::Free
-                } else {
-                    Place::Lesson
-                },
+                self.place(),
                 lang,
                 self.scene.theme,
                 areas.hints.width,
@@ -322,6 +342,7 @@ impl<'a> LessonView<'a> {
         let title = match (self.verdict().is_some(), shown) {
             _ if chosen => words::CHOSEN,
             _ if self.free.is_some() => words::FREE,
+            _ if self.race.is_some() => words::THIS_RACE,
             (true, _) => words::VERDICT,
             (false, Some(_)) => words::PREDICTION,
             (false, None) if self.scene.world.narration.is_empty() => words::INTRO,
@@ -380,7 +401,7 @@ impl<'a> LessonView<'a> {
             let room = usize::from(areas.servers.width.saturating_sub(2));
             let title = Line::from(text::fit(&servers::title(scene), room).into_owned());
             let inner = self.frame(Pane::Servers, title, areas.servers, buf);
-            let lines = servers::lines(scene, inner.width);
+            let lines = self.server_lines(inner.width);
             servers::draw(&lines, self.scrolls.get(Pane::Servers).unwrap_or(0), inner, buf);
         }
         if !areas.wire.is_empty() {
@@ -390,13 +411,23 @@ impl<'a> LessonView<'a> {
         }
     }
 
+    /// What the servers hold. In the middle of a race nobody has looked.
+    fn server_lines(&self, width: u16) -> Vec<Line<'a>> {
+        let seen = self
+            .scene
+            .world
+            .servers
+            .iter()
+            .any(|server| server.observed.is_some());
+        if self.race.is_some() && !seen {
+            let words = words::NOT_READ.get(self.scene.lang);
+            return vec![Line::styled(words, self.scene.style(Role::Chrome))];
+        }
+        servers::lines(&self.scene, width)
+    }
+
     fn scrubber(&self, areas: &Areas) -> Scrubber {
-        let variant = self.entry.variants.get(self.variant);
-        Scrubber::new(
-            &self.scene,
-            variant.map_or(0, |variant| variant.beats),
-            areas.scrubber,
-        )
+        Scrubber::new(&self.scene, self.beats(), areas.scrubber)
     }
 
     /// What a click or a turn of the wheel at a place is about.

@@ -43,6 +43,7 @@ pub mod svg;
 pub(crate) mod text;
 pub mod theme;
 pub(crate) mod time;
+mod trials;
 mod truth;
 mod verdict;
 mod wire;
@@ -60,6 +61,8 @@ pub use palette::PaletteView;
 pub use question::Asking;
 pub use scene::Scene;
 pub use text::{fit, pad, width, wrap};
+pub use time::{left, rate};
+pub use trials::{RaceTold, TrialsHit, TrialsView};
 
 use ratatui::{buffer::Buffer, layout::Rect};
 use theme::{Role, Theme};
@@ -81,6 +84,8 @@ pub enum Screen<'a> {
     Lesson(LessonView<'a>),
     /// Two runs of a lesson beside each other.
     Compare(CompareView<'a>),
+    /// Many races of a variant.
+    Trials(TrialsView<'a>),
 }
 
 /// What lies over a screen.
@@ -118,6 +123,7 @@ pub fn draw(
             Screen::Catalogue(view) => view.draw(area, buf),
             Screen::Lesson(view) => view.draw(area, buf),
             Screen::Compare(view) => view.draw(area, buf),
+            Screen::Trials(view) => view.draw(area, buf),
         }
         match overlay {
             Overlay::Nothing | Overlay::Palette => {}
@@ -147,6 +153,7 @@ impl<'a> Screen<'a> {
             Self::Catalogue(view) => view.selected(),
             Self::Lesson(view) => Some(view.entry),
             Self::Compare(view) => Some(view.entry),
+            Self::Trials(view) => Some(view.entry),
         }
     }
 
@@ -156,6 +163,7 @@ impl<'a> Screen<'a> {
             Self::Catalogue(view) => view.keys,
             Self::Lesson(view) => view.scene.keys,
             Self::Compare(view) => view.keys,
+            Self::Trials(view) => view.keys,
         }
     }
 
@@ -165,14 +173,17 @@ impl<'a> Screen<'a> {
         match self {
             Self::Catalogue(view) => vec![view.place(), Place::Everywhere],
             Self::Lesson(view) => {
-                let mode = if view.free.is_some() {
-                    Place::Free
-                } else {
-                    Place::Asked
-                };
-                vec![mode, view.focus.into(), Place::Lesson, Place::Everywhere]
+                let pane = view.focus.into();
+                match view.place() {
+                    Place::Single => vec![pane, Place::Single, Place::Everywhere],
+                    // Whoever plays freely means a client with its number; whoever follows the story, an answer.
+                    Place::Free => vec![pane, Place::Free, Place::Lesson, Place::Everywhere],
+                    place if pane == Place::Story => vec![pane, Place::Asked, place, Place::Everywhere],
+                    place => vec![pane, place, Place::Asked, Place::Everywhere],
+                }
             }
             Self::Compare(_) => vec![Place::Comparison, Place::Everywhere],
+            Self::Trials(_) => vec![Place::Trials, Place::Everywhere],
         }
     }
 

@@ -207,10 +207,10 @@ fn together(a: &Row, b: &Row) -> &'static str {
         "on every screen"
     } else if meets(&Place::Field) && a.places.contains(&Place::Field) && b.places.contains(&Place::Field) {
         "while you type"
-    } else if meets(&Place::Free) {
-        "in free play"
     } else if meets(&Place::Lesson) || meets(&Place::Asked) {
         "in a lesson"
+    } else if meets(&Place::Free) {
+        "in free play"
     } else {
         "in the catalogue"
     }

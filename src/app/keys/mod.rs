@@ -71,6 +71,12 @@ pub enum Action {
     Compare,
     /// To where they differ first.
     Difference,
+    /// A variant raced many times.
+    Race,
+    /// More races.
+    More,
+    /// Into the races of the chosen outcome, or back to the outcomes.
+    Races(bool),
     /// Crowds member by member, or as bands.
     Crowd,
     /// The other view of the log: timeline or sequence.
@@ -145,6 +151,10 @@ pub enum Place {
     Wire,
     /// Two variants beside each other.
     Comparison,
+    /// A variant that is raced many times.
+    Trials,
+    /// One of many races.
+    Single,
     /// A page over a screen: the help, the interview cards.
     Page,
     /// All screens.
@@ -155,7 +165,7 @@ pub enum Place {
 
 impl Place {
     /// All of them, in the order in which they are written about.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 16] = [
         Self::Lesson,
         Self::Asked,
         Self::Free,
@@ -165,6 +175,8 @@ impl Place {
         Self::Servers,
         Self::Wire,
         Self::Comparison,
+        Self::Trials,
+        Self::Single,
         Self::Catalogue,
         Self::Variants,
         Self::Page,
@@ -176,11 +188,12 @@ impl Place {
     #[must_use]
     pub const fn meets(self, other: Self) -> bool {
         match (self, other) {
-            (Self::Field, Self::Field) => true,
-            (Self::Field, _) | (_, Self::Field) => false,
+            (Self::Field, other) | (other, Self::Field) => matches!(other, Self::Field),
             (Self::Everywhere, _) | (_, Self::Everywhere) => true,
             // Whoever plays freely is not asked anything.
             (Self::Asked, Self::Free) | (Self::Free, Self::Asked) => false,
+            // The panes are those of a lesson and of one of many races.
+            (Self::Single, other) | (other, Self::Single) => other.is_pane() || matches!(other, Self::Single),
             (one, other) if one.is_lesson() || other.is_lesson() => {
                 (one.is_lesson() || one.is_pane()) && (other.is_lesson() || other.is_pane())
             }

@@ -21,7 +21,11 @@ impl<R: Runs> App<R> {
             .map_or(1, |entry| entry.variants.len().max(1));
         match action {
             Action::Close if lesson.selected.is_some() => lesson.selected = None,
-            Action::Close => self.mode = Mode::Browsing,
+            Action::Close => self.leave_lesson(),
+            // One of many races is of a variant, and over.
+            Action::Compare | Action::Restart | Action::Variant(_) | Action::Race
+                if lesson.single.is_some() => {}
+            Action::Race => self.race(entry, variant),
             Action::Compare => self.compare(entry, None),
             Action::Free
             | Action::MoveActor(_)

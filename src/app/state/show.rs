@@ -6,7 +6,7 @@ use ratatui::{
     layout::{Position, Rect},
 };
 
-use super::{App, Mode};
+use super::{App, Mode, Single};
 use crate::{
     app::{Runs, palette::Listed},
     view::{self, CatalogueView, FreeView, LessonView, Overlay, PaletteView, Scene, Screen},
@@ -29,6 +29,7 @@ impl<R: Runs> App<R> {
                 lang: self.lang,
             })),
             Mode::Comparing(beside) => Some(Screen::Compare(self.comparison(beside)?)),
+            Mode::Trials(series) => Some(Screen::Trials(self.trials_view(series)?)),
             Mode::Learning(lesson) => {
                 let playback = &lesson.run.playback;
                 Some(Screen::Lesson(LessonView {
@@ -63,6 +64,7 @@ impl<R: Runs> App<R> {
                         live: lesson.run.can_choose(),
                         busy: lesson.run.is_busy(),
                     }),
+                    race: lesson.single.as_ref().map(Single::told),
                 }))
             }
         }

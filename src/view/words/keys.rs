@@ -33,6 +33,8 @@ pub const fn place(place: Place) -> Words {
         Place::Servers => Words::new("This pane: the servers", "当前窗格：服务器"),
         Place::Wire => Words::new("This pane: the wire", "当前窗格：网络收发"),
         Place::Comparison => Words::new("Before and after", "修复前后对比"),
+        Place::Trials => Words::new("Races of a variant", "方案的多次竞跑"),
+        Place::Single => Words::new("One of many races", "其中一次竞跑"),
         Place::Page => Words::new("Pages such as this one", "像这样的浮层"),
         Place::Everywhere => Words::new("On every screen", "任何界面"),
         Place::Field => Words::new("While you type", "输入时"),

@@ -6,11 +6,13 @@ mod free;
 mod keys;
 mod lesson;
 mod shelf;
+mod trials;
 
 pub use compare::*;
 pub use free::*;
 pub use keys::*;
 pub use lesson::*;
 pub use shelf::*;
+pub use trials::*;
 
 pub use crate::lesson::Words;
