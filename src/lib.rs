@@ -23,4 +23,5 @@ pub mod race;
 pub mod recording;
 pub mod verdict;
 pub mod view;
+pub mod why;
 pub mod world;
