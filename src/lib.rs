@@ -24,4 +24,5 @@ pub mod race;
 pub mod recording;
 pub mod verdict;
 pub mod view;
+pub mod why;
 pub mod world;
