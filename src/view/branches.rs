@@ -149,6 +149,7 @@ fn choices(log: &Log, lang: Lang) -> Vec<String> {
                 let end = steps.after(n).first().map_or(log.len(), |step| step.position);
                 format!("+{}", super::time::stretch(log.time_at(end).since(event.at)))
             }
+            Choice::Pass { millis } => format!("+{}", free::amount(*millis)),
             other => free::choice(other, &Outlook::default(), &World::default(), lang),
         });
     }

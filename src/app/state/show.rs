@@ -62,7 +62,7 @@ impl<R: Runs> App<R> {
                         branches: &lesson.branches,
                         again: lesson.run.is_branching(),
                         live: lesson.run.can_choose(),
-                        busy: lesson.run.is_busy(),
+                        back: lesson.run.looks_back(),
                     }),
                     race: lesson.single.as_ref().map(Single::told),
                 }))
