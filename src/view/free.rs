@@ -417,23 +417,28 @@ impl<'a> FreePane<'_, 'a> {
     fn went_on(&self, actor: ActorId, prospect: Option<&Prospect>) -> Option<String> {
         let scene = self.scene();
         let later = scene.log.events().get(scene.world.position..)?.iter();
-        let done = later.filter(|_| self.free.back).find_map(|event| match &event.kind {
-            EventKind::Sent {
-                actor: who,
-                label,
-                wire,
-                ..
-            } if *who == actor => Some((label, wire)),
-            EventKind::Took {
-                actor: who,
-                label,
-                about,
-                ..
-            } if *who == actor => Some((label, about)),
-            _ => None,
-        });
+        let done = later
+            .filter(|_| self.free.back)
+            .find_map(|event| match &event.kind {
+                EventKind::Sent {
+                    actor: who,
+                    label,
+                    wire,
+                    ..
+                } if *who == actor => Some((label, wire)),
+                EventKind::Took {
+                    actor: who,
+                    label,
+                    about,
+                    ..
+                } if *who == actor => Some((label, about)),
+                _ => None,
+            });
         let still = || {
-            let next = prospect.filter(|prospect| prospect.hindered.is_none())?.next.as_ref()?;
+            let next = prospect
+                .filter(|prospect| prospect.hindered.is_none())?
+                .next
+                .as_ref()?;
             Some((&next.label, &next.wire))
         };
         let (label, wire) = done.or_else(still)?;

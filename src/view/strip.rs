@@ -25,7 +25,11 @@ pub fn hints_but(
     width: u16,
 ) -> Line<'static> {
     let mut hints: Vec<(u8, usize, &Hint)> = Vec::new();
-    for (n, row) in TABLE.iter().enumerate().filter(|(_, row)| !idle.contains(&row.id)) {
+    for (n, row) in TABLE
+        .iter()
+        .enumerate()
+        .filter(|(_, row)| !idle.contains(&row.id))
+    {
         let here = row.hints.iter().filter(|hint| hint.place == place);
         hints.extend(here.map(|hint| (hint.rank, n, hint)));
     }

@@ -49,10 +49,7 @@ pub const MORE_CLIENTS: Words = Words::new(
 );
 
 /// Time: to the next timer.
-pub const TO_TIMER: Words = Words::new(
-    "time, to {}: {}'s wait ends",
-    "时间前进到 {}：{} 的等待结束",
-);
+pub const TO_TIMER: Words = Words::new("time, to {}: {}'s wait ends", "时间前进到 {}：{} 的等待结束");
 /// Time: by an amount.
 pub const BY: Words = Words::new("time, +{}", "时间前进 {}");
 /// Faults.
