@@ -53,6 +53,8 @@ pub(super) const EXPLORED: Words = Words::new(
 );
 /// The shortest order that violates.
 pub(super) const SHORTEST: Words = Words::new("the shortest: {}", "最短的一种：{}");
+/// An invariant that was broken: in how many races, of how many, and what that means.
+pub(super) const BROKEN: Words = Words::new("{} of {}: {}", "{}/{} 次：{}");
 /// How an outcome can be tried again.
 pub(super) const FIRST_SEED: Words = Words::new("first with --seed {}", "首见于 --seed {}");
 /// More outcomes than are shown.

@@ -73,10 +73,20 @@ impl Kept {
         self.races
     }
 
-    /// In how many of them two clients believed at one time to hold one lock.
+    /// How many of them broke an invariant or a lock.
     #[must_use]
     pub fn violated(&self) -> u64 {
         self.violated
+    }
+
+    /// How many broke this invariant.
+    #[must_use]
+    pub fn broke(&self, invariant: &str) -> u64 {
+        let broke = self
+            .kinds
+            .iter()
+            .filter(|(outcome, _)| outcome.broken.contains(invariant));
+        broke.map(|(_, kind)| kind.count()).sum()
     }
 
     /// How many logs there was no room for.

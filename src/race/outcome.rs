@@ -1,7 +1,10 @@
 //! What one race came to, in few words, read off its log: locks, counters, final values, who did not come to an
 //! end. Two races have the same outcome when all of these are the same. It must not know other races.
 
-use std::{collections::BTreeMap, fmt};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+};
 
 use serde::Serialize;
 
@@ -36,10 +39,12 @@ pub struct Outcome {
     pub values: BTreeMap<String, Option<String>>,
     /// How many did not come to the end of their program.
     pub unfinished: usize,
+    /// The lesson's invariants that were broken, as the lesson has them: `sold > stock`.
+    pub broken: BTreeSet<String>,
 }
 
 impl Outcome {
-    /// Reads the outcome off a race's log.
+    /// Reads the outcome off a race's log, but for the invariants.
     #[must_use]
     pub fn of(scenario: &Scenario, log: &Log) -> Self {
         let world = World::fold(log, log.len());
@@ -82,12 +87,28 @@ impl Outcome {
                 .iter()
                 .filter(|actor| actor.life != Life::Finished)
                 .count(),
+            broken: BTreeSet::new(),
         }
+    }
+
+    /// Whether an invariant was broken, or two clients believed at one time to hold one lock.
+    #[must_use]
+    pub fn is_violated(&self) -> bool {
+        !self.broken.is_empty() || self.has_two_holders()
+    }
+
+    /// The invariants that were broken, but for those that say no more than what became of the locks.
+    pub fn broken_beside_locks(&self) -> impl Iterator<Item = &str> {
+        let broken = self.broken.iter().map(String::as_str);
+        broken.filter(|never| {
+            let lock = never.strip_prefix("overlap: ");
+            lock.is_none_or(|lock| !self.locks.contains_key(lock))
+        })
     }
 
     /// Whether two clients believed at one time to hold one lock.
     #[must_use]
-    pub fn is_violated(&self) -> bool {
+    pub fn has_two_holders(&self) -> bool {
         self.locks.values().any(|fate| *fate == LockFate::Violated)
     }
 }
@@ -109,7 +130,13 @@ impl fmt::Display for Outcome {
             .iter()
             .map(|(key, value)| format!("{key} = {}", value.as_deref().unwrap_or("nil")));
         let unfinished = (self.unfinished > 0).then(|| format!("{} unfinished", self.unfinished));
-        let parts: Vec<String> = locks.chain(counters).chain(values).chain(unfinished).collect();
+        let broken = self.broken_beside_locks().map(str::to_owned);
+        let parts: Vec<String> = locks
+            .chain(counters)
+            .chain(values)
+            .chain(unfinished)
+            .chain(broken)
+            .collect();
         if parts.is_empty() {
             return f.write_str("all finished");
         }
@@ -204,6 +231,7 @@ mod tests {
             ]
             .into(),
             unfinished: 3,
+            broken: std::iter::empty().collect(),
         };
         assert_eq!(
             outcome.to_string(),

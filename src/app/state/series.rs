@@ -51,6 +51,7 @@ impl Single {
             races: trials.kept().races(),
             seed: trials.seed(self.number),
             outcome: &self.outcome,
+            invariants: trials.field().map_or(&[], |field| &field.invariants),
         }
     }
 }

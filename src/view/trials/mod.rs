@@ -209,7 +209,12 @@ impl TrialsView<'_> {
         } else {
             lines.push(self.progress(columns));
         }
-        lines.extend(wrapped(&self.broken(), self.broken_style()));
+        let (words, role) = self.broken();
+        lines.extend(wrapped(&words, self.style(role)));
+        for (broke, says) in self.broken_invariants() {
+            let words = words::BROKE_THIS.with(self.lang, &[&broke.to_string(), says]);
+            lines.extend(wrapped(&format!("  {words}"), self.style(Role::Text)));
+        }
         if let Some(field) = trials.field() {
             let words = words::ALL_AT_ONCE.with(self.lang, &[&field.actors.to_string()]);
             lines.extend(wrapped(&words, self.style(Role::Chrome)));
@@ -246,34 +251,32 @@ impl TrialsView<'_> {
         Line::from(spans)
     }
 
-    /// How many races broke a lock, in words.
-    fn broken(&self) -> String {
+    /// How many races broke something, in words.
+    fn broken(&self) -> (String, Role) {
         let kept = self.trials.kept();
         let races = kept.races().to_string();
-        match (self.trials.field(), kept.violated()) {
-            (Some(field), 0) if !field.locks => words::NO_LOCK.get(self.lang).to_owned(),
-            (_, 0) if kept.races() == 0 => words::NOTHING_YET.get(self.lang).to_owned(),
-            (_, 0) => format!(
-                "{} {}",
-                glyphs::DONE,
-                words::BROKE_NONE.with(self.lang, &[&races])
-            ),
-            (_, broke) => {
+        match kept.violated() {
+            0 if kept.races() == 0 => (words::NOTHING_YET.get(self.lang).to_owned(), Role::Chrome),
+            0 => {
+                let words = words::BROKE_NONE.with(self.lang, &[&races]);
+                (format!("{} {words}", glyphs::DONE), Role::Good)
+            }
+            broke => {
                 let share = percent(broke, kept.races());
                 let words = words::BROKE.with(self.lang, &[&broke.to_string(), &races, &share]);
-                format!("{} {words}", glyphs::CUT)
+                (format!("{} {words}", glyphs::CUT), Role::Danger)
             }
         }
     }
 
-    fn broken_style(&self) -> Style {
-        let kept = self.trials.kept();
-        let locks = self.trials.field().is_some_and(|field| field.locks);
-        self.style(match kept.violated() {
-            0 if kept.races() == 0 || !locks => Role::Chrome,
-            0 => Role::Good,
-            _ => Role::Danger,
-        })
+    /// The invariants that were broken: in how many races, and what that means.
+    fn broken_invariants(&self) -> Vec<(u64, &str)> {
+        let invariants = self.trials.field().map_or(&[][..], |field| &field.invariants);
+        let broke = |invariant: &crate::race::Invariant| self.trials.kept().broke(&invariant.name);
+        let told = invariants
+            .iter()
+            .map(|invariant| (broke(invariant), invariant.says.get(self.lang)));
+        told.filter(|(broke, _)| *broke > 0).collect()
     }
 }
 

@@ -34,7 +34,13 @@ pub fn words_of(outcome: &Outcome, lang: Lang) -> String {
     let values = values.map(|(key, value)| format!("{key} = {}", value.as_deref().unwrap_or("nil")));
     let unfinished =
         (outcome.unfinished > 0).then(|| words::UNFINISHED.with(lang, &[&outcome.unfinished.to_string()]));
-    let parts: Vec<String> = locks.chain(counters).chain(values).chain(unfinished).collect();
+    let broken = outcome.broken_beside_locks().map(str::to_owned);
+    let parts: Vec<String> = locks
+        .chain(counters)
+        .chain(values)
+        .chain(unfinished)
+        .chain(broken)
+        .collect();
     if parts.is_empty() {
         return words::ALL_FINISHED.get(lang).to_owned();
     }

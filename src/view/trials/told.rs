@@ -5,7 +5,7 @@ use ratatui::text::Line;
 
 use super::outcomes;
 use crate::{
-    race::Outcome,
+    race::{Invariant, Outcome},
     view::{Scene, text, theme::Role, words},
 };
 
@@ -20,6 +20,8 @@ pub struct RaceTold<'a> {
     pub seed: u64,
     /// What came of it.
     pub outcome: &'a Outcome,
+    /// What must never be so.
+    pub invariants: &'a [Invariant],
 }
 
 impl RaceTold<'_> {
@@ -47,10 +49,16 @@ impl RaceTold<'_> {
             tell(&which, Role::Text);
             tell(&what, role);
         }
-        if broke {
+        for invariant in self.invariants {
+            if self.outcome.broken.contains(&invariant.name) {
+                tell(invariant.says.get(lang), Role::Text);
+            }
+        }
+        let clash = scene.chart.beats.iter().any(|beat| beat.clash);
+        if clash && self.outcome.has_two_holders() {
             let key = scene.keys.label("next-mark");
             tell(&words::GO_TO_VIOLATION.with(lang, &[&key]), Role::Accent);
-        } else if scene.chart.beats.iter().any(|beat| beat.clash) {
+        } else if clash {
             tell(words::LATE_REPLY.get(lang), Role::Warning);
         }
         tell(words::NO_STORY.get(lang), Role::Chrome);

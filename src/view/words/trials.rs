@@ -19,18 +19,12 @@ pub const RACES_GOING: Words = Words::new("racing", "竞跑中");
 pub const RACES_DONE: Words = Words::new("done", "已跑完");
 /// They cannot go on.
 pub const RACES_FAILED: Words = Words::new("failed", "出错");
-/// How many broke a lock: how many, of how many, a percentage.
-pub const BROKE: Words = Words::new(
-    "{} of {} races broke the lock ({})",
-    "{}/{} 次出现两个持有者（{}）",
-);
+/// How many broke what must never be so: how many, of how many, a percentage.
+pub const BROKE: Words = Words::new("{} of {} races went wrong ({})", "{}/{} 次出错（{}）");
+/// In how many races something was broken, and what.
+pub const BROKE_THIS: Words = Words::new("{}: {}", "{} 次：{}");
 /// None did.
-pub const BROKE_NONE: Words = Words::new("no race of {} broke the lock", "{} 次竞跑中，从未出现两个持有者");
-/// Programs without a lock.
-pub const NO_LOCK: Words = Words::new(
-    "These programs use no lock: look at how they came out.",
-    "这些程序不使用锁：请看各种结果。",
-);
+pub const BROKE_NONE: Words = Words::new("none of {} races went wrong", "{} 次竞跑，没有一次出错");
 /// What a race is: how many take part.
 pub const ALL_AT_ONCE: Words = Words::new(
     "{} clients run their whole programs at once, and the server decides who comes first.",
@@ -100,7 +94,7 @@ pub const LATE_REPLY: Words = Words::new(
 pub const fn fate(fate: LockFate) -> Words {
     match fate {
         LockFate::Violated => Words::new("{} VIOLATED", "{} 被同时持有"),
-        LockFate::Held => Words::new("{} held", "{} 始终一人持有"),
+        LockFate::Held => Words::new("{} held", "{} 未被同时持有"),
         LockFate::NeverHeld => Words::new("{} never held", "{} 无人持有过"),
     }
 }
