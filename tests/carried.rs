@@ -70,6 +70,7 @@ async fn every_recording_is_stepped_to_the_verdict_that_its_lesson_promises() {
             loop {
                 match session.updates.recv().await.expect("it goes on") {
                     Update::Events(events) => log.extend(events),
+                    Update::TimeRuns => {}
                     Update::Verdict(told) => verdict = Some(told),
                     Update::Failed { message, .. } => panic!("{name}: {}", message.en),
                     Update::Stepped { ended: over } => break ended = over,

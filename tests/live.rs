@@ -46,6 +46,7 @@ impl Live {
             let update = tokio::time::timeout(Duration::from_secs(60), self.session.updates.recv());
             match update.await.expect("in time").expect("the run goes on") {
                 Update::Events(events) => self.log.extend(events),
+                Update::TimeRuns => {}
                 Update::Verdict(verdict) => self.outcome = Some(verdict.outcome),
                 Update::Stepped { ended } => return ended,
                 Update::Failed { message, .. } => panic!("{}", message.en),
@@ -178,7 +179,7 @@ async fn a_watched_wait_is_told_when_it_begins() {
     // 3 s at a quarter of real time, in which nothing happens: the first that is told comes before the end.
     live.ask(Command::Watch);
     let first = live.session.updates.recv().await.expect("an update");
-    assert_eq!(first, Update::Events(Vec::new()));
+    assert_eq!(first, Update::TimeRuns);
     live.ask(Command::Step);
     live.stepped().await;
 }

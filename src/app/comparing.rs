@@ -235,8 +235,8 @@ impl Comparing {
                     let _ = session.commands.send(Command::Step);
                 }
             }
-            // The verdict on it comes by itself.
-            Some(Update::Stepped { ended: true }) => {}
+            // The verdict on it comes by itself, and nobody watches time pass here.
+            Some(Update::Stepped { ended: true } | Update::TimeRuns) => {}
             Some(Update::Verdict(verdict)) => {
                 run.session = None;
                 run.ending = Some(Ending::Judged(verdict));

@@ -348,7 +348,7 @@ impl Learning {
 
     /// How fast lesson time flows while it is watched: nobody can hurry the machine's own clock.
     fn flow(&self) -> f64 {
-        match self.playback.world().clock.0 {
+        match self.playback.world().clock {
             ClockKind::Controlled | ClockKind::Recorded => self.speed,
             ClockKind::Wall => 1.0,
         }
@@ -440,6 +440,11 @@ impl Learning {
                 self.playback.append(events, watched, now);
                 if self.engine == Engine::Held {
                     self.playback.rest();
+                }
+            }
+            Some(Update::TimeRuns) => {
+                if self.engine == Engine::Watching {
+                    self.playback.time_runs(self.flow(), now);
                 }
             }
             Some(Update::Stepped { ended }) => {

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 
 use super::film::Film;
 use crate::{
-    clock::{LessonTime, Rate},
+    clock::LessonTime,
     flight::{Aloft, Flight, LONGEST, Tempo},
-    log::{Event, EventKind, Log, Stop},
+    log::{Event, Log, Step, Steps, Stop},
     view::{
         chart::{Chart, Detail},
         sequence::Sequence,
@@ -36,18 +36,13 @@ pub struct Playback {
     world: World,
     chart: Chart,
     sequence: Sequence,
-    /// Positions right after each stop.
-    stops: Vec<usize>,
-    /// Those of them at which a question is asked.
-    questions: Vec<usize>,
-    /// Whether the playhead passes over those.
+    steps: Steps,
+    /// Whether the playhead passes over questions.
     passing: bool,
     display: LessonTime,
     /// What is being shown on the way to another position.
     film: Option<Film>,
     running: Option<Running>,
-    /// The clock's rate after everything that happened.
-    rate: Rate,
     speed: f64,
     /// Whether messages are seen to travel.
     motion: bool,
@@ -60,13 +55,11 @@ impl Default for Playback {
             world: World::default(),
             chart: Chart::default(),
             sequence: Sequence::default(),
-            stops: Vec::new(),
-            questions: Vec::new(),
+            steps: Steps::default(),
             passing: false,
             display: LessonTime::ZERO,
             film: None,
             running: None,
-            rate: Rate::NORMAL,
             speed: 1.0,
             motion: true,
         }
@@ -160,30 +153,8 @@ impl Playback {
     /// wait is animated where a step jumped over it; where the clock is being watched the time shown runs on.
     pub fn append(&mut self, events: Vec<Event>, watched: Option<f64>, now: Instant) {
         let follows = self.at_frontier() || self.heads_for(self.log.len());
-        let before = self.log.len();
         self.log.extend(events);
-        let added = self.log.events()[before..].iter().enumerate();
-        let stops = added.filter(|(_, event)| matches!(event.kind, EventKind::Stop { .. }));
-        for (stop, event) in stops.map(|(n, event)| (before + n + 1, event)) {
-            let EventKind::Stop { stop: kind, .. } = event.kind else {
-                continue;
-            };
-            // The end of the last step and the story's end are one place. Other steps are places of their own, even
-            // where nothing but time has passed.
-            if kind == Stop::End && self.stops.last().is_some_and(|last| last + 1 == stop) {
-                self.stops.pop();
-            }
-            self.stops.push(stop);
-            if kind == Stop::Question {
-                self.questions.push(stop);
-            }
-        }
-        let rates = self.log.events()[before..].iter().rev();
-        let rate = rates.filter_map(|event| match event.kind {
-            EventKind::Clock { rate } => Some(rate),
-            _ => None,
-        });
-        self.rate = rate.take(1).next().unwrap_or(self.rate);
+        self.steps.advance(&self.log);
         self.chart.advance(&self.log);
         self.sequence.advance(&self.log);
         if !follows {
@@ -199,6 +170,13 @@ impl Playback {
         self.go(self.log.len(), wait, now);
     }
 
+    /// The lesson clock runs at this speed: so does the time shown, where the playhead is at the frontier.
+    pub fn time_runs(&mut self, speed: f64, now: Instant) {
+        if self.at_frontier() || self.heads_for(self.log.len()) {
+            self.follow(speed, now);
+        }
+    }
+
     /// Whether an animation under way ends at a position, going forward.
     fn heads_for(&self, position: usize) -> bool {
         let film = self.film.as_ref();
@@ -207,13 +185,13 @@ impl Playback {
 
     /// The time shown runs on if the clock does.
     fn follow(&mut self, speed: f64, now: Instant) {
-        let from = self.display.max(time_at(&self.log, self.log.len()));
+        let from = self.display.max(self.log.time_at(self.log.len()));
         let running = Running {
             from,
             since: now,
             speed,
         };
-        self.running = (self.rate != Rate::PAUSED).then_some(running);
+        self.running = Some(running);
     }
 
     fn tempo(&self, wait: Duration) -> Tempo {
@@ -247,7 +225,7 @@ impl Playback {
     fn jump(&mut self, target: usize) {
         self.film = None;
         self.world.seek(&self.log, target);
-        let time = time_at(&self.log, target);
+        let time = self.log.time_at(target);
         // A clock that is being watched is not put back.
         self.display = self
             .running
@@ -325,14 +303,14 @@ impl Playback {
     pub fn settle(&mut self) {
         self.rest();
         if self.at_frontier() && !self.is_gliding() {
-            self.display = time_at(&self.log, self.log.len());
+            self.display = self.log.time_at(self.log.len());
         }
     }
 
     /// The live clock goes on: so does the time shown.
     pub fn run(&mut self, speed: f64, now: Instant) {
         let follows = (self.at_frontier() && !self.is_gliding()) || self.heads_for(self.log.len());
-        if follows && self.rate != Rate::PAUSED {
+        if follows {
             self.running = Some(Running {
                 from: self.display,
                 since: now,
@@ -356,13 +334,13 @@ impl Playback {
 
     /// The recorded stop after the playhead, or the frontier.
     fn next_stop(&self) -> usize {
-        let next = self.stops.partition_point(|stop| *stop <= self.world.position);
-        let mut after = self.stops[next..].iter().copied();
-        after.find(|stop| self.stays_at(*stop)).unwrap_or(self.log.len())
+        let mut after = self.steps.after(self.world.position).iter();
+        let next = after.find(|step| self.stays_at(step));
+        next.map_or(self.log.len(), |step| step.position)
     }
 
-    fn stays_at(&self, stop: usize) -> bool {
-        !self.passing || self.questions.binary_search(&stop).is_err()
+    fn stays_at(&self, step: &Step) -> bool {
+        !self.passing || step.stop != Stop::Question
     }
 
     /// From now on the playhead passes over questions, or stops at them.
@@ -373,12 +351,9 @@ impl Playback {
     /// Goes back to the stop before, the way that the step came; `false` where there is none.
     pub fn back(&mut self, now: Instant) -> bool {
         self.complete();
-        let before = self.stops.partition_point(|stop| *stop < self.world.position);
-        let before = self.stops[..before]
-            .iter()
-            .rev()
-            .find(|stop| self.stays_at(**stop));
-        let target = before.copied().unwrap_or_else(|| self.beginning());
+        let before = self.steps.before(self.world.position).iter();
+        let before = before.rev().find(|step| self.stays_at(step));
+        let target = before.map_or_else(|| self.log.opening(), |step| step.position);
         if target >= self.world.position {
             return false;
         }
@@ -386,7 +361,7 @@ impl Playback {
         if self.motion {
             let tempo = self.tempo(GLIDE);
             let base = World::fold(&self.log, target);
-            let begin = time_at(&self.log, target);
+            let begin = self.log.time_at(target);
             let flight = Flight::between(&self.log, &base, self.world.position, begin, tempo);
             if !flight.lasts().is_zero() {
                 self.film = Some(Film::new(flight, (base, tempo), false, self.speed, now));
@@ -400,7 +375,7 @@ impl Playback {
     /// Goes to the beginning.
     pub fn to_start(&mut self) {
         self.running = None;
-        self.jump(self.beginning());
+        self.jump(self.log.opening());
     }
 
     /// Goes to the newest event.
@@ -412,7 +387,7 @@ impl Playback {
     /// Goes to a stop, wherever it is.
     pub fn to_position(&mut self, position: usize) {
         self.running = None;
-        self.jump(position.clamp(self.beginning(), self.log.len()));
+        self.jump(position.clamp(self.log.opening(), self.log.len()));
     }
 
     /// Where the next marked step ends, or the one before; nothing where there is none.
@@ -428,29 +403,12 @@ impl Playback {
         beat.map(|beat| beat.position)
     }
 
-    /// The position before the first step: the lab stands, nobody has moved.
-    fn beginning(&self) -> usize {
-        let first = self.log.events().iter().position(|event| {
-            matches!(
-                event.kind,
-                EventKind::Say { .. }
-                    | EventKind::Asked { .. }
-                    | EventKind::Sent { .. }
-                    | EventKind::Waits { .. }
-                    | EventKind::Believes { .. }
-                    | EventKind::Fault(_)
-                    | EventKind::Stop { .. }
-            )
-        });
-        first.unwrap_or(self.log.len())
-    }
-
     /// The events of the step that the playhead has just completed.
     #[must_use]
     pub fn last_step(&self) -> &[Event] {
         let end = self.world.position;
-        let before = self.stops.partition_point(|stop| *stop < end);
-        let start = before.checked_sub(1).map_or(0, |n| self.stops[n]);
+        let before = self.steps.before(end).last();
+        let start = before.map_or(0, |step| step.position);
         &self.log.events()[start.min(end)..end]
     }
 
@@ -458,12 +416,6 @@ impl Playback {
     #[must_use]
     pub fn next_span(&self) -> Duration {
         let target = self.next_stop();
-        time_at(&self.log, target).since(self.display)
+        self.log.time_at(target).since(self.display)
     }
-}
-
-/// The lesson time after the first `position` events.
-fn time_at(log: &Log, position: usize) -> LessonTime {
-    let last = position.checked_sub(1).and_then(|last| log.events().get(last));
-    last.map_or(LessonTime::ZERO, |event| event.at)
 }

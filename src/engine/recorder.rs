@@ -54,12 +54,11 @@ impl Recorder {
         }
     }
 
-    /// Tells that time runs from here on, with whatever has not been told yet: however long nothing happens, whoever
-    /// watches is to see it pass.
+    /// Tells that time runs from here on, after whatever has not been told yet.
     pub(super) fn tell_time_runs(&mut self) {
+        self.tell();
         if let Some(listener) = &self.listener {
-            let _ = listener.send(Update::Events(self.log.events()[self.told..].to_vec()));
-            self.told = self.log.len();
+            let _ = listener.send(Update::TimeRuns);
         }
     }
 

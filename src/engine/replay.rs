@@ -12,7 +12,7 @@ use super::{Command, Session, Update, pacing::Pacing, time::Tempo};
 use crate::{
     clock::LessonTime,
     lesson::Scenario,
-    log::{Event, EventKind, Log, Stop},
+    log::{Log, Steps},
     verdict,
 };
 
@@ -21,7 +21,7 @@ use crate::{
 pub fn replay(scenario: Scenario, log: Log) -> Session {
     let (commands, asked) = unbounded_channel();
     let (tell, updates) = unbounded_channel();
-    let mut steps = steps(log.events()).into_iter();
+    let mut steps = steps(&log).into_iter();
     let opening = steps.next().unwrap_or(0..log.len());
     let mut player = Player {
         scenario,
@@ -80,8 +80,7 @@ impl Player {
     async fn step(&mut self, end: usize, mut tempo: Tempo) -> Option<()> {
         let mut now = self.now();
         if tempo != Tempo::Jump {
-            // Whoever watches sees from here on that the clock runs, however long nothing happens.
-            self.say(Update::Events(Vec::new()));
+            self.say(Update::TimeRuns);
         }
         while self.told < end {
             let speed = match tempo {
@@ -140,39 +139,20 @@ impl Player {
     }
 }
 
-/// The opening, before anybody did anything, and then each step up to its stop.
-fn steps(events: &[Event]) -> Vec<Range<usize>> {
-    let acts = |event: &Event| {
-        matches!(
-            event.kind,
-            EventKind::Say { .. }
-                | EventKind::Asked { .. }
-                | EventKind::Sent { .. }
-                | EventKind::Took { .. }
-                | EventKind::Waited { .. }
-                | EventKind::Fault(_)
-                | EventKind::Stop { .. }
-        )
-    };
-    let begin = events.iter().position(acts).unwrap_or(events.len());
-    let opening: Range<usize> = 0..begin;
-    let mut steps = Vec::from([opening]);
-    let mut from = begin;
-    for (n, event) in events.iter().enumerate().skip(begin) {
-        // The story's end is part of its last step.
-        let more = matches!(
-            events.get(n + 1).map(|next| &next.kind),
-            Some(EventKind::Stop { stop: Stop::End, .. })
-        );
-        if matches!(event.kind, EventKind::Stop { .. }) && !more {
-            steps.push(from..n + 1);
-            from = n + 1;
+/// The opening, before anybody did anything, and then each step up to its stop; last, what no stop closes.
+fn steps(log: &Log) -> Vec<Range<usize>> {
+    let steps = Steps::of(log);
+    let ends = steps.all().iter().map(|step| step.position);
+    let mut from = 0;
+    let mut ranges = Vec::new();
+    for end in std::iter::once(log.opening()).chain(ends).chain([log.len()]) {
+        // Every run has an opening, if only an empty one.
+        if from < end || ranges.is_empty() {
+            ranges.push(from..end);
+            from = end;
         }
     }
-    if from < events.len() {
-        steps.push(from..events.len());
-    }
-    steps
+    ranges
 }
 
 #[cfg(test)]

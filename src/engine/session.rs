@@ -26,6 +26,8 @@ pub enum Command {
 pub enum Update {
     /// These events were appended to the log.
     Events(Vec<Event>),
+    /// A `Watch` lets time pass from here on, however long nothing happens.
+    TimeRuns,
     /// The step that was asked for is over. `ended` when it was the story's last.
     Stepped {
         /// Whether the story is over.

@@ -17,16 +17,11 @@ use ratatui::{
 };
 use serde_json::json;
 
-use super::{
-    Finished, Look,
-    moment::Found,
-    screen::Camera,
-    steps::{Step, beginning, steps, time_at},
-};
+use super::{Finished, Look, moment::Found, screen::Camera};
 use crate::{
     clock::LessonTime,
     lesson::Lang,
-    log::{Event, EventKind, Stop},
+    log::{Event, EventKind, Step, Steps, Stop},
     view::Motion,
 };
 
@@ -50,16 +45,16 @@ pub fn recording(run: &Finished, moment: Found, look: &Look) -> String {
     // The recording has colours, whatever this terminal has.
     force_color_output(true);
     let mut reel = Reel::new(run, look);
-    let start = beginning(&run.log);
+    let start = run.log.opening();
     reel.shoot(
         Found {
             position: start,
-            display: time_at(&run.log, start),
+            display: run.log.time_at(start),
             end: false,
         },
         reading(run.entry.intro.get(look.lang), look.lang).div_f64(look.speed),
     );
-    for step in steps(&run.log) {
+    for step in Steps::of(&run.log).all() {
         if step.position > moment.position {
             break;
         }
@@ -67,8 +62,8 @@ pub fn recording(run: &Finished, moment: Found, look: &Look) -> String {
         if is_question && !look.questions {
             continue;
         }
-        reel.marker(&step);
-        reel.step(&step);
+        reel.marker(step);
+        reel.step(step);
     }
     if reel.position < moment.position || reel.display < moment.display {
         reel.glide(moment);

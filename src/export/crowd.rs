@@ -19,10 +19,7 @@ pub struct Crowds<'a> {
 impl<'a> Crowds<'a> {
     pub fn new(log: &'a Log, position: usize) -> Self {
         let events = &log.events()[..position.min(log.len())];
-        let actors: &[crate::log::Actor] = match events.first().map(|event| &event.kind) {
-            Some(EventKind::LabReady { actors, .. }) => actors,
-            _ => &[],
-        };
+        let actors = log.actors();
         let mut sizes: HashMap<&str, usize> = HashMap::new();
         for actor in actors.iter().filter(|actor| actor.crowd) {
             *sizes.entry(&actor.client).or_default() += 1;

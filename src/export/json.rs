@@ -2,7 +2,8 @@
 
 use serde_json::json;
 
-use super::{Finished, moment::Found, steps::steps};
+use super::{Finished, moment::Found};
+use crate::log::Steps;
 
 /// The version of the document.
 const VERSION: u32 = 1;
@@ -10,7 +11,8 @@ const VERSION: u32 = 1;
 /// The document. Up to a moment before the end it has no verdict, because there was none yet.
 pub fn document(run: &Finished, moment: Found) -> String {
     let variant = run.entry.variants.get(run.variant);
-    let steps: Vec<_> = steps(&run.log)
+    let steps: Vec<_> = Steps::of(&run.log)
+        .all()
         .iter()
         .take_while(|step| step.position <= moment.position)
         .map(|step| json!({"step": step.number, "kind": step.stop, "events": step.position, "at": step.at}))

@@ -9,12 +9,10 @@ mod json;
 mod mermaid;
 mod moment;
 mod screen;
-mod steps;
 mod svg;
 
 pub use moment::{Moment, MomentError};
 pub use screen::Look;
-pub use steps::Step;
 
 use crate::{
     app::CatalogueEntry,

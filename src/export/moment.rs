@@ -2,11 +2,10 @@
 
 use std::{str::FromStr, time::Duration};
 
-use super::steps::{beginning, steps, time_at};
 use crate::{
     clock::LessonTime,
     lesson::{Text, Words},
-    log::Log,
+    log::{Log, Steps},
     view::time,
 };
 
@@ -132,26 +131,27 @@ impl Moment {
     pub fn resolve(self, log: &Log) -> Result<Found, MomentError> {
         let at = |position: usize, end| Found {
             position,
-            display: time_at(log, position),
+            display: log.time_at(position),
             end,
         };
         match self {
             Self::End => Ok(at(log.len(), true)),
-            Self::Step(0) => Ok(at(beginning(log), false)),
+            Self::Step(0) => Ok(at(log.opening(), false)),
             Self::Step(number) => {
-                let steps = steps(log);
+                let steps = Steps::of(log);
+                let steps = steps.all();
                 let last = steps.last().map_or(0, |step| step.number);
                 // A line of the story at which nobody stops belongs to the step before it.
                 match steps.iter().rfind(|step| step.number <= number) {
                     Some(step) if number <= last => Ok(at(step.position, false)),
                     _ if number > last => Err(MomentError::NoSuchStep { asked: number, last }),
-                    _ => Ok(at(beginning(log), false)),
+                    _ => Ok(at(log.opening(), false)),
                 }
             }
             Self::Time(time) => {
                 let events = log.events();
                 let first = events.first().map_or(LessonTime::ZERO, |event| event.at);
-                let end = time_at(log, log.len());
+                let end = log.time_at(log.len());
                 if time < first {
                     return Err(MomentError::TooEarly {
                         asked: time::moment(time),

@@ -5,14 +5,12 @@ use std::sync::Arc;
 use ratatui::style::Color;
 use serde_json::Value;
 
-use super::{
-    Finished, Format, Look, Moment, MomentError, export, moment::Found, screen::Camera, steps::steps,
-};
+use super::{Finished, Format, Look, Moment, MomentError, export, moment::Found, screen::Camera};
 use crate::{
     app::CatalogueEntry,
     clock::{ClockKind, LessonTime},
     lesson::{Lang, Library, Params, Scenario},
-    log::{Actor, ActorId, Belief, Event, EventKind, Log, OpId, Reply, ServerInfo, Stop},
+    log::{Actor, ActorId, Belief, Event, EventKind, Log, OpId, Reply, ServerInfo, Steps, Stop},
     recording::carried,
     verdict,
     view::Motion,
@@ -82,7 +80,8 @@ fn moments_are_read_as_the_screen_writes_them() {
 fn a_moment_is_a_step_or_a_time_of_the_run() {
     let run = misdelete();
     let found = |moment: Moment| moment.resolve(&run.log);
-    let all = steps(&run.log);
+    let all = Steps::of(&run.log);
+    let all = all.all();
     let last = all.last().expect("steps");
     assert_eq!(
         last.position,
@@ -252,7 +251,7 @@ fn the_data_are_the_events() {
     assert_eq!(document["verdict"]["outcome"], "shown");
     assert_eq!(
         document["steps"].as_array().map(Vec::len),
-        Some(steps(&run.log).len())
+        Some(Steps::of(&run.log).all().len())
     );
     let early: Value = serde_json::from_str(&made(&run, Format::Json, Some(Moment::Step(3)))).expect("JSON");
     assert_eq!(early["verdict"], Value::Null);
@@ -361,7 +360,7 @@ fn a_screen_at_any_moment_is_drawn_by_going_forward() {
     let run = misdelete();
     let look = Look::default();
     let mut camera = Camera::new(&run, &look);
-    for step in steps(&run.log) {
+    for step in Steps::of(&run.log).all() {
         let found = Found {
             position: step.position,
             display: step.at,

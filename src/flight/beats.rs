@@ -80,10 +80,7 @@ impl<'a> Composer<'a> {
         };
         let is_master = |observed: &Option<Observed>| matches!(observed, Some(Observed::Redis(space)) if space.role == Some(Role::Master));
         let masters = base.servers.iter().filter(|server| is_master(&server.observed));
-        let actors = match log.events().first().map(|event| &event.kind) {
-            Some(EventKind::LabReady { actors, .. }) => actors.as_slice(),
-            _ => &[],
-        };
+        let actors = log.actors();
         let mut composer = Self {
             log,
             actors,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::observed::ServerState;
 use crate::{
-    clock::{ClockKind, LessonTime, Rate},
+    clock::{ClockKind, LessonTime},
     lesson::Text,
 };
 
@@ -68,7 +68,7 @@ pub enum Belief {
 }
 
 /// A fault that was really caused.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(tag = "fault", rename_all = "snake_case")]
 pub enum Fault {
     /// SIGKILL to a client.
@@ -194,6 +194,27 @@ pub enum Stop {
     End,
 }
 
+/// What may be chosen where no story says what happens next. A log's choices, carried out again on a fresh lab, make
+/// the same run again.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(tag = "choice", rename_all = "snake_case")]
+pub enum Choice {
+    /// An actor makes its next move.
+    Move {
+        /// Who.
+        actor: ActorId,
+    },
+    /// Time passes until the first wait of anybody is over.
+    Timer,
+    /// So much time passes, and waits that end meanwhile end.
+    Pass {
+        /// In milliseconds of lesson time.
+        millis: u64,
+    },
+    /// A fault is caused.
+    Cause(Fault),
+}
+
 /// One of the answers that a question offers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AskedChoice {
@@ -230,11 +251,6 @@ pub enum EventKind {
         /// The session id, as it appears in `ephemeralOwner`.
         session: i64,
     },
-    /// The clock's rate changed.
-    Clock {
-        /// The new rate.
-        rate: Rate,
-    },
     /// The narrator speaks: item `item` of the story, whose text the lesson has in both languages.
     Say {
         /// Index of the step in the variant's story.
@@ -261,6 +277,9 @@ pub enum EventKind {
         /// The right choices: indices into the question's.
         right: Vec<usize>,
     },
+    /// Somebody who is not the story chose what happens next: the learner, or whoever tries all orders. What it led to
+    /// follows, up to the next stop.
+    Chose(Choice),
     /// An operation left a client.
     Sent {
         /// The operation.
@@ -368,11 +387,33 @@ pub enum EventKind {
     },
     /// The learner may stop here: everything before belongs to one step.
     Stop {
-        /// Index of the step in the variant's story.
+        /// Index of the step in the variant's story; of the one that would have come next, where the learner has left
+        /// the story.
         item: usize,
         /// What kind of step it was.
         stop: Stop,
     },
+}
+
+impl EventKind {
+    /// Whose doing or experience it is; nobody's where the narrator, a server or a fault is at work.
+    #[must_use]
+    pub fn actor(&self) -> Option<ActorId> {
+        match self {
+            Self::Session { actor, .. }
+            | Self::Chose(Choice::Move { actor })
+            | Self::Sent { actor, .. }
+            | Self::Replied { actor, .. }
+            | Self::Waits { actor, .. }
+            | Self::Waited { actor, .. }
+            | Self::Notified { actor, .. }
+            | Self::Took { actor, .. }
+            | Self::Believes { actor, .. }
+            | Self::Counted { actor, .. }
+            | Self::Finished { actor } => Some(*actor),
+            _ => None,
+        }
+    }
 }
 
 impl Reply {

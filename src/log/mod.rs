@@ -6,11 +6,13 @@
 
 mod event;
 mod observed;
+mod steps;
 
 pub use event::{
-    Actor, ActorId, AskedChoice, Belief, Event, EventKind, Fault, OpId, Reply, ServerInfo, Stop, Way,
+    Actor, ActorId, AskedChoice, Belief, Choice, Event, EventKind, Fault, OpId, Reply, ServerInfo, Stop, Way,
 };
 pub use observed::{KeyState, KeyValue, Keyspace, Observed, Role, ServerState, Znode, ZnodeTree};
+pub use steps::{Step, Steps};
 
 /// An append-only list of events. Event `n` never changes once event `n + 1` is known.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -40,6 +42,28 @@ impl Log {
     #[must_use]
     pub fn len(&self) -> usize {
         self.events.len()
+    }
+
+    /// Everybody who may move, as the first event says: actor `n` is `ActorId(n)`.
+    #[must_use]
+    pub fn actors(&self) -> &[Actor] {
+        match self.events.first().map(|first| &first.kind) {
+            Some(EventKind::LabReady { actors, .. }) => actors,
+            _ => &[],
+        }
+    }
+
+    /// The actor of that number.
+    #[must_use]
+    pub fn actor(&self, id: ActorId) -> Option<&Actor> {
+        self.actors().get(id.0 as usize)
+    }
+
+    /// The actors that live in a client's process.
+    pub fn actors_of(&self, client: &str) -> impl Iterator<Item = ActorId> {
+        let all = (0..).map(ActorId).zip(self.actors());
+        all.filter(move |(_, actor)| actor.client == client)
+            .map(|(id, _)| id)
     }
 
     /// Whether nothing has happened yet.

@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     clock::ClockKind,
     lesson::{Params, Scenario},
-    log::{Actor, ActorId, Event, EventKind, Log},
+    log::{ActorId, Event, EventKind, Log},
 };
 
 /// The version of the format that is written and read.
@@ -75,21 +75,13 @@ impl Recording {
     /// [`RecordingError::OtherCast`].
     pub fn fits(&self, scenario: &Scenario) -> Result<(), RecordingError> {
         let planned: Vec<_> = scenario.actors.iter().map(|plan| &plan.actor).collect();
-        if self.cast().iter().eq(planned) {
+        if self.log.actors().iter().eq(planned) {
             return Ok(());
         }
         Err(RecordingError::OtherCast {
             lesson: self.header.lesson.clone(),
             variant: self.header.variant.clone(),
         })
-    }
-
-    /// Everybody who takes part, as the first event says it.
-    fn cast(&self) -> &[Actor] {
-        match self.log.events().first().map(|first| &first.kind) {
-            Some(EventKind::LabReady { actors, .. }) => actors,
-            _ => &[],
-        }
     }
 }
 
@@ -244,7 +236,7 @@ fn parse(text: impl BufRead, path: &Path) -> Result<Recording, RecordingError> {
                     Some(Ok(_)) | None => {}
                 }
                 let recording = Recording { header, log };
-                let cast = recording.cast().len();
+                let cast = recording.log.actors().len();
                 return match first_stranger(&recording.log, cast) {
                     None => Ok(recording),
                     // The first event stands in the second line.
@@ -279,26 +271,9 @@ fn parse(text: impl BufRead, path: &Path) -> Result<Recording, RecordingError> {
 
 /// The first event of somebody who does not take part.
 fn first_stranger(log: &Log, cast: usize) -> Option<(usize, ActorId)> {
-    log.events()
-        .iter()
-        .enumerate()
-        .find_map(|(n, event)| match event.kind {
-            EventKind::Session { actor, .. }
-            | EventKind::Sent { actor, .. }
-            | EventKind::Replied { actor, .. }
-            | EventKind::Waits { actor, .. }
-            | EventKind::Waited { actor, .. }
-            | EventKind::Notified { actor, .. }
-            | EventKind::Took { actor, .. }
-            | EventKind::Believes { actor, .. }
-            | EventKind::Counted { actor, .. }
-            | EventKind::Finished { actor }
-                if actor.0 as usize >= cast =>
-            {
-                Some((n, actor))
-            }
-            _ => None,
-        })
+    let actors = log.events().iter().map(|event| event.kind.actor());
+    let mut acting = actors.enumerate().filter_map(|(n, actor)| Some((n, actor?)));
+    acting.find(|(_, actor)| actor.0 as usize >= cast)
 }
 
 #[cfg(test)]

@@ -147,12 +147,7 @@ fn belief_words(name: &str, lock: &str, belief: Belief) -> (String, String) {
 }
 
 fn name(log: &Log, actor: ActorId) -> &str {
-    match log.events().first().map(|event| &event.kind) {
-        Some(EventKind::LabReady { actors, .. }) => actors
-            .get(actor.0 as usize)
-            .map_or("?", |actor| actor.name.as_str()),
-        _ => "?",
-    }
+    log.actor(actor).map_or("?", |actor| actor.name.as_str())
 }
 
 /// The command of an operation, or its label where it was none.

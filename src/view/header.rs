@@ -76,7 +76,7 @@ fn right<'a>(view: &LessonView<'a>) -> Vec<Span<'a>> {
     ));
     spans.push(Span::styled(format!("  {}x ", view.speed), chrome));
     if !scene.log.is_empty() {
-        let (words, role) = match scene.world.clock.0 {
+        let (words, role) = match scene.world.clock {
             ClockKind::Controlled => (words::CONTROLLED, Role::Good),
             ClockKind::Wall => (words::WALL, Role::Warning),
             ClockKind::Recorded => (words::RECORDED, Role::Warning),

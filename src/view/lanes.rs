@@ -12,7 +12,7 @@ use super::{
     theme::{Role, glyphs},
     truth, words,
 };
-use crate::log::{self, ActorId, EventKind, Observed};
+use crate::log::{self, ActorId, Observed};
 
 /// The narrowest and the widest that names may be.
 pub const NAMES: (usize, usize) = (3, 12);
@@ -170,30 +170,18 @@ pub fn reach_without_axis(scene: &Scene<'_>, area: Rect) -> u16 {
 
 /// Which actor did something last.
 fn last_actor(scene: &Scene<'_>) -> Option<ActorId> {
-    let events = scene.log.events().get(..scene.world.position)?;
-    events
-        .iter()
-        .rev()
-        .take(64)
-        .find_map(|event| actor_of(&event.kind))
-}
-
-fn actor_of(kind: &EventKind) -> Option<ActorId> {
-    match kind {
-        EventKind::Sent { actor, .. }
-        | EventKind::Replied { actor, .. }
-        | EventKind::Waits { actor, .. }
-        | EventKind::Notified { actor, .. }
-        | EventKind::Took { actor, .. }
-        | EventKind::Believes { actor, .. } => Some(*actor),
-        _ => None,
-    }
+    // While clients get ready nobody does anything, whatever they are told.
+    let events = scene
+        .log
+        .events()
+        .get(scene.log.opening()..scene.world.position)?;
+    events.iter().rev().take(64).find_map(|event| event.kind.actor())
 }
 
 /// Whose event is chosen.
 fn chosen_actor(scene: &Scene<'_>) -> Option<ActorId> {
     let event = scene.log.events().get(scene.selected?)?;
-    actor_of(&event.kind)
+    event.kind.actor()
 }
 
 /// The scroll at which an actor is in sight; the one that moved last, if none is named.

@@ -173,7 +173,7 @@ impl<'a> LessonView<'a> {
     }
 
     pub(super) fn on_wall_clock(&self) -> bool {
-        !self.scene.log.is_empty() && self.scene.world.clock.0 == ClockKind::Wall
+        !self.scene.log.is_empty() && self.scene.world.clock == ClockKind::Wall
     }
 
     /// How far a pane can be scrolled on a screen of this size.
@@ -241,7 +241,7 @@ impl<'a> LessonView<'a> {
         lines.push(Line::default());
         for server in &scene.world.servers {
             // A recorded server answers nowhere any more.
-            let place = match scene.world.clock.0 {
+            let place = match scene.world.clock {
                 ClockKind::Recorded => words::RECORDED.get(scene.lang),
                 ClockKind::Controlled | ClockKind::Wall => &server.info.address,
             };

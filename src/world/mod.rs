@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, HashMap};
 use indexmap::IndexMap;
 
 use crate::{
-    clock::{ClockKind, LessonTime, Rate},
+    clock::{ClockKind, LessonTime},
     lesson::Text,
     log::{ActorId, AskedChoice, Belief, Event, EventKind, Fault, Log, OpId, Way},
 };
@@ -87,7 +87,7 @@ pub struct World {
     /// The lesson time of the last of them.
     pub now: LessonTime,
     /// The clock of the run, and its rate after the last event.
-    pub clock: (ClockKind, Rate),
+    pub clock: ClockKind,
     /// Who takes part, by [`ActorId`].
     pub actors: Vec<ActorWorld>,
     /// The servers of the lab.
@@ -117,7 +117,7 @@ impl Default for World {
         Self {
             position: 0,
             now: LessonTime::ZERO,
-            clock: (ClockKind::Wall, Rate::NORMAL),
+            clock: ClockKind::Wall,
             actors: Vec::new(),
             servers: Vec::new(),
             links: BTreeMap::new(),
@@ -222,14 +222,13 @@ impl World {
                 actors,
                 ..
             } => {
-                self.clock.0 = *clock;
+                self.clock = *clock;
                 self.servers = servers.iter().cloned().map(ServerWorld::new).collect();
                 self.actors = actors.iter().cloned().map(ActorWorld::new).collect();
             }
             EventKind::Session { actor, session, .. } => {
                 self.sessions.insert(*session, *actor);
             }
-            EventKind::Clock { rate } => self.clock.1 = *rate,
             EventKind::Say { item, en, zh } => {
                 self.narration.push(Narration {
                     item: *item,
@@ -266,7 +265,8 @@ impl World {
             EventKind::State(_) | EventKind::Metric { .. } | EventKind::ServerDied { .. } => {
                 self.apply_to_server(event);
             }
-            EventKind::Stop { .. } => {}
+            // What a choice leads to follows it.
+            EventKind::Chose(_) | EventKind::Stop { .. } => {}
             EventKind::Sent { .. }
             | EventKind::Replied { .. }
             | EventKind::Waits { .. }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use lockstep::{
-    clock::{ClockKind, LessonTime, Rate},
+    clock::{ClockKind, LessonTime},
     lesson::Text,
     log::{
         Actor, ActorId, AskedChoice, Belief, Event, EventKind, Fault, KeyState, KeyValue, Keyspace, Log,
@@ -50,7 +50,6 @@ impl Script {
                 })
                 .collect(),
         });
-        script.add(EventKind::Clock { rate: Rate::PAUSED });
         script
     }
 

@@ -7,16 +7,11 @@ mod wire;
 
 use serde_json::{Value, json};
 
-use super::super::{
-    Finished, Look,
-    crowd::Crowds,
-    moment::Found,
-    steps::{beginning, steps, time_at},
-};
+use super::super::{Finished, Look, crowd::Crowds, moment::Found};
 use crate::{
     clock::LessonTime,
     lesson::Text,
-    log::{ActorId, Event, EventKind, Log, Stop},
+    log::{ActorId, Event, EventKind, Log, Steps, Stop},
     verdict::{ClaimResult, evidence},
     view::{
         chart::{Chart, Detail},
@@ -80,7 +75,7 @@ pub(super) fn of(run: &Finished, moment: Found, look: &Look) -> Value {
         "variant": variant.map(|variant| &variant.title),
         "intro": run.entry.intro,
         "takeaway": variant.map(|variant| &variant.lesson),
-        "clock": world.clock.0,
+        "clock": world.clock,
         "steps": step_list(&source, moment, look.questions),
         "ticks": ticks(&source),
         "lanes": lanes::lanes(&source),
@@ -113,10 +108,10 @@ fn step_list(source: &Source<'_>, moment: Found, questions: bool) -> Vec<Value> 
             .checked_sub(1)
             .map_or(0, |last| source.chart.column(last))
     };
-    let start = beginning(source.log);
+    let start = source.log.opening();
     let mut list =
-        vec![json!({"n": 0, "p": start, "x": column(start), "at": micros(time_at(source.log, start))})];
-    for step in steps(source.log) {
+        vec![json!({"n": 0, "p": start, "x": column(start), "at": micros(source.log.time_at(start))})];
+    for step in Steps::of(source.log).all() {
         let is_question = step.stop == Stop::Question;
         if is_question && !questions {
             continue;
@@ -126,7 +121,7 @@ fn step_list(source: &Source<'_>, moment: Found, questions: bool) -> Vec<Value> 
         }));
     }
     let reached = list.last().and_then(|last| last["p"].as_u64());
-    if reached != u64::try_from(moment.position).ok() || moment.display > time_at(source.log, moment.position)
+    if reached != u64::try_from(moment.position).ok() || moment.display > source.log.time_at(moment.position)
     {
         let x = source.chart.playhead(source.log, moment.position, moment.display);
         list.push(json!({"n": null, "p": moment.position, "x": x, "at": micros(moment.display)}));

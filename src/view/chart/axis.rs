@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use super::{BURST, Burst, CROWD, Chart, actor_of};
+use super::{BURST, Burst, CROWD, Chart};
 use crate::{
     clock::LessonTime,
     log::{Actor, Event, EventKind, Fault, Log},
@@ -98,7 +98,11 @@ impl Chart {
         (cursor, before): (u32, LessonTime),
     ) -> u32 {
         let wanted = self.wanted_column(log, event, (cursor, before));
-        let folded = actor_of(&event.kind)
+        let session = matches!(event.kind, EventKind::Session { .. });
+        let folded = event
+            .kind
+            .actor()
+            .filter(|_| !session)
             .and_then(|actor| self.lanes.get(actor.0 as usize))
             .is_some_and(|lane| lane.band.is_some());
         if folded {
@@ -156,16 +160,13 @@ impl Chart {
     /// Where what the actors that a fault hits did last has been told: what they were about when they died is the
     /// point.
     fn words_before(&self, log: &Log, fault: &Fault) -> u32 {
-        let Some(EventKind::LabReady { actors, .. }) = log.events().first().map(|event| &event.kind) else {
-            return 0;
-        };
         let hit = |actor: &Actor| match fault {
             Fault::Crash { client } | Fault::Freeze { client } | Fault::Thaw { client } => {
                 actor.client == *client
             }
             _ => false,
         };
-        let lanes = actors.iter().zip(&self.lanes);
+        let lanes = log.actors().iter().zip(&self.lanes);
         let alone = lanes.filter(|(actor, lane)| hit(actor) && lane.band.is_none());
         alone.map(|(_, lane)| self.squeeze.room(lane)).max().unwrap_or(0)
     }

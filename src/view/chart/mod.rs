@@ -332,9 +332,6 @@ impl Chart {
     }
 
     fn fault(&mut self, log: &Log, index: usize, x: u32, fault: &Fault) {
-        let Some(EventKind::LabReady { actors, .. }) = log.events().first().map(|event| &event.kind) else {
-            return;
-        };
         let (Fault::Crash { client } | Fault::Freeze { client } | Fault::Thaw { client }) = fault else {
             let (Fault::Cut { link }
             | Fault::Hold { link, .. }
@@ -344,45 +341,21 @@ impl Chart {
                 return;
             };
             let from = link.split("->").next().unwrap_or_default();
-            for (n, _) in actors
-                .iter()
-                .enumerate()
-                .filter(|(_, actor)| actor.client == from)
-            {
-                self.lanes[n].mark(log, index, x, self.detail);
+            for actor in log.actors_of(from) {
+                self.lanes[actor.0 as usize].mark(log, index, x, self.detail);
             }
             return;
         };
-        for (n, _) in actors
-            .iter()
-            .enumerate()
-            .filter(|(_, actor)| actor.client == *client)
-        {
+        for actor in log.actors_of(client) {
+            let n = actor.0 as usize;
             self.lanes[n].mark(log, index, x, self.detail);
             let ended = self.lanes[n].fault(fault, (x, index));
             for (lock, belief) in ended {
                 if let Some(band) = self.lanes[n].band {
                     self.bands[band].believe(belief, Belief::Nothing, (x, index));
                 }
-                let actor = ActorId(u32::try_from(n).unwrap_or(u32::MAX));
                 self.hold(actor, &lock, false, (x, index));
             }
         }
-    }
-}
-
-/// Who did it, or whom it reached.
-fn actor_of(kind: &EventKind) -> Option<ActorId> {
-    match kind {
-        EventKind::Sent { actor, .. }
-        | EventKind::Replied { actor, .. }
-        | EventKind::Waits { actor, .. }
-        | EventKind::Waited { actor, .. }
-        | EventKind::Notified { actor, .. }
-        | EventKind::Took { actor, .. }
-        | EventKind::Believes { actor, .. }
-        | EventKind::Counted { actor, .. }
-        | EventKind::Finished { actor } => Some(*actor),
-        _ => None,
     }
 }

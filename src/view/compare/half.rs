@@ -58,7 +58,7 @@ fn heading(view: &CompareView<'_>, side: usize, area: Rect, buf: &mut Buffer) {
     let title = view.entry.variants.get(view.sides[side].variant);
     let title = title.map_or("", |variant| variant.title.get(view.lang));
     let clock = match view.sides[side].log {
-        Some(_) => match view.sides[side].world.clock.0 {
+        Some(_) => match view.sides[side].world.clock {
             ClockKind::Controlled => "",
             ClockKind::Wall => words::WALL.get(view.lang),
             ClockKind::Recorded => words::RECORDED.get(view.lang),

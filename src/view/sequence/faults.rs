@@ -81,7 +81,7 @@ impl Sequence {
     }
 
     fn client_fault(&mut self, log: &Log, fault: &Fault, client: &str, index: usize) {
-        let actors = members(log, client);
+        let actors: Vec<ActorId> = log.actors_of(client).collect();
         let mut columns: Vec<usize> = actors
             .iter()
             .filter_map(|actor| self.columns.of(*actor))
@@ -146,7 +146,7 @@ impl Sequence {
         let Some((client, to)) = link.split_once("->") else {
             return;
         };
-        for sent in self.on_their_way(log, &members(log, client)) {
+        for sent in self.on_their_way(log, &log.actors_of(client).collect::<Vec<_>>()) {
             let EventKind::Sent { server, .. } = &log.events()[sent].kind else {
                 continue;
             };
@@ -174,9 +174,9 @@ impl Sequence {
     /// A fault of a link; those of one kind that are caused together share a row.
     fn link(&mut self, log: &Log, link: &str, index: usize) {
         let (from, to) = link.split_once("->").unwrap_or((link, ""));
-        let mut starts: Vec<usize> = members(log, from)
-            .iter()
-            .filter_map(|actor| self.columns.of(*actor))
+        let mut starts: Vec<usize> = log
+            .actors_of(from)
+            .filter_map(|actor| self.columns.of(actor))
             .collect();
         starts.dedup();
         starts.extend(self.columns.server(from));
@@ -202,24 +202,7 @@ impl Sequence {
     }
 }
 
-/// The actors of a client.
-fn members(log: &Log, client: &str) -> Vec<ActorId> {
-    let Some(EventKind::LabReady { actors, .. }) = log.events().first().map(|event| &event.kind) else {
-        return Vec::new();
-    };
-    let of_client = actors
-        .iter()
-        .enumerate()
-        .filter(|(_, actor)| actor.client == client);
-    of_client
-        .map(|(n, _)| ActorId(u32::try_from(n).unwrap_or(u32::MAX)))
-        .collect()
-}
-
 /// The client of an actor.
 fn client(log: &Log, actor: ActorId) -> Option<&str> {
-    match &log.events().first()?.kind {
-        EventKind::LabReady { actors, .. } => Some(&actors.get(actor.0 as usize)?.client),
-        _ => None,
-    }
+    log.actor(actor).map(|actor| actor.client.as_str())
 }

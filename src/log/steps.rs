@@ -1,0 +1,198 @@
+//! The steps of a run: the places in its log at which whoever watches may stop. It must not know how they are shown,
+//! nor who takes them.
+//!
+//! **Architecture Invariant:** this is the only definition of a step. The playhead, replayed recordings and exports
+//! all stop at the same places.
+
+use super::{Event, EventKind, Log, Stop};
+use crate::clock::LessonTime;
+
+/// A step: everything up to one stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Step {
+    /// Its number in the story, from 1 on, as the screen's header names it.
+    pub number: usize,
+    /// How many events are over at its end.
+    pub position: usize,
+    /// When it ends.
+    pub at: LessonTime,
+    /// What kind of step it is.
+    pub stop: Stop,
+}
+
+/// The steps of a log that grows.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Steps {
+    steps: Vec<Step>,
+    seen: usize,
+}
+
+impl Steps {
+    /// All steps of a log.
+    #[must_use]
+    pub fn of(log: &Log) -> Self {
+        let mut steps = Self::default();
+        steps.advance(log);
+        steps
+    }
+
+    /// Takes in what the log has more than the last time.
+    pub fn advance(&mut self, log: &Log) {
+        for (n, event) in log.events().iter().enumerate().skip(self.seen) {
+            let EventKind::Stop { item, stop } = event.kind else {
+                continue;
+            };
+            let position = n + 1;
+            // The end of the last step and the story's end are one place. Other steps are places of their own, even
+            // where nothing but time has passed.
+            if stop == Stop::End
+                && let Some(last) = self.steps.last_mut().filter(|last| last.position == n)
+            {
+                last.position = position;
+                continue;
+            }
+            self.steps.push(Step {
+                number: item + 1,
+                position,
+                at: event.at,
+                stop,
+            });
+        }
+        self.seen = log.len();
+    }
+
+    /// The steps, in order.
+    #[must_use]
+    pub fn all(&self) -> &[Step] {
+        &self.steps
+    }
+
+    /// The first step that ends behind a position.
+    #[must_use]
+    pub fn after(&self, position: usize) -> &[Step] {
+        &self.steps[self.steps.partition_point(|step| step.position <= position)..]
+    }
+
+    /// The steps that end before a position.
+    #[must_use]
+    pub fn before(&self, position: usize) -> &[Step] {
+        &self.steps[..self.steps.partition_point(|step| step.position < position)]
+    }
+}
+
+impl Log {
+    /// The position before the first step: the lab stands, and nobody has done anything.
+    #[must_use]
+    pub fn opening(&self) -> usize {
+        let first = self.events().iter().position(Event::begins_a_step);
+        first.unwrap_or(self.len())
+    }
+
+    /// The lesson time after the first `position` events.
+    #[must_use]
+    pub fn time_at(&self, position: usize) -> LessonTime {
+        let last = position.checked_sub(1).and_then(|last| self.events().get(last));
+        last.map_or(LessonTime::ZERO, |event| event.at)
+    }
+}
+
+impl Event {
+    /// Whether it cannot be part of a run's opening, in which clients get ready and nobody acts.
+    fn begins_a_step(&self) -> bool {
+        matches!(
+            self.kind,
+            EventKind::Say { .. }
+                | EventKind::Asked { .. }
+                | EventKind::Chose(_)
+                | EventKind::Sent { .. }
+                | EventKind::Took { .. }
+                | EventKind::Waited { .. }
+                | EventKind::Fault(_)
+                | EventKind::Stop { .. }
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Steps;
+    use crate::{
+        clock::LessonTime,
+        log::{ActorId, Belief, Event, EventKind, Log, Stop},
+    };
+
+    fn log(kinds: impl IntoIterator<Item = EventKind>) -> Log {
+        let mut log = Log::new();
+        log.extend(kinds.into_iter().enumerate().map(|(n, kind)| Event {
+            at: LessonTime::from_nanos(i64::try_from(n).expect("few")),
+            kind,
+        }));
+        log
+    }
+
+    fn stop(item: usize, stop: Stop) -> EventKind {
+        EventKind::Stop { item, stop }
+    }
+
+    fn believes() -> EventKind {
+        EventKind::Believes {
+            actor: ActorId(0),
+            lock: "lock".to_owned(),
+            belief: Belief::Waiting,
+        }
+    }
+
+    fn waited() -> EventKind {
+        EventKind::Waited {
+            actor: ActorId(0),
+            label: "work".to_owned(),
+        }
+    }
+
+    #[test]
+    fn only_the_storys_end_falls_together_with_the_step_before_it() {
+        // The second pass moves nobody: it is a step all the same.
+        let log = log([
+            waited(),
+            stop(0, Stop::Passed),
+            stop(1, Stop::Passed),
+            stop(1, Stop::End),
+        ]);
+        let steps = Steps::of(&log);
+        let places: Vec<_> = steps
+            .all()
+            .iter()
+            .map(|step| (step.number, step.position))
+            .collect();
+        assert_eq!(places, [(1, 2), (2, 4)]);
+        assert_eq!(steps.after(2)[0].position, 4);
+        assert_eq!(steps.before(4)[0].position, 2);
+        assert!(steps.after(4).is_empty() && steps.before(2).is_empty());
+    }
+
+    #[test]
+    fn steps_of_a_growing_log_are_those_of_the_whole() {
+        let whole = log([
+            waited(),
+            stop(0, Stop::Passed),
+            waited(),
+            stop(1, Stop::Passed),
+            stop(1, Stop::End),
+        ]);
+        let (mut part, mut steps) = (Log::new(), Steps::default());
+        for event in whole.events() {
+            part.append(event.clone());
+            steps.advance(&part);
+        }
+        assert_eq!(steps, Steps::of(&whole));
+    }
+
+    #[test]
+    fn clients_that_get_ready_have_not_acted() {
+        let log = log([believes(), believes(), waited()]);
+        assert_eq!(log.opening(), 2);
+        assert_eq!(log.time_at(0), LessonTime::ZERO);
+        assert_eq!(log.time_at(3), LessonTime::from_nanos(2));
+        assert_eq!(Log::new().opening(), 0);
+    }
+}
