@@ -273,7 +273,7 @@ impl Director {
         &self.scenario.actors[actor.0 as usize].actor.name
     }
 
-    async fn cause(&mut self, fault: &Fault, path: &Path) -> Result<(), EngineError> {
+    pub(super) async fn cause(&mut self, fault: &Fault, path: &Path) -> Result<(), EngineError> {
         if let Fault::Hold {
             link,
             way: Way::Replies,

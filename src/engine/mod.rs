@@ -26,7 +26,7 @@ mod story;
 mod time;
 
 pub use error::EngineError;
-pub use explore::Walk;
+pub use explore::{GroundError, Hosted, Means, Rules, Carried, Walk};
 pub use live::open;
 pub use race::{Racer, span};
 pub use replay::replay;

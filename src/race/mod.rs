@@ -9,7 +9,7 @@ mod tally;
 
 use std::time::{Duration, Instant};
 
-pub use outcome::{LockFate, Outcome};
+pub use outcome::{Asked, LockFate, Outcome, values_in};
 pub use tally::{Seen, Tally};
 
 use crate::{
