@@ -47,6 +47,9 @@ impl Live {
             match update.await.expect("in time").expect("the run goes on") {
                 Update::Events(events) => self.log.extend(events),
                 Update::TimeRuns => {}
+                other @ (Update::Outlook(_) | Update::Refused(_) | Update::Branched { .. }) => {
+                    panic!("{other:?}")
+                }
                 Update::Verdict(verdict) => self.outcome = Some(verdict.outcome),
                 Update::Stepped { ended } => return ended,
                 Update::Failed { message, .. } => panic!("{}", message.en),

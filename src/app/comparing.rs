@@ -235,8 +235,14 @@ impl Comparing {
                     let _ = session.commands.send(Command::Step);
                 }
             }
-            // The verdict on it comes by itself, and nobody watches time pass here.
-            Some(Update::Stepped { ended: true } | Update::TimeRuns) => {}
+            // The verdict on it comes by itself, nobody watches time pass here, and no story is left.
+            Some(
+                Update::Stepped { ended: true }
+                | Update::TimeRuns
+                | Update::Outlook(_)
+                | Update::Refused(_)
+                | Update::Branched { .. },
+            ) => {}
             Some(Update::Verdict(verdict)) => {
                 run.session = None;
                 run.ending = Some(Ending::Judged(verdict));

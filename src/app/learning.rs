@@ -425,7 +425,7 @@ impl Learning {
     pub fn hear(&mut self, update: Option<Update>, lang: Lang, now: Instant) {
         match update {
             Some(Update::Events(events)) => {
-                if let Engine::Booting { asked } = self.engine {
+                if let Engine::Booting { asked } = &self.engine {
                     self.engine = match asked {
                         None => Engine::Ready,
                         Some(Command::Watch) => Engine::Watching,
@@ -442,6 +442,7 @@ impl Learning {
                     self.playback.rest();
                 }
             }
+            Some(Update::Outlook(_) | Update::Refused(_) | Update::Branched { .. }) => {}
             Some(Update::TimeRuns) => {
                 if self.engine == Engine::Watching {
                     self.playback.time_runs(self.flow(), now);

@@ -38,6 +38,8 @@ pub(super) struct Director {
     /// Holds time back on a busy machine.
     pub(super) governor: Governor,
     line: usize,
+    /// Whether somebody else than the story chooses what happens next.
+    pub(super) left_story: bool,
     pub(super) flights: super::flights::Flights,
     pub(super) questions: super::questions::Questions,
     seen: Vec<ServerState>,
@@ -72,6 +74,7 @@ impl Director {
             limits,
             governor: Governor::default(),
             line: 0,
+            left_story: false,
             flights: super::flights::Flights::default(),
             questions: super::questions::Questions::default(),
             seen: Vec::new(),
@@ -117,6 +120,13 @@ impl Director {
     /// Whether the story is over.
     pub(super) fn ended(&self) -> bool {
         self.line >= self.scenario.story.len()
+    }
+
+    /// The story's item that would come next; the last one's, where the story is over.
+    pub(super) fn next_item(&self) -> usize {
+        let story = &self.scenario.story;
+        let line = story.get(self.line).or_else(|| story.last());
+        line.map_or(0, |line| line.item)
     }
 
     /// The log so far.
@@ -274,6 +284,18 @@ impl Director {
     }
 
     pub(super) async fn cause(&mut self, fault: &Fault, path: &Path) -> Result<(), EngineError> {
+        match self.strike(fault, path).await? {
+            Ok(()) => self.suffer(fault, path).await,
+            Err(why) => Err(self.mistake(path, why)),
+        }
+    }
+
+    /// Causes a fault; says why it cannot be caused, where it cannot.
+    pub(super) async fn strike(
+        &mut self,
+        fault: &Fault,
+        path: &Path,
+    ) -> Result<Result<(), String>, EngineError> {
         if let Fault::Hold {
             link,
             way: Way::Replies,
@@ -283,9 +305,11 @@ impl Director {
             self.take_in_until(|response| matches!(response, Response::Reached), path)
                 .await?;
         }
-        if let Err(why) = self.stage.cause(fault).await? {
-            return Err(self.mistake(path, why));
-        }
+        self.stage.cause(fault).await
+    }
+
+    /// Writes down a fault that was caused, and what it does to everybody at once.
+    pub(super) async fn suffer(&mut self, fault: &Fault, path: &Path) -> Result<(), EngineError> {
         self.recorder.record(EventKind::Fault(fault.clone()));
         self.land_broken(fault, path).await?;
         if let Fault::Thaw { .. } = fault {
@@ -355,21 +379,13 @@ impl Director {
         Ok(())
     }
 
-    /// Resolves when a server of the lab dies or a client does, between steps.
-    pub(super) async fn disturbed(&mut self) -> EngineError {
-        loop {
-            match self.stage.next().await {
-                Err(error) => return error,
-                // Something late arrived, such as the reply that a released link let through.
-                Ok(arrived) => {
-                    let path = Path::root().key("story");
-                    if let Err(error) = self.take_in(arrived, &path) {
-                        return error;
-                    }
-                    self.recorder.tell();
-                }
-            }
-        }
+    /// Between steps: takes in something that arrives late, such as the reply that a released link let through. An
+    /// error when a server of the lab dies, or a client does.
+    pub(super) async fn overhear(&mut self) -> Result<(), EngineError> {
+        let arrived = self.stage.next().await?;
+        self.take_in(arrived, &Path::root().key("story"))?;
+        self.recorder.tell();
+        Ok(())
     }
 
     /// Ends the run: clients and servers are gone when it returns.

@@ -3,13 +3,16 @@
 
 use super::{
     EngineError,
-    stage::{ClientState, Stage},
+    stage::{Client, ClientState, Stage},
 };
 use crate::{
     client::protocol::Request,
     lab::{Direction, Link, LinkState},
     log::{ActorId, Fault, Way},
 };
+
+/// How far a server's clock is set apart where nobody says how far.
+const JUMP_MS: i64 = 30_000;
 
 impl Stage {
     /// Causes a fault. `Ok(false)` where the fault makes no sense now, such as freezing the dead.
@@ -50,6 +53,7 @@ impl Stage {
                     )));
                 };
                 self.lab.clock().skew(slot, ahead_ms.saturating_mul(1_000_000))?;
+                self.skews.insert(server.clone(), *ahead_ms);
             }
             Fault::Cut { link }
             | Fault::Hold { link, .. }
@@ -73,6 +77,72 @@ impl Stage {
             }
         }
         Ok(Ok(()))
+    }
+
+    /// The faults that can be caused now: clients' first, then servers', then links'.
+    pub(super) fn faults_at_hand(&self) -> Vec<Fault> {
+        let mut faults = Vec::new();
+        for Client { name, state, .. } in &self.clients {
+            let client = name.clone();
+            match state {
+                ClientState::Killed => continue,
+                ClientState::Running => faults.push(Fault::Freeze {
+                    client: client.clone(),
+                }),
+                ClientState::Frozen => faults.push(Fault::Thaw {
+                    client: client.clone(),
+                }),
+            }
+            faults.push(Fault::Crash { client });
+        }
+        for server in self
+            .lab
+            .kind()
+            .servers()
+            .iter()
+            .chain(self.lab.kind().sentinels())
+        {
+            faults.extend(self.faults_of(server));
+        }
+        for (link, state) in self.lab.link_states() {
+            let link = || link.to_owned();
+            match state {
+                LinkState::Open => {
+                    let hold = |way| Fault::Hold { link: link(), way };
+                    faults.push(Fault::Cut { link: link() });
+                    faults.extend([Way::Both, Way::Requests, Way::Replies].map(hold));
+                }
+                LinkState::Held(_) => {
+                    faults.extend([Fault::Release { link: link() }, Fault::Drop { link: link() }]);
+                }
+                LinkState::Cut => faults.push(Fault::Release { link: link() }),
+            }
+        }
+        faults
+    }
+
+    fn faults_of(&self, server: &str) -> Vec<Fault> {
+        let name = || server.to_owned();
+        if self.lab.server_ended(server).unwrap_or(true) {
+            return vec![Fault::RestartServer { server: name() }];
+        }
+        let mut faults = vec![Fault::KillServer { server: name() }];
+        faults.push(if self.frozen.contains(server) {
+            Fault::ThawServer { server: name() }
+        } else {
+            Fault::FreezeServer { server: name() }
+        });
+        if matches!(self.lab.slot(server), Ok(Some(_))) {
+            let skew = |ahead_ms| Fault::Skew {
+                server: name(),
+                ahead_ms,
+            };
+            match self.skews.get(server) {
+                None | Some(0) => faults.extend([skew(JUMP_MS), skew(-JUMP_MS)]),
+                Some(_) => faults.push(skew(0)),
+            }
+        }
+        faults
     }
 
     async fn cause_to_server(

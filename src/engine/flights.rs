@@ -1,7 +1,7 @@
 //! Operations on their way: waiting until they are over, or until it is clear that no reply can come yet. It must
 //! not know why a move was made, nor what its reply leads to.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::{EngineError, director::Director, stage::Arrived};
 use crate::{
@@ -16,6 +16,8 @@ pub(super) struct Flights {
     pub(super) next: u64,
     /// Whose each is, and which server it went to.
     pub(super) by_op: HashMap<OpId, (ActorId, String)>,
+    /// Those of them that wait for another actor inside their client.
+    blocked: HashSet<OpId>,
 }
 
 impl Director {
@@ -31,8 +33,23 @@ impl Director {
                 matches!(&arrived, Arrived::Response(_, Response::Blocked { op: known }) if *known == op);
             self.take_in(arrived, path)?;
             if blocked {
+                self.flights.blocked.insert(op);
                 return Ok(());
             }
+        }
+        Ok(())
+    }
+
+    /// Waits for everything on its way that may have come through by now: a link was released, a process thawed.
+    pub(super) async fn land_all(&mut self, path: &Path) -> Result<(), EngineError> {
+        let flying = self.flights.by_op.keys();
+        let mut flying: Vec<OpId> = flying
+            .filter(|op| !self.flights.blocked.contains(op))
+            .copied()
+            .collect();
+        flying.sort_unstable();
+        for op in flying {
+            self.land(op, path).await?;
         }
         Ok(())
     }

@@ -5,13 +5,33 @@ use tokio::sync::{
     watch,
 };
 
-use super::{Command, EngineError, Session, Update, director::Director, pacing::Pacing, time::Tempo};
-use crate::{lab::LabOptions, lesson::Scenario, verdict};
+use super::{
+    Command, EngineError, Session, Update, director::Director, free::Chosen, pacing::Pacing, time::Tempo,
+};
+use crate::{
+    compare,
+    lab::LabOptions,
+    lesson::Scenario,
+    log::{Deed, Log},
+    verdict,
+};
 
 /// Starts a live run in the background. Must be called inside a `tokio` runtime. The lab boots at once;
 /// dropping the session ends it.
 #[must_use]
 pub fn open(scenario: Scenario, options: LabOptions, seed: u64) -> Session {
+    start(scenario, options, seed, None)
+}
+
+/// Starts a live run on a fresh lab that begins as another one did: everything that was done in `past` is done again,
+/// in the same order, and what came of it is compared ([`Update::Branched`]). From there on it is free play. The seed is
+/// to be that of the other run, or its owner tokens differ.
+#[must_use]
+pub fn branch(scenario: Scenario, options: LabOptions, seed: u64, past: Log) -> Session {
+    start(scenario, options, seed, Some(past))
+}
+
+fn start(scenario: Scenario, options: LabOptions, seed: u64, past: Option<Log>) -> Session {
     let (commands, asked) = unbounded_channel();
     let (tell, updates) = unbounded_channel();
     tokio::spawn(async move {
@@ -21,7 +41,7 @@ pub fn open(scenario: Scenario, options: LabOptions, seed: u64) -> Session {
             pacing: Pacing::new(),
             tempo: watch::channel(Tempo::Jump).0,
         };
-        if let Err(error) = Box::pin(driver.drive(scenario, &options, seed)).await {
+        if let Err(error) = Box::pin(driver.drive(scenario, &options, seed, past)).await {
             let _ = tell.send(Update::Failed {
                 message: error.text(),
                 server: error.is_server(),
@@ -51,6 +71,7 @@ impl Driver {
         scenario: Scenario,
         options: &LabOptions,
         seed: u64,
+        past: Option<Log>,
     ) -> Result<(), EngineError> {
         let planned = scenario.clone();
         let tempo = self.tempo.subscribe();
@@ -59,9 +80,43 @@ impl Driver {
             return Ok(());
         };
         let mut director = director?;
-        let outcome = self.steps(&mut director, &planned).await;
+        let outcome = match past {
+            Some(past) => self.again(&mut director, &past).await,
+            None => Ok(Ending::Over),
+        };
+        let outcome = match outcome {
+            Ok(Ending::Over) => self.steps(&mut director, &planned).await,
+            Ok(Ending::Left) => Ok(()),
+            Err(error) => Err(error),
+        };
         director.tear_down().await;
         outcome
+    }
+
+    /// Does again what was done in another run.
+    async fn again(&mut self, director: &mut Director, past: &Log) -> Result<Ending, EngineError> {
+        let mut refused = None;
+        for deed in past.deeds(past.len()) {
+            match deed {
+                Deed::Line => match self.meanwhile(director.step()).await {
+                    None => return Ok(Ending::Left),
+                    Some(outcome) => outcome?,
+                },
+                Deed::Choice(choice) => match self.meanwhile(director.choose(&choice)).await {
+                    None => return Ok(Ending::Left),
+                    Some(chosen) => {
+                        if let Chosen::Refused(why) = chosen? {
+                            refused = Some(why);
+                            break;
+                        }
+                    }
+                },
+            }
+        }
+        let difference = compare::first_difference([past, director.log()]).map(Box::new);
+        let _ = self.tell.send(Update::Branched { difference, refused });
+        let _ = self.tell.send(Update::Outlook(director.leave_story()));
+        Ok(Ending::Over)
     }
 
     async fn steps(&mut self, director: &mut Director, scenario: &Scenario) -> Result<(), EngineError> {
@@ -74,13 +129,38 @@ impl Driver {
                         Some(command) => command,
                         None => return Ok(()),
                     },
-                    error = director.disturbed() => return Err(error),
+                    late = director.overhear() => {
+                        late?;
+                        if director.left_story {
+                            let _ = self.tell.send(Update::Outlook(director.outlook()));
+                        }
+                        continue;
+                    }
                 }
             };
-            let Some(tempo) = self.pacing.begin(command) else {
+            if command == Command::LeaveStory {
+                let _ = self.tell.send(Update::Outlook(director.leave_story()));
+            }
+            let Some(tempo) = self.pacing.begin(&command) else {
                 continue;
             };
             let _ = self.tempo.send(tempo);
+            if let Command::Choose(choice) = command {
+                let Some(chosen) = self.meanwhile(director.choose(&choice)).await else {
+                    return Ok(());
+                };
+                let _ = self.tell.send(match chosen? {
+                    Chosen::Done => Update::Stepped { ended: false },
+                    Chosen::Refused(why) => Update::Refused(why),
+                });
+                let _ = self.tell.send(Update::Outlook(director.outlook()));
+                continue;
+            }
+            if director.left_story {
+                // The story goes on without whoever has left it.
+                let _ = self.tell.send(Update::Stepped { ended: false });
+                continue;
+            }
             if director.ended() {
                 let _ = self.tell.send(Update::Stepped { ended: true });
                 continue;

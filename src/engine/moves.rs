@@ -193,7 +193,15 @@ impl Director {
         self.performers[n].machine.tell_time(self.clock.now());
         let after = self.performers[n].machine.replied(&operation, reply);
         let place = operation.path.clone().unwrap_or_else(|| path.clone());
-        match after.map_err(|error| self.mistake(&place, format!("{}: {error}", self.name(actor))))? {
+        let after = match after {
+            Ok(after) => after,
+            Err(error) if self.left_story => {
+                self.give_up(actor, &error);
+                return Ok(());
+            }
+            Err(error) => return Err(self.mistake(&place, format!("{}: {error}", self.name(actor)))),
+        };
+        match after {
             After::Onward => self.advance(actor, path),
             After::Again(0) => {
                 self.performers[n].state = State::Ready(operation);
@@ -204,6 +212,14 @@ impl Director {
                 Ok(())
             }
         }
+    }
+
+    /// An actor cannot go on: nobody has told its program what to do now.
+    fn give_up(&mut self, actor: ActorId, error: &str) {
+        self.performers[actor.0 as usize].state = State::Dead;
+        // What would help the lesson's author helps nobody here.
+        let why = error.split("\n  help:").next().unwrap_or_default().to_owned();
+        self.recorder.record(EventKind::GaveUp { actor, why });
     }
 
     /// Carries out an actor's statements up to its next operation.

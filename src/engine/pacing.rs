@@ -23,24 +23,24 @@ impl Pacing {
     }
 
     /// The tempo at which a command between steps begins one; `None` where it begins none.
-    pub(super) fn begin(&mut self, command: Command) -> Option<Tempo> {
-        match command {
-            Command::Step => Some(Tempo::Jump),
+    pub(super) fn begin(&mut self, command: &Command) -> Option<Tempo> {
+        match *command {
+            Command::Step | Command::Choose(_) => Some(Tempo::Jump),
             Command::Watch => Some(Tempo::Watch(self.speed)),
             Command::Speed(speed) => {
                 self.speed = speed;
                 None
             }
-            Command::Hold | Command::Resume => None,
+            Command::Hold | Command::Resume | Command::LeaveStory => None,
         }
     }
 
     /// The tempo of the step under way, from this command on.
     pub(super) fn hear(&mut self, command: Command, tempo: Tempo) -> Tempo {
-        match (command, tempo) {
+        match (&command, tempo) {
             (Command::Hold, Tempo::Watch(_)) => Tempo::Held,
             (Command::Resume, Tempo::Held) => Tempo::Watch(self.speed),
-            (Command::Speed(speed), tempo) => {
+            (&Command::Speed(speed), tempo) => {
                 self.speed = speed;
                 match tempo {
                     Tempo::Watch(_) => Tempo::Watch(speed),
@@ -49,7 +49,8 @@ impl Pacing {
             }
             // Somebody who asks for the next step while this one takes its time wants to see its end.
             (Command::Step, Tempo::Watch(_) | Tempo::Held) => Tempo::Jump,
-            (Command::Watch, _) | (Command::Step, Tempo::Jump) => {
+            // What is chosen waits, too.
+            (Command::Watch | Command::Choose(_) | Command::LeaveStory, _) | (Command::Step, Tempo::Jump) => {
                 self.queue.push_back(command);
                 Tempo::Jump
             }

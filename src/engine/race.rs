@@ -27,7 +27,7 @@ use crate::{
     clock::{ClockKind, LessonTime, Rate},
     lab::LabOptions,
     lesson::{LabKind, Path, Scenario},
-    log::{EventKind, Log, OpId, Reply},
+    log::{Choice, EventKind, Log, OpId, Reply},
 };
 
 /// What a program that comes to its end in a race never needs: moves of one actor, and lesson time.
@@ -162,6 +162,7 @@ impl Racer {
             let Some((_, due)) = director.next_timer() else {
                 break;
             };
+            director.recorder.record(EventKind::Chose(Choice::Timer));
             director.flow_to(super::time::after_grain(due), &path).await?;
             director.clock.set_rate(Rate::NORMAL)?;
         }
@@ -282,6 +283,8 @@ async fn send_all(
     let mut any = false;
     for n in start.started(replies) {
         if matches!(director.performers[n].state, State::Ready(_)) {
+            let choice = Choice::Move { actor: actor_id(n) };
+            director.recorder.record(EventKind::Chose(choice));
             director.send(actor_id(n), path).await?;
             *moves += 1;
             any = true;

@@ -58,7 +58,7 @@ impl Player {
                     None => return,
                 },
             };
-            let Some(tempo) = self.pacing.begin(command) else {
+            let Some(tempo) = self.pacing.begin(&command) else {
                 continue;
             };
             let step = steps.next();

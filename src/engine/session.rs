@@ -2,10 +2,16 @@
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
-use crate::{lesson::Text, log::Event, verdict::Verdict};
+use super::Outlook;
+use crate::{
+    compare::Difference,
+    lesson::Text,
+    log::{Choice, Event},
+    verdict::Verdict,
+};
 
 /// What may be asked of a live run.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Command {
     /// Carry out the next step of the story, as fast as possible: time that the story lets pass is jumped
     /// over where the clock can jump. Asked before the lab is ready, it is carried out as soon as it is.
@@ -19,6 +25,10 @@ pub enum Command {
     Resume,
     /// How much faster than real time a `Watch` lets time pass: 1.0 is real time.
     Speed(f64),
+    /// Leave the story for good: from now on `Choose` says what happens. Answered with an outlook.
+    LeaveStory,
+    /// Carry out this choice. Leaves the story, if it has not been left.
+    Choose(Choice),
 }
 
 /// What a live run tells.
@@ -32,6 +42,18 @@ pub enum Update {
     Stepped {
         /// Whether the story is over.
         ended: bool,
+    },
+    /// The story has been left, and this may happen next.
+    Outlook(Outlook),
+    /// A choice cannot be made, and this is why. Nothing happened.
+    Refused(Text),
+    /// A run that was to begin like another has done all that the other had done: see [`super::branch`].
+    Branched {
+        /// The first move that was sent, answered or ended differently.
+        difference: Option<Box<Difference>>,
+        /// Why not everything could be done again, where it could not: what could not, and what came after it, is
+        /// missing.
+        refused: Option<Text>,
     },
     /// The story is over and this is what it amounts to.
     Verdict(Verdict),

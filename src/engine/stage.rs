@@ -1,7 +1,11 @@
 //! The lab and the client processes of one run: sends operations, brings back what clients report. It must
 //! not know programs or stories.
 
-use std::{collections::HashSet, path::PathBuf, time::Duration};
+use std::{
+    collections::{HashMap, HashSet},
+    path::PathBuf,
+    time::Duration,
+};
 
 use tokio::{
     io::{AsyncBufReadExt, AsyncWriteExt, BufReader},
@@ -61,6 +65,8 @@ pub(super) struct Stage {
     sentinels: &'static [&'static str],
     /// Servers that stand still.
     pub(super) frozen: HashSet<String>,
+    /// How far servers' clocks were set apart, in milliseconds.
+    pub(super) skews: HashMap<String, i64>,
     /// Whether a cut link is answered for at once: a ZooKeeper client goes on trying instead.
     pub(super) refuses_at_once: bool,
 }
@@ -149,6 +155,7 @@ impl Stage {
             server,
             sentinels: scenario.lab().sentinels(),
             frozen: HashSet::new(),
+            skews: HashMap::new(),
             refuses_at_once: scenario.lab().is_redis(),
         };
         match stage.joined().await {

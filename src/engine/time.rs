@@ -72,6 +72,13 @@ pub(super) fn after_grain(time: LessonTime) -> LessonTime {
     LessonTime::from_nanos(whole * GRAIN_NANOS)
 }
 
+impl Limits {
+    /// Whether time may stand still while somebody moves.
+    pub(super) fn may_stand_still(self) -> bool {
+        self.jump
+    }
+}
+
 impl Director {
     /// Lets time pass, `moving` actors making their moves as they come due.
     pub(super) async fn pass(

@@ -102,6 +102,7 @@ impl LabOptions {
 pub struct Lab {
     // In the order in which they are to go: fields are dropped from the first to the last.
     links: BTreeMap<String, Link>,
+    kind: LabKind,
     servers: Vec<Server>,
     /// Sentinels: they run and have links, and hold nothing that a lesson looks at.
     helpers: Vec<Server>,
@@ -144,6 +145,7 @@ impl Lab {
         let links = links.into_iter().map(|link| (link.name().to_owned(), link));
         Ok(Self {
             links: links.collect(),
+            kind,
             servers,
             helpers,
             search: options.search.clone(),
@@ -202,6 +204,19 @@ impl Lab {
                 source,
             })?;
         Ok(self.links.entry(name).or_insert(link).address().clone())
+    }
+
+    /// What lab it is.
+    #[must_use]
+    pub fn kind(&self) -> LabKind {
+        self.kind
+    }
+
+    /// All links by name, and how each is.
+    pub fn link_states(&self) -> impl Iterator<Item = (&str, LinkState)> {
+        self.links
+            .iter()
+            .map(|(name, link)| (name.as_str(), link.state()))
     }
 
     /// A link by its name, `A->redis`, to hold, cut and release it.

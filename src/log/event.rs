@@ -380,6 +380,23 @@ pub enum EventKind {
         /// How, and the last lines of its own log.
         why: String,
     },
+    /// Where no story is followed: an actor met a reply that its program cannot cope with, and ended there, as with an
+    /// exception that nobody catches. Whatever it holds on a server stays.
+    GaveUp {
+        /// Who.
+        actor: ActorId,
+        /// What it could not cope with.
+        why: String,
+    },
+    /// Where no story is followed: what must never be so is so.
+    Breached {
+        /// Which of the variant's invariants, from 0.
+        invariant: usize,
+        /// What has happened, in a sentence.
+        says: Text,
+        /// The events that prove it: indices into the log.
+        evidence: Vec<usize>,
+    },
     /// An actor's program is over.
     Finished {
         /// Who.
@@ -410,6 +427,7 @@ impl EventKind {
             | Self::Took { actor, .. }
             | Self::Believes { actor, .. }
             | Self::Counted { actor, .. }
+            | Self::GaveUp { actor, .. }
             | Self::Finished { actor } => Some(*actor),
             _ => None,
         }

@@ -4,10 +4,12 @@
 //! recordings and exports read. It must not know who writes it (the engine) or who reads it (the world,
 //! the views): it names no client process, no server process and no screen.
 
+mod deeds;
 mod event;
 mod observed;
 mod steps;
 
+pub use deeds::Deed;
 pub use event::{
     Actor, ActorId, AskedChoice, Belief, Choice, Event, EventKind, Fault, OpId, Reply, ServerInfo, Stop, Way,
 };

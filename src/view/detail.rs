@@ -61,7 +61,7 @@ pub fn lines(scene: &Scene<'_>, event: usize, width: u16) -> Vec<Line<'static>> 
             }
         }
         kind => {
-            heading.extend(actor(kind).map(|actor| who(scene, actor)));
+            heading.extend(kind.actor().map(|actor| who(scene, actor)));
             body.push(own_words(scene, event));
         }
     }
@@ -74,20 +74,6 @@ pub fn lines(scene: &Scene<'_>, event: usize, width: u16) -> Vec<Line<'static>> 
     lines.extend(wrapped(&heading, width, "  "));
     lines.extend(wrapped(&body, width, "  "));
     lines
-}
-
-fn actor(kind: &EventKind) -> Option<ActorId> {
-    match kind {
-        EventKind::Replied { actor, .. }
-        | EventKind::Waits { actor, .. }
-        | EventKind::Waited { actor, .. }
-        | EventKind::Took { actor, .. }
-        | EventKind::Believes { actor, .. }
-        | EventKind::Counted { actor, .. }
-        | EventKind::Session { actor, .. }
-        | EventKind::Finished { actor } => Some(*actor),
-        _ => None,
-    }
 }
 
 fn who(scene: &Scene<'_>, actor: ActorId) -> (String, Style) {

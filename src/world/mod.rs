@@ -79,6 +79,17 @@ pub enum Told {
     Decision(usize),
 }
 
+/// What must never be so, and was found to be so.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Breached {
+    /// Which of the variant's invariants, from 0.
+    pub invariant: usize,
+    /// What has happened, in a sentence.
+    pub says: Text,
+    /// The event that says so.
+    pub event: usize,
+}
+
 /// Everything that can be known after a prefix of the log.
 #[derive(Debug, Clone, PartialEq)]
 pub struct World {
@@ -86,7 +97,7 @@ pub struct World {
     pub position: usize,
     /// The lesson time of the last of them.
     pub now: LessonTime,
-    /// The clock of the run, and its rate after the last event.
+    /// The clock of the run.
     pub clock: ClockKind,
     /// Who takes part, by [`ActorId`].
     pub actors: Vec<ActorWorld>,
@@ -106,6 +117,8 @@ pub struct World {
     pub told: Told,
     /// Moments at which two actors believed to hold one lock.
     pub overlaps: Vec<Overlap>,
+    /// What must never be so and was found to be so, oldest first.
+    pub breaches: Vec<Breached>,
     sessions: HashMap<i64, ActorId>,
     in_flight: HashMap<OpId, usize>,
     /// Whether the newest event is a stop.
@@ -127,6 +140,7 @@ impl Default for World {
             questions: Vec::new(),
             told: Told::Nothing,
             overlaps: Vec::new(),
+            breaches: Vec::new(),
             sessions: HashMap::new(),
             in_flight: HashMap::new(),
             rests: false,
@@ -262,6 +276,14 @@ impl World {
                 self.track_overlap(lock, event.at);
             }
             EventKind::Fault(fault) => self.apply_fault(fault, event.at),
+            EventKind::GaveUp { actor, .. } => {
+                self.end_actors(|(id, _)| id == *actor, event.at);
+            }
+            EventKind::Breached { invariant, says, .. } => self.breaches.push(Breached {
+                invariant: *invariant,
+                says: says.clone(),
+                event: index,
+            }),
             EventKind::State(_) | EventKind::Metric { .. } | EventKind::ServerDied { .. } => {
                 self.apply_to_server(event);
             }
@@ -374,14 +396,7 @@ impl World {
     fn apply_fault(&mut self, fault: &Fault, at: LessonTime) {
         match fault {
             Fault::Crash { client } => {
-                let mut locks = Vec::new();
-                for actor in self.actors.iter_mut().filter(|actor| actor.who.client == *client) {
-                    locks.extend(actor.beliefs.keys().cloned());
-                    actor.crash(at);
-                }
-                for lock in locks {
-                    self.track_overlap(&lock, at);
-                }
+                self.end_actors(|(_, actor)| actor.who.client == *client, at);
             }
             Fault::Freeze { client } | Fault::Thaw { client } => {
                 let (from, to) = match fault {
@@ -408,6 +423,20 @@ impl World {
             Fault::Release { link } => {
                 self.links.remove(link);
             }
+        }
+    }
+
+    /// Some actors act and believe no more.
+    fn end_actors(&mut self, which: impl Fn((ActorId, &ActorWorld)) -> bool, at: LessonTime) {
+        let mut locks = Vec::new();
+        for (id, actor) in (0..).map(ActorId).zip(&mut self.actors) {
+            if which((id, actor)) {
+                locks.extend(actor.beliefs.keys().cloned());
+                actor.crash(at);
+            }
+        }
+        for lock in locks {
+            self.track_overlap(&lock, at);
         }
     }
 

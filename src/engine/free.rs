@@ -1,0 +1,81 @@
+//! Free play: somebody else than the story chooses what happens next, one choice at a time. It must not know who, nor
+//! why.
+
+use super::{EngineError, Outlook, director::Director};
+use crate::{
+    clock::Rate,
+    lesson::{Path, Text},
+    log::{Choice, EventKind, Stop},
+};
+
+/// What comes of a choice.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Chosen {
+    /// It was carried out.
+    Done,
+    /// It cannot be made now, and this is why. Nothing happened.
+    Refused(Text),
+}
+
+impl Director {
+    /// Leaves the story for good, if it has not been left before: programs that cannot cope with a reply end from now
+    /// on, and not the run.
+    pub(super) fn leave_story(&mut self) -> Outlook {
+        self.left_story = true;
+        self.outlook()
+    }
+
+    /// Carries out one choice. Time stands still but for what the choice lets pass, where the servers bear that.
+    pub(super) async fn choose(&mut self, choice: &Choice) -> Result<Chosen, EngineError> {
+        self.left_story = true;
+        if let Some(why) = self.refusal(choice) {
+            return Ok(Chosen::Refused(why));
+        }
+        let path = Path::root().key("programs");
+        // Servers that can be jumped through time can also be stopped in it, so a move takes none.
+        let rate = if self.limits.may_stand_still() {
+            Rate::PAUSED
+        } else {
+            Rate::NORMAL
+        };
+        self.clock.set_rate(rate)?;
+        if let Choice::Cause(fault) = choice
+            && let Err(why) = self.strike(fault, &path).await?
+        {
+            self.clock.set_rate(Rate::PAUSED)?;
+            return Ok(Chosen::Refused(why.into()));
+        }
+        self.recorder.record(EventKind::Chose(choice.clone()));
+        let stop = match choice {
+            Choice::Move { actor } => {
+                if let Some(op) = self.send(*actor, &path).await? {
+                    self.land(op, &path).await?;
+                }
+                Stop::Move
+            }
+            Choice::Timer => {
+                if let Some((_, due)) = self.next_timer() {
+                    self.go_to(due, &[], &path).await?;
+                }
+                Stop::Passed
+            }
+            Choice::Pass { millis } => {
+                self.pass(i64::try_from(*millis).unwrap_or(i64::MAX), &[], &path)
+                    .await?;
+                Stop::Passed
+            }
+            Choice::Cause(fault) => {
+                self.suffer(fault, &path).await?;
+                self.land_all(&path).await?;
+                Stop::Fault
+            }
+        };
+        self.clock.set_rate(Rate::PAUSED)?;
+        self.settle(&path).await?;
+        self.observe().await?;
+        let item = self.next_item();
+        self.recorder.record(EventKind::Stop { item, stop });
+        self.recorder.tell();
+        Ok(Chosen::Done)
+    }
+}

@@ -1,0 +1,100 @@
+//! What was done in a run, step by step, so that it can be done again on a fresh lab. It must not know how.
+
+use super::{Choice, EventKind, Log, Steps};
+
+/// One step of a run, as something to do.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Deed {
+    /// The story's next line.
+    Line,
+    /// Somebody's choice.
+    Choice(Choice),
+}
+
+impl Log {
+    /// What was done up to a position, in order. Whoever has left the story does not come back to it: steps without a
+    /// choice after the first choice are consequences (replies in a race), and nothing that anybody did.
+    #[must_use]
+    pub fn deeds(&self, position: usize) -> Vec<Deed> {
+        let mut deeds = Vec::new();
+        let (mut from, mut left_story) = (0, false);
+        let mut take = |to: usize, whole: bool| {
+            let events = self.events()[from..to].iter();
+            let before = deeds.len();
+            deeds.extend(events.filter_map(|event| match &event.kind {
+                EventKind::Chose(choice) => Some(Deed::Choice(choice.clone())),
+                _ => None,
+            }));
+            left_story |= deeds.len() > before;
+            if whole && !left_story {
+                deeds.push(Deed::Line);
+            }
+            from = to;
+        };
+        let position = position.min(self.len());
+        for step in Steps::of(self).all() {
+            if step.position > position {
+                break;
+            }
+            take(step.position, true);
+        }
+        take(position, false);
+        deeds
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Deed;
+    use crate::{
+        clock::LessonTime,
+        log::{ActorId, Choice, Event, EventKind, Log, Stop},
+    };
+
+    fn log(kinds: impl IntoIterator<Item = EventKind>) -> Log {
+        let mut log = Log::new();
+        log.extend(kinds.into_iter().map(|kind| Event {
+            at: LessonTime::ZERO,
+            kind,
+        }));
+        log
+    }
+
+    const STOP: EventKind = EventKind::Stop {
+        item: 0,
+        stop: Stop::Move,
+    };
+
+    fn moves(n: u32) -> Choice {
+        Choice::Move { actor: ActorId(n) }
+    }
+
+    #[test]
+    fn a_story_and_the_choices_after_it() {
+        let waited = EventKind::Waited {
+            actor: ActorId(0),
+            label: "work".to_owned(),
+        };
+        let log = log([
+            waited.clone(),
+            STOP,
+            STOP,
+            EventKind::Chose(moves(1)),
+            waited.clone(),
+            STOP,
+            // What came late belongs to nobody.
+            waited,
+            STOP,
+            EventKind::Chose(Choice::Timer),
+        ]);
+        let choice = Deed::Choice;
+        assert_eq!(
+            log.deeds(log.len()),
+            [Deed::Line, Deed::Line, choice(moves(1)), choice(Choice::Timer)]
+        );
+        assert_eq!(log.deeds(3), [Deed::Line, Deed::Line]);
+        assert_eq!(log.deeds(1), [], "a step that is not over was not done");
+        assert_eq!(log.deeds(4), [Deed::Line, Deed::Line, choice(moves(1))]);
+        assert_eq!(log.deeds(0), []);
+    }
+}

@@ -1,0 +1,471 @@
+//! Free play as the screen drives it: the learner chooses who moves, when time passes and what breaks, on real
+//! servers; and a run that begins like another.
+
+mod common;
+
+use std::time::Duration;
+
+use common::LOCKSTEP;
+use lockstep::{
+    engine::{self, Command, Hindered, Outlook, Session, Update},
+    lab::LabOptions,
+    lesson::{
+        LabKind, Params, Scenario, Text,
+        library::{Library, from_text},
+    },
+    log::{ActorId, Belief, Choice, Event, EventKind, Fault, Log, Reply, Way},
+    world::World,
+};
+
+const STOCK: &str = r"
+format: 1
+id: two-buyers
+track: basics
+title: { en: Two buyers, zh: 两个买家 }
+summary: { en: Two buyers., zh: 两个买家。 }
+intro: { en: Two buyers., zh: 两个买家。 }
+minutes: 1
+lab: redis
+setup: [ redis: SET stock 1 ]
+clients:
+  A: { runs: buyer }
+  B: { runs: buyer }
+programs:
+  buyer:
+    - check: { redis: GET stock }
+    - if: check|int > 0
+      then:
+        - buy: { redis: DECR stock }
+        - count: sold
+variants:
+  unguarded:
+    title: { en: Unguarded, zh: 不加锁 }
+    expect: shown
+    lesson: { en: No., zh: 不。 }
+    story:
+      - say: { en: A looks., zh: A 先查。 }
+      - move: A.check
+      - move: A.buy
+    claims: [ that: sold == 1 ]
+";
+
+struct Free {
+    session: Session,
+    log: Log,
+    outlook: Outlook,
+}
+
+/// What a choice came to.
+#[derive(Debug, PartialEq)]
+enum Came {
+    Done,
+    Refused(Text),
+}
+
+fn scenario(text: &str, variant: &str) -> Scenario {
+    let loaded = from_text("lesson.yaml", text).expect("it is good");
+    Scenario::plan(&loaded, variant, &Params::new()).expect("planned")
+}
+
+/// A variant of a lesson that Lockstep carries.
+fn carried(lesson: &str, variant: &str) -> Scenario {
+    let library = Library::carried();
+    let loaded = library.find(lesson).expect("carried");
+    Scenario::plan(loaded, variant, &Params::new()).expect("planned")
+}
+
+fn options() -> LabOptions {
+    LabOptions::with_binary(LOCKSTEP.into())
+}
+
+impl Free {
+    fn of(session: Session) -> Self {
+        Self {
+            session,
+            log: Log::new(),
+            outlook: Outlook::default(),
+        }
+    }
+
+    fn tell(&self, command: Command) {
+        self.session.commands.send(command).expect("the run listens");
+    }
+
+    async fn next(&mut self) -> Update {
+        let update = tokio::time::timeout(Duration::from_secs(60), self.session.updates.recv());
+        let update = update.await.expect("in time").expect("the run goes on");
+        match &update {
+            Update::Events(events) => self.log.extend(events.clone()),
+            Update::Outlook(outlook) => self.outlook = outlook.clone(),
+            Update::Failed { message, .. } => panic!("{}", message.en),
+            _ => {}
+        }
+        update
+    }
+
+    async fn outlook(&mut self) {
+        while !matches!(self.next().await, Update::Outlook(_)) {}
+    }
+
+    /// Free play of a scenario from its beginning.
+    async fn begin(scenario: Scenario) -> Self {
+        let mut free = Self::of(engine::open(scenario, options(), 1));
+        free.tell(Command::LeaveStory);
+        free.outlook().await;
+        free
+    }
+
+    async fn choose(&mut self, choice: Choice) -> Came {
+        self.tell(Command::Choose(choice));
+        let came = loop {
+            match self.next().await {
+                Update::Stepped { .. } => break Came::Done,
+                Update::Refused(why) => break Came::Refused(why),
+                _ => {}
+            }
+        };
+        self.outlook().await;
+        came
+    }
+
+    /// Makes choices that can be made.
+    async fn all(&mut self, choices: impl IntoIterator<Item = Choice>) {
+        for choice in choices {
+            assert_eq!(self.choose(choice.clone()).await, Came::Done, "{choice:?}");
+        }
+    }
+
+    async fn moves(&mut self, actors: impl IntoIterator<Item = u32>) {
+        self.all(actors.into_iter().map(moves)).await;
+    }
+
+    async fn refused(&mut self, choice: Choice) -> String {
+        let before = self.log.len();
+        match self.choose(choice).await {
+            Came::Refused(Text { en, zh }) => {
+                assert!(!zh.is_empty() && self.log.len() == before, "nothing happened");
+                en
+            }
+            Came::Done => panic!("it was done"),
+        }
+    }
+
+    fn world(&self) -> World {
+        World::fold(&self.log, self.log.len())
+    }
+
+    fn wire(&self, actor: usize) -> &str {
+        let next = self.outlook.actors[actor].next.as_ref();
+        next.map_or("", |next| next.wire.as_str())
+    }
+
+    fn replies(&self) -> Vec<Reply> {
+        let replies = self.log.events().iter().filter_map(|event| match &event.kind {
+            EventKind::Replied { reply, .. } => Some(reply.clone()),
+            _ => None,
+        });
+        replies.collect()
+    }
+}
+
+fn moves(actor: u32) -> Choice {
+    Choice::Move {
+        actor: ActorId(actor),
+    }
+}
+
+fn crash(client: &str) -> Choice {
+    let client = client.to_owned();
+    Choice::Cause(Fault::Crash { client })
+}
+
+fn is(event: &Event, choice: &Choice) -> bool {
+    matches!(&event.kind, EventKind::Chose(chosen) if chosen == choice)
+}
+
+#[tokio::test]
+async fn the_learner_breaks_the_sale_by_hand_and_every_choice_is_written_down() {
+    let mut free = Free::begin(scenario(STOCK, "unguarded")).await;
+    assert_eq!(free.outlook.able().collect::<Vec<_>>(), [ActorId(0), ActorId(1)]);
+    assert_eq!(free.wire(0), "GET stock");
+    free.moves([0]).await;
+    assert_eq!(
+        free.wire(0),
+        "DECR stock",
+        "what comes next follows from the reply"
+    );
+    free.moves([1, 0, 1]).await;
+    assert_eq!(free.world().counters["sold"], 2, "one item was sold twice");
+    assert_eq!(free.outlook.able().count(), 0);
+    assert_eq!(free.outlook.actors[0].hindered, Some(Hindered::Finished));
+    let why = free.refused(moves(0)).await;
+    assert_eq!(why, "A cannot move: its program is over.");
+    for choice in [moves(0), moves(1)] {
+        assert_eq!(
+            free.log
+                .events()
+                .iter()
+                .filter(|event| is(event, &choice))
+                .count(),
+            2
+        );
+    }
+}
+
+#[tokio::test]
+async fn who_cannot_move_says_why() {
+    let mut free = Free::begin(carried("setnx-without-expire", "set-nx-px")).await;
+    let why = free.refused(Choice::Timer).await;
+    assert!(why.starts_with("Nobody waits"), "{why}");
+    free.moves([0]).await;
+    let waits = free.refused(moves(0)).await;
+    assert!(
+        waits.starts_with("A cannot move: it waits (work) until "),
+        "{waits}"
+    );
+    free.all([Choice::Cause(Fault::Freeze { client: "A".into() })])
+        .await;
+    assert_eq!(
+        free.refused(moves(0)).await,
+        "A cannot move: its process is frozen. Thaw it first."
+    );
+    free.all([crash("A")]).await;
+    assert!(
+        free.refused(moves(0))
+            .await
+            .starts_with("A cannot move: it is dead.")
+    );
+    let why = free.refused(crash("A")).await;
+    assert_eq!(why, "the client `A` is dead already");
+    assert_eq!(free.refused(moves(99)).await, "There is no such client.");
+}
+
+#[tokio::test]
+async fn time_passes_only_when_told() {
+    let mut free = Free::begin(carried("setnx-without-expire", "set-nx-px")).await;
+    let begun = free.world().now;
+    free.moves([0, 1]).await;
+    assert_eq!(free.world().now, begun, "a move takes no time");
+    // B was refused and tries again after a while.
+    let timer = free.outlook.timer.expect("somebody waits");
+    free.all([Choice::Timer]).await;
+    assert!(free.world().now > timer.at && free.world().now.since(timer.at) < Duration::from_millis(3));
+    free.all([Choice::Pass { millis: 60_000 }]).await;
+    assert!(free.world().now.since(begun) >= Duration::from_secs(60));
+    // The lease is over, and whoever waited is ready.
+    free.moves([1]).await;
+    assert_eq!(free.replies().last(), Some(&Reply::Value("OK".into())));
+}
+
+#[tokio::test]
+async fn only_faults_that_can_be_caused_are_at_hand_and_each_works() {
+    let mut free = Free::begin(scenario(STOCK, "unguarded")).await;
+    let has = |free: &Free, wanted: &Fault| free.outlook.faults.contains(wanted);
+    let link = || "A->redis".to_owned();
+    let (freeze, thaw) = (
+        Fault::Freeze { client: "A".into() },
+        Fault::Thaw { client: "A".into() },
+    );
+    assert!(has(&free, &freeze) && !has(&free, &thaw));
+    free.all([Choice::Cause(freeze.clone())]).await;
+    assert!(!has(&free, &freeze) && has(&free, &thaw));
+    free.all([Choice::Cause(thaw)]).await;
+    // A held reply: the server has done what was asked, and nobody knows.
+    let hold = Fault::Hold {
+        link: link(),
+        way: Way::Replies,
+    };
+    assert!(has(&free, &hold) && !has(&free, &Fault::Release { link: link() }));
+    free.all([Choice::Cause(hold)]).await;
+    free.moves([0]).await;
+    assert_eq!(free.outlook.actors[0].hindered, Some(Hindered::Unanswered));
+    assert_eq!(
+        free.refused(moves(0)).await,
+        "A cannot move: `GET stock` has not been answered yet."
+    );
+    free.all([Choice::Cause(Fault::Release { link: link() })]).await;
+    assert_eq!(
+        free.replies(),
+        [Reply::Value("1".into())],
+        "it comes as soon as it may"
+    );
+    // A link that is cut loses the reply, and this program has no answer to that.
+    free.all([Choice::Cause(Fault::Cut { link: link() })]).await;
+    free.moves([0]).await;
+    assert_eq!(free.outlook.actors[0].hindered, Some(Hindered::Dead));
+    let gave_up = free.log.events().iter().any(|event| matches!(&event.kind, EventKind::GaveUp { why, .. } if why.contains("lost") && !why.contains("allow")));
+    assert!(gave_up);
+    // The other one goes on, also with a server that is started again.
+    let server = || "redis".to_owned();
+    let kill = Fault::KillServer { server: server() };
+    let restart = Fault::RestartServer { server: server() };
+    assert!(has(&free, &kill) && !has(&free, &restart));
+    free.all([Choice::Cause(kill.clone())]).await;
+    assert!(!has(&free, &kill) && has(&free, &restart));
+    free.all([Choice::Cause(restart)]).await;
+    let skew = Fault::Skew {
+        server: server(),
+        ahead_ms: 30_000,
+    };
+    assert!(has(&free, &skew));
+    free.all([Choice::Cause(skew.clone())]).await;
+    assert!(
+        !has(&free, &skew)
+            && has(
+                &free,
+                &Fault::Skew {
+                    server: server(),
+                    ahead_ms: 0
+                }
+            )
+    );
+}
+
+#[tokio::test]
+async fn free_play_begins_in_the_middle_of_a_story() {
+    let mut free = Free::of(engine::open(scenario(STOCK, "unguarded"), options(), 1));
+    for _ in 0..2 {
+        free.tell(Command::Step);
+        while !matches!(free.next().await, Update::Stepped { .. }) {}
+    }
+    free.moves([1, 1]).await;
+    assert_eq!(free.wire(0), "DECR stock", "the story moved A.check");
+    free.moves([0]).await;
+    assert_eq!(free.world().counters["sold"], 2);
+    // The story does not come back.
+    free.tell(Command::Step);
+    let before = free.log.len();
+    while !matches!(free.next().await, Update::Stepped { ended: false }) {}
+    assert_eq!(free.log.len(), before);
+}
+
+/// The first events of a log.
+fn prefix(log: &Log, position: usize) -> Log {
+    let mut past = Log::new();
+    past.extend(log.events()[..position].iter().cloned());
+    past
+}
+
+#[tokio::test]
+async fn a_branch_does_the_same_again_and_then_something_else() {
+    let planned = scenario(STOCK, "unguarded");
+    let mut first = Free::of(engine::open(planned.clone(), options(), 7));
+    for _ in 0..2 {
+        first.tell(Command::Step);
+        while !matches!(first.next().await, Update::Stepped { .. }) {}
+    }
+    first.moves([1]).await;
+    let here = first.log.len();
+    first.moves([0, 1]).await;
+    assert_eq!(first.world().counters["sold"], 2);
+    let past = prefix(&first.log, here);
+    let mut second = Free::of(engine::branch(planned, options(), 7, past));
+    let branched = loop {
+        if let Update::Branched { difference, refused } = second.next().await {
+            break (difference, refused);
+        }
+    };
+    assert_eq!(branched, (None, None), "two stories and a move, as before");
+    second.outlook().await;
+    assert_eq!((second.wire(0), second.wire(1)), ("DECR stock", "DECR stock"));
+    assert_eq!(second.log.deeds(second.log.len()), first.log.deeds(here));
+    second.all([crash("A")]).await;
+    second.moves([1]).await;
+    assert_eq!(second.world().counters["sold"], 1, "another end");
+}
+
+#[tokio::test]
+async fn a_branch_that_comes_out_differently_says_where() {
+    let planned = scenario(STOCK, "unguarded");
+    let mut first = Free::begin(planned.clone()).await;
+    first.moves([0, 0, 1]).await;
+    // As if the other run had read another stock.
+    let mut past = Log::new();
+    past.extend(first.log.events().iter().cloned().map(|mut event| {
+        if let EventKind::Replied { reply, .. } = &mut event.kind
+            && *reply == Reply::Value("0".into())
+        {
+            *reply = Reply::Value("5".into());
+        }
+        event
+    }));
+    let mut second = Free::of(engine::branch(planned.clone(), options(), 1, past));
+    let difference = loop {
+        if let Update::Branched { difference, refused } = second.next().await {
+            assert_eq!(refused, None);
+            break difference.expect("it differs");
+        }
+    };
+    let [Some(before), Some(now)] = &difference.moves else {
+        panic!("{difference:?}")
+    };
+    assert_eq!((before.who.as_str(), before.label.as_str()), ("B", "check"));
+    assert_eq!(
+        (&before.reply, &now.reply),
+        (&Some(Reply::Value("5".into())), &Some(Reply::Value("0".into())))
+    );
+    // What cannot be done again is said, and nothing after it is done.
+    let mut past = prefix(&first.log, first.log.len());
+    for choice in [moves(0), moves(1)] {
+        let at = past.time_at(past.len());
+        past.append(Event {
+            at,
+            kind: EventKind::Chose(choice),
+        });
+    }
+    let mut third = Free::of(engine::branch(planned, options(), 1, past));
+    let refused = loop {
+        if let Update::Branched { refused, .. } = third.next().await {
+            break refused.expect("A is done");
+        }
+    };
+    assert_eq!(refused.en, "A cannot move: its program is over.");
+    third.outlook().await;
+}
+
+#[tokio::test]
+async fn a_lease_that_ends_in_free_play_lets_another_in() {
+    let mut free = Free::begin(carried("unlock-someone-elses-lock", "owner-check")).await;
+    free.moves([0]).await;
+    free.all([
+        Choice::Cause(Fault::Freeze { client: "A".into() }),
+        Choice::Pass { millis: 3_000 },
+    ])
+    .await;
+    free.moves([1]).await;
+    let holding = |world: &World, n: usize| {
+        let belief = world.actors[n].beliefs.get("lock").map(|span| span.belief);
+        belief == Some(Belief::Holding)
+    };
+    let world = free.world();
+    assert!(
+        holding(&world, 0) && holding(&world, 1),
+        "no script cures a frozen holder"
+    );
+    assert_eq!(world.overlaps.len(), 1);
+}
+
+#[tokio::test]
+async fn zookeeper_and_sentinel_are_played_too() {
+    let mut free = Free::begin(carried("zk-herd", "predecessor")).await;
+    let able = free.outlook.able().count();
+    assert!(able > 1, "{able}");
+    free.moves([0, 1, 0, 1]).await;
+    let mut free = Free::begin(carried("master-failover", "replication-lag")).await;
+    assert!(
+        free.outlook
+            .faults
+            .iter()
+            .any(|fault| matches!(fault, Fault::KillServer { server } if server == "master"))
+    );
+    assert!(
+        free.outlook
+            .faults
+            .iter()
+            .any(|fault| matches!(fault, Fault::Cut { link } if link == "master->replica1")),
+        "{:?}",
+        free.outlook.faults
+    );
+    free.moves([0]).await;
+    assert_eq!(LabKind::Sentinel.servers()[0], "master");
+}
