@@ -229,7 +229,7 @@ fn histogram(scenario: &Scenario, report: &RaceReport, lang: Lang) -> String {
             let (broke, says) = (broke.to_string(), invariant.says.get(lang));
             lines.push(format!(
                 "  ✗ {}",
-                words::BROKEN.with(lang, &[&broke, &runs, says])
+                words::RACES_BROKE.with(lang, &[&broke, &runs, says])
             ));
         }
     }

@@ -283,7 +283,7 @@ impl Director {
         &self.scenario.actors[actor.0 as usize].actor.name
     }
 
-    async fn cause(&mut self, fault: &Fault, path: &Path) -> Result<(), EngineError> {
+    pub(super) async fn cause(&mut self, fault: &Fault, path: &Path) -> Result<(), EngineError> {
         match self.strike(fault, path).await? {
             Ok(()) => self.suffer(fault, path).await,
             Err(why) => Err(self.mistake(path, why)),

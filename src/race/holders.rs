@@ -8,16 +8,31 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::LockFate;
-use crate::log::{ActorId, Belief, EventKind, Log};
+use crate::log::{Actor, ActorId, Belief, EventKind, Fault, Log};
 
 /// What became of each lock that anybody believed to hold.
 pub(super) fn fates(log: &Log) -> BTreeMap<String, LockFate> {
     let left = departures(log);
     let mut holders: BTreeMap<&str, BTreeSet<ActorId>> = BTreeMap::new();
     let mut fates = BTreeMap::new();
+    let mut cast: &[Actor] = &[];
     for (n, event) in log.events().iter().enumerate() {
         for (actor, lock) in left.get(&n).into_iter().flatten() {
             holders.entry(lock).or_default().remove(actor);
+        }
+        match &event.kind {
+            EventKind::LabReady { actors, .. } => cast = actors,
+            // Whoever is dead believes nothing.
+            EventKind::Fault(Fault::Crash { client }) => {
+                let lives = |actor: &ActorId| {
+                    let who = cast.get(actor.0 as usize);
+                    who.is_none_or(|who| who.client != *client)
+                };
+                holders
+                    .values_mut()
+                    .for_each(|holding| holding.retain(lives));
+            }
+            _ => {}
         }
         if let EventKind::Believes { actor, lock, belief } = &event.kind {
             let holding = holders.entry(lock).or_default();

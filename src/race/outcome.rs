@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// What became of a lock.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LockFate {
     /// Two clients believed at one time to hold it.
@@ -43,12 +43,21 @@ pub struct Outcome {
     pub broken: BTreeSet<String>,
 }
 
-impl Outcome {
-    /// Reads the outcome off a race's log, but for the invariants.
+/// What the outcomes of a scenario tell: its locks, and what its claims name.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    /// The locks that programs have beliefs about.
+    locks: BTreeSet<String>,
+    /// The counters that the claims name.
+    counters: BTreeSet<String>,
+    /// The keys whose values the claims ask for, with the server where they name one.
+    pub values: Vec<(String, Option<String>)>,
+}
+
+impl Asked {
+    /// Reads it off a scenario.
     #[must_use]
-    pub fn of(scenario: &Scenario, log: &Log) -> Self {
-        let world = World::fold(log, log.len());
-        let fates = holders::fates(log);
+    pub fn of(scenario: &Scenario) -> Self {
         let sources: Vec<&str> = scenario
             .claims
             .iter()
@@ -58,37 +67,70 @@ impl Outcome {
             })
             .collect();
         let programs = || scenario.actors.iter().map(|plan| &plan.program);
-        let locks = programs().flat_map(|program| &program.locks);
         let counters = programs().flat_map(|program| &program.counters);
-        let asked = sources.iter().flat_map(|source| values_in(source));
         Self {
-            locks: locks
-                .map(|lock| {
-                    let fate = fates.get(lock).copied().unwrap_or(LockFate::NeverHeld);
-                    (lock.clone(), fate)
-                })
+            locks: programs()
+                .flat_map(|program| &program.locks)
+                .cloned()
                 .collect(),
             counters: counters
                 .filter(|counter| sources.iter().any(|source| names(source, counter)))
-                .map(|counter| {
-                    let count = world.counters.get(counter).copied().unwrap_or(0);
-                    (counter.clone(), count)
-                })
+                .cloned()
                 .collect(),
-            values: asked
-                .map(|(key, server)| {
-                    let held = value(&world, &key, server.as_deref());
-                    let name = server.map_or(key.clone(), |server| format!("{key} on {server}"));
-                    (name, held)
-                })
-                .collect(),
-            unfinished: world
-                .actors
+            values: sources
                 .iter()
-                .filter(|actor| actor.life != Life::Finished)
-                .count(),
+                .flat_map(|source| values_in(source, "value"))
+                .collect(),
+        }
+    }
+
+    /// An outcome, given what became of a lock, how far a counter came, and a world whose servers hold what they did
+    /// at the end.
+    #[must_use]
+    pub fn outcome(
+        &self,
+        fate: impl Fn(&str) -> LockFate,
+        count: impl Fn(&str) -> i64,
+        unfinished: usize,
+        world: &World,
+    ) -> Outcome {
+        let values = self.values.iter().map(|(key, server)| {
+            let held = value(world, key, server.as_deref());
+            let name = server
+                .as_ref()
+                .map_or(key.clone(), |server| format!("{key} on {server}"));
+            (name, held)
+        });
+        Outcome {
+            locks: self.locks.iter().map(|lock| (lock.clone(), fate(lock))).collect(),
+            counters: self
+                .counters
+                .iter()
+                .map(|counter| (counter.clone(), count(counter)))
+                .collect(),
+            values: values.collect(),
+            unfinished,
             broken: BTreeSet::new(),
         }
+    }
+}
+
+impl Outcome {
+    /// Reads the outcome off a race's log, but for the invariants.
+    #[must_use]
+    pub fn of(scenario: &Scenario, log: &Log) -> Self {
+        let world = World::fold(log, log.len());
+        let fates = holders::fates(log);
+        let unfinished = world
+            .actors
+            .iter()
+            .filter(|actor| actor.life != Life::Finished);
+        Asked::of(scenario).outcome(
+            |lock| fates.get(lock).copied().unwrap_or(LockFate::NeverHeld),
+            |counter| world.counters.get(counter).copied().unwrap_or(0),
+            unfinished.count(),
+            &world,
+        )
     }
 
     /// Whether an invariant was broken, or two clients believed at one time to hold one lock.
@@ -176,9 +218,11 @@ fn names(source: &str, counter: &str) -> bool {
     words.any(|word| word == counter)
 }
 
-/// The keys that an expression asks for with `value('key')` or `value('key', 'server')`.
-fn values_in(source: &str) -> Vec<(String, Option<String>)> {
-    let calls = source.match_indices("value(").filter_map(|(start, call)| {
+/// The keys that an expression asks for with `value('key')` or `value('key', 'server')`, or another function of keys.
+#[must_use]
+pub fn values_in(source: &str, function: &str) -> Vec<(String, Option<String>)> {
+    let call = format!("{function}(");
+    let calls = source.match_indices(&call).filter_map(|(start, call)| {
         let whole = !source[..start].ends_with(|c: char| c.is_alphanumeric() || c == '_');
         let (inside, _) = source[start + call.len()..].split_once(')')?;
         whole.then_some(inside)
