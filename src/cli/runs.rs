@@ -9,6 +9,7 @@ use super::words;
 use crate::{
     app::{LessonChoice, Runs},
     engine::{self, Session, Update},
+    explore::{self, Bounds, Exploring},
     lab::LabOptions,
     lesson::{Loaded, Params, Scenario, Text},
     race::{self, Orders, Racing, Told},
@@ -44,6 +45,18 @@ impl Runs for ChosenRuns {
         match scenario {
             Ok(scenario) => race::watch(scenario, self.options.clone(), self.seed, runs),
             Err(message) => not_raced(message, runs),
+        }
+    }
+
+    fn explore(&self, choice: &LessonChoice, bounds: &Bounds) -> Exploring {
+        let scenario = match self.scenario(choice) {
+            Ok(_) if self.recorded || self.options.wall_clock => Err(words::NOT_EXPLORED_HERE.text(&[])),
+            Ok(scenario) => Ok(scenario),
+            Err(message) => Err(message.into()),
+        };
+        match scenario {
+            Ok(scenario) => explore::watch(scenario, self.options.clone(), bounds.clone()),
+            Err(message) => not_explored(message),
         }
     }
 }
@@ -100,6 +113,19 @@ fn failed(message: String) -> Session {
         server: false,
     });
     Session { commands, updates }
+}
+
+/// A search that could not even begin.
+fn not_explored(message: Text) -> Exploring {
+    let (tell, told) = mpsc::unbounded_channel();
+    let _ = tell.send(explore::Told::Failed {
+        message,
+        server: false,
+    });
+    Exploring {
+        stop: Arc::default(),
+        told,
+    }
 }
 
 /// Races that could not even begin.

@@ -8,11 +8,13 @@
 //! | `trace.rs` | orders that are sure to come to the same: how many, and the first of them |
 //! | `workers.rs` | several searches at once, and how far they are |
 //! | `found.rs` | what was found, in the lesson's words |
+//! | `watch.rs` | a search in the background, for a screen that follows it |
 
 mod found;
 mod ground;
 mod search;
 mod trace;
+mod watch;
 mod workers;
 
 #[cfg(test)]
@@ -22,6 +24,7 @@ use std::{ops::ControlFlow, time::Duration};
 
 pub use found::{Explored, OutcomeSeen, Shortest};
 pub use ground::{Broken, Fate, Ground, Pick, Touch};
+pub use watch::{Exploring, Told, watch};
 pub use workers::Progress;
 
 use crate::{

@@ -123,7 +123,9 @@ pub(super) async fn run(
         began,
     };
     let (sender, receiver) = tokio::sync::oneshot::channel();
-    let thread = thread::Builder::new().name("explore".to_owned()).stack_size(STACK);
+    let thread = thread::Builder::new()
+        .name("explore".to_owned())
+        .stack_size(STACK);
     let started = thread.spawn(move || {
         let result = work.all(grounds);
         drop(sender.send(result));
@@ -200,7 +202,11 @@ impl Work {
         };
         let size = search::estimate(ground, prune, WAYS, draw)?;
         affordable(&size, began.elapsed(), &self.bounds)?;
-        let enough = if self.bounds.workers > 1 { self.bounds.workers * PARTS } else { 1 };
+        let enough = if self.bounds.workers > 1 {
+            self.bounds.workers * PARTS
+        } else {
+            1
+        };
         Ok(search::part(ground, prune, enough)?)
     }
 

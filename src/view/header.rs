@@ -91,9 +91,9 @@ fn doing(view: &LessonView<'_>) -> (String, Role) {
         .is_some_and(|aloft| aloft.leads_to(view.scene.log.len()));
     let behind = view.scene.world.position < view.scene.log.len() && !arrives;
     let (words, role) = match (view.stage, view.motion) {
-        // All of a race is known from the beginning: nobody looks back at it.
-        (_, Motion::Paused) if view.race.is_some() && view.at_end() => (words::JUDGED, Role::Good),
-        (_, Motion::Paused) if view.race.is_some() => (words::PAUSED, Role::Chrome),
+        // All of it is known from the beginning: nobody looks back at it.
+        (_, Motion::Paused) if view.single.is_some() && view.at_end() => (words::JUDGED, Role::Good),
+        (_, Motion::Paused) if view.single.is_some() => (words::PAUSED, Role::Chrome),
         _ if behind && view.motion != Motion::Playing => (words::BEHIND, Role::Warning),
         (Stage::Booting, _) => (words::BOOTING, Role::Warning),
         (_, Motion::Playing) => (words::PLAYING, Role::Good),

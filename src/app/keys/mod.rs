@@ -61,6 +61,14 @@ pub enum Action {
     Race,
     /// More races.
     More,
+    /// Every order of a variant's moves tried.
+    Explore,
+    /// Orders that are sure to come to the same left out, or not.
+    Prune,
+    /// The next fault that an order may have.
+    NextFault,
+    /// Longer orders, or shorter ones.
+    Moves(bool),
     /// Into the races of the chosen outcome, or back to the outcomes.
     Races(bool),
     /// Crowds member by member, or as bands.
@@ -133,8 +141,10 @@ pub enum Place {
     Comparison,
     /// A variant that is raced many times.
     Trials,
-    /// One of many races.
+    /// One of many races, or of all orders.
     Single,
+    /// A variant of which every order of moves is tried.
+    Orders,
     /// A page over a screen: the help, the interview cards.
     Page,
     /// All screens.
@@ -145,7 +155,7 @@ pub enum Place {
 
 impl Place {
     /// All of them, in the order in which they are written about.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Lesson,
         Self::Story,
         Self::Lanes,
@@ -153,6 +163,7 @@ impl Place {
         Self::Wire,
         Self::Comparison,
         Self::Trials,
+        Self::Orders,
         Self::Single,
         Self::Catalogue,
         Self::Variants,
@@ -168,7 +179,7 @@ impl Place {
             (Self::Field, other) | (other, Self::Field) => matches!(other, Self::Field),
             (Self::Everywhere, _)
             | (_, Self::Everywhere)
-            // The panes are those of a lesson and of one of many races.
+            // The panes are those of a lesson and of one run of many.
             | (Self::Lesson | Self::Single, Self::Story | Self::Lanes | Self::Servers | Self::Wire)
             | (Self::Story | Self::Lanes | Self::Servers | Self::Wire, Self::Lesson | Self::Single) => true,
             _ => self as u8 == other as u8,

@@ -30,6 +30,7 @@ impl<R: Runs> App<R> {
             })),
             Mode::Comparing(beside) => Some(Screen::Compare(self.comparison(beside)?)),
             Mode::Trials(series) => Some(Screen::Trials(self.trials_view(series)?)),
+            Mode::Exploring(orders) => Some(Screen::Orders(self.orders_view(orders)?)),
             Mode::Learning(lesson) => {
                 let playback = &lesson.run.playback;
                 Some(Screen::Lesson(LessonView {
@@ -57,7 +58,7 @@ impl<R: Runs> App<R> {
                     lens: self.lens,
                     aside: lesson.aside,
                     asking: lesson.run.asking(),
-                    race: lesson.single.as_ref().map(Single::told),
+                    single: lesson.single.as_ref().map(Single::told),
                 }))
             }
         }

@@ -275,7 +275,9 @@ impl Hosted {
         for answer in answers.by_ref().take(before) {
             answer.done().map_err(|why| self.lost(server, why))?;
         }
-        let reply = answers.next().map_or_else(none, crate::client::Answer::into_reply);
+        let reply = answers
+            .next()
+            .map_or_else(none, crate::client::Answer::into_reply);
         let holds = match answers.next() {
             Some(answer) => Some(self.read(server, answer)?),
             None => None,
@@ -283,11 +285,7 @@ impl Hosted {
         Ok((reply, holds))
     }
 
-    fn read(
-        &mut self,
-        server: usize,
-        answer: crate::client::Answer,
-    ) -> Result<Arc<Keyspace>, GroundError> {
+    fn read(&mut self, server: usize, answer: crate::client::Answer) -> Result<Arc<Keyspace>, GroundError> {
         let keyspace = Keyspace::read(answer, self.now).map_err(|why| self.lost(server, why))?;
         let holds = self.known.intern(keyspace);
         self.lines[server].holds = Some((Arc::clone(&holds), self.backs));
@@ -313,7 +311,8 @@ impl Hosted {
         let ends = footprint.transaction == Transaction::Ends;
         if ends && self.turn(place, server)? > 0 {
             let answers = self.lines[server].direct.ask();
-            let done = answers.and_then(|answers| answers.into_iter().try_for_each(crate::client::Answer::done));
+            let done =
+                answers.and_then(|answers| answers.into_iter().try_for_each(crate::client::Answer::done));
             done.map_err(|why| self.lost(server, why))?;
         }
         if !self.own.contains_key(&(actor, server)) {
@@ -353,7 +352,13 @@ impl Hosted {
     }
 
     /// What is queued on an actor's connection after a command.
-    fn queue(&mut self, next: &mut Place, (server, actor): (usize, ActorId), wire: &Wire, footprint: &Footprint) {
+    fn queue(
+        &mut self,
+        next: &mut Place,
+        (server, actor): (usize, ActorId),
+        wire: &Wire,
+        footprint: &Footprint,
+    ) {
         let seat = next.seats.seat_mut(actor);
         match footprint.transaction {
             Transaction::Begins if seat.queued.is_none() => seat.queued = Some(Arc::default()),
@@ -385,7 +390,10 @@ impl Hosted {
         let wire = next.seats.wire(actor, &operation, &first);
         let wire = wire.map_err(|why| self.fail(Some(&operation), why))?;
         let place = wire.as_ref().map(Wire::server);
-        let server = self.lines.iter().position(|line| Some(line.name.as_str()) == place);
+        let server = self
+            .lines
+            .iter()
+            .position(|line| Some(line.name.as_str()) == place);
         let (Some(wire), Some(server)) = (wire, server) else {
             let why = format!("`{name}` cannot be hosted");
             return Err(self.fail(Some(&operation), why));
@@ -425,7 +433,9 @@ impl Hosted {
         }
         if let Some(holds) = holds.filter(|_| runs) {
             let keys = from.servers[server].differences(&holds, self.now);
-            touch.writes.extend(keys.iter().map(|key| cell(&self.lines[server].name, key)));
+            touch
+                .writes
+                .extend(keys.iter().map(|key| cell(&self.lines[server].name, key)));
             if !keys.is_empty() {
                 next.servers[server] = holds;
             }
@@ -511,7 +521,10 @@ impl Hosted {
         }
         let mut counted = Vec::new();
         for (actor, effects) in &told.effects {
-            counted.extend(next.tracked.take(&self.names, *actor, from.steps, effects, &mut touch));
+            counted.extend(
+                next.tracked
+                    .take(&self.names, *actor, from.steps, effects, &mut touch),
+            );
         }
         if self.watched.wants_log() {
             self.write_down(from, &mut next, pick, told)?;
@@ -539,7 +552,11 @@ impl Hosted {
                 continue;
             }
             touch.shows.push(n);
-            if next.broken.iter().any(|broken| broken.invariant == watch.invariant) {
+            if next
+                .broken
+                .iter()
+                .any(|broken| broken.invariant == watch.invariant)
+            {
                 continue;
             }
             match self.is_so(n, watch, next) {
@@ -558,12 +575,7 @@ impl Hosted {
         result
     }
 
-    fn is_so(
-        &mut self,
-        n: usize,
-        watch: &super::watched::Watch,
-        place: &Place,
-    ) -> Result<bool, GroundError> {
+    fn is_so(&mut self, n: usize, watch: &super::watched::Watch, place: &Place) -> Result<bool, GroundError> {
         let Some(reads) = &watch.reads else {
             let log = Page::log(place.page.as_ref());
             let holds = watch.holds_in(&self.scenario, &log);
@@ -577,7 +589,11 @@ impl Hosted {
         let ends = entries.iter().flatten().any(|entry| entry.ends.is_some());
         let question = Question {
             watch: n,
-            counts: reads.counters.iter().map(|n| place.tracked.counters[*n]).collect(),
+            counts: reads
+                .counters
+                .iter()
+                .map(|n| place.tracked.counters[*n])
+                .collect(),
             entries,
             at: ends.then_some(place.seats.now),
         };
@@ -623,12 +639,15 @@ impl Hosted {
             for server in 0..self.lines.len() {
                 if self.turn(place, server)? > 0 {
                     let answers = self.lines[server].direct.ask();
-                    let done =
-                        answers.and_then(|answers| answers.into_iter().try_for_each(crate::client::Answer::done));
+                    let done = answers
+                        .and_then(|answers| answers.into_iter().try_for_each(crate::client::Answer::done));
                     done.map_err(|why| self.lost(server, why))?;
                 }
             }
-            let observed = self.runtime.block_on(self.lab.observe()).map_err(EngineError::from)?;
+            let observed = self
+                .runtime
+                .block_on(self.lab.observe())
+                .map_err(EngineError::from)?;
             let ahead = self.clock.now().as_nanos() - self.now.as_nanos();
             for mut state in observed {
                 to_order_time(&mut state, ahead);
@@ -698,7 +717,8 @@ impl Hosted {
                 push(&mut line.direct, wire);
             }
             let answers = line.direct.ask();
-            let done = answers.and_then(|answers| answers.into_iter().try_for_each(crate::client::Answer::done));
+            let done =
+                answers.and_then(|answers| answers.into_iter().try_for_each(crate::client::Answer::done));
             done.map_err(|why| self.lost(server, why))?;
         }
         self.backs += 1;
@@ -854,9 +874,7 @@ impl Hosted {
             let n = find(&self.names.counters, counter);
             n.map_or(0, |n| place.tracked.counters[n])
         };
-        Ok(self
-            .asked
-            .outcome(fate, count, place.seats.unfinished(), &world))
+        Ok(self.asked.outcome(fate, count, place.seats.unfinished(), &world))
     }
 }
 

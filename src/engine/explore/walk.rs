@@ -110,7 +110,8 @@ impl Racer {
             Choice::Move { actor } => {
                 if !self.able().contains(actor) {
                     let name = self.director.name(*actor).to_owned();
-                    let why = format!("{name} can make no move here, although it could when this order was found");
+                    let why =
+                        format!("{name} can make no move here, although it could when this order was found");
                     return Err(self.director.mistake(&programs(), why));
                 }
                 self.let_move(*actor).await?;
@@ -141,11 +142,12 @@ impl Racer {
         match choice {
             Choice::Move { actor } => {
                 let label = events[before..].iter().find_map(|event| match &event.kind {
-                    EventKind::Sent { actor: who, label, .. } | EventKind::Took { actor: who, label, .. }
-                        if who == actor =>
-                    {
-                        Some(label.as_str())
+                    EventKind::Sent {
+                        actor: who, label, ..
                     }
+                    | EventKind::Took {
+                        actor: who, label, ..
+                    } if who == actor => Some(label.as_str()),
                     _ => None,
                 });
                 format!("{}.{}", self.director.name(*actor), label.unwrap_or("take"))
@@ -225,8 +227,17 @@ impl Racer {
 fn keeps_transactions(log: &Log) -> bool {
     let mut open = std::collections::HashSet::new();
     for event in log.events() {
-        if let EventKind::Sent { actor, wire, server, .. } = &event.kind {
-            match wire.split(' ').next().unwrap_or_default().to_ascii_uppercase().as_str() {
+        if let EventKind::Sent {
+            actor, wire, server, ..
+        } = &event.kind
+        {
+            match wire
+                .split(' ')
+                .next()
+                .unwrap_or_default()
+                .to_ascii_uppercase()
+                .as_str()
+            {
                 "MULTI" => drop(open.insert((*actor, server))),
                 "EXEC" | "DISCARD" => drop(open.remove(&(*actor, server))),
                 _ => {}

@@ -1,11 +1,12 @@
 //! The screen of many races of one variant: how far they have come, what came of them, and which races those were.
 //! It divides the screen and must not know how a race is run.
 
+pub(super) mod histogram;
 mod outcomes;
 mod races;
 mod told;
 
-pub use told::RaceTold;
+pub use told::{RaceTold, SingleTold};
 
 use ratatui::{
     buffer::Buffer,
@@ -13,6 +14,8 @@ use ratatui::{
     style::{Modifier, Style},
     text::{Line, Span},
 };
+
+use histogram::percent;
 
 use super::{
     strip, text,
@@ -262,7 +265,7 @@ impl TrialsView<'_> {
                 (format!("{} {words}", glyphs::DONE), Role::Good)
             }
             broke => {
-                let share = percent(broke, kept.races());
+                let share = percent(broke.into(), kept.races().into());
                 let words = words::BROKE.with(self.lang, &[&broke.to_string(), &races, &share]);
                 (format!("{} {words}", glyphs::CUT), Role::Danger)
             }
@@ -278,12 +281,6 @@ impl TrialsView<'_> {
             .map(|invariant| (broke(invariant), invariant.says.get(self.lang)));
         told.filter(|(broke, _)| *broke > 0).collect()
     }
-}
-
-/// A share of a whole: `41.2%`.
-fn percent(part: u64, whole: u64) -> String {
-    let tenths = (u128::from(part) * 2000 / u128::from(whole.max(1))).div_ceil(2);
-    format!("{}.{}%", tenths / 10, tenths % 10)
 }
 
 /// The first line in sight of a list in which one is chosen: that one stays there, with one before and one after it.

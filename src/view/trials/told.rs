@@ -1,10 +1,11 @@
-//! What stands in the story's place while one of many races is stepped through: which it is, and what came of it. It
+//! What stands in the story's place while one run of many is stepped through: which it is, and what came of it. It
 //! must not know what happens in it.
 
 use ratatui::text::Line;
 
-use super::outcomes;
+use super::histogram::words_of;
 use crate::{
+    explore::Explored,
     race::{Invariant, Outcome},
     view::{Scene, text, theme::Role, words},
 };
@@ -24,9 +25,61 @@ pub struct RaceTold<'a> {
     pub invariants: &'a [Invariant],
 }
 
-impl RaceTold<'_> {
+/// One run of many.
+#[derive(Debug, Clone, Copy)]
+pub enum SingleTold<'a> {
+    /// A race.
+    Race(RaceTold<'a>),
+    /// The shortest of all orders that go wrong, of what was found.
+    Order(Option<&'a Explored>),
+}
+
+impl SingleTold<'_> {
+    /// What the pane is called.
+    pub(in crate::view) fn title(&self) -> words::Words {
+        match self {
+            Self::Race(_) => words::THIS_RACE,
+            Self::Order(_) => words::THIS_ORDER,
+        }
+    }
+
     /// The wrapped lines of the pane.
     pub(in crate::view) fn lines(&self, scene: &Scene<'_>, width: u16) -> Vec<Line<'static>> {
+        match self {
+            Self::Race(race) => race.lines(scene, width),
+            Self::Order(found) => found.map_or_else(Vec::new, |found| order(found, scene, width)),
+        }
+    }
+
+    /// Whether what servers hold is read only at its end.
+    pub(in crate::view) fn is_read_at_its_end(&self) -> bool {
+        matches!(self, Self::Race(_))
+    }
+}
+
+/// The shortest order that goes wrong.
+fn order(found: &Explored, scene: &Scene<'_>, width: u16) -> Vec<Line<'static>> {
+    let (lang, columns) = (scene.lang, usize::from(width));
+    let mut lines = Vec::new();
+    let mut tell = |words: &str, role: Role| {
+        let rows = text::wrap(words, columns).into_iter();
+        lines.extend(rows.map(|row| Line::styled(row, scene.style(role))));
+    };
+    if let Some(shortest) = &found.shortest {
+        let moves = shortest.moves.len().to_string();
+        tell(&words::SHORTEST_OF.with(lang, &[&moves]), Role::Text);
+        tell(&format!("✗ {}", shortest.moves.join(" → ")), Role::Danger);
+    }
+    if scene.chart.beats.iter().any(|beat| beat.clash) {
+        let key = scene.keys.label("next-mark");
+        tell(&words::GO_TO_VIOLATION.with(lang, &[&key]), Role::Accent);
+    }
+    lines
+}
+
+impl RaceTold<'_> {
+    /// The wrapped lines of the pane.
+    fn lines(&self, scene: &Scene<'_>, width: u16) -> Vec<Line<'static>> {
         let (lang, columns) = (scene.lang, usize::from(width));
         let number = (u64::from(self.number) + 1).to_string();
         let which = words::WHICH_RACE.with(lang, &[&number, &self.races.to_string(), &self.seed.to_string()]);
@@ -36,7 +89,7 @@ impl RaceTold<'_> {
         if broke {
             what.push_str("✗ ");
         }
-        what.push_str(&outcomes::words_of(self.outcome, lang));
+        what.push_str(&words_of(self.outcome, lang));
         let mut lines = Vec::new();
         let both = format!("{which} {what}");
         let mut tell = |words: &str, role: Role| {
