@@ -505,13 +505,16 @@ impl Hosted {
             Pick::Freeze(client) => next.seats.freeze(client),
             Pick::Crash(client) => {
                 for actor in next.seats.crash(&self.cast, client) {
-                    next.tracked.dies(actor);
+                    next.tracked.dies(actor, &mut touch);
                 }
             }
         }
         let mut counted = Vec::new();
         for (actor, effects) in &told.effects {
             counted.extend(next.tracked.take(&self.names, *actor, from.steps, effects, &mut touch));
+        }
+        if let Some(actor) = told.gave_up {
+            next.tracked.dies(actor, &mut touch);
         }
         if self.watched.wants_log() {
             self.write_down(from, &mut next, pick, told)?;

@@ -106,9 +106,13 @@ impl Tracked {
     }
 
     /// Whoever is dead believes nothing.
-    pub(super) fn dies(&mut self, actor: ActorId) {
-        for holders in &mut self.holders {
+    pub(super) fn dies(&mut self, actor: ActorId, touch: &mut Touch) {
+        for (lock, holders) in self.holders.iter_mut().enumerate() {
+            let before = holders.len();
             holders.retain(|(known, _)| *known != actor);
+            if holders.len() < before {
+                touch.ends.push(lock);
+            }
         }
     }
 
