@@ -11,6 +11,7 @@ pub mod client;
 pub mod clock;
 pub mod compare;
 pub mod config;
+pub mod effect;
 pub mod engine;
 pub mod explore;
 pub mod export;

@@ -204,6 +204,97 @@ fn every_mistake_has_its_line_and_says_what_is_right() {
             &["a sentence that claims nothing", "that: EXPRESSION"],
         ),
         (
+            "never: { overlap: lock }",
+            "never: { overlap: lokc }",
+            "never: { overlap: lock }",
+            &[
+                "unknown lock `lokc`",
+                "did you mean `lock`?",
+                "found in the variant `blind-del`",
+            ],
+        ),
+        (
+            "never: { overlap: lock }",
+            "never: { overlap: lock, overlap: lock }",
+            "never: { overlap: lock }",
+            &["duplicate field `overlap`"],
+        ),
+        (
+            "never: { overlap: lock }",
+            "never: { exclusive: lock }",
+            "never: { overlap: lock }",
+            &["breaks nothing", "`{ overlap: LOCK }`"],
+        ),
+        (
+            "never: { overlap: lock }",
+            "never: { that: sold > 1 }",
+            "never: { overlap: lock }",
+            &["`never` takes the expression itself"],
+        ),
+        (
+            "never: { overlap: lock }",
+            "never: { lock: lock }",
+            "never: { overlap: lock }",
+            &["unknown field `lock`", "`overlap`"],
+        ),
+        (
+            "never: { overlap: lock }",
+            "never: {}",
+            "never: { overlap: lock }",
+            &["nothing that must never be"],
+        ),
+        (
+            "never: { overlap: lock }",
+            "never: 7",
+            "never: { overlap: lock }",
+            &["an expression such as `sold > stock`", "`{ overlap: LOCK }`"],
+        ),
+        (
+            "never: deleted_by_another('lock') > 0 #",
+            "never: deleted_by_anyone('lock') > 0 #",
+            "never: deleted_by_another('lock')",
+            &[
+                "unknown name `deleted_by_anyone`",
+                "did you mean `deleted_by_another`?",
+            ],
+        ),
+        (
+            "never: deleted_by_another('lock') > 0 #",
+            "never: deleted_by_another('lock') > #",
+            "never: deleted_by_another('lock')",
+            &["is not an expression"],
+        ),
+        (
+            "never: deleted_by_another('lock') > 0 #",
+            "never: A.relaese == 1 #",
+            "never: deleted_by_another('lock')",
+            &["unknown move of A `relaese`"],
+        ),
+        (
+            "goal: { en: Let two clients hold the lock., zh: 让两个客户端同时持有锁。 }",
+            "goal: { en: Let two clients hold the lock. }",
+            "goal: { en: Let two clients hold the lock.",
+            &["missing field `zh`"],
+        ),
+        (
+            "goal: { en: Let two clients hold the lock., zh: 让两个客户端同时持有锁。 }",
+            "goal: { en: Let two clients hold the lock., zh: '' }",
+            "goal: { en: Let two clients hold the lock.",
+            &["an empty text"],
+        ),
+        (
+            "    goal: { en: Let two clients hold the lock., zh: 让两个客户端同时持有锁。 }\n",
+            "",
+            "- never: { overlap: lock }",
+            &["missing field `goal`"],
+        ),
+        (
+            "says: { en: Two clients hold the lock., zh: 两个客户端同时持有锁。 }",
+            "says: { en: \"${leese} is over.\", zh: 两个客户端同时持有锁。 }",
+            "says: { en: Two clients hold the lock.",
+            &["unknown name `leese`", "did you mean `lease`?"],
+        ),
+        (
             "- move: A.acquire\n  - move: B.acquire",
             "- move: C.acquire\n  - move: B.acquire",
             "- move: A.acquire",
@@ -285,6 +376,42 @@ fn every_mistake_has_its_line_and_says_what_is_right() {
             );
         }
     }
+}
+
+#[test]
+fn a_variants_own_invariants_are_checked_in_their_place() {
+    const CLAIMS: &str = "    claims:\n";
+    let with = |own: &str| GOOD.replacen(CLAIMS, &format!("    invariants:{own}\n{CLAIMS}"), 1);
+    let line = line_of("    claims:");
+    let both = "{ en: \"${TEXT}\", zh: 词 }";
+    let mistakes = [
+        (" []".to_owned(), line, "an empty list of what must never be"),
+        (
+            format!("\n      - {{ never: sold > 1, says: {both}, goal: {both} }}"),
+            line + 1,
+            "unknown name `sold`",
+        ),
+        (
+            format!("\n      - {{ never: A.release == 1, says: {both}, goal: {both} }}"),
+            line + 1,
+            "unknown name `TEXT`",
+        ),
+    ];
+    for (own, line, words) in mistakes {
+        let error = checked(with(&own));
+        assert!(
+            error.contains(&format!("lesson.yaml:{line}:")) && error.contains(words),
+            "{error}"
+        );
+    }
+    // A counter has no value when a goal is read.
+    let counted = GOOD.replacen("    - drops: lock\n", "    - drops: lock\n    - count: done\n", 1);
+    let goal = "goal: { en: Let two clients hold the lock.";
+    let error = checked(counted.replacen(goal, "goal: { en: \"${done} of them\"", 1));
+    assert!(
+        error.contains("`done` has no value before the first move") && error.contains("parameters alone"),
+        "{error}"
+    );
 }
 
 #[test]

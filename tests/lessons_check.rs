@@ -40,6 +40,24 @@ fn every_claim_is_said_in_a_sentence() {
 }
 
 #[test]
+fn every_lesson_says_what_must_never_be_so() {
+    for loaded in carried().lessons {
+        let id = &loaded.lesson.id;
+        assert!(loaded.lesson.invariants.is_some(), "{id} has no `invariants:`");
+        for variant in loaded.lesson.variants.keys() {
+            let scenario = Scenario::plan(&loaded, variant, &Params::new()).expect("it is good");
+            assert!(!scenario.invariants.is_empty(), "{id}, {variant}");
+            for invariant in &scenario.invariants {
+                for text in [&invariant.says, &invariant.goal] {
+                    assert!(text.en.ends_with('.'), "{id}, {variant}: {}", text.en);
+                    assert!(text.zh.ends_with('。'), "{id}, {variant}: {}", text.zh);
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn figures_can_be_changed() {
     let library = carried();
     for (lesson, name, values) in [("oversell", "buyers", [3, 60]), ("zk-herd", "clients", [3, 900])] {

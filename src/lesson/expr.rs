@@ -8,7 +8,7 @@ use std::{
 };
 
 use minijinja::{
-    Environment, Expression, UndefinedBehavior, Value,
+    Environment, ErrorKind, Expression, UndefinedBehavior, Value,
     value::{Object, ObjectRepr},
 };
 
@@ -85,6 +85,19 @@ impl Expr {
         self.compiled
             .eval(names)
             .map_err(|error| format!("`{}`: {}", self.source, describe(&error)))
+    }
+
+    /// Whether it is true, given the names' values. What asks about something that has not happened yet, such as
+    /// a reply that nobody has had, is not true.
+    ///
+    /// # Errors
+    /// Says what went wrong, quoting the expression.
+    pub fn is_so(&self, names: Value) -> Result<bool, String> {
+        match self.compiled.eval(names) {
+            Ok(value) => Ok(value.is_true()),
+            Err(error) if error.kind() == ErrorKind::UndefinedError => Ok(false),
+            Err(error) => Err(format!("`{}`: {}", self.source, describe(&error))),
+        }
     }
 
     /// As the author wrote it.

@@ -5,7 +5,7 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{LabKind, Text, step::Step, story::StoryItem};
+use super::{LabKind, Text, invariant::Invariant, step::Step, story::StoryItem};
 
 /// The version of the grammar that this program reads.
 pub const FORMAT: u32 = 1;
@@ -50,6 +50,10 @@ pub struct Lesson {
     /// What happens, in order. A variant may have its own.
     #[serde(default)]
     pub story: Vec<StoryItem>,
+    /// What must never be so, whoever moves when. A variant may have its own; without any, no lock may have two
+    /// holders.
+    #[serde(default)]
+    pub invariants: Option<Vec<Invariant>>,
     /// The ways to do it, the failure first.
     pub variants: IndexMap<String, Variant>,
     /// Questions that interviewers ask, with answers.
@@ -195,6 +199,9 @@ pub struct Variant {
     /// What happens, instead of the lesson's story.
     #[serde(default)]
     pub story: Option<Vec<StoryItem>>,
+    /// What must never be so, instead of the lesson's invariants.
+    #[serde(default)]
+    pub invariants: Option<Vec<Invariant>>,
     /// What must be observed.
     pub claims: Vec<Claim>,
 }

@@ -1,38 +1,44 @@
-//! What claims can ask about: the functions and names of their expressions, answered from the log alone.
+//! What claims can ask about, answered from the log alone. It must not know how they ask.
 
 use std::{
     collections::{BTreeSet, HashMap},
     ops::Range,
-    sync::{Arc, Mutex},
+    sync::Mutex,
 };
 
-use minijinja::{
-    Error, ErrorKind, Value,
-    value::{Object, ObjectRepr, from_args},
-};
-use serde_json::Value as Json;
+use minijinja::Value;
 
+use super::{conduct::Conduct, names::reply_value};
 use crate::{
     clock::LessonTime,
-    lesson::{Scenario, expr::json_value},
-    log::{Event, EventKind, KeyState, KeyValue, Log, Observed, Reply, Role, Znode},
+    lesson::Scenario,
+    log::{Event, EventKind, KeyState, KeyValue, Log, Observed, Role, Znode},
     world::{Life, World},
 };
 
-/// A finished run, ready to be asked.
+/// What has happened so far, ready to be asked.
 #[derive(Debug)]
 pub(super) struct Facts {
     pub(super) log: Log,
-    world: World,
+    pub(super) world: World,
+    pub(super) conduct: Conduct,
     /// What each name of a client stands for: the indices of its actors.
     pub(super) groups: HashMap<String, Vec<usize>>,
+    /// Whether it is noted which events were looked at. That takes longer than most answers.
+    pub(super) tracing: bool,
     /// The events that were looked at.
     pub(super) trace: Mutex<BTreeSet<usize>>,
 }
 
 impl Facts {
     pub(super) fn new(scenario: &Scenario, log: &Log) -> Self {
-        let world = World::fold(log, log.len());
+        let mut facts = Self::none(scenario);
+        facts.extend(log.events());
+        facts
+    }
+
+    /// Nothing has happened yet.
+    pub(super) fn none(scenario: &Scenario) -> Self {
         let mut groups: HashMap<String, Vec<usize>> = HashMap::new();
         for client in &scenario.clients {
             groups
@@ -50,52 +56,22 @@ impl Facts {
             groups.entry(plan.actor.name.clone()).or_insert_with(|| vec![n]);
         }
         Self {
-            log: log.clone(),
-            world,
+            log: Log::new(),
+            world: World::default(),
+            conduct: Conduct::new(scenario),
             groups,
+            tracing: true,
             trace: Mutex::default(),
         }
     }
 
-    pub(super) fn world(&self) -> &World {
-        &self.world
-    }
-
-    /// The names and functions as the value that claims are evaluated against.
-    pub(super) fn names(self: &Arc<Self>, scenario: &Scenario) -> Value {
-        let mut names: HashMap<String, Value> = HashMap::new();
-        for plan in &scenario.actors {
-            for counter in &plan.program.counters {
-                let count = self.world.counters.get(counter).copied().unwrap_or(0);
-                names.insert(counter.clone(), count.into());
-            }
+    /// Something more has happened.
+    pub(super) fn extend(&mut self, events: &[Event]) {
+        for event in events {
+            self.conduct.take(self.log.len(), event);
+            self.log.append(event.clone());
         }
-        for (n, plan) in scenario.actors.iter().enumerate() {
-            let facts = Arc::clone(self);
-            names.insert(
-                plan.actor.name.clone(),
-                Value::from_object(ActorFacts { facts, actor: n }),
-            );
-        }
-        for client in &scenario.clients {
-            // `A.worker.release`: A is a process, and `worker` a thread of it.
-            let first = &scenario.actors[client.actors.start].actor.name;
-            if first.contains('.') {
-                let facts = Arc::clone(self);
-                let threads = ThreadsFacts {
-                    facts,
-                    process: client.name.clone(),
-                };
-                names.insert(client.name.clone(), Value::from_object(threads));
-            }
-        }
-        for name in crate::lesson::plan::FUNCTIONS {
-            let facts = Arc::clone(self);
-            names.insert(name.to_owned(), Value::from_object(Function { facts, name }));
-        }
-        let mut scope = scenario.scope.clone();
-        scope.enter(names);
-        scope.value()
+        self.world.seek(&self.log, self.log.len());
     }
 
     /// The events of the operations that a reference such as `A.acquire` or `acquire` means, by the index of
@@ -132,7 +108,7 @@ impl Facts {
         }
     }
 
-    fn replies(&self, reference: &str) -> Vec<Value> {
+    pub(super) fn replies(&self, reference: &str) -> Vec<Value> {
         let (actors, label) = self.reference(reference);
         let events = self.log.events().iter().filter_map(|event| match &event.kind {
             EventKind::Replied {
@@ -165,13 +141,13 @@ impl Facts {
         Some(start..end)
     }
 
-    fn woken_by(&self, reference: &str) -> Option<usize> {
+    pub(super) fn woken_by(&self, reference: &str) -> Option<usize> {
         let step = self.step_of(reference)?;
         let notified = |event: &&Event| matches!(event.kind, EventKind::Notified { .. });
         Some(self.log.events()[step].iter().filter(notified).count())
     }
 
-    fn metric_by(&self, metric: &str, reference: &str) -> Option<i64> {
+    pub(super) fn metric_by(&self, metric: &str, reference: &str) -> Option<i64> {
         let step = self.step_of(reference)?;
         let value = |event: &Event| match &event.kind {
             EventKind::Metric { name, value, .. } if name == metric => Some(*value),
@@ -184,7 +160,7 @@ impl Facts {
     }
 
     /// A key of one server, or of the first that has it. The dead hold nothing.
-    fn key(&self, name: &str, server: Option<&str>) -> Option<&KeyState> {
+    pub(super) fn key(&self, name: &str, server: Option<&str>) -> Option<&KeyState> {
         self.world
             .servers
             .iter()
@@ -196,7 +172,7 @@ impl Facts {
     }
 
     /// What a server that lives said last that it is: `master`, `replica`.
-    fn role(&self, server: &str) -> Option<&'static str> {
+    pub(super) fn role(&self, server: &str) -> Option<&'static str> {
         let known = self
             .world
             .servers
@@ -211,12 +187,12 @@ impl Facts {
         }
     }
 
-    fn live_key(&self, name: &str, server: Option<&str>) -> Option<&KeyState> {
+    pub(super) fn live_key(&self, name: &str, server: Option<&str>) -> Option<&KeyState> {
         self.key(name, server)
             .filter(|key| key.expires_at.is_none_or(|end| end > self.world.now))
     }
 
-    fn znode(&self, path: &str) -> Option<&Znode> {
+    pub(super) fn znode(&self, path: &str) -> Option<&Znode> {
         self.world
             .servers
             .iter()
@@ -226,7 +202,7 @@ impl Facts {
             })
     }
 
-    fn children(&self, path: &str) -> Vec<String> {
+    pub(super) fn children(&self, path: &str) -> Vec<String> {
         let prefix = if path == "/" {
             "/".to_owned()
         } else {
@@ -248,7 +224,7 @@ impl Facts {
             .collect()
     }
 
-    fn notified(&self, who: Option<&str>) -> Option<usize> {
+    pub(super) fn notified(&self, who: Option<&str>) -> Option<usize> {
         match who {
             None => Some(self.world.actors.iter().map(|actor| actor.notified).sum()),
             Some(who) => Some(
@@ -261,13 +237,25 @@ impl Facts {
         }
     }
 
-    fn finished(&self, who: &str) -> Option<usize> {
+    pub(super) fn finished(&self, who: &str) -> Option<usize> {
         let over = |n: &&usize| self.world.actors[**n].life == Life::Finished;
         Some(self.groups.get(who)?.iter().filter(over).count())
     }
 
+    /// Whether a key is there that nobody will delete any more: whoever set it is dead, or at the end of its
+    /// program.
+    pub(super) fn orphaned(&self, key: &str) -> bool {
+        let author = self.live_key(key, None).and_then(|state| match &state.value {
+            KeyValue::String(value) => self.conduct.author(key, value),
+            _ => None,
+        });
+        author
+            .and_then(|(actor, _)| self.world.actor(actor))
+            .is_some_and(|actor| matches!(actor.life, Life::Crashed | Life::Finished))
+    }
+
     /// The greatest number of actors that believed to hold a lock at one time.
-    fn holders(&self, lock: &str) -> usize {
+    pub(super) fn holders(&self, lock: &str) -> usize {
         let mut world = World::default();
         let mut most = 0;
         for n in 0..self.log.len() {
@@ -277,160 +265,6 @@ impl Facts {
             }
         }
         most
-    }
-}
-
-fn reply_value(reply: &Reply) -> Value {
-    match reply {
-        Reply::Value(value) => json_value(value),
-        Reply::Error { code, .. } => Value::from(code.as_str()),
-        Reply::Lost(_) => Value::from("Lost"),
-    }
-}
-
-/// An actor in a claim: `A.release` is the last reply to its operation `release`.
-#[derive(Debug)]
-struct ActorFacts {
-    facts: Arc<Facts>,
-    actor: usize,
-}
-
-impl Object for ActorFacts {
-    fn repr(self: &Arc<Self>) -> ObjectRepr {
-        ObjectRepr::Map
-    }
-
-    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
-        let actor = &self.facts.world.actors[self.actor];
-        match key.as_str()? {
-            "notified" => Some(actor.notified.into()),
-            "finished" => Some((actor.life == Life::Finished).into()),
-            label => {
-                self.facts.trace_reply(self.actor, label);
-                actor.replies.get(label)?.last().map(reply_value)
-            }
-        }
-    }
-}
-
-/// A process of several threads in a claim: `A.worker` is its thread `worker`.
-#[derive(Debug)]
-struct ThreadsFacts {
-    facts: Arc<Facts>,
-    process: String,
-}
-
-impl Object for ThreadsFacts {
-    fn repr(self: &Arc<Self>) -> ObjectRepr {
-        ObjectRepr::Map
-    }
-
-    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
-        let name = format!("{}.{key}", self.process);
-        let actor = self
-            .facts
-            .world
-            .actors
-            .iter()
-            .position(|actor| actor.who.name == name)?;
-        let facts = Arc::clone(&self.facts);
-        Some(Value::from_object(ActorFacts { facts, actor }))
-    }
-}
-
-/// A function of claims.
-#[derive(Debug)]
-struct Function {
-    facts: Arc<Facts>,
-    name: &'static str,
-}
-
-impl Object for Function {
-    fn call(self: &Arc<Self>, _: &mut minijinja::State<'_, '_>, args: &[Value]) -> Result<Value, Error> {
-        let facts = &self.facts;
-        let word = |n: usize| args.get(n).and_then(Value::as_str);
-        facts.trace_call(self.name, word(0), word(1));
-        let wrong = |text: String| Error::new(ErrorKind::InvalidOperation, text);
-        if self.name == "notified" {
-            let (who,): (Option<&str>,) = from_args(args)?;
-            let count = facts.notified(who);
-            return count
-                .map(Value::from)
-                .ok_or_else(|| wrong(format!("nobody is called {who:?}")));
-        }
-        if self.name == "metric_by" {
-            let (metric, reference): (&str, &str) = from_args(args)?;
-            let grown = facts.metric_by(metric, reference);
-            return grown
-                .map(Value::from)
-                .ok_or_else(|| wrong(format!("`{reference}` never moved")));
-        }
-        if matches!(self.name, "value" | "pttl" | "exists") {
-            let (key, server): (&str, Option<&str>) = from_args(args)?;
-            if let Some(unknown) =
-                server.filter(|name| !facts.world.servers.iter().any(|known| known.info.name == *name))
-            {
-                return Err(wrong(format!("no server is called `{unknown}`")));
-            }
-            let state = facts.live_key(key, server);
-            return Ok(match self.name {
-                // The value of a key: a text for a string, `none` where there is no such key.
-                "value" => state.map_or_else(|| Value::from(()), |key| key_value(&key.value)),
-                "exists" => (state.is_some() || (server.is_none() && facts.znode(key).is_some())).into(),
-                // As Redis' PTTL: milliseconds left, -1 for no expiry, -2 for no key.
-                _ => match state {
-                    None => (-2).into(),
-                    Some(KeyState { expires_at: None, .. }) => (-1).into(),
-                    Some(KeyState {
-                        expires_at: Some(end),
-                        ..
-                    }) => (end.as_millis() - facts.world.now.as_millis()).into(),
-                },
-            });
-        }
-        let (about,): (&str,) = from_args(args)?;
-        Ok(match self.name {
-            // What a server says that it is; `none` while it is dead.
-            "role" => {
-                if !facts.world.servers.iter().any(|known| known.info.name == about) {
-                    return Err(wrong(format!("no server is called `{about}`")));
-                }
-                facts.role(about).map_or_else(|| Value::from(()), Value::from)
-            }
-            // The actor whose session owns an ephemeral node.
-            "owner" => {
-                let owner = facts.znode(about).and_then(|node| node.owner);
-                let actor = owner.and_then(|session| facts.world.session_owner(session));
-                match actor.and_then(|actor| facts.world.actor(actor)) {
-                    Some(actor) => actor.who.name.as_str().into(),
-                    None => Value::from(()),
-                }
-            }
-            "children" => Value::from_iter(facts.children(about)),
-            "replies" => Value::from_iter(facts.replies(about)),
-            "moves" => facts.moves(about).len().into(),
-            "woken_by" => {
-                let count = facts.woken_by(about);
-                count
-                    .ok_or_else(|| wrong(format!("`{about}` never moved")))?
-                    .into()
-            }
-            "holders" => facts.holders(about).into(),
-            "finished" => {
-                let count = facts.finished(about);
-                count
-                    .ok_or_else(|| wrong(format!("nobody is called `{about}`")))?
-                    .into()
-            }
-            other => return Err(wrong(format!("no function `{other}`"))),
-        })
-    }
-}
-
-fn key_value(value: &KeyValue) -> Value {
-    match value {
-        KeyValue::String(text) => text.as_str().into(),
-        other => json_value(&serde_json::to_value(other).unwrap_or(Json::Null)),
     }
 }
 

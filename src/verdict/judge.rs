@@ -118,7 +118,7 @@ fn expression(
 fn overlap(facts: &Facts, lock: &str, wanted: bool) -> ClaimResult {
     /// More stretches than anybody reads.
     const MOST: usize = 3;
-    let world = facts.world();
+    let world = &facts.world;
     let overlaps: Vec<&Overlap> = world
         .overlaps
         .iter()
@@ -213,7 +213,7 @@ fn held_one_after_another(facts: &Facts, lock: &str) -> Vec<usize> {
 }
 
 /// The events that made the counters what they are which a claim's text names.
-fn counted(scenario: &Scenario, log: &Log, source: &str) -> Vec<usize> {
+pub(super) fn counted(scenario: &Scenario, log: &Log, source: &str) -> Vec<usize> {
     let words = || source.split(|c: char| !c.is_alphanumeric() && c != '_');
     let known = |counter: &String| {
         let counts = |plan: &ActorPlan| plan.program.counters.contains(counter);

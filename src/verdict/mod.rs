@@ -44,15 +44,20 @@ pub struct Verdict {
     pub claims: Vec<ClaimResult>,
 }
 
+mod conduct;
 mod decide;
 mod evidence;
 mod facts;
+mod holders;
 mod judge;
+mod names;
 mod trace;
+mod watch;
 
 pub use decide::{Undecided, decide};
 pub use evidence::evidence;
 pub use judge::{holds, judge};
+pub use watch::{Breach, Watch, breaches};
 
 #[cfg(test)]
 mod tests;

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 
 use super::facts::Facts;
 use crate::{
-    log::{Belief, EventKind, Observed},
+    effect::Access,
+    log::{Belief, EventKind, Fault, KeyValue, Observed},
     world::World,
 };
 
@@ -35,6 +36,9 @@ impl Facts {
 
     /// A reply was asked for by its actor and its operation's label: the last one answers.
     pub(super) fn trace_reply(&self, of: usize, wanted: &str) {
+        if !self.tracing {
+            return;
+        }
         let found = self.events(
             |kind| matches!(kind, EventKind::Replied { actor, label, .. } if actor.0 as usize == of && label == wanted),
         );
@@ -43,6 +47,9 @@ impl Facts {
 
     /// A function was called: notes the events that its answer comes from.
     pub(super) fn trace_call(&self, function: &str, about: Option<&str>, second: Option<&str>) {
+        if !self.tracing {
+            return;
+        }
         let name = about.unwrap_or_default();
         match function {
             "replies" => self.note(self.replied(name)),
@@ -79,6 +86,10 @@ impl Facts {
                 self.note(readings.last().copied());
             }
             "holders" => self.note(self.most_held(name)),
+            "orphaned" => self.note(self.orphaned_since(name)),
+            "deleted_by_another" => self.note(self.conduct.foreign(name, Access::Deleted).iter().copied()),
+            "renewed_by_another" => self.note(self.conduct.foreign(name, Access::Expiry).iter().copied()),
+            "herd" => self.note(self.conduct.herd().iter().copied()),
             "value" | "pttl" | "exists" | "role" | "owner" | "children" => {
                 let server = if function == "role" { about } else { second };
                 self.note(self.last_change(function, name, server));
@@ -124,6 +135,30 @@ impl Facts {
             }
         }
         most.1
+    }
+
+    /// Who set a key, and the end of whoever did.
+    fn orphaned_since(&self, key: &str) -> Vec<usize> {
+        let value = self.world.servers.iter().find_map(|server| {
+            let Some(Observed::Redis(keyspace)) = &server.observed else {
+                return None;
+            };
+            match &keyspace.keys.get(key)?.value {
+                KeyValue::String(value) => Some(value),
+                _ => None,
+            }
+        });
+        let Some((author, sent)) = value.and_then(|value| self.conduct.author(key, value)) else {
+            return Vec::new();
+        };
+        let client = self.world.actor(author).map(|actor| &actor.who.client);
+        let over = |kind: &EventKind| match kind {
+            EventKind::Finished { actor } => *actor == author,
+            EventKind::Fault(Fault::Crash { client: dead }) => Some(dead) == client,
+            _ => false,
+        };
+        let end = self.events(over).next();
+        std::iter::once(sent).chain(end).collect()
     }
 
     /// When what a server holds under a name, or what it is, was last seen to change.

@@ -41,7 +41,7 @@ pub enum Condition {
 }
 
 /// The functions that claims may call. Each is explained where it is defined, in the verdict.
-pub const FUNCTIONS: [&str; 13] = [
+pub const FUNCTIONS: [&str; 17] = [
     "role",
     "value",
     "pttl",
@@ -55,6 +55,10 @@ pub const FUNCTIONS: [&str; 13] = [
     "metric_by",
     "holders",
     "finished",
+    "orphaned",
+    "deleted_by_another",
+    "renewed_by_another",
+    "herd",
 ];
 
 /// The attributes that an actor's name has in claims besides the labels of its operations.
@@ -137,15 +141,17 @@ pub(super) fn plan(
     claims.iter().enumerate().map(plan_one).collect()
 }
 
-fn check_lock(lock: &str, path: &Path, vocabulary: &Vocabulary<'_>) -> Result<(), Mistake> {
+pub(super) fn check_lock(lock: &str, path: &Path, vocabulary: &Vocabulary<'_>) -> Result<(), Mistake> {
     let locks = &vocabulary.locks;
     if locks.contains(lock) {
         return Ok(());
     }
-    Err(
-        Mistake::unknown(path, "lock", lock, locks.iter().map(String::as_str))
-            .help("a claim about a lock needs a program that says `holds` of it"),
-    )
+    let mistake = Mistake::unknown(path, "lock", lock, locks.iter().map(String::as_str));
+    Err(if locks.is_empty() {
+        mistake.help("somebody has to hold it: a program that says `holds` of it")
+    } else {
+        mistake
+    })
 }
 
 fn expression(source: &str, path: &Path, vocabulary: &Vocabulary<'_>) -> Result<Condition, Mistake> {

@@ -10,8 +10,8 @@ use super::{Instruction, PlannedOperation, Program, Scenario};
 
 impl Scenario {
     /// A digest of everything that a log of this variant follows: lab, parameters, clients, programs with the
-    /// recipes that they use, and the story with its texts. Titles, claims and interview cards are no part of
-    /// it, nor are lines of other variants: they can change and a log still is of this lesson.
+    /// recipes that they use, and the story with its texts. Titles, claims, invariants and interview cards are
+    /// no part of it, nor are lines of other variants: they can change and a log still is of this lesson.
     #[must_use]
     pub fn fingerprint(&self) -> String {
         let mut digest = Fnv1a::default();

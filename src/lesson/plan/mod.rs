@@ -5,6 +5,7 @@ mod claims;
 mod clients;
 mod compile;
 mod fingerprint;
+mod invariants;
 mod program;
 mod question;
 mod references;
@@ -14,6 +15,7 @@ mod zk;
 
 pub use claims::{ACTOR_FUNCTIONS, Condition, FUNCTIONS, PlannedClaim};
 pub use clients::{ActorPlan, ClientPlan};
+pub use invariants::{InvariantPlan, NeverPlan};
 pub use program::{BUILTINS, Instruction, PlannedOperation, PlannedVerb, Program};
 pub use question::{AskPlan, ChoicePlan, RightPlan};
 pub use setup::PlannedSetup;
@@ -58,6 +60,8 @@ pub struct Scenario {
     pub story: Vec<Line>,
     /// What must be observed.
     pub claims: Vec<PlannedClaim>,
+    /// What must never be so, whoever moves when. A story of a variant that shows a failure breaks it.
+    pub invariants: Vec<InvariantPlan>,
     /// The values that texts and claims may use: the parameters.
     pub scope: Scope,
     /// What the user had set.
@@ -229,6 +233,7 @@ fn resolve(loaded: &Arc<Loaded>, name: &str, overrides: &Params) -> Result<Scena
     };
     let vocabulary = claims::Vocabulary::new(&cast, lesson);
     let claims = claims::plan(&variant.claims, &at.key("claims"), &vocabulary)?;
+    let invariants = invariants::plan(lesson, (name, variant), &cast, &vocabulary)?;
     let story = story::plan(story, &story_path, &cast, &vocabulary, name)?;
     for (field, text) in [("title", &variant.title), ("lesson", &variant.lesson)] {
         cast.text(text, &at.key(field))?;
@@ -241,6 +246,7 @@ fn resolve(loaded: &Arc<Loaded>, name: &str, overrides: &Params) -> Result<Scena
         setup,
         story,
         claims,
+        invariants,
         scope: Scope::new(compile::values(&params)),
         overrides: overrides.clone(),
     })

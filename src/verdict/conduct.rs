@@ -1,0 +1,131 @@
+//! Who did what to whose key, and how many one change woke: what claims can ask about and the world does not keep.
+//! Folded event by event; it must not know who asks.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::{
+    effect::{Access, Effect, Effects},
+    lesson::Scenario,
+    log::{ActorId, Event, EventKind},
+};
+
+/// A key was set: when the reply came, where, and by which client.
+#[derive(Debug)]
+struct Setting {
+    replied: usize,
+    server: String,
+    client: String,
+}
+
+/// Who was told of one change of a path.
+#[derive(Debug, Default)]
+struct Herd {
+    members: BTreeSet<ActorId>,
+    events: Vec<usize>,
+}
+
+/// What everybody has done so far.
+#[derive(Debug)]
+pub(super) struct Conduct {
+    effects: Effects,
+    /// By actor: the client that it lives in.
+    clients: Vec<String>,
+    settings: BTreeMap<String, Vec<Setting>>,
+    /// By key and access: the replies that prove that somebody did it to a key that another client had set.
+    foreign: BTreeMap<(String, Access), Vec<usize>>,
+    herds: BTreeMap<String, Herd>,
+    largest: Vec<usize>,
+}
+
+impl Conduct {
+    pub(super) fn new(scenario: &Scenario) -> Self {
+        Self {
+            effects: Effects::new(scenario),
+            clients: scenario
+                .actors
+                .iter()
+                .map(|plan| plan.actor.client.clone())
+                .collect(),
+            settings: BTreeMap::new(),
+            foreign: BTreeMap::new(),
+            herds: BTreeMap::new(),
+            largest: Vec::new(),
+        }
+    }
+
+    pub(super) fn take(&mut self, index: usize, event: &Event) {
+        for effect in self.effects.take(index, event) {
+            self.note(effect);
+        }
+        if let EventKind::Notified { actor, about, .. } = &event.kind {
+            let herd = self.herds.entry(about.clone()).or_default();
+            // A watch fires once: who is told again is told of another change.
+            if herd.members.contains(actor) {
+                *herd = Herd::default();
+            }
+            herd.members.insert(*actor);
+            herd.events.push(index);
+            if herd.events.len() > self.largest.len() {
+                self.largest.clone_from(&herd.events);
+            }
+        }
+    }
+
+    fn note(&mut self, effect: Effect) {
+        let Some(client) = self.clients.get(effect.actor.0 as usize) else {
+            return;
+        };
+        match effect.access {
+            Access::Set => {
+                self.herds.remove(&effect.key);
+                let setting = Setting {
+                    replied: effect.replied,
+                    server: effect.server,
+                    client: client.clone(),
+                };
+                self.settings.entry(effect.key).or_default().push(setting);
+            }
+            Access::Deleted | Access::Expiry => {
+                if self
+                    .setter(&effect)
+                    .is_some_and(|setting| setting.client != *client)
+                {
+                    let access = (effect.key, effect.access);
+                    self.foreign.entry(access).or_default().push(effect.replied);
+                }
+            }
+            Access::Read | Access::Changed => {}
+        }
+    }
+
+    /// Who had set the key when this command was sent. A setting whose reply came later may be a later one: of two
+    /// replies that overtook each other nothing bad is assumed. What one server never was told it may have from
+    /// another, as a replica has.
+    fn setter(&self, effect: &Effect) -> Option<&Setting> {
+        let known = self.settings.get(&effect.key)?;
+        let before = || known.iter().rev().filter(|setting| setting.replied < effect.sent);
+        before()
+            .find(|setting| setting.server == effect.server)
+            .or_else(|| before().next())
+    }
+
+    /// The replies that prove that somebody did this to a key that another client had set.
+    pub(super) fn foreign(&self, key: &str, access: Access) -> &[usize] {
+        self.foreign
+            .get(&(key.to_owned(), access))
+            .map_or(&[], Vec::as_slice)
+    }
+
+    /// Who asked for a key to be set to what it holds, and the event in which it was asked.
+    pub(super) fn author(&self, key: &str, value: &str) -> Option<(ActorId, usize)> {
+        let mut asked = self.effects.attempts().iter().rev();
+        asked
+            .find(|known| known.key == key && known.value == value && !known.refused)
+            .map(|known| (known.actor, known.sent))
+    }
+
+    /// The notifications that one change sent to the most clients.
+    pub(super) fn herd(&self) -> &[usize] {
+        &self.largest
+    }
+}

@@ -1,0 +1,207 @@
+//! Watches what must never be so while a run goes on, or in a log that is over. Pure; it must not know who plays, or
+//! what comes of a breach.
+//!
+//! - An `overlap` is a breach at the event in which the second holder came to believe. As in races, whoever has sent
+//!   the command right before its `drops` has let go of the lock: the next holder may be told before that reply is in.
+//! - An expression is asked at every stop, because between two stops a step is half done: the reply is in, and what
+//!   the server holds was not read yet. Where it has become true, the breach is dated to the first event of that step
+//!   after which it is. A log without stops, such as that of a race, is asked at its end.
+//!
+//! Each invariant is told once, at its first breach.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use super::{facts::Facts, holders::Holders, judge::counted};
+use crate::{
+    lesson::{Scenario, expr::Expr, plan::NeverPlan},
+    log::{Event, EventKind, Log},
+};
+
+/// Something that must never be so is so.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Breach {
+    /// Which of [`Scenario::invariants`].
+    pub invariant: usize,
+    /// The index of the event with which it first was so.
+    pub at: usize,
+    /// The events that prove it: indices into the log, in order.
+    pub evidence: Vec<usize>,
+}
+
+/// Watches a log that grows.
+#[derive(Debug)]
+pub struct Watch {
+    /// How many events it has taken in.
+    position: usize,
+    holders: Holders,
+    /// What expressions are asked about: everything up to the last stop. `None` where there are no expressions.
+    facts: Option<Arc<Facts>>,
+    /// By invariant: whether there is nothing more to be told of it.
+    told: Vec<bool>,
+    /// Found, and not told yet because something else went wrong.
+    found: Vec<Breach>,
+}
+
+impl Watch {
+    /// Watches a run of this scenario from its beginning.
+    #[must_use]
+    pub fn new(scenario: &Scenario) -> Self {
+        let asks = |plan: &NeverPlan| matches!(plan, NeverPlan::That(_));
+        let any = scenario.invariants.iter().any(|invariant| asks(&invariant.never));
+        Self {
+            position: 0,
+            holders: Holders::new(scenario),
+            facts: any.then(|| Arc::new(Facts::none(scenario))),
+            told: vec![false; scenario.invariants.len()],
+            found: Vec::new(),
+        }
+    }
+
+    /// Takes in what is new in the log, which is to be the same each time and only longer, and gives what was
+    /// broken for the first time, in the order in which it was. The time that this takes is that of the new events.
+    ///
+    /// # Errors
+    /// An expression cannot be evaluated. It is asked no more, and the rest goes on: what was found besides is told
+    /// the next time.
+    pub fn advance(&mut self, scenario: &Scenario, log: &Log) -> Result<Vec<Breach>, String> {
+        let mut result = Ok(());
+        for n in self.position..log.len() {
+            let event = &log.events()[n];
+            self.position = n + 1;
+            self.hold(scenario, n, event);
+            if matches!(event.kind, EventKind::Stop { .. }) {
+                result = result.and(self.ask(scenario, log, n + 1));
+            }
+        }
+        result.map(|()| self.take_found())
+    }
+
+    /// The log is over: what happened after the last stop counts as well.
+    fn end(&mut self, scenario: &Scenario, log: &Log) -> Result<Vec<Breach>, String> {
+        self.ask(scenario, log, log.len())?;
+        Ok(self.take_found())
+    }
+
+    fn take_found(&mut self) -> Vec<Breach> {
+        let mut found = std::mem::take(&mut self.found);
+        found.sort_by_key(|breach| (breach.at, breach.invariant));
+        found
+    }
+
+    fn hold(&mut self, scenario: &Scenario, index: usize, event: &Event) {
+        let Some((lock, evidence)) = self.holders.take(index, event) else {
+            return;
+        };
+        for (n, invariant) in scenario.invariants.iter().enumerate() {
+            let watched = matches!(&invariant.never, NeverPlan::Overlap(known) if *known == lock);
+            if watched && !std::mem::replace(&mut self.told[n], true) {
+                self.found.push(Breach {
+                    invariant: n,
+                    at: index,
+                    evidence: evidence.clone(),
+                });
+            }
+        }
+    }
+
+    /// Asks the expressions about the first `end` events.
+    fn ask(&mut self, scenario: &Scenario, log: &Log, end: usize) -> Result<(), String> {
+        let Some(facts) = &mut self.facts else {
+            return Ok(());
+        };
+        let before = facts.log.len();
+        if before == end {
+            return Ok(());
+        }
+        match Arc::get_mut(facts) {
+            Some(facts) => {
+                facts.tracing = false;
+                facts.extend(&log.events()[before..end]);
+            }
+            None => *facts = Arc::new(untraced(scenario, log, end)),
+        }
+        let mut result = Ok(());
+        for (n, invariant) in scenario.invariants.iter().enumerate() {
+            let NeverPlan::That(expr) = &invariant.never else {
+                continue;
+            };
+            if self.told[n] {
+                continue;
+            }
+            match expr.is_so(facts.names(scenario)) {
+                Ok(false) => {}
+                Ok(true) => {
+                    self.told[n] = true;
+                    let first = first(scenario, log, expr, (before, end));
+                    let evidence = evidence(scenario, log, expr, first);
+                    self.found.push(Breach {
+                        invariant: n,
+                        at: first - 1,
+                        evidence,
+                    });
+                }
+                Err(error) => {
+                    self.told[n] = true;
+                    result = result.and(Err(error));
+                }
+            }
+        }
+        result
+    }
+}
+
+/// Every invariant that a log breaks, with its first breach, in the order in which they were broken.
+///
+/// # Errors
+/// An expression cannot be evaluated.
+pub fn breaches(scenario: &Scenario, log: &Log) -> Result<Vec<Breach>, String> {
+    let mut watch = Watch::new(scenario);
+    let mut found = watch.advance(scenario, log)?;
+    found.extend(watch.end(scenario, log)?);
+    Ok(found)
+}
+
+fn prefix(log: &Log, end: usize) -> Log {
+    let mut prefix = Log::new();
+    prefix.extend(log.events()[..end].iter().cloned());
+    prefix
+}
+
+fn untraced(scenario: &Scenario, log: &Log, end: usize) -> Facts {
+    let mut facts = Facts::none(scenario);
+    facts.tracing = false;
+    facts.extend(&log.events()[..end]);
+    facts
+}
+
+/// The shortest prefix, longer than one of which an expression is not true and no longer than one of which it is,
+/// with which it becomes true. By halves: a step may have thousands of events.
+fn first(scenario: &Scenario, log: &Log, expr: &Expr, (mut not, mut so): (usize, usize)) -> usize {
+    while so - not > 1 {
+        let middle = usize::midpoint(not, so);
+        let facts = Arc::new(untraced(scenario, log, middle));
+        // What cannot be told in the middle of a step is not so yet.
+        if expr.is_so(facts.names(scenario)).unwrap_or(false) {
+            so = middle;
+        } else {
+            not = middle;
+        }
+    }
+    so
+}
+
+fn evidence(scenario: &Scenario, log: &Log, expr: &Expr, end: usize) -> Vec<usize> {
+    let log = prefix(log, end);
+    let facts = Arc::new(Facts::new(scenario, &log));
+    let names = facts.names(scenario);
+    // It is true: what it looked at is what matters.
+    let _ = expr.is_so(names);
+    let mut events = facts.take_trace();
+    events.extend(counted(scenario, &log, expr.source()));
+    events.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests;

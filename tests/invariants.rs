@@ -1,0 +1,176 @@
+//! What must never be so, in every carried lesson: the story of a variant that shows a failure breaks it, and that of
+//! a variant that prevents one does not. On the carried recordings, which are runs on real servers, and on new ones.
+
+mod common;
+
+use common::Place;
+use lockstep::{
+    lesson::{Expect, Library, Params, Scenario},
+    log::{EventKind, Log},
+    recording::{self, carried},
+    verdict::{Breach, Watch, breaches},
+};
+use proptest::prelude::*;
+
+/// Every variant of every lesson, with its carried recording.
+fn carried_runs() -> Vec<(Scenario, Log)> {
+    let mut runs = Vec::new();
+    for loaded in &Library::carried().lessons {
+        for variant in loaded.lesson.variants.keys() {
+            let scenario = Scenario::plan(loaded, variant, &Params::new()).expect("it is good");
+            let recording = carried::open(&scenario).unwrap_or_else(|error| panic!("{error}"));
+            runs.push((scenario, recording.log));
+        }
+    }
+    runs
+}
+
+fn name(scenario: &Scenario) -> String {
+    format!("{} {}", scenario.loaded.lesson.id, scenario.variant)
+}
+
+fn broken(scenario: &Scenario, log: &Log) -> Vec<Breach> {
+    breaches(scenario, log).unwrap_or_else(|error| panic!("{}: {error}", name(scenario)))
+}
+
+/// Which of a scenario's invariants a log breaks, by what must never be.
+fn told(scenario: &Scenario, log: &Log) -> Vec<String> {
+    let breaches = broken(scenario, log);
+    let never = |breach: &Breach| scenario.invariants[breach.invariant].never.to_string();
+    breaches.iter().map(never).collect()
+}
+
+/// Why a run does not do to its invariants what its variant promises.
+fn wrong(scenario: &Scenario, log: &Log) -> Option<String> {
+    let (expect, told) = (scenario.variant().expect, told(scenario, log));
+    let kept = told.is_empty() == (expect == Expect::Prevented);
+    (!kept).then(|| format!("{}: {expect:?}, and broken are {told:?}", name(scenario)))
+}
+
+#[test]
+fn stories_of_failures_break_an_invariant_and_stories_of_fixes_keep_them_all() {
+    let runs = carried_runs();
+    let wrong: Vec<String> = runs
+        .iter()
+        .filter_map(|(scenario, log)| wrong(scenario, log))
+        .collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn on_servers_of_today_too() {
+    let place = Place::new();
+    let lessons = [
+        "oversell",
+        "setnx-without-expire",
+        "unlock-someone-elses-lock",
+        "watchdog",
+    ];
+    let answer = place.run(&[&["run", "--record", "runs"], &lessons[..]].concat());
+    assert_eq!(answer.code, Some(0), "{}", answer.err);
+    let library = Library::carried();
+    for lesson in lessons {
+        let loaded = library.find(lesson).expect(lesson);
+        for variant in loaded.lesson.variants.keys() {
+            let scenario = Scenario::plan(loaded, variant, &Params::new()).expect("it is good");
+            let file = place.path().join("runs").join(carried::file_name(&scenario));
+            let recording = recording::read(&file).unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!(wrong(&scenario, &recording.log), None);
+        }
+    }
+}
+
+/// Each of these is the point of its lesson: were it found by another invariant only, nothing would be amiss above.
+#[test]
+fn each_failure_is_seen_as_what_it_is() {
+    let deleted = "deleted_by_another('lock') > 0";
+    let points = [
+        ("oversell lost-update", "sold > stock"),
+        ("oversell local-lock", "overlap: mutex"),
+        (
+            "setnx-without-expire two-commands",
+            "orphaned('lock') and pttl('lock') == -1",
+        ),
+        ("setnx-without-expire multi", "renewed_by_another('lock') > 0"),
+        (
+            "setnx-without-expire multi",
+            "orphaned('lock') and pttl('lock') > lease",
+        ),
+        ("unlock-someone-elses-lock blind-del", deleted),
+        ("unlock-someone-elses-lock get-compare-del", deleted),
+        ("unlock-someone-elses-lock user-id-token", deleted),
+        ("watchdog no-renewal", "overlap: lock"),
+        ("watchdog blind-renewal", "renewed_by_another('lock') > 0"),
+        ("master-failover split-brain", "overlap: lock"),
+        ("zk-herd herd", "herd() > 1"),
+    ];
+    let runs = carried_runs();
+    for (variant, never) in points {
+        let (scenario, log) = runs
+            .iter()
+            .find(|(scenario, _)| name(scenario) == variant)
+            .unwrap_or_else(|| panic!("no {variant}"));
+        let told = told(scenario, log);
+        assert!(told.iter().any(|known| known == never), "{variant}: {told:?}");
+    }
+}
+
+#[test]
+fn a_breach_is_dated_to_the_event_that_made_it_and_proved_by_what_came_before() {
+    for (scenario, log) in carried_runs() {
+        for breach in broken(&scenario, &log) {
+            let name = name(&scenario);
+            assert!(!breach.evidence.is_empty(), "{name}: {breach:?}");
+            assert!(breach.evidence.is_sorted(), "{name}: {breach:?}");
+            assert!(
+                breach.evidence.iter().all(|event| *event <= breach.at),
+                "{name}: {breach:?}"
+            );
+            let kind = &log.events()[breach.at].kind;
+            assert!(
+                !matches!(kind, EventKind::Stop { .. } | EventKind::Say { .. }),
+                "{name}: {kind:?}"
+            );
+            // It was not so before.
+            let mut before = Log::new();
+            before.extend(log.events()[..breach.at].iter().cloned());
+            let earlier = broken(&scenario, &before);
+            assert!(
+                earlier.iter().all(|known| known.invariant != breach.invariant),
+                "{name}: {breach:?}"
+            );
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(8))]
+    /// Whoever plays looks after each move, and somebody who opens a recording once.
+    #[test]
+    fn looking_often_and_looking_once_see_the_same(cuts in proptest::collection::vec(0.0..1.0, 0..12)) {
+        for (scenario, log) in carried_runs() {
+            let mut ends: Vec<usize> = cuts.iter().map(|cut| share(log.len(), *cut)).collect();
+            ends.push(log.len());
+            ends.sort_unstable();
+            let mut watch = Watch::new(&scenario);
+            let mut found = Vec::new();
+            let mut seen = Log::new();
+            for end in ends {
+                seen.extend(log.events()[seen.len()..end].iter().cloned());
+                found.extend(watch.advance(&scenario, &seen).expect("it can be told"));
+            }
+            found.sort_by_key(|breach| (breach.at, breach.invariant));
+            prop_assert_eq!(found, broken(&scenario, &log), "{}", name(&scenario));
+        }
+    }
+}
+
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    reason = "a share of a few hundred events"
+)]
+fn share(of: usize, part: f64) -> usize {
+    (of as f64 * part) as usize
+}
