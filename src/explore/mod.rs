@@ -27,7 +27,11 @@ pub use workers::Progress;
 use crate::{
     engine::{EngineError, GroundError},
     lab::LabOptions,
-    lesson::{Scenario, expr::Expr},
+    lesson::{
+        Scenario, Text,
+        expr::Expr,
+        plan::{InvariantPlan, NeverPlan},
+    },
 };
 
 /// What is looked for, and how far.
@@ -146,13 +150,31 @@ pub async fn explore(
     watch: &(dyn Fn(&Progress) -> ControlFlow<()> + Sync),
 ) -> Result<Explored, ExploreError> {
     let began = std::time::Instant::now();
+    let scenario = &with_never(scenario, bounds);
     let found = Box::pin(workers::run(scenario, options, bounds, watch)).await?;
     let mut explored = found::told(scenario, found);
     if let Some(order) = explored.shortest.take() {
-        explored.shortest = Some(Box::pin(found::confirmed(scenario, options, bounds, order)).await?);
+        explored.shortest = Some(Box::pin(found::confirmed(scenario, options, order)).await?);
     }
     explored.wall = began.elapsed();
     Ok(explored)
+}
+
+/// The scenario with what the user wants never to be so as one more of its invariants.
+fn with_never(scenario: &Scenario, bounds: &Bounds) -> Scenario {
+    let mut scenario = scenario.clone();
+    scenario.invariants.extend(bounds.never.iter().map(|expr| {
+        let says = Text {
+            en: format!("`{}` is so.", expr.source()),
+            zh: format!("`{}` 成立。", expr.source()),
+        };
+        InvariantPlan {
+            never: NeverPlan::That(expr.clone()),
+            goal: says.clone(),
+            says,
+        }
+    }));
+    scenario
 }
 
 /// How many orders there are of the moves of clients that make so many each, cut after `most` moves: for `N`

@@ -22,7 +22,6 @@ use crate::{
     lab::LabOptions,
     lesson::{
         LabKind, Scenario,
-        expr::Expr,
         plan::{Instruction, PlannedVerb},
     },
 };
@@ -110,12 +109,11 @@ pub(super) async fn run(
     watch: &(dyn Fn(&Progress) -> ControlFlow<()> + Sync),
 ) -> Result<Outcome, ExploreError> {
     let rules = rules(scenario, bounds)?;
-    let never = never(scenario, bounds);
     if needs_processes(scenario)? {
         // One lab: its servers and clients are many processes as it is.
         let mut bounds = bounds.clone();
         bounds.workers = 1;
-        let ground = Processes::open(scenario, options, &rules, &never).await?;
+        let ground = Processes::open(scenario, options, &rules).await?;
         let (mut result, grounds) = run_on(vec![ground], &bounds, WAYS_WITH_PROCESSES, watch).await;
         for ground in grounds {
             if let Err(ExploreError::Ground(GroundError::Engine(error))) = result {
@@ -131,7 +129,7 @@ pub(super) async fn run(
     };
     let mut grounds = Vec::new();
     for _ in 0..bounds.workers.max(1) {
-        grounds.push(Hosted::open(scenario, options, &rules, means, &never).await?);
+        grounds.push(Hosted::open(scenario, options, &rules, means).await?);
     }
     let (mut result, grounds) = run_on(grounds, bounds, WAYS, watch).await;
     for ground in grounds {
@@ -408,12 +406,6 @@ pub(super) fn rules(scenario: &Scenario, bounds: &Bounds) -> Result<Rules, Explo
         crash: may(Failing::Crash),
         freeze: may(Failing::Freeze),
     })
-}
-
-/// What must not be so after any step, by the numbers of the invariants: one for each lock, and then the user's.
-fn never(scenario: &Scenario, bounds: &Bounds) -> Vec<(usize, Expr)> {
-    let locks = super::found::invariants(scenario).len();
-    bounds.never.iter().map(|expr| (locks, expr.clone())).collect()
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

@@ -32,6 +32,11 @@ pub(super) fn fates(log: &Log) -> BTreeMap<String, LockFate> {
                     .values_mut()
                     .for_each(|holding| holding.retain(lives));
             }
+            EventKind::GaveUp { actor, .. } => {
+                for holding in holders.values_mut() {
+                    holding.remove(actor);
+                }
+            }
             _ => {}
         }
         if let EventKind::Believes { actor, lock, belief } = &event.kind {

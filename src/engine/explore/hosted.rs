@@ -17,14 +17,14 @@ use super::{
     rules::Rules,
     seats::{Cast, Seats, Told},
     tracked::{Names, Tracked},
-    watched::{Answers, Page, Question, Watched},
+    watched::{Answers, Changed, Page, Question, Watched},
 };
 use crate::{
     client::{Direct, protocol::Wire},
     clock::{LessonClock, LessonTime, Rate},
     explore::{Broken, Fate, Ground, Pick, Touch},
     lab::{Lab, LabOptions},
-    lesson::{Mistake, Path, Scenario, expr::Expr, plan::PlannedOperation},
+    lesson::{Mistake, Path, Scenario, plan::PlannedOperation},
     log::{ActorId, Choice, Event, EventKind, Fault, Log, Observed, OpId, Reply, ServerState, Stop},
     race::{Asked, LockFate, Outcome},
     world::World,
@@ -102,7 +102,7 @@ pub struct Hosted {
 }
 
 impl Hosted {
-    /// Starts a lab for a scenario. `never`: what must not be so after any step, by the numbers of the invariants.
+    /// Starts a lab for a scenario.
     ///
     /// # Errors
     /// A server failed, or the lesson's `setup` cannot be carried out.
@@ -111,7 +111,6 @@ impl Hosted {
         options: &LabOptions,
         rules: &Rules,
         means: Means,
-        never: &[(usize, Expr)],
     ) -> Result<Self, EngineError> {
         let lab = Lab::start(scenario.lab(), options).await?;
         let clock = lab.clock().clone();
@@ -129,7 +128,7 @@ impl Hosted {
         };
         let mut hosted = Self {
             cast: Cast::of(scenario),
-            watched: Watched::new(scenario, &names, never.to_vec()),
+            watched: Watched::new(scenario, &names),
             asked: Asked::of(scenario),
             names,
             setup: setup::wires(scenario, &first),
@@ -433,6 +432,11 @@ impl Hosted {
         if self.watched.wants_log() {
             self.tell_move(actor, &operation, &wire, &reply, told);
         }
+        next.tracked.leaves(&self.names, actor, &operation.label, &mut touch);
+        let refused = matches!(&reply, Reply::Value(value) if value.is_null() || *value == 0);
+        if runs && !footprint.reads_only && !(refused && touch.writes.is_empty()) {
+            told.handled.clone_from(&touch.reads);
+        }
         let after = next.seats.replied(actor, &operation, &reply, told);
         after.map_err(|why| self.fail(Some(&operation), format!("{name}: {why}")))?;
         Ok((touch, (name, reply)))
@@ -516,10 +520,11 @@ impl Hosted {
         if let Some(actor) = told.gave_up {
             next.tracked.dies(actor, &mut touch);
         }
+        let (handled, ended) = (std::mem::take(&mut told.handled), told.has_ended());
         if self.watched.wants_log() {
             self.write_down(from, &mut next, pick, told)?;
         }
-        self.watch(&mut next, &mut touch, &counted)?;
+        self.watch(&mut next, &mut touch, (&counted, &handled, ended))?;
         next.way = Some(Arc::new(Way {
             before: from.way.clone(),
             pick,
@@ -530,14 +535,24 @@ impl Hosted {
     }
 
     /// Asks what must never be so after a step.
-    fn watch(&mut self, next: &mut Place, touch: &mut Touch, counted: &[usize]) -> Result<(), GroundError> {
-        let watched = std::mem::replace(&mut self.watched.expressions, Vec::new());
+    fn watch(
+        &mut self,
+        next: &mut Place,
+        touch: &mut Touch,
+        (counted, handled, ended): (&[usize], &[Arc<str>], bool),
+    ) -> Result<(), GroundError> {
+        let watched = std::mem::take(&mut self.watched.expressions);
         let mut result = Ok(());
         for (n, watch) in watched.iter().enumerate() {
-            let changed = watch
-                .reads
-                .as_ref()
-                .is_none_or(|reads| reads.changed_by(counted, &touch.writes, touch.all));
+            let changed = watch.reads.as_ref().is_none_or(|reads| {
+                reads.changed_by(&Changed {
+                    counted,
+                    handled,
+                    written: &touch.writes,
+                    all: touch.all,
+                    ended,
+                })
+            });
             if !changed {
                 continue;
             }
@@ -567,7 +582,7 @@ impl Hosted {
         watch: &super::watched::Watch,
         place: &Place,
     ) -> Result<bool, GroundError> {
-        let Some(reads) = &watch.reads else {
+        let Some(reads) = watch.reads.as_ref().filter(|_| !watch.wants_log) else {
             let log = Page::log(place.page.as_ref());
             let holds = watch.holds_in(&self.scenario, &log);
             return holds.map_err(GroundError::Invariant);
@@ -822,7 +837,7 @@ impl Ground for Hosted {
                 outcome
             }
         };
-        let mut broken: Vec<Broken> = place.tracked.overlaps().collect();
+        let mut broken: Vec<Broken> = place.tracked.broken(&self.names).collect();
         broken.extend(place.broken.iter().cloned());
         Ok(Fate {
             outcome,

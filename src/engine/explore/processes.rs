@@ -3,7 +3,7 @@
 //! know which orders there are.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeSet, HashMap},
     sync::Arc,
 };
 
@@ -24,7 +24,10 @@ use crate::{
     },
     explore::{Broken, Fate, Ground, Pick, Touch},
     lab::LabOptions,
-    lesson::{Scenario, expr::Expr},
+    lesson::{
+        Scenario,
+        plan::{InvariantPlan, NeverPlan},
+    },
     log::{ActorId, Belief, Choice, EventKind, Fault, Log, Reply},
     race::Outcome,
     verdict,
@@ -52,7 +55,6 @@ pub struct Processes {
     rules: Rules,
     cast: Cast,
     names: Names,
-    never: Vec<(usize, Expr)>,
     racer: Racer,
     runtime: Handle,
     here: Option<Option<Arc<Way>>>,
@@ -64,7 +66,7 @@ pub struct Processes {
 }
 
 impl Processes {
-    /// Starts a lab and the clients. `never`: what must not be so after any step, by the numbers of the invariants.
+    /// Starts a lab and the clients.
     ///
     /// # Errors
     /// A server or a client failed, or the lesson's `setup` cannot be carried out.
@@ -72,7 +74,6 @@ impl Processes {
         scenario: &Scenario,
         options: &LabOptions,
         rules: &Rules,
-        never: &[(usize, Expr)],
     ) -> Result<Self, EngineError> {
         Ok(Self {
             racer: Racer::set_up(scenario, options).await?,
@@ -80,7 +81,6 @@ impl Processes {
             names: Names::of(scenario),
             scenario: scenario.clone(),
             rules: rules.clone(),
-            never: never.to_vec(),
             runtime: Handle::current(),
             here: None,
             moves: 0,
@@ -279,17 +279,19 @@ impl Processes {
             let Some(n) = self.names.locks.iter().position(|known| known == lock) else {
                 continue;
             };
-            let held = holding.remove(&(n, *actor)).is_some();
+            let held = holding.remove(&(n, *actor));
             match (held, *belief == Belief::Holding) {
                 (false, true) => touch.begins.push(n),
                 (true, false) => touch.ends.push(n),
                 _ => {}
             }
             if *belief == Belief::Holding {
-                holding.insert((n, *actor), 0);
+                holding.insert((n, *actor));
             }
         }
-        if !self.never.is_empty() {
+        // What an expression looks at is not looked into here: any move may change it.
+        let asks = |plan: &InvariantPlan| matches!(plan.never, NeverPlan::That(_));
+        if self.scenario.invariants.iter().any(asks) {
             touch.shows.push(0);
         }
     }
@@ -331,15 +333,20 @@ impl Ground for Processes {
         self.go_to(place)?;
         let log = self.racer.director.log();
         let outcome = Arc::new(Outcome::of(&self.scenario, log));
-        let mut broken = overlaps(&self.names, log);
-        for (invariant, expr) in &self.never {
-            if let Some(step) = first_so(&self.scenario, log, expr)? {
-                broken.push(Broken {
-                    invariant: *invariant,
-                    steps: vec![step],
-                });
+        let breaches = verdict::breaches(&self.scenario, log).map_err(GroundError::Invariant)?;
+        let broken = breaches.into_iter().map(|breach| {
+            let overlap = matches!(
+                self.scenario.invariants[breach.invariant].never,
+                NeverPlan::Overlap(_)
+            );
+            let events = if overlap { breach.evidence } else { vec![breach.at] };
+            let steps: BTreeSet<usize> = events.into_iter().filter_map(|event| step_of(log, event)).collect();
+            Broken {
+                invariant: breach.invariant,
+                steps: steps.into_iter().collect(),
             }
-        }
+        });
+        let broken = broken.collect();
         Ok(Fate {
             outcome,
             cut: place.cut,
@@ -362,78 +369,34 @@ fn lasting(reply: &Reply) -> Reply {
     }
 }
 
-/// Who believes to hold which lock after so many events, and since which step.
-fn holders(names: &Names, log: &Log, end: usize) -> BTreeMap<(usize, ActorId), usize> {
-    let mut holding = BTreeMap::new();
-    let mut step = 0;
+/// The step that an event belongs to, `None` where it is before the first.
+fn step_of(log: &Log, event: usize) -> Option<usize> {
+    let count = |end: usize, wanted: fn(&EventKind) -> bool| {
+        let events = &log.events()[..end];
+        events.iter().filter(|event| wanted(&event.kind)).count()
+    };
+    let begun = count(event + 1, |kind| matches!(kind, EventKind::Chose(_)));
+    begun.checked_sub(1)
+}
+
+/// Who believes to hold which lock after so many events.
+fn holders(names: &Names, log: &Log, end: usize) -> BTreeSet<(usize, ActorId)> {
+    let mut holding = BTreeSet::new();
     for event in &log.events()[..end] {
-        follow(names, &event.kind, step, &mut holding);
-        step += usize::from(matches!(event.kind, EventKind::Stop { .. }));
+        match &event.kind {
+            EventKind::Believes { actor, lock, belief } => {
+                let Some(n) = names.locks.iter().position(|known| known == lock) else {
+                    continue;
+                };
+                if *belief == Belief::Holding {
+                    holding.insert((n, *actor));
+                } else {
+                    holding.remove(&(n, *actor));
+                }
+            }
+            EventKind::GaveUp { actor, .. } => holding.retain(|(_, known)| known != actor),
+            _ => {}
+        }
     }
     holding
-}
-
-fn follow(names: &Names, kind: &EventKind, step: usize, holding: &mut BTreeMap<(usize, ActorId), usize>) {
-    match kind {
-        EventKind::Believes { actor, lock, belief } => {
-            let Some(n) = names.locks.iter().position(|known| known == lock) else {
-                return;
-            };
-            if *belief == Belief::Holding {
-                holding.entry((n, *actor)).or_insert(step);
-            } else {
-                holding.remove(&(n, *actor));
-            }
-        }
-        EventKind::GaveUp { actor, .. } => holding.retain(|(_, known), _| known != actor),
-        _ => {}
-    }
-}
-
-/// The locks that had two holders, with the steps that made them.
-fn overlaps(names: &Names, log: &Log) -> Vec<Broken> {
-    let mut holding: BTreeMap<(usize, ActorId), usize> = BTreeMap::new();
-    let mut found: Vec<Broken> = Vec::new();
-    let mut step = 0;
-    let mut homes: Vec<&str> = Vec::new();
-    for event in log.events() {
-        match &event.kind {
-            EventKind::LabReady { actors, .. } => {
-                homes = actors.iter().map(|actor| actor.client.as_str()).collect();
-            }
-            EventKind::Fault(Fault::Crash { client }) => {
-                holding.retain(|(_, actor), _| homes.get(actor.0 as usize) != Some(&client.as_str()));
-            }
-            kind => follow(names, kind, step, &mut holding),
-        }
-        step += usize::from(matches!(event.kind, EventKind::Stop { .. }));
-        for lock in 0..names.locks.len() {
-            let steps: Vec<usize> = holding
-                .iter()
-                .filter(|((of, _), _)| *of == lock)
-                .map(|(_, since)| *since)
-                .collect();
-            if steps.len() > 1 && !found.iter().any(|broken| broken.invariant == lock) {
-                found.push(Broken { invariant: lock, steps });
-            }
-        }
-    }
-    found
-}
-
-/// The step after which an expression is true for the first time.
-fn first_so(scenario: &Scenario, log: &Log, expr: &Expr) -> Result<Option<usize>, GroundError> {
-    let mut prefix = Log::new();
-    let mut step = 0;
-    for event in log.events() {
-        prefix.append(event.clone());
-        if !matches!(event.kind, EventKind::Stop { .. }) {
-            continue;
-        }
-        if verdict::holds(scenario, &prefix, expr).map_err(GroundError::Invariant)? {
-            return Ok(Some(step));
-        }
-        step += 1;
-    }
-    Ok(None)
 }

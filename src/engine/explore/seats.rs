@@ -48,6 +48,16 @@ pub(super) struct Told {
     pub(super) events: Vec<EventKind>,
     /// Who met a reply that its program cannot cope with.
     pub(super) gave_up: Option<ActorId>,
+    /// Keys that something may have been done to.
+    pub(super) handled: Vec<Arc<str>>,
+}
+
+impl Told {
+    /// Whether somebody's program has ended.
+    pub(super) fn has_ended(&self) -> bool {
+        let ends = |kind: &EventKind| matches!(kind, EventKind::Finished { .. } | EventKind::GaveUp { .. });
+        self.events.iter().any(ends)
+    }
 }
 
 /// Who is at home where, and how programs are named: what does not change.
