@@ -29,7 +29,7 @@ mod story;
 mod time;
 
 pub use error::EngineError;
-pub use explore::{Carried, GroundError, Hosted, Means, Rules, Walk};
+pub use explore::{Carried, GroundError, Hosted, Means, Processes, Rules, Walk};
 pub use live::{branch, open};
 pub use outlook::{Hindered, Next, Outlook, Prospect, Timer};
 pub use race::{Racer, span};

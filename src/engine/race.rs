@@ -49,6 +49,8 @@ pub struct Racer {
     opening: Vec<EventKind>,
     /// Whether a client is left with something that only a new process forgets.
     pub(super) spoilt: bool,
+    /// The znodes that somebody has left a watch on.
+    pub(super) watched: Vec<String>,
 }
 
 impl Racer {
@@ -67,6 +69,7 @@ impl Racer {
             tempo,
             hands: HashMap::new(),
             spoilt: false,
+            watched: Vec::new(),
         })
     }
 
@@ -101,6 +104,7 @@ impl Racer {
         let watched = self.tempo.subscribe();
         let fresh = Director::set_up(self.scenario.clone(), &self.options, 0, watched, None).await?;
         self.hands.clear();
+        self.watched.clear();
         self.opening = opening(&fresh);
         std::mem::replace(&mut self.director, fresh).tear_down().await;
         self.spoilt = false;
@@ -207,6 +211,24 @@ impl Racer {
             director.advance(actor_id(n), path)?;
         }
         Ok(())
+    }
+
+    /// Makes a znode, unless it is there.
+    pub(super) async fn make_znode(&mut self, path: &str) {
+        let server = self.director.stage.server.clone();
+        let address = setup::address(&self.director.stage, &server);
+        let hand = self
+            .hands
+            .entry(address.clone())
+            .or_insert_with(|| Hand::new(setup::PATIENCE));
+        let call = ZkCall::Create {
+            ephemeral: false,
+            sequential: false,
+            path: path.to_owned(),
+            data: String::new(),
+        };
+        // It is there, or will be: nothing else is wanted.
+        let _ = hand.send(&Wire::Zookeeper { server, call }, &address).await;
     }
 
     /// Empties the servers. They are this lab's own, and nobody else's.

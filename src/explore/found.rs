@@ -1,15 +1,16 @@
 //! What was found, in the lesson's words, and the shortest violation carried out again with client processes. It must
 //! not know how the search went.
 
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
-use super::{Bounds, ExploreError, Pick, workers};
+use super::{ExploreError, Pick, workers};
 use crate::{
-    engine::Racer,
+    engine::{GroundError, Racer},
     lab::LabOptions,
     lesson::Scenario,
     log::{Choice, Fault, Log},
     race::Outcome,
+    verdict,
 };
 
 /// What was found.
@@ -59,18 +60,10 @@ pub struct Shortest {
     pub log: Log,
 }
 
-/// What must never be so, as people read it.
-pub(super) fn invariants(scenario: &Scenario) -> Vec<String> {
-    let programs = scenario.actors.iter().map(|plan| &plan.program);
-    let locks: BTreeSet<&String> = programs.flat_map(|program| &program.locks).collect();
-    locks.into_iter().map(|lock| format!("overlap: {lock}")).collect()
-}
-
 /// What the search found, told.
 pub(super) fn told(scenario: &Scenario, ended: workers::Outcome) -> Explored {
     let found = ended.found;
-    let names = invariants(scenario);
-    let name = |n: usize| names.get(n).cloned().unwrap_or_else(|| "--never".to_owned());
+    let name = |n: usize| scenario.invariants[n].never.to_string();
     let mut outcomes: Vec<OutcomeSeen> = found
         .outcomes
         .into_iter()
@@ -118,7 +111,6 @@ fn choice(scenario: &Scenario, pick: Pick) -> Choice {
 pub(super) async fn confirmed(
     scenario: &Scenario,
     options: &LabOptions,
-    bounds: &Bounds,
     shortest: Shortest,
 ) -> Result<Shortest, ExploreError> {
     let mut racer = Racer::set_up(scenario, options).await?;
@@ -130,13 +122,8 @@ pub(super) async fn confirmed(
         moves: carried.told,
         log: carried.log,
     };
-    let broken = Outcome::of(scenario, &shortest.log).is_violated()
-        || match &bounds.never {
-            Some(never) => crate::verdict::holds(scenario, &shortest.log, never)
-                .map_err(crate::engine::GroundError::Invariant)?,
-            None => false,
-        };
-    if broken {
+    let breaches = verdict::breaches(scenario, &shortest.log).map_err(GroundError::Invariant)?;
+    if !breaches.is_empty() {
         return Ok(shortest);
     }
     Err(ExploreError::NotConfirmed {

@@ -30,7 +30,11 @@ pub use workers::Progress;
 use crate::{
     engine::{EngineError, GroundError},
     lab::LabOptions,
-    lesson::{Scenario, expr::Expr},
+    lesson::{
+        Scenario, Text,
+        expr::Expr,
+        plan::{InvariantPlan, NeverPlan},
+    },
 };
 
 /// What is looked for, and how far.
@@ -106,6 +110,12 @@ pub enum ExploreError {
         /// How long that takes.
         days: f64,
     },
+    /// A failover is no move of anybody's.
+    #[error(
+        "a variant on Sentinel cannot be explored: Sentinels vote and fail over in a time of their own, so the same \
+         moves do not lead to the same place twice; try `lockstep race`, or a variant on other servers with `--variant`"
+    )]
+    Sentinel,
     /// A client that the variant does not have.
     #[error("--fault: there is no client `{name}`; there are {known}")]
     NoClient {
@@ -143,13 +153,31 @@ pub async fn explore(
     watch: &(dyn Fn(&Progress) -> ControlFlow<()> + Sync),
 ) -> Result<Explored, ExploreError> {
     let began = std::time::Instant::now();
+    let scenario = &with_never(scenario, bounds);
     let found = Box::pin(workers::run(scenario, options, bounds, watch)).await?;
     let mut explored = found::told(scenario, found);
     if let Some(order) = explored.shortest.take() {
-        explored.shortest = Some(Box::pin(found::confirmed(scenario, options, bounds, order)).await?);
+        explored.shortest = Some(Box::pin(found::confirmed(scenario, options, order)).await?);
     }
     explored.wall = began.elapsed();
     Ok(explored)
+}
+
+/// The scenario with what the user wants never to be so as one more of its invariants.
+fn with_never(scenario: &Scenario, bounds: &Bounds) -> Scenario {
+    let mut scenario = scenario.clone();
+    scenario.invariants.extend(bounds.never.iter().map(|expr| {
+        let says = Text {
+            en: format!("`{}` is so.", expr.source()),
+            zh: format!("`{}` 成立。", expr.source()),
+        };
+        InvariantPlan {
+            never: NeverPlan::That(expr.clone()),
+            goal: says.clone(),
+            says,
+        }
+    }));
+    scenario
 }
 
 /// How many orders there are of the moves of clients that make so many each, cut after `most` moves: for `N`

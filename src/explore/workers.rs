@@ -18,15 +18,20 @@ use super::{
     search::{self, End, Found, Seed},
 };
 use crate::{
-    engine::{GroundError, Hosted, Means, Rules},
+    engine::{GroundError, Hosted, Means, Processes, Rules},
     lab::LabOptions,
-    lesson::{Scenario, expr::Expr},
+    lesson::{
+        LabKind, Scenario,
+        plan::{Instruction, PlannedVerb},
+    },
 };
 
 /// Parts for each worker: the last ones are small, so that nobody waits long for somebody else.
 const PARTS: usize = 32;
 /// Random ways down from which the size of the whole is estimated.
 const WAYS: u32 = 16;
+/// With client processes each step of one is a way from the beginning.
+const WAYS_WITH_PROCESSES: u32 = 1;
 /// How often somebody who watches is told.
 const TOLD_EVERY: Duration = Duration::from_millis(100);
 /// Steps may be many where time passes: room for as many calls.
@@ -104,15 +109,67 @@ pub(super) async fn run(
     watch: &(dyn Fn(&Progress) -> ControlFlow<()> + Sync),
 ) -> Result<Outcome, ExploreError> {
     let rules = rules(scenario, bounds)?;
+    if needs_processes(scenario)? {
+        // One lab: its servers and clients are many processes as it is.
+        let mut bounds = bounds.clone();
+        bounds.workers = 1;
+        let ground = Processes::open(scenario, options, &rules).await?;
+        let (mut result, grounds) = run_on(vec![ground], &bounds, WAYS_WITH_PROCESSES, watch).await;
+        for ground in grounds {
+            if let Err(ExploreError::Ground(GroundError::Engine(error))) = result {
+                result = Err(ground.explain(error).await.into());
+            }
+            ground.close().await;
+        }
+        return result;
+    }
     let means = Means {
         share: bounds.share,
         prune: bounds.prune,
     };
-    let never = never(scenario, bounds);
     let mut grounds = Vec::new();
     for _ in 0..bounds.workers.max(1) {
-        grounds.push(Hosted::open(scenario, options, &rules, means, &never).await?);
+        grounds.push(Hosted::open(scenario, options, &rules, means).await?);
     }
+    let (mut result, grounds) = run_on(grounds, bounds, WAYS, watch).await;
+    for ground in grounds {
+        if let Err(ExploreError::Ground(GroundError::Engine(error))) = result {
+            result = Err(ground.explain(error).await.into());
+        }
+        ground.close().await;
+    }
+    result
+}
+
+/// Whether what the clients do cannot be put back, but only be gone through again.
+fn needs_processes(scenario: &Scenario) -> Result<bool, ExploreError> {
+    match scenario.lab() {
+        LabKind::Sentinel => Err(ExploreError::Sentinel),
+        LabKind::Zookeeper => Ok(true),
+        LabKind::Redis | LabKind::Masters => {
+            let instructions = scenario.actors.iter().flat_map(|plan| &plan.program.instructions);
+            let kept = |instruction: &Instruction| match instruction {
+                Instruction::Operate(operation) => {
+                    matches!(operation.verb, PlannedVerb::Local { .. } | PlannedVerb::Take(_))
+                }
+                _ => false,
+            };
+            Ok(instructions.into_iter().any(kept))
+        }
+    }
+}
+
+/// Searches everything on these grounds, and gives them back.
+async fn run_on<G>(
+    grounds: Vec<G>,
+    bounds: &Bounds,
+    ways: u32,
+    watch: &(dyn Fn(&Progress) -> ControlFlow<()> + Sync),
+) -> (Result<Outcome, ExploreError>, Vec<G>)
+where
+    G: Ground<Error = GroundError> + Send + 'static,
+    G::Place: Sync,
+{
     let began = Instant::now();
     let stop = StopOnDrop(Arc::default());
     let progress = Arc::new(Mutex::new(Progress::default()));
@@ -120,24 +177,22 @@ pub(super) async fn run(
         stop: Arc::clone(&stop.0),
         progress: Arc::clone(&progress),
         bounds: bounds.clone(),
+        ways,
         began,
     };
     let (sender, receiver) = tokio::sync::oneshot::channel();
-    let thread = thread::Builder::new()
-        .name("explore".to_owned())
-        .stack_size(STACK);
-    let started = thread.spawn(move || {
-        let result = work.all(grounds);
-        drop(sender.send(result));
-    });
-    started.map_err(thread_failed)?;
+    let thread = thread::Builder::new().name("explore".to_owned()).stack_size(STACK);
+    let started = thread.spawn(move || drop(sender.send(work.all(grounds))));
+    if let Err(error) = started {
+        return (Err(thread_failed(error)), Vec::new());
+    }
     let mut ticks = tokio::time::interval(TOLD_EVERY);
     tokio::pin!(receiver);
     let (result, grounds) = loop {
         tokio::select! {
             done = &mut receiver => match done {
                 Ok(done) => break done,
-                Err(_) => return Err(thread_failed(std::io::Error::other("a worker panicked"))),
+                Err(_) => break (Err(thread_failed(std::io::Error::other("a worker panicked"))), Vec::new()),
             },
             _ = ticks.tick() => {
                 let mut now = *lock(&progress);
@@ -148,48 +203,45 @@ pub(super) async fn run(
             }
         }
     };
-    let result = match result {
-        Err(ExploreError::Ground(GroundError::Engine(error))) => {
-            let mut explained = error;
-            for ground in &grounds {
-                explained = ground.explain(explained).await;
-            }
-            Err(explained.into())
+    let result = result.map(|(found, complete)| {
+        let mut last = *lock(&progress);
+        last.wall = began.elapsed();
+        // It has ended: there is nothing left to stop.
+        let _ = watch(&last);
+        Outcome {
+            found,
+            complete,
+            wall: last.wall,
         }
-        other => other,
-    };
-    for ground in grounds {
-        ground.close().await;
-    }
-    let (found, complete) = result?;
-    let mut last = *lock(&progress);
-    last.wall = began.elapsed();
-    // It has ended: there is nothing left to stop.
-    let _ = watch(&last);
-    Ok(Outcome {
-        found,
-        complete,
-        wall: began.elapsed(),
-    })
+    });
+    (result, grounds)
 }
 
 struct Work {
     stop: Arc<AtomicBool>,
     progress: Arc<Mutex<Progress>>,
     bounds: Bounds,
+    ways: u32,
     began: Instant,
 }
 
 impl Work {
     /// Everything that blocks. The grounds come back, so that their servers can be ended.
-    fn all(&mut self, mut grounds: Vec<Hosted>) -> (Result<(Found, bool), ExploreError>, Vec<Hosted>) {
+    fn all<G>(&mut self, mut grounds: Vec<G>) -> (Result<(Found, bool), ExploreError>, Vec<G>)
+    where
+        G: Ground<Error = GroundError> + Send,
+        G::Place: Sync,
+    {
         match self.parted(&mut grounds[0]) {
             Ok(seeds) => self.search(seeds, grounds),
             Err(error) => (Err(error), grounds),
         }
     }
 
-    fn parted(&self, ground: &mut Hosted) -> Result<Vec<Seed<<Hosted as Ground>::Place>>, ExploreError> {
+    fn parted<G: Ground<Error = GroundError>>(
+        &self,
+        ground: &mut G,
+    ) -> Result<Vec<Seed<G::Place>>, ExploreError> {
         let prune = self.bounds.prune;
         let began = Instant::now();
         let mut state = 0x9e37_79b9_7f4a_7c15_u64;
@@ -200,21 +252,21 @@ impl Work {
             state ^= state << 17;
             usize::try_from(state % below as u64).unwrap_or(0)
         };
-        let size = search::estimate(ground, prune, WAYS, draw)?;
+        let size = search::estimate(ground, prune, self.ways, draw)?;
         affordable(&size, began.elapsed(), &self.bounds)?;
-        let enough = if self.bounds.workers > 1 {
-            self.bounds.workers * PARTS
-        } else {
-            1
-        };
+        let enough = if self.bounds.workers > 1 { self.bounds.workers * PARTS } else { 1 };
         Ok(search::part(ground, prune, enough)?)
     }
 
-    fn search(
+    fn search<G>(
         &self,
-        seeds: Vec<Seed<<Hosted as Ground>::Place>>,
-        mut grounds: Vec<Hosted>,
-    ) -> (Result<(Found, bool), ExploreError>, Vec<Hosted>) {
+        seeds: Vec<Seed<G::Place>>,
+        mut grounds: Vec<G>,
+    ) -> (Result<(Found, bool), ExploreError>, Vec<G>)
+    where
+        G: Ground<Error = GroundError> + Send,
+        G::Place: Sync,
+    {
         *lock(&self.progress) = Progress {
             wall: self.began.elapsed(),
             ..Progress::default()
@@ -354,12 +406,6 @@ pub(super) fn rules(scenario: &Scenario, bounds: &Bounds) -> Result<Rules, Explo
         crash: may(Failing::Crash),
         freeze: may(Failing::Freeze),
     })
-}
-
-/// What must not be so after any step, by the numbers of the invariants: one for each lock, and then the user's.
-fn never(scenario: &Scenario, bounds: &Bounds) -> Vec<(usize, Expr)> {
-    let locks = super::found::invariants(scenario).len();
-    bounds.never.iter().map(|expr| (locks, expr.clone())).collect()
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

@@ -240,7 +240,7 @@ mod tests {
 
     #[test]
     fn the_keys_that_claims_ask_for_are_found() {
-        let of = |source| values_in(source);
+        let of = |source| values_in(source, "value");
         assert_eq!(of("value('stock')|int == 0"), [("stock".to_owned(), None)]);
         assert_eq!(
             of("value(\"lock\", 'redis2') != value('x')"),

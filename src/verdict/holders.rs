@@ -81,13 +81,21 @@ impl Holders {
                 }
                 None
             }
+            // As with an exception that nobody catches: its process is gone.
+            EventKind::GaveUp { actor, .. } => {
+                self.dead.insert(*actor);
+                for holders in self.holding.values_mut() {
+                    holders.remove(actor);
+                }
+                None
+            }
             _ => None,
         }
     }
 }
 
 /// The commands right before a `drops` that delete or unlock something, each with its lock.
-fn departures(program: &Program) -> Vec<(String, String)> {
+pub fn departures(program: &Program) -> Vec<(String, String)> {
     let pairs = program.instructions.windows(2).filter_map(|pair| match pair {
         [
             Instruction::Operate(operation),

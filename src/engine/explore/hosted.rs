@@ -17,14 +17,14 @@ use super::{
     rules::Rules,
     seats::{Cast, Seats, Told},
     tracked::{Names, Tracked},
-    watched::{Answers, Page, Question, Watched},
+    watched::{Answers, Changed, Page, Question, Watched},
 };
 use crate::{
     client::{Direct, protocol::Wire},
     clock::{LessonClock, LessonTime, Rate},
     explore::{Broken, Fate, Ground, Pick, Touch},
     lab::{Lab, LabOptions},
-    lesson::{Mistake, Path, Scenario, expr::Expr, plan::PlannedOperation},
+    lesson::{Mistake, Path, Scenario, plan::PlannedOperation},
     log::{ActorId, Choice, Event, EventKind, Fault, Log, Observed, OpId, Reply, ServerState, Stop},
     race::{Asked, LockFate, Outcome},
     world::World,
@@ -102,7 +102,7 @@ pub struct Hosted {
 }
 
 impl Hosted {
-    /// Starts a lab for a scenario. `never`: what must not be so after any step, by the numbers of the invariants.
+    /// Starts a lab for a scenario.
     ///
     /// # Errors
     /// A server failed, or the lesson's `setup` cannot be carried out.
@@ -111,7 +111,6 @@ impl Hosted {
         options: &LabOptions,
         rules: &Rules,
         means: Means,
-        never: &[(usize, Expr)],
     ) -> Result<Self, EngineError> {
         let lab = Lab::start(scenario.lab(), options).await?;
         let clock = lab.clock().clone();
@@ -129,7 +128,7 @@ impl Hosted {
         };
         let mut hosted = Self {
             cast: Cast::of(scenario),
-            watched: Watched::new(scenario, &names, never.to_vec()),
+            watched: Watched::new(scenario, &names),
             asked: Asked::of(scenario),
             names,
             setup: setup::wires(scenario, &first),
@@ -275,9 +274,7 @@ impl Hosted {
         for answer in answers.by_ref().take(before) {
             answer.done().map_err(|why| self.lost(server, why))?;
         }
-        let reply = answers
-            .next()
-            .map_or_else(none, crate::client::Answer::into_reply);
+        let reply = answers.next().map_or_else(none, crate::client::Answer::into_reply);
         let holds = match answers.next() {
             Some(answer) => Some(self.read(server, answer)?),
             None => None,
@@ -285,7 +282,11 @@ impl Hosted {
         Ok((reply, holds))
     }
 
-    fn read(&mut self, server: usize, answer: crate::client::Answer) -> Result<Arc<Keyspace>, GroundError> {
+    fn read(
+        &mut self,
+        server: usize,
+        answer: crate::client::Answer,
+    ) -> Result<Arc<Keyspace>, GroundError> {
         let keyspace = Keyspace::read(answer, self.now).map_err(|why| self.lost(server, why))?;
         let holds = self.known.intern(keyspace);
         self.lines[server].holds = Some((Arc::clone(&holds), self.backs));
@@ -311,8 +312,7 @@ impl Hosted {
         let ends = footprint.transaction == Transaction::Ends;
         if ends && self.turn(place, server)? > 0 {
             let answers = self.lines[server].direct.ask();
-            let done =
-                answers.and_then(|answers| answers.into_iter().try_for_each(crate::client::Answer::done));
+            let done = answers.and_then(|answers| answers.into_iter().try_for_each(crate::client::Answer::done));
             done.map_err(|why| self.lost(server, why))?;
         }
         if !self.own.contains_key(&(actor, server)) {
@@ -352,13 +352,7 @@ impl Hosted {
     }
 
     /// What is queued on an actor's connection after a command.
-    fn queue(
-        &mut self,
-        next: &mut Place,
-        (server, actor): (usize, ActorId),
-        wire: &Wire,
-        footprint: &Footprint,
-    ) {
+    fn queue(&mut self, next: &mut Place, (server, actor): (usize, ActorId), wire: &Wire, footprint: &Footprint) {
         let seat = next.seats.seat_mut(actor);
         match footprint.transaction {
             Transaction::Begins if seat.queued.is_none() => seat.queued = Some(Arc::default()),
@@ -390,10 +384,7 @@ impl Hosted {
         let wire = next.seats.wire(actor, &operation, &first);
         let wire = wire.map_err(|why| self.fail(Some(&operation), why))?;
         let place = wire.as_ref().map(Wire::server);
-        let server = self
-            .lines
-            .iter()
-            .position(|line| Some(line.name.as_str()) == place);
+        let server = self.lines.iter().position(|line| Some(line.name.as_str()) == place);
         let (Some(wire), Some(server)) = (wire, server) else {
             let why = format!("`{name}` cannot be hosted");
             return Err(self.fail(Some(&operation), why));
@@ -433,15 +424,18 @@ impl Hosted {
         }
         if let Some(holds) = holds.filter(|_| runs) {
             let keys = from.servers[server].differences(&holds, self.now);
-            touch
-                .writes
-                .extend(keys.iter().map(|key| cell(&self.lines[server].name, key)));
+            touch.writes.extend(keys.iter().map(|key| cell(&self.lines[server].name, key)));
             if !keys.is_empty() {
                 next.servers[server] = holds;
             }
         }
         if self.watched.wants_log() {
             self.tell_move(actor, &operation, &wire, &reply, told);
+        }
+        next.tracked.leaves(&self.names, actor, &operation.label, &mut touch);
+        let refused = matches!(&reply, Reply::Value(value) if value.is_null() || *value == 0);
+        if runs && !footprint.reads_only && !(refused && touch.writes.is_empty()) {
+            told.handled.clone_from(&touch.reads);
         }
         let after = next.seats.replied(actor, &operation, &reply, told);
         after.map_err(|why| self.fail(Some(&operation), format!("{name}: {why}")))?;
@@ -515,21 +509,22 @@ impl Hosted {
             Pick::Freeze(client) => next.seats.freeze(client),
             Pick::Crash(client) => {
                 for actor in next.seats.crash(&self.cast, client) {
-                    next.tracked.dies(actor);
+                    next.tracked.dies(actor, &mut touch);
                 }
             }
         }
         let mut counted = Vec::new();
         for (actor, effects) in &told.effects {
-            counted.extend(
-                next.tracked
-                    .take(&self.names, *actor, from.steps, effects, &mut touch),
-            );
+            counted.extend(next.tracked.take(&self.names, *actor, from.steps, effects, &mut touch));
         }
+        if let Some(actor) = told.gave_up {
+            next.tracked.dies(actor, &mut touch);
+        }
+        let (handled, ended) = (std::mem::take(&mut told.handled), told.has_ended());
         if self.watched.wants_log() {
             self.write_down(from, &mut next, pick, told)?;
         }
-        self.watch(&mut next, &mut touch, &counted)?;
+        self.watch(&mut next, &mut touch, (&counted, &handled, ended))?;
         next.way = Some(Arc::new(Way {
             before: from.way.clone(),
             pick,
@@ -540,23 +535,29 @@ impl Hosted {
     }
 
     /// Asks what must never be so after a step.
-    fn watch(&mut self, next: &mut Place, touch: &mut Touch, counted: &[usize]) -> Result<(), GroundError> {
-        let watched = std::mem::replace(&mut self.watched.expressions, Vec::new());
+    fn watch(
+        &mut self,
+        next: &mut Place,
+        touch: &mut Touch,
+        (counted, handled, ended): (&[usize], &[Arc<str>], bool),
+    ) -> Result<(), GroundError> {
+        let watched = std::mem::take(&mut self.watched.expressions);
         let mut result = Ok(());
         for (n, watch) in watched.iter().enumerate() {
-            let changed = watch
-                .reads
-                .as_ref()
-                .is_none_or(|reads| reads.changed_by(counted, &touch.writes, touch.all));
+            let changed = watch.reads.as_ref().is_none_or(|reads| {
+                reads.changed_by(&Changed {
+                    counted,
+                    handled,
+                    written: &touch.writes,
+                    all: touch.all,
+                    ended,
+                })
+            });
             if !changed {
                 continue;
             }
             touch.shows.push(n);
-            if next
-                .broken
-                .iter()
-                .any(|broken| broken.invariant == watch.invariant)
-            {
+            if next.broken.iter().any(|broken| broken.invariant == watch.invariant) {
                 continue;
             }
             match self.is_so(n, watch, next) {
@@ -575,8 +576,13 @@ impl Hosted {
         result
     }
 
-    fn is_so(&mut self, n: usize, watch: &super::watched::Watch, place: &Place) -> Result<bool, GroundError> {
-        let Some(reads) = &watch.reads else {
+    fn is_so(
+        &mut self,
+        n: usize,
+        watch: &super::watched::Watch,
+        place: &Place,
+    ) -> Result<bool, GroundError> {
+        let Some(reads) = watch.reads.as_ref().filter(|_| !watch.wants_log) else {
             let log = Page::log(place.page.as_ref());
             let holds = watch.holds_in(&self.scenario, &log);
             return holds.map_err(GroundError::Invariant);
@@ -589,11 +595,7 @@ impl Hosted {
         let ends = entries.iter().flatten().any(|entry| entry.ends.is_some());
         let question = Question {
             watch: n,
-            counts: reads
-                .counters
-                .iter()
-                .map(|n| place.tracked.counters[*n])
-                .collect(),
+            counts: reads.counters.iter().map(|n| place.tracked.counters[*n]).collect(),
             entries,
             at: ends.then_some(place.seats.now),
         };
@@ -639,15 +641,12 @@ impl Hosted {
             for server in 0..self.lines.len() {
                 if self.turn(place, server)? > 0 {
                     let answers = self.lines[server].direct.ask();
-                    let done = answers
-                        .and_then(|answers| answers.into_iter().try_for_each(crate::client::Answer::done));
+                    let done =
+                        answers.and_then(|answers| answers.into_iter().try_for_each(crate::client::Answer::done));
                     done.map_err(|why| self.lost(server, why))?;
                 }
             }
-            let observed = self
-                .runtime
-                .block_on(self.lab.observe())
-                .map_err(EngineError::from)?;
+            let observed = self.runtime.block_on(self.lab.observe()).map_err(EngineError::from)?;
             let ahead = self.clock.now().as_nanos() - self.now.as_nanos();
             for mut state in observed {
                 to_order_time(&mut state, ahead);
@@ -717,8 +716,7 @@ impl Hosted {
                 push(&mut line.direct, wire);
             }
             let answers = line.direct.ask();
-            let done =
-                answers.and_then(|answers| answers.into_iter().try_for_each(crate::client::Answer::done));
+            let done = answers.and_then(|answers| answers.into_iter().try_for_each(crate::client::Answer::done));
             done.map_err(|why| self.lost(server, why))?;
         }
         self.backs += 1;
@@ -839,7 +837,7 @@ impl Ground for Hosted {
                 outcome
             }
         };
-        let mut broken: Vec<Broken> = place.tracked.overlaps().collect();
+        let mut broken: Vec<Broken> = place.tracked.broken(&self.names).collect();
         broken.extend(place.broken.iter().cloned());
         Ok(Fate {
             outcome,
@@ -874,7 +872,9 @@ impl Hosted {
             let n = find(&self.names.counters, counter);
             n.map_or(0, |n| place.tracked.counters[n])
         };
-        Ok(self.asked.outcome(fate, count, place.seats.unfinished(), &world))
+        Ok(self
+            .asked
+            .outcome(fate, count, place.seats.unfinished(), &world))
     }
 }
 

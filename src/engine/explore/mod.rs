@@ -4,6 +4,7 @@
 
 mod commands;
 mod hosted;
+mod processes;
 mod keyspace;
 mod rules;
 mod seats;
@@ -12,6 +13,7 @@ mod walk;
 mod watched;
 
 pub use hosted::Hosted;
+pub use processes::Processes;
 pub use rules::Rules;
 pub use walk::{Carried, Walk};
 

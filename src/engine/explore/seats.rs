@@ -46,6 +46,18 @@ pub(super) struct Seats {
 pub(super) struct Told {
     pub(super) effects: Vec<(ActorId, Vec<Effect>)>,
     pub(super) events: Vec<EventKind>,
+    /// Who met a reply that its program cannot cope with.
+    pub(super) gave_up: Option<ActorId>,
+    /// Keys that something may have been done to.
+    pub(super) handled: Vec<Arc<str>>,
+}
+
+impl Told {
+    /// Whether somebody's program has ended.
+    pub(super) fn has_ended(&self) -> bool {
+        let ends = |kind: &EventKind| matches!(kind, EventKind::Finished { .. } | EventKind::GaveUp { .. });
+        self.events.iter().any(ends)
+    }
 }
 
 /// Who is at home where, and how programs are named: what does not change.
@@ -171,7 +183,18 @@ impl Seats {
     ) -> Result<(), String> {
         let now = self.now;
         let seat = self.seat_mut(actor);
-        match seat.machine.replied(operation, reply)? {
+        let after = match seat.machine.replied(operation, reply) {
+            Ok(after) => after,
+            // As with an exception that nobody catches: its program ends there.
+            Err(error) => {
+                seat.state = State::Dead;
+                let why = error.split("\n  help:").next().unwrap_or_default().to_owned();
+                told.events.push(EventKind::GaveUp { actor, why });
+                told.gave_up = Some(actor);
+                return Ok(());
+            }
+        };
+        match after {
             After::Onward => self.advance(actor, told),
             After::Again(0) => {
                 seat.state = State::Ready(Arc::clone(operation));
@@ -233,14 +256,16 @@ impl Seats {
 
     /// Time passes to the next timer.
     pub(super) fn pass(&mut self, cast: &Cast, told: &mut Told) -> Result<(), String> {
-        if let Some((_, due)) = self.next_timer(cast) {
-            self.now = self.now.max(after_grain(due));
-        }
-        self.catch_up(cast, told)
+        let Some((_, due)) = self.next_timer(cast) else {
+            return Ok(());
+        };
+        self.now = self.now.max(after_grain(due));
+        self.wake_until(due, cast, told)
     }
 
-    fn catch_up(&mut self, cast: &Cast, told: &mut Told) -> Result<(), String> {
-        while let Some((actor, _)) = self.next_timer(cast).filter(|(_, due)| *due <= self.now) {
+    /// Ends the waits that were over by then.
+    fn wake_until(&mut self, end: LessonTime, cast: &Cast, told: &mut Told) -> Result<(), String> {
+        while let Some((actor, _)) = self.next_timer(cast).filter(|(_, due)| *due <= end) {
             let seat = self.seat_mut(actor);
             let State::Waiting { label, again, .. } = seat.state.clone() else {
                 return Ok(());
@@ -278,7 +303,7 @@ impl Seats {
     /// It runs again, and its timers that have run out fire.
     pub(super) fn thaw(&mut self, cast: &Cast, told: &mut Told) -> Result<(), String> {
         self.frozen = None;
-        self.catch_up(cast, told)
+        self.wake_until(self.now, cast, told)
     }
 }
 

@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 
 use crate::{
     explore::{Broken, Touch},
-    lesson::Scenario,
+    lesson::{Scenario, plan::NeverPlan},
     log::{ActorId, Belief},
     race::LockFate,
+    verdict::departures,
 };
 
 use super::super::machine::Effect;
@@ -17,6 +18,10 @@ use super::super::machine::Effect;
 pub(super) struct Names {
     pub(super) locks: Vec<String>,
     pub(super) counters: Vec<String>,
+    /// By actor: the operations with which it lets go of which lock.
+    departures: Vec<Vec<(String, usize)>>,
+    /// The invariants that are about two holders, each with its lock.
+    pub(super) overlaps: Vec<(usize, usize)>,
 }
 
 impl Names {
@@ -24,9 +29,23 @@ impl Names {
         let programs = || scenario.actors.iter().map(|plan| &plan.program);
         let locks: BTreeSet<&String> = programs().flat_map(|program| &program.locks).collect();
         let counters: BTreeSet<&String> = programs().flat_map(|program| &program.counters).collect();
+        let locks: Vec<String> = locks.into_iter().cloned().collect();
+        let find = |lock: &str| locks.iter().position(|known| known == lock);
+        let departures = scenario.actors.iter().map(|plan| {
+            let left = departures(&plan.program).into_iter();
+            left.filter_map(|(label, lock)| Some((label, find(&lock)?)))
+                .collect()
+        });
+        let overlaps = scenario.invariants.iter().enumerate();
+        let overlaps = overlaps.filter_map(|(n, plan)| match &plan.never {
+            NeverPlan::Overlap(lock) => Some((n, find(lock)?)),
+            NeverPlan::That(_) => None,
+        });
         Self {
-            locks: locks.into_iter().cloned().collect(),
+            departures: departures.collect(),
+            overlaps: overlaps.collect(),
             counters: counters.into_iter().cloned().collect(),
+            locks,
         }
     }
 }
@@ -105,20 +124,38 @@ impl Tracked {
         }
     }
 
-    /// Whoever is dead believes nothing.
-    pub(super) fn dies(&mut self, actor: ActorId) {
-        for holders in &mut self.holders {
+    /// Who sends the command with which it lets go of a lock, right before its `drops`, holds it no longer.
+    pub(super) fn leaves(&mut self, names: &Names, actor: ActorId, label: &str, touch: &mut Touch) {
+        for (_, lock) in names.departures[actor.0 as usize]
+            .iter()
+            .filter(|(known, _)| known == label)
+        {
+            let holders = &mut self.holders[*lock];
+            let before = holders.len();
             holders.retain(|(known, _)| *known != actor);
+            if holders.len() < before {
+                touch.ends.push(*lock);
+            }
         }
     }
 
-    /// The locks that had two holders.
-    pub(super) fn overlaps(&self) -> impl Iterator<Item = Broken> {
-        let overlaps = self.overlaps.iter().enumerate();
-        overlaps.filter_map(|(invariant, steps)| {
+    /// Whoever is dead believes nothing.
+    pub(super) fn dies(&mut self, actor: ActorId, touch: &mut Touch) {
+        for (lock, holders) in self.holders.iter_mut().enumerate() {
+            let before = holders.len();
+            holders.retain(|(known, _)| *known != actor);
+            if holders.len() < before {
+                touch.ends.push(lock);
+            }
+        }
+    }
+
+    /// The invariants that were broken by two holders.
+    pub(super) fn broken(&self, names: &Names) -> impl Iterator<Item = Broken> {
+        names.overlaps.iter().filter_map(|(invariant, lock)| {
             Some(Broken {
-                invariant,
-                steps: steps.clone()?,
+                invariant: *invariant,
+                steps: self.overlaps[*lock].clone()?,
             })
         })
     }

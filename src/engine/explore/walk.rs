@@ -1,7 +1,7 @@
 //! One chosen order of moves with client processes, on real servers: somebody else says who moves next, and time
 //! passes only when nobody can move. It must not know which orders there are, nor what is looked for in them.
 
-use super::super::{EngineError, Racer, performer::State, race, stage::actor_id, time::after_grain};
+use super::super::{EngineError, Racer, free::Chosen, performer::State, race, stage::actor_id};
 use crate::{
     clock::Rate,
     lesson::Path,
@@ -85,55 +85,25 @@ impl Racer {
 
     async fn one_by_one(&mut self, choices: &[Choice]) -> Result<Carried, EngineError> {
         self.set_out().await?;
-        self.director.observe().await?;
         let mut told = Vec::new();
-        for (item, choice) in choices.iter().enumerate() {
-            let before = self.director.log().len();
-            self.director.recorder.record(EventKind::Chose(choice.clone()));
-            let stop = self.choose(choice).await?;
-            self.director.settle(&programs()).await?;
-            self.director.observe().await?;
-            told.push(self.in_words(choice, before));
-            self.director.recorder.record(EventKind::Stop { item, stop });
+        for choice in choices {
+            told.push(self.take_choice(choice).await?);
         }
-        if let Some(item) = choices.len().checked_sub(1) {
-            let stop = Stop::End;
-            self.director.recorder.record(EventKind::Stop { item, stop });
-        }
+        let item = choices.len().saturating_sub(1);
+        let stop = Stop::End;
+        self.director.recorder.record(EventKind::Stop { item, stop });
         let log = self.come_home().await?;
         Ok(Carried { log, told })
     }
 
-    /// Makes one choice.
-    pub(super) async fn choose(&mut self, choice: &Choice) -> Result<Stop, EngineError> {
-        match choice {
-            Choice::Move { actor } => {
-                if !self.able().contains(actor) {
-                    let name = self.director.name(*actor).to_owned();
-                    let why =
-                        format!("{name} can make no move here, although it could when this order was found");
-                    return Err(self.director.mistake(&programs(), why));
-                }
-                self.let_move(*actor).await?;
-                Ok(Stop::Move)
-            }
-            Choice::Timer => {
-                self.let_time_pass().await?;
-                Ok(Stop::Passed)
-            }
-            Choice::Pass { millis } => {
-                let path = programs();
-                let millis = i64::try_from(*millis).unwrap_or(i64::MAX);
-                self.director.pass(millis, &[], &path).await?;
-                self.director.clock.set_rate(Rate::PAUSED)?;
-                Ok(Stop::Passed)
-            }
-            Choice::Cause(fault) => {
-                self.director.cause(fault, &programs()).await?;
-                // A dead process does not come back, and one that is stopped makes no move in the next order.
-                self.spoilt |= matches!(fault, Fault::Crash { .. } | Fault::Freeze { .. });
-                Ok(Stop::Fault)
-            }
+    /// Makes one choice, and says in few words what it was.
+    pub(super) async fn take_choice(&mut self, choice: &Choice) -> Result<String, EngineError> {
+        let before = self.director.log().len();
+        // A dead process does not come back, and one that is stopped makes no move in the next order.
+        self.spoilt |= matches!(choice, Choice::Cause(Fault::Crash { .. } | Fault::Freeze { .. }));
+        match self.director.choose(choice).await? {
+            Chosen::Done => Ok(self.in_words(choice, before)),
+            Chosen::Refused(why) => Err(self.director.mistake(&programs(), why.en)),
         }
     }
 
@@ -142,12 +112,11 @@ impl Racer {
         match choice {
             Choice::Move { actor } => {
                 let label = events[before..].iter().find_map(|event| match &event.kind {
-                    EventKind::Sent {
-                        actor: who, label, ..
+                    EventKind::Sent { actor: who, label, .. } | EventKind::Took { actor: who, label, .. }
+                        if who == actor =>
+                    {
+                        Some(label.as_str())
                     }
-                    | EventKind::Took {
-                        actor: who, label, ..
-                    } if who == actor => Some(label.as_str()),
                     _ => None,
                 });
                 format!("{}.{}", self.director.name(*actor), label.unwrap_or("take"))
@@ -168,9 +137,10 @@ impl Racer {
         if self.spoilt {
             self.renew().await?;
         }
+        self.fire_watches().await;
         self.reset(0, &programs()).await?;
         self.director.clock.set_rate(Rate::PAUSED)?;
-        Ok(())
+        self.director.observe().await
     }
 
     /// Who can make a move.
@@ -205,9 +175,8 @@ impl Racer {
         let path = programs();
         let director = &mut self.director;
         if let Some((_, due)) = director.next_timer() {
-            director.flow_to(after_grain(due), &path).await?;
+            director.go_to(due, &[], &path).await?;
             director.clock.set_rate(Rate::PAUSED)?;
-            director.catch_up(&path)?;
         }
         Ok(())
     }
@@ -219,25 +188,45 @@ impl Racer {
         for state in self.director.stage.observe().await? {
             self.director.recorder.record(EventKind::State(state));
         }
-        Ok(self.take_log())
+        self.director.left_story = false;
+        let log = self.take_log();
+        self.watched.extend(watched_paths(&log));
+        Ok(log)
     }
+
+    /// A watch that was left on a znode that is not there would tell the next order of what it does. It fires when
+    /// the znode is made, before anybody begins.
+    async fn fire_watches(&mut self) {
+        for path in std::mem::take(&mut self.watched) {
+            let mut parents: Vec<&str> = path.match_indices('/').map(|(at, _)| &path[..at]).collect();
+            parents.push(&path);
+            for path in parents.into_iter().filter(|path| !path.is_empty()) {
+                self.make_znode(path).await;
+            }
+        }
+    }
+}
+
+/// The znodes that somebody left a watch on.
+fn watched_paths(log: &Log) -> Vec<String> {
+    let asked = log.events().iter().filter_map(|event| match &event.kind {
+        EventKind::Sent { wire, .. } => {
+            let mut words = wire.split(' ');
+            let verb = words.next()?;
+            let watches = matches!(verb, "exists" | "get" | "ls") && words.next() == Some("-w");
+            words.next().filter(|_| watches).map(str::to_owned)
+        }
+        _ => None,
+    });
+    asked.collect()
 }
 
 /// Whether somebody's connection is left in the middle of a transaction.
 fn keeps_transactions(log: &Log) -> bool {
     let mut open = std::collections::HashSet::new();
     for event in log.events() {
-        if let EventKind::Sent {
-            actor, wire, server, ..
-        } = &event.kind
-        {
-            match wire
-                .split(' ')
-                .next()
-                .unwrap_or_default()
-                .to_ascii_uppercase()
-                .as_str()
-            {
+        if let EventKind::Sent { actor, wire, server, .. } = &event.kind {
+            match wire.split(' ').next().unwrap_or_default().to_ascii_uppercase().as_str() {
                 "MULTI" => drop(open.insert((*actor, server))),
                 "EXEC" | "DISCARD" => drop(open.remove(&(*actor, server))),
                 _ => {}

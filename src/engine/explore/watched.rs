@@ -2,14 +2,20 @@
 //! is told what they hold.
 //!
 //! An expression that asks only for counters and for keys by their names is asked again only when one of these has
-//! changed, and each answer is kept. For any other, a log is kept like that of a run, and asked as a run's would be.
+//! changed, and each answer is kept. One that asks what was done to a key (`orphaned`, `deleted_by_another`,
+//! `renewed_by_another`) is asked of a log, when somebody may have done something to it. Of any other, nothing is known
+//! but that any move may change it.
 
 use std::{collections::HashMap, sync::Arc};
 
 use super::tracked::Names;
 use crate::{
     clock::LessonTime,
-    lesson::{Scenario, expr::Expr, plan::FUNCTIONS},
+    lesson::{
+        Scenario,
+        expr::Expr,
+        plan::{FUNCTIONS, NeverPlan},
+    },
     log::{ActorId, Event, EventKind, Log, ServerState},
     race::values_in,
     verdict,
@@ -29,6 +35,8 @@ pub(super) struct Watch {
     expr: Expr,
     /// What it reads, where that is known.
     pub(super) reads: Option<Reads>,
+    /// Whether counters and keys as they are now are not enough to answer it.
+    pub(super) wants_log: bool,
 }
 
 /// What an expression reads.
@@ -38,37 +46,70 @@ pub(super) struct Reads {
     pub(super) counters: Vec<usize>,
     /// Keys, of this server or of any.
     pub(super) keys: Vec<(String, Option<String>)>,
+    /// Keys of whose history it asks.
+    past: Vec<String>,
+    /// Whether it asks who has come to an end.
+    ends: bool,
+}
+
+/// What of a step an expression may have to do with.
+#[derive(Debug, Default)]
+pub(super) struct Changed<'c> {
+    pub(super) counted: &'c [usize],
+    pub(super) written: &'c [Arc<str>],
+    /// Keys that something may have been done to, be it without a trace.
+    pub(super) handled: &'c [Arc<str>],
+    /// Time has passed, or a fault has happened.
+    pub(super) all: bool,
+    /// Somebody's program has ended.
+    pub(super) ended: bool,
 }
 
 impl Watched {
-    pub(super) fn new(scenario: &Scenario, names: &Names, expressions: Vec<(usize, Expr)>) -> Self {
-        let watch = |(invariant, expr): (usize, Expr)| Watch {
-            invariant,
-            reads: Reads::of(scenario, names, &expr),
-            expr,
+    pub(super) fn new(scenario: &Scenario, names: &Names) -> Self {
+        let invariants = scenario.invariants.iter().enumerate();
+        let expressions = invariants.filter_map(|(n, plan)| match &plan.never {
+            NeverPlan::That(expr) => Some((n, expr.clone())),
+            NeverPlan::Overlap(_) => None,
+        });
+        let watch = |(invariant, expr): (usize, Expr)| {
+            let reads = Reads::of(scenario, names, &expr);
+            let of_now = |reads: &Reads| reads.past.is_empty() && !reads.ends;
+            Watch {
+                invariant,
+                wants_log: !reads.as_ref().is_some_and(of_now),
+                reads,
+                expr,
+            }
         };
         Self {
-            expressions: expressions.into_iter().map(watch).collect(),
+            expressions: expressions.map(watch).collect(),
         }
     }
 
     /// Whether any needs a whole log.
     pub(super) fn wants_log(&self) -> bool {
-        self.expressions.iter().any(|watch| watch.reads.is_none())
+        self.expressions.iter().any(|watch| watch.wants_log)
     }
 
     /// Whether any asks for keys.
     pub(super) fn wants_keys(&self) -> bool {
-        let asks = |watch: &Watch| watch.reads.as_ref().is_none_or(|reads| !reads.keys.is_empty());
+        let asks = |watch: &Watch| watch.wants_log || watch.reads.as_ref().is_none_or(|reads| !reads.keys.is_empty());
         self.expressions.iter().any(asks)
     }
 }
 
 impl Reads {
-    /// Parameters, counters, `value`, `pttl` and `exists` of keys that are named by their words: anything else may
-    /// read anything.
+    /// Parameters, counters, and functions of keys that are named by their words: anything else may read anything.
     fn of(scenario: &Scenario, names: &Names, expr: &Expr) -> Option<Self> {
-        const OF_KEYS: [&str; 3] = ["value", "pttl", "exists"];
+        const OF_KEYS: [&str; 6] = [
+            "value",
+            "pttl",
+            "exists",
+            "orphaned",
+            "deleted_by_another",
+            "renewed_by_another",
+        ];
         let source = expr.source();
         let mut counters = Vec::new();
         for name in expr.names() {
@@ -82,29 +123,44 @@ impl Reads {
                 return None;
             }
         }
-        let mut keys = Vec::new();
+        let mut reads = Self {
+            counters,
+            keys: Vec::new(),
+            past: Vec::new(),
+            ends: false,
+        };
         for function in OF_KEYS {
             let asked = values_in(source, function);
             if asked.len() != source.matches(function).count() {
                 return None;
             }
-            keys.extend(asked);
+            reads.ends |= function == "orphaned" && !asked.is_empty();
+            if function.ends_with("_by_another") {
+                reads.past.extend(asked.into_iter().map(|(key, _)| key));
+            } else {
+                reads.keys.extend(asked);
+            }
         }
-        Some(Self { counters, keys })
+        Some(reads)
     }
 
     /// Whether a step may have changed the answer.
-    pub(super) fn changed_by(&self, counted: &[usize], written: &[Arc<str>], time: bool) -> bool {
-        let names_key = |cell: &Arc<str>| {
-            self.keys.iter().any(|(key, server)| {
-                cell.strip_suffix(key.as_str())
-                    .and_then(|before| before.strip_suffix(' '))
-                    .is_some_and(|of| server.as_ref().is_none_or(|server| server == of))
-            })
+    pub(super) fn changed_by(&self, changed: &Changed<'_>) -> bool {
+        let is = |cell: &str, key: &str, server: Option<&str>| {
+            cell.strip_suffix(key)
+                .and_then(|before| before.strip_suffix(' '))
+                .is_some_and(|of| server.is_none_or(|server| server == of))
         };
-        counted.iter().any(|counter| self.counters.contains(counter))
-            || written.iter().any(names_key)
-            || time && !self.keys.is_empty()
+        let names_key = |cell: &Arc<str>| {
+            let mut keys = self.keys.iter();
+            keys.any(|(key, server)| is(cell, key, server.as_deref()))
+        };
+        let had = |cell: &Arc<str>| self.past.iter().any(|key| is(cell, key, None));
+        changed.counted.iter().any(|counter| self.counters.contains(counter))
+            || changed.written.iter().any(names_key)
+            || changed.handled.iter().any(had)
+            || changed.ended && self.ends
+            || changed.all && !(self.keys.is_empty() && self.past.is_empty())
     }
 }
 
@@ -135,7 +191,7 @@ impl Watch {
 
     /// Whether it is true of a whole log.
     pub(super) fn holds_in(&self, scenario: &Scenario, log: &Log) -> Result<bool, String> {
-        verdict::holds(scenario, log, &self.expr)
+        verdict::is_so(scenario, log, &self.expr)
     }
 }
 
