@@ -302,13 +302,13 @@ fn a_single_race_is_stepped_through_and_the_others_go_on() {
             Lang::En,
             "Race 6 of 12, seed 6:",
             "✗ lock VIOLATED, sold 2",
-            "back to the races",
+            "back to all of them",
         ),
         (
             Lang::Zh,
             "第 6 次竞跑（共 12 次），种子 6：",
             "✗ lock 被同时持有，sold 2",
-            "回到竞跑结果",
+            "回到全部结果",
         ),
     ] {
         let mut stand = raced(lang, (100, 30));

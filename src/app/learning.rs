@@ -1,15 +1,20 @@
 //! One run of a lesson: the live session, the recording that it makes, and how far the learner wants it to go. It
 //! must not know keys or screens, nor what a question is about.
 
+mod freely;
+
 use std::time::{Duration, Instant};
 
 use super::{
     LessonChoice,
     answers::{Answer, Score},
+    free::{Free, Said},
     playback::{GLIDE, Playback},
     predicting::Predicting,
     reading,
 };
+use freely::Again;
+
 use crate::{
     clock::ClockKind,
     engine::{Command, Session, Update},
@@ -78,6 +83,10 @@ pub struct Learning {
     pace: Pace,
     speed: f64,
     predicting: Predicting,
+    /// Free play, once the story has been left.
+    free: Option<Free>,
+    /// While another run is done again on a fresh lab: what has been heard of it so far.
+    again: Option<Again>,
 }
 
 impl Learning {
@@ -92,6 +101,8 @@ impl Learning {
             pace: Pace::ByHand,
             speed,
             predicting: Predicting::new(questions),
+            free: None,
+            again: None,
         };
         learning.playback.pass_over_questions(!questions);
         learning.playback.set_speed(speed);
@@ -114,6 +125,8 @@ impl Learning {
             pace: Pace::ByHand,
             speed,
             predicting: Predicting::new(false),
+            free: None,
+            again: None,
         }
     }
 
@@ -239,12 +252,16 @@ impl Learning {
                 }
             }
             Engine::Ready => {
+                if self.free.is_some() {
+                    self.say_you_choose();
+                    return;
+                }
                 self.engine = Engine::Stepping { again: false };
                 self.tell(Command::Step);
             }
             Engine::Held => self.resume(now),
             Engine::Over { shown, .. } => *shown = true,
-            Engine::Stepping { again } => *again = true,
+            Engine::Stepping { again } => *again = self.free.is_none(),
             Engine::Watching | Engine::Told | Engine::Failed { .. } => {}
         }
     }
@@ -410,6 +427,7 @@ impl Learning {
                     self.tell(Command::Watch);
                 }
             }
+            Engine::Ready if self.free.is_some() => self.pace = Pace::ByHand,
             Engine::Ready => {
                 self.engine = Engine::Watching;
                 self.tell(Command::Watch);
@@ -445,10 +463,17 @@ impl Learning {
     /// The live run has told something; `None` when it ended without a word.
     pub fn hear(&mut self, update: Option<Update>, lang: Lang, now: Instant) {
         match update {
+            Some(Update::Events(events)) if let Some(again) = &mut self.again => again.heard.extend(events),
+            Some(Update::Branched { difference, refused }) => self.branched(difference, refused),
+            Some(Update::Outlook(outlook)) => self.free.get_or_insert_default().look_ahead(outlook),
+            Some(Update::Refused(why)) => {
+                self.engine = Engine::Ready;
+                self.free.get_or_insert_default().said = Said::Refused(why);
+            }
             Some(Update::Events(events)) => {
                 if let Engine::Booting { asked } = &self.engine {
                     self.engine = match asked {
-                        None => Engine::Ready,
+                        None | Some(Command::LeaveStory) => Engine::Ready,
                         Some(Command::Watch) => Engine::Watching,
                         Some(_) => Engine::Stepping { again: false },
                     };
@@ -463,12 +488,13 @@ impl Learning {
                     self.playback.rest();
                 }
             }
-            Some(Update::Outlook(_) | Update::Refused(_) | Update::Branched { .. }) => {}
             Some(Update::TimeRuns) => {
                 if self.engine == Engine::Watching {
                     self.playback.time_runs(self.flow(), now);
                 }
             }
+            // Of what is being done again nobody takes the steps.
+            Some(Update::Stepped { .. } | Update::Verdict(_)) if self.again.is_some() => {}
             Some(Update::Stepped { ended }) => {
                 self.playback.settle();
                 let again = matches!(self.engine, Engine::Stepping { again: true });
@@ -526,6 +552,8 @@ impl Learning {
     fn fail(&mut self, message: Text, server: bool) {
         self.playback.rest();
         self.pace = Pace::ByHand;
+        // What happened before stays; it could not be done again.
+        self.again = None;
         self.engine = Engine::Failed { message, server };
     }
 

@@ -6,10 +6,12 @@
 //! real loop.
 
 mod answers;
+mod branches;
 mod catalogue;
 mod comparing;
 mod exploration;
 mod film;
+mod free;
 mod fuzzy;
 pub mod keys;
 mod learning;
@@ -27,9 +29,11 @@ pub mod terminal;
 mod trials;
 
 pub use answers::{Answer, Answers, Score};
-pub use catalogue::{Catalogue, CatalogueEntry, CatalogueVariant};
+pub use branches::{Branch, Branches, Row as BranchRow};
+pub use catalogue::{Catalogue, CatalogueEntry, CatalogueInvariant, CatalogueVariant};
 pub use comparing::{Comparing, sides};
 pub use exploration::{Exploration, Search as Exploring, Wanted};
+pub use free::{AMOUNTS, Free, Said};
 pub use keys::{Action, KeyMap};
 pub use learning::Learning;
 pub use palette::{Command, Listed, Palette};
@@ -53,6 +57,7 @@ use crate::{
     engine::Session,
     explore::{self, Bounds},
     lesson::Lang,
+    log::Log,
     race::Racing,
     view::theme::Theme,
 };
@@ -79,6 +84,10 @@ pub trait Runs {
     /// Tries every order of a variant within these bounds: at once, whatever may still fail. What fails is told as
     /// [`Told::Failed`](crate::explore::Told::Failed).
     fn explore(&self, lesson: &LessonChoice, bounds: &Bounds) -> explore::Exploring;
+
+    /// Starts a live run in which everything that was done in `past` is done again before anything else
+    /// ([`branch`](crate::engine::branch)): at once, whatever may still fail.
+    fn branch(&self, lesson: &LessonChoice, past: Log) -> Session;
 }
 
 /// What the program starts with.

@@ -76,7 +76,12 @@ impl<R: Runs> App<R> {
             }
             Hit::Choice(choice) => {
                 lesson.focus = Pane::Story;
-                self.act(Action::Answer(choice), now);
+                let action = if lesson.run.free().is_some() {
+                    Action::MoveActor(choice)
+                } else {
+                    Action::Answer(choice)
+                };
+                self.act(action, now);
             }
         }
     }
@@ -92,7 +97,9 @@ impl<R: Runs> App<R> {
     fn wheel(&mut self, at: (u16, u16), by: i32) {
         match self.overlay {
             Overlay::Nothing => {}
-            Overlay::Palette => return self.act(Action::Move(by.signum()), Instant::now()),
+            Overlay::Palette | Overlay::Branches(_) => {
+                return self.act(Action::Move(by.signum()), Instant::now());
+            }
             overlay => return self.scroll_overlay(overlay, by),
         }
         match (&self.mode, self.hit(at)) {

@@ -3,6 +3,7 @@
 //! **Architecture Invariant:** there is one [`Mode`] at a time, and one overlay over it; no pairs of booleans.
 
 mod beside;
+mod free;
 mod learn;
 mod orders;
 mod series;
@@ -14,7 +15,7 @@ use crossterm::event::{Event, KeyEventKind};
 use ratatui::layout::Rect;
 
 use super::{
-    AppOptions, Catalogue, LessonChoice, Runs,
+    AppOptions, Branches, Catalogue, LessonChoice, Runs,
     keys::{Action, Chord, KeyMap, Place},
     learning::Learning,
     palette::Palette,
@@ -107,6 +108,8 @@ pub struct Lesson {
     pub(super) aside: Option<u16>,
     /// Where it is one run of many, and not of the story.
     single: Option<Single>,
+    /// The runs of free play, of which `run` is one.
+    pub(super) branches: Branches,
 }
 
 impl Lesson {
@@ -121,6 +124,7 @@ impl Lesson {
             selected: None,
             aside: None,
             single: None,
+            branches: Branches::default(),
         }
     }
 
@@ -283,7 +287,8 @@ impl<R: Runs> App<R> {
             return;
         };
         let (outcome, score) = lesson.run.done();
-        if outcome.is_none() && score.asked == 0 {
+        let solved = lesson.run.solved();
+        if outcome.is_none() && score.asked == 0 && solved == 0 {
             return;
         }
         let LessonChoice { id, variant } = &lesson.run.choice;
@@ -298,6 +303,7 @@ impl<R: Runs> App<R> {
             outcome: outcome.or(before.outcome),
             right,
             asked,
+            solved: before.solved.max(solved),
         };
         if let Err(trouble) = self.progress.note(id, variant, record) {
             self.notice = Some(Notice::Progress(trouble));
@@ -393,7 +399,11 @@ impl<R: Runs> App<R> {
             (Action::Help, _) => self.overlay = Overlay::Help(0),
             (Action::Cards, _) => self.overlay = Overlay::Cards(0),
             (action, Overlay::Palette) => self.command(action, now),
-            (Action::Close, Overlay::Help(_) | Overlay::Cards(_)) => self.overlay = Overlay::Nothing,
+            (Action::Open, Overlay::Branches(row)) => self.walk(row),
+            (Action::Move(by), Overlay::Branches(row)) => self.choose_branch(row, by),
+            (Action::Page(by), Overlay::Branches(row)) => self.choose_branch(row, by * PAGE),
+            (Action::Close, Overlay::Help(_) | Overlay::Cards(_) | Overlay::Branches(_))
+            | (Action::Branches, Overlay::Branches(_)) => self.overlay = Overlay::Nothing,
             (Action::End(end), overlay @ (Overlay::Help(_) | Overlay::Cards(_))) => {
                 self.scroll_overlay(overlay, if end { i32::MAX } else { i32::MIN });
             }
@@ -403,7 +413,7 @@ impl<R: Runs> App<R> {
             (Action::Page(by), overlay @ (Overlay::Help(_) | Overlay::Cards(_))) => {
                 self.scroll_overlay(overlay, by * PAGE);
             }
-            (_, Overlay::Help(_) | Overlay::Cards(_)) => {}
+            (_, Overlay::Help(_) | Overlay::Cards(_) | Overlay::Branches(_)) => {}
             (action, Overlay::Nothing) => match self.mode {
                 Mode::Browsing => self.browse(action),
                 Mode::Learning(_) => self.learn(action, now),
@@ -488,7 +498,7 @@ impl<R: Runs> App<R> {
         self.overlay = match overlay {
             Overlay::Help(from) => Overlay::Help(scrolled(from)),
             Overlay::Cards(from) => Overlay::Cards(scrolled(from)),
-            Overlay::Nothing | Overlay::Palette => overlay,
+            Overlay::Nothing | Overlay::Palette | Overlay::Branches(_) => overlay,
         };
     }
 }

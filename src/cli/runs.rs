@@ -12,6 +12,7 @@ use crate::{
     explore::{self, Bounds, Exploring},
     lab::LabOptions,
     lesson::{Loaded, Params, Scenario, Text},
+    log::Log,
     race::{self, Orders, Racing, Told},
     recording::{
         Recording,
@@ -36,8 +37,15 @@ impl Runs for ChosenRuns {
         self.choose(choice).unwrap_or_else(failed)
     }
 
+    fn branch(&self, choice: &LessonChoice, past: Log) -> Session {
+        let scenario = self.scenario(choice, &self.params(choice));
+        scenario.map_or_else(failed, |scenario| {
+            engine::branch(scenario, self.options.clone(), self.seed, past)
+        })
+    }
+
     fn race(&self, choice: &LessonChoice, runs: u64) -> Racing {
-        let scenario = match self.scenario(choice) {
+        let scenario = match self.scenario(choice, &self.params(choice)) {
             Ok(_) if self.recorded => Err(words::RECORDED_NOT_RACED.text(&[])),
             Ok(scenario) => Ok(scenario),
             Err(message) => Err(message.into()),
@@ -49,7 +57,7 @@ impl Runs for ChosenRuns {
     }
 
     fn explore(&self, choice: &LessonChoice, bounds: &Bounds) -> Exploring {
-        let scenario = match self.scenario(choice) {
+        let scenario = match self.scenario(choice, &self.params(choice)) {
             Ok(_) if self.recorded || self.options.wall_clock => Err(words::NOT_EXPLORED_HERE.text(&[])),
             Ok(scenario) => Ok(scenario),
             Err(message) => Err(message.into()),
@@ -62,33 +70,35 @@ impl Runs for ChosenRuns {
 }
 
 impl ChosenRuns {
-    fn loaded(&self, choice: &LessonChoice) -> Result<&Arc<Loaded>, String> {
+    fn scenario(&self, choice: &LessonChoice, params: &Params) -> Result<Scenario, String> {
         let loaded = self.lessons.iter().find(|loaded| loaded.lesson.id == choice.id);
-        loaded.ok_or_else(|| format!("there is no lesson `{}`", choice.id))
+        let loaded = loaded.ok_or_else(|| format!("there is no lesson `{}`", choice.id))?;
+        Scenario::plan(loaded, &choice.variant, params).map_err(|error| error.to_string())
     }
 
-    /// The variant with the user's parameters.
-    fn scenario(&self, choice: &LessonChoice) -> Result<Scenario, String> {
-        let loaded = self.loaded(choice)?;
+    /// The user's recording of a variant.
+    fn file(&self, choice: &LessonChoice) -> Option<&Recording> {
+        let mut files = self.files.iter();
+        files.find(|file| file.header.lesson == choice.id && file.header.variant == choice.variant)
+    }
+
+    /// The parameters of a variant's runs: those of its recording, or those of the command line that it has.
+    fn params(&self, choice: &LessonChoice) -> Params {
+        if let Some(file) = self.file(choice) {
+            return file.header.params.clone();
+        }
+        let loaded = self.lessons.iter().find(|loaded| loaded.lesson.id == choice.id);
+        let has = |name: &str| loaded.is_some_and(|loaded| loaded.lesson.params.contains_key(name));
         // A parameter that this lesson does not have is another lesson's.
-        let own = self
-            .overrides
-            .iter()
-            .filter(|(name, _)| loaded.lesson.params.contains_key(*name));
-        let params: Params = own.map(|(name, value)| (name.clone(), value.clone())).collect();
-        Scenario::plan(loaded, &choice.variant, &params).map_err(|error| error.to_string())
+        let own = self.overrides.iter().filter(|(name, _)| has(name));
+        own.map(|(name, value)| (name.clone(), value.clone())).collect()
     }
 
     fn choose(&self, choice: &LessonChoice) -> Result<Session, String> {
-        let file = self.files.iter().find(|recording| {
-            recording.header.lesson == choice.id && recording.header.variant == choice.variant
-        });
-        if let Some(Recording { header, log }) = file {
-            let scenario = Scenario::plan(self.loaded(choice)?, &choice.variant, &header.params);
-            let scenario = scenario.map_err(|error| error.to_string())?;
+        let scenario = self.scenario(choice, &self.params(choice))?;
+        if let Some(Recording { log, .. }) = self.file(choice) {
             return Ok(engine::replay(scenario, log.clone()));
         }
-        let scenario = self.scenario(choice)?;
         let live = !self.recorded && self.options.search.serves(scenario.lab());
         if !live {
             match carried::open(&scenario) {

@@ -151,6 +151,7 @@ pub(super) const NO_PROGRESS: Words = Words::new(
     "还没有上过课。运行 `lockstep` 打开课程目录。",
 );
 /// How the predictions of a variant went.
+pub(super) const SOLVED: Words = Words::new(", {} broken by hand", "，亲手攻破 {} 项");
 pub(super) const PREDICTED: Words = Words::new(": {} of {} predictions right", "：预测 {}/{} 猜对");
 /// The file of progress was no such file.
 pub(super) const DAMAGED: Words = Words::new(

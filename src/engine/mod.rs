@@ -31,7 +31,6 @@ mod time;
 pub use error::EngineError;
 pub use explore::{Carried, GroundError, Hosted, Means, Processes, Rules, Walk};
 pub use live::{branch, open};
-pub use outlook::{Hindered, Next, Outlook, Prospect, Timer};
 pub use race::{Racer, span};
 pub use replay::replay;
 pub use session::{Command, Session, Update};

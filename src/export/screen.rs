@@ -137,6 +137,7 @@ impl<'a> Camera<'a> {
             },
             entry: &self.run.entry,
             variant: self.run.variant,
+            free: None,
             stage: if moment.end {
                 Stage::Over(Some(&self.run.verdict))
             } else {

@@ -62,7 +62,8 @@ fn right<'a>(view: &LessonView<'a>) -> Vec<Span<'a>> {
         scene.style(role).remove_modifier(Modifier::BOLD),
     ));
     let beats = view.beats();
-    if let Some(step) = step(view).filter(|step| *step <= beats) {
+    // Whoever has left the story takes none of its steps.
+    if let Some(step) = step(view).filter(|step| *step <= beats && view.free.is_none()) {
         let words = words::STEP.with(scene.lang, &[&step.to_string(), &beats.to_string()]);
         spans.push(Span::styled(format!("{words}  "), chrome));
     }
@@ -95,10 +96,12 @@ fn doing(view: &LessonView<'_>) -> (String, Role) {
         (_, Motion::Paused) if view.single.is_some() && view.at_end() => (words::JUDGED, Role::Good),
         (_, Motion::Paused) if view.single.is_some() => (words::PAUSED, Role::Chrome),
         _ if behind && view.motion != Motion::Playing => (words::BEHIND, Role::Warning),
+        _ if view.free.is_some_and(|free| free.again) => (words::AGAIN, Role::Warning),
         (Stage::Booting, _) => (words::BOOTING, Role::Warning),
         (_, Motion::Playing) => (words::PLAYING, Role::Good),
         (_, Motion::Held) => (words::HELD, Role::Warning),
         (Stage::Working, _) => (words::WORKING, Role::Chrome),
+        (Stage::Ready, _) if view.free.is_some() => (words::FREE_MODE, Role::Good),
         (Stage::Over(None), _) => (words::OVER, Role::Good),
         (Stage::Over(Some(_)), _) => (words::JUDGED, Role::Good),
         _ => (words::PAUSED, Role::Chrome),

@@ -9,7 +9,7 @@ use ratatui::{
 };
 
 use super::{
-    Asking, Lens, Scene, SingleTold, failure, header, lanes,
+    Asking, FreeView, Lens, Scene, SingleTold, failure, header, lanes,
     layout::{Areas, Form},
     narration,
     scrubber::Scrubber,
@@ -145,6 +145,8 @@ pub struct LessonView<'a> {
     pub asking: Asking<'a>,
     /// Where it is one run of many, and not of the story.
     pub single: Option<SingleTold<'a>>,
+    /// Free play, once the story has been left.
+    pub free: Option<FreeView<'a>>,
 }
 
 impl<'a> LessonView<'a> {
@@ -156,11 +158,12 @@ impl<'a> LessonView<'a> {
         }
     }
 
-    /// The place whose keys are live, beside those of the pane with the focus.
+    /// The place whose keys are told of at the bottom.
     pub(super) fn place(&self) -> Place {
-        match self.single {
-            Some(_) => Place::Single,
-            None => Place::Lesson,
+        match (self.single, self.free) {
+            (Some(_), _) => Place::Single,
+            (None, Some(_)) => Place::Free,
+            (None, None) => Place::Lesson,
         }
     }
 
@@ -180,7 +183,7 @@ impl<'a> LessonView<'a> {
     /// Whether nothing has happened yet that the lanes could show.
     pub(super) fn is_fresh(&self) -> bool {
         // It has no words to read before it begins.
-        if self.single.is_some() {
+        if self.single.is_some() || self.free.is_some() {
             return false;
         }
         let events = self
@@ -231,6 +234,9 @@ impl<'a> LessonView<'a> {
                 (self.entry, self.variant),
                 width,
             );
+        }
+        if let Some(free) = self.free {
+            return self.free_lines(free, width);
         }
         if let Some(shown) = self.asking.shown(&self.scene) {
             return self.asking.lines(&self.scene, shown, width);
@@ -331,11 +337,12 @@ impl<'a> LessonView<'a> {
 
     fn draw_story(&self, area: Rect, buf: &mut Buffer) {
         let lang = self.scene.lang;
-        let shown = self.asking.shown(&self.scene);
+        let shown = self.asking.shown(&self.scene).filter(|_| self.free.is_none());
         let chosen = self.scene.selected.is_some();
         let title = match (self.verdict().is_some(), shown) {
             _ if chosen => words::CHOSEN,
             (false, None) if let Some(single) = &self.single => single.title(),
+            _ if self.free.is_some() => words::FREE,
             (true, _) => words::VERDICT,
             (false, Some(_)) => words::PREDICTION,
             (false, None) if self.scene.world.narration.is_empty() => words::INTRO,
@@ -432,7 +439,7 @@ impl<'a> LessonView<'a> {
         }
         match areas.pane(x, y) {
             Some(Pane::Story) => self
-                .choice(areas.story, y)
+                .choice(areas.story, (x, y))
                 .map_or(Hit::Pane(Pane::Story), Hit::Choice),
             Some(pane) => match self.event_at(area, (x, y)) {
                 Some(event) => Hit::Event(pane, event),
@@ -443,13 +450,17 @@ impl<'a> LessonView<'a> {
     }
 
     /// The choice of a question that is written on a row of the screen.
-    fn choice(&self, story: Rect, y: u16) -> Option<usize> {
+    fn choice(&self, story: Rect, (x, y): (u16, u16)) -> Option<usize> {
         if self.verdict().is_some() || self.scene.selected.is_some() {
             return None;
         }
-        let shown = self.asking.shown(&self.scene)?;
-        let line = y.checked_sub(inside(story).y)? + self.scrolls.get(Pane::Story).unwrap_or(0);
         let width = inside(story).width.saturating_sub(2);
+        let line = y.checked_sub(inside(story).y)? + self.scrolls.get(Pane::Story).unwrap_or(0);
+        if let Some(free) = self.free {
+            let column = x.checked_sub(inside(story).x + 1)?;
+            return self.free_choice(free, (column, line.into()), width);
+        }
+        let shown = self.asking.shown(&self.scene)?;
         Asking::choice(&self.scene, shown, (usize::from(line), width))
     }
 

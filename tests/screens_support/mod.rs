@@ -12,11 +12,14 @@ use std::{
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use lockstep::{
-    app::{App, AppOptions, Catalogue, CatalogueEntry, CatalogueVariant, LessonChoice, Message, Runs},
+    app::{
+        App, AppOptions, Catalogue, CatalogueEntry, CatalogueInvariant, CatalogueVariant, LessonChoice,
+        Message, Runs,
+    },
     engine::{Command, Session, Update},
     explore::{self, Bounds, Exploring},
     lesson::{Card, Expect, LabKind, Lang, Text, Track},
-    log::Event as Happened,
+    log::{Event as Happened, Log},
     race::{Orders, Racing, Told},
     verdict::{ClaimResult, Outcome, Verdict},
     view::{svg, theme::Theme, width},
@@ -41,6 +44,16 @@ pub fn entry(id: &str, track: Track, title: Text) -> CatalogueEntry {
         name: name.into(),
         title,
         expect,
+        invariants: vec![CatalogueInvariant {
+            says: text(
+                "Two clients hold the lock at the same time.",
+                "两个客户端同时持有锁。",
+            ),
+            goal: text(
+                "Let two clients hold the lock at the same time.",
+                "让两个客户端同时持有锁。",
+            ),
+        }],
         lab: LabKind::Redis,
         lesson: text(
             "Delete a lock only if it is still yours: compare the token and delete in one script.",
@@ -151,6 +164,8 @@ pub struct Searcher {
 #[derive(Debug, Clone, Default)]
 pub struct FakeRuns {
     pub opened: Rc<RefCell<Vec<(LessonChoice, Engine)>>>,
+    /// What branches began with.
+    pub pasts: Rc<RefCell<Vec<Log>>>,
     pub raced: Rc<RefCell<Vec<(LessonChoice, Crew)>>>,
     pub explored: Rc<RefCell<Vec<(LessonChoice, Searcher)>>>,
 }
@@ -168,6 +183,11 @@ impl Runs for FakeRuns {
             commands,
             updates: told,
         }
+    }
+
+    fn branch(&self, lesson: &LessonChoice, past: Log) -> Session {
+        self.pasts.borrow_mut().push(past);
+        self.open(lesson)
     }
 
     fn race(&self, lesson: &LessonChoice, runs: u64) -> Racing {

@@ -3,8 +3,8 @@
 use super::{
     Action, Erase, Hint,
     Place::{
-        self, Catalogue, Comparison, Everywhere, Field, Lanes, Lesson, Orders, Page, Servers, Single, Story,
-        Trials, Variants, Wire,
+        self, Asked, Branches, Catalogue, Comparison, Everywhere, Field, Free, Lanes, Lesson, Orders, Page,
+        Servers, Single, Story, Trials, Variants, Wire,
     },
     Row,
 };
@@ -12,7 +12,7 @@ use crate::lesson::Words;
 
 /// Where lines are scrolled or chosen.
 const SCROLLED: &[Place] = &[
-    Catalogue, Variants, Page, Comparison, Trials, Orders, Story, Lanes, Servers, Wire, Field,
+    Catalogue, Variants, Page, Branches, Comparison, Trials, Orders, Story, Lanes, Servers, Wire, Field,
 ];
 /// Where a run is stepped through.
 const STEPPED: &[Place] = &[Lesson, Comparison, Single];
@@ -72,9 +72,9 @@ pub const TABLE: &[Row] = &[
     // A lesson.
     act("step", Action::Forward, &["right", "n", "l"], STEPPED, ("take the next step", "前进一步"))
         .hints(&[hint(Lesson, 1, "step", "下一步"), hint(Comparison, 1, "step", "下一步"), hint(Single, 1, "step", "下一步")]),
-    act("back", Action::Back, &["left", "p", "h"], STEPPED,
+    act("back", Action::Back, &["left", "p", "h"], &[Lesson, Comparison, Single, Free],
         ("one step back (touches no server)", "回退一步（不影响服务器）"))
-        .hints(&[hint(Lesson, 2, "back", "回退"), hint(Comparison, 2, "back", "回退"), hint(Single, 2, "back", "回退")]),
+        .hints(&[hint(Lesson, 2, "back", "回退"), hint(Comparison, 2, "back", "回退"), hint(Single, 2, "back", "回退"), hint(Free, 4, "back", "回退")]),
     act("play", Action::Toggle, &["space"], STEPPED,
         ("play or pause, even in mid-step", "播放或暂停，步骤中途也可以"))
         .hints(&[hint(Lesson, 3, "play/pause", "播放/暂停"), hint(Comparison, 7, "play/pause", "播放/暂停"), hint(Single, 3, "play/pause", "播放/暂停")]),
@@ -119,12 +119,36 @@ pub const TABLE: &[Row] = &[
         ("to the next question, fault or violation", "跳到下一个提问、故障或违例")),
 
     // A question in the story.
-    act("answer-1", Action::Answer(0), &["1"], &[Story, Lesson], ("choose answer 1", "选答案 1"))
+    act("answer-1", Action::Answer(0), &["1"], &[Asked], ("choose answer 1", "选答案 1"))
         .fold(3, "answer the question in the story", "回答讲解里的提问"),
-    act("answer-2", Action::Answer(1), &["2"], &[Story, Lesson], ("choose answer 2", "选答案 2")),
-    act("answer-3", Action::Answer(2), &["3"], &[Story, Lesson], ("choose answer 3", "选答案 3")),
-    act("answer-4", Action::Answer(3), &["4"], &[Story, Lesson], ("choose answer 4", "选答案 4")),
-    act("skip", Action::Skip, &["s"], &[Story, Lesson], ("skip the question", "跳过提问")),
+    act("answer-2", Action::Answer(1), &["2"], &[Asked], ("choose answer 2", "选答案 2")),
+    act("answer-3", Action::Answer(2), &["3"], &[Asked], ("choose answer 3", "选答案 3")),
+    act("answer-4", Action::Answer(3), &["4"], &[Asked], ("choose answer 4", "选答案 4")),
+    act("skip", Action::Skip, &["s"], &[Asked], ("skip the question", "跳过提问")),
+
+    // Free play.
+    act("free", Action::Free, &["f"], &[Lesson, Free], ("free play: you choose who moves; from an earlier step, a branch", "自由模式：由你决定谁走；在较早的步骤则另开分支"))
+        .hints(&[hint(Lesson, 5, "free play", "自由模式"), hint(Free, 6, "branch here", "从这里分支")]),
+    act("move-1", Action::MoveActor(0), &["1"], &[Free], ("the client with the number 1 makes its next move", "1 号客户端走下一步"))
+        .fold(8, "the client with that number makes its next move", "对应编号的客户端走下一步"),
+    act("move-2", Action::MoveActor(1), &["2"], &[Free], ("the client with the number 2 makes its next move", "2 号客户端走下一步")),
+    act("move-3", Action::MoveActor(2), &["3"], &[Free], ("the client with the number 3 makes its next move", "3 号客户端走下一步")),
+    act("move-4", Action::MoveActor(3), &["4"], &[Free], ("the client with the number 4 makes its next move", "4 号客户端走下一步")),
+    act("move-5", Action::MoveActor(4), &["5"], &[Free], ("the client with the number 5 makes its next move", "5 号客户端走下一步")),
+    act("move-6", Action::MoveActor(5), &["6"], &[Free], ("the client with the number 6 makes its next move", "6 号客户端走下一步")),
+    act("move-7", Action::MoveActor(6), &["7"], &[Free], ("the client with the number 7 makes its next move", "7 号客户端走下一步")),
+    act("move-8", Action::MoveActor(7), &["8"], &[Free], ("the client with the number 8 makes its next move", "8 号客户端走下一步")),
+    act("move-9", Action::MoveActor(8), &["9"], &[Free], ("the client with the number 9 makes its next move", "9 号客户端走下一步")),
+    act("timer", Action::Timer, &["t"], &[Free], ("let time pass until the first wait is over", "让时间前进到最近一个等待结束"))
+        .hints(&[hint(Free, 2, "next timer", "下一个计时")]),
+    act("second", Action::Pass(1_000), &["."], &[Free], ("let a second pass; other amounts: type them into the palette", "让时间前进一秒；其他时长在命令面板里输入"))
+        .hints(&[hint(Free, 3, "+1 s", "+1 秒")]),
+    act("faults", Action::Faults, &["x"], &[Free], ("cause a fault: crash, freeze, cut, hold, kill, set a clock", "制造故障：杀进程、冻结、断网、扣住消息、拨时钟"))
+        .hints(&[hint(Free, 1, "faults", "故障")]),
+    act("branches", Action::Branches, &["B"], &[Free], ("the tree of branches", "分支树"))
+        .hints(&[hint(Free, 5, "branches", "分支树")]),
+    act("walk", Action::Open, &["enter"], &[Branches], ("go on with the chosen branch", "切换到所选分支"))
+        .hints(&[hint(Branches, 1, "go there", "切换")]),
 
     // The catalogue.
     act("open", Action::Open, &["enter", "space"], &[Catalogue, Variants],
@@ -189,7 +213,7 @@ pub const TABLE: &[Row] = &[
     act("up", Action::Move(-1), &["up", "k"], SCROLLED, ("up", "向上"))
         .fold(3, "choose a line, or scroll", "选择一行，或滚动")
         .hints(&[pair(Catalogue, 9, "choose", "选择"), pair(Variants, 2, "choose", "选择"),
-            pair(Page, 1, "scroll", "滚动"), pair(Comparison, 11, "lanes", "滚动时间线"), pair(Field, 2, "choose", "选择"), pair(Trials, 2, "choose", "选择"), pair(Orders, 6, "choose", "选择")]),
+            pair(Page, 1, "scroll", "滚动"), pair(Branches, 2, "choose", "选择"), pair(Comparison, 11, "lanes", "滚动时间线"), pair(Field, 2, "choose", "选择"), pair(Trials, 2, "choose", "选择"), pair(Orders, 6, "choose", "选择")]),
     act("down", Action::Move(1), &["down", "j"], SCROLLED, ("down", "向下")),
     act("page-up", Action::Page(-1), &["pageup"], SCROLLED, ("a page up", "上翻"))
         .hints(&[pair(Catalogue, 8, "read", "翻看"), pair(Comparison, 12, "verdicts", "滚动结论")]),
@@ -213,11 +237,11 @@ pub const TABLE: &[Row] = &[
         ("next theme: as the terminal, dark, light, high contrast", "换主题：跟随终端、深色、浅色、高对比度")),
     act("help", Action::Help, &["?", "f1"], &[Everywhere], ("help: the keys, and how to read the lanes", "帮助：按键与图例"))
         .hints(&[hint(Catalogue, 4, "help", "帮助"), hint(Variants, 4, "help", "帮助"),
-            hint(Lesson, 6, "help", "帮助"), hint(Comparison, 10, "help", "帮助"), hint(Trials, 7, "help", "帮助"), hint(Single, 7, "help", "帮助"), hint(Orders, 8, "help", "帮助")]),
+            hint(Lesson, 6, "help", "帮助"), hint(Free, 7, "help", "帮助"), hint(Comparison, 10, "help", "帮助"), hint(Trials, 7, "help", "帮助"), hint(Single, 7, "help", "帮助"), hint(Orders, 8, "help", "帮助")]),
     act("leave", Action::Close, &["q", "esc"], &[Everywhere],
         ("back to where you came from", "返回上一层"))
         .hints(&[hint(Catalogue, 5, "quit", "退出"), hint(Variants, 5, "back", "返回"),
-            hint(Lesson, 7, "catalogue", "目录"), hint(Comparison, 6, "close", "关闭"), hint(Page, 2, "close", "关闭"), hint(Trials, 5, "back", "返回"), hint(Single, 4, "back to all of them", "回到全部结果"), hint(Orders, 2, "stop, back", "停止、返回")]),
+            hint(Lesson, 7, "catalogue", "目录"), hint(Free, 8, "catalogue", "目录"), hint(Comparison, 6, "close", "关闭"), hint(Page, 2, "close", "关闭"), hint(Branches, 3, "close", "关闭"), hint(Trials, 5, "back", "返回"), hint(Single, 4, "back to all of them", "回到全部结果"), hint(Orders, 2, "stop, back", "停止、返回")]),
     act("quit", Action::Quit, &["Q", "ctrl-c"], &[Everywhere], ("quit Lockstep", "退出程序")),
 
     // A line of typed text.

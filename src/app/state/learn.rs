@@ -28,6 +28,13 @@ impl<R: Runs> App<R> {
             Action::Race => self.race(entry, variant),
             Action::Explore => self.explore(entry, variant, Wanted::default()),
             Action::Compare => self.compare(entry, None),
+            Action::Free
+            | Action::MoveActor(_)
+            | Action::Timer
+            | Action::Pass(_)
+            | Action::Faults
+            | Action::Choose(_)
+            | Action::Branches => self.play_freely(action),
             Action::Restart => self.open(entry, variant),
             Action::Variant(true) => self.open(entry, (variant + 1) % variants),
             Action::Variant(false) => self.open(entry, (variant + variants - 1) % variants),

@@ -9,7 +9,7 @@ use ratatui::{
 use super::{App, Mode, Single};
 use crate::{
     app::{Runs, palette::Listed},
-    view::{self, CatalogueView, LessonView, Overlay, PaletteView, Scene, Screen},
+    view::{self, CatalogueView, FreeView, LessonView, Overlay, PaletteView, Scene, Screen},
 };
 
 impl<R: Runs> App<R> {
@@ -59,6 +59,13 @@ impl<R: Runs> App<R> {
                     aside: lesson.aside,
                     asking: lesson.run.asking(),
                     single: lesson.single.as_ref().map(Single::told),
+                    free: lesson.run.free().map(|free| FreeView {
+                        free,
+                        branches: &lesson.branches,
+                        again: lesson.run.is_branching(),
+                        live: lesson.run.can_choose(),
+                        busy: lesson.run.is_busy(),
+                    }),
                 }))
             }
         }
