@@ -42,16 +42,20 @@ pub enum Access {
 pub struct Effect {
     /// Whose command.
     pub actor: ActorId,
-    /// The index of its `Sent` event.
+    /// The index of its `Sent` event; of a transaction, that of `EXEC`.
     pub sent: usize,
     /// The index of the `Replied` event that proves it.
     pub replied: usize,
+    /// The index of the `Sent` event that has its words: of a transaction, that of the command that was queued.
+    pub worded: usize,
     /// The server that it was sent to.
     pub server: String,
     /// The key, or the znode's path.
     pub key: String,
     /// What was done.
     pub access: Access,
+    /// The number that was answered: what a counter stood at afterwards, or what was read.
+    pub number: Option<i64>,
 }
 
 /// Somebody asked for a key to be set to a value, whether or not it was.
@@ -185,10 +189,10 @@ impl Effects {
                 let queued = self.queued.remove(&transaction).unwrap_or_default();
                 let each = each.as_array().cloned().unwrap_or_default();
                 let mut effects = Vec::new();
-                for (n, flight) in queued.into_iter().enumerate() {
+                for (n, queued) in queued.into_iter().enumerate() {
                     // Of a transaction that was not carried out there are no replies.
                     let reply = Reply::Value(each.get(n).cloned().unwrap_or_default());
-                    effects.extend(self.answered(actor, &flight, replied, &reply));
+                    effects.extend(self.answered(actor, &queued, (flight.sent, replied), &reply));
                 }
                 effects
             }
@@ -198,11 +202,17 @@ impl Effects {
                 }
                 Vec::new()
             }
-            _ => self.answered(actor, &flight, replied, reply),
+            _ => self.answered(actor, &flight, (flight.sent, replied), reply),
         }
     }
 
-    fn answered(&mut self, actor: ActorId, flight: &Flight, replied: usize, reply: &Reply) -> Vec<Effect> {
+    fn answered(
+        &mut self,
+        actor: ActorId,
+        flight: &Flight,
+        (sent, replied): (usize, usize),
+        reply: &Reply,
+    ) -> Vec<Effect> {
         let mut effects = Vec::new();
         for act in &flight.acts {
             if !act.done(flight.verb, reply) {
@@ -218,11 +228,13 @@ impl Effects {
             };
             effects.push(Effect {
                 actor,
-                sent: flight.sent,
+                sent,
                 replied,
+                worded: flight.sent,
                 server: flight.server.clone(),
                 key,
                 access: act.access,
+                number: number(reply),
             });
         }
         effects
@@ -232,6 +244,14 @@ impl Effects {
         if let Some(attempt) = self.attempts.iter_mut().rev().find(|known| known.sent == sent) {
             attempt.refused = true;
         }
+    }
+}
+
+/// `GET` answers a number as a text.
+fn number(reply: &Reply) -> Option<i64> {
+    match reply {
+        Reply::Value(value) => value.as_i64().or_else(|| value.as_str()?.parse().ok()),
+        _ => None,
     }
 }
 
