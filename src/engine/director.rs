@@ -393,6 +393,12 @@ impl Director {
         Ok(())
     }
 
+    /// Another log begins: whatever the servers hold is news to it.
+    pub(super) fn forget_seen(&mut self) {
+        self.seen.clear();
+        self.metrics.clear();
+    }
+
     /// Ends the run: clients and servers are gone when it returns.
     pub(super) async fn tear_down(self) -> Log {
         self.stage.tear_down().await;

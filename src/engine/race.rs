@@ -113,7 +113,7 @@ impl Racer {
 
     async fn race(&mut self, seed: u64) -> Result<Log, EngineError> {
         let path = Path::root().key("programs");
-        self.reset(seed, &path).await?;
+        self.reset(seed, Rate::NORMAL, &path).await?;
         let director = &mut self.director;
         let mut start = StartOrder::draw(director.performers.len(), seed);
         let began = director.clock.now();
@@ -185,8 +185,9 @@ impl Racer {
         std::mem::replace(&mut self.director.recorder, fresh).into_log()
     }
 
-    /// Servers as the lesson prepares them, and everybody before the first step of their program.
-    pub(super) async fn reset(&mut self, seed: u64, path: &Path) -> Result<(), EngineError> {
+    /// Servers as the lesson prepares them, and everybody before the first step of their program. Lesson time begins at
+    /// this rate.
+    pub(super) async fn reset(&mut self, seed: u64, rate: Rate, path: &Path) -> Result<(), EngineError> {
         let plans = &self.scenario.actors;
         self.director.performers = plans
             .iter()
@@ -201,12 +202,15 @@ impl Racer {
         for performer in &mut director.performers {
             performer.queue.clear();
         }
+        if rate.is_paused() {
+            director.clock.set_rate(rate)?;
+        }
         director.clock.begin();
         director.recorder = Recorder::new(director.clock.clone(), None);
         for event in &self.opening {
             director.recorder.record(event.clone());
         }
-        director.clock.set_rate(Rate::NORMAL)?;
+        director.clock.set_rate(rate)?;
         for n in 0..director.performers.len() {
             director.advance(actor_id(n), path)?;
         }

@@ -25,7 +25,7 @@ use std::{ops::ControlFlow, time::Duration};
 pub use found::{Explored, OutcomeSeen, Shortest};
 pub use ground::{Broken, Fate, Ground, Pick, Touch};
 pub use watch::{Exploring, Told, watch};
-pub use workers::Progress;
+pub use workers::{Progress, repeat};
 
 use crate::{
     engine::{EngineError, GroundError},
@@ -50,6 +50,8 @@ pub struct Bounds {
     pub prune: bool,
     /// Whether what orders have in common is carried out once.
     pub share: bool,
+    /// Whether Lockstep hosts the clients' programs itself where that is enough.
+    pub hosted: bool,
     /// How many search at once, each on a lab of its own.
     pub workers: usize,
     /// The longest that the whole may take.
@@ -67,6 +69,7 @@ impl Default for Bounds {
             never: None,
             prune: true,
             share: true,
+            hosted: true,
             workers: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
             longest: Duration::from_secs(86_400),
         }

@@ -27,7 +27,7 @@ use crate::{
 };
 
 /// Parts for each worker: the last ones are small, so that nobody waits long for somebody else.
-const PARTS: usize = 32;
+const PARTS: usize = 16;
 /// Random ways down from which the size of the whole is estimated.
 const WAYS: u32 = 16;
 /// With client processes each step of one is a way from the beginning.
@@ -109,7 +109,7 @@ pub(super) async fn run(
     watch: &(dyn Fn(&Progress) -> ControlFlow<()> + Sync),
 ) -> Result<Outcome, ExploreError> {
     let rules = rules(scenario, bounds)?;
-    if needs_processes(scenario)? {
+    if needs_processes(scenario)? || !bounds.hosted {
         // One lab: its servers and clients are many processes as it is.
         let mut bounds = bounds.clone();
         bounds.workers = 1;
@@ -136,6 +136,63 @@ pub(super) async fn run(
         if let Err(ExploreError::Ground(GroundError::Engine(error))) = result {
             result = Err(ground.explain(error).await.into());
         }
+        ground.close().await;
+    }
+    result
+}
+
+/// Searches the same again and again on the same labs, for benchmarks: how many orders were carried out, and the time
+/// that took without starting anything.
+///
+/// # Errors
+/// See [`ExploreError`].
+pub async fn repeat(
+    scenario: &Scenario,
+    options: &LabOptions,
+    bounds: &Bounds,
+    rounds: u32,
+) -> Result<(u64, Duration), ExploreError> {
+    let rules = rules(scenario, bounds)?;
+    let means = Means {
+        share: bounds.share,
+        prune: bounds.prune,
+    };
+    let mut grounds = Vec::new();
+    for _ in 0..bounds.workers.max(1) {
+        grounds.push(Hosted::open(scenario, options, &rules, means).await?);
+    }
+    let work = Work {
+        stop: Arc::default(),
+        progress: Arc::default(),
+        bounds: bounds.clone(),
+        ways: 0,
+        began: Instant::now(),
+    };
+    let (sender, receiver) = tokio::sync::oneshot::channel();
+    thread::spawn(move || {
+        let (mut orders, mut result) = (0, Ok(()));
+        let began = Instant::now();
+        for _ in 0..rounds {
+            let seeds = match work.parted(&mut grounds[0]) {
+                Ok(seeds) => seeds,
+                Err(error) => {
+                    result = Err(error);
+                    break;
+                }
+            };
+            let (found, back) = work.search(seeds, std::mem::take(&mut grounds));
+            grounds = back;
+            match found {
+                Ok((found, _)) => orders += found.tried,
+                Err(error) => result = Err(error),
+            }
+        }
+        drop(sender.send((result.map(|()| (orders, began.elapsed())), grounds)));
+    });
+    let (result, grounds) = receiver
+        .await
+        .map_err(|_| thread_failed(std::io::Error::other("a worker panicked")))?;
+    for ground in grounds {
         ground.close().await;
     }
     result
@@ -252,8 +309,10 @@ impl Work {
             state ^= state << 17;
             usize::try_from(state % below as u64).unwrap_or(0)
         };
-        let size = search::estimate(ground, prune, self.ways, draw)?;
-        affordable(&size, began.elapsed(), &self.bounds)?;
+        if self.ways > 0 {
+            let size = search::estimate(ground, prune, self.ways, draw)?;
+            affordable(&size, began.elapsed(), &self.bounds)?;
+        }
         let enough = if self.bounds.workers > 1 { self.bounds.workers * PARTS } else { 1 };
         Ok(search::part(ground, prune, enough)?)
     }

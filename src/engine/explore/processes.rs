@@ -132,6 +132,10 @@ impl Processes {
         if self.here.take().is_some() {
             self.runtime.block_on(self.racer.come_home())?;
         }
+        if self.racer.spoilt {
+            // The lab will be another one.
+            self.lines.clear();
+        }
         self.runtime.block_on(self.racer.set_out())?;
         Ok(())
     }

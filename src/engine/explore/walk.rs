@@ -99,8 +99,8 @@ impl Racer {
     /// Makes one choice, and says in few words what it was.
     pub(super) async fn take_choice(&mut self, choice: &Choice) -> Result<String, EngineError> {
         let before = self.director.log().len();
-        // A dead process does not come back, and one that is stopped makes no move in the next order.
-        self.spoilt |= matches!(choice, Choice::Cause(Fault::Crash { .. } | Fault::Freeze { .. }));
+        // A dead process does not come back.
+        self.spoilt |= matches!(choice, Choice::Cause(Fault::Crash { .. }));
         match self.director.choose(choice).await? {
             Chosen::Done => Ok(self.in_words(choice, before)),
             Chosen::Refused(why) => Err(self.director.mistake(&programs(), why.en)),
@@ -138,8 +138,9 @@ impl Racer {
             self.renew().await?;
         }
         self.fire_watches().await;
-        self.reset(0, &programs()).await?;
-        self.director.clock.set_rate(Rate::PAUSED)?;
+        // Time begins with a whole millisecond, so that the same waits end in the same order each time.
+        self.reset(0, Rate::PAUSED, &programs()).await?;
+        self.director.forget_seen();
         self.director.observe().await
     }
 
@@ -190,6 +191,12 @@ impl Racer {
         }
         self.director.left_story = false;
         let log = self.take_log();
+        // Whoever is still stopped runs again, for the next order.
+        for client in self.director.stage.frozen_clients() {
+            self.director
+                .cause(&Fault::Thaw { client }, &programs())
+                .await?;
+        }
         self.watched.extend(watched_paths(&log));
         Ok(log)
     }
