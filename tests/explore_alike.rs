@@ -153,7 +153,10 @@ async fn every_way_finds_the_same() {
             (processes.hosted, processes.moves) = (false, 4);
             let mut hosted = bounds(true, true, 1, faults);
             hosted.moves = 4;
-            let (hosted, processes) = (explored(&scenario, &hosted).await, explored(&scenario, &processes).await);
+            let (hosted, processes) = (
+                explored(&scenario, &hosted).await,
+                explored(&scenario, &processes).await,
+            );
             assert_eq!(told(&hosted), told(&processes), "with processes\n{drawn:#?}");
         }
     }

@@ -3,7 +3,7 @@
 
 use super::{LessonChoice, learning::ENDED, shelf::moved};
 use crate::{
-    explore::{Bounds, Explored, Exploring, Failing, MOST_MOVES, MayFail, Progress, Told},
+    explore::{Bounds, Exploring, Failing, Finding, MOST_MOVES, MayFail, Progress, Told},
     lesson::Text,
 };
 
@@ -17,7 +17,7 @@ pub enum Search {
     /// It was asked to stop.
     Stopping,
     /// It is over, or was stopped: what was found.
-    Found(Box<Explored>),
+    Found(Box<Finding>),
     /// It could not go on.
     Failed {
         /// What happened, why, and what to do.
@@ -174,7 +174,7 @@ impl Exploration {
 
     /// What was found, once it is over.
     #[must_use]
-    pub fn found(&self) -> Option<&Explored> {
+    pub fn found(&self) -> Option<&Finding> {
         match &self.search {
             Search::Found(found) => Some(found),
             _ => None,
@@ -194,7 +194,7 @@ impl Exploration {
 
     /// Another outcome: so many places on.
     pub fn choose(&mut self, by: i32) {
-        let count = self.found().map_or(0, |found| found.outcomes.len());
+        let count = self.found().map_or(0, |found| found.explored.outcomes.len());
         self.chosen = moved(self.chosen, by, count);
     }
 }

@@ -56,7 +56,7 @@ use ratatui::{Terminal, backend::Backend, layout::Rect};
 use crate::{
     engine::Session,
     explore::{self, Bounds},
-    lesson::Lang,
+    lesson::{Lang, Text},
     log::Log,
     race::Racing,
     view::theme::Theme,
@@ -84,6 +84,9 @@ pub trait Runs {
     /// Tries every order of a variant within these bounds: at once, whatever may still fail. What fails is told as
     /// [`Told::Failed`](crate::explore::Told::Failed).
     fn explore(&self, lesson: &LessonChoice, bounds: &Bounds) -> explore::Exploring;
+
+    /// Why a run of a variant went wrong, where its log says so.
+    fn why(&self, lesson: &LessonChoice, log: &Log) -> Option<Text>;
 
     /// Starts a live run in which everything that was done in `past` is done again before anything else
     /// ([`branch`](crate::engine::branch)): at once, whatever may still fail.

@@ -18,6 +18,7 @@ use crate::{
         Recording,
         carried::{self, NotCarried},
     },
+    why,
 };
 
 /// Live and recorded runs over the engine.
@@ -66,6 +67,11 @@ impl Runs for ChosenRuns {
             Ok(scenario) => explore::watch(scenario, self.options.clone(), bounds.clone()),
             Err(message) => not_explored(message),
         }
+    }
+
+    fn why(&self, choice: &LessonChoice, log: &Log) -> Option<Text> {
+        let scenario = self.scenario(choice, &self.params(choice)).ok()?;
+        why::first(&scenario, log).map(|why| why.text)
     }
 }
 

@@ -24,7 +24,7 @@ use std::{ops::ControlFlow, time::Duration};
 
 pub use found::{Explored, OutcomeSeen, Shortest};
 pub use ground::{Broken, Fate, Ground, Pick, Touch};
-pub use watch::{Exploring, Told, watch};
+pub use watch::{Exploring, Finding, Told, watch};
 pub use workers::{Progress, repeat};
 
 use crate::{

@@ -16,15 +16,28 @@ use crate::{
     engine::GroundError,
     lab::LabOptions,
     lesson::{Scenario, Text},
+    race::{self, Invariant},
+    why,
 };
+
+/// What a search found, in words that are not its own.
+#[derive(Debug, Clone)]
+pub struct Finding {
+    /// What was found.
+    pub explored: Explored,
+    /// What must never be so.
+    pub invariants: Vec<Invariant>,
+    /// Why the shortest order that goes wrong does, where its log says so.
+    pub why: Option<Text>,
+}
 
 /// What is told of a search under way.
 #[derive(Debug, Clone)]
 pub enum Told {
     /// How far it is, about ten times a second.
     Progress(Progress),
-    /// It has come to its end, or was stopped: what was found by then. Nothing else follows.
-    Found(Box<Explored>),
+    /// It has come to its end, or was stopped. Nothing else follows.
+    Found(Box<Finding>),
     /// It cannot go on: what happened, why, and what to do.
     Failed {
         /// The message, perhaps of several lines.
@@ -80,7 +93,15 @@ async fn work(
         () = tell.closed() => return,
     };
     let _ = tell.send(match found {
-        Ok(found) => Told::Found(Box::new(found)),
+        Ok(explored) => Told::Found(Box::new(Finding {
+            why: explored
+                .shortest
+                .as_ref()
+                .and_then(|shortest| why::first(&scenario, &shortest.log))
+                .map(|why| why.text),
+            invariants: race::invariants(&scenario),
+            explored,
+        })),
         Err(error) => Told::Failed {
             server: matches!(&error, ExploreError::Ground(GroundError::Engine(error)) if error.is_server()),
             message: text(&error),

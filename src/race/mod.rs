@@ -17,7 +17,7 @@ pub use kept::{Kept, Kind, MOST_EVENTS};
 pub use outcome::{Asked, LockFate, Outcome, values_in};
 pub use pace::Pace;
 pub use tally::{Seen, Tally};
-pub use watch::{Field, Invariant, MOST_RACES, Orders, Race, Racing, Told, watch};
+pub use watch::{Field, Invariant, MOST_RACES, Orders, Race, Racing, Told, invariants, watch};
 
 use crate::{
     clock::ClockKind,

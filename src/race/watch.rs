@@ -127,6 +127,16 @@ pub fn watch(scenario: Scenario, options: LabOptions, seed: u64, runs: u64) -> R
     Racing { orders, told }
 }
 
+/// What must never be so in a variant.
+#[must_use]
+pub fn invariants(scenario: &Scenario) -> Vec<Invariant> {
+    let told = scenario.invariants.iter().map(|invariant| Invariant {
+        name: invariant.never.to_string(),
+        says: invariant.says.clone(),
+    });
+    told.collect()
+}
+
 struct Crew {
     scenario: Scenario,
     options: LabOptions,
@@ -152,15 +162,11 @@ impl Crew {
     /// One race after another; returns only when nobody listens any more, or one cannot be run.
     async fn races(&self, racer: &mut Racer) -> Result<(), EngineError> {
         let scenario = &self.scenario;
-        let invariants = scenario.invariants.iter().map(|invariant| Invariant {
-            name: invariant.never.to_string(),
-            says: invariant.says.clone(),
-        });
         self.say(Told::Ready(Field {
             clock: racer.clock(),
             actors: scenario.actors.len(),
             faults_left_out: leaves_out_faults(scenario),
-            invariants: invariants.collect(),
+            invariants: invariants(scenario),
         }))
         .await;
         let mut wanted = self.wanted.clone();

@@ -13,7 +13,7 @@ use super::{
     narration, strip, text,
     theme::{Role, Theme, glyphs},
     time,
-    trials::histogram::{self, Row, percent, words_of},
+    trials::histogram::{self, Row, grouped, percent, words_of},
     words,
 };
 use crate::{
@@ -21,7 +21,7 @@ use crate::{
         CatalogueEntry, Exploration, Exploring,
         keys::{KeyMap, Place},
     },
-    explore::Failing,
+    explore::{Explored, Failing},
     lesson::Lang,
 };
 
@@ -106,9 +106,10 @@ impl OrdersView<'_> {
         let Some(found) = self.exploration.found() else {
             return Vec::new();
         };
-        let all = found.outcomes.iter().map(|seen| seen.orders).sum();
-        let rows = found.outcomes.iter().enumerate().map(|(n, seen)| Row {
-            broke: seen.outcome.is_violated(),
+        let outcomes = &found.explored.outcomes;
+        let all = outcomes.iter().map(|seen| seen.orders).sum();
+        let rows = outcomes.iter().enumerate().map(|(n, seen)| Row {
+            broke: seen.violates,
             count: seen.orders,
             words: text::clean(&words_of(&seen.outcome, self.lang)).into_owned(),
             percent: percent(seen.orders, all),
@@ -137,7 +138,7 @@ impl OrdersView<'_> {
             Exploring::Booting => ("   ", words::BOOTING, Role::Warning),
             Exploring::Searching => (" ▶ ", words::SEARCHING, Role::Good),
             Exploring::Stopping => (" ▮▮", words::STOPPING, Role::Warning),
-            Exploring::Found(found) if found.complete => (" ✓ ", words::SEARCHED, Role::Good),
+            Exploring::Found(found) if found.explored.complete => (" ✓ ", words::SEARCHED, Role::Good),
             Exploring::Found(_) => (" ▮▮", words::STOPPED, Role::Warning),
             Exploring::Failed { .. } => (" ✗ ", words::RACES_FAILED, Role::Danger),
         };
@@ -189,8 +190,8 @@ impl OrdersView<'_> {
         } else {
             let (violations, role) = self.violations();
             tell(&violations, role);
-            for (invariant, orders) in self.exploration.found().map_or(&[][..], |found| &found.broken) {
-                let words = words::BROKE_THIS.with(self.lang, &[&orders.to_string(), invariant]);
+            for (orders, says) in self.broken() {
+                let words = words::BROKE_THIS.with(self.lang, &[&grouped(orders), says]);
                 tell(&format!("  {words}"), Role::Text);
             }
         }
@@ -210,7 +211,7 @@ impl OrdersView<'_> {
     )]
     fn progress(&self, columns: usize) -> Line<'static> {
         let progress = self.exploration.progress();
-        let found = self.exploration.found();
+        let found = self.explored();
         let over = found.is_some_and(|found| found.complete);
         let share = if over { 1.0 } else { progress.done.clamp(0.0, 1.0) };
         let cells = BAR.min(columns / 4);
@@ -218,7 +219,7 @@ impl OrdersView<'_> {
         let (tried, pruned) = found.map_or((progress.tried, progress.pruned), |found| {
             (found.tried, found.pruned)
         });
-        let count = words::TRIED.with(self.lang, &[&tried.to_string(), &pruned.to_string()]);
+        let count = words::TRIED.with(self.lang, &[&grouped(tried.into()), &grouped(pruned)]);
         let pace = match found {
             Some(found) => {
                 let spent = found.searching;
@@ -230,7 +231,7 @@ impl OrdersView<'_> {
             None => words::OF_ABOUT.with(
                 self.lang,
                 &[
-                    &format!("{:.0}", progress.total()),
+                    &grouped(progress.total() as u128),
                     &time::rate(Some(progress.rate())),
                     &time::left(progress.left()),
                 ],
@@ -245,12 +246,31 @@ impl OrdersView<'_> {
         ])
     }
 
+    fn explored(&self) -> Option<&Explored> {
+        self.exploration.found().map(|found| &found.explored)
+    }
+
+    /// What was broken: by how many orders, and what that means.
+    fn broken(&self) -> Vec<(u128, &str)> {
+        let Some(found) = self.exploration.found() else {
+            return Vec::new();
+        };
+        let says = |name: &'_ String| {
+            let known = found.invariants.iter().find(|invariant| invariant.name == *name);
+            known.map(|invariant| invariant.says.get(self.lang))
+        };
+        let broken = found.explored.broken.iter();
+        broken
+            .map(|(name, orders)| (*orders, says(name).unwrap_or(name)))
+            .collect()
+    }
+
     /// How many orders go wrong, in words.
     fn violations(&self) -> (String, Role) {
-        let found = self.exploration.found();
+        let found = self.explored();
         let violations = found.map_or(self.exploration.progress().violations, |found| found.violations);
         if violations > 0 {
-            let words = words::GO_WRONG.with(self.lang, &[&violations.to_string()]);
+            let words = words::GO_WRONG.with(self.lang, &[&grouped(violations)]);
             return (format!("{} {words}", glyphs::CUT), Role::Danger);
         }
         match found {
@@ -301,7 +321,7 @@ impl OrdersView<'_> {
             width: inner.width.saturating_sub(2),
             ..inner
         };
-        let found = self.exploration.found();
+        let found = self.explored();
         let shortest = found.and_then(|found| found.shortest.as_ref());
         let (words, role) = match (shortest, found) {
             (Some(shortest), _) => (shortest.moves.join(" → "), Role::Danger),

@@ -209,6 +209,13 @@ impl Runs for FakeRuns {
         self.explored.borrow_mut().push((lesson.clone(), searcher));
         Exploring { stop, told }
     }
+
+    fn why(&self, _: &LessonChoice, _: &Log) -> Option<Text> {
+        Some(text(
+            "B acquired the lock between A's acquire and A's release.",
+            "A 加锁与释放之间，B 拿到了锁。",
+        ))
+    }
 }
 
 /// The program without its loop: messages go in, a picture comes out.

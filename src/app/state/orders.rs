@@ -118,7 +118,7 @@ impl<R: Runs> App<R> {
         let Some(shortest) = orders
             .exploration
             .found()
-            .and_then(|found| found.shortest.as_ref())
+            .and_then(|found| found.explored.shortest.as_ref())
         else {
             self.notice = Some(Notice::NoOrder);
             return;

@@ -11,6 +11,7 @@ use crate::{
         learning::Learning,
         trials::{RACES, Trials},
     },
+    lesson::Text,
     race::{Outcome, Racing},
     view::{Notice, RaceTold, SingleTold, TrialsHit, TrialsView},
 };
@@ -36,6 +37,8 @@ pub(super) enum Single {
         number: u32,
         /// What came of it.
         outcome: Outcome,
+        /// Why it went wrong, where its log says so.
+        why: Option<Text>,
     },
     /// The shortest order that goes wrong.
     Order(Box<Orders>),
@@ -56,6 +59,7 @@ impl Single {
                 series,
                 number,
                 outcome,
+                why,
             } => {
                 let trials = &series.trials;
                 SingleTold::Race(RaceTold {
@@ -64,6 +68,7 @@ impl Single {
                     seed: trials.seed(*number),
                     outcome,
                     invariants: trials.field().map_or(&[], |field| &field.invariants),
+                    why: why.as_ref(),
                 })
             }
             Self::Order(orders) => SingleTold::Order(orders.exploration.found()),
@@ -181,6 +186,11 @@ impl<R: Runs> App<R> {
             return;
         };
         let outcome = outcome.clone();
+        let choice = &series.trials.choice;
+        let why = outcome
+            .is_violated()
+            .then(|| self.runs.why(choice, &log))
+            .flatten();
         let Mode::Trials(series) = std::mem::replace(&mut self.mode, Mode::Browsing) else {
             return;
         };
@@ -191,6 +201,7 @@ impl<R: Runs> App<R> {
             series,
             number,
             outcome,
+            why,
         };
         self.mode = Mode::Learning(Box::new(Lesson {
             single: Some(single),

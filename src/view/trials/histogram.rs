@@ -53,6 +53,19 @@ pub fn percent(part: u128, whole: u128) -> String {
     format!("{}.{}%", tenths / 10, tenths % 10)
 }
 
+/// A count that can be read: `1,234,567`.
+pub fn grouped(count: u128) -> String {
+    let digits = count.to_string();
+    let mut grouped = String::new();
+    for (n, digit) in digits.chars().enumerate() {
+        if n > 0 && (digits.len() - n).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
 /// A row.
 #[derive(Debug)]
 pub struct Row {
@@ -122,7 +135,7 @@ struct Columns {
 impl Columns {
     fn of(rows: &[Row], width: usize) -> Self {
         let widest = |column: &dyn Fn(&Row) -> usize| rows.iter().map(column).max().unwrap_or(0);
-        let count = widest(&|row| row.count.to_string().len());
+        let count = widest(&|row| grouped(row.count).len());
         let percent = widest(&|row| row.percent.len());
         let beside = widest(&|row| text::width(&row.beside));
         // Mark and glyph before, gaps between, one column after.
@@ -162,7 +175,10 @@ fn line(theme: Theme, row: &Row, columns: &Columns) -> Line<'static> {
         Span::styled(text::pad(&row.words, columns.words), style(role)),
         Span::raw("  "),
         Span::styled(text::pad(&CELL.repeat(cells), columns.bar), style(bar)),
-        Span::styled(format!("  {:>1$}", row.count, columns.count), style(Role::Text)),
+        Span::styled(
+            format!("  {:>1$}", grouped(row.count), columns.count),
+            style(Role::Text),
+        ),
         Span::styled(
             format!("  {:>1$}", row.percent, columns.percent),
             style(Role::Chrome),
@@ -173,4 +189,17 @@ fn line(theme: Theme, row: &Row, columns: &Columns) -> Line<'static> {
         spans.push(Span::styled(format!("  {beside}"), style(Role::Chrome)));
     }
     Line::from(spans)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{grouped, percent};
+
+    #[test]
+    fn counts_and_shares_can_be_read() {
+        let counts = [0, 12, 999, 1_000, 12_345, 1_234_567].map(grouped);
+        assert_eq!(counts, ["0", "12", "999", "1,000", "12,345", "1,234,567"]);
+        let shares = [(0, 0), (5, 12), (1, 3), (1, 2_000), (7, 7)].map(|(part, whole)| percent(part, whole));
+        assert_eq!(shares, ["0.0%", "41.7%", "33.3%", "0.1%", "100.0%"]);
+    }
 }

@@ -5,7 +5,8 @@ use ratatui::text::Line;
 
 use super::histogram::words_of;
 use crate::{
-    explore::Explored,
+    explore::Finding,
+    lesson::Text,
     race::{Invariant, Outcome},
     view::{Scene, text, theme::Role, words},
 };
@@ -23,6 +24,8 @@ pub struct RaceTold<'a> {
     pub outcome: &'a Outcome,
     /// What must never be so.
     pub invariants: &'a [Invariant],
+    /// Why it went wrong, where its log says so.
+    pub why: Option<&'a Text>,
 }
 
 /// One run of many.
@@ -31,7 +34,7 @@ pub enum SingleTold<'a> {
     /// A race.
     Race(RaceTold<'a>),
     /// The shortest of all orders that go wrong, of what was found.
-    Order(Option<&'a Explored>),
+    Order(Option<&'a Finding>),
 }
 
 impl SingleTold<'_> {
@@ -58,17 +61,20 @@ impl SingleTold<'_> {
 }
 
 /// The shortest order that goes wrong.
-fn order(found: &Explored, scene: &Scene<'_>, width: u16) -> Vec<Line<'static>> {
+fn order(found: &Finding, scene: &Scene<'_>, width: u16) -> Vec<Line<'static>> {
     let (lang, columns) = (scene.lang, usize::from(width));
     let mut lines = Vec::new();
     let mut tell = |words: &str, role: Role| {
         let rows = text::wrap(words, columns).into_iter();
         lines.extend(rows.map(|row| Line::styled(row, scene.style(role))));
     };
-    if let Some(shortest) = &found.shortest {
+    if let Some(shortest) = &found.explored.shortest {
         let moves = shortest.moves.len().to_string();
         tell(&words::SHORTEST_OF.with(lang, &[&moves]), Role::Text);
         tell(&format!("✗ {}", shortest.moves.join(" → ")), Role::Danger);
+    }
+    if let Some(why) = &found.why {
+        tell(why.get(lang), Role::Text);
     }
     if scene.chart.beats.iter().any(|beat| beat.clash) {
         let key = scene.keys.label("next-mark");
@@ -106,6 +112,9 @@ impl RaceTold<'_> {
             if self.outcome.broken.contains(&invariant.name) {
                 tell(invariant.says.get(lang), Role::Text);
             }
+        }
+        if let Some(why) = self.why {
+            tell(why.get(lang), Role::Text);
         }
         let clash = scene.chart.beats.iter().any(|beat| beat.clash);
         if clash && self.outcome.has_two_holders() {
