@@ -126,7 +126,13 @@ impl OrdersView<'_> {
         for (y, line) in (areas.summary.top()..areas.summary.bottom()).zip(&summary) {
             buf.set_line(areas.summary.x, y, line, areas.summary.width);
         }
-        histogram::draw(&self.rows(), (self.theme, self.lang), true, areas.outcomes, buf);
+        histogram::draw(
+            &self.rows(),
+            (self.theme, self.lang),
+            (true, self.nothing()),
+            areas.outcomes,
+            buf,
+        );
         self.draw_shortest(areas.shortest, buf);
         let width = areas.hints.width;
         let hints = strip::hints(self.keys, Place::Orders, self.lang, self.theme, width);
@@ -191,7 +197,7 @@ impl OrdersView<'_> {
             let (violations, role) = self.violations();
             tell(&violations, role);
             for (orders, says) in self.broken() {
-                let words = words::BROKE_THIS.with(self.lang, &[&grouped(orders), says]);
+                let words = words::ORDERS_BROKE.with(self.lang, &[&grouped(orders), says]);
                 tell(&format!("  {words}"), Role::Text);
             }
         }
@@ -305,6 +311,14 @@ impl OrdersView<'_> {
         )
     }
 
+    /// What is said where nothing is known.
+    fn nothing(&self) -> words::Words {
+        match self.exploration.search() {
+            Exploring::Searching | Exploring::Stopping => words::TOLD_AT_THE_END,
+            _ => words::NOTHING_YET,
+        }
+    }
+
     fn draw_shortest(&self, area: Rect, buf: &mut Buffer) {
         if area.height < 2 || area.width < 4 {
             return;
@@ -325,11 +339,16 @@ impl OrdersView<'_> {
         let shortest = found.and_then(|found| found.shortest.as_ref());
         let (words, role) = match (shortest, found) {
             (Some(shortest), _) => (shortest.moves.join(" → "), Role::Danger),
-            (None, None) => (words::NOTHING_YET.get(self.lang).to_owned(), Role::Chrome),
+            (None, None) => (self.nothing().get(self.lang).to_owned(), Role::Chrome),
             (None, Some(_)) => (words::NO_ORDER.get(self.lang).to_owned(), Role::Chrome),
         };
         let rows = text::wrap(&words, inner.width.into()).into_iter();
-        let lines: Vec<Line<'_>> = rows.map(|row| Line::styled(row, self.style(role))).collect();
+        let mut lines: Vec<Line<'_>> = rows.map(|row| Line::styled(row, self.style(role))).collect();
+        if let Some(why) = self.exploration.found().and_then(|found| found.why.as_ref()) {
+            lines.push(Line::default());
+            let rows = text::wrap(why.get(self.lang), inner.width.into()).into_iter();
+            lines.extend(rows.map(|row| Line::styled(row, self.style(Role::Text))));
+        }
         narration::draw(&lines, 0, (self.theme, words::MORE.get(self.lang)), inner, buf);
     }
 }

@@ -96,15 +96,21 @@ pub fn at(rows: &[Row], theme: Theme, area: Rect, y: u16) -> Option<usize> {
     (y < inner.bottom() && place < rows.len()).then_some(place)
 }
 
-/// Draws the histogram; `focused` says whether keys go there.
-pub fn draw(rows: &[Row], (theme, lang): (Theme, Lang), focused: bool, area: Rect, buf: &mut Buffer) {
+/// Draws the histogram: whether keys go there, and what is said where there are no rows.
+pub fn draw(
+    rows: &[Row],
+    (theme, lang): (Theme, Lang),
+    (focused, nothing): (bool, words::Words),
+    area: Rect,
+    buf: &mut Buffer,
+) {
     let role = if focused { Role::Accent } else { Role::Chrome };
     let title = format!(" {} ", words::OUTCOMES.get(lang));
     let block = theme.pane(focused).title(Span::styled(title, theme.style(role)));
     let inner = block.inner(area);
     block.render(area, buf);
     if rows.is_empty() {
-        let words = format!(" {}", words::NOTHING_YET.get(lang));
+        let words = format!(" {}", nothing.get(lang));
         let style = theme.style(Role::Chrome);
         buf.set_stringn(inner.x, inner.y, words, inner.width.into(), style);
         return;

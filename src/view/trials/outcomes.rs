@@ -34,5 +34,11 @@ pub(super) fn at(view: &TrialsView<'_>, area: Rect, y: u16) -> Option<usize> {
 /// Draws the histogram.
 pub(super) fn draw(view: &TrialsView<'_>, area: Rect, buf: &mut Buffer) {
     let focused = view.trials.chosen_race().is_none();
-    histogram::draw(&rows(view), (view.theme, view.lang), focused, area, buf);
+    histogram::draw(
+        &rows(view),
+        (view.theme, view.lang),
+        (focused, words::NOTHING_YET),
+        area,
+        buf,
+    );
 }

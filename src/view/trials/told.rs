@@ -70,7 +70,12 @@ fn order(found: &Finding, scene: &Scene<'_>, width: u16) -> Vec<Line<'static>> {
     };
     if let Some(shortest) = &found.explored.shortest {
         let moves = shortest.moves.len().to_string();
-        tell(&words::SHORTEST_OF.with(lang, &[&moves]), Role::Text);
+        let words = if found.explored.complete {
+            words::SHORTEST_OF
+        } else {
+            words::SHORTEST_SO_FAR
+        };
+        tell(&words.with(lang, &[&moves]), Role::Text);
         tell(&format!("✗ {}", shortest.moves.join(" → ")), Role::Danger);
     }
     if let Some(why) = &found.why {

@@ -161,3 +161,13 @@ pub const SHORTEST_OF: Words = Words::new(
     "No shorter order goes wrong than these {} choices:",
     "没有比这 {} 步更短的出错顺序：",
 );
+/// How long the shortest one is that a search had found when it was stopped.
+pub const SHORTEST_SO_FAR: Words = Words::new(
+    "The shortest that was found before the search was stopped has these {} choices:",
+    "停止搜索前找到的最短出错顺序共 {} 步：",
+);
+/// What orders broke: how many of them, and what that means.
+pub const ORDERS_BROKE: Words = Words::new("{}: {}", "{} 种：{}");
+/// While a search goes on.
+pub const TOLD_AT_THE_END: Words =
+    Words::new("told when the search is over or stopped", "搜索结束或停止后显示");
