@@ -85,7 +85,11 @@ fn one_connection(runtime: &Runtime, rounds: u32) -> Duration {
     orders([3, 3], &[], &mut all);
     let moves = |client: usize| {
         let name = ["A", "B"][client];
-        [vec!["GET", "stock"], vec!["DECR", "stock"], vec!["RPUSH", "buyers", name]]
+        [
+            vec!["GET", "stock"],
+            vec!["DECR", "stock"],
+            vec!["RPUSH", "buyers", name],
+        ]
     };
     let began = Instant::now();
     for _ in 0..rounds {
@@ -142,7 +146,12 @@ fn explores(criterion: &mut Criterion) {
     ] {
         group.bench_function(name, |bencher| {
             bencher.iter_custom(|rounds| {
-                explored(&runtime, share, workers, u32::try_from(rounds).unwrap_or(u32::MAX))
+                explored(
+                    &runtime,
+                    share,
+                    workers,
+                    u32::try_from(rounds).unwrap_or(u32::MAX),
+                )
             });
         });
     }
@@ -157,9 +166,18 @@ fn explores(criterion: &mut Criterion) {
     }
     let [connection, plain, shared, both] = rates.map(median);
     println!("orders a second, medians: one connection {connection:.0}");
-    println!("  one worker, nothing shared      {plain:.0}, ratio {:.2}", plain / connection);
-    println!("  one worker, beginnings shared   {shared:.0}, ratio {:.2}", shared / connection);
-    println!("  two workers, beginnings shared  {both:.0}, ratio {:.2}", both / connection);
+    println!(
+        "  one worker, nothing shared      {plain:.0}, ratio {:.2}",
+        plain / connection
+    );
+    println!(
+        "  one worker, beginnings shared   {shared:.0}, ratio {:.2}",
+        shared / connection
+    );
+    println!(
+        "  two workers, beginnings shared  {both:.0}, ratio {:.2}",
+        both / connection
+    );
 }
 
 criterion_group!(benches, explores);

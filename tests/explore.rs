@@ -73,7 +73,10 @@ fn both(text: &str, args: &[&str]) -> (serde_json::Value, serde_json::Value) {
     let (pruned, all) = (report(args), report(&[args, &["--no-prune"]].concat()));
     assert_eq!(all["pruned"], 0, "{all}");
     assert_eq!(
-        pruned["interleavings"].as_u64().zip(pruned["pruned"].as_u64()).map(|(tried, rest)| tried + rest),
+        pruned["interleavings"]
+            .as_u64()
+            .zip(pruned["pruned"].as_u64())
+            .map(|(tried, rest)| tried + rest),
         all["interleavings"].as_u64(),
         "{pruned}\n{all}"
     );
@@ -96,9 +99,13 @@ fn every_order_is_counted_once() {
         assert_eq!(all["violations"], 0, "{all}");
     }
     // Whoever only looks is in nobody's way.
-    let looks = "    - a: { redis: GET stock }\n    - b: { redis: PTTL stock }\n    - c: { redis: GET other }\n";
+    let looks =
+        "    - a: { redis: GET stock }\n    - b: { redis: PTTL stock }\n    - c: { redis: GET other }\n";
     let (pruned, all) = both(&lesson(&["A", "B", "C"], looks), &[]);
-    assert_eq!((&pruned["interleavings"], &all["interleavings"]), (&1.into(), &1680.into()));
+    assert_eq!(
+        (&pruned["interleavings"], &all["interleavings"]),
+        (&1.into(), &1680.into())
+    );
 }
 
 /// By hand: A may be over before B looks, or B before A looks; then one is sold. In the other orders both look
@@ -167,19 +174,38 @@ fn the_lessons_are_what_they_say() {
         answer.json().remove(0)
     };
     let unlock = |variant: &'static str, more: &[&'static str]| {
-        let args = ["unlock-someone-elses-lock", "--variant", variant, "--set", "poll=1500ms"];
+        let args = [
+            "unlock-someone-elses-lock",
+            "--variant",
+            variant,
+            "--set",
+            "poll=1500ms",
+        ];
         run(&[&args[..], more].concat())
     };
     assert!(unlock("blind-del", &[])["violations"].as_u64() > Some(0));
     let fixed = unlock("owner-check", &[]);
-    assert_eq!((&fixed["violations"], &fixed["complete"]), (&0.into(), &true.into()));
+    assert_eq!(
+        (&fixed["violations"], &fixed["complete"]),
+        (&0.into(), &true.into())
+    );
     assert!(unlock("owner-check", &["--fault", "freeze:A"])["violations"].as_u64() > Some(0));
 
     let stuck = |variant: &'static str| {
-        let args = ["setnx-without-expire", "--variant", variant, "--fault", "crash:A", "--moves", "6"];
+        let args = [
+            "setnx-without-expire",
+            "--variant",
+            variant,
+            "--fault",
+            "crash:A",
+            "--moves",
+            "6",
+        ];
         let found = run(&args);
         let broken = found["broken"].as_array().cloned().unwrap_or_default();
-        broken.iter().any(|broken| broken["invariant"].to_string().contains("orphaned"))
+        broken
+            .iter()
+            .any(|broken| broken["invariant"].to_string().contains("orphaned"))
     };
     assert!(stuck("two-commands"));
     assert!(!stuck("set-nx-px"));
@@ -214,7 +240,17 @@ fn transactions_and_local_locks_and_watches_can_be_explored() {
     assert_eq!(all["violations"], 0, "{all}");
 
     let place = Place::new();
-    let args = ["explore", "zk-herd", "--variant", "predecessor", "--set", "clients=3", "--moves", "5", "--json"];
+    let args = [
+        "explore",
+        "zk-herd",
+        "--variant",
+        "predecessor",
+        "--set",
+        "clients=3",
+        "--moves",
+        "5",
+        "--json",
+    ];
     let answer = place.run(&args);
     assert_eq!(answer.code, Some(0), "{}", answer.err);
     let herd = answer.json().remove(0);
@@ -244,11 +280,24 @@ fn a_bound_cuts_orders_and_what_takes_more_than_a_day_is_refused() {
 fn what_cannot_be_explored_is_refused_with_the_reason() {
     let place = Place::new();
     for (args, why) in [
-        (&["explore", "master-failover", "--variant", "replication-lag"][..], "Sentinel"),
+        (
+            &["explore", "master-failover", "--variant", "replication-lag"][..],
+            "Sentinel",
+        ),
         (&["explore", "oversell", "--recorded"], "real servers"),
         (&["explore", "oversell", "--never", "sold >"], "--never"),
         (&["explore", "oversell", "--fault", "flood"], "flood"),
-        (&["explore", "oversell", "--variant", "atomic-script", "--fault", "crash:Z"], "Z"),
+        (
+            &[
+                "explore",
+                "oversell",
+                "--variant",
+                "atomic-script",
+                "--fault",
+                "crash:Z",
+            ],
+            "Z",
+        ),
         (&["explore", "oversell", "--moves", "1000"], "100"),
     ] {
         let answer = place.run(args);
@@ -265,7 +314,11 @@ fn what_cannot_be_explored_is_refused_with_the_reason() {
         let text = lesson(&["A", "B"], &format!("    - odd: {{ redis: {command} }}\n"));
         let answer = explored(&text, &[]);
         assert_eq!(answer.code, Some(2), "{command}\n{}", answer.out);
-        assert!(answer.err.contains("A.odd") && answer.err.contains(why), "{}", answer.err);
+        assert!(
+            answer.err.contains("A.odd") && answer.err.contains(why),
+            "{}",
+            answer.err
+        );
     }
 }
 
@@ -274,7 +327,16 @@ fn what_cannot_be_explored_is_refused_with_the_reason() {
 fn an_interrupted_search_says_what_it_found() {
     let place = Place::new();
     place.write("tried.yaml", lesson(&["A", "B", "C"], &steps(5)));
-    let args = ["explore", "tried.yaml", "--json", "--moves", "15", "--no-prune", "--never", "stock > 1"];
+    let args = [
+        "explore",
+        "tried.yaml",
+        "--json",
+        "--moves",
+        "15",
+        "--no-prune",
+        "--never",
+        "stock > 1",
+    ];
     let child = place
         .command(&args)
         .stdout(std::process::Stdio::piped())
@@ -283,7 +345,13 @@ fn an_interrupted_search_says_what_it_found() {
         .expect("lockstep starts");
     let pid = i32::try_from(child.id()).expect("a process number");
     // Its servers run: so it has begun, or is about to, and either may be interrupted.
-    while place.processes().iter().filter(|line| line.contains("redis-server")).count() < 2 {
+    while place
+        .processes()
+        .iter()
+        .filter(|line| line.contains("redis-server"))
+        .count()
+        < 2
+    {
         std::thread::yield_now();
     }
     let pid = rustix::process::Pid::from_raw(pid).expect("a process number");
@@ -292,7 +360,8 @@ fn an_interrupted_search_says_what_it_found() {
     let err = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(130), "{err}");
     let out = String::from_utf8_lossy(&output.stdout);
-    let report: serde_json::Value = serde_json::from_str(out.trim()).unwrap_or_else(|error| panic!("{error}: {out}{err}"));
+    let report: serde_json::Value =
+        serde_json::from_str(out.trim()).unwrap_or_else(|error| panic!("{error}: {out}{err}"));
     assert_eq!(report["complete"], false, "{report}");
     assert!(report["interleavings"].as_u64() < Some(756_756), "{report}");
     assert_eq!(place.left_behind(), Vec::<std::path::PathBuf>::new());

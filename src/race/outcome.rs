@@ -67,10 +67,7 @@ impl Asked {
         let programs = || scenario.actors.iter().map(|plan| &plan.program);
         let counters = programs().flat_map(|program| &program.counters);
         Self {
-            locks: programs()
-                .flat_map(|program| &program.locks)
-                .cloned()
-                .collect(),
+            locks: programs().flat_map(|program| &program.locks).cloned().collect(),
             counters: counters
                 .filter(|counter| sources.iter().any(|source| names(source, counter)))
                 .cloned()
@@ -118,10 +115,7 @@ impl Outcome {
     pub fn of(scenario: &Scenario, log: &Log) -> Self {
         let world = World::fold(log, log.len());
         let fates = holders::fates(log);
-        let unfinished = world
-            .actors
-            .iter()
-            .filter(|actor| actor.life != Life::Finished);
+        let unfinished = world.actors.iter().filter(|actor| actor.life != Life::Finished);
         Asked::of(scenario).outcome(
             |lock| fates.get(lock).copied().unwrap_or(LockFate::NeverHeld),
             |counter| world.counters.get(counter).copied().unwrap_or(0),
