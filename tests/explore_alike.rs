@@ -39,7 +39,7 @@ fn step() -> impl Strategy<Value = String> {
 fn program(steps: &[String]) -> String {
     let mut text = String::new();
     for (n, step) in steps.iter().enumerate() {
-        text.push_str(&format!("    - s{n}: {step}\n"));
+        text += &["    - s", &n.to_string(), ": ", step, "\n"].concat();
         if step.contains("NX") {
             text.push_str("    - holds: lock\n");
         }
@@ -47,9 +47,7 @@ fn program(steps: &[String]) -> String {
             text.push_str("    - drops: lock\n");
         }
         if step.contains("INCR") {
-            text.push_str(&format!(
-                "    - if: s{n} == 2\n      then:\n        - count: twos\n"
-            ));
+            text += &["    - if: s", &n.to_string(), " == 2\n      then:\n        - count: twos\n"].concat();
         }
     }
     // Every program counts, believes and ends with a command, so that what is asked has names.
@@ -65,11 +63,11 @@ fn scenario(programs: &[Vec<String>]) -> Scenario {
          intro: { en: Alike, zh: 同 }\nminutes: 1\nlab: redis\nsetup:\n  - redis: SET l 1\nclients:\n",
     );
     for n in 0..programs.len() {
-        text.push_str(&format!("  P{n}: {{ runs: p{n} }}\n"));
+        text += &format!("  P{n}: {{ runs: p{n} }}\n");
     }
     text.push_str("programs:\n");
     for (n, steps) in programs.iter().enumerate() {
-        text.push_str(&format!("  p{n}:\n{}", program(steps)));
+        text += &format!("  p{n}:\n{}", program(steps));
     }
     text.push_str(
         "variants:\n  only:\n    title: { en: Only, zh: 唯一 }\n    expect: shown\n    lesson: { en: Alike, zh: 同 }\n    \

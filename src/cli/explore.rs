@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use super::{Failure, Global, NOT_SHOWN, OK, run::interrupted, words};
 use crate::{
     engine::GroundError,
-    explore::{self, Bounds, Explored, ExploreError, Failing, MOST_MOVES, MayFail, Progress},
+    explore::{self, Bounds, ExploreError, Explored, Failing, MOST_MOVES, MayFail, Progress},
     lesson::{Lang, Scenario, expr::Expr},
 };
 
@@ -62,7 +62,11 @@ fn fault(word: &str) -> Result<MayFail, String> {
     let how = match how {
         "crash" => Failing::Crash,
         "freeze" => Failing::Freeze,
-        other => return Err(format!("`{other}` cannot be explored: `crash`, `freeze` or `freeze:CLIENT`")),
+        other => {
+            return Err(format!(
+                "`{other}` cannot be explored: `crash`, `freeze` or `freeze:CLIENT`"
+            ));
+        }
     };
     Ok(MayFail { how, client })
 }
@@ -104,9 +108,10 @@ pub(super) fn explore(global: &Global, args: &ExploreArgs) -> Result<u8, Failure
             let bar = bar(global.lang());
             let watch = |progress: &Progress| {
                 show(&bar, progress, global.lang());
-                match stop.load(Ordering::Acquire) {
-                    true => ControlFlow::Break(()),
-                    false => ControlFlow::Continue(()),
+                if stop.load(Ordering::Acquire) {
+                    ControlFlow::Break(())
+                } else {
+                    ControlFlow::Continue(())
                 }
             };
             let found = Box::pin(explore::explore(scenario, &options, &bounds, &watch)).await;
@@ -150,7 +155,11 @@ fn bar(lang: Lang) -> ProgressBar {
     }
     let bar = ProgressBar::with_draw_target(Some(1000), ProgressDrawTarget::stderr());
     let style = ProgressStyle::with_template("{wide_bar} {percent}% · {msg}");
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("━╸─"));
+    bar.set_style(
+        style
+            .unwrap_or_else(|_| ProgressStyle::default_bar())
+            .progress_chars("━╸─"),
+    );
     bar.set_message(words::STARTS.with(lang, &[]));
     bar
 }

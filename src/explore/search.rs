@@ -204,7 +204,7 @@ impl<G: Ground, T: FnMut(End) -> Flow> Walk<'_, G, T> {
         for pick in awake {
             let (next, touch) = self.ground.take(place, pick)?;
             let taken = (pick, Arc::new(touch));
-            let below = self.below(&sleep, &taken);
+            let below = still_asleep(&sleep, &taken.1);
             self.steps.push(taken.clone());
             let flow = self.go(&next, below, part)?;
             self.steps.pop();
@@ -216,10 +216,6 @@ impl<G: Ground, T: FnMut(End) -> Flow> Walk<'_, G, T> {
             }
         }
         Ok(Flow::Continue(()))
-    }
-
-    fn below(&self, sleep: &[Taken], taken: &Taken) -> Vec<Taken> {
-        still_asleep(sleep, &taken.1)
     }
 }
 

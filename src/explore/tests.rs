@@ -312,7 +312,9 @@ fn the_size_of_a_whole_is_estimated() {
     // not, and the mean of many does.
     let mut state = 1_u64;
     let size = search::estimate(&mut model, true, 2_000, |below| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         usize::try_from(state >> 33).expect("fits") % below
     })
     .expect("estimates");

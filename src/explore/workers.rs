@@ -191,7 +191,7 @@ pub async fn repeat(
     });
     let (result, grounds) = receiver
         .await
-        .map_err(|_| thread_failed(std::io::Error::other("a worker panicked")))?;
+        .map_err(|_| thread_failed(&std::io::Error::other("a worker panicked")))?;
     for ground in grounds {
         ground.close().await;
     }
@@ -238,10 +238,12 @@ where
         began,
     };
     let (sender, receiver) = tokio::sync::oneshot::channel();
-    let thread = thread::Builder::new().name("explore".to_owned()).stack_size(STACK);
+    let thread = thread::Builder::new()
+        .name("explore".to_owned())
+        .stack_size(STACK);
     let started = thread.spawn(move || drop(sender.send(work.all(grounds))));
     if let Err(error) = started {
-        return (Err(thread_failed(error)), Vec::new());
+        return (Err(thread_failed(&error)), Vec::new());
     }
     let mut ticks = tokio::time::interval(TOLD_EVERY);
     tokio::pin!(receiver);
@@ -249,7 +251,7 @@ where
         tokio::select! {
             done = &mut receiver => match done {
                 Ok(done) => break done,
-                Err(_) => break (Err(thread_failed(std::io::Error::other("a worker panicked"))), Vec::new()),
+                Err(_) => break (Err(thread_failed(&std::io::Error::other("a worker panicked"))), Vec::new()),
             },
             _ = ticks.tick() => {
                 let mut now = *lock(&progress);
@@ -313,7 +315,11 @@ impl Work {
             let size = search::estimate(ground, prune, self.ways, draw)?;
             affordable(&size, began.elapsed(), &self.bounds)?;
         }
-        let enough = if self.bounds.workers > 1 { self.bounds.workers * PARTS } else { 1 };
+        let enough = if self.bounds.workers > 1 {
+            self.bounds.workers * PARTS
+        } else {
+            1
+        };
         Ok(search::part(ground, prune, enough)?)
     }
 
@@ -352,8 +358,8 @@ impl Work {
                 let done = match handle {
                     Ok(handle) => handle
                         .join()
-                        .unwrap_or_else(|_| Err(thread_failed(std::io::Error::other("a worker panicked")))),
-                    Err(error) => Err(thread_failed(error)),
+                        .unwrap_or_else(|_| Err(thread_failed(&std::io::Error::other("a worker panicked")))),
+                    Err(error) => Err(thread_failed(&error)),
                 };
                 match done {
                     Ok(done) => {
@@ -471,7 +477,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn thread_failed(error: std::io::Error) -> ExploreError {
+fn thread_failed(error: &std::io::Error) -> ExploreError {
     crate::engine::EngineError::ServerLost {
         server: "explore".to_owned(),
         why: error.to_string(),

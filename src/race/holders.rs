@@ -28,9 +28,9 @@ pub(super) fn fates(log: &Log) -> BTreeMap<String, LockFate> {
                     let who = cast.get(actor.0 as usize);
                     who.is_none_or(|who| who.client != *client)
                 };
-                holders
-                    .values_mut()
-                    .for_each(|holding| holding.retain(lives));
+                for holding in holders.values_mut() {
+                    holding.retain(lives);
+                }
             }
             EventKind::GaveUp { actor, .. } => {
                 for holding in holders.values_mut() {

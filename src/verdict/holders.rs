@@ -95,6 +95,7 @@ impl Holders {
 }
 
 /// The commands right before a `drops` that delete or unlock something, each with its lock.
+#[must_use]
 pub fn departures(program: &Program) -> Vec<(String, String)> {
     let pairs = program.instructions.windows(2).filter_map(|pair| match pair {
         [

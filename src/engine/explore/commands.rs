@@ -3,10 +3,7 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use crate::client::{
-    Direct, Part,
-    protocol::Wire,
-};
+use crate::client::{Direct, Part, protocol::Wire};
 
 /// What is known of one command with its arguments.
 #[derive(Debug, Clone)]
@@ -39,19 +36,49 @@ pub(super) struct Commands {
 /// by the server's own flags too.
 const REFUSED: &[(&[&str], &str)] = &[
     (
-        &["WAIT", "WAITAOF", "BLPOP", "BRPOP", "BLMOVE", "BLMPOP", "BRPOPLPUSH", "BZPOPMIN", "BZPOPMAX", "BZMPOP"],
+        &[
+            "WAIT",
+            "WAITAOF",
+            "BLPOP",
+            "BRPOP",
+            "BLMOVE",
+            "BLMPOP",
+            "BRPOPLPUSH",
+            "BZPOPMIN",
+            "BZPOPMAX",
+            "BZMPOP",
+        ],
         "it waits inside the server, and nobody else could move meanwhile",
     ),
     (
-        &["SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE", "UNSUBSCRIBE", "PUNSUBSCRIBE", "SUNSUBSCRIBE", "MONITOR"],
+        &[
+            "SUBSCRIBE",
+            "PSUBSCRIBE",
+            "SSUBSCRIBE",
+            "UNSUBSCRIBE",
+            "PUNSUBSCRIBE",
+            "SUNSUBSCRIBE",
+            "MONITOR",
+        ],
         "it makes its connection listen, which cannot be gone back on",
     ),
     (
-        &["SELECT", "SWAPDB", "MOVE", "AUTH", "HELLO", "CLIENT", "RESET", "QUIT", "WATCH", "UNWATCH", "READONLY"],
+        &[
+            "SELECT", "SWAPDB", "MOVE", "AUTH", "HELLO", "CLIENT", "RESET", "QUIT", "WATCH", "UNWATCH",
+            "READONLY",
+        ],
         "it changes its connection or its database, which cannot be gone back on",
     ),
     (
-        &["TIME", "LASTSAVE", "INFO", "EXPIREAT", "PEXPIREAT", "EXPIRETIME", "PEXPIRETIME"],
+        &[
+            "TIME",
+            "LASTSAVE",
+            "INFO",
+            "EXPIREAT",
+            "PEXPIREAT",
+            "EXPIRETIME",
+            "PEXPIRETIME",
+        ],
         "it depends on the calendar, and so does not answer the same when it is made again",
     ),
     (
@@ -59,13 +86,27 @@ const REFUSED: &[(&[&str], &str)] = &[
         "its reply is drawn at random, and so is not the same when it is made again",
     ),
     (
-        &["OBJECT", "MEMORY", "LATENCY", "SLOWLOG", "DBSIZE", "SCAN", "SSCAN", "HSCAN", "ZSCAN", "DUMP"],
+        &[
+            "OBJECT", "MEMORY", "LATENCY", "SLOWLOG", "DBSIZE", "SCAN", "SSCAN", "HSCAN", "ZSCAN", "DUMP",
+        ],
         "its reply depends on more than the keys hold, and so need not be the same when it is made again",
     ),
     (
         &[
-            "CONFIG", "SCRIPT", "FUNCTION", "DEBUG", "SHUTDOWN", "REPLICAOF", "SLAVEOF", "FAILOVER", "ACL", "MODULE",
-            "CLUSTER", "SAVE", "BGSAVE", "BGREWRITEAOF",
+            "CONFIG",
+            "SCRIPT",
+            "FUNCTION",
+            "DEBUG",
+            "SHUTDOWN",
+            "REPLICAOF",
+            "SLAVEOF",
+            "FAILOVER",
+            "ACL",
+            "MODULE",
+            "CLUSTER",
+            "SAVE",
+            "BGSAVE",
+            "BGREWRITEAOF",
         ],
         "it changes the server itself, which emptying it does not undo",
     ),
@@ -76,8 +117,21 @@ const CALENDAR: &[&str] = &["EXAT", "PXAT", "ABSTTL"];
 
 /// What a script may not call.
 const REFUSED_IN_SCRIPTS: &[&str] = &[
-    "TIME", "RANDOMKEY", "SPOP", "SRANDMEMBER", "HRANDFIELD", "ZRANDMEMBER", "EXPIREAT", "PEXPIREAT", "EXPIRETIME",
-    "PEXPIRETIME", "DBSIZE", "SCAN", "SELECT", "EXAT", "PXAT",
+    "TIME",
+    "RANDOMKEY",
+    "SPOP",
+    "SRANDMEMBER",
+    "HRANDFIELD",
+    "ZRANDMEMBER",
+    "EXPIREAT",
+    "PEXPIREAT",
+    "EXPIRETIME",
+    "PEXPIRETIME",
+    "DBSIZE",
+    "SCAN",
+    "SELECT",
+    "EXAT",
+    "PXAT",
 ];
 
 /// Why a command cannot be explored.
@@ -120,7 +174,10 @@ impl Commands {
 }
 
 fn ask(line: &mut Direct, server: &str, words: &[String]) -> Result<Footprint, Refusal> {
-    let name = words.first().map(|word| word.to_ascii_uppercase()).unwrap_or_default();
+    let name = words
+        .first()
+        .map(|word| word.to_ascii_uppercase())
+        .unwrap_or_default();
     replayable(&name, words).map_err(Refusal::NotReplayable)?;
     let transaction = match name.as_str() {
         "MULTI" => Transaction::Begins,
@@ -128,9 +185,17 @@ fn ask(line: &mut Direct, server: &str, words: &[String]) -> Result<Footprint, R
         _ => Transaction::None,
     };
     line.push(["COMMAND", "INFO", &name]);
-    line.push(["COMMAND", "GETKEYS"].into_iter().chain(words.iter().map(String::as_str)));
+    line.push(
+        ["COMMAND", "GETKEYS"]
+            .into_iter()
+            .chain(words.iter().map(String::as_str)),
+    );
     let mut answers = line.ask().map_err(Refusal::Lost)?.into_iter();
-    let mut next = || answers.next().ok_or_else(|| Refusal::Lost("no answer".to_owned()));
+    let mut next = || {
+        answers
+            .next()
+            .ok_or_else(|| Refusal::Lost("no answer".to_owned()))
+    };
     let info = next()?.into_parts().map_err(Refusal::Lost)?;
     // A command without keys is answered with an error, and so is one that is written wrongly.
     let keys = next()?.into_parts().ok();
@@ -151,7 +216,9 @@ fn ask(line: &mut Direct, server: &str, words: &[String]) -> Result<Footprint, R
     }
     let keys = match keys {
         Some(keys) => Some(keys.iter().map(Part::text).collect::<Vec<_>>()),
-        None if transaction != Transaction::None || matches!(name.as_str(), "PING" | "ECHO") => Some(Vec::new()),
+        None if transaction != Transaction::None || matches!(name.as_str(), "PING" | "ECHO") => {
+            Some(Vec::new())
+        }
         None => None,
     };
     Ok(Footprint {
@@ -169,23 +236,34 @@ fn replayable(name: &str, words: &[String]) -> Result<(), String> {
     }
     let calendar = |word: &&String| CALENDAR.iter().any(|known| known.eq_ignore_ascii_case(word));
     if let Some(word) = words.iter().skip(1).find(calendar) {
-        return Err(format!("`{word}` names a moment of the calendar, which is another when it is made again"));
+        return Err(format!(
+            "`{word}` names a moment of the calendar, which is another when it is made again"
+        ));
     }
     if name == "XADD" && words.iter().any(|word| word == "*") {
-        return Err("the server names the entry by its calendar, and so not the same when it is made again".to_owned());
+        return Err(
+            "the server names the entry by its calendar, and so not the same when it is made again"
+                .to_owned(),
+        );
     }
     Ok(())
 }
 
 /// The words in quotes of a script, in capitals.
 fn quoted(source: &str) -> impl Iterator<Item = String> {
-    source.split(['\'', '"']).skip(1).step_by(2).map(str::to_ascii_uppercase)
+    source
+        .split(['\'', '"'])
+        .skip(1)
+        .step_by(2)
+        .map(str::to_ascii_uppercase)
 }
 
 fn replayable_script(source: &str) -> Result<(), String> {
     let refused = quoted(source).find(|word| REFUSED_IN_SCRIPTS.contains(&word.as_str()));
     match refused {
-        Some(word) => Err(format!("its script calls `{word}`, which does not answer the same when it is made again")),
+        Some(word) => Err(format!(
+            "its script calls `{word}`, which does not answer the same when it is made again"
+        )),
         None if source.contains("math.random") => {
             Err("its script draws at random, and so need not do the same when it is made again".to_owned())
         }
@@ -248,10 +326,14 @@ mod tests {
 
     #[test]
     fn a_script_that_names_keys_of_its_own_may_touch_all() {
-        assert!(only_names_its_keys("local x = redis.call('GET', KEYS[1])\nreturn redis.pcall('DEL', KEYS[2])"));
+        assert!(only_names_its_keys(
+            "local x = redis.call('GET', KEYS[1])\nreturn redis.pcall('DEL', KEYS[2])"
+        ));
         assert!(!only_names_its_keys("return redis.call('GET', 'secret')"));
         assert!(!only_names_its_keys("return redis.call('DBSIZE')"));
-        assert!(!only_names_its_keys("local call = redis.call; return call('GET', KEYS[1])"));
+        assert!(!only_names_its_keys(
+            "local call = redis.call; return call('GET', KEYS[1])"
+        ));
         assert!(only_names_its_keys("return 1"));
     }
 }

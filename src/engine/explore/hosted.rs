@@ -5,44 +5,42 @@
 //! stopped sends nothing until it runs again. What is found is confirmed with processes afterwards (see
 //! [`super::walk`]).
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
-
-use tokio::runtime::Handle;
+use std::sync::Arc;
 
 use super::{
-    super::{EngineError, setup},
+    super::EngineError,
     GroundError, Means,
-    commands::{Commands, Footprint, Refusal, Transaction, cell},
-    keyspace::{self, Entry, Keyspace, Known},
+    came::Judge,
+    commands::{Footprint, Refusal, Transaction, cell},
+    keyspace::Keyspace,
     rules::Rules,
     seats::{Cast, Seats, Told},
+    servers::{self, Servers},
     tracked::{Names, Tracked},
-    watched::{Answers, Changed, Page, Question, Watched},
+    watched::{Page, Watched},
 };
 use crate::{
-    client::{Direct, protocol::Wire},
-    clock::{LessonClock, LessonTime, Rate},
+    client::protocol::Wire,
+    clock::LessonTime,
     explore::{Broken, Fate, Ground, Pick, Touch},
-    lab::{Lab, LabOptions},
+    lab::LabOptions,
     lesson::{Mistake, Path, Scenario, plan::PlannedOperation},
-    log::{ActorId, Choice, Event, EventKind, Fault, Log, Observed, OpId, Reply, ServerState, Stop},
-    race::{Asked, LockFate, Outcome},
-    world::World,
+    log::{ActorId, Choice, Event, EventKind, Fault, OpId, Reply, Stop},
 };
 
 /// A place in the tree of orders.
 #[derive(Debug, Clone)]
 pub struct Place {
-    seats: Seats,
-    steps: usize,
+    pub(super) seats: Seats,
+    pub(super) steps: usize,
     /// What each server holds.
-    servers: Vec<Arc<Keyspace>>,
-    tracked: Tracked,
-    broken: Vec<Broken>,
+    pub(super) keyspaces: Vec<Arc<Keyspace>>,
+    pub(super) tracked: Tracked,
+    pub(super) broken: Vec<Broken>,
     /// How one comes here.
     way: Option<Arc<Way>>,
     /// The log, where one is wanted.
-    page: Option<Arc<Page>>,
+    pub(super) page: Option<Arc<Page>>,
 }
 
 #[derive(Debug)]
@@ -53,52 +51,19 @@ struct Way {
     said: Option<(String, Reply)>,
 }
 
-/// A server, and what it is known to hold.
-struct Line {
-    name: String,
-    direct: Direct,
-    /// The script that reads everything.
-    look: String,
-    /// With the number of times that the order's time had gone back by then.
-    holds: Option<(Arc<Keyspace>, u64)>,
-}
-
-/// A connection of an actor's own, for a transaction, and what is queued on it.
-struct Own {
-    direct: Direct,
-    queued: Option<Arc<Vec<Vec<String>>>>,
-}
-
-/// What an outcome depends on.
-type Came = (Vec<LockFate>, Vec<i64>, usize, Vec<Option<Entry>>);
-
 /// The hosted programs, with a lab of their own.
 pub struct Hosted {
-    scenario: Scenario,
-    rules: Rules,
-    means: Means,
-    cast: Cast,
-    names: Names,
-    watched: Watched,
-    asked: Asked,
-    opening: EventKind,
-    setup: Vec<Wire>,
-    lab: Lab,
-    clock: LessonClock,
-    runtime: Handle,
-    lines: Vec<Line>,
-    own: HashMap<(ActorId, usize), Own>,
-    commands: Commands,
-    known: Known,
-    /// The order's time. The clock's is as far or further: it never goes back.
-    now: LessonTime,
-    /// How often it has gone back.
-    backs: u64,
+    pub(super) scenario: Scenario,
+    pub(super) rules: Rules,
+    share: bool,
+    pub(super) cast: Cast,
+    pub(super) names: Names,
+    pub(super) watched: Watched,
+    pub(super) judge: Judge,
+    pub(super) opening: EventKind,
+    pub(super) servers: Servers,
     here: Option<Arc<Way>>,
     root: Option<Place>,
-    outcomes: HashMap<Came, Arc<Outcome>>,
-    states: HashMap<Arc<Keyspace>, HashMap<usize, ServerState>>,
-    answers: Answers,
 }
 
 impl Hosted {
@@ -112,84 +77,40 @@ impl Hosted {
         rules: &Rules,
         means: Means,
     ) -> Result<Self, EngineError> {
-        let lab = Lab::start(scenario.lab(), options).await?;
-        let clock = lab.clock().clone();
-        let servers = lab.servers();
-        let first = servers.first().map(|info| info.name.clone()).unwrap_or_default();
-        setup::carry_out_on(scenario, &lab, &first).await?;
-        clock.set_rate(Rate::PAUSED)?;
         let names = Names::of(scenario);
+        let watched = Watched::new(scenario, &names);
+        let looks = means.share || means.prune || watched.wants_keys();
+        let servers = Servers::start(scenario, options, (means.share, looks)).await?;
         let opening = EventKind::LabReady {
             lesson: scenario.loaded.lesson.id.clone(),
             variant: scenario.variant.clone(),
-            clock: clock.kind(),
+            clock: servers.clock().kind(),
             actors: scenario.actors.iter().map(|plan| plan.actor.clone()).collect(),
-            servers,
+            servers: servers.infos(),
         };
-        let mut hosted = Self {
+        Ok(Self {
             cast: Cast::of(scenario),
-            watched: Watched::new(scenario, &names),
-            asked: Asked::of(scenario),
+            judge: Judge::new(scenario),
             names,
-            setup: setup::wires(scenario, &first),
+            watched,
             scenario: scenario.clone(),
             rules: rules.clone(),
-            means,
+            share: means.share,
             opening,
-            clock,
-            runtime: Handle::current(),
-            lines: Vec::new(),
-            own: HashMap::new(),
-            commands: Commands::default(),
-            known: Known::default(),
-            now: LessonTime::ZERO,
-            backs: 0,
+            servers,
             here: None,
             root: None,
-            outcomes: HashMap::new(),
-            states: HashMap::new(),
-            answers: HashMap::new(),
-            lab,
-        };
-        for info in hosted.lab.servers() {
-            let address = setup::address_in(&hosted.lab, &info.name);
-            let lost = |why| lost(&info.name, why);
-            let mut direct = Direct::open(&address).map_err(lost)?;
-            let answer = direct.ask_one(["SCRIPT", "LOAD", keyspace::LOOK]).map_err(lost)?;
-            let look = match answer.into_reply() {
-                Reply::Value(sha) => sha.as_str().unwrap_or_default().to_owned(),
-                bad => return Err(lost(bad.to_string())),
-            };
-            let (name, holds) = (info.name, None);
-            hosted.lines.push(Line {
-                name,
-                direct,
-                look,
-                holds,
-            });
-        }
-        Ok(hosted)
+        })
     }
 
     /// Ends the servers and waits until they are gone.
     pub async fn close(self) {
-        self.lab.shutdown().await;
+        self.servers.end().await;
     }
 
     /// Why a server that no longer answers does not: it may have died.
     pub async fn explain(&self, error: EngineError) -> EngineError {
-        match tokio::time::timeout(Duration::from_millis(500), self.lab.died()).await {
-            Ok(death) => EngineError::ServerDied {
-                server: death.server,
-                why: death.how,
-                log: death.log,
-            },
-            Err(_) => error,
-        }
-    }
-
-    fn looks(&self) -> bool {
-        self.means.share || self.means.prune || self.watched.wants_keys()
+        self.servers.explain(error).await
     }
 
     fn fail(&self, operation: Option<&PlannedOperation>, why: String) -> GroundError {
@@ -199,174 +120,25 @@ impl Hosted {
         GroundError::Engine(self.scenario.loaded.source.place(&mistake).into())
     }
 
-    fn lost(&self, server: usize, why: String) -> GroundError {
-        GroundError::Engine(lost(&self.lines[server].name, why))
-    }
-
-    /// Moves the order's time. The clock follows forward; that it went back is only remembered.
-    fn be_at(&mut self, at: LessonTime) -> Result<(), GroundError> {
-        if at > self.now {
-            self.clock.jump(at.since(self.now)).map_err(EngineError::from)?;
-        }
-        if at < self.now {
-            self.backs += 1;
-        }
-        self.now = at;
-        Ok(())
-    }
-
-    /// Adds what is needed to make a server hold what it did at a place. Gives how many answers come before others.
-    fn turn(&mut self, place: &Place, server: usize) -> Result<usize, GroundError> {
-        let (wanted, at) = (&place.servers[server], place.seats.now);
-        if !self.means.share {
-            return Ok(0);
-        }
-        let there = self.lines[server].holds.clone();
-        if let Some((holds, backs)) = &there
-            && holds == wanted
-            && (*backs == self.backs || !wanted.has_ends())
-        {
-            self.lines[server].holds = Some((Arc::clone(wanted), self.backs));
-            return Ok(0);
-        }
-        let mut before = at;
-        if wanted.ends_now(at) {
-            // It can only be made while it has time left.
-            before = LessonTime::from_millis(at.as_millis() - 1);
-            self.be_at(before)?;
-        }
-        let shifted = there.as_ref().is_none_or(|(_, backs)| *backs != self.backs);
-        let line = &mut self.lines[server];
-        let now = there.as_ref().map(|(holds, _)| holds.as_ref());
-        let commands = wanted.put_back(&mut line.direct, now, shifted, before);
-        line.holds = Some((Arc::clone(wanted), self.backs));
-        if before == at {
-            return Ok(commands);
-        }
-        let answers = line.direct.ask();
-        let done = answers.and_then(|answers| answers.into_iter().try_for_each(crate::client::Answer::done));
-        done.map_err(|why| self.lost(server, why))?;
-        self.be_at(at)?;
-        Ok(0)
-    }
-
-    /// Sends a command at a place. Gives the reply, and what the server holds then, where that may have changed.
-    fn send(
-        &mut self,
-        place: &Place,
-        (server, actor): (usize, ActorId),
-        wire: &Wire,
-        footprint: &Footprint,
-    ) -> Result<(Reply, Option<Arc<Keyspace>>), GroundError> {
-        let queued = place.seats.seat(actor).queued.is_some();
-        if queued || footprint.transaction != Transaction::None {
-            return self.send_in_transaction(place, (server, actor), wire, footprint);
-        }
-        let looks = self.looks() && !footprint.reads_only;
-        let before = self.turn(place, server)?;
-        let line = &mut self.lines[server];
-        push(&mut line.direct, wire);
-        if looks {
-            line.direct.push(["EVALSHA", &line.look, "0"]);
-        }
-        let answers = line.direct.ask().map_err(|why| self.lost(server, why))?;
-        let mut answers = answers.into_iter();
-        for answer in answers.by_ref().take(before) {
-            answer.done().map_err(|why| self.lost(server, why))?;
-        }
-        let reply = answers.next().map_or_else(none, crate::client::Answer::into_reply);
-        let holds = match answers.next() {
-            Some(answer) => Some(self.read(server, answer)?),
-            None => None,
-        };
-        Ok((reply, holds))
-    }
-
-    fn read(
-        &mut self,
-        server: usize,
-        answer: crate::client::Answer,
-    ) -> Result<Arc<Keyspace>, GroundError> {
-        let keyspace = Keyspace::read(answer, self.now).map_err(|why| self.lost(server, why))?;
-        let holds = self.known.intern(keyspace);
-        self.lines[server].holds = Some((Arc::clone(&holds), self.backs));
-        Ok(holds)
-    }
-
-    fn look(&mut self, server: usize) -> Result<Arc<Keyspace>, GroundError> {
-        let line = &mut self.lines[server];
-        let answer = line.direct.ask_one(["EVALSHA", &line.look, "0"]);
-        let answer = answer.map_err(|why| self.lost(server, why))?;
-        self.read(server, answer)
-    }
-
-    /// A transaction belongs to a connection, so whoever has one gets a connection of its own; and coming back to a
-    /// place in the middle of one queues again what was queued.
-    fn send_in_transaction(
-        &mut self,
-        place: &Place,
-        (server, actor): (usize, ActorId),
-        wire: &Wire,
-        footprint: &Footprint,
-    ) -> Result<(Reply, Option<Arc<Keyspace>>), GroundError> {
-        let ends = footprint.transaction == Transaction::Ends;
-        if ends && self.turn(place, server)? > 0 {
-            let answers = self.lines[server].direct.ask();
-            let done = answers.and_then(|answers| answers.into_iter().try_for_each(crate::client::Answer::done));
-            done.map_err(|why| self.lost(server, why))?;
-        }
-        if !self.own.contains_key(&(actor, server)) {
-            let address = setup::address_in(&self.lab, &self.lines[server].name);
-            let direct = Direct::open(&address).map_err(|why| self.lost(server, why))?;
-            self.own.insert((actor, server), Own { direct, queued: None });
-        }
-        let Some(own) = self.own.get_mut(&(actor, server)) else {
-            return Ok((none(), None));
-        };
-        let wanted = &place.seats.seat(actor).queued;
-        let mut before = 0;
-        if own.queued != *wanted {
-            if own.queued.is_some() {
-                own.direct.push(["DISCARD"]);
-                before += 1;
-            }
-            if let Some(queued) = wanted {
-                own.direct.push(["MULTI"]);
-                for words in queued.iter() {
-                    own.direct.push(words);
-                }
-                before += 1 + queued.len();
-            }
-        }
-        push(&mut own.direct, wire);
-        let answers = own.direct.ask();
-        own.queued = None;
-        let answers = answers.map_err(|why| self.lost(server, why))?;
-        let reply = answers.into_iter().nth(before);
-        let reply = reply.map_or_else(none, crate::client::Answer::into_reply);
-        let holds = match ends && self.looks() {
-            true => Some(self.look(server)?),
-            false => None,
-        };
-        Ok((reply, holds))
-    }
-
     /// What is queued on an actor's connection after a command.
-    fn queue(&mut self, next: &mut Place, (server, actor): (usize, ActorId), wire: &Wire, footprint: &Footprint) {
+    fn queue(
+        &mut self,
+        next: &mut Place,
+        (server, actor): (usize, ActorId),
+        wire: &Wire,
+        footprint: &Footprint,
+    ) {
         let seat = next.seats.seat_mut(actor);
         match footprint.transaction {
             Transaction::Begins if seat.queued.is_none() => seat.queued = Some(Arc::default()),
             Transaction::Ends => seat.queued = None,
             _ => {
                 if let Some(queued) = &mut seat.queued {
-                    Arc::make_mut(queued).push(words(wire));
+                    Arc::make_mut(queued).push(servers::words(wire));
                 }
             }
         }
-        let queued = seat.queued.clone();
-        if let Some(own) = self.own.get_mut(&(actor, server)) {
-            own.queued = queued;
-        }
+        self.servers.is_queued(actor, server, &seat.queued);
     }
 
     fn make_move(
@@ -380,26 +152,23 @@ impl Hosted {
             return Err(self.fail(None, "nobody can move there".to_owned()));
         };
         let name = self.cast.name(actor, &operation.label);
-        let first = self.lines[0].name.clone();
+        let first = self.servers.name(0).to_owned();
         let wire = next.seats.wire(actor, &operation, &first);
         let wire = wire.map_err(|why| self.fail(Some(&operation), why))?;
-        let place = wire.as_ref().map(Wire::server);
-        let server = self.lines.iter().position(|line| Some(line.name.as_str()) == place);
+        let server = wire.as_ref().and_then(|wire| self.servers.find(wire.server()));
         let (Some(wire), Some(server)) = (wire, server) else {
             let why = format!("`{name}` cannot be hosted");
             return Err(self.fail(Some(&operation), why));
         };
-        let footprint = self.commands.look_up(&mut self.lines[server].direct, &wire);
-        let footprint = footprint.map_err(|refusal| match refusal {
-            Refusal::Lost(why) => self.lost(server, why),
-            Refusal::NotReplayable(why) => GroundError::NotReplayable {
-                operation: name.clone(),
-                command: wire.to_string(),
-                why,
-            },
-        })?;
-        self.be_at(from.seats.now)?;
-        let (reply, holds) = self.send(from, (server, actor), &wire, &footprint)?;
+        let footprint = self.footprint(server, &wire, &name)?;
+        let sender = servers::From {
+            server,
+            actor,
+            keyspaces: &from.keyspaces,
+            at: from.seats.now,
+            queued: &from.seats.seat(actor).queued,
+        };
+        let (reply, holds) = self.servers.send(&sender, &wire, &footprint)?;
         let mut touch = Touch {
             actor: Some(actor),
             ..Touch::default()
@@ -407,7 +176,7 @@ impl Hosted {
         let was_queued = from.seats.seat(actor).queued.clone();
         let runs = match (&was_queued, footprint.transaction) {
             (Some(queued), Transaction::Ends) => {
-                self.of_queued((server, actor), queued, &mut touch)?;
+                self.of_queued(server, queued, &mut touch)?;
                 true
             }
             (Some(_), _) | (None, Transaction::Begins) => false,
@@ -423,16 +192,18 @@ impl Hosted {
             self.queue(next, (server, actor), &wire, &footprint);
         }
         if let Some(holds) = holds.filter(|_| runs) {
-            let keys = from.servers[server].differences(&holds, self.now);
-            touch.writes.extend(keys.iter().map(|key| cell(&self.lines[server].name, key)));
+            let keys = from.keyspaces[server].differences(&holds, from.seats.now);
+            let written = keys.iter().map(|key| cell(self.servers.name(server), key));
+            touch.writes.extend(written);
             if !keys.is_empty() {
-                next.servers[server] = holds;
+                next.keyspaces[server] = holds;
             }
         }
         if self.watched.wants_log() {
-            self.tell_move(actor, &operation, &wire, &reply, told);
+            tell_move(actor, &operation, &wire, &reply, told);
         }
-        next.tracked.leaves(&self.names, actor, &operation.label, &mut touch);
+        next.tracked
+            .leaves(&self.names, actor, &operation.label, &mut touch);
         let refused = matches!(&reply, Reply::Value(value) if value.is_null() || *value == 0);
         if runs && !footprint.reads_only && !(refused && touch.writes.is_empty()) {
             told.handled.clone_from(&touch.reads);
@@ -445,47 +216,38 @@ impl Hosted {
     /// What the commands of a transaction touch, when it is carried out.
     fn of_queued(
         &mut self,
-        (server, _): (usize, ActorId),
+        server: usize,
         queued: &[Vec<String>],
         touch: &mut Touch,
     ) -> Result<(), GroundError> {
         for words in queued {
             let wire = Wire::Redis {
-                server: self.lines[server].name.clone(),
+                server: self.servers.name(server).to_owned(),
                 words: words.clone(),
             };
-            let found = self.commands.look_up(&mut self.lines[server].direct, &wire);
-            match found {
-                Ok(Footprint { keys: Some(keys), .. }) => touch.reads.extend(keys.iter().cloned()),
-                Ok(_) | Err(Refusal::NotReplayable(_)) => touch.all = true,
-                Err(Refusal::Lost(why)) => return Err(self.lost(server, why)),
+            match self.footprint(server, &wire, "EXEC")?.keys {
+                Some(keys) => touch.reads.extend(keys.iter().cloned()),
+                None => touch.all = true,
             }
         }
         Ok(())
     }
 
-    fn tell_move(
-        &self,
-        actor: ActorId,
-        operation: &PlannedOperation,
-        wire: &Wire,
-        reply: &Reply,
-        told: &mut Told,
-    ) {
-        let op = OpId(0);
-        told.events.push(EventKind::Sent {
-            op,
-            actor,
-            label: operation.label.clone(),
-            server: wire.server().to_owned(),
-            wire: wire.to_string(),
-        });
-        told.events.push(EventKind::Replied {
-            op,
-            actor,
-            label: operation.label.clone(),
-            reply: reply.clone(),
-        });
+    fn footprint(&mut self, server: usize, wire: &Wire, operation: &str) -> Result<Footprint, GroundError> {
+        self.servers
+            .footprint(server, wire)
+            .map_err(|refusal| match refusal {
+                Refusal::Lost(why) => EngineError::ServerLost {
+                    server: wire.server().to_owned(),
+                    why,
+                }
+                .into(),
+                Refusal::NotReplayable(why) => GroundError::NotReplayable {
+                    operation: operation.to_owned(),
+                    command: wire.to_string(),
+                    why,
+                },
+            })
     }
 
     fn step(&mut self, from: &Place, pick: Pick) -> Result<(Place, Touch), GroundError> {
@@ -515,7 +277,10 @@ impl Hosted {
         }
         let mut counted = Vec::new();
         for (actor, effects) in &told.effects {
-            counted.extend(next.tracked.take(&self.names, *actor, from.steps, effects, &mut touch));
+            counted.extend(
+                next.tracked
+                    .take(&self.names, *actor, from.steps, effects, &mut touch),
+            );
         }
         if let Some(actor) = told.gave_up {
             next.tracked.dies(actor, &mut touch);
@@ -532,131 +297,6 @@ impl Hosted {
         }));
         self.here = next.way.clone();
         Ok((next, touch))
-    }
-
-    /// Asks what must never be so after a step.
-    fn watch(
-        &mut self,
-        next: &mut Place,
-        touch: &mut Touch,
-        (counted, handled, ended): (&[usize], &[Arc<str>], bool),
-    ) -> Result<(), GroundError> {
-        let watched = std::mem::take(&mut self.watched.expressions);
-        let mut result = Ok(());
-        for (n, watch) in watched.iter().enumerate() {
-            let changed = watch.reads.as_ref().is_none_or(|reads| {
-                reads.changed_by(&Changed {
-                    counted,
-                    handled,
-                    written: &touch.writes,
-                    all: touch.all,
-                    ended,
-                })
-            });
-            if !changed {
-                continue;
-            }
-            touch.shows.push(n);
-            if next.broken.iter().any(|broken| broken.invariant == watch.invariant) {
-                continue;
-            }
-            match self.is_so(n, watch, next) {
-                Ok(true) => next.broken.push(Broken {
-                    invariant: watch.invariant,
-                    steps: vec![next.steps - 1],
-                }),
-                Ok(false) => {}
-                Err(error) => {
-                    result = Err(error);
-                    break;
-                }
-            }
-        }
-        self.watched.expressions = watched;
-        result
-    }
-
-    fn is_so(
-        &mut self,
-        n: usize,
-        watch: &super::watched::Watch,
-        place: &Place,
-    ) -> Result<bool, GroundError> {
-        let Some(reads) = watch.reads.as_ref().filter(|_| !watch.wants_log) else {
-            let log = Page::log(place.page.as_ref());
-            let holds = watch.holds_in(&self.scenario, &log);
-            return holds.map_err(GroundError::Invariant);
-        };
-        let entries: Vec<Option<Entry>> = reads
-            .keys
-            .iter()
-            .flat_map(|(key, server)| self.entries(place, key, server.as_deref()))
-            .collect();
-        let ends = entries.iter().flatten().any(|entry| entry.ends.is_some());
-        let question = Question {
-            watch: n,
-            counts: reads.counters.iter().map(|n| place.tracked.counters[*n]).collect(),
-            entries,
-            at: ends.then_some(place.seats.now),
-        };
-        if let Some(known) = self.answers.get(&question) {
-            return Ok(*known);
-        }
-        let states = match reads.keys.is_empty() {
-            true => Vec::new(),
-            false => self.states_at(place)?,
-        };
-        let counts: Vec<(String, i64)> = reads
-            .counters
-            .iter()
-            .map(|n| (self.names.counters[*n].clone(), place.tracked.counters[*n]))
-            .collect();
-        let holds = watch.holds(&self.scenario, &self.opening, &counts, (place.seats.now, &states));
-        let holds = holds.map_err(GroundError::Invariant)?;
-        self.answers.insert(question, holds);
-        Ok(holds)
-    }
-
-    /// A key on each server that is meant, as far as it lives.
-    fn entries(&self, place: &Place, key: &str, server: Option<&str>) -> Vec<Option<Entry>> {
-        let meant = |n: &usize| server.is_none_or(|name| self.lines[*n].name == name);
-        let found = (0..self.lines.len()).filter(meant).map(|n| {
-            let entries = place.servers[n].entries.iter();
-            let mut own = entries.filter(|entry| entry.key == key.as_bytes());
-            own.find(|entry| entry.ends.is_none_or(|ends| ends > place.seats.now.as_millis()))
-                .cloned()
-        });
-        found.collect()
-    }
-
-    /// What the servers hold at a place, as an observer sees it.
-    fn states_at(&mut self, place: &Place) -> Result<Vec<ServerState>, GroundError> {
-        let known = |hosted: &Self, n: usize| {
-            let states = hosted.states.get(&place.servers[n])?;
-            states.get(&n).cloned()
-        };
-        let missing = (0..self.lines.len()).any(|n| known(self, n).is_none());
-        if missing {
-            self.be_at(place.seats.now)?;
-            for server in 0..self.lines.len() {
-                if self.turn(place, server)? > 0 {
-                    let answers = self.lines[server].direct.ask();
-                    let done =
-                        answers.and_then(|answers| answers.into_iter().try_for_each(crate::client::Answer::done));
-                    done.map_err(|why| self.lost(server, why))?;
-                }
-            }
-            let observed = self.runtime.block_on(self.lab.observe()).map_err(EngineError::from)?;
-            let ahead = self.clock.now().as_nanos() - self.now.as_nanos();
-            for mut state in observed {
-                to_order_time(&mut state, ahead);
-                if let Some(n) = self.lines.iter().position(|line| line.name == state.server) {
-                    let keyspace = Arc::clone(&place.servers[n]);
-                    self.states.entry(keyspace).or_default().insert(n, state);
-                }
-            }
-        }
-        Ok((0..self.lines.len()).filter_map(|n| known(self, n)).collect())
     }
 
     fn write_down(
@@ -682,10 +322,10 @@ impl Hosted {
         let mut kinds = vec![EventKind::Chose(choice)];
         kinds.extend(fault.map(EventKind::Fault));
         kinds.extend(told.events);
-        for server in 0..self.lines.len() {
-            if !Arc::ptr_eq(&from.servers[server], &next.servers[server]) {
-                let name = self.lines[server].name.clone();
-                let states = self.states_at(next)?;
+        for server in 0..self.servers.count() {
+            if !Arc::ptr_eq(&from.keyspaces[server], &next.keyspaces[server]) {
+                let name = self.servers.name(server).to_owned();
+                let states = self.servers.states(&next.keyspaces, next.seats.now)?;
                 kinds.extend(
                     states
                         .into_iter()
@@ -706,24 +346,6 @@ impl Hosted {
         Ok(())
     }
 
-    /// Servers as the lesson prepares them.
-    fn reset(&mut self) -> Result<(), GroundError> {
-        for server in 0..self.lines.len() {
-            let line = &mut self.lines[server];
-            line.holds = None;
-            line.direct.push(["FLUSHALL"]);
-            for wire in self.setup.iter().filter(|wire| wire.server() == line.name) {
-                push(&mut line.direct, wire);
-            }
-            let answers = line.direct.ask();
-            let done = answers.and_then(|answers| answers.into_iter().try_for_each(crate::client::Answer::done));
-            done.map_err(|why| self.lost(server, why))?;
-        }
-        self.backs += 1;
-        self.now = LessonTime::ZERO;
-        Ok(())
-    }
-
     /// Goes to a place step by step, from the beginning.
     fn go_again(&mut self, to: &Place) -> Result<Place, GroundError> {
         let mut ways = Vec::new();
@@ -732,7 +354,7 @@ impl Hosted {
             ways.push(Arc::clone(way));
             next = way.before.as_ref();
         }
-        self.reset()?;
+        self.servers.reset()?;
         let Some(mut place) = self.root.clone() else {
             return self.begin();
         };
@@ -766,7 +388,7 @@ impl Ground for Hosted {
     type Error = GroundError;
 
     fn begin(&mut self) -> Result<Place, GroundError> {
-        self.reset()?;
+        self.servers.reset()?;
         self.here = None;
         let mut told = Told::default();
         let seats = Seats::begin(&self.scenario, &mut told).map_err(|why| self.fail(None, why))?;
@@ -774,21 +396,21 @@ impl Ground for Hosted {
         for (actor, effects) in &told.effects {
             tracked.take(&self.names, *actor, 0, effects, &mut Touch::default());
         }
-        let mut servers = Vec::new();
-        for server in 0..self.lines.len() {
-            servers.push(self.look(server)?);
+        let mut keyspaces = Vec::new();
+        for server in 0..self.servers.count() {
+            keyspaces.push(self.servers.look(server)?);
         }
         let mut place = Place {
             seats,
             steps: 0,
-            servers,
+            keyspaces,
             tracked,
             broken: Vec::new(),
             way: None,
             page: None,
         };
         if self.watched.wants_log() {
-            let states = self.states_at(&place)?;
+            let states = self.servers.states(&place.keyspaces, place.seats.now)?;
             let kinds = std::iter::once(self.opening.clone())
                 .chain(told.events)
                 .chain(states.into_iter().map(EventKind::State));
@@ -805,7 +427,7 @@ impl Ground for Hosted {
     }
 
     fn take(&mut self, place: &Place, pick: Pick) -> Result<(Place, Touch), GroundError> {
-        if self.means.share || self.is_here(place) {
+        if self.share || self.is_here(place) {
             return self.step(place, pick);
         }
         let place = self.go_again(place)?;
@@ -813,110 +435,24 @@ impl Ground for Hosted {
     }
 
     fn fate(&mut self, place: &Place) -> Result<Fate, GroundError> {
-        let mut place = place.clone();
-        if !self.looks() && !self.asked.values.is_empty() {
-            for server in 0..self.lines.len() {
-                place.servers[server] = self.look(server)?;
-            }
-        }
-        let asked = self.asked.values.clone();
-        let entries = asked
-            .iter()
-            .flat_map(|(key, server)| self.entries(&place, key, server.as_deref()));
-        let came = (
-            place.tracked.fates.clone(),
-            place.tracked.counters.clone(),
-            place.seats.unfinished(),
-            entries.collect(),
-        );
-        let outcome = match self.outcomes.get(&came) {
-            Some(known) => Arc::clone(known),
-            None => {
-                let outcome = Arc::new(self.outcome(&place)?);
-                self.outcomes.insert(came, Arc::clone(&outcome));
-                outcome
-            }
-        };
-        let mut broken: Vec<Broken> = place.tracked.broken(&self.names).collect();
-        broken.extend(place.broken.iter().cloned());
-        Ok(Fate {
-            outcome,
-            cut: place.seats.situation(&self.cast).is_cut(&self.rules),
-            broken,
-        })
+        self.came_to(place)
     }
 }
 
-impl Hosted {
-    fn outcome(&mut self, place: &Place) -> Result<Outcome, GroundError> {
-        let mut log = Log::new();
-        let mut append = |kind| {
-            log.append(Event {
-                at: place.seats.now,
-                kind,
-            });
-        };
-        append(self.opening.clone());
-        if !self.asked.values.is_empty() {
-            for state in self.states_at(place)? {
-                append(EventKind::State(state));
-            }
-        }
-        let world = World::fold(&log, log.len());
-        let find = |names: &[String], name: &str| names.iter().position(|known| known == name);
-        let fate = |lock: &str| {
-            let n = find(&self.names.locks, lock);
-            n.map_or(LockFate::NeverHeld, |n| place.tracked.fates[n])
-        };
-        let count = |counter: &str| {
-            let n = find(&self.names.counters, counter);
-            n.map_or(0, |n| place.tracked.counters[n])
-        };
-        Ok(self
-            .asked
-            .outcome(fate, count, place.seats.unfinished(), &world))
-    }
-}
-
-/// An order's time is not the clock's, which never goes back.
-fn to_order_time(state: &mut ServerState, ahead: i64) {
-    if let Observed::Redis(keyspace) = &mut state.observed {
-        for key in keyspace.keys.values_mut() {
-            if let Some(ends) = &mut key.expires_at {
-                *ends = LessonTime::from_nanos(ends.as_nanos() - ahead);
-            }
-        }
-    }
-}
-
-fn words(wire: &Wire) -> Vec<String> {
-    match wire {
-        Wire::Redis { words, .. } => words.clone(),
-        Wire::Script {
-            source, keys, args, ..
-        } => {
-            let mut words = vec!["EVAL".to_owned(), source.clone(), keys.len().to_string()];
-            words.extend(keys.iter().chain(args).cloned());
-            words
-        }
-        Wire::Zookeeper { .. } | Wire::Local { .. } => Vec::new(),
-    }
-}
-
-fn push(direct: &mut Direct, wire: &Wire) {
-    match wire {
-        Wire::Redis { words, .. } => direct.push(words),
-        other => direct.push(words(other)),
-    }
-}
-
-fn none() -> Reply {
-    Reply::Lost("no answer".to_owned())
-}
-
-fn lost(server: &str, why: String) -> EngineError {
-    EngineError::ServerLost {
-        server: server.to_owned(),
-        why,
-    }
+/// What a log has of a move.
+fn tell_move(actor: ActorId, operation: &PlannedOperation, wire: &Wire, reply: &Reply, told: &mut Told) {
+    let op = OpId(0);
+    told.events.push(EventKind::Sent {
+        op,
+        actor,
+        label: operation.label.clone(),
+        server: wire.server().to_owned(),
+        wire: wire.to_string(),
+    });
+    told.events.push(EventKind::Replied {
+        op,
+        actor,
+        label: operation.label.clone(),
+        reply: reply.clone(),
+    });
 }

@@ -95,7 +95,13 @@ impl Keyspace {
     /// Adds to a line what makes the server, which holds `now`, hold this. `shifted`: the order's time is not
     /// where it was when `now` was looked at, so what ends would end at another time. Gives how many commands these
     /// are.
-    pub(super) fn put_back(&self, line: &mut Direct, now: Option<&Self>, shifted: bool, at: LessonTime) -> usize {
+    pub(super) fn put_back(
+        &self,
+        line: &mut Direct,
+        now: Option<&Self>,
+        shifted: bool,
+        at: LessonTime,
+    ) -> usize {
         let mut commands = 0;
         match now {
             None => {
@@ -103,7 +109,7 @@ impl Keyspace {
                 commands += 1;
             }
             Some(now) => {
-                let stays = |entry: &&Entry| self.get(&entry.key).is_some_and(|wanted| wanted.lives(at)) ;
+                let stays = |entry: &&Entry| self.get(&entry.key).is_some_and(|wanted| wanted.lives(at));
                 let mut gone = now.entries.iter().filter(|entry| !stays(entry)).peekable();
                 if gone.peek().is_some() {
                     let keys = gone.map(|entry| entry.key.as_slice());
@@ -118,7 +124,13 @@ impl Keyspace {
                 continue;
             }
             let left = entry.ends.map_or(0, |ends| ends - at.as_millis()).to_string();
-            line.push([b"RESTORE".as_slice(), &entry.key, left.as_bytes(), &entry.dump, b"REPLACE"]);
+            line.push([
+                b"RESTORE".as_slice(),
+                &entry.key,
+                left.as_bytes(),
+                &entry.dump,
+                b"REPLACE",
+            ]);
             commands += 1;
         }
         commands

@@ -2,12 +2,14 @@
 //! with client processes as in a lesson where it is not, and to confirm what was found. It must not know which orders
 //! there are.
 
+mod came;
 mod commands;
 mod hosted;
-mod processes;
 mod keyspace;
+mod processes;
 mod rules;
 mod seats;
+mod servers;
 mod tracked;
 mod walk;
 mod watched;

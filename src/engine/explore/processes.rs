@@ -49,6 +49,21 @@ struct Way {
     said: Vec<(String, Reply)>,
 }
 
+/// Where the clients stand.
+#[derive(Debug)]
+enum Here {
+    Nowhere,
+    /// At the beginning of an order.
+    Root,
+    At(Arc<Way>),
+}
+
+impl Here {
+    fn of(way: Option<&Arc<Way>>) -> Self {
+        way.map_or(Self::Root, |way| Self::At(Arc::clone(way)))
+    }
+}
+
 /// Client processes with their lab.
 pub struct Processes {
     scenario: Scenario,
@@ -57,7 +72,8 @@ pub struct Processes {
     names: Names,
     racer: Racer,
     runtime: Handle,
-    here: Option<Option<Arc<Way>>>,
+    /// Where the clients stand; nowhere before the first order.
+    here: Here,
     moves: usize,
     frozen: Option<usize>,
     spent: bool,
@@ -70,11 +86,7 @@ impl Processes {
     ///
     /// # Errors
     /// A server or a client failed, or the lesson's `setup` cannot be carried out.
-    pub async fn open(
-        scenario: &Scenario,
-        options: &LabOptions,
-        rules: &Rules,
-    ) -> Result<Self, EngineError> {
+    pub async fn open(scenario: &Scenario, options: &LabOptions, rules: &Rules) -> Result<Self, EngineError> {
         Ok(Self {
             racer: Racer::set_up(scenario, options).await?,
             cast: Cast::of(scenario),
@@ -82,7 +94,7 @@ impl Processes {
             scenario: scenario.clone(),
             rules: rules.clone(),
             runtime: Handle::current(),
-            here: None,
+            here: Here::Nowhere,
             moves: 0,
             frozen: None,
             spent: false,
@@ -129,7 +141,7 @@ impl Processes {
 
     fn set_out(&mut self) -> Result<(), GroundError> {
         (self.moves, self.frozen, self.spent) = (0, None, false);
-        if self.here.take().is_some() {
+        if !matches!(std::mem::replace(&mut self.here, Here::Nowhere), Here::Nowhere) {
             self.runtime.block_on(self.racer.come_home())?;
         }
         if self.racer.spoilt {
@@ -142,8 +154,8 @@ impl Processes {
 
     fn is_here(&self, place: &Place) -> bool {
         match (&self.here, &place.way) {
-            (Some(Some(here)), Some(way)) => Arc::ptr_eq(here, way),
-            (Some(None), None) => true,
+            (Here::At(here), Some(way)) => Arc::ptr_eq(here, way),
+            (Here::Root, None) => true,
             _ => false,
         }
     }
@@ -153,10 +165,10 @@ impl Processes {
             return Ok(());
         }
         let mut ways = Vec::new();
-        let mut next = place.way.clone();
+        let mut next = place.way.as_ref();
         while let Some(way) = next {
-            next = way.before.clone();
-            ways.push(way);
+            ways.push(Arc::clone(way));
+            next = way.before.as_ref();
         }
         self.set_out()?;
         for way in ways.into_iter().rev() {
@@ -171,7 +183,7 @@ impl Processes {
                 }
             }
         }
-        self.here = Some(place.way.clone());
+        self.here = Here::of(place.way.as_ref());
         Ok(())
     }
 
@@ -215,7 +227,10 @@ impl Processes {
         let State::Ready(operation) = director.performers[n].state.clone() else {
             return Ok(Touch::everything());
         };
-        let server = operation.on.clone().unwrap_or_else(|| director.stage.server.clone());
+        let server = operation
+            .on
+            .clone()
+            .unwrap_or_else(|| director.stage.server.clone());
         director.performers[n].machine.tell_time(director.clock.now());
         let wire = director.performers[n].machine.wire(&operation, server);
         match wire {
@@ -307,7 +322,7 @@ impl Ground for Processes {
 
     fn begin(&mut self) -> Result<Place, GroundError> {
         self.set_out()?;
-        self.here = Some(None);
+        self.here = Here::Root;
         Ok(self.place(None))
     }
 
@@ -329,7 +344,7 @@ impl Ground for Processes {
             pick,
             said,
         }));
-        self.here = Some(way.clone());
+        self.here = Here::of(way.as_ref());
         Ok((self.place(way), touch))
     }
 
@@ -344,7 +359,10 @@ impl Ground for Processes {
                 NeverPlan::Overlap(_)
             );
             let events = if overlap { breach.evidence } else { vec![breach.at] };
-            let steps: BTreeSet<usize> = events.into_iter().filter_map(|event| step_of(log, event)).collect();
+            let steps: BTreeSet<usize> = events
+                .into_iter()
+                .filter_map(|event| step_of(log, event))
+                .collect();
             Broken {
                 invariant: breach.invariant,
                 steps: steps.into_iter().collect(),

@@ -11,6 +11,7 @@ use super::{
         time::after_grain,
     },
     rules::{Situation, homes},
+    servers::Queue,
 };
 use crate::{
     client::protocol::Wire,
@@ -28,13 +29,13 @@ pub(super) struct Seat {
     machine: Machine,
     state: State,
     /// The commands that its connection has queued since MULTI.
-    pub(super) queued: Option<Arc<Vec<Vec<String>>>>,
+    pub(super) queued: Queue,
 }
 
 /// All actors.
 #[derive(Debug, Clone)]
 pub(super) struct Seats {
-    seats: Vec<Arc<Seat>>,
+    all: Vec<Arc<Seat>>,
     pub(super) now: LessonTime,
     frozen: Option<usize>,
     spent: bool,
@@ -102,24 +103,24 @@ impl Seats {
             })
         };
         let mut seats = Self {
-            seats: scenario.actors.iter().map(seat).collect(),
+            all: scenario.actors.iter().map(seat).collect(),
             now: LessonTime::ZERO,
             frozen: None,
             spent: false,
             moves: 0,
         };
-        for n in 0..seats.seats.len() {
+        for n in 0..seats.all.len() {
             seats.advance(actor_id(n), told)?;
         }
         Ok(seats)
     }
 
     pub(super) fn seat(&self, actor: ActorId) -> &Seat {
-        &self.seats[actor.0 as usize]
+        &self.all[actor.0 as usize]
     }
 
     pub(super) fn seat_mut(&mut self, actor: ActorId) -> &mut Seat {
-        Arc::make_mut(&mut self.seats[actor.0 as usize])
+        Arc::make_mut(&mut self.all[actor.0 as usize])
     }
 
     fn runs(&self, cast: &Cast, n: usize) -> bool {
@@ -127,12 +128,12 @@ impl Seats {
     }
 
     pub(super) fn situation(&self, cast: &Cast) -> Situation {
-        let able = (0..self.seats.len())
-            .filter(|n| matches!(self.seats[*n].state, State::Ready(_)) && self.runs(cast, *n));
+        let able = (0..self.all.len())
+            .filter(|n| matches!(self.all[*n].state, State::Ready(_)) && self.runs(cast, *n));
         let over = |seat: &Seat| matches!(seat.state, State::Finished | State::Dead);
         let busy = (0..cast.clients.len()).filter(|client| {
-            let mut own = (0..self.seats.len()).filter(|n| cast.homes[*n] == *client);
-            own.any(|n| !over(&self.seats[n]))
+            let mut own = (0..self.all.len()).filter(|n| cast.homes[*n] == *client);
+            own.any(|n| !over(&self.all[n]))
         });
         Situation {
             able: able.map(actor_id).collect(),
@@ -147,7 +148,7 @@ impl Seats {
     /// How many have not come to the end of their programs.
     pub(super) fn unfinished(&self) -> usize {
         let finished = |seat: &&Arc<Seat>| matches!(seat.state, State::Finished);
-        self.seats.len() - self.seats.iter().filter(finished).count()
+        self.all.len() - self.all.iter().filter(finished).count()
     }
 
     /// The operation that an actor stands before.
@@ -244,7 +245,7 @@ impl Seats {
 
     fn next_timer(&self, cast: &Cast) -> Option<(ActorId, LessonTime)> {
         let timers = self
-            .seats
+            .all
             .iter()
             .enumerate()
             .filter_map(|(n, seat)| match seat.state {
@@ -284,7 +285,7 @@ impl Seats {
     /// A client is killed. Gives its actors.
     pub(super) fn crash(&mut self, cast: &Cast, client: usize) -> Vec<ActorId> {
         self.spent = true;
-        let own: Vec<ActorId> = (0..self.seats.len())
+        let own: Vec<ActorId> = (0..self.all.len())
             .filter(|n| cast.homes[*n] == client)
             .map(actor_id)
             .collect();

@@ -84,8 +84,8 @@ impl Tracked {
         let mut counted = Vec::new();
         for effect in effects {
             match effect {
-                Effect::Counted(counter) => {
-                    if let Some(n) = names.counters.iter().position(|known| known == counter) {
+                Effect::Counted(name) => {
+                    if let Some(n) = names.counters.iter().position(|known| known == name) {
                         self.counters[n] += 1;
                         counted.push(n);
                     }

@@ -112,11 +112,12 @@ impl Racer {
         match choice {
             Choice::Move { actor } => {
                 let label = events[before..].iter().find_map(|event| match &event.kind {
-                    EventKind::Sent { actor: who, label, .. } | EventKind::Took { actor: who, label, .. }
-                        if who == actor =>
-                    {
-                        Some(label.as_str())
+                    EventKind::Sent {
+                        actor: who, label, ..
                     }
+                    | EventKind::Took {
+                        actor: who, label, ..
+                    } if who == actor => Some(label.as_str()),
                     _ => None,
                 });
                 format!("{}.{}", self.director.name(*actor), label.unwrap_or("take"))
@@ -193,9 +194,7 @@ impl Racer {
         let log = self.take_log();
         // Whoever is still stopped runs again, for the next order.
         for client in self.director.stage.frozen_clients() {
-            self.director
-                .cause(&Fault::Thaw { client }, &programs())
-                .await?;
+            self.director.cause(&Fault::Thaw { client }, &programs()).await?;
         }
         self.watched.extend(watched_paths(&log));
         Ok(log)
@@ -232,8 +231,17 @@ fn watched_paths(log: &Log) -> Vec<String> {
 fn keeps_transactions(log: &Log) -> bool {
     let mut open = std::collections::HashSet::new();
     for event in log.events() {
-        if let EventKind::Sent { actor, wire, server, .. } = &event.kind {
-            match wire.split(' ').next().unwrap_or_default().to_ascii_uppercase().as_str() {
+        if let EventKind::Sent {
+            actor, wire, server, ..
+        } = &event.kind
+        {
+            match wire
+                .split(' ')
+                .next()
+                .unwrap_or_default()
+                .to_ascii_uppercase()
+                .as_str()
+            {
                 "MULTI" => drop(open.insert((*actor, server))),
                 "EXEC" | "DISCARD" => drop(open.remove(&(*actor, server))),
                 _ => {}

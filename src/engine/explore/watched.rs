@@ -94,7 +94,9 @@ impl Watched {
 
     /// Whether any asks for keys.
     pub(super) fn wants_keys(&self) -> bool {
-        let asks = |watch: &Watch| watch.wants_log || watch.reads.as_ref().is_none_or(|reads| !reads.keys.is_empty());
+        let asks = |watch: &Watch| {
+            watch.wants_log || watch.reads.as_ref().is_none_or(|reads| !reads.keys.is_empty())
+        };
         self.expressions.iter().any(asks)
     }
 }
@@ -156,7 +158,10 @@ impl Reads {
             keys.any(|(key, server)| is(cell, key, server.as_deref()))
         };
         let had = |cell: &Arc<str>| self.past.iter().any(|key| is(cell, key, None));
-        changed.counted.iter().any(|counter| self.counters.contains(counter))
+        changed
+            .counted
+            .iter()
+            .any(|counter| self.counters.contains(counter))
             || changed.written.iter().any(names_key)
             || changed.handled.iter().any(had)
             || changed.ended && self.ends
