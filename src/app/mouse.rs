@@ -104,7 +104,7 @@ impl<R: Runs> App<R> {
         }
         match (&self.mode, self.hit(at)) {
             (Mode::Browsing | Mode::Trials(_) | Mode::Exploring(_), _) => {
-                self.act(Action::Move(by.signum()), Instant::now())
+                self.act(Action::Move(by.signum()), Instant::now());
             }
             (Mode::Learning(_), Hit::Pane(pane) | Hit::Event(pane, _)) => self.scroll_pane(pane, by),
             (Mode::Learning(_), Hit::Choice(_)) => self.scroll_pane(Pane::Story, by),
