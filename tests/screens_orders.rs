@@ -233,8 +233,25 @@ fn where_nothing_goes_wrong_it_says_so_within_its_bounds() {
     ] {
         assert!(stand.shows(words), "{words}: {:#?}", stand.rows());
     }
+    assert!(!stand.shows("were cut"), "{:#?}", stand.rows());
     stand.key(KeyCode::Enter);
     assert!(matches!(stand.app.mode(), Mode::Exploring(_)));
+}
+
+#[test]
+fn orders_that_were_cut_prove_nothing() {
+    for (lang, words) in [
+        (Lang::En, "77 orders were cut after 12 moves"),
+        (Lang::Zh, "77 种顺序走到第 12 步就停了"),
+    ] {
+        let mut stand = searching(lang, (100, 30));
+        let Told::Found(mut finding) = found(false, true) else {
+            panic!("a search that is over");
+        };
+        finding.explored.cut = 77;
+        stand.searched(Told::Found(finding));
+        assert!(stand.shows(words), "{:#?}", stand.rows());
+    }
 }
 
 #[test]

@@ -201,6 +201,12 @@ impl OrdersView<'_> {
                 tell(&format!("  {words}"), Role::Text);
             }
         }
+        if let Some(cut) = self.explored().map(|found| found.cut).filter(|cut| *cut > 0) {
+            let moves = self.exploration.wanted().moves.to_string();
+            let longer = self.keys.label("more-moves");
+            let words = words::CUT_ORDERS.with(self.lang, &[&grouped(cut), &moves, &longer]);
+            tell(&words, Role::Warning);
+        }
         tell(&self.wanted(), Role::Chrome);
         if !matches!(self.exploration.search(), Exploring::Failed { .. }) {
             lines.insert(0, self.progress(columns));
@@ -282,7 +288,9 @@ impl OrdersView<'_> {
         match found {
             Some(found) if found.complete => {
                 let words = words::NONE_GOES_WRONG.get(self.lang);
-                (format!("{} {words}", glyphs::DONE), Role::Good)
+                // What was not seen to its end is not known to be right.
+                let role = if found.cut == 0 { Role::Good } else { Role::Warning };
+                (format!("{} {words}", glyphs::DONE), role)
             }
             _ => (words::NONE_SO_FAR.get(self.lang).to_owned(), Role::Chrome),
         }

@@ -171,3 +171,8 @@ pub const ORDERS_BROKE: Words = Words::new("{}: {}", "{} 种：{}");
 /// While a search goes on.
 pub const TOLD_AT_THE_END: Words =
     Words::new("told when the search is over or stopped", "搜索结束或停止后显示");
+/// Orders that were not seen to their ends: how many, after how many moves, and the key that makes orders longer.
+pub const CUT_ORDERS: Words = Words::new(
+    "{} orders were cut after {} moves: what follows is not known. {} makes orders longer.",
+    "{} 种顺序走到第 {} 步就停了，后面如何并不知道。按 {} 增加步数。",
+);
