@@ -47,7 +47,12 @@ fn program(steps: &[String]) -> String {
             text.push_str("    - drops: lock\n");
         }
         if step.contains("INCR") {
-            text += &["    - if: s", &n.to_string(), " == 2\n      then:\n        - count: twos\n"].concat();
+            text += &[
+                "    - if: s",
+                &n.to_string(),
+                " == 2\n      then:\n        - count: twos\n",
+            ]
+            .concat();
         }
     }
     // Every program counts, believes and ends with a command, so that what is asked has names.
@@ -63,11 +68,12 @@ fn scenario(programs: &[Vec<String>]) -> Scenario {
          intro: { en: Alike, zh: 同 }\nminutes: 1\nlab: redis\nsetup:\n  - redis: SET l 1\nclients:\n",
     );
     for n in 0..programs.len() {
-        text += &format!("  P{n}: {{ runs: p{n} }}\n");
+        let n = n.to_string();
+        text += &["  P", &n, ": { runs: p", &n, " }\n"].concat();
     }
     text.push_str("programs:\n");
     for (n, steps) in programs.iter().enumerate() {
-        text += &format!("  p{n}:\n{}", program(steps));
+        text += &["  p", &n.to_string(), ":\n", &program(steps)].concat();
     }
     text.push_str(
         "variants:\n  only:\n    title: { en: Only, zh: 唯一 }\n    expect: shown\n    lesson: { en: Alike, zh: 同 }\n    \

@@ -397,6 +397,7 @@ impl Director {
     pub(super) fn forget_seen(&mut self) {
         self.seen.clear();
         self.metrics.clear();
+        self.invariants = Watch::new(&self.scenario);
     }
 
     /// Ends the run: clients and servers are gone when it returns.

@@ -28,6 +28,8 @@ use crate::{
 
 /// Parts for each worker: the last ones are small, so that nobody waits long for somebody else.
 const PARTS: usize = 16;
+/// Orders that make a part worth it.
+const WORTH: f64 = 4.0;
 /// Random ways down from which the size of the whole is estimated.
 const WAYS: u32 = 16;
 /// With client processes each step of one is a way from the beginning.
@@ -165,15 +167,16 @@ pub async fn repeat(
         stop: Arc::default(),
         progress: Arc::default(),
         bounds: bounds.clone(),
-        ways: 0,
+        ways: WAYS,
         began: Instant::now(),
     };
     let (sender, receiver) = tokio::sync::oneshot::channel();
     thread::spawn(move || {
         let (mut orders, mut result) = (0, Ok(()));
+        let size = work.sized(&mut grounds[0]).unwrap_or_default();
         let began = Instant::now();
         for _ in 0..rounds {
-            let seeds = match work.parted(&mut grounds[0]) {
+            let seeds = match work.parted(&mut grounds[0], &size) {
                 Ok(seeds) => seeds,
                 Err(error) => {
                     result = Err(error);
@@ -291,16 +294,14 @@ impl Work {
         G: Ground<Error = GroundError> + Send,
         G::Place: Sync,
     {
-        match self.parted(&mut grounds[0]) {
+        let size = self.sized(&mut grounds[0]);
+        match size.and_then(|size| self.parted(&mut grounds[0], &size)) {
             Ok(seeds) => self.search(seeds, grounds),
             Err(error) => (Err(error), grounds),
         }
     }
 
-    fn parted<G: Ground<Error = GroundError>>(
-        &self,
-        ground: &mut G,
-    ) -> Result<Vec<Seed<G::Place>>, ExploreError> {
+    fn sized<G: Ground<Error = GroundError>>(&self, ground: &mut G) -> Result<search::Size, ExploreError> {
         let prune = self.bounds.prune;
         let began = Instant::now();
         let mut state = 0x9e37_79b9_7f4a_7c15_u64;
@@ -311,16 +312,30 @@ impl Work {
             state ^= state << 17;
             usize::try_from(state % below as u64).unwrap_or(0)
         };
-        if self.ways > 0 {
-            let size = search::estimate(ground, prune, self.ways, draw)?;
-            affordable(&size, began.elapsed(), &self.bounds)?;
-        }
-        let enough = if self.bounds.workers > 1 {
-            self.bounds.workers * PARTS
+        let size = search::estimate(ground, prune, self.ways, draw)?;
+        affordable(&size, began.elapsed(), &self.bounds)?;
+        Ok(size)
+    }
+
+    /// The whole in parts: as many as all workers need, and none of so few orders that it is not worth the asking.
+    fn parted<G: Ground<Error = GroundError>>(
+        &self,
+        ground: &mut G,
+        size: &search::Size,
+    ) -> Result<Vec<Seed<G::Place>>, ExploreError> {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "saturates, and is clamped"
+        )]
+        let worth = (size.ends / WORTH) as usize;
+        let workers = self.bounds.workers;
+        let enough = if workers > 1 {
+            worth.clamp(workers, workers * PARTS)
         } else {
             1
         };
-        Ok(search::part(ground, prune, enough)?)
+        Ok(search::part(ground, self.bounds.prune, enough)?)
     }
 
     fn search<G>(

@@ -296,6 +296,11 @@ pub(super) fn cell(server: &str, key: &str) -> Arc<str> {
     format!("{server} {key}").into()
 }
 
+/// The key's own name.
+pub(super) fn key_of(cell: &str) -> Option<&str> {
+    cell.split_once(' ').map(|(_, key)| key)
+}
+
 #[cfg(test)]
 mod tests {
     use super::{only_names_its_keys, replayable, replayable_script};

@@ -54,6 +54,42 @@ impl Keyspace {
         Ok(Self { entries })
     }
 
+    /// Reads the answers to `PTTL` and `DUMP` of some keys. The others are what they were.
+    pub(super) fn with<'k>(
+        &self,
+        keys: impl Iterator<Item = &'k str>,
+        answers: &mut impl Iterator<Item = Answer>,
+        at: LessonTime,
+    ) -> Result<Self, String> {
+        let mut entries = self.entries.clone();
+        for key in keys {
+            let mut next = || {
+                let answer = answers.next().ok_or("no answer")?.into_parts()?.pop();
+                Ok::<_, String>(answer)
+            };
+            let (left, dump) = (next()?, next()?);
+            let key = key.as_bytes();
+            let there = entries.binary_search_by(|entry| entry.key.as_slice().cmp(key));
+            let Some(Part::Bytes(dump)) = dump else {
+                if let Ok(n) = there {
+                    entries.remove(n);
+                }
+                continue;
+            };
+            let ends = match left {
+                Some(Part::Number(left)) if left >= 0 => Some(at.as_millis() + left),
+                _ => None,
+            };
+            let key = key.to_vec();
+            let entry = Entry { key, ends, dump };
+            match there {
+                Ok(n) => entries[n] = entry,
+                Err(n) => entries.insert(n, entry),
+            }
+        }
+        Ok(Self { entries })
+    }
+
     fn get(&self, key: &[u8]) -> Option<&Entry> {
         let found = self
             .entries

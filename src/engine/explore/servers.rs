@@ -11,7 +11,7 @@ use tokio::runtime::Handle;
 use super::{
     super::{EngineError, setup},
     GroundError,
-    commands::{Commands, Footprint, Refusal, Transaction},
+    commands::{Commands, Footprint, Refusal, Transaction, key_of},
     keyspace::{self, Keyspace, Known},
 };
 use crate::{
@@ -236,7 +236,18 @@ impl Servers {
         let before = self.turn(server, &from.keyspaces[server], from.at)?;
         let line = &mut self.lines[server];
         push(&mut line.direct, wire);
-        if looks {
+        // What a command may write it names, so that is all that needs to be looked at.
+        let named = footprint.keys.as_ref().filter(|_| looks);
+        let keys = || {
+            let cells = named.into_iter().flat_map(|keys| keys.iter());
+            cells.filter_map(|cell| key_of(cell))
+        };
+        if named.is_some() {
+            for key in keys() {
+                line.direct.push(["PTTL", key]);
+                line.direct.push(["DUMP", key]);
+            }
+        } else if looks {
             line.direct.push(["EVALSHA", &line.look, "0"]);
         }
         let answers = line.direct.ask().map_err(|why| self.lost(server, why))?;
@@ -245,6 +256,11 @@ impl Servers {
             answer.done().map_err(|why| self.lost(server, why))?;
         }
         let reply = answers.next().map_or_else(none, Answer::into_reply);
+        if named.is_some() {
+            let keyspace = from.keyspaces[server].with(keys(), &mut answers, from.at);
+            let keyspace = keyspace.map_err(|why| self.lost(server, why))?;
+            return Ok((reply, Some(self.holds(server, keyspace))));
+        }
         let holds = match answers.next() {
             Some(answer) => Some(self.read(server, answer)?),
             None => None,
@@ -252,11 +268,15 @@ impl Servers {
         Ok((reply, holds))
     }
 
-    fn read(&mut self, server: usize, answer: Answer) -> Result<Arc<Keyspace>, GroundError> {
-        let keyspace = Keyspace::read(answer, self.now).map_err(|why| self.lost(server, why))?;
+    fn holds(&mut self, server: usize, keyspace: Keyspace) -> Arc<Keyspace> {
         let holds = self.known.intern(keyspace);
         self.lines[server].holds = Some((Arc::clone(&holds), self.backs));
-        Ok(holds)
+        holds
+    }
+
+    fn read(&mut self, server: usize, answer: Answer) -> Result<Arc<Keyspace>, GroundError> {
+        let keyspace = Keyspace::read(answer, self.now).map_err(|why| self.lost(server, why))?;
+        Ok(self.holds(server, keyspace))
     }
 
     /// What a server holds now.
