@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::{Outcome, Race};
 use crate::log::Log;
 
-/// Logs are kept as long as they have no more events than this together: some 100 MB. A thousand races of ten clients
+/// Logs are kept as long as they have no more events than this together: some 50 MB. A thousand races of ten clients
 /// with a few moves each need less.
 pub const MOST_EVENTS: usize = 250_000;
 
