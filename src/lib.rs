@@ -19,6 +19,7 @@ pub mod flight;
 pub mod lab;
 pub mod lesson;
 pub mod log;
+pub mod outlook;
 pub mod race;
 pub mod recording;
 pub mod verdict;

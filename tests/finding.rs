@@ -354,7 +354,7 @@ fn the_help_begins_with_what_has_the_focus() {
             .position(|row| row.contains(words))
             .unwrap_or_else(|| panic!("{words}: {rows:#?}"))
     };
-    let mut stand = in_lesson(Lang::En, (120, 80));
+    let mut stand = in_lesson(Lang::En, (120, 100));
     stand.press('?');
     assert!(position(&stand, "answer the question") < position(&stand, "Moving through a lesson"));
     stand.press('?');
@@ -373,7 +373,7 @@ fn the_help_begins_with_what_has_the_focus() {
     ];
     let places = order.map(|words| position(&stand, words));
     assert!(places.is_sorted(), "{places:?}");
-    let mut stand = Stand::catalogue(Lang::Zh, (120, 80));
+    let mut stand = Stand::catalogue(Lang::Zh, (120, 100));
     stand.press('?');
     let places = ["目录", "任何界面", "时间线图例", "课程中的操作"].map(|words| position(&stand, words));
     assert!(places.is_sorted(), "{places:?}");
@@ -387,9 +387,9 @@ fn other_keys_are_told_of_wherever_keys_are() {
     };
     let (keys, complaints) = KeyMap::with(&[
         wish("step", "ctrl-n"),
-        wish("search", "f"),
+        wish("search", "y"),
         wish("theme", "f5"),
-        wish("leave", "x"),
+        wish("leave", "u"),
     ]);
     assert_eq!(complaints, vec![]);
     let options = AppOptions {
@@ -400,7 +400,7 @@ fn other_keys_are_told_of_wherever_keys_are() {
     stand.app = App::new(catalogue(), stand.runs.clone(), &options);
     stand.app.resize(stand.area);
     assert!(
-        stand.shows("f search") && stand.shows("x quit"),
+        stand.shows("y search") && stand.shows("u quit"),
         "{:#?}",
         stand.rows()
     );
@@ -408,7 +408,7 @@ fn other_keys_are_told_of_wherever_keys_are() {
     assert_eq!(stand.app.cursor(), None);
     stand.key(KeyCode::F(5));
     assert!(stand.shows("F5 goes on to the next"), "{:#?}", stand.rows());
-    stand.press('f');
+    stand.press('y');
     assert!(stand.app.cursor().is_some());
     stand.key(KeyCode::Enter);
     let script = staged::misdelete(ClockKind::Controlled);

@@ -119,11 +119,11 @@ fn the_configuration_is_printed_and_checked() {
         (code, out.as_str(), err.as_str()),
         (Some(0), "good.toml: good\n", "")
     );
-    place.write("bad.toml", "[keys]\nstep = [\"x\"]\nback = [\"x\"]\n");
+    place.write("bad.toml", "[keys]\nstep = [\"u\"]\nback = [\"u\"]\n");
     let (code, _, err) = run(&["config", "--check", "--config", "bad.toml"]);
     assert_eq!(code, Some(2));
     assert!(
-        err.starts_with("bad.toml:3:9: `x` is both `step` and `back`\n  3 | back = [\"x\"]\n"),
+        err.starts_with("bad.toml:3:9: `u` is both `step` and `back`\n  3 | back = [\"u\"]\n"),
         "{err}"
     );
     let (code, out, _) = run(&["config", "--check", "--json", "--config", "bad.toml"]);

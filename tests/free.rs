@@ -7,13 +7,14 @@ use std::time::Duration;
 
 use common::LOCKSTEP;
 use lockstep::{
-    engine::{self, Command, Hindered, Outlook, Session, Update},
+    engine::{self, Command, Session, Update},
     lab::LabOptions,
     lesson::{
         LabKind, Params, Scenario, Text,
         library::{Library, from_text},
     },
     log::{ActorId, Belief, Choice, Event, EventKind, Fault, Log, Reply, Way},
+    outlook::{Hindered, Outlook},
     world::World,
 };
 

@@ -14,12 +14,16 @@ const README: &str = include_str!("../README.md");
 fn home(places: &[Place]) -> &'static str {
     match places[0] {
         Place::Lesson => "a lesson",
-        Place::Story => "a question",
-        Place::Lanes | Place::Servers | Place::Wire => "a pane",
+        Place::Asked => "a question",
+        Place::Free => "free play",
+        Place::Branches => "the branches",
+        Place::Story | Place::Lanes | Place::Servers | Place::Wire => "a pane",
         Place::Catalogue if places.contains(&Place::Page) => "lists, panes, pages",
         Place::Catalogue => "the catalogue",
         Place::Variants => "its variants",
         Place::Comparison => "before and after",
+        Place::Trials => "races",
+        Place::Single => "a race",
         Place::Page => "pages",
         Place::Everywhere => "everywhere",
         Place::Field => "while you type",

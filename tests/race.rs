@@ -48,6 +48,7 @@ fn raced(args: &[&str]) -> Vec<Value> {
     for report in &reports {
         let counts = outcomes(report).iter().map(|outcome| outcome["count"].as_u64());
         assert_eq!(counts.sum::<Option<u64>>(), report["runs"].as_u64(), "{report}");
+        assert_eq!(report["complete"], true, "{report}");
     }
     reports
 }

@@ -663,6 +663,9 @@ fn no_color_is_obeyed() {
         terminal.press(RIGHT);
         terminal.wait_for("FAILURE SHOWN");
         terminal.press("?");
+        terminal.wait_for("Moving through a lesson");
+        // A screen further down.
+        terminal.press(&"\u{1b}[6~".repeat(5));
         terminal.wait_for("Reading the lanes");
         terminal.press("Q");
         assert_eq!(terminal.ended(), 0);
@@ -691,6 +694,9 @@ fn a_terminal_without_utf8_gets_ascii_only() {
         "{verdict}"
     );
     terminal.press("?");
+    terminal.wait_for("Moving through a lesson");
+    // A screen further down.
+    terminal.press(&"\u{1b}[6~".repeat(5));
     terminal.wait_for("Reading the lanes");
     terminal.press("?q");
     terminal.wait_for("Enter open");
@@ -870,7 +876,7 @@ fn what_was_done_is_kept_shown_and_forgotten() {
     let answer = place.run(&["progress", "--json"]);
     let expected = serde_json::json!({
         "lesson": "oversell", "variant": "check-then-decrement", "finished": true, "outcome": "shown",
-        "right": 1, "asked": 2,
+        "right": 1, "asked": 2, "solved": 0,
     });
     assert_eq!(answer.json(), [expected]);
     let answer = place.run(&["progress"]);

@@ -53,6 +53,17 @@ pub struct CatalogueVariant {
     pub lesson: Text,
     /// How many steps its story has.
     pub beats: usize,
+    /// What must never be so, for free play; none where the lesson has not been planned.
+    pub invariants: Vec<CatalogueInvariant>,
+}
+
+/// Something that must never be so.
+#[derive(Debug, Clone)]
+pub struct CatalogueInvariant {
+    /// What is broken when it is so.
+    pub says: Text,
+    /// What it challenges to in free play.
+    pub goal: Text,
 }
 
 impl Catalogue {
@@ -85,6 +96,7 @@ impl From<&Lesson> for CatalogueEntry {
             lab: lesson.lab_of(variant),
             lesson: variant.lesson.clone(),
             beats: variant.story.as_ref().unwrap_or(&lesson.story).len(),
+            invariants: Vec::new(),
         });
         Self {
             id: lesson.id.clone(),

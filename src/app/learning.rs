@@ -1,15 +1,20 @@
 //! One run of a lesson: the live session, the recording that it makes, and how far the learner wants it to go. It
 //! must not know keys or screens, nor what a question is about.
 
+mod freely;
+
 use std::time::{Duration, Instant};
 
 use super::{
     LessonChoice,
     answers::{Answer, Score},
+    free::{Free, Said},
     playback::{GLIDE, Playback},
     predicting::Predicting,
     reading,
 };
+use freely::Again;
+
 use crate::{
     clock::ClockKind,
     engine::{Command, Session, Update},
@@ -49,6 +54,8 @@ enum Engine {
         /// Whether the learner has asked to see it: the last narration is to be read before.
         shown: bool,
     },
+    /// Everything has been told from the beginning: a race of many, on which nobody pronounces a verdict.
+    Told,
     /// It cannot go on.
     Failed { message: Text, server: bool },
 }
@@ -76,6 +83,10 @@ pub struct Learning {
     pace: Pace,
     speed: f64,
     predicting: Predicting,
+    /// Free play, once the story has been left.
+    free: Option<Free>,
+    /// While another run is done again on a fresh lab: what has been heard of it so far.
+    again: Option<Again>,
 }
 
 impl Learning {
@@ -90,11 +101,33 @@ impl Learning {
             pace: Pace::ByHand,
             speed,
             predicting: Predicting::new(questions),
+            free: None,
+            again: None,
         };
         learning.playback.pass_over_questions(!questions);
         learning.playback.set_speed(speed);
         learning.tell(Command::Speed(speed));
         learning
+    }
+
+    /// A run that is over and known to its end, from its beginning. It has no story and no verdict.
+    #[must_use]
+    pub fn of_log(choice: LessonChoice, log: &Log, speed: f64) -> Self {
+        let mut playback = Playback::default();
+        playback.append(log.events().to_vec(), None, Instant::now());
+        playback.to_start();
+        playback.set_speed(speed);
+        Self {
+            choice,
+            playback,
+            session: None,
+            engine: Engine::Told,
+            pace: Pace::ByHand,
+            speed,
+            predicting: Predicting::new(false),
+            free: None,
+            again: None,
+        }
     }
 
     /// The live run, while it lives.
@@ -124,6 +157,7 @@ impl Learning {
             Engine::Booting { .. } => Stage::Booting,
             Engine::Ready => Stage::Ready,
             Engine::Stepping { .. } | Engine::Watching | Engine::Held => Stage::Working,
+            Engine::Told => Stage::Over(None),
             Engine::Over { verdict, shown } => Stage::Over(verdict.as_ref().filter(|_| *shown)),
             Engine::Failed { message, server } => Stage::Failed {
                 message,
@@ -218,13 +252,17 @@ impl Learning {
                 }
             }
             Engine::Ready => {
+                if self.free.is_some() {
+                    self.say_you_choose();
+                    return;
+                }
                 self.engine = Engine::Stepping { again: false };
                 self.tell(Command::Step);
             }
             Engine::Held => self.resume(now),
             Engine::Over { shown, .. } => *shown = true,
-            Engine::Stepping { again } => *again = true,
-            Engine::Watching | Engine::Failed { .. } => {}
+            Engine::Stepping { again } => *again = self.free.is_none(),
+            Engine::Watching | Engine::Told | Engine::Failed { .. } => {}
         }
     }
 
@@ -285,7 +323,7 @@ impl Learning {
                 self.playback.complete();
                 let done = matches!(
                     self.engine,
-                    Engine::Over { shown: true, .. } | Engine::Failed { .. }
+                    Engine::Over { shown: true, .. } | Engine::Told | Engine::Failed { .. }
                 );
                 if done && self.playback.at_frontier() {
                     return;
@@ -389,6 +427,7 @@ impl Learning {
                     self.tell(Command::Watch);
                 }
             }
+            Engine::Ready if self.free.is_some() => self.pace = Pace::ByHand,
             Engine::Ready => {
                 self.engine = Engine::Watching;
                 self.tell(Command::Watch);
@@ -397,7 +436,7 @@ impl Learning {
                 *shown = true;
                 self.pace = Pace::ByHand;
             }
-            Engine::Failed { .. } => self.pace = Pace::ByHand,
+            Engine::Told | Engine::Failed { .. } => self.pace = Pace::ByHand,
             Engine::Stepping { .. } | Engine::Watching | Engine::Held => {}
         }
     }
@@ -424,10 +463,17 @@ impl Learning {
     /// The live run has told something; `None` when it ended without a word.
     pub fn hear(&mut self, update: Option<Update>, lang: Lang, now: Instant) {
         match update {
+            Some(Update::Events(events)) if let Some(again) = &mut self.again => again.heard.extend(events),
+            Some(Update::Branched { difference, refused }) => self.branched(difference, refused),
+            Some(Update::Outlook(outlook)) => self.free.get_or_insert_default().look_ahead(outlook),
+            Some(Update::Refused(why)) => {
+                self.engine = Engine::Ready;
+                self.free.get_or_insert_default().said = Said::Refused(why);
+            }
             Some(Update::Events(events)) => {
                 if let Engine::Booting { asked } = &self.engine {
                     self.engine = match asked {
-                        None => Engine::Ready,
+                        None | Some(Command::LeaveStory) => Engine::Ready,
                         Some(Command::Watch) => Engine::Watching,
                         Some(_) => Engine::Stepping { again: false },
                     };
@@ -442,12 +488,13 @@ impl Learning {
                     self.playback.rest();
                 }
             }
-            Some(Update::Outlook(_) | Update::Refused(_) | Update::Branched { .. }) => {}
             Some(Update::TimeRuns) => {
                 if self.engine == Engine::Watching {
                     self.playback.time_runs(self.flow(), now);
                 }
             }
+            // Of what is being done again nobody takes the steps.
+            Some(Update::Stepped { .. } | Update::Verdict(_)) if self.again.is_some() => {}
             Some(Update::Stepped { ended }) => {
                 self.playback.settle();
                 let again = matches!(self.engine, Engine::Stepping { again: true });
@@ -505,6 +552,8 @@ impl Learning {
     fn fail(&mut self, message: Text, server: bool) {
         self.playback.rest();
         self.pace = Pace::ByHand;
+        // What happened before stays; it could not be done again.
+        self.again = None;
         self.engine = Engine::Failed { message, server };
     }
 

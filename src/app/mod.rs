@@ -6,9 +6,11 @@
 //! real loop.
 
 mod answers;
+mod branches;
 mod catalogue;
 mod comparing;
 mod film;
+mod free;
 mod fuzzy;
 pub mod keys;
 mod learning;
@@ -23,10 +25,13 @@ mod shelf;
 mod state;
 mod synchronized;
 pub mod terminal;
+mod trials;
 
 pub use answers::{Answer, Answers, Score};
-pub use catalogue::{Catalogue, CatalogueEntry, CatalogueVariant};
+pub use branches::{Branch, Branches, Row as BranchRow};
+pub use catalogue::{Catalogue, CatalogueEntry, CatalogueInvariant, CatalogueVariant};
 pub use comparing::{Comparing, sides};
+pub use free::{AMOUNTS, Free, Said};
 pub use keys::{Action, KeyMap};
 pub use learning::Learning;
 pub use palette::{Command, Listed, Palette};
@@ -34,6 +39,7 @@ pub use playback::Playback;
 pub use progress::{Progress, Record, Store, Trouble};
 pub use shelf::{Hit, Search, Shelf};
 pub use state::{App, Message, Mode};
+pub use trials::{Course, Trials};
 
 use std::{
     io,
@@ -45,11 +51,7 @@ use crossterm::event::Event;
 use futures::{Stream, StreamExt as _};
 use ratatui::{Terminal, backend::Backend, layout::Rect};
 
-use crate::{
-    engine::{Session, Update},
-    lesson::Lang,
-    view::theme::Theme,
-};
+use crate::{engine::Session, lesson::Lang, log::Log, race::Racing, view::theme::Theme};
 
 /// A lesson and one of its variants, by name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,8 +64,17 @@ pub struct LessonChoice {
 
 /// Opens live runs.
 pub trait Runs {
-    /// Starts a run: at once, whatever may still fail. What fails is told as [`Update::Failed`].
+    /// Starts a run: at once, whatever may still fail. What fails is told as
+    /// [`Update::Failed`](crate::engine::Update::Failed).
     fn open(&self, lesson: &LessonChoice) -> Session;
+
+    /// Starts a live run in which everything that was done in `past` is done again before anything else
+    /// ([`branch`](crate::engine::branch)): at once, whatever may still fail.
+    fn branch(&self, lesson: &LessonChoice, past: Log) -> Session;
+
+    /// Races a variant so many times: at once, whatever may still fail. What fails is told as
+    /// [`Told::Failed`](crate::race::Told::Failed).
+    fn race(&self, lesson: &LessonChoice, runs: u64) -> Racing;
 }
 
 /// What the program starts with.
@@ -192,7 +203,7 @@ where
                 Some(event) => Message::Input(event.map_err(AppError::Input)?),
                 None => return Ok(Ended::InputOver),
             },
-            update = next_update(&mut app) => Message::Run(update),
+            told = next_told(&mut app) => told,
             () = until(wake) => Message::Tick,
         };
         changed |= app.handle(message, Instant::now());
@@ -225,11 +236,24 @@ fn draw<B: Backend, R: Runs>(terminal: &mut Terminal<B>, app: &mut App<R>) -> Re
     Ok(())
 }
 
-/// The next update of the live run; never, while there is none.
-async fn next_update<R: Runs>(app: &mut App<R>) -> Option<Update> {
-    match app.session() {
-        Some(session) => session.updates.recv().await,
-        None => std::future::pending().await,
+/// The next thing that the live run or the races tell; never, while there are none.
+async fn next_told<R: Runs>(app: &mut App<R>) -> Message {
+    let (session, racing) = app.listened();
+    let run = async {
+        match session {
+            Some(session) => session.updates.recv().await,
+            None => std::future::pending().await,
+        }
+    };
+    let races = async {
+        match racing {
+            Some(racing) => racing.told.recv().await,
+            None => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        update = run => Message::Run(update),
+        told = races => Message::Raced(told),
     }
 }
 
@@ -254,9 +278,9 @@ where
     if let Poll::Ready(Some(event)) = futures::poll!(input.next()) {
         return Ok(Some(Message::Input(event.map_err(AppError::Input)?)));
     }
-    let update = std::pin::pin!(next_update(app));
-    match futures::poll!(update) {
-        Poll::Ready(update) => Ok(Some(Message::Run(update))),
+    let told = std::pin::pin!(next_told(app));
+    match futures::poll!(told) {
+        Poll::Ready(told) => Ok(Some(told)),
         Poll::Pending => Ok(None),
     }
 }

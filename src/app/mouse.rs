@@ -47,6 +47,11 @@ impl<R: Runs> App<R> {
             }
             return;
         }
+        if let Some(Screen::Trials(view)) = self.screen() {
+            let hit = view.hit(self.size, at);
+            self.point_in_series(hit);
+            return;
+        }
         let hit = self.hit(at);
         let Mode::Learning(lesson) = &mut self.mode else {
             return;
@@ -64,7 +69,12 @@ impl<R: Runs> App<R> {
             }
             Hit::Choice(choice) => {
                 lesson.focus = Pane::Story;
-                self.act(Action::Answer(choice), now);
+                let action = if lesson.run.free().is_some() {
+                    Action::MoveActor(choice)
+                } else {
+                    Action::Answer(choice)
+                };
+                self.act(action, now);
             }
         }
     }
@@ -80,11 +90,13 @@ impl<R: Runs> App<R> {
     fn wheel(&mut self, at: (u16, u16), by: i32) {
         match self.overlay {
             Overlay::Nothing => {}
-            Overlay::Palette => return self.act(Action::Move(by.signum()), Instant::now()),
+            Overlay::Palette | Overlay::Branches(_) => {
+                return self.act(Action::Move(by.signum()), Instant::now());
+            }
             overlay => return self.scroll_overlay(overlay, by),
         }
         match (&self.mode, self.hit(at)) {
-            (Mode::Browsing, _) => self.act(Action::Move(by.signum()), Instant::now()),
+            (Mode::Browsing | Mode::Trials(_), _) => self.act(Action::Move(by.signum()), Instant::now()),
             (Mode::Learning(_), Hit::Pane(pane) | Hit::Event(pane, _)) => self.scroll_pane(pane, by),
             (Mode::Learning(_), Hit::Choice(_)) => self.scroll_pane(Pane::Story, by),
             _ => {}

@@ -11,7 +11,8 @@ use super::{
 };
 use crate::{
     lesson::{Lang, Text, Words},
-    view::{Overlay, theme::ThemeName, words},
+    log::Choice,
+    view::{self, Overlay, theme::ThemeName, words},
 };
 
 /// What is typed into the palette, and which line is chosen.
@@ -21,6 +22,19 @@ pub struct Palette {
     pub typed: String,
     /// The chosen line of those that match.
     pub chosen: usize,
+    /// Whether only faults are listed.
+    pub faults: bool,
+}
+
+impl Palette {
+    /// A palette of the faults that can be caused.
+    #[must_use]
+    pub fn of_faults() -> Self {
+        Self {
+            faults: true,
+            ..Self::default()
+        }
+    }
 }
 
 /// A line of the palette.
@@ -53,10 +67,52 @@ impl<R: Runs> App<R> {
     /// Everything that can be done on the screen below: what is nearest to the focus first, then lessons, then
     /// settings.
     fn commands(&self) -> Vec<Command> {
-        let mut commands = self.actions();
+        if self.palette.faults {
+            return self.offers();
+        }
+        let mut commands = self.offers();
+        commands.extend(self.actions());
         commands.extend(self.lessons());
         commands.extend(self.settings());
         commands
+    }
+
+    /// What can be chosen in free play; of that only faults, where only they are wanted. A stretch of time that was
+    /// typed comes first.
+    fn offers(&self) -> Vec<Command> {
+        let Mode::Learning(lesson) = &self.mode else {
+            return Vec::new();
+        };
+        let Some(free) = lesson.run().free() else {
+            return Vec::new();
+        };
+        let offer = |action, told: &dyn Fn(Lang) -> String| Command {
+            action,
+            name: told(self.lang),
+            others: vec![told(self.lang.other())],
+            keys: String::new(),
+            current: false,
+        };
+        let world = lesson.run().playback.world();
+        let only = self.palette.faults;
+        let choices = free.choices().into_iter().enumerate();
+        let wanted = choices.filter(|(_, choice)| !only || matches!(choice, Choice::Cause(_)));
+        let offers = wanted.map(|(n, choice)| {
+            offer(Action::Choose(n), &|lang| {
+                view::choice(&choice, &free.outlook, world, lang)
+            })
+        });
+        let typed = crate::lesson::parse_millis(self.palette.typed.trim()).ok();
+        let typed = typed
+            .and_then(|millis| u64::try_from(millis).ok())
+            .filter(|millis| !only && *millis > 0);
+        let passes = typed.map(|millis| {
+            let told = |lang| view::choice(&Choice::Pass { millis }, &free.outlook, world, lang);
+            let mut command = offer(Action::Pass(millis), &told);
+            command.others.push(self.palette.typed.clone());
+            command
+        });
+        passes.into_iter().chain(offers).collect()
     }
 
     fn actions(&self) -> Vec<Command> {
@@ -144,6 +200,7 @@ impl<R: Runs> App<R> {
         let entry = self.catalogue.entries.get(match &self.mode {
             Mode::Learning(lesson) => lesson.entry(),
             Mode::Comparing(beside) => beside.entry(),
+            Mode::Trials(series) => series.entry(),
             Mode::Browsing | Mode::Ending => self.selected,
         });
         match (action, &self.mode) {
@@ -152,6 +209,8 @@ impl<R: Runs> App<R> {
                 entry.is_some_and(|entry| entry.broken.is_none() && !entry.variants.is_empty())
             }
             (Action::Variant(_) | Action::Compare, _) => entry.is_some_and(|entry| entry.variants.len() > 1),
+            (Action::MoveActor(_), _) => false,
+            (Action::Branches, Mode::Learning(lesson)) => !lesson.branches.is_empty(),
             (Action::Answer(choice), Mode::Learning(lesson)) => choice < lesson.run().choices(),
             (Action::Skip, Mode::Learning(lesson)) => lesson.run().choices() > 0,
             (Action::Back | Action::End(false), Mode::Learning(lesson)) => {
@@ -251,6 +310,7 @@ impl<R: Runs> App<R> {
         match self.overlay {
             Overlay::Palette => vec![Place::Field, Place::Everywhere],
             Overlay::Help(_) | Overlay::Cards(_) => vec![Place::Page, Place::Everywhere],
+            Overlay::Branches(_) => vec![Place::Branches, Place::Free, Place::Everywhere],
             Overlay::Nothing => match (&self.mode, self.shelf) {
                 (Mode::Browsing, Shelf::Search) => vec![Place::Field, Place::Everywhere],
                 _ => self.places_below(),

@@ -141,6 +141,22 @@ impl Playback {
         self.speed = speed;
     }
 
+    /// Another log takes the place of what happened, with the playhead behind all of it.
+    pub fn replace(&mut self, log: Log) {
+        self.chart = Chart::new(self.chart.detail());
+        self.sequence = Sequence::default();
+        self.steps = Steps::default();
+        self.world = World::default();
+        self.film = None;
+        self.running = None;
+        self.display = LessonTime::ZERO;
+        self.log = log;
+        self.chart.advance(&self.log);
+        self.sequence.advance(&self.log);
+        self.steps.advance(&self.log);
+        self.jump(self.log.len());
+    }
+
     /// Chooses how much the lanes say.
     pub fn set_detail(&mut self, detail: Detail) {
         if self.chart.detail() != detail {
@@ -330,6 +346,16 @@ impl Playback {
         self.running = None;
         self.go(target, wait, now);
         true
+    }
+
+    /// Where the newest step ends that is over at the playhead; where the first begins, if none is.
+    #[must_use]
+    pub fn last_stop(&self) -> usize {
+        let over = self.steps.before(self.world.position + 1).last();
+        over.map_or_else(
+            || self.log.opening().min(self.world.position),
+            |step| step.position,
+        )
     }
 
     /// The recorded stop after the playhead, or the frontier.

@@ -29,6 +29,9 @@ pub struct Record {
     pub right: usize,
     /// How many were asked for then.
     pub asked: usize,
+    /// How many of its invariants were broken in free play, at most at a time.
+    #[serde(default)]
+    pub solved: usize,
 }
 
 /// What was done, by lesson and variant.
@@ -229,6 +232,7 @@ mod tests {
         outcome: Some(Outcome::Shown),
         right: 1,
         asked: 2,
+        solved: 0,
     };
 
     #[test]

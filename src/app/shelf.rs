@@ -193,6 +193,8 @@ impl<R: Runs> App<R> {
             (Action::Move(by), _) => self.choose(by),
             (Action::Page(pages), _) => self.scroll_description(pages * PAGE),
             (Action::Compare, _) => self.compare(self.selected, None),
+            (Action::Race, Shelf::Variants(variant)) => self.race(self.selected, variant),
+            (Action::Race, _) => self.race(self.selected, self.found_variant()),
             (Action::End(end), _) => self.choose(if end { i32::MAX } else { i32::MIN }),
             _ => {}
         }

@@ -3,7 +3,9 @@
 //! **Architecture Invariant:** there is one [`Mode`] at a time, and one overlay over it; no pairs of booleans.
 
 mod beside;
+mod free;
 mod learn;
+mod series;
 mod show;
 
 use std::time::{Duration, Instant};
@@ -12,7 +14,7 @@ use crossterm::event::{Event, KeyEventKind};
 use ratatui::layout::Rect;
 
 use super::{
-    AppOptions, Catalogue, LessonChoice, Runs,
+    AppOptions, Branches, Catalogue, LessonChoice, Runs,
     keys::{Action, Chord, KeyMap, Place},
     learning::Learning,
     palette::Palette,
@@ -20,10 +22,12 @@ use super::{
     shelf::{Search, Shelf},
 };
 use beside::Beside;
+use series::{Series, Single};
 
 use crate::{
     engine::{Session, Update},
     lesson::Lang,
+    race::{Racing, Told},
     view::{
         self, Form, Lens, Notice, Overlay, Pane, Screen, Scrolls,
         chart::Detail,
@@ -47,6 +51,8 @@ pub enum Message {
     Input(Event),
     /// The live run; `None` when it is gone.
     Run(Option<Update>),
+    /// Many races; `None` when they are gone.
+    Raced(Option<Told>),
     /// Time to look whether something is due.
     Tick,
     /// The program is to end.
@@ -62,6 +68,8 @@ pub enum Mode {
     Learning(Box<Lesson>),
     /// Two variants of a lesson beside each other.
     Comparing(Box<Beside>),
+    /// A variant that is raced many times.
+    Trials(Box<Series>),
     /// Nothing any more.
     Ending,
 }
@@ -80,9 +88,28 @@ pub struct Lesson {
     pub(super) selected: Option<usize>,
     /// How many clients are left out at the left of the sequence, if the learner says so.
     pub(super) aside: Option<u16>,
+    /// The runs of free play, of which `run` is one.
+    pub(super) branches: Branches,
+    /// Where it is one of many races, and no run of the story.
+    single: Option<Single>,
 }
 
 impl Lesson {
+    fn new(entry: usize, variant: usize, run: Learning) -> Self {
+        Self {
+            entry,
+            variant,
+            run,
+            focus: Pane::default(),
+            expanded: false,
+            scrolls: Scrolls::default(),
+            selected: None,
+            aside: None,
+            single: None,
+            branches: Branches::default(),
+        }
+    }
+
     /// Whether it is this variant of this lesson.
     pub(super) fn is(&self, entry: usize, variant: usize) -> bool {
         (self.entry, self.variant) == (entry, variant)
@@ -190,7 +217,7 @@ impl<R: Runs> App<R> {
         match &mut self.mode {
             Mode::Learning(lesson) => lesson.run.playback.set_detail(detail),
             Mode::Comparing(beside) => beside.comparing.set_room(view::compare_room(self.size)),
-            Mode::Browsing | Mode::Ending => {}
+            Mode::Browsing | Mode::Trials(_) | Mode::Ending => {}
         }
     }
 
@@ -198,16 +225,21 @@ impl<R: Runs> App<R> {
     pub fn run(&mut self) -> Option<&mut Learning> {
         match &mut self.mode {
             Mode::Learning(lesson) => Some(&mut lesson.run),
-            Mode::Browsing | Mode::Comparing(_) | Mode::Ending => None,
+            Mode::Browsing | Mode::Comparing(_) | Mode::Trials(_) | Mode::Ending => None,
         }
     }
 
-    /// The session that is listened to, if there is one.
-    pub fn session(&mut self) -> Option<&mut Session> {
+    /// What is listened to: a live run, and many races.
+    pub fn listened(&mut self) -> (Option<&mut Session>, Option<&mut Racing>) {
         match &mut self.mode {
-            Mode::Learning(lesson) => lesson.run.session(),
-            Mode::Comparing(beside) => beside.comparing.session(),
-            Mode::Browsing | Mode::Ending => None,
+            Mode::Learning(lesson) => {
+                let single = lesson.single.as_mut();
+                let racing = single.and_then(|single| single.series.trials.racing());
+                (lesson.run.session(), racing)
+            }
+            Mode::Comparing(beside) => (beside.comparing.session(), None),
+            Mode::Trials(series) => (None, series.trials.racing()),
+            Mode::Browsing | Mode::Ending => (None, None),
         }
     }
 
@@ -218,7 +250,7 @@ impl<R: Runs> App<R> {
             Mode::Learning(lesson) if lesson.run.playback.is_moving() => Some(now + FRAME),
             Mode::Learning(lesson) => lesson.run.due(),
             Mode::Comparing(beside) => beside.comparing.due(),
-            Mode::Browsing | Mode::Ending => None,
+            Mode::Browsing | Mode::Trials(_) | Mode::Ending => None,
         }
     }
 
@@ -235,7 +267,8 @@ impl<R: Runs> App<R> {
             return;
         };
         let (outcome, score) = lesson.run.done();
-        if outcome.is_none() && score.asked == 0 {
+        let solved = lesson.run.solved();
+        if outcome.is_none() && score.asked == 0 && solved == 0 {
             return;
         }
         let LessonChoice { id, variant } = &lesson.run.choice;
@@ -250,6 +283,7 @@ impl<R: Runs> App<R> {
             outcome: outcome.or(before.outcome),
             right,
             asked,
+            solved: before.solved.max(solved),
         };
         if let Err(trouble) = self.progress.note(id, variant, record) {
             self.notice = Some(Notice::Progress(trouble));
@@ -266,7 +300,7 @@ impl<R: Runs> App<R> {
                 match &mut self.mode {
                     Mode::Learning(lesson) => lesson.run.tick(self.lang, now),
                     Mode::Comparing(beside) => beside.comparing.tick(now),
-                    Mode::Browsing | Mode::Ending => {}
+                    Mode::Browsing | Mode::Trials(_) | Mode::Ending => {}
                 }
                 true
             }
@@ -274,9 +308,16 @@ impl<R: Runs> App<R> {
                 match &mut self.mode {
                     Mode::Learning(lesson) => lesson.run.hear(update, self.lang, now),
                     Mode::Comparing(beside) => beside.comparing.hear(update, &self.runs),
-                    Mode::Browsing | Mode::Ending => {}
+                    Mode::Browsing | Mode::Trials(_) | Mode::Ending => {}
                 }
                 true
+            }
+            Message::Raced(told) => {
+                if let Some(trials) = self.trials() {
+                    trials.hear(told, now);
+                }
+                // Behind a single race they go on unseen.
+                matches!(self.mode, Mode::Trials(_))
             }
             Message::Input(Event::Key(key)) if key.kind != KeyEventKind::Release => {
                 let (places, chord) = (self.places(), Chord::pressed(key));
@@ -332,7 +373,11 @@ impl<R: Runs> App<R> {
             (Action::Help, _) => self.overlay = Overlay::Help(0),
             (Action::Cards, _) => self.overlay = Overlay::Cards(0),
             (action, Overlay::Palette) => self.command(action, now),
-            (Action::Close, Overlay::Help(_) | Overlay::Cards(_)) => self.overlay = Overlay::Nothing,
+            (Action::Open, Overlay::Branches(row)) => self.walk(row),
+            (Action::Move(by), Overlay::Branches(row)) => self.choose_branch(row, by),
+            (Action::Page(by), Overlay::Branches(row)) => self.choose_branch(row, by * PAGE),
+            (Action::Close, Overlay::Help(_) | Overlay::Cards(_) | Overlay::Branches(_))
+            | (Action::Branches, Overlay::Branches(_)) => self.overlay = Overlay::Nothing,
             (Action::End(end), overlay @ (Overlay::Help(_) | Overlay::Cards(_))) => {
                 self.scroll_overlay(overlay, if end { i32::MAX } else { i32::MIN });
             }
@@ -342,11 +387,12 @@ impl<R: Runs> App<R> {
             (Action::Page(by), overlay @ (Overlay::Help(_) | Overlay::Cards(_))) => {
                 self.scroll_overlay(overlay, by * PAGE);
             }
-            (_, Overlay::Help(_) | Overlay::Cards(_)) => {}
+            (_, Overlay::Help(_) | Overlay::Cards(_) | Overlay::Branches(_)) => {}
             (action, Overlay::Nothing) => match self.mode {
                 Mode::Browsing => self.browse(action),
                 Mode::Learning(_) => self.learn(action, now),
                 Mode::Comparing(_) => self.act_beside(action, now),
+                Mode::Trials(_) => self.act_in_series(action, now),
                 Mode::Ending => {}
             },
         }
@@ -375,7 +421,7 @@ impl<R: Runs> App<R> {
         match &mut self.mode {
             Mode::Learning(lesson) => lesson.run.set_speed(speed, now),
             Mode::Comparing(beside) => beside.comparing.set_speed(speed),
-            Mode::Browsing | Mode::Ending => {}
+            Mode::Browsing | Mode::Trials(_) | Mode::Ending => {}
         }
     }
 
@@ -412,16 +458,7 @@ impl<R: Runs> App<R> {
         let mut run = Learning::new(choice, session, self.speed, self.questions);
         run.playback.set_motion(!self.reduced_motion);
         run.catch_up(self.lang);
-        self.mode = Mode::Learning(Box::new(Lesson {
-            entry,
-            variant,
-            run,
-            focus: Pane::default(),
-            expanded: false,
-            scrolls: Scrolls::default(),
-            selected: None,
-            aside: None,
-        }));
+        self.mode = Mode::Learning(Box::new(Lesson::new(entry, variant, run)));
         self.adapt();
     }
 
@@ -434,7 +471,7 @@ impl<R: Runs> App<R> {
         self.overlay = match overlay {
             Overlay::Help(from) => Overlay::Help(scrolled(from)),
             Overlay::Cards(from) => Overlay::Cards(scrolled(from)),
-            Overlay::Nothing | Overlay::Palette => overlay,
+            Overlay::Nothing | Overlay::Palette | Overlay::Branches(_) => overlay,
         };
     }
 }

@@ -8,6 +8,7 @@ mod doctor;
 mod explore;
 mod export;
 mod list;
+mod meter;
 mod new;
 mod play;
 mod progress;
@@ -35,6 +36,8 @@ pub const NOT_SHOWN: u8 = 1;
 pub const USAGE: u8 = 2;
 /// A server is missing or failed.
 pub const SERVER: u8 = 3;
+/// A signal ended it, as a shell would say it of Ctrl-C.
+pub const INTERRUPTED: u8 = 130;
 
 /// Watch distributed locks fail on real servers, one move at a time, and then fix them.
 #[derive(Debug, Parser)]

@@ -4,7 +4,9 @@ use std::{io::IsTerminal, path::PathBuf, sync::Arc};
 
 use super::{Failure, Global, OK, compare::CompareArgs, doctor, runs::ChosenRuns, words};
 use crate::{
-    app::{self, AppOptions, Catalogue, CatalogueEntry, Ended, LessonChoice, Store, terminal},
+    app::{
+        self, AppOptions, Catalogue, CatalogueEntry, CatalogueInvariant, Ended, LessonChoice, Store, terminal,
+    },
     engine::EngineError,
     lab::{LabOptions, install::InstallPlan, programs::Search},
     lesson::{LabKind, Lang, Library, Loaded, Params, Scenario},
@@ -184,6 +186,7 @@ pub(super) fn entry(loaded: &Arc<Loaded>, overrides: &Params, live: bool) -> Cat
                 variant.title = scenario.fill(&variant.title);
                 variant.lesson = scenario.fill(&variant.lesson);
                 variant.beats = scenario.story.len();
+                variant.invariants = invariants(&scenario);
                 entry.intro = scenario.fill(&entry.intro);
                 entry.summary = scenario.fill(&entry.summary);
                 // One variant tells for all: looking at each would cost more than the first picture may.
@@ -193,6 +196,14 @@ pub(super) fn entry(loaded: &Arc<Loaded>, overrides: &Params, live: bool) -> Cat
         }
     }
     entry
+}
+
+fn invariants(scenario: &Scenario) -> Vec<CatalogueInvariant> {
+    let all = scenario.invariants.iter().map(|invariant| CatalogueInvariant {
+        says: invariant.says.clone(),
+        goal: invariant.goal.clone(),
+    });
+    all.collect()
 }
 
 /// What the catalogue's lessons need.

@@ -42,6 +42,7 @@ pub(super) fn progress(global: &Global, reset: bool, yes: bool) -> Result<u8, Fa
                     outcome,
                     right,
                     asked,
+                    solved,
                 },
             ) in variants
             {
@@ -49,7 +50,7 @@ pub(super) fn progress(global: &Global, reset: bool, yes: bool) -> Result<u8, Fa
                     "{}",
                     json!({
                         "lesson": lesson, "variant": variant, "finished": finished, "outcome": outcome,
-                        "right": right, "asked": asked,
+                        "right": right, "asked": asked, "solved": solved,
                     })
                 );
             }
@@ -72,7 +73,11 @@ pub(super) fn progress(global: &Global, reset: bool, yes: bool) -> Result<u8, Fa
                 0 => String::new(),
                 _ => words::PREDICTED.with(lang, &[&right, &asked]),
             };
-            println!("    {mark} {variant}{predictions}");
+            let solved = match record.solved {
+                0 => String::new(),
+                solved => words::SOLVED.with(lang, &[&solved.to_string()]),
+            };
+            println!("    {mark} {variant}{predictions}{solved}");
         }
     }
     Ok(OK)

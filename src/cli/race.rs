@@ -1,14 +1,18 @@
 //! `lockstep race`: everybody at once, many times, and how it came out.
 
-use std::io::Write;
+use std::{
+    io::Write,
+    time::{Duration, Instant},
+};
 
 use clap::Args;
 use serde_json::json;
 
-use super::{Failure, Global, OK, run::interrupted, words};
+use super::{Failure, Global, INTERRUPTED, OK, meter::Meter, run::interrupted, words};
 use crate::{
+    lab::LabOptions,
     lesson::{Lang, Scenario},
-    race::{self, RaceReport},
+    race::{self, MOST_RACES, Pace, RaceReport, Told},
     view,
 };
 
@@ -19,7 +23,7 @@ pub struct RaceArgs {
     lesson: String,
     /// How many times
     #[arg(short = 'n', long = "runs", value_name = "N", default_value_t = 100,
-          value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+          value_parser = clap::value_parser!(u64).range(1..=MOST_RACES))]
     runs: u64,
 }
 
@@ -41,26 +45,114 @@ pub(super) fn race(global: &Global, args: &RaceArgs) -> Result<u8, Failure> {
     let options = global.lab_options()?;
     super::runtime()?.block_on(async {
         for scenario in &scenarios {
-            let report = tokio::select! {
-                report = race::race(scenario, &options, global.seed, args.runs) => report?,
-                signal = interrupted() => {
-                    return Err(Failure { message: words::ENDED_BY.text(&[signal]), code: 130 });
-                }
+            let races = Races {
+                scenario,
+                seed: global.seed,
+                lang: global.lang(),
             };
-            let text = if global.json {
+            let (report, cut) = races.run(&options, args.runs).await?;
+            let mut text = if global.json {
                 json_line(scenario, &report, global.seed)
             } else {
                 histogram(scenario, &report, global.lang())
             };
+            if let Some(signal) = cut.filter(|_| !global.json) {
+                let counts = [report.runs.to_string(), report.asked.to_string()];
+                let words = words::RACES_CUT.with(global.lang(), &[signal, &counts[0], &counts[1]]);
+                text.push_str("\n    ");
+                text.push_str(&words);
+            }
             let mut out = std::io::stdout().lock();
             writeln!(out, "{text}").and_then(|()| out.flush())?;
+            if cut.is_some() {
+                return Ok(INTERRUPTED);
+            }
         }
         Ok(OK)
     })
 }
 
+/// The races of one variant.
+struct Races<'a> {
+    scenario: &'a Scenario,
+    seed: u64,
+    lang: Lang,
+}
+
+impl Races<'_> {
+    /// Counts them, and says how far it has come. What was counted is kept when a signal ends it, which is then named.
+    async fn run(
+        &self,
+        options: &LabOptions,
+        runs: u64,
+    ) -> Result<(RaceReport, Option<&'static str>), Failure> {
+        let began = Instant::now();
+        let mut signal = std::pin::pin!(interrupted());
+        let mut racing = race::watch(self.scenario.clone(), options.clone(), self.seed, runs);
+        let mut meter = Meter::new();
+        let mut report: Option<RaceReport> = None;
+        let cut = loop {
+            if report.as_ref().is_some_and(RaceReport::is_complete) {
+                break None;
+            }
+            let told = tokio::select! {
+                told = racing.told.recv() => told,
+                signal = &mut signal => break Some(signal),
+            };
+            match (told, &mut report) {
+                (Some(Told::Ready(field)), _) => report = Some(RaceReport::new(field, runs)),
+                (Some(Told::Raced(race)), Some(report)) => {
+                    report.add(race);
+                    meter.show(|spent| self.progress(report, spent));
+                }
+                (Some(Told::Raced(_)), None) => {}
+                (Some(Told::Failed { message, server }), _) => {
+                    racing.end().await;
+                    return Err(if server {
+                        Failure::server(message)
+                    } else {
+                        Failure::usage(message)
+                    });
+                }
+                // The races end only when they are ended, or say why.
+                (None, _) => break None,
+            }
+        };
+        drop(meter);
+        racing.end().await;
+        let Some(mut report) = report else {
+            let signal = cut.unwrap_or_default();
+            return Err(Failure {
+                message: words::ENDED_BY.text(&[signal]),
+                code: INTERRUPTED,
+            });
+        };
+        report.wall = began.elapsed();
+        Ok((report, cut))
+    }
+
+    fn progress(&self, report: &RaceReport, spent: Duration) -> String {
+        let pace = Pace {
+            done: report.runs,
+            of: report.asked,
+            spent,
+        };
+        words::RACING.with(
+            self.lang,
+            &[
+                &self.scenario.loaded.lesson.id,
+                &self.scenario.variant,
+                &pace.done.to_string(),
+                &pace.of.to_string(),
+                &view::rate(pace.per_second()),
+                &view::left(pace.left()),
+            ],
+        )
+    }
+}
+
 fn json_line(scenario: &Scenario, report: &RaceReport, seed: u64) -> String {
-    let millis = |time: std::time::Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+    let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
     let outcomes: Vec<_> = report
         .tally
         .outcomes()
@@ -81,6 +173,7 @@ fn json_line(scenario: &Scenario, report: &RaceReport, seed: u64) -> String {
         "faults_left_out": race::leaves_out_faults(scenario),
         "clients": report.actors,
         "runs": report.runs,
+        "complete": report.is_complete(),
         "seed": seed,
         "violated": report.tally.violated(),
         "outcomes": outcomes,

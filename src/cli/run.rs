@@ -227,7 +227,7 @@ fn summary(scenario: &Scenario, report: &RunReport, lang: Lang) -> String {
             }
             None => lines.push(format!("    {mark} {}: {observed}{expected}", claim.claim)),
         }
-        let evidence = evidence(&report.log, claim, EVIDENCE);
+        let evidence = evidence(&report.log, &claim.claim, &claim.evidence, EVIDENCE);
         lines.extend(
             evidence
                 .iter()

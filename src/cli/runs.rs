@@ -3,11 +3,16 @@
 
 use std::sync::Arc;
 
+use tokio::sync::{mpsc, watch};
+
+use super::words;
 use crate::{
     app::{LessonChoice, Runs},
     engine::{self, Session, Update},
     lab::LabOptions,
-    lesson::{Loaded, Params, Scenario},
+    lesson::{Loaded, Params, Scenario, Text},
+    log::Log,
+    race::{self, Orders, Racing, Told},
     recording::{
         Recording,
         carried::{self, NotCarried},
@@ -30,27 +35,57 @@ impl Runs for ChosenRuns {
     fn open(&self, choice: &LessonChoice) -> Session {
         self.choose(choice).unwrap_or_else(failed)
     }
+
+    fn branch(&self, choice: &LessonChoice, past: Log) -> Session {
+        let scenario = self.scenario(choice, &self.params(choice));
+        scenario.map_or_else(failed, |scenario| {
+            engine::branch(scenario, self.options.clone(), self.seed, past)
+        })
+    }
+
+    fn race(&self, choice: &LessonChoice, runs: u64) -> Racing {
+        let scenario = match self.scenario(choice, &self.params(choice)) {
+            Ok(_) if self.recorded => Err(words::RECORDED_NOT_RACED.text(&[])),
+            Ok(scenario) => Ok(scenario),
+            Err(message) => Err(message.into()),
+        };
+        match scenario {
+            Ok(scenario) => race::watch(scenario, self.options.clone(), self.seed, runs),
+            Err(message) => not_raced(message, runs),
+        }
+    }
 }
 
 impl ChosenRuns {
-    fn choose(&self, choice: &LessonChoice) -> Result<Session, String> {
+    fn scenario(&self, choice: &LessonChoice, params: &Params) -> Result<Scenario, String> {
         let loaded = self.lessons.iter().find(|loaded| loaded.lesson.id == choice.id);
         let loaded = loaded.ok_or_else(|| format!("there is no lesson `{}`", choice.id))?;
-        let plan = |params: &Params| {
-            Scenario::plan(loaded, &choice.variant, params).map_err(|error| error.to_string())
-        };
-        let file = self.files.iter().find(|recording| {
-            recording.header.lesson == choice.id && recording.header.variant == choice.variant
-        });
-        if let Some(Recording { header, log }) = file {
-            return Ok(engine::replay(plan(&header.params)?, log.clone()));
+        Scenario::plan(loaded, &choice.variant, params).map_err(|error| error.to_string())
+    }
+
+    /// The user's recording of a variant.
+    fn file(&self, choice: &LessonChoice) -> Option<&Recording> {
+        let mut files = self.files.iter();
+        files.find(|file| file.header.lesson == choice.id && file.header.variant == choice.variant)
+    }
+
+    /// The parameters of a variant's runs: those of its recording, or those of the command line that it has.
+    fn params(&self, choice: &LessonChoice) -> Params {
+        if let Some(file) = self.file(choice) {
+            return file.header.params.clone();
         }
+        let loaded = self.lessons.iter().find(|loaded| loaded.lesson.id == choice.id);
+        let has = |name: &str| loaded.is_some_and(|loaded| loaded.lesson.params.contains_key(name));
         // A parameter that this lesson does not have is another lesson's.
-        let own = self
-            .overrides
-            .iter()
-            .filter(|(name, _)| loaded.lesson.params.contains_key(*name));
-        let scenario = plan(&own.map(|(name, value)| (name.clone(), value.clone())).collect())?;
+        let own = self.overrides.iter().filter(|(name, _)| has(name));
+        own.map(|(name, value)| (name.clone(), value.clone())).collect()
+    }
+
+    fn choose(&self, choice: &LessonChoice) -> Result<Session, String> {
+        let scenario = self.scenario(choice, &self.params(choice))?;
+        if let Some(Recording { log, .. }) = self.file(choice) {
+            return Ok(engine::replay(scenario, log.clone()));
+        }
         let live = !self.recorded && self.options.search.serves(scenario.lab());
         if !live {
             match carried::open(&scenario) {
@@ -68,11 +103,23 @@ impl ChosenRuns {
 
 /// A run that could not even begin.
 fn failed(message: String) -> Session {
-    let (commands, _) = tokio::sync::mpsc::unbounded_channel();
-    let (tell, updates) = tokio::sync::mpsc::unbounded_channel();
+    let (commands, _) = mpsc::unbounded_channel();
+    let (tell, updates) = mpsc::unbounded_channel();
     let _ = tell.send(Update::Failed {
         message: message.into(),
         server: false,
     });
     Session { commands, updates }
+}
+
+/// Races that could not even begin.
+fn not_raced(message: Text, runs: u64) -> Racing {
+    let (orders, _) = watch::channel(Orders { runs, paused: false });
+    let (tell, told) = mpsc::channel(1);
+    // There is room for one, and nothing else is told.
+    let _ = tell.try_send(Told::Failed {
+        message,
+        server: false,
+    });
+    Racing { orders, told }
 }

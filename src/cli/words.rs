@@ -26,6 +26,21 @@ pub(super) const RACED: Words = Words::new(
     "{} · {}: {} races of {} clients at once, in {} s",
     "{} · {}：{} 次竞跑，每次 {} 个客户端同时跑，用时 {} 秒",
 );
+/// Races are asked for where only recordings are wanted.
+pub(super) const RECORDED_NOT_RACED: Words = Words::new(
+    "a race needs real servers, and `--recorded` asks for none; start Lockstep without it",
+    "竞跑需要真实的服务器，而 `--recorded` 表示只用录像；请去掉它重新启动",
+);
+/// Races under way: lesson, variant, how many, of how many, how many in a second, time left.
+pub(super) const RACING: Words = Words::new(
+    "{} · {}: {} of {} races, {}/s, {} left",
+    "{} · {}：已跑 {}/{} 次，每秒 {} 次，还需 {}",
+);
+/// Races that a signal ended: which, how many there were, of how many.
+pub(super) const RACES_CUT: Words = Words::new(
+    "Ended by {} after {} of {} races; this is what they came to.",
+    "被 {} 终止：已跑 {} 次，原定 {} 次；以上只统计跑完的部分。",
+);
 /// A story causes faults, and its races do not.
 pub(super) const NO_FAULTS_RACED: Words = Words::new(
     "Only the programs are raced. The faults of the story (crashes, pauses, cuts) are left out.",
@@ -114,6 +129,7 @@ pub(super) const NO_PROGRESS: Words = Words::new(
     "还没有上过课。运行 `lockstep` 打开课程目录。",
 );
 /// How the predictions of a variant went.
+pub(super) const SOLVED: Words = Words::new(", {} broken by hand", "，亲手攻破 {} 项");
 pub(super) const PREDICTED: Words = Words::new(": {} of {} predictions right", "：预测 {}/{} 猜对");
 /// The file of progress was no such file.
 pub(super) const DAMAGED: Words = Words::new(

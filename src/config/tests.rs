@@ -78,12 +78,12 @@ fn mistakes_say_where_they_are_and_what_would_be_right() {
             "config.toml:3:1: unknown action `stepp`\n  3 | stepp = \"x\"\n    | ^\n  help: did you mean `step`",
         ),
         (
-            "[keys]\nstep = [\"x\", \"spce\"]\n",
+            "[keys]\nstep = [\"u\", \"spce\"]\n",
             "config.toml:2:14: `spce` is no key",
         ),
         (
-            "[keys]\nstep = \"x\"\nback = [\"y\", \"x\"]\n",
-            "config.toml:3:14: `x` is both `step` and `back`",
+            "[keys]\nstep = \"u\"\nback = [\"y\", \"u\"]\n",
+            "config.toml:3:14: `u` is both `step` and `back`",
         ),
         (
             "[keys]\ntheme = \"r\"\n",

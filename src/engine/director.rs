@@ -24,6 +24,7 @@ use crate::{
         plan::{Act, TextPlan},
     },
     log::{ActorId, EventKind, Fault, Log, ServerState, Stop, Way},
+    verdict::Watch,
 };
 
 /// A run with its lab, clients and log.
@@ -40,6 +41,8 @@ pub(super) struct Director {
     line: usize,
     /// Whether somebody else than the story chooses what happens next.
     pub(super) left_story: bool,
+    /// Looks out for what must never be so, once the story has been left.
+    pub(super) invariants: Watch,
     pub(super) flights: super::flights::Flights,
     pub(super) questions: super::questions::Questions,
     seen: Vec<ServerState>,
@@ -55,6 +58,7 @@ impl Director {
         tempo: watch::Receiver<Tempo>,
         listener: Option<UnboundedSender<Update>>,
     ) -> Result<Self, EngineError> {
+        let invariants = Watch::new(&scenario);
         let (stage, sessions) = Stage::set_up(&scenario, options).await?;
         let clock = stage.lab.clock().clone();
         let recorder = Recorder::new(clock.clone(), listener);
@@ -75,6 +79,7 @@ impl Director {
             governor: Governor::default(),
             line: 0,
             left_story: false,
+            invariants,
             flights: super::flights::Flights::default(),
             questions: super::questions::Questions::default(),
             seen: Vec::new(),

@@ -1,11 +1,12 @@
 //! Free play: somebody else than the story chooses what happens next, one choice at a time. It must not know who, nor
 //! why.
 
-use super::{EngineError, Outlook, director::Director};
+use super::{EngineError, director::Director};
 use crate::{
     clock::Rate,
     lesson::{Path, Text},
     log::{Choice, EventKind, Stop},
+    outlook::Outlook,
 };
 
 /// What comes of a choice.
@@ -73,9 +74,24 @@ impl Director {
         self.clock.set_rate(Rate::PAUSED)?;
         self.settle(&path).await?;
         self.observe().await?;
+        self.look_out(&path)?;
         let item = self.next_item();
         self.recorder.record(EventKind::Stop { item, stop });
         self.recorder.tell();
         Ok(Chosen::Done)
+    }
+
+    /// Writes down what must never be so and has come to be so.
+    fn look_out(&mut self, path: &Path) -> Result<(), EngineError> {
+        let found = self.invariants.look(&self.scenario, self.recorder.log());
+        for breach in found.map_err(|error| self.mistake(path, error))? {
+            let invariant = &self.scenario.invariants[breach.invariant];
+            self.recorder.record(EventKind::Breached {
+                invariant: breach.invariant,
+                says: invariant.says.clone(),
+                evidence: breach.evidence,
+            });
+        }
+        Ok(())
     }
 }

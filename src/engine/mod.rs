@@ -24,13 +24,13 @@ mod session;
 mod setup;
 mod stage;
 mod start_order;
+mod stops;
 mod story;
 mod time;
 
 pub use error::EngineError;
 pub use explore::Walk;
 pub use live::{branch, open};
-pub use outlook::{Hindered, Next, Outlook, Prospect, Timer};
 pub use race::{Racer, span};
 pub use replay::replay;
 pub use session::{Command, Session, Update};

@@ -1,5 +1,4 @@
-//! What may happen next where no story says it: what each actor would do, when the next wait is over, which faults can
-//! be caused. It must not know who chooses.
+//! Finds out what may happen next in a run, and says why a choice cannot be made. It must not know who chooses.
 
 use super::{
     director::Director,
@@ -9,77 +8,9 @@ use super::{
 use crate::{
     clock::LessonTime,
     lesson::{PRIMARY, Text, Words, plan::PlannedVerb},
-    log::{ActorId, Choice, Fault},
+    log::Choice,
+    outlook::{Hindered, Next, Outlook, Prospect, Timer},
 };
-
-/// What may happen next.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Outlook {
-    /// What each actor would do: that of actor `n` at `n`.
-    pub actors: Vec<Prospect>,
-    /// When the first wait of anybody is over.
-    pub timer: Option<Timer>,
-    /// The faults that can be caused now.
-    pub faults: Vec<Fault>,
-}
-
-/// The first wait that ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Timer {
-    /// Whose.
-    pub actor: ActorId,
-    /// When it is over.
-    pub at: LessonTime,
-}
-
-/// What an actor would do next.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Prospect {
-    /// What stands at this place of its program; nothing where the program is over.
-    pub next: Option<Next>,
-    /// Why it cannot move now; `None` where it can.
-    pub hindered: Option<Hindered>,
-}
-
-/// An operation that has not been made yet.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Next {
-    /// Its label in the program.
-    pub label: String,
-    /// The server that it would go to; empty where it goes to none.
-    pub server: String,
-    /// What it would send, or what it waits for. An expression that fails now is told in its place.
-    pub wire: String,
-}
-
-/// Why an actor cannot move.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Hindered {
-    /// It waits for time to pass.
-    Waits {
-        /// Until when.
-        until: LessonTime,
-    },
-    /// Its last command has not been answered.
-    Unanswered,
-    /// It waits for a notification.
-    Unnotified,
-    /// Its process stands still.
-    Frozen,
-    /// Its process was killed, or its program ended with an error.
-    Dead,
-    /// Its program is over.
-    Finished,
-}
-
-impl Outlook {
-    /// Who can move.
-    pub fn able(&self) -> impl Iterator<Item = ActorId> {
-        let all = (0..).map(ActorId).zip(&self.actors);
-        all.filter(|(_, prospect)| prospect.hindered.is_none())
-            .map(|(actor, _)| actor)
-    }
-}
 
 const FROZEN: Words = Words::new(
     "{} cannot move: its process is frozen. Thaw it first.",

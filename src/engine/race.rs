@@ -17,6 +17,7 @@ use super::{
     setup,
     stage::{Arrived, actor_id},
     start_order::StartOrder,
+    stops,
     time::Tempo,
 };
 use crate::{
@@ -76,7 +77,7 @@ impl Racer {
     }
 
     /// One race. The seed decides who starts when, and the owner tokens; everything else is real concurrency.
-    /// The log ends with what the servers hold when nobody can move any more.
+    /// The log ends with what the servers hold when nobody can move any more, and has a stop behind every reply.
     ///
     /// # Errors
     /// A server or a client failed, or a program cannot cope with a reply.
@@ -171,7 +172,7 @@ impl Racer {
         for state in director.stage.observe().await? {
             director.recorder.record(EventKind::State(state));
         }
-        Ok(self.take_log())
+        Ok(stops::put_in(&self.take_log()))
     }
 
     /// The log so far; a new one begins.

@@ -2,11 +2,11 @@
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
-use super::Outlook;
 use crate::{
     compare::Difference,
     lesson::Text,
     log::{Choice, Event},
+    outlook::Outlook,
     verdict::Verdict,
 };
 

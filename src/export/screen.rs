@@ -137,6 +137,7 @@ impl<'a> Camera<'a> {
             },
             entry: &self.run.entry,
             variant: self.run.variant,
+            free: None,
             stage: if moment.end {
                 Stage::Over(Some(&self.run.verdict))
             } else {
@@ -148,6 +149,7 @@ impl<'a> Camera<'a> {
             scrolls: &scrolls,
             lens: self.look.lens,
             aside: None,
+            race: None,
             asking: Asking {
                 answers: &answers,
                 on: self.look.questions,

@@ -40,6 +40,14 @@ impl Log {
         &self.events
     }
 
+    /// A log of the first events, at most so many.
+    #[must_use]
+    pub fn prefix(&self, position: usize) -> Self {
+        Self {
+            events: self.events[..position.min(self.len())].to_vec(),
+        }
+    }
+
     /// How many events there are.
     #[must_use]
     pub fn len(&self) -> usize {

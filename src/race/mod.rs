@@ -4,18 +4,22 @@
 //! What is raced are the clients' programs, from beginning to end. Faults belong to the story, and a race has none.
 
 mod holders;
+mod kept;
 mod outcome;
+mod pace;
 mod tally;
+mod watch;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+pub use kept::{Kept, Kind, MOST_EVENTS};
 pub use outcome::{LockFate, Outcome};
+pub use pace::Pace;
 pub use tally::{Seen, Tally};
+pub use watch::{Field, MOST_RACES, Orders, Race, Racing, Told, watch};
 
 use crate::{
     clock::ClockKind,
-    engine::{EngineError, Racer, span},
-    lab::LabOptions,
     lesson::{Scenario, plan::Act},
 };
 
@@ -24,6 +28,8 @@ use crate::{
 pub struct RaceReport {
     /// The clock that they ran on.
     pub clock: ClockKind,
+    /// How many were asked for.
+    pub asked: u64,
     /// How many there were.
     pub runs: u64,
     /// How many raced.
@@ -36,43 +42,33 @@ pub struct RaceReport {
     pub wall: Duration,
 }
 
-/// Races a variant so many times on one lab. Race `n`, from 0, has the seed `seed + n`: one race with that seed
-/// starts everybody in the same order again, with the same owner tokens. What the machine decided it decides anew.
-///
-/// # Errors
-/// A server or a client failed, or a program cannot cope with a reply.
-pub async fn race(
-    scenario: &Scenario,
-    options: &LabOptions,
-    seed: u64,
-    runs: u64,
-) -> Result<RaceReport, EngineError> {
-    let began = Instant::now();
-    let mut racer = Racer::set_up(scenario, options).await?;
-    let clock = racer.clock();
-    let (mut tally, mut lesson) = (Tally::default(), Duration::ZERO);
-    for n in 0..runs {
-        let seed = seed.wrapping_add(n);
-        match racer.run(seed).await {
-            Ok(log) => {
-                lesson += span(&log);
-                tally.add(Outcome::of(scenario, &log), seed);
-            }
-            Err(error) => {
-                racer.tear_down().await;
-                return Err(error);
-            }
+impl RaceReport {
+    /// No race yet.
+    #[must_use]
+    pub fn new(field: Field, asked: u64) -> Self {
+        Self {
+            clock: field.clock,
+            asked,
+            runs: 0,
+            actors: field.actors,
+            tally: Tally::default(),
+            lesson: Duration::ZERO,
+            wall: Duration::ZERO,
         }
     }
-    racer.tear_down().await;
-    Ok(RaceReport {
-        clock,
-        runs,
-        actors: scenario.actors.len(),
-        tally,
-        lesson,
-        wall: began.elapsed(),
-    })
+
+    /// Counts one race.
+    pub fn add(&mut self, race: Race) {
+        self.runs += 1;
+        self.lesson += race.lesson;
+        self.tally.add(race.outcome, race.seed);
+    }
+
+    /// Whether there were as many as were asked for.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.runs == self.asked
+    }
 }
 
 /// Whether the story of a variant causes faults, which its races leave out.

@@ -1,6 +1,5 @@
 //! A claim's evidence in words: which events, at what lesson time. It must not know where the words are shown.
 
-use super::ClaimResult;
 use crate::{
     lesson::Text,
     log::{
@@ -14,12 +13,11 @@ const COMMAND: usize = 40;
 /// The events that a claim's result rests on, in words, at most so many lines: where there are more, the first
 /// and the last, and how many lie in between.
 #[must_use]
-pub fn evidence(log: &Log, claim: &ClaimResult, most: usize) -> Vec<Text> {
+pub fn evidence(log: &Log, claim: &str, events: &[usize], most: usize) -> Vec<Text> {
     let tell_all = |events: &[usize]| -> Vec<Text> {
-        let told = events.iter().filter_map(|event| tell(log, *event, &claim.claim));
+        let told = events.iter().filter_map(|event| tell(log, *event, claim));
         told.collect()
     };
-    let events = &claim.evidence[..];
     if events.len() <= most {
         return tell_all(events);
     }

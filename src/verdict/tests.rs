@@ -185,7 +185,7 @@ fn a_claim_is_said_in_a_sentence_and_its_evidence_in_words() {
         Some("A's lease was 3 s.")
     );
     assert_eq!((&bare.says, &bare.evidence), (&None, &vec![]));
-    let told = evidence(&story.0, said, 3);
+    let told = evidence(&story.0, &said.claim, &said.evidence, 3);
     assert_eq!(told.len(), 1);
     assert_eq!(told[0].en, "at 3.000 s: A's DEL lock answered 1");
     assert_eq!(told[0].zh, "3.000 s：A 的 DEL lock 返回 1");
@@ -200,7 +200,7 @@ fn of_much_evidence_the_first_and_the_last_are_told() {
     }
     let claim = &judge(&scenario, &story.0).claims[0];
     assert_eq!(claim.evidence.len(), 50);
-    let told = evidence(&story.0, claim, 3);
+    let told = evidence(&story.0, &claim.claim, &claim.evidence, 3);
     let told: Vec<&str> = told.iter().map(|line| line.en.as_str()).collect();
     assert_eq!(
         told,

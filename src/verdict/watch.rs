@@ -78,6 +78,16 @@ impl Watch {
         result.map(|()| self.take_found())
     }
 
+    /// Takes in what is new, and looks at once, as if a stop came next.
+    ///
+    /// # Errors
+    /// As [`Self::advance`].
+    pub fn look(&mut self, scenario: &Scenario, log: &Log) -> Result<Vec<Breach>, String> {
+        let mut found = self.advance(scenario, log)?;
+        found.extend(self.end(scenario, log)?);
+        Ok(found)
+    }
+
     /// The log is over: what happened after the last stop counts as well.
     fn end(&mut self, scenario: &Scenario, log: &Log) -> Result<Vec<Breach>, String> {
         self.ask(scenario, log, log.len())?;

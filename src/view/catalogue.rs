@@ -135,7 +135,12 @@ impl<'a> CatalogueView<'a> {
             let (right, asked) = (record.right.to_string(), record.asked.to_string());
             words::PREDICTED.with(self.lang, &[&right, &asked])
         });
-        let parts: Vec<String> = done.into_iter().chain(predicted).collect();
+        let solved = (record.solved > 0).then(|| {
+            let goals = entry.variants.iter().find(|known| known.name == variant);
+            let goals = goals.map_or(0, |known| known.invariants.len()).max(record.solved);
+            words::SOLVED.with(self.lang, &[&record.solved.to_string(), &goals.to_string()])
+        });
+        let parts: Vec<String> = done.into_iter().chain(predicted).chain(solved).collect();
         (!parts.is_empty()).then(|| parts.join(" · "))
     }
 

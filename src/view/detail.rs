@@ -143,6 +143,10 @@ fn own_words(scene: &Scene<'_>, event: usize) -> (String, Style) {
         }
         EventKind::Counted { counter, by, .. } => (format!("{counter} {by:+}"), Role::Good),
         EventKind::Fault(fault) => (fault::words(scene.lang, fault), Role::Danger),
+        EventKind::GaveUp { why, .. } => {
+            let words = words::GAVE_UP.get(scene.lang);
+            (format!("✝ {words}: {why}"), Role::Danger)
+        }
         EventKind::ServerDied { server, why } => {
             let words = words::SERVER_DIED.get(scene.lang);
             (format!("✝ {server}: {words} {why}"), Role::Danger)

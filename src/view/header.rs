@@ -61,12 +61,9 @@ fn right<'a>(view: &LessonView<'a>) -> Vec<Span<'a>> {
         format!(" {words}  "),
         scene.style(role).remove_modifier(Modifier::BOLD),
     ));
-    let beats = view
-        .entry
-        .variants
-        .get(view.variant)
-        .map_or(0, |variant| variant.beats);
-    if let Some(step) = step(view).filter(|step| *step <= beats) {
+    let beats = view.beats();
+    // Whoever has left the story takes none of its steps.
+    if let Some(step) = step(view).filter(|step| *step <= beats && view.free.is_none()) {
         let words = words::STEP.with(scene.lang, &[&step.to_string(), &beats.to_string()]);
         spans.push(Span::styled(format!("{words}  "), chrome));
     }
@@ -95,11 +92,16 @@ fn doing(view: &LessonView<'_>) -> (String, Role) {
         .is_some_and(|aloft| aloft.leads_to(view.scene.log.len()));
     let behind = view.scene.world.position < view.scene.log.len() && !arrives;
     let (words, role) = match (view.stage, view.motion) {
+        // All of a race is known from the beginning: nobody looks back at it.
+        (_, Motion::Paused) if view.race.is_some() && view.at_end() => (words::JUDGED, Role::Good),
+        (_, Motion::Paused) if view.race.is_some() => (words::PAUSED, Role::Chrome),
         _ if behind && view.motion != Motion::Playing => (words::BEHIND, Role::Warning),
+        _ if view.free.is_some_and(|free| free.again) => (words::AGAIN, Role::Warning),
         (Stage::Booting, _) => (words::BOOTING, Role::Warning),
         (_, Motion::Playing) => (words::PLAYING, Role::Good),
         (_, Motion::Held) => (words::HELD, Role::Warning),
         (Stage::Working, _) => (words::WORKING, Role::Chrome),
+        (Stage::Ready, _) if view.free.is_some() => (words::FREE_MODE, Role::Good),
         (Stage::Over(None), _) => (words::OVER, Role::Good),
         (Stage::Over(Some(_)), _) => (words::JUDGED, Role::Good),
         _ => (words::PAUSED, Role::Chrome),

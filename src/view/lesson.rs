@@ -9,7 +9,7 @@ use ratatui::{
 };
 
 use super::{
-    Asking, Lens, Scene, failure, header, lanes,
+    Asking, FreeView, Lens, RaceTold, Scene, failure, header, lanes,
     layout::{Areas, Form},
     narration,
     scrubber::Scrubber,
@@ -143,6 +143,10 @@ pub struct LessonView<'a> {
     pub aside: Option<u16>,
     /// The learner's predictions.
     pub asking: Asking<'a>,
+    /// Free play, once the story has been left.
+    pub free: Option<FreeView<'a>>,
+    /// Where it is one of many races, and no run of the story.
+    pub race: Option<RaceTold<'a>>,
 }
 
 impl<'a> LessonView<'a> {
@@ -154,12 +158,34 @@ impl<'a> LessonView<'a> {
         }
     }
 
-    fn at_end(&self) -> bool {
+    /// The place whose keys are live, beside those of the pane with the focus.
+    pub(super) fn place(&self) -> Place {
+        match (self.race, self.free) {
+            (Some(_), _) => Place::Single,
+            (None, Some(_)) => Place::Free,
+            (None, None) => Place::Lesson,
+        }
+    }
+
+    /// How many steps there are to be, as far as that is known.
+    pub(super) fn beats(&self) -> usize {
+        let planned = || Some(self.entry.variants.get(self.variant)?.beats);
+        let raced = self
+            .race
+            .map(|_| self.scene.chart.beats.last().map_or(0, |beat| beat.item + 1));
+        raced.or_else(planned).unwrap_or(0)
+    }
+
+    pub(super) fn at_end(&self) -> bool {
         self.scene.world.position == self.scene.log.len()
     }
 
     /// Whether nothing has happened yet that the lanes could show.
     pub(super) fn is_fresh(&self) -> bool {
+        // Free play and races have no words to read before they begin.
+        if self.free.is_some() || self.race.is_some() {
+            return false;
+        }
         let events = self
             .scene
             .log
@@ -191,7 +217,7 @@ impl<'a> LessonView<'a> {
             Pane::Lanes if self.lens == Lens::Sequence => sequence::draw::reach(&self.scene),
             Pane::Lanes => lanes::reach(&self.scene, inside(areas.lanes)),
             Pane::Servers => {
-                let lines = servers::lines(&self.scene, inside(areas.servers).width).len();
+                let lines = self.server_lines(inside(areas.servers).width).len();
                 over(lines, areas.servers)
             }
             Pane::Wire => wire::reach(&self.scene, inside(areas.wire).height),
@@ -209,8 +235,14 @@ impl<'a> LessonView<'a> {
                 width,
             );
         }
+        if let Some(free) = self.free {
+            return self.free_lines(free, width);
+        }
         if let Some(shown) = self.asking.shown(&self.scene) {
             return self.asking.lines(&self.scene, shown, width);
+        }
+        if let Some(race) = &self.race {
+            return race.lines(&self.scene, width);
         }
         let words = narration::words(&self.scene, self.entry.intro.get(self.scene.lang));
         let mut lines = narration::lines(words, self.scene.theme, width);
@@ -289,7 +321,7 @@ impl<'a> LessonView<'a> {
         if !areas.hints.is_empty() {
             let hints = strip::hints(
                 self.scene.keys,
-                Place::Lesson,
+                self.place(),
                 lang,
                 self.scene.theme,
                 areas.hints.width,
@@ -305,10 +337,12 @@ impl<'a> LessonView<'a> {
 
     fn draw_story(&self, area: Rect, buf: &mut Buffer) {
         let lang = self.scene.lang;
-        let shown = self.asking.shown(&self.scene);
+        let shown = self.asking.shown(&self.scene).filter(|_| self.free.is_none());
         let chosen = self.scene.selected.is_some();
         let title = match (self.verdict().is_some(), shown) {
             _ if chosen => words::CHOSEN,
+            _ if self.free.is_some() => words::FREE,
+            _ if self.race.is_some() => words::THIS_RACE,
             (true, _) => words::VERDICT,
             (false, Some(_)) => words::PREDICTION,
             (false, None) if self.scene.world.narration.is_empty() => words::INTRO,
@@ -367,7 +401,7 @@ impl<'a> LessonView<'a> {
             let room = usize::from(areas.servers.width.saturating_sub(2));
             let title = Line::from(text::fit(&servers::title(scene), room).into_owned());
             let inner = self.frame(Pane::Servers, title, areas.servers, buf);
-            let lines = servers::lines(scene, inner.width);
+            let lines = self.server_lines(inner.width);
             servers::draw(&lines, self.scrolls.get(Pane::Servers).unwrap_or(0), inner, buf);
         }
         if !areas.wire.is_empty() {
@@ -377,13 +411,23 @@ impl<'a> LessonView<'a> {
         }
     }
 
+    /// What the servers hold. In the middle of a race nobody has looked.
+    fn server_lines(&self, width: u16) -> Vec<Line<'a>> {
+        let seen = self
+            .scene
+            .world
+            .servers
+            .iter()
+            .any(|server| server.observed.is_some());
+        if self.race.is_some() && !seen {
+            let words = words::NOT_READ.get(self.scene.lang);
+            return vec![Line::styled(words, self.scene.style(Role::Chrome))];
+        }
+        servers::lines(&self.scene, width)
+    }
+
     fn scrubber(&self, areas: &Areas) -> Scrubber {
-        let variant = self.entry.variants.get(self.variant);
-        Scrubber::new(
-            &self.scene,
-            variant.map_or(0, |variant| variant.beats),
-            areas.scrubber,
-        )
+        Scrubber::new(&self.scene, self.beats(), areas.scrubber)
     }
 
     /// What a click or a turn of the wheel at a place is about.
@@ -395,7 +439,7 @@ impl<'a> LessonView<'a> {
         }
         match areas.pane(x, y) {
             Some(Pane::Story) => self
-                .choice(areas.story, y)
+                .choice(areas.story, (x, y))
                 .map_or(Hit::Pane(Pane::Story), Hit::Choice),
             Some(pane) => match self.event_at(area, (x, y)) {
                 Some(event) => Hit::Event(pane, event),
@@ -406,13 +450,17 @@ impl<'a> LessonView<'a> {
     }
 
     /// The choice of a question that is written on a row of the screen.
-    fn choice(&self, story: Rect, y: u16) -> Option<usize> {
+    fn choice(&self, story: Rect, (x, y): (u16, u16)) -> Option<usize> {
         if self.verdict().is_some() || self.scene.selected.is_some() {
             return None;
         }
-        let shown = self.asking.shown(&self.scene)?;
-        let line = y.checked_sub(inside(story).y)? + self.scrolls.get(Pane::Story).unwrap_or(0);
         let width = inside(story).width.saturating_sub(2);
+        let line = y.checked_sub(inside(story).y)? + self.scrolls.get(Pane::Story).unwrap_or(0);
+        if let Some(free) = self.free {
+            let column = x.checked_sub(inside(story).x + 1)?;
+            return self.free_choice(free, (column, line.into()), width);
+        }
+        let shown = self.asking.shown(&self.scene)?;
         Asking::choice(&self.scene, shown, (usize::from(line), width))
     }
 

@@ -7,6 +7,7 @@
 
 mod air;
 mod band;
+mod branches;
 mod cards;
 mod catalogue;
 pub mod chart;
@@ -15,6 +16,7 @@ mod detail;
 mod failure;
 pub(crate) mod fault;
 mod found;
+mod free;
 mod header;
 mod help;
 mod lane;
@@ -41,6 +43,7 @@ pub mod svg;
 pub(crate) mod text;
 pub mod theme;
 pub(crate) mod time;
+mod trials;
 mod truth;
 mod verdict;
 mod wire;
@@ -49,6 +52,7 @@ mod zookeeper;
 
 pub use catalogue::CatalogueView;
 pub use compare::{CompareSide, CompareStage, CompareView, room as compare_room};
+pub use free::{FreeView, choice};
 pub use layout::Form;
 pub use lens::Lens;
 pub use lesson::{Hit, LessonView, Motion, Pane, Scrolls, Stage};
@@ -57,6 +61,8 @@ pub use palette::PaletteView;
 pub use question::Asking;
 pub use scene::Scene;
 pub use text::{fit, pad, width, wrap};
+pub use time::{left, rate};
+pub use trials::{RaceTold, TrialsHit, TrialsView};
 
 use ratatui::{buffer::Buffer, layout::Rect};
 use theme::{Role, Theme};
@@ -78,6 +84,8 @@ pub enum Screen<'a> {
     Lesson(LessonView<'a>),
     /// Two runs of a lesson beside each other.
     Compare(CompareView<'a>),
+    /// Many races of a variant.
+    Trials(TrialsView<'a>),
 }
 
 /// What lies over a screen.
@@ -90,6 +98,8 @@ pub enum Overlay {
     Help(u16),
     /// The interview cards, scrolled by so many lines.
     Cards(u16),
+    /// The tree of branches, with the chosen line.
+    Branches(usize),
     /// The command palette, which is drawn by its own view.
     Palette,
 }
@@ -113,9 +123,15 @@ pub fn draw(
             Screen::Catalogue(view) => view.draw(area, buf),
             Screen::Lesson(view) => view.draw(area, buf),
             Screen::Compare(view) => view.draw(area, buf),
+            Screen::Trials(view) => view.draw(area, buf),
         }
         match overlay {
             Overlay::Nothing | Overlay::Palette => {}
+            Overlay::Branches(row) => {
+                if let Screen::Lesson(view) = screen {
+                    branches::draw(view, row, area, buf);
+                }
+            }
             Overlay::Help(scroll) => {
                 let page = help::page(screen.keys(), &screen.places(), lang, theme);
                 overlay::draw(&page, screen.keys(), scroll, area, buf);
@@ -137,6 +153,7 @@ impl<'a> Screen<'a> {
             Self::Catalogue(view) => view.selected(),
             Self::Lesson(view) => Some(view.entry),
             Self::Compare(view) => Some(view.entry),
+            Self::Trials(view) => Some(view.entry),
         }
     }
 
@@ -146,6 +163,7 @@ impl<'a> Screen<'a> {
             Self::Catalogue(view) => view.keys,
             Self::Lesson(view) => view.scene.keys,
             Self::Compare(view) => view.keys,
+            Self::Trials(view) => view.keys,
         }
     }
 
@@ -154,8 +172,18 @@ impl<'a> Screen<'a> {
     pub fn places(&self) -> Vec<Place> {
         match self {
             Self::Catalogue(view) => vec![view.place(), Place::Everywhere],
-            Self::Lesson(view) => vec![view.focus.into(), Place::Lesson, Place::Everywhere],
+            Self::Lesson(view) => {
+                let pane = view.focus.into();
+                match view.place() {
+                    Place::Single => vec![pane, Place::Single, Place::Everywhere],
+                    // Whoever plays freely means a client with its number; whoever follows the story, an answer.
+                    Place::Free => vec![pane, Place::Free, Place::Lesson, Place::Everywhere],
+                    place if pane == Place::Story => vec![pane, Place::Asked, place, Place::Everywhere],
+                    place => vec![pane, place, Place::Asked, Place::Everywhere],
+                }
+            }
             Self::Compare(_) => vec![Place::Comparison, Place::Everywhere],
+            Self::Trials(_) => vec![Place::Trials, Place::Everywhere],
         }
     }
 
@@ -163,7 +191,7 @@ impl<'a> Screen<'a> {
     #[must_use]
     pub fn overlay_reach(&self, overlay: Overlay, (lang, theme): (Lang, Theme), area: Rect) -> u16 {
         let page = match overlay {
-            Overlay::Nothing | Overlay::Palette => return 0,
+            Overlay::Nothing | Overlay::Palette | Overlay::Branches(_) => return 0,
             Overlay::Help(_) => help::page(self.keys(), &self.places(), lang, theme),
             Overlay::Cards(_) => match self.entry() {
                 Some(entry) => cards::page(entry, lang, theme),

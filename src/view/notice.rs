@@ -21,6 +21,17 @@ pub enum Notice {
     Outdated,
     /// A lesson has nothing to compare.
     OneVariant,
+    /// There can be no more races.
+    NoMoreRaces,
+    /// The log of a race that was to be opened is gone.
+    RaceForgotten {
+        /// The lesson.
+        id: String,
+        /// Its variant.
+        variant: String,
+        /// The race's seed.
+        seed: u64,
+    },
     /// Another theme was chosen.
     Theme(ThemeName),
     /// Something is wrong with the file of the learner's progress.
@@ -36,6 +47,10 @@ impl Notice {
             Self::Questions(false) => words::QUESTIONS_OFF.with(lang, &[&keys.label("questions")]),
             Self::Outdated => words::OUTDATED.get(lang).to_owned(),
             Self::OneVariant => words::ONE_VARIANT.get(lang).to_owned(),
+            Self::NoMoreRaces => words::NO_MORE_RACES.get(lang).to_owned(),
+            Self::RaceForgotten { id, variant, seed } => {
+                words::RACE_FORGOTTEN.with(lang, &[id, variant, &seed.to_string()])
+            }
             Self::Theme(name) => {
                 words::THEME_CHANGED.with(lang, &[words::theme(*name).get(lang), &keys.label("theme")])
             }

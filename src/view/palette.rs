@@ -61,6 +61,14 @@ impl PaletteView<'_> {
         }
     }
 
+    fn title(&self) -> words::Words {
+        if self.palette.faults {
+            words::CAUSE
+        } else {
+            words::COMMANDS
+        }
+    }
+
     /// Where the next character will stand.
     #[must_use]
     pub fn cursor(&self, area: Rect) -> Option<Position> {
@@ -78,7 +86,7 @@ impl PaletteView<'_> {
         overlay::clear(frame, buf);
         let hints = strip::hints(self.keys, Place::Field, self.lang, self.theme, frame.width - 4);
         let title = Span::styled(
-            format!(" {} ", words::COMMANDS.get(self.lang)),
+            format!(" {} ", self.title().get(self.lang)),
             self.theme.style(Role::Accent),
         );
         let block = self

@@ -32,11 +32,36 @@ pub fn stretch(duration: Duration) -> String {
     }
 }
 
+/// How long something still takes, as far as it is known: `<1s`, `8s`, `1m30s`, `2h05m`.
+#[must_use]
+pub fn left(duration: Option<Duration>) -> String {
+    let Some(duration) = duration else {
+        return "?".to_owned();
+    };
+    let seconds = duration.as_secs();
+    match seconds {
+        0 => "<1s".to_owned(),
+        1..60 => format!("{seconds}s"),
+        60..3600 => format!("{}m{:02}s", seconds / 60, seconds % 60),
+        _ => format!("{}h{:02}m", seconds / 3600, seconds / 60 % 60),
+    }
+}
+
+/// How many in a second, as far as it is known: `0.4`, `87`, `3200`.
+#[must_use]
+pub fn rate(per_second: Option<f64>) -> String {
+    match per_second {
+        None => "?".to_owned(),
+        Some(rate) if rate < 10.0 => format!("{rate:.1}"),
+        Some(rate) => format!("{rate:.0}"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
 
-    use super::{moment, stretch};
+    use super::{left, moment, rate, stretch};
     use crate::clock::LessonTime;
 
     #[test]
@@ -52,5 +77,11 @@ mod tests {
         }
         assert_eq!(stretch(Duration::from_millis(2140)), "2.1s");
         assert_eq!(stretch(Duration::from_secs(90)), "1m30s");
+        let lefts = [0.4, 8.9, 90.0, 7_500.0].map(|s| left(Some(Duration::from_secs_f64(s))));
+        assert_eq!(lefts, ["<1s", "8s", "1m30s", "2h05m"]);
+        assert_eq!(
+            [rate(Some(0.44)), rate(Some(87.4)), rate(None)],
+            ["0.4", "87", "?"]
+        );
     }
 }

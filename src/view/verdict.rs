@@ -106,7 +106,7 @@ pub fn claim_lines(scene: &Scene<'_>, claim: &ClaimResult, width: usize) -> Vec<
         };
         lines.extend(indented(&figures, (INDENT + 2, width), style));
     }
-    for evidence in evidence(scene.log, claim, EVIDENCE) {
+    for evidence in evidence(scene.log, &claim.claim, &claim.evidence, EVIDENCE) {
         let words = format!("↳ {}", text::clean(evidence.get(scene.lang)));
         lines.extend(indented(&words, (INDENT + 2, width), scene.style(Role::Chrome)));
     }

@@ -168,6 +168,13 @@ fn line<'a>(scene: &Scene<'a>, row: &WireRow, names: usize, width: usize) -> Lin
                 scene.style(Role::Danger),
             ));
         }
+        EventKind::GaveUp { why, .. } => {
+            let words = format!("✝ {}: {why}", words::GAVE_UP.get(scene.lang));
+            spans.push(Span::styled(
+                text::fit(&words, room).into_owned(),
+                scene.style(Role::Danger),
+            ));
+        }
         EventKind::ServerDied { server, .. } => {
             let words = format!("✝ {server}: {}", words::SERVER_DIED.get(scene.lang));
             spans.push(Span::styled(

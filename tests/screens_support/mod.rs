@@ -11,15 +11,22 @@ use std::{
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use lockstep::{
-    app::{App, AppOptions, Catalogue, CatalogueEntry, CatalogueVariant, LessonChoice, Message, Runs},
+    app::{
+        App, AppOptions, Catalogue, CatalogueEntry, CatalogueInvariant, CatalogueVariant, LessonChoice,
+        Message, Runs,
+    },
     engine::{Command, Session, Update},
     lesson::{Card, Expect, LabKind, Lang, Text, Track},
-    log::Event as Happened,
+    log::{Event as Happened, Log},
+    race::{Orders, Racing, Told},
     verdict::{ClaimResult, Outcome, Verdict},
     view::{svg, theme::Theme, width},
 };
 use ratatui::{buffer::Buffer, layout::Rect};
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::{
+    mpsc::{self, UnboundedReceiver, UnboundedSender, unbounded_channel},
+    watch,
+};
 
 use super::staged::Script;
 
@@ -35,6 +42,16 @@ pub fn entry(id: &str, track: Track, title: Text) -> CatalogueEntry {
         name: name.into(),
         title,
         expect,
+        invariants: vec![CatalogueInvariant {
+            says: text(
+                "Two clients hold the lock at the same time.",
+                "两个客户端同时持有锁。",
+            ),
+            goal: text(
+                "Let two clients hold the lock at the same time.",
+                "让两个客户端同时持有锁。",
+            ),
+        }],
         lab: LabKind::Redis,
         lesson: text(
             "Delete a lock only if it is still yours: compare the token and delete in one script.",
@@ -126,10 +143,20 @@ pub struct Engine {
     pub updates: UnboundedSender<Update>,
 }
 
+/// The other end of many races: what the app asked, and where they tell what comes of them.
+#[derive(Debug)]
+pub struct Crew {
+    pub orders: watch::Receiver<Orders>,
+    pub tell: mpsc::Sender<Told>,
+}
+
 /// Opens runs that are played by hand.
 #[derive(Debug, Clone, Default)]
 pub struct FakeRuns {
     pub opened: Rc<RefCell<Vec<(LessonChoice, Engine)>>>,
+    /// What branches began with.
+    pub pasts: Rc<RefCell<Vec<Log>>>,
+    pub raced: Rc<RefCell<Vec<(LessonChoice, Crew)>>>,
 }
 
 impl Runs for FakeRuns {
@@ -145,6 +172,19 @@ impl Runs for FakeRuns {
             commands,
             updates: told,
         }
+    }
+
+    fn branch(&self, lesson: &LessonChoice, past: Log) -> Session {
+        self.pasts.borrow_mut().push(past);
+        self.open(lesson)
+    }
+
+    fn race(&self, lesson: &LessonChoice, runs: u64) -> Racing {
+        let (orders, asked) = watch::channel(Orders { runs, paused: false });
+        let (tell, told) = mpsc::channel(1);
+        let crew = Crew { orders: asked, tell };
+        self.raced.borrow_mut().push((lesson.clone(), crew));
+        Racing { orders, told }
     }
 }
 
@@ -192,7 +232,12 @@ impl Stand {
     }
 
     pub fn catalogue(lang: Lang, size: (u16, u16)) -> Self {
-        let mut stand = Self::new(lang, size, false, Theme::default());
+        Self::themed_catalogue(lang, size, Theme::default())
+    }
+
+    /// The same on another kind of terminal.
+    pub fn themed_catalogue(lang: Lang, size: (u16, u16), theme: Theme) -> Self {
+        let mut stand = Self::new(lang, size, false, theme);
         stand.press('j');
         stand.press('j');
         stand
@@ -243,6 +288,11 @@ impl Stand {
 
     pub fn update(&mut self, update: Update) {
         self.app.handle(Message::Run(Some(update)), self.now);
+    }
+
+    /// The races under way tell something.
+    pub fn told(&mut self, told: Told) {
+        self.app.handle(Message::Raced(Some(told)), self.now);
     }
 
     pub fn events(&mut self, events: Vec<Happened>) {

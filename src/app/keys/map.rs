@@ -207,8 +207,10 @@ fn together(a: &Row, b: &Row) -> &'static str {
         "on every screen"
     } else if meets(&Place::Field) && a.places.contains(&Place::Field) && b.places.contains(&Place::Field) {
         "while you type"
-    } else if meets(&Place::Lesson) {
+    } else if meets(&Place::Lesson) || meets(&Place::Asked) {
         "in a lesson"
+    } else if meets(&Place::Free) {
+        "in free play"
     } else {
         "in the catalogue"
     }
@@ -312,17 +314,17 @@ mod tests {
 
     #[test]
     fn what_cannot_be_is_refused_and_leaves_the_keys_as_they_were() {
-        let (map, complaints) = KeyMap::with(&[wish("step", &["x"]), wish("back", &["x", "y"])]);
+        let (map, complaints) = KeyMap::with(&[wish("step", &["u"]), wish("back", &["u", "y"])]);
         assert_eq!(complaints.len(), 1);
         assert!(
-            complaints[0].message.contains("`x` is both `step` and `back`"),
+            complaints[0].message.contains("`u` is both `step` and `back`"),
             "{complaints:?}"
         );
         assert_eq!(
             (complaints[0].mark, complaints[0].help.contains("in a lesson")),
             (0, true)
         );
-        assert_eq!(map.action(IN_LESSON, chord("x")), Some(Action::Forward));
+        assert_eq!(map.action(IN_LESSON, chord("u")), Some(Action::Forward));
         assert_eq!(map.action(IN_LESSON, chord("y")), Some(Action::Back));
 
         let (map, complaints) = KeyMap::with(&[wish("theme", &["r"])]);

@@ -53,10 +53,30 @@ pub enum Action {
     Answer(usize),
     /// No answer to a question.
     Skip,
+    /// Free play: leave the story, or go off from an earlier step.
+    Free,
+    /// In free play: the actor with this key makes its next move, counted from 0.
+    MoveActor(usize),
+    /// In free play: let time pass until the first wait is over.
+    Timer,
+    /// In free play: let so many milliseconds pass.
+    Pass(u64),
+    /// In free play: the faults that can be caused now.
+    Faults,
+    /// In free play: what can be chosen now, by its place.
+    Choose(usize),
+    /// The branches of free play.
+    Branches,
     /// Two variants beside each other.
     Compare,
     /// To where they differ first.
     Difference,
+    /// A variant raced many times.
+    Race,
+    /// More races.
+    More,
+    /// Into the races of the chosen outcome, or back to the outcomes.
+    Races(bool),
     /// Crowds member by member, or as bands.
     Crowd,
     /// The other view of the log: timeline or sequence.
@@ -115,6 +135,12 @@ pub enum Place {
     Variants,
     /// A lesson, whichever pane has the focus.
     Lesson,
+    /// A lesson whose story puts questions.
+    Asked,
+    /// A lesson whose story was left: free play.
+    Free,
+    /// The branches of free play, over a lesson.
+    Branches,
     /// A lesson's story, verdict or question.
     Story,
     /// A lesson's timelines.
@@ -125,6 +151,10 @@ pub enum Place {
     Wire,
     /// Two variants beside each other.
     Comparison,
+    /// A variant that is raced many times.
+    Trials,
+    /// One of many races.
+    Single,
     /// A page over a screen: the help, the interview cards.
     Page,
     /// All screens.
@@ -135,13 +165,18 @@ pub enum Place {
 
 impl Place {
     /// All of them, in the order in which they are written about.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 16] = [
         Self::Lesson,
+        Self::Asked,
+        Self::Free,
+        Self::Branches,
         Self::Story,
         Self::Lanes,
         Self::Servers,
         Self::Wire,
         Self::Comparison,
+        Self::Trials,
+        Self::Single,
         Self::Catalogue,
         Self::Variants,
         Self::Page,
@@ -153,15 +188,29 @@ impl Place {
     #[must_use]
     pub const fn meets(self, other: Self) -> bool {
         match (self, other) {
-            (Self::Field, Self::Field) => true,
-            (Self::Field, _) | (_, Self::Field) => false,
+            (Self::Field, other) | (other, Self::Field) => matches!(other, Self::Field),
             (Self::Everywhere, _) | (_, Self::Everywhere) => true,
-            (Self::Lesson, other) | (other, Self::Lesson) => !matches!(
-                other,
-                Self::Catalogue | Self::Variants | Self::Page | Self::Comparison
-            ),
+            // Whoever plays freely is not asked anything.
+            (Self::Asked, Self::Free) | (Self::Free, Self::Asked) => false,
+            // The panes are those of a lesson and of one of many races.
+            (Self::Single, other) | (other, Self::Single) => other.is_pane() || matches!(other, Self::Single),
+            (one, other) if one.is_lesson() || other.is_lesson() => {
+                (one.is_lesson() || one.is_pane()) && (other.is_lesson() || other.is_pane())
+            }
             _ => self as u8 == other as u8,
         }
+    }
+}
+
+impl Place {
+    /// Whether it is a lesson's, whichever pane has the focus.
+    const fn is_lesson(self) -> bool {
+        matches!(self, Self::Lesson | Self::Asked | Self::Free)
+    }
+
+    /// Whether it is a pane of a lesson.
+    const fn is_pane(self) -> bool {
+        matches!(self, Self::Story | Self::Lanes | Self::Servers | Self::Wire)
     }
 }
 

@@ -21,8 +21,19 @@ impl<R: Runs> App<R> {
             .map_or(1, |entry| entry.variants.len().max(1));
         match action {
             Action::Close if lesson.selected.is_some() => lesson.selected = None,
-            Action::Close => self.mode = Mode::Browsing,
+            Action::Close => self.leave_lesson(),
+            // One of many races is of a variant, and over.
+            Action::Compare | Action::Restart | Action::Variant(_) | Action::Race
+                if lesson.single.is_some() => {}
+            Action::Race => self.race(entry, variant),
             Action::Compare => self.compare(entry, None),
+            Action::Free
+            | Action::MoveActor(_)
+            | Action::Timer
+            | Action::Pass(_)
+            | Action::Faults
+            | Action::Choose(_)
+            | Action::Branches => self.play_freely(action),
             Action::Restart => self.open(entry, variant),
             Action::Variant(true) => self.open(entry, (variant + 1) % variants),
             Action::Variant(false) => self.open(entry, (variant + variants - 1) % variants),

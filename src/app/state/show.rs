@@ -6,10 +6,10 @@ use ratatui::{
     layout::{Position, Rect},
 };
 
-use super::{App, Mode};
+use super::{App, Mode, Single};
 use crate::{
     app::{Runs, palette::Listed},
-    view::{self, CatalogueView, LessonView, Overlay, PaletteView, Scene, Screen},
+    view::{self, CatalogueView, FreeView, LessonView, Overlay, PaletteView, Scene, Screen},
 };
 
 impl<R: Runs> App<R> {
@@ -29,6 +29,7 @@ impl<R: Runs> App<R> {
                 lang: self.lang,
             })),
             Mode::Comparing(beside) => Some(Screen::Compare(self.comparison(beside)?)),
+            Mode::Trials(series) => Some(Screen::Trials(self.trials_view(series)?)),
             Mode::Learning(lesson) => {
                 let playback = &lesson.run.playback;
                 Some(Screen::Lesson(LessonView {
@@ -56,6 +57,14 @@ impl<R: Runs> App<R> {
                     lens: self.lens,
                     aside: lesson.aside,
                     asking: lesson.run.asking(),
+                    free: lesson.run.free().map(|free| FreeView {
+                        free,
+                        branches: &lesson.branches,
+                        again: lesson.run.is_branching(),
+                        live: lesson.run.can_choose(),
+                        busy: lesson.run.is_busy(),
+                    }),
+                    race: lesson.single.as_ref().map(Single::told),
                 }))
             }
         }

@@ -202,7 +202,9 @@ fn verdict(run: &Finished) -> Value {
             evidence: vec![event],
             ..claim.clone()
         };
-        evidence(&run.log, &alone, 1).into_iter().next()
+        evidence(&run.log, &alone.claim, &alone.evidence, 1)
+            .into_iter()
+            .next()
     };
     let claims: Vec<Value> = run
         .verdict

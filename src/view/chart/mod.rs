@@ -219,6 +219,15 @@ impl Chart {
                     self.bury(server, x, index);
                 }
             }
+            EventKind::GaveUp { actor, .. } => {
+                self.pen.fault.get_or_insert(index);
+                self.wire.push(WireRow::new(index));
+                // A thread that ends with an error leaves what a killed process leaves.
+                let client = log
+                    .actor(*actor)
+                    .map_or_else(String::new, |actor| actor.client.clone());
+                self.strike(log, *actor, &Fault::Crash { client }, (x, index));
+            }
             EventKind::ServerDied { server, .. } => {
                 self.wire.push(WireRow::new(index));
                 self.bury(server, x, index);
@@ -347,15 +356,22 @@ impl Chart {
             return;
         };
         for actor in log.actors_of(client) {
-            let n = actor.0 as usize;
-            self.lanes[n].mark(log, index, x, self.detail);
-            let ended = self.lanes[n].fault(fault, (x, index));
-            for (lock, belief) in ended {
-                if let Some(band) = self.lanes[n].band {
-                    self.bands[band].believe(belief, Belief::Nothing, (x, index));
-                }
-                self.hold(actor, &lock, false, (x, index));
+            self.strike(log, actor, fault, (x, index));
+        }
+    }
+
+    /// A fault of an actor's process.
+    fn strike(&mut self, log: &Log, actor: ActorId, fault: &Fault, (x, index): (u32, usize)) {
+        let Some(lane) = self.lanes.get_mut(actor.0 as usize) else {
+            return;
+        };
+        lane.mark(log, index, x, self.detail);
+        let (ended, band) = (lane.fault(fault, (x, index)), lane.band);
+        for (lock, belief) in ended {
+            if let Some(band) = band {
+                self.bands[band].believe(belief, Belief::Nothing, (x, index));
             }
+            self.hold(actor, &lock, false, (x, index));
         }
     }
 }

@@ -89,25 +89,42 @@ impl Sequence {
         columns.dedup();
         self.hit(columns.clone(), index);
         if let Fault::Crash { .. } = fault {
-            self.orphan(log, &actors, index);
-            let mut held: Vec<(ActorId, String)> = self
-                .pen
-                .beliefs
-                .iter()
-                .filter(|((actor, _), belief)| actors.contains(actor) && **belief != Belief::Nothing)
-                .map(|(known, _)| known.clone())
-                .collect();
-            held.sort();
-            for column in &columns {
-                self.lifelines[*column].mind.dead = true;
-            }
-            for (actor, lock) in held {
-                self.believe(actor, &lock, Belief::Nothing, index);
-            }
+            self.actors_end(log, &actors, &columns, index);
         }
         for column in columns {
             let mind = &mut self.lifelines[column].mind;
             mind.frozen = matches!(fault, Fault::Freeze { .. }) && !mind.dead;
+            self.turn(column, index);
+        }
+    }
+
+    /// These actors do and believe no more.
+    fn actors_end(&mut self, log: &Log, actors: &[ActorId], columns: &[usize], index: usize) {
+        self.orphan(log, actors, index);
+        let mut held: Vec<(ActorId, String)> = self
+            .pen
+            .beliefs
+            .iter()
+            .filter(|((actor, _), belief)| actors.contains(actor) && **belief != Belief::Nothing)
+            .map(|(known, _)| known.clone())
+            .collect();
+        held.sort();
+        for column in columns {
+            self.lifelines[*column].mind.dead = true;
+        }
+        for (actor, lock) in held {
+            self.believe(actor, &lock, Belief::Nothing, index);
+        }
+    }
+
+    /// An actor's program ends with an error.
+    pub(super) fn gave_up(&mut self, log: &Log, actor: ActorId, index: usize) {
+        let mut columns: Vec<usize> = self.columns.of(actor).into_iter().collect();
+        self.hit(columns.clone(), index);
+        // One of a crowd takes the others with it no more than a dead thread does a process.
+        columns.retain(|column| !self.columns.is_crowd(*column));
+        self.actors_end(log, &[actor], &columns, index);
+        for column in columns {
             self.turn(column, index);
         }
     }

@@ -178,6 +178,7 @@ impl Sequence {
             EventKind::Believes { actor, lock, belief } => self.believe(*actor, lock, *belief, index),
             EventKind::State(state) => self.observe(state, event.at, index),
             EventKind::Fault(fault) => self.fault(log, fault, index),
+            EventKind::GaveUp { actor, .. } => self.gave_up(log, *actor, index),
             EventKind::ServerDied { server, .. } => self.server_ends(server, index),
             EventKind::Stop { .. } => self.pen.step = self.rows.len(),
             _ => {}

@@ -67,6 +67,8 @@ pub fn lab(lab: LabKind) -> Words {
 pub const DONE: Words = Words::new("done", "已完成");
 /// How the predictions of a variant went.
 pub const PREDICTED: Words = Words::new("{} of {} predicted", "猜对 {}/{}");
+/// How many challenges of a variant's free play were met.
+pub const SOLVED: Words = Words::new("{} of {} broken by hand", "亲手攻破 {}/{}");
 /// The file of progress was no such file.
 pub const DAMAGED: Words = Words::new(
     "The file of your progress was damaged. It is set aside as {}.",

@@ -1,0 +1,161 @@
+//! The branches of one lesson's free play: each a run that begins like another and goes on differently. It must not
+//! know how a run is done again, nor how the tree looks.
+
+use crate::log::Log;
+
+/// All branches, of which one is the run on the screen.
+#[derive(Debug, Clone, Default)]
+pub struct Branches {
+    /// The first is the run that was opened.
+    all: Vec<Branch>,
+    current: usize,
+}
+
+/// A run, and which other it begins like.
+#[derive(Debug, Clone, Default)]
+pub struct Branch {
+    /// The branch that it goes off from; none for the first.
+    pub parent: Option<usize>,
+    /// So many deeds are the parent's.
+    pub shared: usize,
+    /// What happened. That of the branch on the screen is the run's own log.
+    log: Log,
+}
+
+/// A line of the tree.
+#[derive(Debug, Clone, Copy)]
+pub struct Row<'a> {
+    /// The branch's number, from 0.
+    pub branch: usize,
+    /// How deep it stands.
+    pub depth: usize,
+    /// So many deeds are its parent's.
+    pub shared: usize,
+    /// What happened in it.
+    pub log: &'a Log,
+    /// Whether it is the run on the screen.
+    pub current: bool,
+}
+
+impl Branches {
+    /// How many there are; none before the first was made.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    /// Whether no branch was made yet.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// A new branch is the run on the screen from now on: it begins with so many deeds of the run that was there, which
+    /// is kept.
+    pub fn grow(&mut self, kept: Log, shared: usize) {
+        if self.all.is_empty() {
+            self.all.push(Branch::default());
+        }
+        self.all[self.current].log = kept;
+        // What lies before the place where a branch goes off is an earlier one's.
+        let mut parent = self.current;
+        while let Some(before) = self.all[parent]
+            .parent
+            .filter(|_| shared < self.all[parent].shared)
+        {
+            parent = before;
+        }
+        self.all.push(Branch {
+            parent: Some(parent),
+            shared,
+            log: Log::new(),
+        });
+        self.current = self.all.len() - 1;
+    }
+
+    /// Another branch is the run on the screen from now on; what is there is kept. Gives what happened in the other.
+    pub fn walk(&mut self, kept: Log, to: usize) -> Option<&Log> {
+        if to == self.current || to >= self.all.len() {
+            return None;
+        }
+        self.all[self.current].log = kept;
+        self.current = to;
+        Some(&self.all[to].log)
+    }
+
+    /// The tree, each branch after the one that it goes off from. `live` is the log of the run on the screen.
+    #[must_use]
+    pub fn rows<'a>(&'a self, live: &'a Log) -> Vec<Row<'a>> {
+        let mut rows = Vec::with_capacity(self.all.len());
+        if !self.all.is_empty() {
+            self.rows_from(0, 0, live, &mut rows);
+        }
+        rows
+    }
+
+    fn rows_from<'a>(&'a self, branch: usize, depth: usize, live: &'a Log, rows: &mut Vec<Row<'a>>) {
+        let current = branch == self.current;
+        rows.push(Row {
+            branch,
+            depth,
+            shared: self.all[branch].shared,
+            log: if current { live } else { &self.all[branch].log },
+            current,
+        });
+        for (child, _) in self
+            .all
+            .iter()
+            .enumerate()
+            .filter(|(_, b)| b.parent == Some(branch))
+        {
+            self.rows_from(child, depth + 1, live, rows);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Branches;
+    use crate::log::Log;
+
+    fn tree(branches: &Branches) -> Vec<(usize, usize, usize, bool)> {
+        let live = Log::new();
+        let rows = branches.rows(&live);
+        rows.iter()
+            .map(|row| (row.branch, row.depth, row.shared, row.current))
+            .collect()
+    }
+
+    #[test]
+    fn a_branch_goes_off_from_whoever_did_what_it_shares() {
+        let mut branches = Branches::default();
+        assert!(branches.is_empty() && tree(&branches).is_empty());
+        branches.grow(Log::new(), 4);
+        assert_eq!(tree(&branches), [(0, 0, 0, false), (1, 1, 4, true)]);
+        branches.grow(Log::new(), 6);
+        // The third shares three deeds only: those are the first run's.
+        branches.grow(Log::new(), 3);
+        assert_eq!(
+            tree(&branches),
+            [
+                (0, 0, 0, false),
+                (1, 1, 4, false),
+                (2, 2, 6, false),
+                (3, 1, 3, true)
+            ]
+        );
+    }
+
+    #[test]
+    fn the_tree_can_be_walked() {
+        let mut branches = Branches::default();
+        assert!(branches.walk(Log::new(), 0).is_none(), "there is none");
+        branches.grow(Log::new(), 1);
+        assert!(branches.walk(Log::new(), 1).is_none(), "it is there already");
+        assert!(branches.walk(Log::new(), 0).is_some());
+        assert_eq!(tree(&branches), [(0, 0, 0, true), (1, 1, 1, false)]);
+        branches.grow(Log::new(), 0);
+        assert_eq!(branches.len(), 3);
+        assert_eq!(tree(&branches)[2], (2, 1, 0, true));
+    }
+}

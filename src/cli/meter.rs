@@ -1,0 +1,54 @@
+//! How far a long piece of work has come: one line of standard error that is written over, and only where somebody
+//! looks at it. It must not know what the work is.
+
+use std::{
+    io::{IsTerminal as _, Write as _},
+    time::{Duration, Instant},
+};
+
+use crate::view;
+
+/// From one line to the next: often enough to be read, seldom enough to cost nothing.
+const EVERY: Duration = Duration::from_millis(100);
+
+/// The line. Dropping it takes it away.
+#[derive(Debug)]
+pub(super) struct Meter {
+    began: Instant,
+    shown: Option<Instant>,
+    /// Whether standard error is a terminal.
+    seen: bool,
+}
+
+impl Meter {
+    pub(super) fn new() -> Self {
+        Self {
+            began: Instant::now(),
+            shown: None,
+            seen: std::io::stderr().is_terminal(),
+        }
+    }
+
+    /// Shows a line about the time since the beginning, if the last one has been there long enough.
+    pub(super) fn show(&mut self, line: impl FnOnce(Duration) -> String) {
+        let now = Instant::now();
+        if !self.seen || self.shown.is_some_and(|shown| now < shown + EVERY) {
+            return;
+        }
+        self.shown = Some(now);
+        let line = line(now - self.began);
+        // A line that wraps could not be written over.
+        let columns = crossterm::terminal::size().map_or(80, |(columns, _)| usize::from(columns));
+        let line = view::fit(&line, columns.saturating_sub(1));
+        // Back to the first column, the line, and nothing behind it. It may go nowhere: it is only for the eye.
+        let _ = write!(std::io::stderr(), "\r{line}\x1b[K");
+    }
+}
+
+impl Drop for Meter {
+    fn drop(&mut self) {
+        if self.shown.is_some() {
+            let _ = write!(std::io::stderr(), "\r\x1b[K");
+        }
+    }
+}

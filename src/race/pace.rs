@@ -1,0 +1,61 @@
+//! How fast long work goes on and how long the rest takes, from what is done so far. Pure; it must not know the work.
+
+use std::time::Duration;
+
+/// How far it has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Pace {
+    /// So many are done.
+    pub done: u64,
+    /// Of so many.
+    pub of: u64,
+    /// In so much real time.
+    pub spent: Duration,
+}
+
+impl Pace {
+    /// How many are done in a second; none before anything can be said.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "nobody counts so far")]
+    pub fn per_second(&self) -> Option<f64> {
+        let seconds = self.spent.as_secs_f64();
+        (self.done > 0 && seconds > 0.0).then(|| self.done as f64 / seconds)
+    }
+
+    /// How long the rest takes if it goes on like this; none before anything can be said.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "nobody counts so far")]
+    pub fn left(&self) -> Option<Duration> {
+        let rest = self.of.saturating_sub(self.done) as f64;
+        Duration::try_from_secs_f64(rest / self.per_second()?).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::Pace;
+
+    #[test]
+    fn the_rest_takes_as_long_as_what_was_done() {
+        let pace = Pace {
+            done: 50,
+            of: 200,
+            spent: Duration::from_secs(2),
+        };
+        assert_eq!(pace.per_second(), Some(25.0));
+        assert_eq!(pace.left(), Some(Duration::from_secs(6)));
+        let over = Pace { done: 200, ..pace };
+        assert_eq!(over.left(), Some(Duration::ZERO));
+    }
+
+    #[test]
+    fn nothing_is_said_before_anything_is_known() {
+        let nothing = Pace {
+            of: 100,
+            ..Pace::default()
+        };
+        assert_eq!((nothing.per_second(), nothing.left()), (None, None));
+    }
+}

@@ -1,0 +1,445 @@
+//! Free play in the story's pane: the challenge, who can move and what that would send, time, faults; and what came of
+//! the last choice. It must not know how a choice is carried out.
+
+use std::time::Duration;
+
+use ratatui::text::{Line, Span};
+
+use super::{
+    LessonView, Scene, fault, text,
+    theme::{Role, glyphs},
+    time, words,
+};
+use crate::{
+    app::{AMOUNTS, Branches, Free, Said},
+    compare::{Difference, Move},
+    lesson::{Expect, Lang},
+    log::{ActorId, Choice, EventKind, Fault},
+    outlook::{Hindered, Outlook, Prospect},
+    verdict::evidence,
+    world::{Breached, World},
+};
+
+/// More clients than this stand in two columns, where the pane is so wide.
+const COLUMN: usize = 4;
+const TWO_COLUMNS: usize = 84;
+/// The most lines of evidence for a breach.
+const EVIDENCE: usize = 4;
+
+/// Free play, as the screen shows it.
+#[derive(Debug, Clone, Copy)]
+pub struct FreeView<'a> {
+    /// What may happen next, and what was said of the last choice.
+    pub free: &'a Free,
+    /// The branches.
+    pub branches: &'a Branches,
+    /// Whether another run is being done again.
+    pub again: bool,
+    /// Whether the run waits for a choice and the playhead stands behind everything that happened.
+    pub live: bool,
+    /// Whether the run is in the middle of something.
+    pub busy: bool,
+}
+
+/// A choice in words, as something to do.
+#[must_use]
+pub fn choice(choice: &Choice, outlook: &Outlook, world: &World, lang: Lang) -> String {
+    let name = |actor: ActorId| world.actor(actor).map_or("?", |actor| actor.who.name.as_str());
+    match choice {
+        Choice::Move { actor } => {
+            let next = outlook.actors.get(actor.0 as usize).and_then(|p| p.next.as_ref());
+            let wire = next.map_or_else(String::new, |next| format!("{} {}", next.label, next.wire));
+            words::MOVES.with(lang, &[name(*actor), text::clean(wire.trim()).as_ref()])
+        }
+        Choice::Timer => match outlook.timer {
+            Some(timer) => words::TO_TIMER.with(lang, &[&time::moment(timer.at), name(timer.actor)]),
+            None => String::new(),
+        },
+        Choice::Pass { millis } => words::BY.with(lang, &[&amount(*millis)]),
+        Choice::Cause(fault) => cause(fault, lang),
+    }
+}
+
+/// A fault as something to do.
+#[must_use]
+pub fn cause(fault: &Fault, lang: Lang) -> String {
+    let by = match fault {
+        Fault::Skew { ahead_ms, .. } => amount(ahead_ms.unsigned_abs()),
+        _ => String::new(),
+    };
+    words::cause(fault).with(lang, &[fault::whom(fault), &by])
+}
+
+fn amount(millis: u64) -> String {
+    if millis.is_multiple_of(100) {
+        time::stretch(Duration::from_millis(millis))
+    } else {
+        format!("{millis}ms")
+    }
+}
+
+impl<'a> LessonView<'a> {
+    /// The wrapped lines of the pane.
+    pub(super) fn free_lines(&self, view: FreeView<'a>, width: u16) -> Vec<Line<'static>> {
+        let pane = FreePane {
+            view: self,
+            free: view,
+            width: width.into(),
+        };
+        pane.lines()
+    }
+
+    /// The key's number, from 0, of the client that a place of the pane is about.
+    pub(super) fn free_choice(
+        &self,
+        view: FreeView<'a>,
+        (column, line): (u16, usize),
+        width: u16,
+    ) -> Option<usize> {
+        let pane = FreePane {
+            view: self,
+            free: view,
+            width: width.into(),
+        };
+        let from = pane.before().len();
+        let line = line.checked_sub(from)?;
+        pane.places().position(|(row, rows, columns)| {
+            (row..row + rows).contains(&line) && columns.contains(&usize::from(column))
+        })
+    }
+}
+
+struct FreePane<'v, 'a> {
+    view: &'v LessonView<'a>,
+    free: FreeView<'a>,
+    width: usize,
+}
+
+impl<'a> FreePane<'_, 'a> {
+    fn scene(&self) -> &Scene<'a> {
+        &self.view.scene
+    }
+
+    fn lines(&self) -> Vec<Line<'static>> {
+        let mut lines = self.before();
+        lines.extend(self.actors());
+        lines.extend(self.rest());
+        lines
+    }
+
+    /// A row with a hanging indent.
+    fn row(&self, head: &str, head_role: Role, words: &str, role: Role) -> Vec<Line<'static>> {
+        let scene = self.scene();
+        let indent = text::width(head);
+        let mut first = Span::styled(head.to_owned(), scene.style(head_role));
+        let mut lines = Vec::new();
+        for row in text::wrap(&text::clean(words), self.width.saturating_sub(indent)) {
+            lines.push(Line::from(vec![first, Span::styled(row, scene.style(role))]));
+            first = Span::raw(" ".repeat(indent));
+        }
+        lines
+    }
+
+    /// What stands above the clients: what was broken, what was said, the challenges.
+    fn before(&self) -> Vec<Line<'static>> {
+        let mut lines = self.breach();
+        lines.extend(self.said());
+        lines.extend(self.goals());
+        lines
+    }
+
+    /// What the step at the playhead has broken.
+    fn fresh(&self) -> Option<&'a Breached> {
+        let scene = self.scene();
+        let breached = scene.world.breaches.last()?;
+        let later = scene.log.events()[breached.event..scene.world.position].iter();
+        let stops = later.filter(|event| matches!(event.kind, EventKind::Stop { .. }));
+        (stops.count() <= 1).then_some(breached)
+    }
+
+    /// That, with what proves it.
+    fn breach(&self) -> Vec<Line<'static>> {
+        let scene = self.scene();
+        let (log, lang) = (scene.log, scene.lang);
+        let Some(breached) = self.fresh() else {
+            return Vec::new();
+        };
+        let banner = format!(" {} {} ", glyphs::KILLED, words::BROKE_IT.get(lang));
+        let mut lines = self.row(
+            &banner,
+            Role::Danger,
+            &format!(" {}", breached.says.get(lang)),
+            Role::Danger,
+        );
+        if let Some(EventKind::Breached { evidence: events, .. }) =
+            log.events().get(breached.event).map(|event| &event.kind)
+        {
+            for told in evidence(log, "", events, EVIDENCE) {
+                lines.extend(self.row("  ↳ ", Role::Chrome, told.get(lang), Role::Text));
+            }
+        }
+        lines
+    }
+
+    fn said(&self) -> Vec<Line<'static>> {
+        let lang = self.scene().lang;
+        let steps = usize::to_string;
+        let (words, role) = match &self.free.free.said {
+            _ if self.free.again => (words::AGAIN.get(lang).to_owned(), Role::Warning),
+            _ if !self.free.live && !self.free.busy => {
+                let key = self.scene().keys.label("free");
+                (words::LOOKING_BACK.with(lang, &[&key]), Role::Warning)
+            }
+            Said::Nothing => return Vec::new(),
+            Said::YouChoose => (words::YOU_CHOOSE.get(lang).to_owned(), Role::Warning),
+            Said::Refused(why) => (why.get(lang).to_owned(), Role::Warning),
+            Said::Same(deeds) => (words::SAME.with(lang, &[&steps(deeds)]), Role::Good),
+            Said::Differs(deeds, difference) => {
+                let what = differs(difference, lang);
+                (words::DIFFERS.with(lang, &[&steps(deeds), &what]), Role::Danger)
+            }
+            Said::Stuck(deeds, why) => (
+                words::STUCK.with(lang, &[&steps(deeds), why.get(lang)]),
+                Role::Danger,
+            ),
+        };
+        self.row("", role, &words, role)
+    }
+
+    /// What the variant's invariants challenge to, and which of them have been broken.
+    fn goals(&self) -> Vec<Line<'static>> {
+        let (scene, lang) = (self.scene(), self.scene().lang);
+        let Some(variant) = self.view.entry.variants.get(self.view.variant) else {
+            return Vec::new();
+        };
+        let goal = match variant.expect {
+            Expect::Shown => words::GOAL,
+            Expect::Prevented => words::GOAL_FIXED,
+        };
+        let mut lines = Vec::new();
+        let fresh = self.fresh().map(|breached| breached.invariant);
+        // What has been broken just now stands above, with what proves it.
+        let others = variant
+            .invariants
+            .iter()
+            .enumerate()
+            .filter(|(n, _)| Some(*n) != fresh);
+        for (n, invariant) in others {
+            let broken = scene
+                .world
+                .breaches
+                .iter()
+                .any(|breached| breached.invariant == n);
+            let row = if broken {
+                let words = words::BROKEN_BEFORE.with(lang, &[invariant.says.get(lang)]);
+                self.row("✓ ", Role::Good, &words, Role::Good)
+            } else {
+                let words = goal.with(lang, &[invariant.goal.get(lang)]);
+                self.row("○ ", Role::Accent, &words, Role::Accent)
+            };
+            lines.extend(row);
+        }
+        lines
+    }
+
+    /// How many columns the clients stand in, and how wide each is.
+    fn columns(&self) -> (usize, usize) {
+        if self.free.free.keyed().len() > COLUMN && self.width >= TWO_COLUMNS {
+            (2, self.width / 2)
+        } else {
+            (1, self.width)
+        }
+    }
+
+    /// Each client that has a key, in its own lines.
+    fn blocks(&self) -> Vec<Vec<Line<'static>>> {
+        let keyed = self.free.free.keyed();
+        let scene = self.scene();
+        let (_, width) = self.columns();
+        let names = keyed.iter().map(|actor| text::width(scene.name(*actor)));
+        let wide = names.max().unwrap_or(0);
+        let rows = keyed.iter().enumerate().map(|(n, actor)| {
+            let prospect = self.free.free.outlook.actors.get(actor.0 as usize);
+            self.actor(n, *actor, prospect, (wide, width))
+        });
+        rows.collect()
+    }
+
+    /// Where each client stands below what is above all of them: its first row, how many, and its columns.
+    fn places(&self) -> impl Iterator<Item = (usize, usize, std::ops::Range<usize>)> {
+        let (columns, width) = self.columns();
+        let blocks: Vec<usize> = self.blocks().iter().map(Vec::len).collect();
+        let half = blocks.len().div_ceil(columns);
+        let mut row = 0;
+        let mut places = Vec::new();
+        for n in 0..half {
+            let beside: Vec<usize> = (0..columns)
+                .map(|c| c * half + n)
+                .filter(|n| *n < blocks.len())
+                .collect();
+            let rows = beside.iter().map(|n| blocks[*n]).max().unwrap_or(0);
+            places.extend(
+                beside
+                    .iter()
+                    .enumerate()
+                    .map(|(c, n)| (*n, (row, rows, c * width..(c + 1) * width))),
+            );
+            row += rows;
+        }
+        places.sort_by_key(|(n, _)| *n);
+        places.into_iter().map(|(_, place)| place)
+    }
+
+    /// The clients that have keys.
+    fn actors(&self) -> Vec<Line<'static>> {
+        let (_, width) = self.columns();
+        let mut lines: Vec<Line<'static>> = Vec::new();
+        for (block, (row, rows, columns)) in self.blocks().into_iter().zip(self.places()) {
+            lines.resize(lines.len().max(row + rows), Line::default());
+            for (line, own) in lines[row..].iter_mut().zip(block) {
+                if columns.start > 0 {
+                    let gap = width.saturating_sub(line.width());
+                    line.spans.push(Span::raw(" ".repeat(gap)));
+                }
+                line.spans.extend(own.spans);
+            }
+        }
+        lines
+    }
+
+    fn actor(
+        &self,
+        n: usize,
+        actor: ActorId,
+        prospect: Option<&Prospect>,
+        (names, width): (usize, usize),
+    ) -> Vec<Line<'static>> {
+        let (scene, lang) = (self.scene(), self.scene().lang);
+        let key = scene.keys.label(&format!("move-{}", n + 1));
+        let live = self.free.live;
+        // What it would send is known only behind everything that happened.
+        let hindered = prospect.and_then(|prospect| prospect.hindered).filter(|_| live);
+        let next = prospect
+            .and_then(|prospect| prospect.next.as_ref())
+            .filter(|_| live);
+        let (label, wire) = next.map_or(("", ""), |next| (next.label.as_str(), next.wire.as_str()));
+        let server = next
+            .map(|next| next.server.as_str())
+            .filter(|server| !server.is_empty());
+        let told = match hindered {
+            None if !live => String::new(),
+            None => match server {
+                // Where there is one server, it goes without saying.
+                Some(server) if scene.world.servers.len() > 1 => format!("{label}  {wire}  → {server}"),
+                Some(_) => format!("{label}  {wire}"),
+                None => format!("{label}  {}", words::WOULD_TAKE.with(lang, &[wire])),
+            },
+            Some(Hindered::Waits { until }) => words::WAITS_UNTIL.with(lang, &[label, &time::moment(until)]),
+            Some(Hindered::Unanswered) => words::UNANSWERED.with(lang, &[wire]),
+            Some(Hindered::Unnotified) => words::UNNOTIFIED.with(lang, &[wire]),
+            Some(Hindered::Frozen) => format!("{} {}", glyphs::STOPPED, words::FROZEN.get(lang)),
+            Some(Hindered::Dead) => format!("{} {}", glyphs::KILLED, words::DEAD.get(lang)),
+            Some(Hindered::Finished) => words::FINISHED.get(lang).to_owned(),
+        };
+        let able = hindered.is_none();
+        let (key_role, role) = if able {
+            (Role::Code, Role::Text)
+        } else {
+            (Role::Chrome, Role::Chrome)
+        };
+        let head = format!(" {key} ");
+        let name = format!(
+            "{} {}",
+            scene.glyph(actor),
+            text::pad(scene.name(actor), names + 2)
+        );
+        let indent = text::width(&head) + text::width(&name);
+        let mut lines = Vec::new();
+        let name_style = if able {
+            scene.actor_style(actor)
+        } else {
+            scene.style(Role::Chrome)
+        };
+        let mut first = vec![
+            Span::styled(head, scene.style(key_role)),
+            Span::styled(name, name_style),
+        ];
+        for row in text::wrap(&text::clean(&told), width.saturating_sub(indent + 1)) {
+            first.push(Span::styled(row, scene.style(role)));
+            lines.push(Line::from(first));
+            first = vec![Span::raw(" ".repeat(indent))];
+        }
+        if lines.is_empty() {
+            lines.push(Line::from(first));
+        }
+        lines
+    }
+
+    /// What stands below the clients: those without keys, time, faults, branches.
+    fn rest(&self) -> Vec<Line<'static>> {
+        let (scene, lang) = (self.scene(), self.scene().lang);
+        let outlook = &self.free.free.outlook;
+        let key = |id: &str| format!(" {} ", scene.keys.label(id));
+        let mut lines = Vec::new();
+        let more = outlook.actors.len().saturating_sub(self.free.free.keyed().len());
+        if more > 0 {
+            let words = words::MORE_CLIENTS.with(lang, &[&more.to_string(), &scene.keys.label("palette")]);
+            lines.extend(self.row("   ", Role::Chrome, &words, Role::Chrome));
+        }
+        let mut parts: Vec<(String, String)> = Vec::new();
+        if self.free.live {
+            if outlook.timer.is_some() {
+                parts.push((key("timer"), choice(&Choice::Timer, outlook, scene.world, lang)));
+            }
+            let second = Choice::Pass { millis: AMOUNTS[1] };
+            parts.push((key("second"), choice(&second, outlook, scene.world, lang)));
+            let faults = words::FAULTS.with(lang, &[&outlook.faults.len().to_string()]);
+            parts.push((key("faults"), faults));
+        }
+        if !self.free.branches.is_empty() {
+            let branches = words::BRANCHES.with(lang, &[&self.free.branches.len().to_string()]);
+            parts.push((key("branches"), branches));
+        }
+        lines.extend(self.flow(parts));
+        lines
+    }
+
+    /// Keys with what they do, as many to a line as fit.
+    fn flow(&self, parts: Vec<(String, String)>) -> Vec<Line<'static>> {
+        let scene = self.scene();
+        let mut lines: Vec<Line<'static>> = Vec::new();
+        for (key, words) in parts {
+            let words = format!("{words}  ");
+            let needs = text::width(&key) + text::width(&words);
+            let fits = lines
+                .last()
+                .is_some_and(|line| line.width() + needs <= self.width + 2);
+            if !fits {
+                lines.push(Line::default());
+            }
+            let spans = [
+                Span::styled(key, scene.style(Role::Code)),
+                Span::styled(words, scene.style(Role::Text)),
+            ];
+            if let Some(line) = lines.last_mut() {
+                line.spans.extend(spans);
+            }
+        }
+        lines
+    }
+}
+
+/// How the first move that differs came out before, and now.
+fn differs(difference: &Difference, lang: Lang) -> String {
+    let [before, now] = &difference.moves;
+    let who = before.as_ref().or(now.as_ref());
+    let name = who.map_or_else(String::new, |made| format!("{}.{}", made.who, made.label));
+    let told = |made: &Option<Move>| match made {
+        None => words::NO_SUCH_MOVE.get(lang).to_owned(),
+        Some(Move { wire, reply, .. }) => match reply {
+            Some(reply) => format!("{wire} → {reply}"),
+            None => wire.clone(),
+        },
+    };
+    words::BEFORE_NOW.with(lang, &[&name, &told(before), &told(now)])
+}

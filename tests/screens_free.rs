@@ -1,0 +1,302 @@
+//! Free play on the screen: what stands there, what keys and clicks ask of the run, how branches begin and are walked.
+
+mod screens_support;
+mod staged;
+
+use crossterm::event::KeyCode;
+use lockstep::{
+    clock::{ClockKind, LessonTime},
+    engine::{Command, Update},
+    lesson::{Lang, Text},
+    log::{ActorId, Choice, Event, EventKind, Fault, Stop},
+    outlook::{Hindered, Next, Outlook, Prospect, Timer},
+};
+use screens_support::Stand;
+
+const SIZES: [(u16, u16); 4] = [(80, 24), (100, 30), (120, 40), (200, 60)];
+const LANGS: [Lang; 2] = [Lang::En, Lang::Zh];
+
+fn next(label: &str, wire: &str) -> Next {
+    Next {
+        label: label.into(),
+        server: "redis".into(),
+        wire: wire.into(),
+    }
+}
+
+/// A can move, B waits for time, C is dead.
+fn outlook() -> Outlook {
+    let until = LessonTime::from_nanos(4_500_000_000);
+    let prospect = |next, hindered| Prospect { next, hindered };
+    Outlook {
+        actors: vec![
+            prospect(Some(next("release", "DEL lock")), None),
+            prospect(Some(next("acquire", "")), Some(Hindered::Waits { until })),
+            prospect(None, Some(Hindered::Dead)),
+        ],
+        timer: Some(Timer {
+            actor: ActorId(1),
+            at: until,
+        }),
+        faults: vec![
+            Fault::Crash { client: "A".into() },
+            Fault::Freeze { client: "A".into() },
+            Fault::KillServer {
+                server: "redis".into(),
+            },
+        ],
+    }
+}
+
+/// A lesson whose story was left after its last step.
+fn free(lang: Lang, size: (u16, u16)) -> Stand {
+    let mut stand = Stand::lesson(staged::misdelete(ClockKind::Controlled), lang, size);
+    stand.commands();
+    stand.press('f');
+    stand.update(Update::Outlook(outlook()));
+    stand
+}
+
+fn chosen(stand: &mut Stand) -> Vec<Choice> {
+    let commands = stand.commands().into_iter();
+    let choices = commands.filter_map(|command| match command {
+        Command::Choose(choice) => Some(choice),
+        _ => None,
+    });
+    choices.collect()
+}
+
+fn moves(actor: u32) -> Choice {
+    Choice::Move {
+        actor: ActorId(actor),
+    }
+}
+
+/// A choice, what came of it, and its stop.
+fn step(stand: &mut Stand, choice: Choice, more: Vec<EventKind>) {
+    let at = LessonTime::from_nanos(9_000_000_000);
+    let stop = EventKind::Stop {
+        item: 0,
+        stop: Stop::Move,
+    };
+    let kinds = [EventKind::Chose(choice)].into_iter().chain(more).chain([stop]);
+    stand.events(kinds.map(|kind| Event { at, kind }).collect());
+    stand.update(Update::Stepped { ended: false });
+    stand.update(Update::Outlook(outlook()));
+    stand.wait(5_000);
+}
+
+#[test]
+fn who_can_move_what_that_sends_and_who_cannot_is_told_on_every_screen() {
+    for size in SIZES {
+        for lang in LANGS {
+            let stand = free(lang, size);
+            let told = stand.rows().join("\n");
+            let goal = match lang {
+                Lang::En => "Let two clients hold the lock at the same time.",
+                Lang::Zh => "让两个客户端同时持有锁。",
+            };
+            let (waits, dead) = match lang {
+                Lang::En => ("waits (acquire) until 4.500s", "dead"),
+                Lang::Zh => ("等待中（acquire），到 4.500s", "已死"),
+            };
+            for words in [goal, "DEL lock", waits, dead] {
+                assert!(told.contains(words), "{size:?} {lang:?} {words}\n{told}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_key_asks_for_what_it_says() {
+    let mut stand = free(Lang::En, (100, 30));
+    assert!(matches!(stand.commands()[..], [Command::LeaveStory]));
+    stand.press('1');
+    assert_eq!(chosen(&mut stand), [moves(0)]);
+    step(&mut stand, moves(0), vec![]);
+    stand.press('t');
+    assert_eq!(chosen(&mut stand), [Choice::Timer]);
+    step(&mut stand, Choice::Timer, vec![]);
+    stand.press('.');
+    assert_eq!(chosen(&mut stand), [Choice::Pass { millis: 1_000 }]);
+    step(&mut stand, Choice::Pass { millis: 1_000 }, vec![]);
+    // Time of any length is typed.
+    stand.press(':');
+    for key in "2500ms".chars() {
+        stand.press(key);
+    }
+    assert!(stand.shows("time, 2.5s more"), "{:#?}", stand.rows());
+    stand.key(KeyCode::Enter);
+    assert_eq!(chosen(&mut stand), [Choice::Pass { millis: 2_500 }]);
+    step(&mut stand, Choice::Pass { millis: 2_500 }, vec![]);
+    // So is a fault; nothing else is listed there.
+    stand.press('x');
+    assert!(stand.shows("Cause a fault") && !stand.shows("open Overselling"));
+    for key in "kill".chars() {
+        stand.press(key);
+    }
+    stand.key(KeyCode::Enter);
+    let server = "redis".to_owned();
+    assert_eq!(chosen(&mut stand), [Choice::Cause(Fault::KillServer { server })]);
+    // The story does not go on by itself.
+    let server = "redis".to_owned();
+    step(&mut stand, Choice::Cause(Fault::KillServer { server }), vec![]);
+    stand.key(KeyCode::Right);
+    assert!(
+        stand.shows("There is no story to go on with"),
+        "{:#?}",
+        stand.rows()
+    );
+    stand.press(' ');
+    stand.wait(5_000);
+    assert!(stand.commands().is_empty());
+}
+
+#[test]
+fn a_client_is_moved_by_a_click() {
+    for size in [(100, 30), (200, 60)] {
+        let mut stand = free(Lang::En, size);
+        stand.commands();
+        let rows = stand.rows();
+        let y = rows
+            .iter()
+            .position(|row| row.contains("1 ● A"))
+            .expect("A's row");
+        stand.click(8, u16::try_from(y).expect("on the screen"));
+        assert_eq!(chosen(&mut stand), [moves(0)], "{size:?}");
+    }
+}
+
+#[test]
+fn who_cannot_move_says_why() {
+    let mut stand = free(Lang::Zh, (100, 30));
+    stand.press('3');
+    assert_eq!(chosen(&mut stand), [moves(2)]);
+    stand.update(Update::Refused(Text {
+        en: "C cannot move: it is dead.".into(),
+        zh: "C 动不了：它已经死了。".into(),
+    }));
+    stand.update(Update::Outlook(outlook()));
+    assert!(stand.shows("C 动不了：它已经死了。"), "{:#?}", stand.rows());
+    stand.press('1');
+    assert!(!stand.shows("动不了"), "told once");
+}
+
+#[test]
+fn a_breach_is_celebrated_with_its_evidence_and_kept() {
+    let mut stand = free(Lang::En, (120, 40));
+    let events = stand.app.run().expect("a run").playback.log().events();
+    let holding = events
+        .iter()
+        .position(|event| matches!(event.kind, EventKind::Believes { .. }));
+    let breached = EventKind::Breached {
+        invariant: 0,
+        says: Text {
+            en: "Two clients hold the lock at the same time.".into(),
+            zh: "两个客户端同时持有锁。".into(),
+        },
+        evidence: vec![holding.expect("somebody believes")],
+    };
+    stand.press('1');
+    step(&mut stand, moves(0), vec![breached]);
+    let told = stand.rows().join("\n");
+    for words in [
+        "YOU BROKE IT",
+        "Two clients hold the lock at the same time.",
+        "↳ at ",
+    ] {
+        assert!(told.contains(words), "{words}\n{told}");
+    }
+    // A step later it is a challenge that was met.
+    stand.press('1');
+    step(&mut stand, moves(0), vec![]);
+    assert!(!stand.shows("YOU BROKE IT"));
+    assert!(stand.shows("✓ broken: Two clients hold the lock at the same time."));
+    assert_eq!(stand.app.run().expect("a run").solved(), 1);
+}
+
+#[test]
+fn a_choice_further_back_begins_a_branch_and_the_tree_is_walked() {
+    let mut stand = free(Lang::En, (120, 40));
+    for actor in [0, 0] {
+        stand.press('1');
+        step(&mut stand, moves(actor), vec![]);
+    }
+    stand.key(KeyCode::Left);
+    stand.wait(5_000);
+    assert!(stand.shows("You look back."), "{:#?}", stand.rows());
+    stand.press('2');
+    let past = stand.runs.pasts.borrow().last().cloned().expect("a branch");
+    let deeds = past.deeds(past.len()).len();
+    assert_eq!(stand.runs.opened.borrow().len(), 2, "on a lab of its own");
+    assert!(
+        stand.shows("doing it again on fresh servers"),
+        "{:#?}",
+        stand.rows()
+    );
+    // While that is being done, no key is taken for a choice.
+    stand.press('1');
+    assert_eq!(chosen(&mut stand), []);
+    stand.events(past.events().to_vec());
+    stand.update(Update::Branched {
+        difference: None,
+        refused: None,
+    });
+    stand.update(Update::Outlook(outlook()));
+    assert_eq!(chosen(&mut stand), [moves(1)], "what was chosen before");
+    step(&mut stand, moves(1), vec![]);
+    assert!(stand.shows("answered as before"), "{:#?}", stand.rows());
+    stand.press('B');
+    assert!(
+        stand.shows(&format!("└─ ● 2  after step {deeds}: ")),
+        "{:#?}",
+        stand.rows()
+    );
+    assert!(stand.shows("○ 1  the first run: "));
+    // Back to the first: done again, too.
+    stand.key(KeyCode::Up);
+    stand.key(KeyCode::Enter);
+    let past = stand.runs.pasts.borrow().last().cloned().expect("a branch");
+    assert_eq!(past.deeds(past.len()).len(), deeds + 1);
+    stand.events(past.events().to_vec());
+    stand.update(Update::Branched {
+        difference: None,
+        refused: Some("A cannot move: it is dead.".to_owned().into()),
+    });
+    stand.update(Update::Outlook(outlook()));
+    assert!(
+        stand.shows("could be done again: A cannot move"),
+        "{:#?}",
+        stand.rows()
+    );
+    assert_eq!(chosen(&mut stand), []);
+    stand.press('B');
+    assert!(stand.shows("● 1  the first run") && stand.shows("○ 2  after step"));
+    stand.press('q');
+    assert!(!stand.shows("the first run"));
+}
+
+#[test]
+fn a_recorded_run_is_left_by_a_branch_on_live_servers() {
+    let mut stand = Stand::lesson(staged::misdelete(ClockKind::Recorded), Lang::En, (100, 30));
+    stand.press('f');
+    assert_eq!(stand.runs.pasts.borrow().len(), 1);
+    stand.update(Update::Failed {
+        message: "redis-server is missing".to_owned().into(),
+        server: true,
+    });
+    assert!(stand.shows("edis-server is missing"), "{:#?}", stand.rows());
+    assert!(!stand.shows("doing it again"), "{:#?}", stand.rows());
+}
+
+#[test]
+fn free_play_can_be_asked_for_before_the_servers_are_up() {
+    let mut stand = Stand::opened(Lang::En, (100, 30));
+    stand.press('f');
+    assert!(stand.commands().contains(&Command::LeaveStory));
+    let script = staged::misdelete(ClockKind::Controlled);
+    stand.events(script.events[..3].to_vec());
+    stand.update(Update::Outlook(outlook()));
+    stand.press('1');
+    assert_eq!(chosen(&mut stand), [moves(0)]);
+}
