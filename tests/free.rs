@@ -470,3 +470,173 @@ async fn zookeeper_and_sentinel_are_played_too() {
     free.moves([0]).await;
     assert_eq!(LabKind::Sentinel.servers()[0], "master");
 }
+
+/// The invariants that were broken, with what was said of it.
+fn breaches(log: &Log) -> Vec<(usize, String)> {
+    let breaches = log.events().iter().filter_map(|event| match &event.kind {
+        EventKind::Breached { invariant, why, .. } => {
+            let why = why.as_ref().map_or_else(String::new, |why| why.en.clone());
+            Some((*invariant, why))
+        }
+        _ => None,
+    });
+    breaches.collect()
+}
+
+fn cause(fault: Fault) -> Choice {
+    Choice::Cause(fault)
+}
+
+fn pass(millis: u64) -> Choice {
+    Choice::Pass { millis }
+}
+
+/// Plays a variant freely and says what was broken.
+async fn played(
+    lesson: &str,
+    variant: &str,
+    choices: impl IntoIterator<Item = Choice>,
+) -> Vec<(usize, String)> {
+    let mut free = Free::begin(carried(lesson, variant)).await;
+    free.all(choices).await;
+    breaches(&free.log)
+}
+
+#[tokio::test]
+async fn a_client_that_finds_no_master_ends_and_the_play_goes_on() {
+    let mut free = Free::begin(carried("master-failover", "replication-lag")).await;
+    let cut = |sentinel: &str| {
+        cause(Fault::Cut {
+            link: format!("A->{sentinel}"),
+        })
+    };
+    free.all(["sentinel1", "sentinel2", "sentinel3"].map(cut)).await;
+    free.moves([0, 1]).await;
+    assert_eq!(free.outlook.actors[0].hindered, Some(Hindered::Dead));
+    assert_eq!(free.replies().last(), Some(&Reply::Value("OK".into())), "B's");
+}
+
+// **Each of the core six can be broken by hand.** What is chosen is what a learner can choose on the screen.
+
+#[tokio::test]
+async fn by_hand_more_is_sold_than_there_is() {
+    let broken = played("oversell", "check-then-decrement", [0, 1, 0, 1].map(moves)).await;
+    assert_eq!(
+        broken,
+        [(0, "A's DECR stock came between B's GET stock and B's DECR stock: B acted on a value that was no longer so.".to_owned())]
+    );
+    // The fixed one sells once, whoever comes first.
+    let kept = played("oversell", "atomic-script", [0, 1].map(moves)).await;
+    assert_eq!(kept, []);
+}
+
+#[tokio::test]
+async fn by_hand_a_lock_is_left_that_nobody_can_take() {
+    let broken = played("setnx-without-expire", "two-commands", [moves(0), crash("A")]).await;
+    assert!(
+        broken[0].0 == 0
+            && broken[0]
+                .1
+                .contains("A was killed between its SETNX lock and the PEXPIRE"),
+        "{broken:?}"
+    );
+    let kept = played(
+        "setnx-without-expire",
+        "set-nx-px",
+        [moves(0), crash("A"), pass(60_000)],
+    )
+    .await;
+    assert_eq!(kept, []);
+}
+
+#[tokio::test]
+async fn by_hand_somebody_elses_lock_is_deleted() {
+    let choices = [moves(0), pass(3_000), moves(1), Choice::Timer, moves(0)];
+    let broken = played("unlock-someone-elses-lock", "blind-del", choices).await;
+    let invariants: Vec<usize> = broken.iter().map(|(n, _)| *n).collect();
+    assert_eq!(invariants, [0, 1], "{broken:?}");
+    let freeze = |client: &str| {
+        cause(Fault::Freeze {
+            client: client.into(),
+        })
+    };
+    let thaw = |client: &str| {
+        cause(Fault::Thaw {
+            client: client.into(),
+        })
+    };
+    // The check is right, and the lease ends before what is done because of it.
+    let between = [
+        moves(0),
+        Choice::Timer,
+        moves(0),
+        freeze("A"),
+        pass(3_000),
+        moves(1),
+        thaw("A"),
+        moves(0),
+    ];
+    let broken = played("unlock-someone-elses-lock", "get-compare-del", between.clone()).await;
+    assert!(broken.iter().any(|(n, _)| *n == 1), "{broken:?}");
+    // One script leaves nothing in between.
+    let paused = [
+        moves(0),
+        Choice::Timer,
+        freeze("A"),
+        pass(3_000),
+        moves(1),
+        thaw("A"),
+        moves(0),
+    ];
+    let kept = played("unlock-someone-elses-lock", "owner-check", paused).await;
+    assert!(kept.iter().all(|(n, _)| *n != 1), "{kept:?}");
+}
+
+#[tokio::test]
+async fn by_hand_a_lease_ends_before_the_work() {
+    let broken = played("watchdog", "no-renewal", [moves(0), pass(30_000), moves(1)]).await;
+    assert!(
+        broken[0].0 == 0 && broken[0].1.contains("A's lease ended"),
+        "{broken:?}"
+    );
+}
+
+#[tokio::test]
+async fn by_hand_a_failover_loses_a_lock() {
+    let mut free = Free::begin(carried("master-failover", "replication-lag")).await;
+    let hold = |replica: &str| {
+        let link = format!("{replica}->master");
+        cause(Fault::Hold { link, way: Way::Both })
+    };
+    let kill = cause(Fault::KillServer {
+        server: "master".into(),
+    });
+    free.all([hold("replica1"), hold("replica2"), moves(0), kill])
+        .await;
+    // Whoever asks finds the new master once there is one.
+    free.all([moves(1)]).await;
+    let broken = breaches(&free.log);
+    assert!(
+        broken[0].0 == 0 && broken[0].1.contains("master was killed"),
+        "{broken:?}"
+    );
+}
+
+#[tokio::test]
+async fn by_hand_a_release_wakes_a_herd() {
+    for (variant, herd) in [("herd", true), ("predecessor", false)] {
+        let mut free = Free::begin(carried("zk-herd", variant)).await;
+        // A gets the lock; B and the first of the crowd come to wait for it.
+        for actor in [0, 1, 2] {
+            while free.outlook.actors[actor].hindered.is_none()
+                && free.wire(actor).split(' ').next() != Some("delete")
+            {
+                free.moves([u32::try_from(actor).expect("few")]).await;
+            }
+        }
+        assert!(free.wire(0).starts_with("delete "), "{}", free.wire(0));
+        free.moves([0]).await;
+        let broken = breaches(&free.log);
+        assert_eq!(broken.iter().any(|(n, _)| *n == 0), herd, "{variant}: {broken:?}");
+    }
+}

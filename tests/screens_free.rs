@@ -195,6 +195,10 @@ fn a_breach_is_celebrated_with_its_evidence_and_kept() {
             en: "Two clients hold the lock at the same time.".into(),
             zh: "两个客户端同时持有锁。".into(),
         },
+        why: Some(Text {
+            en: "B's SET came between A's SET and A's DEL.".into(),
+            zh: "B 的 SET 插在了 A 的 SET 和 DEL 之间。".into(),
+        }),
         evidence: vec![holding.expect("somebody believes")],
     };
     stand.press('1');
@@ -202,6 +206,7 @@ fn a_breach_is_celebrated_with_its_evidence_and_kept() {
     let told = stand.rows().join("\n");
     for words in [
         "YOU BROKE IT",
+        "B's SET came between A's SET and A's DEL.",
         "Two clients hold the lock at the same time.",
         "↳ at ",
     ] {

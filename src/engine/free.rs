@@ -7,6 +7,7 @@ use crate::{
     lesson::{Path, Text},
     log::{Choice, EventKind, Stop},
     outlook::Outlook,
+    why,
 };
 
 /// What comes of a choice.
@@ -86,9 +87,11 @@ impl Director {
         let found = self.invariants.look(&self.scenario, self.recorder.log());
         for breach in found.map_err(|error| self.mistake(path, error))? {
             let invariant = &self.scenario.invariants[breach.invariant];
+            let why = why::explain(&self.scenario, self.recorder.log(), &breach);
             self.recorder.record(EventKind::Breached {
                 invariant: breach.invariant,
                 says: invariant.says.clone(),
+                why: why.map(|why| why.text),
                 evidence: breach.evidence,
             });
         }

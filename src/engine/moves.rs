@@ -28,6 +28,8 @@ const MOST_OPERATIONS: usize = 10_000;
 const FIND_PRIMARY_WITHIN: Duration = Duration::from_secs(20);
 const FIND_PRIMARY_EVERY: Duration = Duration::from_millis(200);
 
+const NO_PRIMARY: &str = "no Sentinel that this client can reach names a master that it can reach";
+
 impl Director {
     /// One move of the story: the actor's next operation, which must be the one that the story names.
     pub(super) async fn take_turn(&mut self, turn: &Turn, path: &Path) -> Result<(), EngineError> {
@@ -107,16 +109,27 @@ impl Director {
             return Ok(None);
         }
         let server = match operation.on.as_deref() {
-            Some(PRIMARY) => Box::pin(self.find_primary(actor, &place)).await?,
+            Some(PRIMARY) => match Box::pin(self.find_primary(actor, &place)).await? {
+                Some(server) => server,
+                None if self.left_story => {
+                    self.give_up(actor, NO_PRIMARY);
+                    return Ok(None);
+                }
+                None => return Err(self.mistake(&place, NO_PRIMARY)),
+            },
             Some(named) => named.to_owned(),
             None => self.stage.server.clone(),
         };
         self.performers[n].machine.tell_time(self.clock.now());
-        let wire = self.performers[n]
-            .machine
-            .wire(&operation, server)
-            .map_err(|error| self.mistake(&place, error))?;
-        let Some(wire) = wire else { return Ok(None) };
+        let wire = match self.performers[n].machine.wire(&operation, server) {
+            Ok(Some(wire)) => wire,
+            Ok(None) => return Ok(None),
+            Err(error) if self.left_story => {
+                self.give_up(actor, &error);
+                return Ok(None);
+            }
+            Err(error) => return Err(self.mistake(&place, error)),
+        };
         self.flights.next += 1;
         let op = OpId(self.flights.next);
         self.recorder.record(EventKind::Sent {
@@ -133,16 +146,21 @@ impl Director {
     }
 
     /// The master that Sentinel names, as an actor's client library would find it: it asks again for a while.
-    async fn find_primary(&mut self, actor: ActorId, path: &Path) -> Result<String, EngineError> {
+    async fn find_primary(&mut self, actor: ActorId, path: &Path) -> Result<Option<String>, EngineError> {
         let end = self.clock.now() + FIND_PRIMARY_WITHIN;
+        let mut looked = false;
         loop {
             if let Some(server) = self.stage.primary(actor).await? {
-                return Ok(server);
+                // What has happened to the servers meanwhile comes before the command that is sent now.
+                if looked {
+                    self.observe().await?;
+                }
+                return Ok(Some(server));
             }
             if self.clock.now() >= end {
-                let why = "no Sentinel that this client can reach names a master that it can reach";
-                return Err(self.mistake(path, why));
+                return Ok(None);
             }
+            looked = true;
             self.flow_to(self.clock.now() + FIND_PRIMARY_EVERY, path).await?;
         }
     }

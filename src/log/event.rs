@@ -394,6 +394,9 @@ pub enum EventKind {
         invariant: usize,
         /// What has happened, in a sentence.
         says: Text,
+        /// Which move, fault or passing of time came between which two, where the log says so.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        why: Option<Text>,
         /// The events that prove it: indices into the log.
         evidence: Vec<usize>,
     },

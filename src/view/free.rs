@@ -171,9 +171,16 @@ impl<'a> FreePane<'_, 'a> {
             &format!(" {}", breached.says.get(lang)),
             Role::Danger,
         );
-        if let Some(EventKind::Breached { evidence: events, .. }) =
-            log.events().get(breached.event).map(|event| &event.kind)
+        let told = log.events().get(breached.event).map(|event| &event.kind);
+        if let Some(EventKind::Breached {
+            why,
+            evidence: events,
+            ..
+        }) = told
         {
+            if let Some(why) = why {
+                lines.extend(self.row("  ", Role::Text, why.get(lang), Role::Text));
+            }
             for told in evidence(log, "", events, EVIDENCE) {
                 lines.extend(self.row("  ↳ ", Role::Chrome, told.get(lang), Role::Text));
             }
