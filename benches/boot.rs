@@ -13,7 +13,7 @@ use lockstep::{
     engine::{self, Command, Session, Update},
     lab::LabOptions,
     lesson::{Library, Param, Params, Scenario, library::from_text},
-    log::{EventKind, Stop},
+    log::{ActorId, Choice, EventKind, Log, Stop},
 };
 use portable_pty::{CommandBuilder, PtySize, native_pty_system};
 
@@ -34,6 +34,85 @@ async fn until(session: &mut Session, wanted: impl Fn(&Update) -> bool) {
             return;
         }
     }
+}
+
+/// Ten buyers who look again and again: enough moves for a branch far into a run.
+const LOOKS: &str = "
+format: 1
+id: looks
+track: basics
+title: { en: Looks, zh: 查 }
+summary: { en: Looks, zh: 查 }
+intro: { en: Looks, zh: 查 }
+minutes: 1
+lab: redis
+setup: [ redis: SET stock 1 ]
+clients:
+  A: { runs: looker }
+  B: { runs: looker }
+programs:
+  looker:
+    - repeat: [ look: { redis: GET stock } ]
+      times: 40
+variants:
+  only:
+    title: { en: Only, zh: 唯一 }
+    expect: shown
+    lesson: { en: Looks, zh: 查 }
+    claims: [ that: value('stock')|int == 1 ]
+story: [ move: A.look ]
+";
+
+/// From asking for a branch at the fiftieth move to its first possible move: a fresh lab, and fifty moves done again.
+fn branches(criterion: &mut Criterion) {
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let loaded = from_text("looks.yaml", LOOKS).expect("it is good");
+    let scenario = Scenario::plan(&loaded, "only", &Params::new()).expect("it is good");
+    let options = || LabOptions::with_binary(PathBuf::from(LOCKSTEP));
+    let past = runtime.block_on(async {
+        let mut session = engine::open(scenario.clone(), options(), 1);
+        for n in 0..50 {
+            let actor = ActorId(n % 2);
+            let choose = Command::Choose(Choice::Move { actor });
+            session.commands.send(choose).expect("the run listens");
+        }
+        let (mut past, mut steps) = (Log::new(), 0);
+        while steps < 50 {
+            match session.updates.recv().await.expect("the run goes on") {
+                Update::Events(events) => past.extend(events),
+                Update::Stepped { .. } => steps += 1,
+                Update::Failed { message, .. } => panic!("{}", message.en),
+                _ => {}
+            }
+        }
+        past
+    });
+    assert_eq!(past.deeds(past.len()).len(), 50);
+    criterion.bench_function(
+        "a branch at move 50 on redis, to its first possible move",
+        |bencher| {
+            bencher.iter_custom(|times| {
+                runtime.block_on(async {
+                    let mut total = Duration::ZERO;
+                    for _ in 0..times {
+                        let began = Instant::now();
+                        let mut session = engine::branch(scenario.clone(), options(), 1, past.clone());
+                        until(&mut session, |update| match update {
+                            Update::Branched { difference, refused } => {
+                                assert!(difference.is_none() && refused.is_none());
+                                false
+                            }
+                            Update::Outlook(_) => true,
+                            _ => false,
+                        })
+                        .await;
+                        total += began.elapsed();
+                    }
+                    total
+                })
+            });
+        },
+    );
 }
 
 /// From choosing a lesson to its first possible move.
@@ -201,6 +280,6 @@ fn first_frame(args: &[&str], variables: &[(&str, &str)], words: &str) -> Durati
 criterion_group! {
     name = waits;
     config = Criterion::default().sample_size(20).measurement_time(Duration::from_secs(8));
-    targets = starts, recorded, boots, jump
+    targets = starts, recorded, boots, jump, branches
 }
 criterion_main!(waits);
