@@ -20,7 +20,7 @@ mod tests;
 
 use std::{ops::ControlFlow, time::Duration};
 
-pub use found::{Explored, OutcomeSeen, Shortest};
+pub use found::{Explored, OutcomeSeen, Shortest, carry_out};
 pub use ground::{Broken, Fate, Ground, Pick, Touch};
 pub use workers::{Progress, repeat};
 
