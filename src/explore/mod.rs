@@ -127,7 +127,7 @@ pub enum ExploreError {
     /// What was found with hosted programs did not happen with client processes. That must not be.
     #[error(
         "the order {order} broke an invariant when it was explored, and did not when it was carried out again with \
-         client processes: either is wrong, so nothing is claimed"
+         client processes: one of the two is wrong, so nothing is claimed"
     )]
     NotConfirmed {
         /// The order.
