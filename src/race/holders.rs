@@ -100,19 +100,9 @@ fn releases(wire: &str) -> bool {
 mod tests {
     use super::fates;
     use crate::{
-        clock::LessonTime,
-        log::{ActorId, Belief, Event, EventKind, Log, OpId, Reply},
+        log::{ActorId, Belief, EventKind, Log, OpId, Reply},
         race::LockFate,
     };
-
-    fn log(kinds: impl IntoIterator<Item = EventKind>) -> Log {
-        let mut log = Log::new();
-        log.extend(kinds.into_iter().map(|kind| Event {
-            at: LessonTime::ZERO,
-            kind,
-        }));
-        log
-    }
 
     fn believes(actor: u32, belief: Belief) -> EventKind {
         EventKind::Believes {
@@ -147,7 +137,7 @@ mod tests {
 
     /// A holds, sends a command, B comes to hold, A gets its reply and drops.
     fn overtaken(wire: &str) -> Log {
-        log([
+        Log::from_iter([
             believes(0, Belief::Holding),
             sent(0, wire),
             believes(1, Belief::Holding),
@@ -173,7 +163,7 @@ mod tests {
             replied(0),
             believes(0, Belief::Nothing),
         ];
-        assert_eq!(fate(&log(two)), Some(LockFate::Violated));
+        assert_eq!(fate(&Log::from_iter(two)), Some(LockFate::Violated));
     }
 
     #[test]
@@ -183,7 +173,7 @@ mod tests {
             believes(0, Belief::Nothing),
             believes(1, Belief::Holding),
         ];
-        assert_eq!(fate(&log(one_by_one)), Some(LockFate::Held));
-        assert_eq!(fate(&log([believes(0, Belief::Waiting)])), None);
+        assert_eq!(fate(&Log::from_iter(one_by_one)), Some(LockFate::Held));
+        assert_eq!(fate(&Log::from_iter([believes(0, Belief::Waiting)])), None);
     }
 }

@@ -73,23 +73,26 @@ impl Holders {
                     .map(ActorId)
                     .zip(&self.actors)
                     .filter(|(_, (known, _))| known == client);
-                for (actor, _) in dead {
-                    self.dead.insert(actor);
-                    for holders in self.holding.values_mut() {
-                        holders.remove(&actor);
-                    }
+                for actor in dead.map(|(actor, _)| actor).collect::<Vec<_>>() {
+                    self.bury(actor);
                 }
                 None
             }
-            // As with an exception that nobody catches: its process is gone.
             EventKind::GaveUp { actor, .. } => {
-                self.dead.insert(*actor);
-                for holders in self.holding.values_mut() {
-                    holders.remove(actor);
-                }
+                self.bury(*actor);
                 None
             }
             _ => None,
+        }
+    }
+}
+
+impl Holders {
+    /// Whoever is dead holds nothing, whatever it is said to believe.
+    fn bury(&mut self, actor: ActorId) {
+        self.dead.insert(actor);
+        for holders in self.holding.values_mut() {
+            holders.remove(&actor);
         }
     }
 }
