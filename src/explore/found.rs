@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 
 use super::{ExploreError, Pick, workers};
 use crate::{
-    engine::{GroundError, Racer},
+    engine::{Carried, GroundError, Racer},
     lab::LabOptions,
     lesson::Scenario,
     log::{Choice, Fault, Log},
@@ -110,16 +110,29 @@ fn choice(scenario: &Scenario, pick: Pick) -> Choice {
     }
 }
 
+/// Carries out an order with client processes, so that it can be stepped through: the first that came to an outcome, or
+/// any other.
+///
+/// # Errors
+/// A server or a client failed, or a choice cannot be made.
+pub async fn carry_out(
+    scenario: &Scenario,
+    options: &LabOptions,
+    choices: &[Choice],
+) -> Result<Carried, ExploreError> {
+    let mut racer = Racer::set_up(scenario, options).await?;
+    let carried = racer.carry_out(choices).await;
+    racer.tear_down().await;
+    Ok(carried?)
+}
+
 /// The shortest order carried out again, with client processes. It must break something there, too.
 pub(super) async fn confirmed(
     scenario: &Scenario,
     options: &LabOptions,
     shortest: Shortest,
 ) -> Result<Shortest, ExploreError> {
-    let mut racer = Racer::set_up(scenario, options).await?;
-    let carried = racer.carry_out(&shortest.choices).await;
-    racer.tear_down().await;
-    let carried = carried?;
+    let carried = carry_out(scenario, options, &shortest.choices).await?;
     let shortest = Shortest {
         choices: shortest.choices,
         moves: carried.told,

@@ -22,7 +22,7 @@ mod tests;
 
 use std::{ops::ControlFlow, time::Duration};
 
-pub use found::{Explored, OutcomeSeen, Shortest};
+pub use found::{Explored, OutcomeSeen, Shortest, carry_out};
 pub use ground::{Broken, Fate, Ground, Pick, Touch};
 pub use watch::{Exploring, Finding, Told, watch};
 pub use workers::{Progress, repeat};
@@ -130,7 +130,7 @@ pub enum ExploreError {
     /// What was found with hosted programs did not happen with client processes. That must not be.
     #[error(
         "the order {order} broke an invariant when it was explored, and did not when it was carried out again with \
-         client processes: either is wrong, so nothing is claimed"
+         client processes: one of the two is wrong, so nothing is claimed"
     )]
     NotConfirmed {
         /// The order.

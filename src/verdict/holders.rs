@@ -78,7 +78,6 @@ impl Holders {
                 }
                 None
             }
-            // As with an exception that nobody catches: its process is gone.
             EventKind::GaveUp { actor, .. } => {
                 self.bury(*actor);
                 None

@@ -204,7 +204,9 @@ impl Hosted {
         }
         next.tracked
             .leaves(&self.names, actor, &operation.label, &mut touch);
-        let refused = matches!(&reply, Reply::Value(value) if value.is_null() || *value == 0);
+        // Of a script's 0 nobody knows what it means.
+        let zero = matches!(wire, Wire::Redis { .. });
+        let refused = matches!(&reply, Reply::Value(value) if value.is_null() || zero && *value == 0);
         if runs && !footprint.reads_only && !(refused && touch.writes.is_empty()) {
             told.handled.clone_from(&touch.reads);
         }
