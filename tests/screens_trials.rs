@@ -14,7 +14,7 @@ use lockstep::{
     log::Log,
     race::{Field, Invariant, LockFate, Orders, Outcome, Race, Told},
     view::{
-        theme::{Role, Theme},
+        theme::{Glyphs, Ink, Role, Theme, ThemeName},
         width,
     },
 };
@@ -128,6 +128,11 @@ fn pictures() {
             stand.key(KeyCode::Enter);
             stand.press(']');
             keep(format!("trials-single-{size_name}.svg"), &mut stand);
+            let light = Theme::default().named(ThemeName::Light);
+            keep(
+                format!("trials-light-{size_name}.svg"),
+                &mut themed(lang, size, light),
+            );
         }
     }
 }
@@ -220,6 +225,39 @@ fn what_breaks_the_lock_is_red_and_marked_besides() {
         let y = u16::try_from(y).expect("few rows");
         let red = (0..100).any(|x| buffer[(x, y)].symbol() == "█" && buffer[(x, y)].style().fg == danger);
         assert_eq!(red, row.contains("✗ lock VIOLATED"), "{row}");
+    }
+}
+
+#[test]
+fn every_terminal_tells_what_broke_from_what_did_not() {
+    let ascii = Theme {
+        glyphs: Glyphs::Ascii,
+        ink: Ink::Mono,
+        ..Theme::default()
+    };
+    let stand = themed(Lang::En, (100, 30), ascii);
+    assert!(
+        stand.rows().iter().all(|row| row.is_ascii()),
+        "{:#?}",
+        stand.rows()
+    );
+    let marked = |words: &str| row(&stand, words).contains(&format!("x {words}"));
+    assert!(
+        marked("lock VIOLATED, sold 2") && !marked("lock held"),
+        "{:#?}",
+        stand.rows()
+    );
+    assert!(row(&stand, "|>").contains("lock held"), "{:#?}", stand.rows());
+    for name in ThemeName::ALL {
+        let theme = Theme::default().named(name);
+        let stand = themed(Lang::En, (100, 30), theme);
+        let y = stand
+            .rows()
+            .iter()
+            .position(|row| row.contains("✗ lock VIOLATED"));
+        let y = u16::try_from(y.expect("a row")).expect("few rows");
+        let danger = theme.style(Role::Danger).fg;
+        assert_eq!(stand.buffer()[(5, y)].style().fg, danger, "{name:?}");
     }
 }
 
