@@ -140,11 +140,10 @@ pub(super) fn explore(global: &Global, args: &ExploreArgs) -> Result<u8, Failure
 fn failure(scenario: &Scenario, error: ExploreError) -> Failure {
     match error {
         ExploreError::Ground(GroundError::Engine(error)) => error.into(),
-        ExploreError::Ground(error) => Failure::usage(format!(
-            "{} · {}: {error}",
+        other => Failure::usage(format!(
+            "{} · {}: {other}",
             scenario.loaded.lesson.id, scenario.variant
         )),
-        other => Failure::usage(other.to_string()),
     }
 }
 

@@ -102,7 +102,7 @@ pub enum ExploreError {
     Ground(#[from] GroundError),
     /// There are too many orders.
     #[error(
-        "about {orders:.1e} orders at {rate:.0} a second would take {days:.1} days; lower --moves, --set fewer clients, \
+        "about {orders:.1e} orders at {rate:.0} a second would take {days:.0} days; lower --moves, --set fewer clients, \
          or leave --fault and --no-prune away"
     )]
     TooMany {
