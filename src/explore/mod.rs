@@ -6,12 +6,14 @@
 //! | `ground.rs` | what can be explored: places, steps, what a step touched |
 //! | `search.rs` | depth first, without what is sure to come to the same |
 //! | `trace.rs` | orders that are sure to come to the same: how many, and the first of them |
-//! | `workers.rs` | several searches at once, and how far they are |
+//! | `workers.rs` | several searches at once |
+//! | `progress.rs` | how far they are |
 //! | `found.rs` | what was found, in the lesson's words |
 //! | `watch.rs` | a search in the background, for a screen that follows it |
 
 mod found;
 mod ground;
+mod progress;
 mod search;
 mod trace;
 mod watch;
@@ -24,8 +26,9 @@ use std::{ops::ControlFlow, time::Duration};
 
 pub use found::{Explored, OutcomeSeen, Shortest, carry_out};
 pub use ground::{Broken, Fate, Ground, Pick, Touch};
+pub use progress::Progress;
 pub use watch::{Exploring, Finding, Told, watch};
-pub use workers::{Progress, repeat};
+pub use workers::repeat;
 
 use crate::{
     engine::{EngineError, GroundError},

@@ -7,7 +7,8 @@ use super::{
     GroundError,
     hosted::{Hosted, Place},
     keyspace::Entry,
-    watched::{Answers, Changed, Page, Question, Watch},
+    watched::{Answers, Changed, Question, Watch},
+    written::Page,
 };
 use crate::{
     explore::{Broken, Fate, Touch},

@@ -17,7 +17,8 @@ use super::{
     seats::{Cast, Seats, Told},
     servers::{self, Servers},
     tracked::{Names, Tracked},
-    watched::{Page, Watched},
+    watched::Watched,
+    written::{self, Page},
 };
 use crate::{
     client::protocol::Wire,
@@ -25,7 +26,7 @@ use crate::{
     explore::{Broken, Fate, Ground, Pick, Touch},
     lab::LabOptions,
     lesson::{Mistake, Path, Scenario, plan::PlannedOperation},
-    log::{ActorId, Choice, Event, EventKind, Fault, OpId, Reply, Stop},
+    log::{ActorId, Event, EventKind, Reply},
 };
 
 /// A place in the tree of orders.
@@ -200,7 +201,7 @@ impl Hosted {
             }
         }
         if self.watched.wants_log() {
-            tell_move(actor, &operation, &wire, &reply, told);
+            written::tell_move(actor, &operation, &wire, &reply, told);
         }
         next.tracked
             .leaves(&self.names, actor, &operation.label, &mut touch);
@@ -301,53 +302,6 @@ impl Hosted {
         Ok((next, touch))
     }
 
-    fn write_down(
-        &mut self,
-        from: &Place,
-        next: &mut Place,
-        pick: Pick,
-        told: Told,
-    ) -> Result<(), GroundError> {
-        let at = next.seats.now;
-        let client = |n: usize| self.cast.clients[n].clone();
-        let fault = match pick {
-            Pick::Move(_) | Pick::Timer => None,
-            Pick::Thaw(n) => Some(Fault::Thaw { client: client(n) }),
-            Pick::Crash(n) => Some(Fault::Crash { client: client(n) }),
-            Pick::Freeze(n) => Some(Fault::Freeze { client: client(n) }),
-        };
-        let (choice, stop) = match (pick, &fault) {
-            (Pick::Move(actor), _) => (Choice::Move { actor }, Stop::Move),
-            (_, Some(fault)) => (Choice::Cause(fault.clone()), Stop::Fault),
-            _ => (Choice::Timer, Stop::Passed),
-        };
-        let mut kinds = vec![EventKind::Chose(choice)];
-        kinds.extend(fault.map(EventKind::Fault));
-        kinds.extend(told.events);
-        for server in 0..self.servers.count() {
-            if !Arc::ptr_eq(&from.keyspaces[server], &next.keyspaces[server]) {
-                let name = self.servers.name(server).to_owned();
-                let states = self.servers.states(&next.keyspaces, next.seats.now)?;
-                kinds.extend(
-                    states
-                        .into_iter()
-                        .filter(|state| state.server == name)
-                        .map(EventKind::State),
-                );
-            }
-        }
-        kinds.push(EventKind::Stop {
-            item: from.steps,
-            stop,
-        });
-        let events = kinds.into_iter().map(|kind| Event { at, kind }).collect();
-        next.page = Some(Arc::new(Page {
-            before: from.page.clone(),
-            events,
-        }));
-        Ok(())
-    }
-
     /// Goes to a place step by step, from the beginning.
     fn go_again(&mut self, to: &Place) -> Result<Place, GroundError> {
         let mut ways = Vec::new();
@@ -439,22 +393,4 @@ impl Ground for Hosted {
     fn fate(&mut self, place: &Place) -> Result<Fate, GroundError> {
         self.came_to(place)
     }
-}
-
-/// What a log has of a move.
-fn tell_move(actor: ActorId, operation: &PlannedOperation, wire: &Wire, reply: &Reply, told: &mut Told) {
-    let op = OpId(0);
-    told.events.push(EventKind::Sent {
-        op,
-        actor,
-        label: operation.label.clone(),
-        server: wire.server().to_owned(),
-        wire: wire.to_string(),
-    });
-    told.events.push(EventKind::Replied {
-        op,
-        actor,
-        label: operation.label.clone(),
-        reply: reply.clone(),
-    });
 }

@@ -13,6 +13,7 @@ mod servers;
 mod tracked;
 mod walk;
 mod watched;
+mod written;
 
 pub use hosted::Hosted;
 pub use processes::Processes;

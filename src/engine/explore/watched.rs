@@ -200,30 +200,6 @@ impl Watch {
     }
 }
 
-/// A log as a list that orders with a common beginning share.
-#[derive(Debug)]
-pub(super) struct Page {
-    pub(super) before: Option<Arc<Page>>,
-    pub(super) events: Vec<Event>,
-}
-
-impl Page {
-    /// The whole log up to here.
-    pub(super) fn log(last: Option<&Arc<Self>>) -> Log {
-        let mut pages = Vec::new();
-        let mut next = last;
-        while let Some(page) = next {
-            pages.push(page);
-            next = page.before.as_ref();
-        }
-        let mut log = Log::new();
-        for page in pages.into_iter().rev() {
-            log.extend(page.events.iter().cloned());
-        }
-        log
-    }
-}
-
 /// Answers that are known.
 pub(super) type Answers = HashMap<Question, bool>;
 
