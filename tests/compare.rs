@@ -166,7 +166,8 @@ fn without_redis(place: &Place, args: &[&str]) -> Terminal {
 fn without_servers_recordings_are_compared() {
     let place = Place::new();
     let mut terminal = without_redis(&place, &["compare", "oversell"]);
-    let screen = terminal.wait_for("BEFORE: FAILURE SHOWN");
+    // The second of the two is over last.
+    let screen = terminal.wait_for("AFTER: FAILURE PREVENTED");
     let recorded = screen
         .rows()
         .iter()

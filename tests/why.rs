@@ -336,6 +336,43 @@ fn faults_of_real_servers_are_what_came_between() {
 }
 
 #[test]
+fn a_deletion_that_arrives_late_deletes_what_is_anothers() {
+    let program = "
+    - acquire: { redis: 'SET lock ${token} NX PX 3000' }
+    - release: { redis: DEL lock }";
+    let text = lesson(program, "deleted_by_another('lock') > 0").replace(
+        "  - finish: A\n",
+        "  - move: A.acquire
+  - hold: { link: A->redis, way: requests }
+  - move: A.release
+  - pass: 3s
+  - move: B.acquire
+  - release: A->redis
+",
+    );
+    assert_eq!(
+        told(&text),
+        (
+            Kind::NotItsOwn,
+            "B's SET lock came between A's SET lock and A's DEL lock: the key that A deleted was B's."
+                .to_owned()
+        )
+    );
+    // Held on its way back, it had deleted A's own.
+    let own = text
+        .replace("way: requests", "way: replies")
+        .replace("  - pass: 3s\n", "");
+    let place = Place::new();
+    place.write("tried.yaml", &own);
+    let answer = place.run(&["run", "./tried.yaml", "--record", "run.jsonl"]);
+    assert_eq!(answer.code, Some(0), "{}{}", answer.out, answer.err);
+    let log = recording::read(&place.path().join("run.jsonl"))
+        .expect("it was recorded")
+        .log;
+    assert_eq!(breaches(&planned(&own), &log), Ok(vec![]));
+}
+
+#[test]
 fn a_session_that_expires_is_what_came_between() {
     let text = lesson(
         "

@@ -1,14 +1,23 @@
-//! `lockstep explore`: every order of moves tried, and how many of them break the lock.
+//! `lockstep explore`: every order of moves tried, and how many of them break what must never be so.
 
-use std::{io::Write, time::Duration};
+use std::{
+    io::{IsTerminal, Write},
+    ops::ControlFlow,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 use clap::Args;
-use serde_json::json;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde_json::{Value, json};
 
 use super::{Failure, Global, NOT_SHOWN, OK, run::interrupted, words};
 use crate::{
-    explore::{self, Bounds, ExploreError, Explored},
-    lesson::{LabKind, Lang, Scenario, expr::Expr},
+    engine::GroundError,
+    explore::{self, Bounds, ExploreError, Explored, Failing, MOST_MOVES, MayFail, Progress},
+    lesson::{Lang, Scenario, expr::Expr},
 };
 
 /// What to explore.
@@ -17,17 +26,50 @@ pub struct ExploreArgs {
     /// The lesson's name, or the path of a lesson file
     lesson: String,
     /// Cuts an order after so many moves
-    #[arg(long, value_name = "N", default_value_t = 12)]
+    #[arg(long, value_name = "N", default_value_t = 12, value_parser = moves)]
     moves: usize,
-    /// What must never be so at the end of an order, beside two holders of one lock: `sold > stock`
+    /// At most one fault in each order, at any point: `crash`, `freeze`, or of one client only: `freeze:A`; may be
+    /// given several times
+    #[arg(long, value_name = "FAULT", value_parser = fault)]
+    fault: Vec<MayFail>,
+    /// What must not be so after any move, beside what the lesson has: `sold > stock`
     #[arg(long, value_name = "EXPRESSION")]
     never: Option<String>,
+    /// Leaves no order out, also where it is sure to come to the same as another
+    #[arg(long)]
+    no_prune: bool,
     /// Exit code 1 if any order violates
     #[arg(long)]
     expect_none: bool,
 }
 
-const DAY: Duration = Duration::from_secs(86_400);
+/// What a signal ends.
+const INTERRUPTED: u8 = 130;
+
+fn moves(word: &str) -> Result<usize, String> {
+    let moves = word.parse().map_err(|_| format!("`{word}` is not a number"))?;
+    if (1..=MOST_MOVES).contains(&moves) {
+        return Ok(moves);
+    }
+    Err(format!("from 1 to {MOST_MOVES}"))
+}
+
+fn fault(word: &str) -> Result<MayFail, String> {
+    let (how, client) = match word.split_once(':') {
+        Some((how, client)) => (how, Some(client.to_owned())),
+        None => (word, None),
+    };
+    let how = match how {
+        "crash" => Failing::Crash,
+        "freeze" => Failing::Freeze,
+        other => {
+            return Err(format!(
+                "`{other}` cannot be explored: `crash`, `freeze` or `freeze:CLIENT`"
+            ));
+        }
+    };
+    Ok(MayFail { how, client })
+}
 
 /// Tries every order of a lesson's variants.
 pub(super) fn explore(global: &Global, args: &ExploreArgs) -> Result<u8, Failure> {
@@ -39,38 +81,42 @@ pub(super) fn explore(global: &Global, args: &ExploreArgs) -> Result<u8, Failure
     let never = never.map_err(|error| Failure::usage(format!("--never: {error}")))?;
     let bounds = Bounds {
         moves: args.moves,
+        faults: args.fault.clone(),
         never,
-        longest: DAY,
+        prune: !args.no_prune,
+        ..Bounds::default()
     };
     let loaded = global.lesson(&args.lesson)?;
     let variants: Vec<&String> = match &global.variant {
         Some(name) => vec![name],
         None => loaded.lesson.variants.keys().collect(),
     };
-    let mut scenarios = Vec::new();
-    for variant in variants {
-        let scenario = Scenario::plan(&loaded, variant, &global.overrides())?;
-        if !matches!(scenario.lab(), LabKind::Redis | LabKind::Masters) {
-            return Err(Failure::usage(format!(
-                "the variant `{variant}` cannot be explored: the clock of its servers cannot jump, and their sessions \
-                 and failovers cannot be replayed; choose one on Redis with `--variant`"
-            )));
-        }
-        scenarios.push(scenario);
-    }
+    let scenarios: Vec<Scenario> = variants
+        .into_iter()
+        .map(|variant| Scenario::plan(&loaded, variant, &global.overrides()))
+        .collect::<Result<_, _>>()?;
     let options = global.lab_options()?;
     super::runtime()?.block_on(async {
+        let stop = Arc::new(AtomicBool::new(false));
+        let asked = Arc::clone(&stop);
+        let signal = tokio::spawn(async move {
+            interrupted().await;
+            asked.store(true, Ordering::Release);
+        });
         let mut code = OK;
         for scenario in &scenarios {
-            let found = tokio::select! {
-                found = explore::explore(scenario, &options, &bounds) => found.map_err(|error| match error {
-                    ExploreError::Engine(error) => error.into(),
-                    other => Failure::usage(other.to_string()),
-                })?,
-                signal = interrupted() => {
-                    return Err(Failure { message: words::ENDED_BY.text(&[signal]), code: 130 });
+            let bar = bar(global.lang());
+            let watch = |progress: &Progress| {
+                show(&bar, progress, global.lang());
+                if stop.load(Ordering::Acquire) {
+                    ControlFlow::Break(())
+                } else {
+                    ControlFlow::Continue(())
                 }
             };
+            let found = Box::pin(explore::explore(scenario, &options, &bounds, &watch)).await;
+            bar.finish_and_clear();
+            let found = found.map_err(|error| failure(scenario, error))?;
             if args.expect_none && found.violations > 0 {
                 code = NOT_SHOWN;
             }
@@ -81,54 +127,142 @@ pub(super) fn explore(global: &Global, args: &ExploreArgs) -> Result<u8, Failure
             };
             let mut out = std::io::stdout().lock();
             writeln!(out, "{text}").and_then(|()| out.flush())?;
+            if !found.complete {
+                code = INTERRUPTED;
+                break;
+            }
         }
+        signal.abort();
         Ok(code)
     })
 }
 
+fn failure(scenario: &Scenario, error: ExploreError) -> Failure {
+    match error {
+        ExploreError::Ground(GroundError::Engine(error)) => error.into(),
+        other => Failure::usage(format!(
+            "{} · {}: {other}",
+            scenario.loaded.lesson.id, scenario.variant
+        )),
+    }
+}
+
+/// A bar where somebody watches, and nothing elsewhere.
+fn bar(lang: Lang) -> ProgressBar {
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::with_draw_target(Some(1000), ProgressDrawTarget::stderr());
+    let style = ProgressStyle::with_template("{wide_bar} {percent}% · {msg}");
+    bar.set_style(
+        style
+            .unwrap_or_else(|_| ProgressStyle::default_bar())
+            .progress_chars("━╸─"),
+    );
+    bar.set_message(words::STARTS.with(lang, &[]));
+    bar
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a share from 0 to 1"
+)]
+fn show(bar: &ProgressBar, progress: &Progress, lang: Lang) {
+    if progress.tried == 0 {
+        return;
+    }
+    bar.set_position((progress.done.clamp(0.0, 1.0) * 1000.0) as u64);
+    let left = match progress.left() {
+        Some(left) => humantime::format_duration(std::time::Duration::from_secs(left.as_secs())).to_string(),
+        None => "?".to_owned(),
+    };
+    bar.set_message(words::EXPLORING.with(
+        lang,
+        &[
+            &progress.tried.to_string(),
+            &progress.pruned.to_string(),
+            &format!("{:.0}", progress.rate()),
+            &left,
+            &progress.violations.to_string(),
+        ],
+    ));
+}
+
+/// A count as a JSON number: exact as far as JSON's readers are.
+#[expect(clippy::cast_precision_loss, reason = "no reader keeps more of it")]
+fn number(count: u128) -> Value {
+    u64::try_from(count).map_or_else(|_| json!(count as f64), |count| json!(count))
+}
+
 fn json_line(scenario: &Scenario, found: &Explored, moves: usize) -> String {
     let outcomes: Vec<_> = found
-        .tally
-        .outcomes()
-        .into_iter()
-        .map(|(outcome, seen)| json!({ "outcome": outcome.to_string(), "count": seen.count }))
+        .outcomes
+        .iter()
+        .map(|seen| {
+            json!({
+                "outcome": seen.outcome.to_string(),
+                "count": number(seen.orders),
+                "first": seen.first,
+            })
+        })
+        .collect();
+    let broken: Vec<_> = found
+        .broken
+        .iter()
+        .map(|(invariant, orders)| json!({ "invariant": invariant, "count": number(*orders) }))
         .collect();
     json!({
         "lesson": scenario.loaded.lesson.id,
         "variant": scenario.variant,
         "moves": moves,
-        "tried": found.tried,
-        "pruned": 0,
-        "cut": found.cut,
-        "violations": found.violations,
-        "shortest": found.shortest,
+        "complete": found.complete,
+        "interleavings": found.tried,
+        "pruned": number(found.pruned),
+        "cut": number(found.cut),
+        "violations": number(found.violations),
+        "broken": broken,
+        "shortest": found.shortest.as_ref().map(|shortest| &shortest.moves),
+        "choices": found.shortest.as_ref().map(|shortest| &shortest.choices),
         "outcomes": outcomes,
+        "searching_ms": u64::try_from(found.searching.as_millis()).unwrap_or(u64::MAX),
         "wall_ms": u64::try_from(found.wall.as_millis()).unwrap_or(u64::MAX),
     })
     .to_string()
 }
 
+#[expect(clippy::cast_precision_loss, reason = "for people to read")]
 fn summary(scenario: &Scenario, found: &Explored, lang: Lang) -> String {
-    let count = |number: u64| number.to_string();
-    let seconds = format!("{:.2}", found.wall.as_secs_f64());
+    let seconds = found.searching.as_secs_f64();
     let mut lines = vec![words::EXPLORED.with(
         lang,
         &[
             &scenario.loaded.lesson.id,
             &scenario.variant,
-            &count(found.tried),
-            &seconds,
-            &count(found.violations),
-            &count(found.cut),
+            &found.tried.to_string(),
+            &format!("{seconds:.2}"),
+            &format!("{:.0}", found.tried as f64 / seconds.max(0.001)),
+            &found.pruned.to_string(),
+            &found.violations.to_string(),
+            &found.cut.to_string(),
         ],
     )];
-    for (outcome, seen) in found.tally.outcomes() {
-        lines.push(format!("    {:>8}  {outcome}", seen.count));
+    if !found.complete {
+        lines.push(format!("    {}", words::INCOMPLETE.with(lang, &[])));
     }
-    if let Some(order) = &found.shortest {
+    for seen in &found.outcomes {
+        lines.push(format!("    {:>8}  {}", seen.orders, seen.outcome));
+    }
+    for (invariant, orders) in &found.broken {
         lines.push(format!(
             "    {}",
-            words::SHORTEST.with(lang, &[&order.join(" → ")])
+            words::BROKEN.with(lang, &[&orders.to_string(), invariant])
+        ));
+    }
+    if let Some(shortest) = &found.shortest {
+        lines.push(format!(
+            "    {}",
+            words::SHORTEST.with(lang, &[&shortest.moves.join(" → ")])
         ));
     }
     lines.join("\n")

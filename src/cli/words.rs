@@ -31,6 +31,11 @@ pub(super) const RECORDED_NOT_RACED: Words = Words::new(
     "a race needs real servers, and `--recorded` asks for none; start Lockstep without it",
     "竞跑需要真实的服务器，而 `--recorded` 表示只用录像；请去掉它重新启动",
 );
+/// A search is asked for where only recordings are wanted, or where the clock cannot be stopped.
+pub(super) const NOT_EXPLORED_HERE: Words = Words::new(
+    "exploring needs real servers whose clock stands still; start Lockstep without `--recorded` and `--wall-clock`",
+    "穷举需要真实的服务器和可以停住的时钟；请去掉 `--recorded` 和 `--wall-clock` 重新启动",
+);
 /// Races under way: lesson, variant, how many, of how many, how many in a second, time left.
 pub(super) const RACING: Words = Words::new(
     "{} · {}: {} of {} races, {}/s, {} left",
@@ -46,13 +51,30 @@ pub(super) const NO_FAULTS_RACED: Words = Words::new(
     "Only the programs are raced. The faults of the story (crashes, pauses, cuts) are left out.",
     "这里只让各客户端的程序竞跑，不含剧情里的故障（崩溃、停顿、断网等）。",
 );
-/// Orders of moves: lesson, variant, how many, real time, violations, cut.
+/// Orders of moves: lesson, variant, tried, real time, rate, left out, violations, cut.
 pub(super) const EXPLORED: Words = Words::new(
-    "{} · {}: {} orders tried in {} s, {} violate; {} were cut at the bound",
-    "{} · {}：试遍 {} 种顺序，用时 {} 秒；{} 种出错，{} 种到步数上限为止",
+    "{} · {}: {} orders tried in {} s ({} a second), {} more are sure to come to the same; of all of them {} violate and \
+     {} were cut at the bound",
+    "{} · {}：试了 {} 种顺序，用时 {} 秒（每秒 {} 种），另有 {} 种结果必然相同、不必再试；总共 {} 种出错，{} 种到步数上限为止",
+);
+/// The search was stopped.
+pub(super) const INCOMPLETE: Words = Words::new(
+    "INTERRUPTED: this is only what was found until then",
+    "已中断：以上只是到中断时为止的结果",
+);
+/// What was broken, and by how many orders.
+pub(super) const BROKEN: Words = Words::new("{} break: {}", "{} 种违反：{}");
+/// Before the first order.
+pub(super) const STARTS: Words = Words::new("starting servers", "正在启动服务器");
+/// While it goes on: tried, left out, rate, time left, violations.
+pub(super) const EXPLORING: Words = Words::new(
+    "{} tried, {} left out, {} a second, {} left, {} violate",
+    "已试 {}，跳过 {}，每秒 {}，还需 {}，出错 {}",
 );
 /// The shortest order that violates.
 pub(super) const SHORTEST: Words = Words::new("the shortest: {}", "最短的一种：{}");
+/// An invariant that was broken: in how many races, of how many, and what that means.
+pub(super) const RACES_BROKE: Words = Words::new("{} of {}: {}", "{}/{} 次：{}");
 /// How an outcome can be tried again.
 pub(super) const FIRST_SEED: Words = Words::new("first with --seed {}", "首见于 --seed {}");
 /// More outcomes than are shown.

@@ -4,6 +4,7 @@
 //! It must not know lessons, stories or locks: what to send comes in over a pipe, what came back goes out.
 //! That is what makes a SIGKILL or a SIGSTOP of it real.
 
+mod direct;
 mod hand;
 mod local;
 mod process;
@@ -11,5 +12,6 @@ pub mod protocol;
 mod redis;
 mod zookeeper;
 
+pub use direct::{Answer, Direct, Part};
 pub use hand::Hand;
 pub use process::client_main;

@@ -12,19 +12,23 @@ use crate::log::Reply;
 /// # Errors
 /// The server cannot be reached.
 pub(super) async fn connect(address: &str) -> RedisResult<MultiplexedConnection> {
-    let url = if address.starts_with('/') {
-        format!("unix://{address}")
-    } else {
-        format!("redis://{address}")
-    };
     // The crate gives up on a reply after 500 ms although the command may still run. A reply that a held link
     // keeps back must arrive late, not be forgotten.
     let config = AsyncConnectionConfig::new()
         .set_response_timeout(None)
         .set_connection_timeout(None);
-    Client::open(url)?
+    Client::open(url(address))?
         .get_multiplexed_async_connection_with_config(&config)
         .await
+}
+
+/// An address as the crate wants it.
+pub(super) fn url(address: &str) -> String {
+    if address.starts_with('/') {
+        format!("unix://{address}")
+    } else {
+        format!("redis://{address}")
+    }
 }
 
 /// Sends one command.
@@ -52,7 +56,8 @@ pub(super) async fn script(
     reply(command.query_async(connection).await)
 }
 
-fn reply(result: RedisResult<Value>) -> Reply {
+/// What the server said, as a log has it.
+pub(super) fn reply(result: RedisResult<Value>) -> Reply {
     match result {
         Ok(value) => Reply::Value(json(value)),
         Err(error) => failed(&error),

@@ -27,6 +27,8 @@ pub(super) struct Act {
     pub access: Access,
     /// What a key is set to.
     pub value: Option<String>,
+    /// For how long, in milliseconds.
+    pub lease_ms: Option<i64>,
     /// Whether the reply gives the name: `create -s`.
     pub named_by_reply: bool,
 }
@@ -37,6 +39,7 @@ impl Act {
             key: key.to_owned(),
             access,
             value: None,
+            lease_ms: None,
             named_by_reply: false,
         }
     }
@@ -94,12 +97,26 @@ fn redis(name: &str, args: &[String]) -> Vec<Act> {
     let mut act = Act::new(first, access);
     if matches!(name, "SET" | "SETNX") {
         act.value = args.get(1).cloned();
+        act.lease_ms = lease(args);
     }
     // One number answers for several keys: whose it is cannot be told.
     if access == Access::Deleted && args.len() > 1 {
         return Vec::new();
     }
     vec![act]
+}
+
+/// `PX 3000` and `EX 3` among a command's words, in milliseconds.
+#[must_use]
+pub fn lease(args: &[String]) -> Option<i64> {
+    args.windows(2).find_map(|pair| {
+        let number: i64 = pair[1].parse().ok()?;
+        match pair[0].to_ascii_uppercase().as_str() {
+            "PX" => Some(number),
+            "EX" => number.checked_mul(1000),
+            _ => None,
+        }
+    })
 }
 
 fn access_of(name: &str) -> Option<Access> {

@@ -10,8 +10,8 @@ use std::{
     sync::Arc,
 };
 
-pub use command::calls;
 use command::{Act, Verb};
+pub use command::{calls, lease};
 
 use crate::{
     lesson::{
@@ -69,6 +69,8 @@ pub struct Attempt {
     pub key: String,
     /// The value.
     pub value: String,
+    /// For how long, in milliseconds, as `PX` and `EX` say it; for ever, where neither does.
+    pub lease_ms: Option<i64>,
     /// Whether the reply refused it; not while there is no reply.
     pub refused: bool,
 }
@@ -151,6 +153,7 @@ impl Effects {
                             sent: index,
                             key: act.key.clone(),
                             value: value.clone(),
+                            lease_ms: act.lease_ms,
                             refused: false,
                         });
                     }

@@ -288,7 +288,7 @@ impl Director {
         &self.scenario.actors[actor.0 as usize].actor.name
     }
 
-    async fn cause(&mut self, fault: &Fault, path: &Path) -> Result<(), EngineError> {
+    pub(super) async fn cause(&mut self, fault: &Fault, path: &Path) -> Result<(), EngineError> {
         match self.strike(fault, path).await? {
             Ok(()) => self.suffer(fault, path).await,
             Err(why) => Err(self.mistake(path, why)),
@@ -391,6 +391,13 @@ impl Director {
         self.take_in(arrived, &Path::root().key("story"))?;
         self.recorder.tell();
         Ok(())
+    }
+
+    /// Another log begins: whatever the servers hold is news to it.
+    pub(super) fn forget_seen(&mut self) {
+        self.seen.clear();
+        self.metrics.clear();
+        self.invariants = Watch::new(&self.scenario);
     }
 
     /// Ends the run: clients and servers are gone when it returns.

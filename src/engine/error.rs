@@ -28,6 +28,14 @@ pub enum EngineError {
         /// The last lines of its own log.
         log: String,
     },
+    /// A server no longer answers Lockstep itself.
+    #[error("the server `{server}` no longer answers: {why}")]
+    ServerLost {
+        /// The server.
+        server: String,
+        /// Why.
+        why: String,
+    },
     /// A client process ended although nobody killed it.
     #[error("the client process `{client}` ended by itself: {why}\nits log says:\n{log}")]
     ClientDied {
@@ -59,6 +67,7 @@ impl EngineError {
             Self::ServerDied { server, why, log } => {
                 format!("服务器 `{server}` 在课程中途退出（{why}）\n它自己的日志结尾：\n{log}")
             }
+            Self::ServerLost { server, why } => format!("服务器 `{server}` 不再响应：{why}"),
             Self::ClientDied { client, why, log } => {
                 format!("客户端进程 `{client}` 意外退出：{why}\n它的日志：\n{log}")
             }
@@ -81,6 +90,7 @@ impl EngineError {
             Self::Lab(error) => error.is_server(),
             Self::Clock(_)
             | Self::ServerDied { .. }
+            | Self::ServerLost { .. }
             | Self::ClientDied { .. }
             | Self::ClientNotReady { .. } => true,
         }

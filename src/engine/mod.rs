@@ -29,7 +29,7 @@ mod story;
 mod time;
 
 pub use error::EngineError;
-pub use explore::Walk;
+pub use explore::{Carried, GroundError, Hosted, Means, Processes, Rules, Walk};
 pub use live::{branch, open};
 pub use race::{Racer, span};
 pub use replay::replay;

@@ -49,6 +49,8 @@ pub struct Racer {
     opening: Vec<EventKind>,
     /// Whether a client is left with something that only a new process forgets.
     pub(super) spoilt: bool,
+    /// The znodes that somebody has left a watch on.
+    pub(super) watched: Vec<String>,
 }
 
 impl Racer {
@@ -67,6 +69,7 @@ impl Racer {
             tempo,
             hands: HashMap::new(),
             spoilt: false,
+            watched: Vec::new(),
         })
     }
 
@@ -101,6 +104,7 @@ impl Racer {
         let watched = self.tempo.subscribe();
         let fresh = Director::set_up(self.scenario.clone(), &self.options, 0, watched, None).await?;
         self.hands.clear();
+        self.watched.clear();
         self.opening = opening(&fresh);
         std::mem::replace(&mut self.director, fresh).tear_down().await;
         self.spoilt = false;
@@ -109,7 +113,7 @@ impl Racer {
 
     async fn race(&mut self, seed: u64) -> Result<Log, EngineError> {
         let path = Path::root().key("programs");
-        self.reset(seed, &path).await?;
+        self.reset(seed, Rate::NORMAL, &path).await?;
         let director = &mut self.director;
         let mut start = StartOrder::draw(director.performers.len(), seed);
         let began = director.clock.now();
@@ -181,8 +185,9 @@ impl Racer {
         std::mem::replace(&mut self.director.recorder, fresh).into_log()
     }
 
-    /// Servers as the lesson prepares them, and everybody before the first step of their program.
-    pub(super) async fn reset(&mut self, seed: u64, path: &Path) -> Result<(), EngineError> {
+    /// Servers as the lesson prepares them, and everybody before the first step of their program. Lesson time begins at
+    /// this rate.
+    pub(super) async fn reset(&mut self, seed: u64, rate: Rate, path: &Path) -> Result<(), EngineError> {
         let plans = &self.scenario.actors;
         self.director.performers = plans
             .iter()
@@ -197,16 +202,37 @@ impl Racer {
         for performer in &mut director.performers {
             performer.queue.clear();
         }
+        if rate.is_paused() {
+            director.clock.set_rate(rate)?;
+        }
         director.clock.begin();
         director.recorder = Recorder::new(director.clock.clone(), None);
         for event in &self.opening {
             director.recorder.record(event.clone());
         }
-        director.clock.set_rate(Rate::NORMAL)?;
+        director.clock.set_rate(rate)?;
         for n in 0..director.performers.len() {
             director.advance(actor_id(n), path)?;
         }
         Ok(())
+    }
+
+    /// Makes a znode, unless it is there.
+    pub(super) async fn make_znode(&mut self, path: &str) {
+        let server = self.director.stage.server.clone();
+        let address = setup::address(&self.director.stage, &server);
+        let hand = self
+            .hands
+            .entry(address.clone())
+            .or_insert_with(|| Hand::new(setup::PATIENCE));
+        let call = ZkCall::Create {
+            ephemeral: false,
+            sequential: false,
+            path: path.to_owned(),
+            data: String::new(),
+        };
+        // It is there, or will be: nothing else is wanted.
+        let _ = hand.send(&Wire::Zookeeper { server, call }, &address).await;
     }
 
     /// Empties the servers. They are this lab's own, and nobody else's.

@@ -5,8 +5,8 @@ use std::{collections::HashMap, time::Duration};
 
 use super::{EngineError, machine, stage::Stage};
 use crate::{
-    client::Hand,
-    lab::Endpoint,
+    client::{Hand, protocol::Wire},
+    lab::{Endpoint, Lab},
     lesson::{Mistake, Path, Scenario},
     log::Reply,
 };
@@ -16,6 +16,11 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Sends a scenario's setup commands, in order.
 pub(super) async fn carry_out(scenario: &Scenario, stage: &Stage) -> Result<(), EngineError> {
+    carry_out_on(scenario, &stage.lab, &stage.server).await
+}
+
+/// As [`carry_out`], on a lab without clients. `first`: the server of the commands that name none.
+pub(super) async fn carry_out_on(scenario: &Scenario, lab: &Lab, first: &str) -> Result<(), EngineError> {
     if scenario.setup.is_empty() {
         return Ok(());
     }
@@ -35,10 +40,10 @@ pub(super) async fn carry_out(scenario: &Scenario, stage: &Stage) -> Result<(), 
     // One for each server: a hand keeps its connection.
     let mut hands: HashMap<String, Hand> = HashMap::new();
     for (n, setup) in scenario.setup.iter().enumerate() {
-        let server = setup.on.clone().unwrap_or_else(|| stage.server.clone());
+        let server = setup.on.clone().unwrap_or_else(|| first.to_owned());
         let wire = machine::wire(&setup.verb, server, &names).map_err(|error| mistake(n, error))?;
         let Some(wire) = wire else { continue };
-        let address = address(stage, wire.server());
+        let address = address_in(lab, wire.server());
         let hand = hands
             .entry(address.clone())
             .or_insert_with(|| Hand::new(PATIENCE));
@@ -50,9 +55,24 @@ pub(super) async fn carry_out(scenario: &Scenario, stage: &Stage) -> Result<(), 
     Ok(())
 }
 
+/// A scenario's setup commands, in order. They have been carried out once: what cannot be filled in is left out.
+pub(super) fn wires(scenario: &Scenario, first: &str) -> Vec<Wire> {
+    let names = scenario.scope.value();
+    let wires = scenario.setup.iter().filter_map(|setup| {
+        let server = setup.on.clone().unwrap_or_else(|| first.to_owned());
+        machine::wire(&setup.verb, server, &names).ok().flatten()
+    });
+    wires.collect()
+}
+
 /// Where a server is reached without any link.
 pub(super) fn address(stage: &Stage, server: &str) -> String {
-    match stage.lab.endpoint(server) {
+    address_in(&stage.lab, server)
+}
+
+/// As [`address`], in a lab without clients.
+pub(super) fn address_in(lab: &Lab, server: &str) -> String {
+    match lab.endpoint(server) {
         Some(Endpoint::Unix(path)) => path.display().to_string(),
         Some(Endpoint::Tcp(address)) => address.to_string(),
         None => String::new(),

@@ -1,79 +1,154 @@
-//! Every order in which the clients of a variant can make their moves, tried on the real server. It must not know
-//! how a move is made, nor how what was found is told.
+//! Every order in which the clients of a variant can make their moves, on the real server: how many break what must
+//! never be so, and the shortest that does. It must not know how a move is made, nor how what was found is told.
 //!
-//! What may follow what is not guessed: each order is carried out from the beginning, on emptied servers, and the
-//! tree of choices is what the programs turn out to do. No order is left out and none is tried twice.
+//! | file | idea |
+//! |---|---|
+//! | `ground.rs` | what can be explored: places, steps, what a step touched |
+//! | `search.rs` | depth first, without what is sure to come to the same |
+//! | `trace.rs` | orders that are sure to come to the same: how many, and the first of them |
+//! | `workers.rs` | several searches at once |
+//! | `progress.rs` | how far they are |
+//! | `found.rs` | what was found, in the lesson's words |
+//! | `watch.rs` | a search in the background, for a screen that follows it |
 
-mod orders;
+mod found;
+mod ground;
+mod progress;
+mod search;
+mod trace;
+mod watch;
+mod workers;
 
-use std::time::{Duration, Instant};
+#[cfg(test)]
+mod tests;
 
-pub use orders::{Orders, count};
+use std::{ops::ControlFlow, time::Duration};
+
+pub use found::{Explored, OutcomeSeen, Shortest, carry_out};
+pub use ground::{Broken, Fate, Ground, Pick, Touch};
+pub use progress::Progress;
+pub use watch::{Exploring, Finding, Told, watch};
+pub use workers::repeat;
 
 use crate::{
-    engine::{EngineError, Racer, Walk},
+    engine::{EngineError, GroundError},
     lab::LabOptions,
-    lesson::{Scenario, expr::Expr},
-    log::{EventKind, Log},
-    race::{Outcome, Tally},
-    verdict,
+    lesson::{
+        Scenario, Text,
+        expr::Expr,
+        plan::{InvariantPlan, NeverPlan},
+    },
 };
 
 /// What is looked for, and how far.
 #[derive(Debug, Clone)]
 pub struct Bounds {
-    /// An order is cut after so many moves.
+    /// An order is cut after so many moves; [`MOST_MOVES`] at most.
     pub moves: usize,
-    /// What must never be so at the end of an order, beside two holders of one lock.
+    /// The faults that an order may have one of.
+    pub faults: Vec<MayFail>,
+    /// What must not be so after any step, beside what the lesson has.
     pub never: Option<Expr>,
+    /// Whether orders that are sure to come to the same as another are left out.
+    pub prune: bool,
+    /// Whether what orders have in common is carried out once.
+    pub share: bool,
+    /// Whether Lockstep hosts the clients' programs itself where that is enough.
+    pub hosted: bool,
+    /// How many search at once, each on a lab of its own.
+    pub workers: usize,
     /// The longest that the whole may take.
     pub longest: Duration,
 }
 
-/// What was found.
-#[derive(Debug, Clone)]
-pub struct Explored {
-    /// Orders that were tried.
-    pub tried: u64,
-    /// Those of them that were cut at the bound.
-    pub cut: u64,
-    /// What came of them. An order's number, from 0, stands in a seed's place.
-    pub tally: Tally,
-    /// Orders that broke the lock, or made so what must never be so.
-    pub violations: u64,
-    /// The shortest of them, the first of several: `A.check`, `B.check`, ….
-    pub shortest: Option<Vec<String>>,
-    /// Real time.
-    pub wall: Duration,
+/// No order is longer.
+pub const MOST_MOVES: usize = 100;
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self {
+            moves: 12,
+            faults: Vec::new(),
+            never: None,
+            prune: true,
+            share: true,
+            hosted: true,
+            workers: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+            longest: Duration::from_secs(86_400),
+        }
+    }
+}
+
+/// A fault that an order may have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MayFail {
+    /// What may happen.
+    pub how: Failing,
+    /// To whom; to any client where nobody is named.
+    pub client: Option<String>,
+}
+
+/// What may happen to a client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Failing {
+    /// It is killed.
+    Crash,
+    /// It is stopped, and runs again later.
+    Freeze,
 }
 
 /// Why nothing was found.
 #[derive(Debug, thiserror::Error)]
 pub enum ExploreError {
-    /// The servers, the clients or the lesson.
+    /// The servers, the clients or the lesson, or a move that cannot be made again.
     #[error(transparent)]
-    Engine(#[from] EngineError),
+    Ground(#[from] GroundError),
     /// There are too many orders.
     #[error(
-        "about {count:.3e} orders at {rate:.0} a second would take {days:.1} days; lower --moves, or --set fewer clients"
+        "about {orders:.1e} orders at {rate:.0} a second would take {days:.0} days; lower --moves, --set fewer clients, \
+         or leave --fault and --no-prune away"
     )]
     TooMany {
-        /// How many.
-        count: f64,
+        /// How many would have to be carried out, about.
+        orders: f64,
         /// Orders in a second.
         rate: f64,
         /// How long that takes.
         days: f64,
     },
-    /// What must never be so cannot be told.
-    #[error("--never: {0}")]
-    Never(String),
+    /// A failover is no move of anybody's.
+    #[error(
+        "a variant on Sentinel cannot be explored: Sentinels vote and fail over in a time of their own, so the same \
+         moves do not lead to the same place twice; try `lockstep race`, or a variant on other servers with `--variant`"
+    )]
+    Sentinel,
+    /// A client that the variant does not have.
+    #[error("--fault: there is no client `{name}`; there are {known}")]
+    NoClient {
+        /// The name.
+        name: String,
+        /// Those that there are.
+        known: String,
+    },
+    /// What was found with hosted programs did not happen with client processes. That must not be.
+    #[error(
+        "the order {order} broke an invariant when it was explored, and did not when it was carried out again with \
+         client processes: one of the two is wrong, so nothing is claimed"
+    )]
+    NotConfirmed {
+        /// The order.
+        order: String,
+    },
 }
 
-/// After so many orders the rate is known well enough.
-const SAMPLE: u64 = 20;
+impl From<EngineError> for ExploreError {
+    fn from(error: EngineError) -> Self {
+        Self::Ground(error.into())
+    }
+}
 
-/// Tries all orders.
+/// Tries all orders. `watch` is told about ten times a second how far it is, and ends the search by breaking: what was
+/// found by then is kept.
 ///
 /// # Errors
 /// See [`ExploreError`].
@@ -81,89 +156,55 @@ pub async fn explore(
     scenario: &Scenario,
     options: &LabOptions,
     bounds: &Bounds,
+    watch: &(dyn Fn(&Progress) -> ControlFlow<()> + Sync),
 ) -> Result<Explored, ExploreError> {
-    let mut racer = Racer::set_up(scenario, options).await?;
-    let found = all(&mut racer, scenario, bounds).await;
-    racer.tear_down().await;
-    found
-}
-
-async fn all(racer: &mut Racer, scenario: &Scenario, bounds: &Bounds) -> Result<Explored, ExploreError> {
-    let began = Instant::now();
-    let mut orders = Orders::default();
-    let mut found = Explored {
-        tried: 0,
-        cut: 0,
-        tally: Tally::default(),
-        violations: 0,
-        shortest: None,
-        wall: Duration::ZERO,
-    };
-    loop {
-        let walk = racer
-            .walk(bounds.moves, &mut |able| orders.choose(able.len()))
-            .await?;
-        found.take(scenario, bounds, &walk)?;
-        found.wall = began.elapsed();
-        if found.tried == SAMPLE {
-            affordable(scenario, &walk.log, bounds, found.wall)?;
-        }
-        if !orders.next_order() {
-            return Ok(found);
-        }
+    let began = std::time::Instant::now();
+    let scenario = &with_never(scenario, bounds);
+    let found = Box::pin(workers::run(scenario, options, bounds, watch)).await?;
+    let mut explored = found::told(scenario, found);
+    if let Some(order) = explored.shortest.take() {
+        explored.shortest = Some(Box::pin(found::confirmed(scenario, options, order)).await?);
     }
+    explored.wall = began.elapsed();
+    Ok(explored)
 }
 
-impl Explored {
-    fn take(&mut self, scenario: &Scenario, bounds: &Bounds, walk: &Walk) -> Result<(), ExploreError> {
-        let outcome = Outcome::of(scenario, &walk.log);
-        let never = match &bounds.never {
-            Some(never) => verdict::holds(scenario, &walk.log, never).map_err(ExploreError::Never)?,
-            None => false,
+/// The scenario with what the user wants never to be so as one more of its invariants.
+fn with_never(scenario: &Scenario, bounds: &Bounds) -> Scenario {
+    let mut scenario = scenario.clone();
+    scenario.invariants.extend(bounds.never.iter().map(|expr| {
+        let says = Text {
+            en: format!("`{}` is so.", expr.source()),
+            zh: format!("`{}` 成立。", expr.source()),
         };
-        if outcome.is_violated() || never {
-            self.violations += 1;
-            let order = moves_of(scenario, &walk.log);
-            if self
-                .shortest
-                .as_ref()
-                .is_none_or(|known| order.len() < known.len())
-            {
-                self.shortest = Some(order.into_iter().map(|(_, name)| name).collect());
-            }
+        InvariantPlan {
+            never: NeverPlan::That(expr.clone()),
+            goal: says.clone(),
+            says,
         }
-        self.tally.add(outcome, self.tried);
-        self.tried += 1;
-        self.cut += u64::from(walk.cut);
-        Ok(())
-    }
+    }));
+    scenario
 }
 
-/// The moves of an order: whose, and what it is called.
-fn moves_of(scenario: &Scenario, log: &Log) -> Vec<(usize, String)> {
-    let moves = log.events().iter().filter_map(|event| match &event.kind {
-        EventKind::Sent { actor, label, .. } | EventKind::Took { actor, label, .. } => {
-            let n = actor.0 as usize;
-            Some((n, format!("{}.{label}", scenario.actors[n].actor.name)))
-        }
-        _ => None,
-    });
-    moves.collect()
+/// How many orders there are of the moves of clients that make so many each, cut after `most` moves: for `N`
+/// clients of `k` moves and no cut, `(Nk)!/(k!)^N`.
+#[must_use]
+pub fn count(moves: &[usize], most: usize) -> f64 {
+    let length = moves.iter().sum::<usize>().min(most);
+    // ways[m]: orders of m moves of the clients so far.
+    let mut ways = vec![0.0; length + 1];
+    ways[0] = 1.0;
+    for own in moves {
+        ways = (0..=length)
+            .map(|m| (0..=m.min(*own)).map(|j| choose(m, j) * ways[m - j]).sum())
+            .collect();
+    }
+    ways[length]
 }
 
-/// How many orders there are is known only at the end; an order that was tried says how many moves each client
-/// makes, and so how many there are about.
-fn affordable(scenario: &Scenario, log: &Log, bounds: &Bounds, took: Duration) -> Result<(), ExploreError> {
-    let mut made = vec![0; scenario.actors.len()];
-    for (actor, _) in moves_of(scenario, log) {
-        made[actor] += 1;
-    }
-    let count = count(&made, bounds.moves);
-    let rate = f64::from(u32::try_from(SAMPLE).unwrap_or(1)) / took.as_secs_f64();
-    let seconds = count / rate;
-    if seconds > bounds.longest.as_secs_f64() {
-        let days = seconds / 86_400.0;
-        return Err(ExploreError::TooMany { count, rate, days });
-    }
-    Ok(())
+#[expect(clippy::cast_precision_loss, reason = "a count of moves is small")]
+fn choose(n: usize, k: usize) -> f64 {
+    (0..k)
+        .fold(1.0, |product: f64, i| product * (n - i) as f64 / (i + 1) as f64)
+        .round()
 }

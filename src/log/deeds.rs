@@ -46,19 +46,7 @@ impl Log {
 #[cfg(test)]
 mod tests {
     use super::Deed;
-    use crate::{
-        clock::LessonTime,
-        log::{ActorId, Choice, Event, EventKind, Log, Stop},
-    };
-
-    fn log(kinds: impl IntoIterator<Item = EventKind>) -> Log {
-        let mut log = Log::new();
-        log.extend(kinds.into_iter().map(|kind| Event {
-            at: LessonTime::ZERO,
-            kind,
-        }));
-        log
-    }
+    use crate::log::{ActorId, Choice, EventKind, Log, Stop};
 
     const STOP: EventKind = EventKind::Stop {
         item: 0,
@@ -75,7 +63,7 @@ mod tests {
             actor: ActorId(0),
             label: "work".to_owned(),
         };
-        let log = log([
+        let log = Log::from_iter([
             waited.clone(),
             STOP,
             STOP,

@@ -40,6 +40,25 @@ impl Log {
         &self.events
     }
 
+    /// Whether an event is the beginning of a pause before its actor tries the same operation again.
+    #[must_use]
+    pub fn tries_again(&self, event: usize) -> bool {
+        let Some(EventKind::Waits { actor, label, .. }) = self.events.get(event).map(|event| &event.kind)
+        else {
+            return false;
+        };
+        let before = self.events[..event].iter().rev();
+        let mut sent = before.filter_map(|event| match &event.kind {
+            EventKind::Sent {
+                actor: who,
+                label: tried,
+                ..
+            } if who == actor => Some(tried),
+            _ => None,
+        });
+        sent.next() == Some(label)
+    }
+
     /// A log of the first events, at most so many.
     #[must_use]
     pub fn prefix(&self, position: usize) -> Self {
@@ -80,6 +99,18 @@ impl Log {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.events.is_empty()
+    }
+}
+
+/// A log in which all of this happened at the beginning of time, for tests.
+#[cfg(test)]
+impl FromIterator<EventKind> for Log {
+    fn from_iter<I: IntoIterator<Item = EventKind>>(kinds: I) -> Self {
+        let at = crate::clock::LessonTime::ZERO;
+        let events = kinds.into_iter().map(|kind| Event { at, kind });
+        Self {
+            events: events.collect(),
+        }
     }
 }
 

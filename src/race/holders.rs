@@ -8,16 +8,36 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::LockFate;
-use crate::log::{ActorId, Belief, EventKind, Log};
+use crate::log::{Actor, ActorId, Belief, EventKind, Fault, Log};
 
 /// What became of each lock that anybody believed to hold.
 pub(super) fn fates(log: &Log) -> BTreeMap<String, LockFate> {
     let left = departures(log);
     let mut holders: BTreeMap<&str, BTreeSet<ActorId>> = BTreeMap::new();
     let mut fates = BTreeMap::new();
+    let mut cast: &[Actor] = &[];
     for (n, event) in log.events().iter().enumerate() {
         for (actor, lock) in left.get(&n).into_iter().flatten() {
             holders.entry(lock).or_default().remove(actor);
+        }
+        match &event.kind {
+            EventKind::LabReady { actors, .. } => cast = actors,
+            // Whoever is dead believes nothing.
+            EventKind::Fault(Fault::Crash { client }) => {
+                let lives = |actor: &ActorId| {
+                    let who = cast.get(actor.0 as usize);
+                    who.is_none_or(|who| who.client != *client)
+                };
+                for holding in holders.values_mut() {
+                    holding.retain(lives);
+                }
+            }
+            EventKind::GaveUp { actor, .. } => {
+                for holding in holders.values_mut() {
+                    holding.remove(actor);
+                }
+            }
+            _ => {}
         }
         if let EventKind::Believes { actor, lock, belief } = &event.kind {
             let holding = holders.entry(lock).or_default();
@@ -80,19 +100,9 @@ fn releases(wire: &str) -> bool {
 mod tests {
     use super::fates;
     use crate::{
-        clock::LessonTime,
-        log::{ActorId, Belief, Event, EventKind, Log, OpId, Reply},
+        log::{ActorId, Belief, EventKind, Log, OpId, Reply},
         race::LockFate,
     };
-
-    fn log(kinds: impl IntoIterator<Item = EventKind>) -> Log {
-        let mut log = Log::new();
-        log.extend(kinds.into_iter().map(|kind| Event {
-            at: LessonTime::ZERO,
-            kind,
-        }));
-        log
-    }
 
     fn believes(actor: u32, belief: Belief) -> EventKind {
         EventKind::Believes {
@@ -127,7 +137,7 @@ mod tests {
 
     /// A holds, sends a command, B comes to hold, A gets its reply and drops.
     fn overtaken(wire: &str) -> Log {
-        log([
+        Log::from_iter([
             believes(0, Belief::Holding),
             sent(0, wire),
             believes(1, Belief::Holding),
@@ -153,7 +163,7 @@ mod tests {
             replied(0),
             believes(0, Belief::Nothing),
         ];
-        assert_eq!(fate(&log(two)), Some(LockFate::Violated));
+        assert_eq!(fate(&Log::from_iter(two)), Some(LockFate::Violated));
     }
 
     #[test]
@@ -163,7 +173,7 @@ mod tests {
             believes(0, Belief::Nothing),
             believes(1, Belief::Holding),
         ];
-        assert_eq!(fate(&log(one_by_one)), Some(LockFate::Held));
-        assert_eq!(fate(&log([believes(0, Belief::Waiting)])), None);
+        assert_eq!(fate(&Log::from_iter(one_by_one)), Some(LockFate::Held));
+        assert_eq!(fate(&Log::from_iter([believes(0, Belief::Waiting)])), None);
     }
 }

@@ -1,7 +1,10 @@
 //! What one race came to, in few words, read off its log: locks, counters, final values, who did not come to an
 //! end. Two races have the same outcome when all of these are the same. It must not know other races.
 
-use std::{collections::BTreeMap, fmt};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+};
 
 use serde::Serialize;
 
@@ -13,7 +16,7 @@ use crate::{
 };
 
 /// What became of a lock.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LockFate {
     /// Two clients believed at one time to hold it.
@@ -36,14 +39,25 @@ pub struct Outcome {
     pub values: BTreeMap<String, Option<String>>,
     /// How many did not come to the end of their program.
     pub unfinished: usize,
+    /// The lesson's invariants that were broken, as the lesson has them: `sold > stock`.
+    pub broken: BTreeSet<String>,
 }
 
-impl Outcome {
-    /// Reads the outcome off a race's log.
+/// What the outcomes of a scenario tell: its locks, and what its claims name.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    /// The locks that programs have beliefs about.
+    locks: BTreeSet<String>,
+    /// The counters that the claims name.
+    counters: BTreeSet<String>,
+    /// The keys whose values the claims ask for, with the server where they name one.
+    pub values: Vec<(String, Option<String>)>,
+}
+
+impl Asked {
+    /// Reads it off a scenario.
     #[must_use]
-    pub fn of(scenario: &Scenario, log: &Log) -> Self {
-        let world = World::fold(log, log.len());
-        let fates = holders::fates(log);
+    pub fn of(scenario: &Scenario) -> Self {
         let sources: Vec<&str> = scenario
             .claims
             .iter()
@@ -53,41 +67,84 @@ impl Outcome {
             })
             .collect();
         let programs = || scenario.actors.iter().map(|plan| &plan.program);
-        let locks = programs().flat_map(|program| &program.locks);
         let counters = programs().flat_map(|program| &program.counters);
-        let asked = sources.iter().flat_map(|source| values_in(source));
         Self {
-            locks: locks
-                .map(|lock| {
-                    let fate = fates.get(lock).copied().unwrap_or(LockFate::NeverHeld);
-                    (lock.clone(), fate)
-                })
-                .collect(),
+            locks: programs().flat_map(|program| &program.locks).cloned().collect(),
             counters: counters
                 .filter(|counter| sources.iter().any(|source| names(source, counter)))
-                .map(|counter| {
-                    let count = world.counters.get(counter).copied().unwrap_or(0);
-                    (counter.clone(), count)
-                })
+                .cloned()
                 .collect(),
-            values: asked
-                .map(|(key, server)| {
-                    let held = value(&world, &key, server.as_deref());
-                    let name = server.map_or(key.clone(), |server| format!("{key} on {server}"));
-                    (name, held)
-                })
-                .collect(),
-            unfinished: world
-                .actors
+            values: sources
                 .iter()
-                .filter(|actor| actor.life != Life::Finished)
-                .count(),
+                .flat_map(|source| values_in(source, "value"))
+                .collect(),
         }
+    }
+
+    /// An outcome, given what became of a lock, how far a counter came, and a world whose servers hold what they did
+    /// at the end.
+    #[must_use]
+    pub fn outcome(
+        &self,
+        fate: impl Fn(&str) -> LockFate,
+        count: impl Fn(&str) -> i64,
+        unfinished: usize,
+        world: &World,
+    ) -> Outcome {
+        let values = self.values.iter().map(|(key, server)| {
+            let held = value(world, key, server.as_deref());
+            let name = server
+                .as_ref()
+                .map_or(key.clone(), |server| format!("{key} on {server}"));
+            (name, held)
+        });
+        Outcome {
+            locks: self.locks.iter().map(|lock| (lock.clone(), fate(lock))).collect(),
+            counters: self
+                .counters
+                .iter()
+                .map(|counter| (counter.clone(), count(counter)))
+                .collect(),
+            values: values.collect(),
+            unfinished,
+            broken: BTreeSet::new(),
+        }
+    }
+}
+
+impl Outcome {
+    /// Reads the outcome off a race's log, but for the invariants.
+    #[must_use]
+    pub fn of(scenario: &Scenario, log: &Log) -> Self {
+        let world = World::fold(log, log.len());
+        let fates = holders::fates(log);
+        let unfinished = world.actors.iter().filter(|actor| actor.life != Life::Finished);
+        Asked::of(scenario).outcome(
+            |lock| fates.get(lock).copied().unwrap_or(LockFate::NeverHeld),
+            |counter| world.counters.get(counter).copied().unwrap_or(0),
+            unfinished.count(),
+            &world,
+        )
+    }
+
+    /// Whether an invariant was broken, or two clients believed at one time to hold one lock.
+    #[must_use]
+    pub fn is_violated(&self) -> bool {
+        !self.broken.is_empty() || self.has_two_holders()
+    }
+
+    /// The invariants that were broken, but for those that say no more than what became of the locks.
+    pub fn broken_beside_locks(&self) -> impl Iterator<Item = &str> {
+        let broken = self.broken.iter().map(String::as_str);
+        broken.filter(|never| {
+            let lock = never.strip_prefix("overlap: ");
+            lock.is_none_or(|lock| !self.locks.contains_key(lock))
+        })
     }
 
     /// Whether two clients believed at one time to hold one lock.
     #[must_use]
-    pub fn is_violated(&self) -> bool {
+    pub fn has_two_holders(&self) -> bool {
         self.locks.values().any(|fate| *fate == LockFate::Violated)
     }
 }
@@ -109,7 +166,13 @@ impl fmt::Display for Outcome {
             .iter()
             .map(|(key, value)| format!("{key} = {}", value.as_deref().unwrap_or("nil")));
         let unfinished = (self.unfinished > 0).then(|| format!("{} unfinished", self.unfinished));
-        let parts: Vec<String> = locks.chain(counters).chain(values).chain(unfinished).collect();
+        let broken = self.broken_beside_locks().map(str::to_owned);
+        let parts: Vec<String> = locks
+            .chain(counters)
+            .chain(values)
+            .chain(unfinished)
+            .chain(broken)
+            .collect();
         if parts.is_empty() {
             return f.write_str("all finished");
         }
@@ -149,9 +212,11 @@ fn names(source: &str, counter: &str) -> bool {
     words.any(|word| word == counter)
 }
 
-/// The keys that an expression asks for with `value('key')` or `value('key', 'server')`.
-fn values_in(source: &str) -> Vec<(String, Option<String>)> {
-    let calls = source.match_indices("value(").filter_map(|(start, call)| {
+/// The keys that an expression asks for with `value('key')` or `value('key', 'server')`, or another function of keys.
+#[must_use]
+pub fn values_in(source: &str, function: &str) -> Vec<(String, Option<String>)> {
+    let call = format!("{function}(");
+    let calls = source.match_indices(&call).filter_map(|(start, call)| {
         let whole = !source[..start].ends_with(|c: char| c.is_alphanumeric() || c == '_');
         let (inside, _) = source[start + call.len()..].split_once(')')?;
         whole.then_some(inside)
@@ -175,7 +240,7 @@ mod tests {
 
     #[test]
     fn the_keys_that_claims_ask_for_are_found() {
-        let of = |source| values_in(source);
+        let of = |source| values_in(source, "value");
         assert_eq!(of("value('stock')|int == 0"), [("stock".to_owned(), None)]);
         assert_eq!(
             of("value(\"lock\", 'redis2') != value('x')"),
@@ -204,6 +269,7 @@ mod tests {
             ]
             .into(),
             unfinished: 3,
+            broken: std::iter::empty().collect(),
         };
         assert_eq!(
             outcome.to_string(),

@@ -4,9 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
+    clock::LessonTime,
     effect::{Access, Effect, Effects},
     lesson::Scenario,
-    log::{ActorId, Event, EventKind},
+    log::{ActorId, Event, EventKind, KeyValue, Observed, ServerState},
 };
 
 /// A key was set: when the reply came, where, and by which client.
@@ -15,6 +16,21 @@ struct Setting {
     replied: usize,
     server: String,
     client: String,
+    /// What it was set to.
+    value: Option<String>,
+    /// When that is over.
+    end: Option<LessonTime>,
+}
+
+/// Somebody deleted a key while another's setting of it was answered: its own, or the other's?
+#[derive(Debug)]
+struct Doubt {
+    deletion: Effect,
+    /// Of the other.
+    client: String,
+    value: String,
+    /// When the other's lease is over.
+    end: Option<LessonTime>,
 }
 
 /// Who was told of one change of a path.
@@ -33,6 +49,8 @@ pub(super) struct Conduct {
     settings: BTreeMap<String, Vec<Setting>>,
     /// By key and access: the replies that prove that somebody did it to a key that another client had set.
     foreign: BTreeMap<(String, Access), Vec<usize>>,
+    /// Deletions of which only the server's next state will say whose key it was.
+    doubts: Vec<Doubt>,
     herds: BTreeMap<String, Herd>,
     largest: Vec<usize>,
 }
@@ -48,6 +66,7 @@ impl Conduct {
                 .collect(),
             settings: BTreeMap::new(),
             foreign: BTreeMap::new(),
+            doubts: Vec::new(),
             herds: BTreeMap::new(),
             largest: Vec::new(),
         }
@@ -55,7 +74,10 @@ impl Conduct {
 
     pub(super) fn take(&mut self, index: usize, event: &Event) {
         for effect in self.effects.take(index, event) {
-            self.note(effect);
+            self.note(effect, event.at);
+        }
+        if let EventKind::State(state) = &event.kind {
+            self.settle(state, event.at);
         }
         if let EventKind::Notified { actor, about, .. } = &event.kind {
             let herd = self.herds.entry(about.clone()).or_default();
@@ -71,35 +93,85 @@ impl Conduct {
         }
     }
 
-    fn note(&mut self, effect: Effect) {
+    fn note(&mut self, effect: Effect, at: LessonTime) {
         let Some(client) = self.clients.get(effect.actor.0 as usize) else {
             return;
         };
         match effect.access {
             Access::Set => {
                 self.herds.remove(&effect.key);
+                let mut attempts = self.effects.attempts().iter().rev();
+                let asked = attempts.find(|asked| asked.sent == effect.worded);
+                let lease = asked.and_then(|asked| asked.lease_ms);
                 let setting = Setting {
                     replied: effect.replied,
                     server: effect.server,
                     client: client.clone(),
+                    value: asked.map(|asked| asked.value.clone()),
+                    end: lease.map(|lease| LessonTime::from_millis(at.as_millis().saturating_add(lease))),
                 };
                 self.settings.entry(effect.key).or_default().push(setting);
             }
             Access::Deleted | Access::Expiry => {
+                let client = client.clone();
                 if self
                     .setter(&effect)
-                    .is_some_and(|setting| setting.client != *client)
+                    .is_some_and(|setting| setting.client != client)
                 {
                     let access = (effect.key, effect.access);
                     self.foreign.entry(access).or_default().push(effect.replied);
+                } else if effect.access == Access::Deleted {
+                    self.doubt(effect, &client);
                 }
             }
             Access::Read | Access::Changed => {}
         }
     }
 
+    /// A deletion that was long on its way may have met another's key.
+    fn doubt(&mut self, deletion: Effect, client: &str) {
+        // Whoever deletes its own is innocent of what is doubtful about its key.
+        self.doubts
+            .retain(|doubt| doubt.client != client || doubt.deletion.key != deletion.key);
+        let known = self.settings.get(&deletion.key);
+        let other = known.and_then(|known| known.last()).filter(|setting| {
+            setting.client != client && setting.server == deletion.server && setting.replied > deletion.sent
+        });
+        if let Some((other, value)) = other.and_then(|other| Some((other, other.value.clone()?))) {
+            self.doubts.push(Doubt {
+                client: other.client.clone(),
+                value,
+                end: other.end,
+                deletion,
+            });
+        }
+    }
+
+    /// The server still has the other's key, or has it no more although its lease is not over.
+    fn settle(&mut self, state: &ServerState, at: LessonTime) {
+        let Observed::Redis(keyspace) = &state.observed else {
+            return;
+        };
+        let (settled, left): (Vec<Doubt>, _) = std::mem::take(&mut self.doubts)
+            .into_iter()
+            .partition(|doubt| doubt.deletion.server == state.server);
+        self.doubts = left;
+        for Doubt {
+            deletion, value, end, ..
+        } in settled
+        {
+            let held = keyspace.keys.get(&deletion.key);
+            let there =
+                held.is_some_and(|key| matches!(&key.value, KeyValue::String(held) if *held == value));
+            if !there && end.is_none_or(|end| at < end) {
+                let access = (deletion.key, Access::Deleted);
+                self.foreign.entry(access).or_default().push(deletion.replied);
+            }
+        }
+    }
+
     /// Who had set the key when this command was sent. A setting whose reply came later may be a later one: of two
-    /// replies that overtook each other nothing bad is assumed. What one server never was told it may have from
+    /// replies that overtook each other nothing bad is assumed, until the server's state shows it. What one server never was told it may have from
     /// another, as a replica has.
     fn setter(&self, effect: &Effect) -> Option<&Setting> {
         let known = self.settings.get(&effect.key)?;

@@ -73,12 +73,13 @@ impl Holders {
                     .map(ActorId)
                     .zip(&self.actors)
                     .filter(|(_, (known, _))| known == client);
-                for (actor, _) in dead {
-                    self.dead.insert(actor);
-                    for holders in self.holding.values_mut() {
-                        holders.remove(&actor);
-                    }
+                for actor in dead.map(|(actor, _)| actor).collect::<Vec<_>>() {
+                    self.bury(actor);
                 }
+                None
+            }
+            EventKind::GaveUp { actor, .. } => {
+                self.bury(*actor);
                 None
             }
             _ => None,
@@ -86,8 +87,19 @@ impl Holders {
     }
 }
 
+impl Holders {
+    /// Whoever is dead holds nothing, whatever it is said to believe.
+    fn bury(&mut self, actor: ActorId) {
+        self.dead.insert(actor);
+        for holders in self.holding.values_mut() {
+            holders.remove(&actor);
+        }
+    }
+}
+
 /// The commands right before a `drops` that delete or unlock something, each with its lock.
-fn departures(program: &Program) -> Vec<(String, String)> {
+#[must_use]
+pub fn departures(program: &Program) -> Vec<(String, String)> {
     let pairs = program.instructions.windows(2).filter_map(|pair| match pair {
         [
             Instruction::Operate(operation),

@@ -27,6 +27,15 @@ pub fn holds(scenario: &Scenario, log: &Log, that: &Expr) -> Result<bool, String
     Ok(that.eval(facts.names(scenario))?.is_true())
 }
 
+/// Whether an expression is true of what has happened so far; it is not where it asks for what has not happened yet.
+///
+/// # Errors
+/// Says why it cannot be told.
+pub fn is_so(scenario: &Scenario, log: &Log, that: &Expr) -> Result<bool, String> {
+    let facts = Arc::new(Facts::new(scenario, log));
+    that.is_so(facts.names(scenario))
+}
+
 /// Judges a finished run.
 ///
 /// **Architecture Invariant:** the verdict is computed from the log and never scripted. A claim that does

@@ -56,7 +56,8 @@ mod watch;
 
 pub use decide::{Undecided, decide};
 pub use evidence::evidence;
-pub use judge::{holds, judge};
+pub use holders::departures;
+pub use judge::{holds, is_so, judge};
 pub use watch::{Breach, Watch, breaches};
 
 #[cfg(test)]

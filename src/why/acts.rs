@@ -16,7 +16,7 @@ pub(super) fn explain(case: &Case<'_>, never: &str, breach: &Breach) -> Option<W
     let acts = acts(case, never, breach);
     let certain = acts
         .iter()
-        .find_map(|act| unknown_to(case, act).or_else(|| interfered(case, act, breach)));
+        .find_map(|act| unknown_to(case, act, breach).or_else(|| interfered(case, act, breach)));
     certain.or_else(|| acts.iter().find_map(|act| both_looked(case, act)))
 }
 
@@ -47,7 +47,7 @@ fn acts<'c>(case: &'c Case<'_>, never: &str, breach: &Breach) -> Vec<&'c Effect>
 }
 
 /// Between what its sender last did to the same key and this, somebody else wrote there.
-fn unknown_to(case: &Case<'_>, act: &Effect) -> Option<Why> {
+fn unknown_to(case: &Case<'_>, act: &Effect, breach: &Breach) -> Option<Why> {
     let owned = matches!(act.access, Access::Deleted | Access::Expiry);
     // A lock belongs to a process, whichever of its threads took it. What a thread has read, it alone has read.
     let mine = |effect: &&Effect| {
@@ -65,7 +65,9 @@ fn unknown_to(case: &Case<'_>, act: &Effect) -> Option<Why> {
     };
     let mut between = case.touched(&act.key).rev().filter(others);
     let (between, (place, second)) = between.find_map(|effect| {
-        let certain = case.before(first, effect) && case.before(effect, act);
+        // That the key was another's may have been seen of the server, although the command was long on its way.
+        let seen = owned && breach.evidence.contains(&act.replied) && effect.replied < act.replied;
+        let certain = case.before(first, effect) && (seen || case.before(effect, act));
         Some((effect, in_order(first, effect, act).filter(|_| certain)?))
     })?;
     let kind = match (first.access, act.access) {

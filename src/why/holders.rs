@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     clock::LessonTime,
-    effect::{Access, Effect},
+    effect::{Access, Effect, lease},
     lesson::expr::split_words,
     log::{ActorId, Belief, EventKind, Fault, KeyValue, Observed, Role},
     verdict::Breach,
@@ -269,16 +269,8 @@ impl Loss<'_, '_> {
             let at = self.case.events[sent].at.as_millis();
             Some(LessonTime::from_millis(at.checked_add(millis)?))
         };
-        let mut end = None;
         let words = split_words(self.wire(self.set.worded)).ok()?;
-        for pair in words.windows(2) {
-            let number = pair[1].parse::<i64>();
-            match (pair[0].to_ascii_uppercase().as_str(), number) {
-                ("PX", Ok(millis)) => end = after(self.set.sent, millis),
-                ("EX", Ok(seconds)) => end = after(self.set.sent, seconds.checked_mul(1000)?),
-                _ => {}
-            }
-        }
+        let mut end = lease(&words).and_then(|millis| after(self.set.sent, millis));
         let renewals = self.case.touched(&self.set.key).filter(|effect| {
             effect.access == Access::Expiry
                 && effect.server == self.set.server

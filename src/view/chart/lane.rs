@@ -199,7 +199,7 @@ impl Mark {
     pub fn text(&self, log: &Log, detail: Detail, position: usize) -> String {
         let words = self.words(log, self.event, (detail, position));
         match self.note.filter(|note| *note < position) {
-            Some(note) if let Some(until) = self.again(log, note) => {
+            Some(note) if let Some(until) = Self::again(log, note) => {
                 format!("{words} · {} {until}", glyphs::AGAIN)
             }
             Some(note) => format!("{words} · {}", self.words(log, note, (detail, position))),
@@ -208,14 +208,10 @@ impl Mark {
     }
 
     /// How long the program waits before it tries the same operation again, if that is what a note tells.
-    fn again(&self, log: &Log, note: usize) -> Option<String> {
-        let (sent, note) = (log.events().get(self.event)?, log.events().get(note)?);
-        match (&sent.kind, &note.kind) {
-            (EventKind::Sent { label: tried, .. }, EventKind::Waits { label, until, .. })
-                if tried == label =>
-            {
-                Some(time::stretch(until.since(note.at)))
-            }
+    fn again(log: &Log, note: usize) -> Option<String> {
+        let event = log.events().get(note).filter(|_| log.tries_again(note))?;
+        match &event.kind {
+            EventKind::Waits { until, .. } => Some(time::stretch(until.since(event.at))),
             _ => None,
         }
     }

@@ -205,7 +205,12 @@ pub fn note_words(scene: &Scene<'_>, note: usize) -> Words {
         EventKind::Counted { counter, by, .. } => (format!("{counter} {by:+}"), Role::Good),
         EventKind::Waits { label, until, .. } => {
             let duration = time::stretch(until.since(event.at));
-            (format!("{label} {duration}"), Role::Chrome)
+            let what = if scene.log.tries_again(note) {
+                glyphs::AGAIN
+            } else {
+                label
+            };
+            (format!("{what} {duration}"), Role::Chrome)
         }
         EventKind::Took { what, about, .. } => {
             let words = words::TAKES_NOTICE.with(scene.lang, &[&format!("{what} {about}")]);

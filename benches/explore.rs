@@ -1,0 +1,184 @@
+//! How fast orders are explored: two clients of three Redis moves each, no order left out, against one connection
+//! that sends the very same commands, with the same resets, one after another. On real servers, in the same run.
+
+use std::{
+    path::PathBuf,
+    time::{Duration, Instant},
+};
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use lockstep::{
+    client::Direct,
+    explore::{Bounds, repeat},
+    lab::{Endpoint, Lab, LabOptions},
+    lesson::{LabKind, Params, Scenario, library::from_text},
+};
+use tokio::runtime::Runtime;
+
+const LESSON: &str = r"
+format: 1
+id: measured
+track: redis
+title: { en: Measured, zh: 测 }
+summary: { en: Measured, zh: 测 }
+intro: { en: Measured, zh: 测 }
+minutes: 1
+lab: redis
+setup:
+  - redis: SET stock 10
+clients:
+  A: { runs: buyer }
+  B: { runs: buyer }
+programs:
+  buyer:
+    - check: { redis: GET stock }
+    - buy: { redis: DECR stock }
+    - note: { redis: 'RPUSH buyers ${self}' }
+variants:
+  only:
+    title: { en: Only, zh: 唯一 }
+    expect: shown
+    lesson: { en: Measured, zh: 测 }
+    claims:
+      - that: value('stock')|int == 8
+story:
+  - finish: A
+";
+
+/// Rounds of all twenty orders in one measurement.
+const ROUNDS: u32 = 100;
+const ORDERS: u64 = 20;
+
+fn options() -> LabOptions {
+    LabOptions::with_binary(PathBuf::from(env!("CARGO_BIN_EXE_lockstep")))
+}
+
+fn scenario() -> Scenario {
+    let loaded = from_text("measured.yaml", LESSON).expect("the lesson is good");
+    Scenario::plan(&loaded, "only", &Params::new()).expect("it is good")
+}
+
+/// All orders of three moves of each of two clients.
+fn orders(left: [usize; 2], so_far: &[usize], found: &mut Vec<Vec<usize>>) {
+    if left == [0, 0] {
+        found.push(so_far.to_vec());
+    }
+    for client in 0..2 {
+        if left[client] > 0 {
+            let mut rest = left;
+            rest[client] -= 1;
+            orders(rest, &[so_far, &[client]].concat(), found);
+        }
+    }
+}
+
+/// One connection: a reset, then six commands, each sent when the one before is answered.
+fn one_connection(runtime: &Runtime, rounds: u32) -> Duration {
+    let lab = runtime
+        .block_on(Lab::start(LabKind::Redis, &options()))
+        .expect("a lab");
+    let Some(Endpoint::Unix(socket)) = lab.endpoint("redis") else {
+        panic!("no socket")
+    };
+    let mut direct = Direct::open(&socket.display().to_string()).expect("connects");
+    let mut all = Vec::new();
+    orders([3, 3], &[], &mut all);
+    let moves = |client: usize| {
+        let name = ["A", "B"][client];
+        [
+            vec!["GET", "stock"],
+            vec!["DECR", "stock"],
+            vec!["RPUSH", "buyers", name],
+        ]
+    };
+    let began = Instant::now();
+    for _ in 0..rounds {
+        for order in &all {
+            direct.push(["FLUSHALL"]);
+            direct.push(["SET", "stock", "10"]);
+            direct.ask().expect("answers");
+            let mut at = [0; 2];
+            for client in order {
+                direct.ask_one(&moves(*client)[at[*client]]).expect("answers");
+                at[*client] += 1;
+            }
+        }
+    }
+    let took = began.elapsed();
+    runtime.block_on(lab.shutdown());
+    took
+}
+
+fn explored(runtime: &Runtime, share: bool, workers: usize, rounds: u32) -> Duration {
+    let bounds = Bounds {
+        prune: false,
+        share,
+        workers,
+        ..Bounds::default()
+    };
+    let (tried, took) = runtime
+        .block_on(repeat(&scenario(), &options(), &bounds, rounds))
+        .expect("explores");
+    assert_eq!(tried, u64::from(rounds) * ORDERS);
+    took
+}
+
+fn rate(took: Duration) -> f64 {
+    f64::from(ROUNDS) * 20.0 / took.as_secs_f64()
+}
+
+fn median(mut measured: Vec<f64>) -> f64 {
+    measured.sort_by(f64::total_cmp);
+    measured[measured.len() / 2]
+}
+
+fn explores(criterion: &mut Criterion) {
+    let runtime = Runtime::new().expect("a runtime");
+    let mut group = criterion.benchmark_group("2 clients x 3 moves, 20 orders, none left out");
+    group.sample_size(10).measurement_time(Duration::from_secs(5));
+    group.bench_function("one connection, one after another", |bencher| {
+        bencher.iter_custom(|rounds| one_connection(&runtime, u32::try_from(rounds).unwrap_or(u32::MAX)));
+    });
+    for (name, share, workers) in [
+        ("explored by one worker, nothing shared", false, 1),
+        ("explored by one worker, beginnings shared", true, 1),
+        ("explored by two workers, beginnings shared", true, 2),
+    ] {
+        group.bench_function(name, |bencher| {
+            bencher.iter_custom(|rounds| {
+                explored(
+                    &runtime,
+                    share,
+                    workers,
+                    u32::try_from(rounds).unwrap_or(u32::MAX),
+                )
+            });
+        });
+    }
+    group.finish();
+    // In turns, so that what else the machine does befalls all of them.
+    let mut rates = [const { Vec::new() }; 4];
+    for _ in 0..7 {
+        rates[0].push(rate(one_connection(&runtime, ROUNDS)));
+        rates[1].push(rate(explored(&runtime, false, 1, ROUNDS)));
+        rates[2].push(rate(explored(&runtime, true, 1, ROUNDS)));
+        rates[3].push(rate(explored(&runtime, true, 2, ROUNDS)));
+    }
+    let [connection, plain, shared, both] = rates.map(median);
+    println!("orders a second, medians: one connection {connection:.0}");
+    println!(
+        "  one worker, nothing shared      {plain:.0}, ratio {:.2}",
+        plain / connection
+    );
+    println!(
+        "  one worker, beginnings shared   {shared:.0}, ratio {:.2}",
+        shared / connection
+    );
+    println!(
+        "  two workers, beginnings shared  {both:.0}, ratio {:.2}",
+        both / connection
+    );
+}
+
+criterion_group!(benches, explores);
+criterion_main!(benches);

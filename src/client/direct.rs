@@ -1,0 +1,139 @@
+//! A blocking connection to one Redis server, for programs that Lockstep hosts in its own process because nobody
+//! needs to kill or stop them: nothing is faster. It must not know why a command is sent.
+
+use redis::{Client, Cmd, Connection, RedisResult, Value};
+
+use super::redis::{reply, url};
+use crate::log::Reply;
+
+/// A connection on which several commands may be sent at once.
+pub struct Direct {
+    connection: Connection,
+    /// What is to be sent, and how many commands that is.
+    out: Vec<u8>,
+    count: usize,
+}
+
+/// What came back for one command.
+#[derive(Debug)]
+pub struct Answer(RedisResult<Value>);
+
+impl Direct {
+    /// Connects to a Unix socket's path or `host:port`.
+    ///
+    /// # Errors
+    /// Says why the server cannot be reached.
+    pub fn open(address: &str) -> Result<Self, String> {
+        let connection = Client::open(url(address)).and_then(|client| client.get_connection());
+        Ok(Self {
+            connection: connection.map_err(|error| error.to_string())?,
+            out: Vec::new(),
+            count: 0,
+        })
+    }
+
+    /// Adds a command to what is to be sent.
+    pub fn push<W: AsRef<[u8]>>(&mut self, words: impl IntoIterator<Item = W>) {
+        let mut command = Cmd::new();
+        for word in words {
+            command.arg(word.as_ref());
+        }
+        command.write_packed_command(&mut self.out);
+        self.count += 1;
+    }
+
+    /// Sends what was added, in one piece, and waits for all answers.
+    ///
+    /// # Errors
+    /// The connection broke.
+    pub fn ask(&mut self) -> Result<Vec<Answer>, String> {
+        let count = std::mem::take(&mut self.count);
+        let sent = self.connection.send_packed_command(&self.out);
+        self.out.clear();
+        sent.map_err(|error| error.to_string())?;
+        let mut answers = Vec::with_capacity(count);
+        for _ in 0..count {
+            let answer = self.connection.recv_response().and_then(Value::extract_error);
+            if let Err(error) = &answer
+                && error.is_unrecoverable_error()
+            {
+                return Err(error.to_string());
+            }
+            answers.push(Answer(answer));
+        }
+        Ok(answers)
+    }
+
+    /// Sends one command and waits for its answer.
+    ///
+    /// # Errors
+    /// The connection broke.
+    pub fn ask_one<W: AsRef<[u8]>>(&mut self, words: impl IntoIterator<Item = W>) -> Result<Answer, String> {
+        self.push(words);
+        let answer = self.ask()?.pop();
+        answer.ok_or_else(|| "no answer".to_owned())
+    }
+}
+
+impl Answer {
+    /// As a client of a lesson would report it.
+    #[must_use]
+    pub fn into_reply(self) -> Reply {
+        reply(self.0)
+    }
+
+    /// The parts of an answer that is a list: texts and numbers as bytes, lists within as they are.
+    ///
+    /// # Errors
+    /// The server's own words, where it refused.
+    pub fn into_parts(self) -> Result<Vec<Part>, String> {
+        match self.0.map_err(|error| error.to_string())? {
+            Value::Array(items) | Value::Set(items) => Ok(items.into_iter().map(Part::of).collect()),
+            other => Ok(vec![Part::of(other)]),
+        }
+    }
+
+    /// Whether the server did what was asked; if not, why.
+    ///
+    /// # Errors
+    /// The server's own words.
+    pub fn done(self) -> Result<(), String> {
+        self.0.map(drop).map_err(|error| error.to_string())
+    }
+}
+
+/// A part of an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Part {
+    /// A text.
+    Bytes(Vec<u8>),
+    /// A number.
+    Number(i64),
+    /// A list.
+    List(Vec<Part>),
+    /// Nothing.
+    Nil,
+}
+
+impl Part {
+    fn of(value: Value) -> Self {
+        match value {
+            Value::BulkString(bytes) => Self::Bytes(bytes),
+            Value::SimpleString(text) => Self::Bytes(text.into_bytes()),
+            Value::Okay => Self::Bytes(b"OK".to_vec()),
+            Value::Int(number) => Self::Number(number),
+            Value::Array(items) | Value::Set(items) => Self::List(items.into_iter().map(Self::of).collect()),
+            _ => Self::Nil,
+        }
+    }
+
+    /// As text.
+    #[must_use]
+    pub fn text(&self) -> String {
+        match self {
+            Self::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+            Self::Number(number) => number.to_string(),
+            Self::List(_) | Self::Nil => String::new(),
+        }
+    }
+}

@@ -1,0 +1,424 @@
+//! Orders explored with client processes, as in a lesson: for servers and operations whose state cannot be put back.
+//! Each place is gone to from the beginning, and what was answered on the way must be answered again. It must not
+//! know which orders there are.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::Arc,
+};
+
+use tokio::runtime::Handle;
+
+use super::{
+    super::{EngineError, Racer, performer::State, setup},
+    GroundError,
+    commands::{Commands, Refusal},
+    rules::{Rules, Situation},
+    seats::Cast,
+    tracked::Names,
+};
+use crate::{
+    client::{
+        Direct,
+        protocol::{Wire, ZkCall},
+    },
+    explore::{Broken, Fate, Ground, Pick, Touch},
+    lab::LabOptions,
+    lesson::{
+        Scenario,
+        plan::{InvariantPlan, NeverPlan},
+    },
+    log::{ActorId, Belief, Choice, EventKind, Fault, Log, Reply},
+    race::Outcome,
+    verdict,
+};
+
+/// A place in the tree of orders.
+#[derive(Debug, Clone)]
+pub struct Place {
+    way: Option<Arc<Way>>,
+    picks: Arc<[Pick]>,
+    cut: bool,
+}
+
+#[derive(Debug)]
+struct Way {
+    before: Option<Arc<Way>>,
+    pick: Pick,
+    /// What was answered: operations with their replies.
+    said: Vec<(String, Reply)>,
+}
+
+/// Where the clients stand.
+#[derive(Debug)]
+enum Here {
+    Nowhere,
+    /// At the beginning of an order.
+    Root,
+    At(Arc<Way>),
+}
+
+impl Here {
+    fn of(way: Option<&Arc<Way>>) -> Self {
+        way.map_or(Self::Root, |way| Self::At(Arc::clone(way)))
+    }
+}
+
+/// Client processes with their lab.
+pub struct Processes {
+    scenario: Scenario,
+    rules: Rules,
+    cast: Cast,
+    names: Names,
+    racer: Racer,
+    runtime: Handle,
+    /// Where the clients stand; nowhere before the first order.
+    here: Here,
+    moves: usize,
+    frozen: Option<usize>,
+    spent: bool,
+    commands: Commands,
+    lines: HashMap<String, Direct>,
+}
+
+impl Processes {
+    /// Starts a lab and the clients.
+    ///
+    /// # Errors
+    /// A server or a client failed, or the lesson's `setup` cannot be carried out.
+    pub async fn open(scenario: &Scenario, options: &LabOptions, rules: &Rules) -> Result<Self, EngineError> {
+        Ok(Self {
+            racer: Racer::set_up(scenario, options).await?,
+            cast: Cast::of(scenario),
+            names: Names::of(scenario),
+            scenario: scenario.clone(),
+            rules: rules.clone(),
+            runtime: Handle::current(),
+            here: Here::Nowhere,
+            moves: 0,
+            frozen: None,
+            spent: false,
+            commands: Commands::default(),
+            lines: HashMap::new(),
+        })
+    }
+
+    /// Ends the clients and the servers and waits until they are gone.
+    pub async fn close(self) {
+        self.racer.tear_down().await;
+    }
+
+    /// Why something could not be done: a server may have died.
+    pub async fn explain(&self, error: EngineError) -> EngineError {
+        self.racer.director.stage.or_death(error).await
+    }
+
+    fn situation(&self) -> Situation {
+        let director = &self.racer.director;
+        let over = |n: usize| matches!(director.performers[n].state, State::Finished | State::Dead);
+        let busy = (0..self.cast.clients.len()).filter(|client| {
+            let mut own = (0..director.performers.len()).filter(|n| self.cast.homes[*n] == *client);
+            own.any(|n| !over(n))
+        });
+        Situation {
+            able: self.racer.able(),
+            timer: director.next_timer().is_some(),
+            moves: self.moves,
+            frozen: self.frozen,
+            spent: self.spent,
+            busy: busy.collect(),
+        }
+    }
+
+    fn place(&self, way: Option<Arc<Way>>) -> Place {
+        let situation = self.situation();
+        Place {
+            way,
+            picks: situation.picks(&self.rules).into(),
+            cut: situation.is_cut(&self.rules),
+        }
+    }
+
+    fn set_out(&mut self) -> Result<(), GroundError> {
+        (self.moves, self.frozen, self.spent) = (0, None, false);
+        if !matches!(std::mem::replace(&mut self.here, Here::Nowhere), Here::Nowhere) {
+            self.runtime.block_on(self.racer.come_home())?;
+        }
+        if self.racer.spoilt {
+            // The lab will be another one.
+            self.lines.clear();
+        }
+        self.runtime.block_on(self.racer.set_out())?;
+        Ok(())
+    }
+
+    fn is_here(&self, place: &Place) -> bool {
+        match (&self.here, &place.way) {
+            (Here::At(here), Some(way)) => Arc::ptr_eq(here, way),
+            (Here::Root, None) => true,
+            _ => false,
+        }
+    }
+
+    fn go_to(&mut self, place: &Place) -> Result<(), GroundError> {
+        if self.is_here(place) {
+            return Ok(());
+        }
+        let mut ways = Vec::new();
+        let mut next = place.way.as_ref();
+        while let Some(way) = next {
+            ways.push(Arc::clone(way));
+            next = way.before.as_ref();
+        }
+        self.set_out()?;
+        for way in ways.into_iter().rev() {
+            let again = self.step(way.pick)?;
+            for ((operation, first), (_, second)) in way.said.iter().zip(&again) {
+                if first != second {
+                    return Err(GroundError::Strayed {
+                        operation: operation.clone(),
+                        first: first.to_string(),
+                        second: second.to_string(),
+                    });
+                }
+            }
+        }
+        self.here = Here::of(place.way.as_ref());
+        Ok(())
+    }
+
+    /// Takes a step from where one stands. Gives what was answered.
+    fn step(&mut self, pick: Pick) -> Result<Vec<(String, Reply)>, GroundError> {
+        let from = self.racer.director.log().len();
+        let client = |n: usize| self.cast.clients[n].clone();
+        let choice = match pick {
+            Pick::Move(actor) => Choice::Move { actor },
+            Pick::Timer => Choice::Timer,
+            Pick::Thaw(n) => Choice::Cause(Fault::Thaw { client: client(n) }),
+            Pick::Crash(n) => Choice::Cause(Fault::Crash { client: client(n) }),
+            Pick::Freeze(n) => Choice::Cause(Fault::Freeze { client: client(n) }),
+        };
+        match pick {
+            Pick::Move(_) => self.moves += 1,
+            Pick::Timer => {}
+            Pick::Thaw(_) => self.frozen = None,
+            Pick::Crash(_) => self.spent = true,
+            Pick::Freeze(n) => (self.frozen, self.spent) = (Some(n), true),
+        }
+        self.runtime.block_on(self.racer.take_choice(&choice))?;
+        let events = &self.racer.director.log().events()[from..];
+        let said = events.iter().filter_map(|event| match &event.kind {
+            EventKind::Replied {
+                actor, label, reply, ..
+            } => Some((self.cast.name(*actor, label), lasting(reply))),
+            _ => None,
+        });
+        Ok(said.collect())
+    }
+
+    /// What a move will touch, as far as its command says.
+    fn foresee(&mut self, actor: ActorId) -> Result<Touch, GroundError> {
+        let director = &mut self.racer.director;
+        let mut touch = Touch {
+            actor: Some(actor),
+            ..Touch::default()
+        };
+        let n = actor.0 as usize;
+        let State::Ready(operation) = director.performers[n].state.clone() else {
+            return Ok(Touch::everything());
+        };
+        let server = operation
+            .on
+            .clone()
+            .unwrap_or_else(|| director.stage.server.clone());
+        director.performers[n].machine.tell_time(director.clock.now());
+        let wire = director.performers[n].machine.wire(&operation, server);
+        match wire {
+            Ok(Some(Wire::Local { name, .. })) => {
+                let cell: Arc<str> = format!("{} {name}", self.cast.clients[self.cast.homes[n]]).into();
+                touch.writes.push(cell);
+            }
+            // Nobody sees what only looks; whatever changes something may be told to whoever watches.
+            Ok(Some(Wire::Zookeeper {
+                call: ZkCall::Exists { .. } | ZkCall::Get { .. } | ZkCall::Ls { .. },
+                ..
+            })) => {}
+            Ok(Some(wire @ (Wire::Redis { .. } | Wire::Script { .. }))) => {
+                let name = self.cast.name(actor, &operation.label);
+                self.foresee_redis(&wire, &name, &mut touch)?;
+            }
+            Ok(Some(Wire::Zookeeper { .. }) | None) | Err(_) => touch.all = true,
+        }
+        Ok(touch)
+    }
+
+    fn foresee_redis(&mut self, wire: &Wire, operation: &str, touch: &mut Touch) -> Result<(), GroundError> {
+        let server = wire.server().to_owned();
+        let lost = |why| EngineError::ServerLost {
+            server: server.clone(),
+            why,
+        };
+        if !self.lines.contains_key(&server) {
+            let address = setup::address(&self.racer.director.stage, &server);
+            self.lines
+                .insert(server.clone(), Direct::open(&address).map_err(lost)?);
+        }
+        let Some(line) = self.lines.get_mut(&server) else {
+            return Ok(());
+        };
+        match self.commands.look_up(line, wire) {
+            Ok(footprint) => match &footprint.keys {
+                Some(keys) if footprint.reads_only => touch.reads.extend(keys.iter().cloned()),
+                Some(keys) if !keys.is_empty() => touch.writes.extend(keys.iter().cloned()),
+                _ => touch.all = true,
+            },
+            Err(Refusal::Lost(why)) => return Err(lost(why).into()),
+            Err(Refusal::NotReplayable(why)) => {
+                return Err(GroundError::NotReplayable {
+                    operation: operation.to_owned(),
+                    command: wire.to_string(),
+                    why,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// What a step turned out to touch besides.
+    fn see(&self, from: usize, touch: &mut Touch) {
+        let log = self.racer.director.log();
+        let mut holding = holders(&self.names, log, from);
+        for event in &log.events()[from..] {
+            if event.kind.actor().is_some_and(|actor| Some(actor) != touch.actor) {
+                touch.all = true;
+            }
+            let EventKind::Believes { actor, lock, belief } = &event.kind else {
+                continue;
+            };
+            let Some(n) = self.names.locks.iter().position(|known| known == lock) else {
+                continue;
+            };
+            let held = holding.remove(&(n, *actor));
+            match (held, *belief == Belief::Holding) {
+                (false, true) => touch.begins.push(n),
+                (true, false) => touch.ends.push(n),
+                _ => {}
+            }
+            if *belief == Belief::Holding {
+                holding.insert((n, *actor));
+            }
+        }
+        // What an expression looks at is not looked into here: any move may change it.
+        let asks = |plan: &InvariantPlan| matches!(plan.never, NeverPlan::That(_));
+        if self.scenario.invariants.iter().any(asks) {
+            touch.shows.push(0);
+        }
+    }
+}
+
+impl Ground for Processes {
+    type Place = Place;
+    type Error = GroundError;
+
+    fn begin(&mut self) -> Result<Place, GroundError> {
+        self.set_out()?;
+        self.here = Here::Root;
+        Ok(self.place(None))
+    }
+
+    fn picks(&self, place: &Place) -> Vec<Pick> {
+        place.picks.to_vec()
+    }
+
+    fn take(&mut self, place: &Place, pick: Pick) -> Result<(Place, Touch), GroundError> {
+        self.go_to(place)?;
+        let mut touch = match pick {
+            Pick::Move(actor) => self.foresee(actor)?,
+            _ => Touch::everything(),
+        };
+        let from = self.racer.director.log().len();
+        let said = self.step(pick)?;
+        self.see(from, &mut touch);
+        let way = Some(Arc::new(Way {
+            before: place.way.clone(),
+            pick,
+            said,
+        }));
+        self.here = Here::of(way.as_ref());
+        Ok((self.place(way), touch))
+    }
+
+    fn fate(&mut self, place: &Place) -> Result<Fate, GroundError> {
+        self.go_to(place)?;
+        let log = self.racer.director.log();
+        let outcome = Arc::new(Outcome::of(&self.scenario, log));
+        let breaches = verdict::breaches(&self.scenario, log).map_err(GroundError::Invariant)?;
+        let broken = breaches.into_iter().map(|breach| {
+            let overlap = matches!(
+                self.scenario.invariants[breach.invariant].never,
+                NeverPlan::Overlap(_)
+            );
+            let events = if overlap { breach.evidence } else { vec![breach.at] };
+            let steps: BTreeSet<usize> = events
+                .into_iter()
+                .filter_map(|event| step_of(log, event))
+                .collect();
+            Broken {
+                invariant: breach.invariant,
+                steps: steps.into_iter().collect(),
+            }
+        });
+        let broken = broken.collect();
+        Ok(Fate {
+            outcome,
+            cut: place.cut,
+            broken,
+        })
+    }
+}
+
+/// A reply without what is another each time: ZooKeeper numbers all that is ever written.
+fn lasting(reply: &Reply) -> Reply {
+    match reply {
+        Reply::Value(value) => {
+            let mut value = value.clone();
+            if let Some(fields) = value.as_object_mut() {
+                fields.remove("czxid");
+            }
+            Reply::Value(value)
+        }
+        other => other.clone(),
+    }
+}
+
+/// The step that an event belongs to, `None` where it is before the first.
+fn step_of(log: &Log, event: usize) -> Option<usize> {
+    let count = |end: usize, wanted: fn(&EventKind) -> bool| {
+        let events = &log.events()[..end];
+        events.iter().filter(|event| wanted(&event.kind)).count()
+    };
+    let begun = count(event + 1, |kind| matches!(kind, EventKind::Chose(_)));
+    begun.checked_sub(1)
+}
+
+/// Who believes to hold which lock after so many events.
+fn holders(names: &Names, log: &Log, end: usize) -> BTreeSet<(usize, ActorId)> {
+    let mut holding = BTreeSet::new();
+    for event in &log.events()[..end] {
+        match &event.kind {
+            EventKind::Believes { actor, lock, belief } => {
+                let Some(n) = names.locks.iter().position(|known| known == lock) else {
+                    continue;
+                };
+                if *belief == Belief::Holding {
+                    holding.insert((n, *actor));
+                } else {
+                    holding.remove(&(n, *actor));
+                }
+            }
+            EventKind::GaveUp { actor, .. } => holding.retain(|(_, known)| known != actor),
+            _ => {}
+        }
+    }
+    holding
+}

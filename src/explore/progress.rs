@@ -1,0 +1,42 @@
+//! How far a search is, for whoever watches it. Pure; it must not know how the search goes on.
+
+use std::time::Duration;
+
+/// How far a search is.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Progress {
+    /// Orders that were carried out.
+    pub tried: u64,
+    /// Orders that were not, because they are sure to come to the same as one that was.
+    pub pruned: u128,
+    /// Orders of both that broke an invariant.
+    pub violations: u128,
+    /// Which part of the whole is done, from 0 to 1; an estimate.
+    pub done: f64,
+    /// Real time since the search began.
+    pub wall: Duration,
+}
+
+impl Progress {
+    /// Orders in a second.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "for people to read")]
+    pub fn rate(&self) -> f64 {
+        self.tried as f64 / self.wall.as_secs_f64().max(0.001)
+    }
+
+    /// Orders that will have been carried out at the end, about.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "for people to read")]
+    pub fn total(&self) -> f64 {
+        self.tried as f64 / self.done.max(1e-9)
+    }
+
+    /// The time that is left, about.
+    #[must_use]
+    pub fn left(&self) -> Option<Duration> {
+        let spent = self.wall.as_secs_f64();
+        let left = spent / self.done.max(1e-9) - spent;
+        (self.done > 0.0).then(|| Duration::try_from_secs_f64(left).unwrap_or(Duration::MAX))
+    }
+}
