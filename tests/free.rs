@@ -158,6 +158,22 @@ async fn only_faults_that_can_be_caused_are_at_hand_and_each_works() {
 }
 
 #[tokio::test]
+async fn a_cut_link_tells_of_the_loss_even_where_the_server_is_frozen() {
+    let mut free = Free::begin(scenario(STOCK, "unguarded")).await;
+    let (server, link) = ("redis".to_owned(), "A->redis".to_owned());
+    free.all([cause(Fault::FreezeServer { server }), cause(Fault::Cut { link })])
+        .await;
+    free.moves([0]).await;
+    // It belongs to this move, and not to whatever is chosen next.
+    assert!(
+        matches!(free.replies()[..], [Reply::Lost(_)]),
+        "{:?}",
+        free.replies()
+    );
+    assert_eq!(free.outlook.actors[0].hindered, Some(Hindered::Dead));
+}
+
+#[tokio::test]
 async fn free_play_begins_in_the_middle_of_a_story() {
     let mut free = Free::of(engine::open(scenario(STOCK, "unguarded"), options(), 1));
     for _ in 0..2 {

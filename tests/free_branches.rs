@@ -275,10 +275,13 @@ async fn choose_any(free: &mut Free, pick: Index) {
         choices.extend([Choice::Timer, Choice::Timer]);
     }
     choices.extend([pass(100), pass(3_000)]);
-    // What has reached a server that stands still is answered once it goes on, held link or not: a race, whose other
-    // end is told as a difference.
-    let faults = free.outlook.faults.iter();
-    let faults = faults.filter(|fault| !matches!(fault, Fault::FreezeServer { .. }));
+    // Not those of servers, which have tests of their own: where a link is held, it is the kernel's matter whether the
+    // news of a dead or frozen server still comes before what is chosen next. A branch tells of such a difference.
+    let faults = free
+        .outlook
+        .faults
+        .iter()
+        .filter(|fault| !matches!(fault, Fault::FreezeServer { .. } | Fault::KillServer { .. }));
     choices.extend(faults.cloned().map(cause));
     let choice = pick.get(&choices).clone();
     // What is at hand is accepted.

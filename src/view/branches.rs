@@ -17,8 +17,6 @@ use crate::{
     app::{BranchRow, keys::Place},
     lesson::Lang,
     log::{Choice, Deed, EventKind, Log, Steps},
-    outlook::Outlook,
-    world::World,
 };
 
 /// Draws the tree with the chosen line.
@@ -150,7 +148,7 @@ fn choices(log: &Log, lang: Lang) -> Vec<String> {
                 format!("+{}", super::time::stretch(log.time_at(end).since(event.at)))
             }
             Choice::Pass { millis } => format!("+{}", free::amount(*millis)),
-            other => free::choice(other, &Outlook::default(), &World::default(), lang),
+            Choice::Cause(fault) => free::cause(fault, lang),
         });
     }
     told
