@@ -69,6 +69,14 @@ pub enum Hindered {
 }
 
 impl Outlook {
+    /// Whether nobody can ever move again.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        let over =
+            |prospect: &Prospect| matches!(prospect.hindered, Some(Hindered::Dead | Hindered::Finished));
+        !self.actors.is_empty() && self.actors.iter().all(over)
+    }
+
     /// Who can move.
     pub fn able(&self) -> impl Iterator<Item = ActorId> {
         let all = (0..).map(ActorId).zip(&self.actors);

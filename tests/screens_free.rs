@@ -183,6 +183,25 @@ fn who_cannot_move_says_why() {
 }
 
 #[test]
+fn where_nobody_can_ever_move_again_it_is_said_what_to_do() {
+    let mut stand = free(Lang::En, (100, 30));
+    assert!(!stand.shows("Everybody is finished or dead"));
+    let over = |hindered| Prospect {
+        next: None,
+        hindered: Some(hindered),
+    };
+    stand.update(Update::Outlook(Outlook {
+        actors: vec![over(Hindered::Finished), over(Hindered::Dead)],
+        ..Outlook::default()
+    }));
+    assert!(
+        stand.shows("Everybody is finished or dead: ← goes back"),
+        "{:#?}",
+        stand.rows()
+    );
+}
+
+#[test]
 fn a_breach_is_celebrated_with_its_evidence_and_kept() {
     let mut stand = free(Lang::En, (120, 40));
     let events = stand.app.run().expect("a run").playback.log().events();

@@ -226,6 +226,11 @@ impl<'a> FreePane<'_, 'a> {
                 let key = self.scene().keys.label("free");
                 (words::LOOKING_BACK.with(lang, &[&key]), Role::Warning)
             }
+            Said::Nothing if self.free.live && self.free.free.outlook.is_over() => {
+                let keys = &self.scene().keys;
+                let words = words::ALL_OVER.with(lang, &[&keys.label("back"), &keys.label("restart")]);
+                (words, Role::Warning)
+            }
             Said::Nothing => return Vec::new(),
             Said::YouChoose => (words::YOU_CHOOSE.get(lang).to_owned(), Role::Warning),
             Said::Refused(why) => (why.get(lang).to_owned(), Role::Warning),

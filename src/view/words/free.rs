@@ -19,6 +19,11 @@ pub const YOU_CHOOSE: Words = Words::new(
     "There is no story to go on with: you choose. Press the number of a client, or let time pass.",
     "这里没有讲解可以继续，由你决定：按客户端的编号，或者让时间前进。",
 );
+/// Nobody can ever move again.
+pub const ALL_OVER: Words = Words::new(
+    "Everybody is finished or dead: {} goes back, where you can choose otherwise; {} starts again.",
+    "所有客户端都已执行完或终止：按 {} 回退后另选一步，按 {} 重来。",
+);
 /// A goal that has not been reached.
 pub const GOAL: Words = Words::new("Challenge: {}", "挑战：{}");
 /// The same in a variant that is said to prevent it.
