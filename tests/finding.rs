@@ -354,7 +354,7 @@ fn the_help_begins_with_what_has_the_focus() {
             .position(|row| row.contains(words))
             .unwrap_or_else(|| panic!("{words}: {rows:#?}"))
     };
-    let mut stand = in_lesson(Lang::En, (120, 100));
+    let mut stand = in_lesson(Lang::En, (120, 180));
     stand.press('?');
     assert!(position(&stand, "answer the question") < position(&stand, "Moving through a lesson"));
     stand.press('?');
@@ -373,7 +373,7 @@ fn the_help_begins_with_what_has_the_focus() {
     ];
     let places = order.map(|words| position(&stand, words));
     assert!(places.is_sorted(), "{places:?}");
-    let mut stand = Stand::catalogue(Lang::Zh, (120, 100));
+    let mut stand = Stand::catalogue(Lang::Zh, (120, 180));
     stand.press('?');
     let places = ["目录", "任何界面", "时间线图例", "课程中的操作"].map(|words| position(&stand, words));
     assert!(places.is_sorted(), "{places:?}");

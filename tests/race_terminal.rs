@@ -24,7 +24,11 @@ fn a_lesson_is_raced_and_a_race_that_broke_the_lock_is_stepped_through() {
     terminal.wait_for("Ready: press");
     terminal.press("R");
     let raced = terminal.wait_for("100 of 100 races");
-    assert!(raced.has("✗ 100 of 100 races broke the lock (100.0%)"), "{raced}");
+    assert!(raced.has("✗ 100 of 100 races went wrong (100.0%)"), "{raced}");
+    assert!(
+        raced.has("100: Two clients hold the mutex at the same time."),
+        "{raced}"
+    );
     assert!(raced.has("▸ ✗ mutex VIOLATED, sold"), "{raced}");
 
     // Into the races of the chosen outcome, and the second of them.
@@ -111,5 +115,41 @@ fn without_servers_it_is_said_that_races_need_them() {
     terminal.wait_for("Ready: press");
     terminal.press(CTRL_C);
     assert_eq!(terminal.ended(), 0);
+    assert_nothing_left(&place);
+}
+
+#[test]
+fn every_order_is_tried_and_the_shortest_that_goes_wrong_is_stepped_through() {
+    let place = Place::new();
+    let args = [
+        "play",
+        "oversell",
+        "--variant",
+        "check-then-decrement",
+        "--set",
+        "buyers=3",
+        "--no-questions",
+    ];
+    let mut terminal = Terminal::start(&place, &args);
+    terminal.wait_for("Ready: press");
+    terminal.press("X");
+    let found = terminal.wait_for("all tried");
+    assert!(found.has("orders go wrong"), "{found}");
+    assert!(found.has("More was sold than there was."), "{found}");
+    terminal.press(ENTER);
+    let order = terminal.wait_for("No shorter order goes wrong");
+    assert!(order.has(" → "), "{order}");
+    terminal.press(END);
+    terminal.wait_for("the end  step");
+    terminal.press("q");
+    terminal.wait_for("all tried");
+    terminal.press("p");
+    terminal.wait_for("each of them is tried");
+    terminal.wait_for("all tried");
+    terminal.press("q");
+    terminal.wait_for("Ready: press");
+    terminal.press(CTRL_C);
+    assert_eq!(terminal.ended(), 0);
+    terminal.assert_restored();
     assert_nothing_left(&place);
 }

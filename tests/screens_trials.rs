@@ -12,9 +12,9 @@ use lockstep::{
     clock::ClockKind,
     lesson::Lang,
     log::Log,
-    race::{Field, LockFate, Orders, Outcome, Race, Told},
+    race::{Field, Invariant, LockFate, Orders, Outcome, Race, Told},
     view::{
-        theme::{Role, Theme},
+        theme::{Glyphs, Ink, Role, Theme, ThemeName},
         width,
     },
 };
@@ -22,12 +22,30 @@ use screens_support::Stand;
 
 const SIZES: [(u16, u16); 4] = [(80, 24), (100, 30), (120, 40), (160, 50)];
 
-const FIELD: Field = Field {
-    clock: ClockKind::Controlled,
-    actors: 10,
-    faults_left_out: true,
-    locks: true,
-};
+/// Ten clients, and two things that must never be so.
+fn field() -> Field {
+    let never = |name: &str, en: &str, zh: &str| Invariant {
+        name: name.into(),
+        says: screens_support::text(en, zh),
+    };
+    Field {
+        clock: ClockKind::Controlled,
+        actors: 10,
+        faults_left_out: true,
+        invariants: vec![
+            never(
+                "sold > stock",
+                "More was sold than there was.",
+                "卖出的比原有的多。",
+            ),
+            never(
+                "overlap: lock",
+                "Two clients hold the lock at the same time.",
+                "两个客户端同时持有锁。",
+            ),
+        ],
+    }
+}
 
 /// Two held the lock, and so many were sold.
 fn broken(sold: i64) -> Outcome {
@@ -36,12 +54,14 @@ fn broken(sold: i64) -> Outcome {
         counters: [("sold".to_owned(), sold)].into(),
         values: [("stock".to_owned(), Some((1 - sold).to_string()))].into(),
         unfinished: 0,
+        broken: ["overlap: lock".to_owned()].into(),
     }
 }
 
 fn fine() -> Outcome {
     Outcome {
         locks: [("lock".to_owned(), LockFate::Held)].into(),
+        broken: [].into(),
         ..broken(1)
     }
 }
@@ -68,7 +88,7 @@ fn raced(lang: Lang, size: (u16, u16)) -> Stand {
 fn themed(lang: Lang, size: (u16, u16), theme: Theme) -> Stand {
     let mut stand = Stand::themed_catalogue(lang, size, theme);
     stand.press('R');
-    stand.told(Told::Ready(FIELD));
+    stand.told(Told::Ready(field()));
     for n in 0..12 {
         stand.now += Duration::from_millis(100);
         let (outcome, log) = match n {
@@ -108,6 +128,11 @@ fn pictures() {
             stand.key(KeyCode::Enter);
             stand.press(']');
             keep(format!("trials-single-{size_name}.svg"), &mut stand);
+            let light = Theme::default().named(ThemeName::Light);
+            keep(
+                format!("trials-light-{size_name}.svg"),
+                &mut themed(lang, size, light),
+            );
         }
     }
 }
@@ -138,7 +163,7 @@ fn a_variant_is_raced_from_the_catalogue_from_its_variants_and_from_its_lesson()
     let lesson = stand.rows();
     stand.press('R');
     assert_eq!(raced(&stand), ["blind-del"]);
-    stand.told(Told::Ready(FIELD));
+    stand.told(Told::Ready(field()));
     assert!(stand.shows("blind DEL 1/3 · races"), "{:#?}", stand.rows());
     stand.key(KeyCode::Esc);
     assert_eq!(stand.rows(), lesson, "the lesson is found as it was left");
@@ -146,25 +171,27 @@ fn a_variant_is_raced_from_the_catalogue_from_its_variants_and_from_its_lesson()
 
 #[test]
 fn the_histogram_grows_with_every_race() {
-    for (lang, progress, pace, broke, left_out) in [
+    for (lang, progress, pace, broke, what, left_out) in [
         (
             Lang::En,
             "12 of 100 races",
             "10/s, 8s left",
-            "✗ 5 of 12 races broke the lock (41.7%)",
+            "✗ 5 of 12 races went wrong (41.7%)",
+            "5: Two clients hold the lock at the same time.",
             "faults of the story",
         ),
         (
             Lang::Zh,
             "已跑 12/100 次",
             "每秒 10 次，还需 8s",
-            "✗ 5/12 次出现两个持有者（41.7%）",
+            "✗ 5/12 次出错（41.7%）",
+            "5 次：两个客户端同时持有锁。",
             "不含剧情里的故障",
         ),
     ] {
         for size in SIZES {
             let stand = raced(lang, size);
-            for words in [progress, pace, broke, left_out] {
+            for words in [progress, pace, broke, what, left_out] {
                 assert!(stand.shows(words), "{words} {size:?}: {:#?}", stand.rows());
             }
         }
@@ -198,6 +225,39 @@ fn what_breaks_the_lock_is_red_and_marked_besides() {
         let y = u16::try_from(y).expect("few rows");
         let red = (0..100).any(|x| buffer[(x, y)].symbol() == "█" && buffer[(x, y)].style().fg == danger);
         assert_eq!(red, row.contains("✗ lock VIOLATED"), "{row}");
+    }
+}
+
+#[test]
+fn every_terminal_tells_what_broke_from_what_did_not() {
+    let ascii = Theme {
+        glyphs: Glyphs::Ascii,
+        ink: Ink::Mono,
+        ..Theme::default()
+    };
+    let stand = themed(Lang::En, (100, 30), ascii);
+    assert!(
+        stand.rows().iter().all(|row| row.is_ascii()),
+        "{:#?}",
+        stand.rows()
+    );
+    let marked = |words: &str| row(&stand, words).contains(&format!("x {words}"));
+    assert!(
+        marked("lock VIOLATED, sold 2") && !marked("lock held"),
+        "{:#?}",
+        stand.rows()
+    );
+    assert!(row(&stand, "|>").contains("lock held"), "{:#?}", stand.rows());
+    for name in ThemeName::ALL {
+        let theme = Theme::default().named(name);
+        let stand = themed(Lang::En, (100, 30), theme);
+        let y = stand
+            .rows()
+            .iter()
+            .position(|row| row.contains("✗ lock VIOLATED"));
+        let y = u16::try_from(y.expect("a row")).expect("few rows");
+        let danger = theme.style(Role::Danger).fg;
+        assert_eq!(stand.buffer()[(5, y)].style().fg, danger, "{name:?}");
     }
 }
 
@@ -280,13 +340,13 @@ fn a_single_race_is_stepped_through_and_the_others_go_on() {
             Lang::En,
             "Race 6 of 12, seed 6:",
             "✗ lock VIOLATED, sold 2",
-            "back to the races",
+            "back to all of them",
         ),
         (
             Lang::Zh,
             "第 6 次竞跑（共 12 次），种子 6：",
             "✗ lock 被同时持有，sold 2",
-            "回到竞跑结果",
+            "回到全部结果",
         ),
     ] {
         let mut stand = raced(lang, (100, 30));
@@ -413,25 +473,36 @@ fn races_that_cannot_go_on_say_why_and_keep_what_was_counted() {
 }
 
 #[test]
-fn programs_without_a_lock_break_none() {
+fn what_is_broken_without_a_lock_is_told_in_the_lessons_words() {
     let mut stand = Stand::catalogue(Lang::En, (80, 24));
     stand.press('R');
     stand.told(Told::Ready(Field {
-        locks: false,
         faults_left_out: false,
-        ..FIELD
+        ..field()
     }));
-    stand.told(race(
-        0,
-        Outcome {
-            locks: [].into(),
-            ..broken(7)
-        },
-        log(),
-    ));
-    assert!(stand.shows("These programs use no lock"), "{:#?}", stand.rows());
+    stand.told(race(0, fine(), log()));
+    assert!(stand.shows("✓ none of 1 races went wrong"), "{:#?}", stand.rows());
+    let oversold = Outcome {
+        locks: [].into(),
+        broken: ["sold > stock".to_owned()].into(),
+        ..broken(7)
+    };
+    stand.told(race(1, oversold, log()));
+    for words in [
+        "✗ 1 of 2 races went wrong (50.0%)",
+        "1: More was sold",
+        "✗ sold 7, stock = -6, sold > stock",
+    ] {
+        assert!(stand.shows(words), "{words}: {:#?}", stand.rows());
+    }
     assert!(
-        !stand.shows("broke") && !stand.shows("faults"),
+        !stand.shows("Two clients hold") && !stand.shows("faults"),
+        "{:#?}",
+        stand.rows()
+    );
+    stand.key(KeyCode::Enter);
+    assert!(
+        stand.shows("More was sold than there was."),
         "{:#?}",
         stand.rows()
     );

@@ -9,6 +9,7 @@ mod answers;
 mod branches;
 mod catalogue;
 mod comparing;
+mod exploration;
 mod film;
 mod free;
 mod fuzzy;
@@ -31,6 +32,7 @@ pub use answers::{Answer, Answers, Score};
 pub use branches::{Branch, Branches, Row as BranchRow};
 pub use catalogue::{Catalogue, CatalogueEntry, CatalogueInvariant, CatalogueVariant};
 pub use comparing::{Comparing, sides};
+pub use exploration::{Exploration, Search as Exploring, Wanted};
 pub use free::{AMOUNTS, Free, Said};
 pub use keys::{Action, KeyMap};
 pub use learning::Learning;
@@ -38,7 +40,7 @@ pub use palette::{Command, Listed, Palette};
 pub use playback::Playback;
 pub use progress::{Progress, Record, Store, Trouble};
 pub use shelf::{Hit, Search, Shelf};
-pub use state::{App, Message, Mode};
+pub use state::{App, Listened, Message, Mode};
 pub use trials::{Course, Trials};
 
 use std::{
@@ -51,7 +53,14 @@ use crossterm::event::Event;
 use futures::{Stream, StreamExt as _};
 use ratatui::{Terminal, backend::Backend, layout::Rect};
 
-use crate::{engine::Session, lesson::Lang, log::Log, race::Racing, view::theme::Theme};
+use crate::{
+    engine::Session,
+    explore::{self, Bounds},
+    lesson::{Lang, Text},
+    log::Log,
+    race::Racing,
+    view::theme::Theme,
+};
 
 /// A lesson and one of its variants, by name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,13 +77,20 @@ pub trait Runs {
     /// [`Update::Failed`](crate::engine::Update::Failed).
     fn open(&self, lesson: &LessonChoice) -> Session;
 
-    /// Starts a live run in which everything that was done in `past` is done again before anything else
-    /// ([`branch`](crate::engine::branch)): at once, whatever may still fail.
-    fn branch(&self, lesson: &LessonChoice, past: Log) -> Session;
-
     /// Races a variant so many times: at once, whatever may still fail. What fails is told as
     /// [`Told::Failed`](crate::race::Told::Failed).
     fn race(&self, lesson: &LessonChoice, runs: u64) -> Racing;
+
+    /// Tries every order of a variant within these bounds: at once, whatever may still fail. What fails is told as
+    /// [`Told::Failed`](crate::explore::Told::Failed).
+    fn explore(&self, lesson: &LessonChoice, bounds: &Bounds) -> explore::Exploring;
+
+    /// Why a run of a variant went wrong, where its log says so.
+    fn why(&self, lesson: &LessonChoice, log: &Log) -> Option<Text>;
+
+    /// Starts a live run in which everything that was done in `past` is done again before anything else
+    /// ([`branch`](crate::engine::branch)): at once, whatever may still fail.
+    fn branch(&self, lesson: &LessonChoice, past: Log) -> Session;
 }
 
 /// What the program starts with.
@@ -236,9 +252,13 @@ fn draw<B: Backend, R: Runs>(terminal: &mut Terminal<B>, app: &mut App<R>) -> Re
     Ok(())
 }
 
-/// The next thing that the live run or the races tell; never, while there are none.
+/// The next thing that a live run, races or a search tell; never, while there are none.
 async fn next_told<R: Runs>(app: &mut App<R>) -> Message {
-    let (session, racing) = app.listened();
+    let Listened {
+        session,
+        racing,
+        exploring,
+    } = app.listened();
     let run = async {
         match session {
             Some(session) => session.updates.recv().await,
@@ -251,9 +271,16 @@ async fn next_told<R: Runs>(app: &mut App<R>) -> Message {
             None => std::future::pending().await,
         }
     };
+    let search = async {
+        match exploring {
+            Some(exploring) => exploring.told.recv().await,
+            None => std::future::pending().await,
+        }
+    };
     tokio::select! {
         update = run => Message::Run(update),
         told = races => Message::Raced(told),
+        told = search => Message::Explored(told),
     }
 }
 

@@ -52,6 +52,13 @@ impl<R: Runs> App<R> {
             self.point_in_series(hit);
             return;
         }
+        if let Some(Screen::Orders(view)) = self.screen() {
+            let outcome = view.outcome_at(self.size, at);
+            if let (Some(outcome), Some(exploration)) = (outcome, self.exploration()) {
+                exploration.point_at(outcome);
+            }
+            return;
+        }
         let hit = self.hit(at);
         let Mode::Learning(lesson) = &mut self.mode else {
             return;
@@ -96,7 +103,9 @@ impl<R: Runs> App<R> {
             overlay => return self.scroll_overlay(overlay, by),
         }
         match (&self.mode, self.hit(at)) {
-            (Mode::Browsing | Mode::Trials(_), _) => self.act(Action::Move(by.signum()), Instant::now()),
+            (Mode::Browsing | Mode::Trials(_) | Mode::Exploring(_), _) => {
+                self.act(Action::Move(by.signum()), Instant::now());
+            }
             (Mode::Learning(_), Hit::Pane(pane) | Hit::Event(pane, _)) => self.scroll_pane(pane, by),
             (Mode::Learning(_), Hit::Choice(_)) => self.scroll_pane(Pane::Story, by),
             _ => {}

@@ -201,6 +201,7 @@ impl<R: Runs> App<R> {
             Mode::Learning(lesson) => lesson.entry(),
             Mode::Comparing(beside) => beside.entry(),
             Mode::Trials(series) => series.entry(),
+            Mode::Exploring(orders) => orders.entry(),
             Mode::Browsing | Mode::Ending => self.selected,
         });
         match (action, &self.mode) {

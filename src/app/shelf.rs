@@ -2,6 +2,7 @@
 
 use super::{
     App, Catalogue, CatalogueEntry, Runs,
+    exploration::Wanted,
     fuzzy::{Candidate, Query},
     keys::{Action, Erase},
     state::{Mode, PAGE},
@@ -195,6 +196,10 @@ impl<R: Runs> App<R> {
             (Action::Compare, _) => self.compare(self.selected, None),
             (Action::Race, Shelf::Variants(variant)) => self.race(self.selected, variant),
             (Action::Race, _) => self.race(self.selected, self.found_variant()),
+            (Action::Explore, Shelf::Variants(variant)) => {
+                self.explore(self.selected, variant, Wanted::default());
+            }
+            (Action::Explore, _) => self.explore(self.selected, self.found_variant(), Wanted::default()),
             (Action::End(end), _) => self.choose(if end { i32::MAX } else { i32::MIN }),
             _ => {}
         }

@@ -5,6 +5,7 @@
 mod beside;
 mod free;
 mod learn;
+mod orders;
 mod series;
 mod show;
 
@@ -22,12 +23,14 @@ use super::{
     shelf::{Search, Shelf},
 };
 use beside::Beside;
+use orders::Orders;
 use series::{Series, Single};
 
 use crate::{
     engine::{Session, Update},
+    explore::{self, Exploring},
     lesson::Lang,
-    race::{Racing, Told},
+    race::{self, Racing},
     view::{
         self, Form, Lens, Notice, Overlay, Pane, Screen, Scrolls,
         chart::Detail,
@@ -52,11 +55,24 @@ pub enum Message {
     /// The live run; `None` when it is gone.
     Run(Option<Update>),
     /// Many races; `None` when they are gone.
-    Raced(Option<Told>),
+    Raced(Option<race::Told>),
+    /// A search; `None` when it is gone.
+    Explored(Option<explore::Told>),
     /// Time to look whether something is due.
     Tick,
     /// The program is to end.
     End,
+}
+
+/// What tells something by itself.
+#[derive(Debug, Default)]
+pub struct Listened<'a> {
+    /// A live run.
+    pub session: Option<&'a mut Session>,
+    /// Many races.
+    pub racing: Option<&'a mut Racing>,
+    /// A search.
+    pub exploring: Option<&'a mut Exploring>,
 }
 
 /// What is on the screen.
@@ -70,6 +86,8 @@ pub enum Mode {
     Comparing(Box<Beside>),
     /// A variant that is raced many times.
     Trials(Box<Series>),
+    /// A variant of which every order of moves is tried.
+    Exploring(Box<Orders>),
     /// Nothing any more.
     Ending,
 }
@@ -88,10 +106,10 @@ pub struct Lesson {
     pub(super) selected: Option<usize>,
     /// How many clients are left out at the left of the sequence, if the learner says so.
     pub(super) aside: Option<u16>,
+    /// Where it is one run of many, and not of the story.
+    single: Option<Single>,
     /// The runs of free play, of which `run` is one.
     pub(super) branches: Branches,
-    /// Where it is one of many races, and no run of the story.
-    single: Option<Single>,
 }
 
 impl Lesson {
@@ -217,7 +235,7 @@ impl<R: Runs> App<R> {
         match &mut self.mode {
             Mode::Learning(lesson) => lesson.run.playback.set_detail(detail),
             Mode::Comparing(beside) => beside.comparing.set_room(view::compare_room(self.size)),
-            Mode::Browsing | Mode::Trials(_) | Mode::Ending => {}
+            Mode::Browsing | Mode::Trials(_) | Mode::Exploring(_) | Mode::Ending => {}
         }
     }
 
@@ -225,22 +243,24 @@ impl<R: Runs> App<R> {
     pub fn run(&mut self) -> Option<&mut Learning> {
         match &mut self.mode {
             Mode::Learning(lesson) => Some(&mut lesson.run),
-            Mode::Browsing | Mode::Comparing(_) | Mode::Trials(_) | Mode::Ending => None,
+            Mode::Browsing | Mode::Comparing(_) | Mode::Trials(_) | Mode::Exploring(_) | Mode::Ending => None,
         }
     }
 
-    /// What is listened to: a live run, and many races.
-    pub fn listened(&mut self) -> (Option<&mut Session>, Option<&mut Racing>) {
+    /// What is listened to.
+    pub fn listened(&mut self) -> Listened<'_> {
+        let mut listened = Listened::default();
         match &mut self.mode {
             Mode::Learning(lesson) => {
-                let single = lesson.single.as_mut();
-                let racing = single.and_then(|single| single.series.trials.racing());
-                (lesson.run.session(), racing)
+                listened.session = lesson.run.session();
+                listened.racing = lesson.single.as_mut().and_then(Single::racing);
             }
-            Mode::Comparing(beside) => (beside.comparing.session(), None),
-            Mode::Trials(series) => (None, series.trials.racing()),
-            Mode::Browsing | Mode::Ending => (None, None),
+            Mode::Comparing(beside) => listened.session = beside.comparing.session(),
+            Mode::Trials(series) => listened.racing = series.trials.racing(),
+            Mode::Exploring(orders) => listened.exploring = orders.exploration.exploring(),
+            Mode::Browsing | Mode::Ending => {}
         }
+        listened
     }
 
     /// When to wake up although nothing happens: never, while nothing moves.
@@ -250,7 +270,7 @@ impl<R: Runs> App<R> {
             Mode::Learning(lesson) if lesson.run.playback.is_moving() => Some(now + FRAME),
             Mode::Learning(lesson) => lesson.run.due(),
             Mode::Comparing(beside) => beside.comparing.due(),
-            Mode::Browsing | Mode::Trials(_) | Mode::Ending => None,
+            Mode::Browsing | Mode::Trials(_) | Mode::Exploring(_) | Mode::Ending => None,
         }
     }
 
@@ -300,7 +320,7 @@ impl<R: Runs> App<R> {
                 match &mut self.mode {
                     Mode::Learning(lesson) => lesson.run.tick(self.lang, now),
                     Mode::Comparing(beside) => beside.comparing.tick(now),
-                    Mode::Browsing | Mode::Trials(_) | Mode::Ending => {}
+                    Mode::Browsing | Mode::Trials(_) | Mode::Exploring(_) | Mode::Ending => {}
                 }
                 true
             }
@@ -308,7 +328,7 @@ impl<R: Runs> App<R> {
                 match &mut self.mode {
                     Mode::Learning(lesson) => lesson.run.hear(update, self.lang, now),
                     Mode::Comparing(beside) => beside.comparing.hear(update, &self.runs),
-                    Mode::Browsing | Mode::Trials(_) | Mode::Ending => {}
+                    Mode::Browsing | Mode::Trials(_) | Mode::Exploring(_) | Mode::Ending => {}
                 }
                 true
             }
@@ -318,6 +338,12 @@ impl<R: Runs> App<R> {
                 }
                 // Behind a single race they go on unseen.
                 matches!(self.mode, Mode::Trials(_))
+            }
+            Message::Explored(told) => {
+                if let Some(exploration) = self.exploration() {
+                    exploration.hear(told);
+                }
+                true
             }
             Message::Input(Event::Key(key)) if key.kind != KeyEventKind::Release => {
                 let (places, chord) = (self.places(), Chord::pressed(key));
@@ -393,6 +419,7 @@ impl<R: Runs> App<R> {
                 Mode::Learning(_) => self.learn(action, now),
                 Mode::Comparing(_) => self.act_beside(action, now),
                 Mode::Trials(_) => self.act_in_series(action, now),
+                Mode::Exploring(_) => self.act_in_orders(action, now),
                 Mode::Ending => {}
             },
         }
@@ -421,7 +448,7 @@ impl<R: Runs> App<R> {
         match &mut self.mode {
             Mode::Learning(lesson) => lesson.run.set_speed(speed, now),
             Mode::Comparing(beside) => beside.comparing.set_speed(speed),
-            Mode::Browsing | Mode::Trials(_) | Mode::Ending => {}
+            Mode::Browsing | Mode::Trials(_) | Mode::Exploring(_) | Mode::Ending => {}
         }
     }
 

@@ -168,8 +168,8 @@ impl Trials {
 
     /// What is raced, for the screen, once the servers are up.
     #[must_use]
-    pub fn field(&self) -> Option<Field> {
-        self.field
+    pub fn field(&self) -> Option<&Field> {
+        self.field.as_ref()
     }
 
     /// Everything that came of them so far, for the screen.

@@ -161,7 +161,7 @@ fn json_line(scenario: &Scenario, report: &RaceReport, seed: u64) -> String {
             json!({
                 "outcome": outcome.to_string(), "count": seen.count, "first_seed": seen.first_seed,
                 "locks": outcome.locks, "counters": outcome.counters, "values": outcome.values,
-                "unfinished": outcome.unfinished,
+                "unfinished": outcome.unfinished, "broken": outcome.broken,
             })
         })
         .collect();
@@ -207,13 +207,14 @@ fn histogram(scenario: &Scenario, report: &RaceReport, lang: Lang) -> String {
     let digits = outcomes
         .first()
         .map_or(1, |(_, seen)| seen.count.to_string().len());
-    for (name, (_, seen)) in names.iter().zip(&outcomes).take(MOST) {
+    for (name, (outcome, seen)) in names.iter().zip(&outcomes).take(MOST) {
         let cells = (seen.count * BAR).div_ceil(report.runs.max(1));
         let bar = "█".repeat(usize::try_from(cells).unwrap_or(0));
         let bar = view::pad(&bar, usize::try_from(BAR).unwrap_or(0));
         let first = words::FIRST_SEED.with(lang, &[&seen.first_seed.to_string()]);
+        let mark = if outcome.is_violated() { "✗" } else { " " };
         lines.push(format!(
-            "    {} {bar} {:>digits$}  {first}",
+            "  {mark} {} {bar} {:>digits$}  {first}",
             view::pad(name, wide),
             seen.count
         ));
@@ -221,6 +222,16 @@ fn histogram(scenario: &Scenario, report: &RaceReport, lang: Lang) -> String {
     if outcomes.len() > MOST {
         let more = (outcomes.len() - MOST).to_string();
         lines.push(format!("    {}", words::MORE_OUTCOMES.with(lang, &[&more])));
+    }
+    for invariant in &report.invariants {
+        let broke = report.tally.broke(&invariant.name);
+        if broke > 0 {
+            let (broke, says) = (broke.to_string(), invariant.says.get(lang));
+            lines.push(format!(
+                "  ✗ {}",
+                words::RACES_BROKE.with(lang, &[&broke, &runs, says])
+            ));
+        }
     }
     lines.join("\n")
 }

@@ -9,6 +9,7 @@ use super::words;
 use crate::{
     app::{LessonChoice, Runs},
     engine::{self, Session, Update},
+    explore::{self, Bounds, Exploring},
     lab::LabOptions,
     lesson::{Loaded, Params, Scenario, Text},
     log::Log,
@@ -17,6 +18,7 @@ use crate::{
         Recording,
         carried::{self, NotCarried},
     },
+    why,
 };
 
 /// Live and recorded runs over the engine.
@@ -53,6 +55,23 @@ impl Runs for ChosenRuns {
             Ok(scenario) => race::watch(scenario, self.options.clone(), self.seed, runs),
             Err(message) => not_raced(message, runs),
         }
+    }
+
+    fn explore(&self, choice: &LessonChoice, bounds: &Bounds) -> Exploring {
+        let scenario = match self.scenario(choice, &self.params(choice)) {
+            Ok(_) if self.recorded || self.options.wall_clock => Err(words::NOT_EXPLORED_HERE.text(&[])),
+            Ok(scenario) => Ok(scenario),
+            Err(message) => Err(message.into()),
+        };
+        match scenario {
+            Ok(scenario) => explore::watch(scenario, self.options.clone(), bounds.clone()),
+            Err(message) => not_explored(message),
+        }
+    }
+
+    fn why(&self, choice: &LessonChoice, log: &Log) -> Option<Text> {
+        let scenario = self.scenario(choice, &self.params(choice)).ok()?;
+        why::first(&scenario, log).map(|why| why.text)
     }
 }
 
@@ -110,6 +129,19 @@ fn failed(message: String) -> Session {
         server: false,
     });
     Session { commands, updates }
+}
+
+/// A search that could not even begin.
+fn not_explored(message: Text) -> Exploring {
+    let (tell, told) = mpsc::unbounded_channel();
+    let _ = tell.send(explore::Told::Failed {
+        message,
+        server: false,
+    });
+    Exploring {
+        stop: Arc::default(),
+        told,
+    }
 }
 
 /// Races that could not even begin.

@@ -31,6 +31,11 @@ pub(super) const RECORDED_NOT_RACED: Words = Words::new(
     "a race needs real servers, and `--recorded` asks for none; start Lockstep without it",
     "竞跑需要真实的服务器，而 `--recorded` 表示只用录像；请去掉它重新启动",
 );
+/// A search is asked for where only recordings are wanted, or where the clock cannot be stopped.
+pub(super) const NOT_EXPLORED_HERE: Words = Words::new(
+    "exploring needs real servers whose clock stands still; start Lockstep without `--recorded` and `--wall-clock`",
+    "穷举需要真实的服务器和可以停住的时钟；请去掉 `--recorded` 和 `--wall-clock` 重新启动",
+);
 /// Races under way: lesson, variant, how many, of how many, how many in a second, time left.
 pub(super) const RACING: Words = Words::new(
     "{} · {}: {} of {} races, {}/s, {} left",
@@ -68,6 +73,8 @@ pub(super) const EXPLORING: Words = Words::new(
 );
 /// The shortest order that violates.
 pub(super) const SHORTEST: Words = Words::new("the shortest: {}", "最短的一种：{}");
+/// An invariant that was broken: in how many races, of how many, and what that means.
+pub(super) const RACES_BROKE: Words = Words::new("{} of {}: {}", "{}/{} 次：{}");
 /// How an outcome can be tried again.
 pub(super) const FIRST_SEED: Words = Words::new("first with --seed {}", "首见于 --seed {}");
 /// More outcomes than are shown.

@@ -47,6 +47,8 @@ pub struct OutcomeSeen {
     pub orders: u128,
     /// The first of them.
     pub first: Vec<Choice>,
+    /// Whether that one broke something.
+    pub violates: bool,
 }
 
 /// The shortest way to break something.
@@ -70,6 +72,7 @@ pub(super) fn told(scenario: &Scenario, ended: workers::Outcome) -> Explored {
         .map(|(outcome, seen)| OutcomeSeen {
             outcome,
             orders: seen.orders,
+            violates: seen.violates,
             first: seen.first.iter().map(|pick| choice(scenario, *pick)).collect(),
         })
         .collect();

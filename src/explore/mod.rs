@@ -9,12 +9,14 @@
 //! | `workers.rs` | several searches at once |
 //! | `progress.rs` | how far they are |
 //! | `found.rs` | what was found, in the lesson's words |
+//! | `watch.rs` | a search in the background, for a screen that follows it |
 
 mod found;
 mod ground;
 mod progress;
 mod search;
 mod trace;
+mod watch;
 mod workers;
 
 #[cfg(test)]
@@ -25,6 +27,7 @@ use std::{ops::ControlFlow, time::Duration};
 pub use found::{Explored, OutcomeSeen, Shortest, carry_out};
 pub use ground::{Broken, Fate, Ground, Pick, Touch};
 pub use progress::Progress;
+pub use watch::{Exploring, Finding, Told, watch};
 pub use workers::repeat;
 
 use crate::{

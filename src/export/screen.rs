@@ -149,7 +149,7 @@ impl<'a> Camera<'a> {
             scrolls: &scrolls,
             lens: self.look.lens,
             aside: None,
-            race: None,
+            single: None,
             asking: Asking {
                 answers: &answers,
                 on: self.look.questions,

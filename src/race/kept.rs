@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::{Outcome, Race};
 use crate::log::Log;
 
-/// Logs are kept as long as they have no more events than this together: some 100 MB. A thousand races of ten clients
+/// Logs are kept as long as they have no more events than this together: some 50 MB. A thousand races of ten clients
 /// with a few moves each need less.
 pub const MOST_EVENTS: usize = 250_000;
 
@@ -73,10 +73,20 @@ impl Kept {
         self.races
     }
 
-    /// In how many of them two clients believed at one time to hold one lock.
+    /// How many of them broke an invariant or a lock.
     #[must_use]
     pub fn violated(&self) -> u64 {
         self.violated
+    }
+
+    /// How many broke this invariant.
+    #[must_use]
+    pub fn broke(&self, invariant: &str) -> u64 {
+        let broke = self
+            .kinds
+            .iter()
+            .filter(|(outcome, _)| outcome.broken.contains(invariant));
+        broke.map(|(_, kind)| kind.count()).sum()
     }
 
     /// How many logs there was no room for.

@@ -3,6 +3,7 @@
 //!
 //! What is raced are the clients' programs, from beginning to end. Faults belong to the story, and a race has none.
 
+mod broken;
 mod holders;
 mod kept;
 mod outcome;
@@ -16,7 +17,7 @@ pub use kept::{Kept, Kind, MOST_EVENTS};
 pub use outcome::{Asked, LockFate, Outcome, values_in};
 pub use pace::Pace;
 pub use tally::{Seen, Tally};
-pub use watch::{Field, MOST_RACES, Orders, Race, Racing, Told, watch};
+pub use watch::{Field, Invariant, MOST_RACES, Orders, Race, Racing, Told, invariants, watch};
 
 use crate::{
     clock::ClockKind,
@@ -34,6 +35,8 @@ pub struct RaceReport {
     pub runs: u64,
     /// How many raced.
     pub actors: usize,
+    /// What must never be so.
+    pub invariants: Vec<Invariant>,
     /// What came of them.
     pub tally: Tally,
     /// Lesson time, all races together.
@@ -51,6 +54,7 @@ impl RaceReport {
             asked,
             runs: 0,
             actors: field.actors,
+            invariants: field.invariants,
             tally: Tally::default(),
             lesson: Duration::ZERO,
             wall: Duration::ZERO,

@@ -39,6 +39,8 @@ pub struct Outcome {
     pub values: BTreeMap<String, Option<String>>,
     /// How many did not come to the end of their program.
     pub unfinished: usize,
+    /// The lesson's invariants that were broken, as the lesson has them: `sold > stock`.
+    pub broken: BTreeSet<String>,
 }
 
 /// What the outcomes of a scenario tell: its locks, and what its claims name.
@@ -105,12 +107,13 @@ impl Asked {
                 .collect(),
             values: values.collect(),
             unfinished,
+            broken: BTreeSet::new(),
         }
     }
 }
 
 impl Outcome {
-    /// Reads the outcome off a race's log.
+    /// Reads the outcome off a race's log, but for the invariants.
     #[must_use]
     pub fn of(scenario: &Scenario, log: &Log) -> Self {
         let world = World::fold(log, log.len());
@@ -124,9 +127,24 @@ impl Outcome {
         )
     }
 
-    /// Whether two clients believed at one time to hold one lock.
+    /// Whether an invariant was broken, or two clients believed at one time to hold one lock.
     #[must_use]
     pub fn is_violated(&self) -> bool {
+        !self.broken.is_empty() || self.has_two_holders()
+    }
+
+    /// The invariants that were broken, but for those that say no more than what became of the locks.
+    pub fn broken_beside_locks(&self) -> impl Iterator<Item = &str> {
+        let broken = self.broken.iter().map(String::as_str);
+        broken.filter(|never| {
+            let lock = never.strip_prefix("overlap: ");
+            lock.is_none_or(|lock| !self.locks.contains_key(lock))
+        })
+    }
+
+    /// Whether two clients believed at one time to hold one lock.
+    #[must_use]
+    pub fn has_two_holders(&self) -> bool {
         self.locks.values().any(|fate| *fate == LockFate::Violated)
     }
 }
@@ -148,7 +166,13 @@ impl fmt::Display for Outcome {
             .iter()
             .map(|(key, value)| format!("{key} = {}", value.as_deref().unwrap_or("nil")));
         let unfinished = (self.unfinished > 0).then(|| format!("{} unfinished", self.unfinished));
-        let parts: Vec<String> = locks.chain(counters).chain(values).chain(unfinished).collect();
+        let broken = self.broken_beside_locks().map(str::to_owned);
+        let parts: Vec<String> = locks
+            .chain(counters)
+            .chain(values)
+            .chain(unfinished)
+            .chain(broken)
+            .collect();
         if parts.is_empty() {
             return f.write_str("all finished");
         }
@@ -245,6 +269,7 @@ mod tests {
             ]
             .into(),
             unfinished: 3,
+            broken: std::iter::empty().collect(),
         };
         assert_eq!(
             outcome.to_string(),

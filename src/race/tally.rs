@@ -41,7 +41,7 @@ impl Tally {
         all
     }
 
-    /// In how many races two clients believed at one time to hold one lock.
+    /// How many races broke an invariant or a lock.
     #[must_use]
     pub fn violated(&self) -> u64 {
         let violated = self
@@ -49,6 +49,16 @@ impl Tally {
             .iter()
             .filter(|(outcome, _)| outcome.is_violated());
         violated.map(|(_, seen)| seen.count).sum()
+    }
+
+    /// How many races broke this invariant.
+    #[must_use]
+    pub fn broke(&self, invariant: &str) -> u64 {
+        let broke = self
+            .by_outcome
+            .iter()
+            .filter(|(outcome, _)| outcome.broken.contains(invariant));
+        broke.map(|(_, seen)| seen.count).sum()
     }
 }
 

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
 
-use super::{Outcome, leaves_out_faults};
+use super::{Outcome, broken::broken, leaves_out_faults};
 use crate::{
     clock::ClockKind,
     engine::{EngineError, Racer, span},
     lab::LabOptions,
-    lesson::{Scenario, Text},
+    lesson::{Mistake, Path, Scenario, Text},
     log::Log,
 };
 
@@ -29,8 +29,17 @@ pub struct Orders {
     pub paused: bool,
 }
 
+/// Something that must never be so.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Invariant {
+    /// As the lesson has it: `sold > stock`.
+    pub name: String,
+    /// What is broken when it is so.
+    pub says: Text,
+}
+
 /// What is raced.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Field {
     /// The clock that the servers run on.
     pub clock: ClockKind,
@@ -38,8 +47,8 @@ pub struct Field {
     pub actors: usize,
     /// Whether the story causes faults, which races leave out.
     pub faults_left_out: bool,
-    /// Whether the programs have beliefs about any lock: without one, none can be violated.
-    pub locks: bool,
+    /// What must never be so.
+    pub invariants: Vec<Invariant>,
 }
 
 /// One race that is over.
@@ -118,6 +127,16 @@ pub fn watch(scenario: Scenario, options: LabOptions, seed: u64, runs: u64) -> R
     Racing { orders, told }
 }
 
+/// What must never be so in a variant.
+#[must_use]
+pub fn invariants(scenario: &Scenario) -> Vec<Invariant> {
+    let told = scenario.invariants.iter().map(|invariant| Invariant {
+        name: invariant.never.to_string(),
+        says: invariant.says.clone(),
+    });
+    told.collect()
+}
+
 struct Crew {
     scenario: Scenario,
     options: LabOptions,
@@ -143,12 +162,11 @@ impl Crew {
     /// One race after another; returns only when nobody listens any more, or one cannot be run.
     async fn races(&self, racer: &mut Racer) -> Result<(), EngineError> {
         let scenario = &self.scenario;
-        let programs = || scenario.actors.iter().map(|plan| &plan.program);
         self.say(Told::Ready(Field {
             clock: racer.clock(),
             actors: scenario.actors.len(),
             faults_left_out: leaves_out_faults(scenario),
-            locks: programs().any(|program| !program.locks.is_empty()),
+            invariants: invariants(scenario),
         }))
         .await;
         let mut wanted = self.wanted.clone();
@@ -159,9 +177,11 @@ impl Crew {
             }
             let seed = self.seed.wrapping_add(n);
             let log = racer.run(seed).await?;
+            let mut outcome = Outcome::of(scenario, &log);
+            outcome.broken = broken(scenario, &outcome, &log).map_err(|why| self.unanswered(&why))?;
             self.say(Told::Raced(Race {
                 seed,
-                outcome: Outcome::of(scenario, &log),
+                outcome,
                 lesson: span(&log),
                 log,
             }))
@@ -170,6 +190,16 @@ impl Crew {
         // Every race that there can be has been run.
         self.left().await;
         Ok(())
+    }
+
+    /// An invariant cannot be asked about.
+    fn unanswered(&self, why: &str) -> EngineError {
+        let path = Path::root().key("invariants");
+        let mistake = Mistake::new(
+            &path,
+            format!("an invariant cannot be evaluated at the end of a race: {why}"),
+        );
+        self.scenario.loaded.source.place(&mistake).into()
     }
 
     async fn say(&self, told: Told) {

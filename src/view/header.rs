@@ -92,9 +92,9 @@ fn doing(view: &LessonView<'_>) -> (String, Role) {
         .is_some_and(|aloft| aloft.leads_to(view.scene.log.len()));
     let behind = view.scene.world.position < view.scene.log.len() && !arrives;
     let (words, role) = match (view.stage, view.motion) {
-        // All of a race is known from the beginning: nobody looks back at it.
-        (_, Motion::Paused) if view.race.is_some() && view.at_end() => (words::JUDGED, Role::Good),
-        (_, Motion::Paused) if view.race.is_some() => (words::PAUSED, Role::Chrome),
+        // All of it is known from the beginning: nobody looks back at it.
+        (_, Motion::Paused) if view.single.is_some() && view.at_end() => (words::JUDGED, Role::Good),
+        (_, Motion::Paused) if view.single.is_some() => (words::PAUSED, Role::Chrome),
         _ if behind && view.motion != Motion::Playing => (words::BEHIND, Role::Warning),
         _ if view.free.is_some_and(|free| free.again) => (words::AGAIN, Role::Warning),
         (Stage::Booting, _) => (words::BOOTING, Role::Warning),

@@ -9,7 +9,7 @@ use ratatui::{
 };
 
 use super::{
-    Asking, FreeView, Lens, RaceTold, Scene, failure, header, lanes,
+    Asking, FreeView, Lens, Scene, SingleTold, failure, header, lanes,
     layout::{Areas, Form},
     narration,
     scrubber::Scrubber,
@@ -143,10 +143,10 @@ pub struct LessonView<'a> {
     pub aside: Option<u16>,
     /// The learner's predictions.
     pub asking: Asking<'a>,
+    /// Where it is one run of many, and not of the story.
+    pub single: Option<SingleTold<'a>>,
     /// Free play, once the story has been left.
     pub free: Option<FreeView<'a>>,
-    /// Where it is one of many races, and no run of the story.
-    pub race: Option<RaceTold<'a>>,
 }
 
 impl<'a> LessonView<'a> {
@@ -158,9 +158,9 @@ impl<'a> LessonView<'a> {
         }
     }
 
-    /// The place whose keys are live, beside those of the pane with the focus.
+    /// The place whose keys are told of at the bottom.
     pub(super) fn place(&self) -> Place {
-        match (self.race, self.free) {
+        match (self.single, self.free) {
             (Some(_), _) => Place::Single,
             (None, Some(_)) => Place::Free,
             (None, None) => Place::Lesson,
@@ -171,7 +171,7 @@ impl<'a> LessonView<'a> {
     pub(super) fn beats(&self) -> usize {
         let planned = || Some(self.entry.variants.get(self.variant)?.beats);
         let raced = self
-            .race
+            .single
             .map(|_| self.scene.chart.beats.last().map_or(0, |beat| beat.item + 1));
         raced.or_else(planned).unwrap_or(0)
     }
@@ -182,8 +182,8 @@ impl<'a> LessonView<'a> {
 
     /// Whether nothing has happened yet that the lanes could show.
     pub(super) fn is_fresh(&self) -> bool {
-        // Free play and races have no words to read before they begin.
-        if self.free.is_some() || self.race.is_some() {
+        // It has no words to read before it begins.
+        if self.single.is_some() || self.free.is_some() {
             return false;
         }
         let events = self
@@ -241,8 +241,8 @@ impl<'a> LessonView<'a> {
         if let Some(shown) = self.asking.shown(&self.scene) {
             return self.asking.lines(&self.scene, shown, width);
         }
-        if let Some(race) = &self.race {
-            return race.lines(&self.scene, width);
+        if let Some(single) = &self.single {
+            return single.lines(&self.scene, width);
         }
         let words = narration::words(&self.scene, self.entry.intro.get(self.scene.lang));
         let mut lines = narration::lines(words, self.scene.theme, width);
@@ -341,8 +341,8 @@ impl<'a> LessonView<'a> {
         let chosen = self.scene.selected.is_some();
         let title = match (self.verdict().is_some(), shown) {
             _ if chosen => words::CHOSEN,
+            (false, None) if let Some(single) = &self.single => single.title(),
             _ if self.free.is_some() => words::FREE,
-            _ if self.race.is_some() => words::THIS_RACE,
             (true, _) => words::VERDICT,
             (false, Some(_)) => words::PREDICTION,
             (false, None) if self.scene.world.narration.is_empty() => words::INTRO,
@@ -419,7 +419,7 @@ impl<'a> LessonView<'a> {
             .servers
             .iter()
             .any(|server| server.observed.is_some());
-        if self.race.is_some() && !seen {
+        if self.single.is_some_and(|single| single.is_read_at_its_end()) && !seen {
             let words = words::NOT_READ.get(self.scene.lang);
             return vec![Line::styled(words, self.scene.style(Role::Chrome))];
         }

@@ -27,6 +27,7 @@ mod lesson;
 mod listing;
 mod narration;
 mod notice;
+mod orders;
 mod overlay;
 mod palette;
 mod places;
@@ -57,12 +58,13 @@ pub use layout::Form;
 pub use lens::Lens;
 pub use lesson::{Hit, LessonView, Motion, Pane, Scrolls, Stage};
 pub use notice::{Notice, draw as notice};
+pub use orders::OrdersView;
 pub use palette::PaletteView;
 pub use question::Asking;
 pub use scene::Scene;
 pub use text::{fit, pad, width, wrap};
 pub use time::{left, rate};
-pub use trials::{RaceTold, TrialsHit, TrialsView};
+pub use trials::{RaceTold, SingleTold, TrialsHit, TrialsView};
 
 use ratatui::{buffer::Buffer, layout::Rect};
 use theme::{Role, Theme};
@@ -86,6 +88,8 @@ pub enum Screen<'a> {
     Compare(CompareView<'a>),
     /// Many races of a variant.
     Trials(TrialsView<'a>),
+    /// Every order of a variant's moves.
+    Orders(OrdersView<'a>),
 }
 
 /// What lies over a screen.
@@ -124,6 +128,7 @@ pub fn draw(
             Screen::Lesson(view) => view.draw(area, buf),
             Screen::Compare(view) => view.draw(area, buf),
             Screen::Trials(view) => view.draw(area, buf),
+            Screen::Orders(view) => view.draw(area, buf),
         }
         match overlay {
             Overlay::Nothing | Overlay::Palette => {}
@@ -154,6 +159,7 @@ impl<'a> Screen<'a> {
             Self::Lesson(view) => Some(view.entry),
             Self::Compare(view) => Some(view.entry),
             Self::Trials(view) => Some(view.entry),
+            Self::Orders(view) => Some(view.entry),
         }
     }
 
@@ -164,6 +170,7 @@ impl<'a> Screen<'a> {
             Self::Lesson(view) => view.scene.keys,
             Self::Compare(view) => view.keys,
             Self::Trials(view) => view.keys,
+            Self::Orders(view) => view.keys,
         }
     }
 
@@ -184,6 +191,7 @@ impl<'a> Screen<'a> {
             }
             Self::Compare(_) => vec![Place::Comparison, Place::Everywhere],
             Self::Trials(_) => vec![Place::Trials, Place::Everywhere],
+            Self::Orders(_) => vec![Place::Orders, Place::Everywhere],
         }
     }
 

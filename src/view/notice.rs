@@ -23,6 +23,8 @@ pub enum Notice {
     OneVariant,
     /// There can be no more races.
     NoMoreRaces,
+    /// No order that goes wrong is known.
+    NoOrder,
     /// The log of a race that was to be opened is gone.
     RaceForgotten {
         /// The lesson.
@@ -47,6 +49,7 @@ impl Notice {
             Self::Questions(false) => words::QUESTIONS_OFF.with(lang, &[&keys.label("questions")]),
             Self::Outdated => words::OUTDATED.get(lang).to_owned(),
             Self::OneVariant => words::ONE_VARIANT.get(lang).to_owned(),
+            Self::NoOrder => words::NO_ORDER.get(lang).to_owned(),
             Self::NoMoreRaces => words::NO_MORE_RACES.get(lang).to_owned(),
             Self::RaceForgotten { id, variant, seed } => {
                 words::RACE_FORGOTTEN.with(lang, &[id, variant, &seed.to_string()])

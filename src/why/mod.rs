@@ -23,7 +23,7 @@ use serde::Serialize;
 use crate::{
     lesson::{Scenario, Text, plan::NeverPlan},
     log::{EventKind, Fault, Log},
-    verdict::Breach,
+    verdict::{self, Breach},
 };
 use case::Case;
 
@@ -82,6 +82,13 @@ pub struct Why {
     pub second: usize,
     /// The whole in one sentence.
     pub text: Text,
+}
+
+/// Explains the first breach of a log, if it has one.
+#[must_use]
+pub fn first(scenario: &Scenario, log: &Log) -> Option<Why> {
+    let breaches = verdict::breaches(scenario, log).ok()?;
+    explain(scenario, log, breaches.first()?)
 }
 
 /// Explains a breach.

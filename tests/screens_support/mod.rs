@@ -6,6 +6,7 @@ pub mod live;
 use std::{
     cell::RefCell,
     rc::Rc,
+    sync::{Arc, atomic::AtomicBool},
     time::{Duration, Instant},
 };
 
@@ -16,6 +17,7 @@ use lockstep::{
         Message, Runs,
     },
     engine::{Command, Session, Update},
+    explore::{self, Bounds, Exploring},
     lesson::{Card, Expect, LabKind, Lang, Text, Track},
     log::{Event as Happened, Log},
     race::{Orders, Racing, Told},
@@ -150,6 +152,14 @@ pub struct Crew {
     pub tell: mpsc::Sender<Told>,
 }
 
+/// The other end of a search: what the app asked, and where it tells what it finds.
+#[derive(Debug)]
+pub struct Searcher {
+    pub bounds: Bounds,
+    pub stop: Arc<AtomicBool>,
+    pub tell: UnboundedSender<explore::Told>,
+}
+
 /// Opens runs that are played by hand.
 #[derive(Debug, Clone, Default)]
 pub struct FakeRuns {
@@ -157,6 +167,7 @@ pub struct FakeRuns {
     /// What branches began with.
     pub pasts: Rc<RefCell<Vec<Log>>>,
     pub raced: Rc<RefCell<Vec<(LessonChoice, Crew)>>>,
+    pub explored: Rc<RefCell<Vec<(LessonChoice, Searcher)>>>,
 }
 
 impl Runs for FakeRuns {
@@ -185,6 +196,25 @@ impl Runs for FakeRuns {
         let crew = Crew { orders: asked, tell };
         self.raced.borrow_mut().push((lesson.clone(), crew));
         Racing { orders, told }
+    }
+
+    fn explore(&self, lesson: &LessonChoice, bounds: &Bounds) -> Exploring {
+        let (tell, told) = unbounded_channel();
+        let stop = Arc::default();
+        let searcher = Searcher {
+            bounds: bounds.clone(),
+            stop: Arc::clone(&stop),
+            tell,
+        };
+        self.explored.borrow_mut().push((lesson.clone(), searcher));
+        Exploring { stop, told }
+    }
+
+    fn why(&self, _: &LessonChoice, _: &Log) -> Option<Text> {
+        Some(text(
+            "B acquired the lock between A's acquire and A's release.",
+            "A 加锁与释放之间，B 拿到了锁。",
+        ))
     }
 }
 
@@ -293,6 +323,11 @@ impl Stand {
     /// The races under way tell something.
     pub fn told(&mut self, told: Told) {
         self.app.handle(Message::Raced(Some(told)), self.now);
+    }
+
+    /// The search under way tells something.
+    pub fn searched(&mut self, told: explore::Told) {
+        self.app.handle(Message::Explored(Some(told)), self.now);
     }
 
     pub fn events(&mut self, events: Vec<Happened>) {

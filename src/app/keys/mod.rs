@@ -75,6 +75,14 @@ pub enum Action {
     Race,
     /// More races.
     More,
+    /// Every order of a variant's moves tried.
+    Explore,
+    /// Orders that are sure to come to the same left out, or not.
+    Prune,
+    /// The next fault that an order may have.
+    NextFault,
+    /// Longer orders, or shorter ones.
+    Moves(bool),
     /// Into the races of the chosen outcome, or back to the outcomes.
     Races(bool),
     /// Crowds member by member, or as bands.
@@ -153,8 +161,10 @@ pub enum Place {
     Comparison,
     /// A variant that is raced many times.
     Trials,
-    /// One of many races.
+    /// One of many races, or of all orders.
     Single,
+    /// A variant of which every order of moves is tried.
+    Orders,
     /// A page over a screen: the help, the interview cards.
     Page,
     /// All screens.
@@ -165,7 +175,7 @@ pub enum Place {
 
 impl Place {
     /// All of them, in the order in which they are written about.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Lesson,
         Self::Asked,
         Self::Free,
@@ -176,6 +186,7 @@ impl Place {
         Self::Wire,
         Self::Comparison,
         Self::Trials,
+        Self::Orders,
         Self::Single,
         Self::Catalogue,
         Self::Variants,
@@ -192,7 +203,7 @@ impl Place {
             (Self::Everywhere, _) | (_, Self::Everywhere) => true,
             // Whoever plays freely is not asked anything.
             (Self::Asked, Self::Free) | (Self::Free, Self::Asked) => false,
-            // The panes are those of a lesson and of one of many races.
+            // The panes are those of a lesson and of one run of many.
             (Self::Single, other) | (other, Self::Single) => other.is_pane() || matches!(other, Self::Single),
             (one, other) if one.is_lesson() || other.is_lesson() => {
                 (one.is_lesson() || one.is_pane()) && (other.is_lesson() || other.is_pane())

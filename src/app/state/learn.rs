@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use super::{App, Mode, PAGE, next_speed};
 use crate::{
-    app::{Runs, answers::Answer, keys::Action},
+    app::{Runs, answers::Answer, exploration::Wanted, keys::Action},
     view::{Form, Pane, Scrolls},
 };
 
@@ -22,10 +22,11 @@ impl<R: Runs> App<R> {
         match action {
             Action::Close if lesson.selected.is_some() => lesson.selected = None,
             Action::Close => self.leave_lesson(),
-            // One of many races is of a variant, and over.
-            Action::Compare | Action::Restart | Action::Variant(_) | Action::Race
+            // One run of many is over, and there is no lab.
+            Action::Compare | Action::Restart | Action::Variant(_) | Action::Race | Action::Explore
                 if lesson.single.is_some() => {}
             Action::Race => self.race(entry, variant),
+            Action::Explore => self.explore(entry, variant, Wanted::default()),
             Action::Compare => self.compare(entry, None),
             Action::Free
             | Action::MoveActor(_)

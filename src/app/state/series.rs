@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use super::{App, Lesson, Mode, PAGE, next_speed};
+use super::{App, Lesson, Mode, PAGE, next_speed, orders::Orders};
 use crate::{
     app::{
         LessonChoice, Runs,
@@ -11,8 +11,9 @@ use crate::{
         learning::Learning,
         trials::{RACES, Trials},
     },
+    lesson::Text,
     race::{Outcome, Racing},
-    view::{Notice, RaceTold, TrialsHit, TrialsView},
+    view::{Notice, RaceTold, SingleTold, TrialsHit, TrialsView},
 };
 
 /// Many races on the screen.
@@ -25,14 +26,22 @@ pub struct Series {
     back: Option<Box<Lesson>>,
 }
 
-/// One of many races, on the lesson's screen.
+/// One run of many, on the lesson's screen.
 #[derive(Debug)]
-pub(super) struct Single {
-    /// Those that it is one of. They go on meanwhile.
-    pub(super) series: Box<Series>,
-    /// Which it is: 0 was the first.
-    pub(super) number: u32,
-    pub(super) outcome: Outcome,
+pub(super) enum Single {
+    /// A race.
+    Race {
+        /// Those that it is one of. They go on meanwhile.
+        series: Box<Series>,
+        /// Which it is: 0 was the first.
+        number: u32,
+        /// What came of it.
+        outcome: Outcome,
+        /// Why it went wrong, where its log says so.
+        why: Option<Text>,
+    },
+    /// The shortest order that goes wrong.
+    Order(Box<Orders>),
 }
 
 impl Series {
@@ -44,13 +53,33 @@ impl Series {
 
 impl Single {
     /// What it is one of, for the screen.
-    pub(super) fn told(&self) -> RaceTold<'_> {
-        let trials = &self.series.trials;
-        RaceTold {
-            number: self.number,
-            races: trials.kept().races(),
-            seed: trials.seed(self.number),
-            outcome: &self.outcome,
+    pub(super) fn told(&self) -> SingleTold<'_> {
+        match self {
+            Self::Race {
+                series,
+                number,
+                outcome,
+                why,
+            } => {
+                let trials = &series.trials;
+                SingleTold::Race(RaceTold {
+                    number: *number,
+                    races: trials.kept().races(),
+                    seed: trials.seed(*number),
+                    outcome,
+                    invariants: trials.field().map_or(&[], |field| &field.invariants),
+                    why: why.as_ref(),
+                })
+            }
+            Self::Order(orders) => SingleTold::Order(orders.exploration.found()),
+        }
+    }
+
+    /// The races that go on behind it.
+    pub(super) fn racing(&mut self) -> Option<&mut Racing> {
+        match self {
+            Self::Race { series, .. } => series.trials.racing(),
+            Self::Order(_) => None,
         }
     }
 }
@@ -60,23 +89,18 @@ impl<R: Runs> App<R> {
     pub(in crate::app) fn trials(&mut self) -> Option<&mut Trials> {
         match &mut self.mode {
             Mode::Trials(series) => Some(&mut series.trials),
-            Mode::Learning(lesson) => lesson.single.as_mut().map(|single| &mut single.series.trials),
-            Mode::Browsing | Mode::Comparing(_) | Mode::Ending => None,
+            Mode::Learning(lesson) => match &mut lesson.single {
+                Some(Single::Race { series, .. }) => Some(&mut series.trials),
+                Some(Single::Order(_)) | None => None,
+            },
+            Mode::Browsing | Mode::Comparing(_) | Mode::Exploring(_) | Mode::Ending => None,
         }
     }
 
     /// Races a variant of a lesson many times.
     pub(in crate::app) fn race(&mut self, entry: usize, variant: usize) {
-        let chosen = self.catalogue.entries.get(entry);
-        let Some((lesson, variant_named)) = chosen
-            .filter(|lesson| lesson.broken.is_none())
-            .and_then(|lesson| Some((lesson, lesson.variants.get(variant)?)))
-        else {
+        let Some(choice) = self.chosen(entry, variant) else {
             return;
-        };
-        let choice = LessonChoice {
-            id: lesson.id.clone(),
-            variant: variant_named.name.clone(),
         };
         // The races before go down first, with their servers.
         let back = match std::mem::replace(&mut self.mode, Mode::Browsing) {
@@ -162,16 +186,22 @@ impl<R: Runs> App<R> {
             return;
         };
         let outcome = outcome.clone();
+        let choice = &series.trials.choice;
+        let why = outcome
+            .is_violated()
+            .then(|| self.runs.why(choice, &log))
+            .flatten();
         let Mode::Trials(series) = std::mem::replace(&mut self.mode, Mode::Browsing) else {
             return;
         };
         let (entry, variant) = (series.entry, series.variant);
         let mut run = Learning::of_log(series.trials.choice.clone(), &log, self.speed);
         run.playback.set_motion(!self.reduced_motion);
-        let single = Single {
+        let single = Single::Race {
             series,
             number,
             outcome,
+            why,
         };
         self.mode = Mode::Learning(Box::new(Lesson {
             single: Some(single),
@@ -180,24 +210,21 @@ impl<R: Runs> App<R> {
         self.adapt();
     }
 
-    /// From a race to those that it is one of, or from a lesson to the catalogue.
+    /// From one run to those that it is one of, or from a lesson to the catalogue.
     pub(super) fn leave_lesson(&mut self) {
-        if let Mode::Learning(lesson) = std::mem::replace(&mut self.mode, Mode::Browsing)
-            && let Some(single) = lesson.single
-        {
-            self.mode = Mode::Trials(single.series);
+        if let Mode::Learning(lesson) = std::mem::replace(&mut self.mode, Mode::Browsing) {
+            self.mode = match lesson.single {
+                Some(Single::Race { series, .. }) => Mode::Trials(series),
+                Some(Single::Order(orders)) => Mode::Exploring(orders),
+                None => Mode::Browsing,
+            };
         }
     }
 
     /// Back to the lesson as it was left, or to the catalogue. The races end.
     fn leave_series(&mut self) {
-        if let Mode::Trials(series) = std::mem::replace(&mut self.mode, Mode::Browsing)
-            && let Some(mut lesson) = series.back
-        {
-            lesson.run.set_speed(self.speed, Instant::now());
-            lesson.run.set_questions(self.questions);
-            self.mode = Mode::Learning(lesson);
-            self.adapt();
+        if let Mode::Trials(series) = std::mem::replace(&mut self.mode, Mode::Browsing) {
+            self.return_to(series.back);
         }
     }
 

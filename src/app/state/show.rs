@@ -30,6 +30,7 @@ impl<R: Runs> App<R> {
             })),
             Mode::Comparing(beside) => Some(Screen::Compare(self.comparison(beside)?)),
             Mode::Trials(series) => Some(Screen::Trials(self.trials_view(series)?)),
+            Mode::Exploring(orders) => Some(Screen::Orders(self.orders_view(orders)?)),
             Mode::Learning(lesson) => {
                 let playback = &lesson.run.playback;
                 Some(Screen::Lesson(LessonView {
@@ -57,6 +58,7 @@ impl<R: Runs> App<R> {
                     lens: self.lens,
                     aside: lesson.aside,
                     asking: lesson.run.asking(),
+                    single: lesson.single.as_ref().map(Single::told),
                     free: lesson.run.free().map(|free| FreeView {
                         free,
                         branches: &lesson.branches,
@@ -64,7 +66,6 @@ impl<R: Runs> App<R> {
                         live: lesson.run.can_choose(),
                         busy: lesson.run.is_busy(),
                     }),
-                    race: lesson.single.as_ref().map(Single::told),
                 }))
             }
         }

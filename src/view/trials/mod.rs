@@ -1,11 +1,12 @@
 //! The screen of many races of one variant: how far they have come, what came of them, and which races those were.
 //! It divides the screen and must not know how a race is run.
 
+pub(super) mod histogram;
 mod outcomes;
 mod races;
 mod told;
 
-pub use told::RaceTold;
+pub use told::{RaceTold, SingleTold};
 
 use ratatui::{
     buffer::Buffer,
@@ -13,6 +14,8 @@ use ratatui::{
     style::{Modifier, Style},
     text::{Line, Span},
 };
+
+use histogram::percent;
 
 use super::{
     strip, text,
@@ -209,7 +212,12 @@ impl TrialsView<'_> {
         } else {
             lines.push(self.progress(columns));
         }
-        lines.extend(wrapped(&self.broken(), self.broken_style()));
+        let (words, role) = self.broken();
+        lines.extend(wrapped(&words, self.style(role)));
+        for (broke, says) in self.broken_invariants() {
+            let words = words::BROKE_THIS.with(self.lang, &[&broke.to_string(), says]);
+            lines.extend(wrapped(&format!("  {words}"), self.style(Role::Text)));
+        }
         if let Some(field) = trials.field() {
             let words = words::ALL_AT_ONCE.with(self.lang, &[&field.actors.to_string()]);
             lines.extend(wrapped(&words, self.style(Role::Chrome)));
@@ -246,41 +254,33 @@ impl TrialsView<'_> {
         Line::from(spans)
     }
 
-    /// How many races broke a lock, in words.
-    fn broken(&self) -> String {
+    /// How many races broke something, in words.
+    fn broken(&self) -> (String, Role) {
         let kept = self.trials.kept();
         let races = kept.races().to_string();
-        match (self.trials.field(), kept.violated()) {
-            (Some(field), 0) if !field.locks => words::NO_LOCK.get(self.lang).to_owned(),
-            (_, 0) if kept.races() == 0 => words::NOTHING_YET.get(self.lang).to_owned(),
-            (_, 0) => format!(
-                "{} {}",
-                glyphs::DONE,
-                words::BROKE_NONE.with(self.lang, &[&races])
-            ),
-            (_, broke) => {
-                let share = percent(broke, kept.races());
+        match kept.violated() {
+            0 if kept.races() == 0 => (words::NOTHING_YET.get(self.lang).to_owned(), Role::Chrome),
+            0 => {
+                let words = words::BROKE_NONE.with(self.lang, &[&races]);
+                (format!("{} {words}", glyphs::DONE), Role::Good)
+            }
+            broke => {
+                let share = percent(broke.into(), kept.races().into());
                 let words = words::BROKE.with(self.lang, &[&broke.to_string(), &races, &share]);
-                format!("{} {words}", glyphs::CUT)
+                (format!("{} {words}", glyphs::CUT), Role::Danger)
             }
         }
     }
 
-    fn broken_style(&self) -> Style {
-        let kept = self.trials.kept();
-        let locks = self.trials.field().is_some_and(|field| field.locks);
-        self.style(match kept.violated() {
-            0 if kept.races() == 0 || !locks => Role::Chrome,
-            0 => Role::Good,
-            _ => Role::Danger,
-        })
+    /// The invariants that were broken: in how many races, and what that means.
+    fn broken_invariants(&self) -> Vec<(u64, &str)> {
+        let invariants = self.trials.field().map_or(&[][..], |field| &field.invariants);
+        let broke = |invariant: &crate::race::Invariant| self.trials.kept().broke(&invariant.name);
+        let told = invariants
+            .iter()
+            .map(|invariant| (broke(invariant), invariant.says.get(self.lang)));
+        told.filter(|(broke, _)| *broke > 0).collect()
     }
-}
-
-/// A share of a whole: `41.2%`.
-fn percent(part: u64, whole: u64) -> String {
-    let tenths = (u128::from(part) * 2000 / u128::from(whole.max(1))).div_ceil(2);
-    format!("{}.{}%", tenths / 10, tenths % 10)
 }
 
 /// The first line in sight of a list in which one is chosen: that one stays there, with one before and one after it.

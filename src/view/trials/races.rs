@@ -7,7 +7,7 @@ use ratatui::{
     widgets::Widget,
 };
 
-use super::{TrialsView, first_in_sight, outcomes};
+use super::{TrialsView, first_in_sight, histogram::words_of};
 use crate::{
     log::{EventKind, Log},
     race::{Kind, MOST_EVENTS},
@@ -40,7 +40,7 @@ pub(super) fn draw(view: &TrialsView<'_>, area: Rect, buf: &mut Buffer) {
     let outcome = view.trials.chosen();
     let mut title = words::THOSE_RACES.get(view.lang).to_owned();
     if let Some((outcome, _)) = outcome {
-        title = words::ABOUT.with(view.lang, &[&title, &outcomes::words_of(outcome, view.lang)]);
+        title = words::ABOUT.with(view.lang, &[&title, &words_of(outcome, view.lang)]);
     }
     let title = format!(" {} ", text::fit(&title, room.saturating_sub(2)));
     let mut block = view

@@ -19,18 +19,12 @@ pub const RACES_GOING: Words = Words::new("racing", "竞跑中");
 pub const RACES_DONE: Words = Words::new("done", "已跑完");
 /// They cannot go on.
 pub const RACES_FAILED: Words = Words::new("failed", "出错");
-/// How many broke a lock: how many, of how many, a percentage.
-pub const BROKE: Words = Words::new(
-    "{} of {} races broke the lock ({})",
-    "{}/{} 次出现两个持有者（{}）",
-);
+/// How many broke what must never be so: how many, of how many, a percentage.
+pub const BROKE: Words = Words::new("{} of {} races went wrong ({})", "{}/{} 次出错（{}）");
+/// In how many races something was broken, and what.
+pub const BROKE_THIS: Words = Words::new("{}: {}", "{} 次：{}");
 /// None did.
-pub const BROKE_NONE: Words = Words::new("no race of {} broke the lock", "{} 次竞跑中，从未出现两个持有者");
-/// Programs without a lock.
-pub const NO_LOCK: Words = Words::new(
-    "These programs use no lock: look at how they came out.",
-    "这些程序不使用锁：请看各种结果。",
-);
+pub const BROKE_NONE: Words = Words::new("none of {} races went wrong", "{} 次竞跑，没有一次出错");
 /// What a race is: how many take part.
 pub const ALL_AT_ONCE: Words = Words::new(
     "{} clients run their whole programs at once, and the server decides who comes first.",
@@ -100,7 +94,7 @@ pub const LATE_REPLY: Words = Words::new(
 pub const fn fate(fate: LockFate) -> Words {
     match fate {
         LockFate::Violated => Words::new("{} VIOLATED", "{} 被同时持有"),
-        LockFate::Held => Words::new("{} held", "{} 始终一人持有"),
+        LockFate::Held => Words::new("{} held", "{} 未被同时持有"),
         LockFate::NeverHeld => Words::new("{} never held", "{} 无人持有过"),
     }
 }
@@ -112,3 +106,73 @@ pub const UNFINISHED: Words = Words::new("{} unfinished", "{} 个未执行完");
 pub const ALL_FINISHED: Words = Words::new("all finished", "全部执行完");
 /// Between the parts of an outcome.
 pub const AND: Words = Words::new(", ", "，");
+
+/// What the screen of a search is.
+pub const EVERY_ORDER: Words = Words::new("every order", "穷举");
+/// The search goes on.
+pub const SEARCHING: Words = Words::new("searching", "搜索中");
+/// It was asked to stop.
+pub const STOPPING: Words = Words::new("stopping…", "正在停止……");
+/// It has come to its end.
+pub const SEARCHED: Words = Words::new("all tried", "已试遍");
+/// It was stopped before its end.
+pub const STOPPED: Words = Words::new("stopped: this is what was found", "已停止：以下是已找到的部分");
+/// It could not be made.
+pub const NOT_EXPLORED: Words = Words::new("This cannot be explored", "无法穷举");
+/// How many orders were tried, and how many left out.
+pub const TRIED: Words = Words::new("{} orders tried, {} left out", "已试 {} 种顺序，略去 {} 种");
+/// How many will be tried, how fast, how long still.
+pub const OF_ABOUT: Words = Words::new("of about {}, {}/s, {} left", "约 {} 种要试，每秒 {} 种，还需 {}");
+/// Orders that go wrong.
+pub const GO_WRONG: Words = Words::new("{} orders go wrong", "{} 种顺序出错");
+/// There are none.
+pub const NONE_GOES_WRONG: Words = Words::new(
+    "no order within these bounds goes wrong",
+    "在此范围内，没有一种顺序出错",
+);
+/// None was found so far.
+pub const NONE_SO_FAR: Words = Words::new("no order that goes wrong so far", "目前还没有出错的顺序");
+/// What is searched: moves, faults, pruning.
+pub const WITHIN: Words = Words::new(
+    "Orders of up to {} moves, {}; {}.",
+    "每种顺序最多 {} 步，{}；{}。",
+);
+/// No fault.
+pub const NO_FAULT: Words = Words::new("without a fault", "不加故障");
+/// A crash.
+pub const ONE_CRASH: Words = Words::new("with at most one crash at any point", "任意位置至多一次崩溃");
+/// A freeze.
+pub const ONE_FREEZE: Words = Words::new("with at most one freeze at any point", "任意位置至多一次冻结");
+/// Some orders are left out.
+pub const PRUNED: Words = Words::new(
+    "those that are sure to come to the same as another are left out",
+    "必定与另一种等价的顺序会被略去",
+);
+/// None is.
+pub const NOT_PRUNED: Words = Words::new("each of them is tried", "逐一试遍");
+/// The pane of the shortest order that goes wrong.
+pub const SHORTEST: Words = Words::new("The shortest that goes wrong", "最短的出错顺序");
+/// No order that goes wrong is known.
+pub const NO_ORDER: Words = Words::new("No order that goes wrong was found.", "没有找到出错的顺序。");
+/// The story's pane while that order is on the screen.
+pub const THIS_ORDER: Words = Words::new("The shortest order that goes wrong", "最短的出错顺序");
+/// How long it is.
+pub const SHORTEST_OF: Words = Words::new(
+    "No shorter order goes wrong than these {} choices:",
+    "没有比这 {} 步更短的出错顺序：",
+);
+/// How long the shortest one is that a search had found when it was stopped.
+pub const SHORTEST_SO_FAR: Words = Words::new(
+    "The shortest that was found before the search was stopped has these {} choices:",
+    "停止搜索前找到的最短出错顺序共 {} 步：",
+);
+/// What orders broke: how many of them, and what that means.
+pub const ORDERS_BROKE: Words = Words::new("{}: {}", "{} 种：{}");
+/// While a search goes on.
+pub const TOLD_AT_THE_END: Words =
+    Words::new("told when the search is over or stopped", "搜索结束或停止后显示");
+/// Orders that were not seen to their ends: how many, after how many moves, and the key that makes orders longer.
+pub const CUT_ORDERS: Words = Words::new(
+    "{} orders were cut after {} moves: what follows is not known. {} makes orders longer.",
+    "{} 种顺序走到第 {} 步就停了，后面如何并不知道。按 {} 增加步数。",
+);
