@@ -1,5 +1,8 @@
 //! How fast orders are explored: two clients of three Redis moves each, no order left out, against one connection
 //! that sends the very same commands, with the same resets, one after another. On real servers, in the same run.
+//!
+//! What is measured is mostly how fast the system hands over between two processes, and that varies with what else runs.
+//! `taskset -c 0` keeps everything on one core, and the ratios of one worker still.
 
 use std::{
     path::PathBuf,
@@ -34,13 +37,14 @@ programs:
     - check: { redis: GET stock }
     - buy: { redis: DECR stock }
     - note: { redis: 'RPUSH buyers ${self}' }
+    - count: sold
 variants:
   only:
     title: { en: Only, zh: 唯一 }
     expect: shown
     lesson: { en: Measured, zh: 测 }
     claims:
-      - that: value('stock')|int == 8
+      - that: sold == 2
 story:
   - finish: A
 ";

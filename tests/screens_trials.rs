@@ -10,8 +10,10 @@ use crossterm::event::KeyCode;
 use lockstep::{
     app::Mode,
     clock::ClockKind,
+    engine::Update,
     lesson::Lang,
     log::Log,
+    outlook::Outlook,
     race::{Field, Invariant, LockFate, Orders, Outcome, Race, Told},
     view::{
         theme::{Glyphs, Ink, Role, Theme, ThemeName},
@@ -403,6 +405,30 @@ fn a_single_race_is_stepped_through_and_the_others_go_on() {
         stand.press('q');
         assert!(matches!(stand.app.mode(), Mode::Browsing));
     }
+}
+
+#[test]
+fn a_race_is_gone_on_with_by_hand_and_left_to_the_races() {
+    let mut stand = raced(Lang::En, (100, 30));
+    stand.key(KeyCode::Down);
+    stand.key(KeyCode::Enter);
+    stand.key(KeyCode::Right);
+    stand.press('f');
+    let past = stand.runs.pasts.borrow().last().cloned().expect("a branch");
+    assert!(
+        stand.shows("doing it again on fresh servers"),
+        "{:#?}",
+        stand.rows()
+    );
+    stand.events(past.events().to_vec());
+    stand.update(Update::Branched {
+        difference: None,
+        refused: None,
+    });
+    stand.update(Update::Outlook(Outlook::default()));
+    assert!(stand.shows("Free play: you choose"), "{:#?}", stand.rows());
+    stand.press('q');
+    assert!(matches!(stand.app.mode(), Mode::Trials(_)));
 }
 
 #[test]

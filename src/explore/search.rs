@@ -275,7 +275,8 @@ pub fn part<G: Ground>(ground: &mut G, prune: bool, enough: usize) -> Result<Vec
 }
 
 /// How many steps and ends the whole search has, about, from so many random ways down (Knuth, "Estimating the
-/// Efficiency of Backtrack Programs", Mathematics of Computation 29, 1975). `draw` gives a number below another.
+/// Efficiency of Backtrack Programs", Mathematics of Computation 29, 1975). `draw` gives a number below another, or `None` to
+/// end it here.
 ///
 /// # Errors
 /// Those of the ground.
@@ -283,7 +284,7 @@ pub fn estimate<G: Ground>(
     ground: &mut G,
     prune: bool,
     ways: u32,
-    mut draw: impl FnMut(usize) -> usize,
+    mut draw: impl FnMut(usize) -> Option<usize>,
 ) -> Result<Size, G::Error> {
     let root = ground.begin()?;
     let mut size = Size::default();
@@ -298,7 +299,9 @@ pub fn estimate<G: Ground>(
             };
             weight *= parts(picks.len());
             size.steps += weight;
-            let chosen = draw(last + 1).min(last);
+            let Some(chosen) = draw(last + 1).map(|chosen| chosen.min(last)) else {
+                return Ok(Size::default());
+            };
             // Which steps sleep is known only when they have been taken.
             let first = if prune { 0 } else { chosen };
             let mut next = None;

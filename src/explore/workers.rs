@@ -271,7 +271,8 @@ impl Work {
             state ^= state << 13;
             state ^= state >> 7;
             state ^= state << 17;
-            usize::try_from(state % below as u64).unwrap_or(0)
+            let stopped = self.stop.load(Ordering::Acquire);
+            (!stopped).then(|| usize::try_from(state % below as u64).unwrap_or(0))
         };
         let size = search::estimate(ground, prune, self.ways, draw)?;
         affordable(&size, began.elapsed(), &self.bounds)?;

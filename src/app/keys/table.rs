@@ -127,8 +127,8 @@ pub const TABLE: &[Row] = &[
     act("skip", Action::Skip, &["s"], &[Asked], ("skip the question", "跳过提问")),
 
     // Free play.
-    act("free", Action::Free, &["f"], &[Lesson, Free], ("free play: you choose who moves; from an earlier step, a branch", "自由模式：由你决定谁走；在较早的步骤则另开分支"))
-        .hints(&[hint(Lesson, 5, "free play", "自由模式"), hint(Free, 6, "branch here", "从这里分支")]),
+    act("free", Action::Free, &["f"], &[Lesson, Free, Single], ("free play: you choose who moves; from an earlier step, a branch", "自由模式：由你决定谁走；在较早的步骤则另开分支"))
+        .hints(&[hint(Lesson, 5, "free play", "自由模式"), hint(Free, 6, "branch here", "从这里分支"), hint(Single, 5, "go on yourself", "自己接着走")]),
     act("move-1", Action::MoveActor(0), &["1"], &[Free], ("the client with the number 1 makes its next move", "1 号客户端走下一步"))
         .fold(8, "the client with that number makes its next move", "对应编号的客户端走下一步"),
     act("move-2", Action::MoveActor(1), &["2"], &[Free], ("the client with the number 2 makes its next move", "2 号客户端走下一步")),

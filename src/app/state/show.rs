@@ -58,7 +58,12 @@ impl<R: Runs> App<R> {
                     lens: self.lens,
                     aside: lesson.aside,
                     asking: lesson.run.asking(),
-                    single: lesson.single.as_ref().map(Single::told),
+                    // Whoever goes on from it by hand looks at another run.
+                    single: lesson
+                        .single
+                        .as_ref()
+                        .filter(|_| lesson.run.free().is_none())
+                        .map(Single::told),
                     free: lesson.run.free().map(|free| FreeView {
                         free,
                         branches: &lesson.branches,
