@@ -1,13 +1,15 @@
 //! What may happen next where no story says it: what each actor would do, when the next wait is over, which faults can
 //! be caused. Plain data, told by a run in free play; it must not know who finds it out, nor who is shown it.
 
+use serde::{Deserialize, Serialize};
+
 use crate::{
     clock::LessonTime,
     log::{ActorId, Fault},
 };
 
 /// What may happen next.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Outlook {
     /// What each actor would do: that of actor `n` at `n`.
     pub actors: Vec<Prospect>,
@@ -18,7 +20,7 @@ pub struct Outlook {
 }
 
 /// The first wait that ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Timer {
     /// Whose.
     pub actor: ActorId,
@@ -27,7 +29,7 @@ pub struct Timer {
 }
 
 /// What an actor would do next.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Prospect {
     /// What stands at this place of its program; nothing where the program is over.
     pub next: Option<Next>,
@@ -36,7 +38,7 @@ pub struct Prospect {
 }
 
 /// An operation that has not been made yet.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Next {
     /// Its label in the program.
     pub label: String,
@@ -47,7 +49,7 @@ pub struct Next {
 }
 
 /// Why an actor cannot move.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Hindered {
     /// It waits for time to pass.
     Waits {
@@ -67,6 +69,14 @@ pub enum Hindered {
 }
 
 impl Outlook {
+    /// Whether nobody can ever move again.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        let over =
+            |prospect: &Prospect| matches!(prospect.hindered, Some(Hindered::Dead | Hindered::Finished));
+        !self.actors.is_empty() && self.actors.iter().all(over)
+    }
+
     /// Who can move.
     pub fn able(&self) -> impl Iterator<Item = ActorId> {
         let all = (0..).map(ActorId).zip(&self.actors);

@@ -1,184 +1,19 @@
 //! Free play as the screen drives it: the learner chooses who moves, when time passes and what breaks, on real
-//! servers; and a run that begins like another.
+//! servers.
 
 mod common;
+mod free_support;
 
 use std::time::Duration;
 
-use common::LOCKSTEP;
+use free_support::{Free, STOCK, breaches, carried, cause, crash, moves, options, pass, scenario};
 use lockstep::{
-    engine::{self, Command, Session, Update},
-    lab::LabOptions,
-    lesson::{
-        LabKind, Params, Scenario, Text,
-        library::{Library, from_text},
-    },
-    log::{ActorId, Belief, Choice, Event, EventKind, Fault, Log, Reply, Way},
-    outlook::{Hindered, Outlook},
+    engine::{self, Command, Update},
+    lesson::LabKind,
+    log::{ActorId, Belief, Choice, Event, EventKind, Fault, Reply, Way},
+    outlook::Hindered,
     world::World,
 };
-
-const STOCK: &str = r"
-format: 1
-id: two-buyers
-track: basics
-title: { en: Two buyers, zh: 两个买家 }
-summary: { en: Two buyers., zh: 两个买家。 }
-intro: { en: Two buyers., zh: 两个买家。 }
-minutes: 1
-lab: redis
-setup: [ redis: SET stock 1 ]
-clients:
-  A: { runs: buyer }
-  B: { runs: buyer }
-programs:
-  buyer:
-    - check: { redis: GET stock }
-    - if: check|int > 0
-      then:
-        - buy: { redis: DECR stock }
-        - count: sold
-variants:
-  unguarded:
-    title: { en: Unguarded, zh: 不加锁 }
-    expect: shown
-    lesson: { en: No., zh: 不。 }
-    story:
-      - say: { en: A looks., zh: A 先查。 }
-      - move: A.check
-      - move: A.buy
-    claims: [ that: sold == 1 ]
-";
-
-struct Free {
-    session: Session,
-    log: Log,
-    outlook: Outlook,
-}
-
-/// What a choice came to.
-#[derive(Debug, PartialEq)]
-enum Came {
-    Done,
-    Refused(Text),
-}
-
-fn scenario(text: &str, variant: &str) -> Scenario {
-    let loaded = from_text("lesson.yaml", text).expect("it is good");
-    Scenario::plan(&loaded, variant, &Params::new()).expect("planned")
-}
-
-/// A variant of a lesson that Lockstep carries.
-fn carried(lesson: &str, variant: &str) -> Scenario {
-    let library = Library::carried();
-    let loaded = library.find(lesson).expect("carried");
-    Scenario::plan(loaded, variant, &Params::new()).expect("planned")
-}
-
-fn options() -> LabOptions {
-    LabOptions::with_binary(LOCKSTEP.into())
-}
-
-impl Free {
-    fn of(session: Session) -> Self {
-        Self {
-            session,
-            log: Log::new(),
-            outlook: Outlook::default(),
-        }
-    }
-
-    fn tell(&self, command: Command) {
-        self.session.commands.send(command).expect("the run listens");
-    }
-
-    async fn next(&mut self) -> Update {
-        let update = tokio::time::timeout(Duration::from_secs(60), self.session.updates.recv());
-        let update = update.await.expect("in time").expect("the run goes on");
-        match &update {
-            Update::Events(events) => self.log.extend(events.clone()),
-            Update::Outlook(outlook) => self.outlook = outlook.clone(),
-            Update::Failed { message, .. } => panic!("{}", message.en),
-            _ => {}
-        }
-        update
-    }
-
-    async fn outlook(&mut self) {
-        while !matches!(self.next().await, Update::Outlook(_)) {}
-    }
-
-    /// Free play of a scenario from its beginning.
-    async fn begin(scenario: Scenario) -> Self {
-        let mut free = Self::of(engine::open(scenario, options(), 1));
-        free.tell(Command::LeaveStory);
-        free.outlook().await;
-        free
-    }
-
-    async fn choose(&mut self, choice: Choice) -> Came {
-        self.tell(Command::Choose(choice));
-        let came = loop {
-            match self.next().await {
-                Update::Stepped { .. } => break Came::Done,
-                Update::Refused(why) => break Came::Refused(why),
-                _ => {}
-            }
-        };
-        self.outlook().await;
-        came
-    }
-
-    /// Makes choices that can be made.
-    async fn all(&mut self, choices: impl IntoIterator<Item = Choice>) {
-        for choice in choices {
-            assert_eq!(self.choose(choice.clone()).await, Came::Done, "{choice:?}");
-        }
-    }
-
-    async fn moves(&mut self, actors: impl IntoIterator<Item = u32>) {
-        self.all(actors.into_iter().map(moves)).await;
-    }
-
-    async fn refused(&mut self, choice: Choice) -> String {
-        let before = self.log.len();
-        match self.choose(choice).await {
-            Came::Refused(Text { en, zh }) => {
-                assert!(!zh.is_empty() && self.log.len() == before, "nothing happened");
-                en
-            }
-            Came::Done => panic!("it was done"),
-        }
-    }
-
-    fn world(&self) -> World {
-        World::fold(&self.log, self.log.len())
-    }
-
-    fn wire(&self, actor: usize) -> &str {
-        let next = self.outlook.actors[actor].next.as_ref();
-        next.map_or("", |next| next.wire.as_str())
-    }
-
-    fn replies(&self) -> Vec<Reply> {
-        let replies = self.log.events().iter().filter_map(|event| match &event.kind {
-            EventKind::Replied { reply, .. } => Some(reply.clone()),
-            _ => None,
-        });
-        replies.collect()
-    }
-}
-
-fn moves(actor: u32) -> Choice {
-    Choice::Move {
-        actor: ActorId(actor),
-    }
-}
-
-fn crash(client: &str) -> Choice {
-    let client = client.to_owned();
-    Choice::Cause(Fault::Crash { client })
-}
 
 fn is(event: &Event, choice: &Choice) -> bool {
     matches!(&event.kind, EventKind::Chose(chosen) if chosen == choice)
@@ -323,6 +158,22 @@ async fn only_faults_that_can_be_caused_are_at_hand_and_each_works() {
 }
 
 #[tokio::test]
+async fn a_cut_link_tells_of_the_loss_even_where_the_server_is_frozen() {
+    let mut free = Free::begin(scenario(STOCK, "unguarded")).await;
+    let (server, link) = ("redis".to_owned(), "A->redis".to_owned());
+    free.all([cause(Fault::FreezeServer { server }), cause(Fault::Cut { link })])
+        .await;
+    free.moves([0]).await;
+    // It belongs to this move, and not to whatever is chosen next.
+    assert!(
+        matches!(free.replies()[..], [Reply::Lost(_)]),
+        "{:?}",
+        free.replies()
+    );
+    assert_eq!(free.outlook.actors[0].hindered, Some(Hindered::Dead));
+}
+
+#[tokio::test]
 async fn free_play_begins_in_the_middle_of_a_story() {
     let mut free = Free::of(engine::open(scenario(STOCK, "unguarded"), options(), 1));
     for _ in 0..2 {
@@ -338,90 +189,6 @@ async fn free_play_begins_in_the_middle_of_a_story() {
     let before = free.log.len();
     while !matches!(free.next().await, Update::Stepped { ended: false }) {}
     assert_eq!(free.log.len(), before);
-}
-
-/// The first events of a log.
-fn prefix(log: &Log, position: usize) -> Log {
-    let mut past = Log::new();
-    past.extend(log.events()[..position].iter().cloned());
-    past
-}
-
-#[tokio::test]
-async fn a_branch_does_the_same_again_and_then_something_else() {
-    let planned = scenario(STOCK, "unguarded");
-    let mut first = Free::of(engine::open(planned.clone(), options(), 7));
-    for _ in 0..2 {
-        first.tell(Command::Step);
-        while !matches!(first.next().await, Update::Stepped { .. }) {}
-    }
-    first.moves([1]).await;
-    let here = first.log.len();
-    first.moves([0, 1]).await;
-    assert_eq!(first.world().counters["sold"], 2);
-    let past = prefix(&first.log, here);
-    let mut second = Free::of(engine::branch(planned, options(), 7, past));
-    let branched = loop {
-        if let Update::Branched { difference, refused } = second.next().await {
-            break (difference, refused);
-        }
-    };
-    assert_eq!(branched, (None, None), "two stories and a move, as before");
-    second.outlook().await;
-    assert_eq!((second.wire(0), second.wire(1)), ("DECR stock", "DECR stock"));
-    assert_eq!(second.log.deeds(second.log.len()), first.log.deeds(here));
-    second.all([crash("A")]).await;
-    second.moves([1]).await;
-    assert_eq!(second.world().counters["sold"], 1, "another end");
-}
-
-#[tokio::test]
-async fn a_branch_that_comes_out_differently_says_where() {
-    let planned = scenario(STOCK, "unguarded");
-    let mut first = Free::begin(planned.clone()).await;
-    first.moves([0, 0, 1]).await;
-    // As if the other run had read another stock.
-    let mut past = Log::new();
-    past.extend(first.log.events().iter().cloned().map(|mut event| {
-        if let EventKind::Replied { reply, .. } = &mut event.kind
-            && *reply == Reply::Value("0".into())
-        {
-            *reply = Reply::Value("5".into());
-        }
-        event
-    }));
-    let mut second = Free::of(engine::branch(planned.clone(), options(), 1, past));
-    let difference = loop {
-        if let Update::Branched { difference, refused } = second.next().await {
-            assert_eq!(refused, None);
-            break difference.expect("it differs");
-        }
-    };
-    let [Some(before), Some(now)] = &difference.moves else {
-        panic!("{difference:?}")
-    };
-    assert_eq!((before.who.as_str(), before.label.as_str()), ("B", "check"));
-    assert_eq!(
-        (&before.reply, &now.reply),
-        (&Some(Reply::Value("5".into())), &Some(Reply::Value("0".into())))
-    );
-    // What cannot be done again is said, and nothing after it is done.
-    let mut past = prefix(&first.log, first.log.len());
-    for choice in [moves(0), moves(1)] {
-        let at = past.time_at(past.len());
-        past.append(Event {
-            at,
-            kind: EventKind::Chose(choice),
-        });
-    }
-    let mut third = Free::of(engine::branch(planned, options(), 1, past));
-    let refused = loop {
-        if let Update::Branched { refused, .. } = third.next().await {
-            break refused.expect("A is done");
-        }
-    };
-    assert_eq!(refused.en, "A cannot move: its program is over.");
-    third.outlook().await;
 }
 
 #[tokio::test]
@@ -469,26 +236,6 @@ async fn zookeeper_and_sentinel_are_played_too() {
     );
     free.moves([0]).await;
     assert_eq!(LabKind::Sentinel.servers()[0], "master");
-}
-
-/// The invariants that were broken, with what was said of it.
-fn breaches(log: &Log) -> Vec<(usize, String)> {
-    let breaches = log.events().iter().filter_map(|event| match &event.kind {
-        EventKind::Breached { invariant, why, .. } => {
-            let why = why.as_ref().map_or_else(String::new, |why| why.en.clone());
-            Some((*invariant, why))
-        }
-        _ => None,
-    });
-    breaches.collect()
-}
-
-fn cause(fault: Fault) -> Choice {
-    Choice::Cause(fault)
-}
-
-fn pass(millis: u64) -> Choice {
-    Choice::Pass { millis }
 }
 
 /// Plays a variant freely and says what was broken.

@@ -12,7 +12,10 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
         let name = entry.file_name().to_string_lossy().into_owned();
         (name, std::fs::read(entry.path()).expect("a picture"))
     };
-    entries.filter_map(Result::ok).map(read).collect()
+    let mut files: BTreeMap<String, Vec<u8>> = entries.filter_map(Result::ok).map(read).collect();
+    // Free play has no carried recording: tests/free_picture.rs draws and compares it.
+    files.remove("free-play.svg");
+    files
 }
 
 #[test]

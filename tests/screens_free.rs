@@ -8,7 +8,7 @@ use lockstep::{
     clock::{ClockKind, LessonTime},
     engine::{Command, Update},
     lesson::{Lang, Text},
-    log::{ActorId, Choice, Event, EventKind, Fault, Stop},
+    log::{ActorId, Choice, Event, EventKind, Fault, OpId, Reply, Stop},
     outlook::{Hindered, Next, Outlook, Prospect, Timer},
 };
 use screens_support::Stand;
@@ -125,7 +125,7 @@ fn every_key_asks_for_what_it_says() {
     for key in "2500ms".chars() {
         stand.press(key);
     }
-    assert!(stand.shows("time, 2.5s more"), "{:#?}", stand.rows());
+    assert!(stand.shows("time, +2.5s"), "{:#?}", stand.rows());
     stand.key(KeyCode::Enter);
     assert_eq!(chosen(&mut stand), [Choice::Pass { millis: 2_500 }]);
     step(&mut stand, Choice::Pass { millis: 2_500 }, vec![]);
@@ -180,6 +180,25 @@ fn who_cannot_move_says_why() {
     assert!(stand.shows("C 动不了：它已经死了。"), "{:#?}", stand.rows());
     stand.press('1');
     assert!(!stand.shows("动不了"), "told once");
+}
+
+#[test]
+fn where_nobody_can_ever_move_again_it_is_said_what_to_do() {
+    let mut stand = free(Lang::En, (100, 30));
+    assert!(!stand.shows("Everybody is finished or dead"));
+    let over = |hindered| Prospect {
+        next: None,
+        hindered: Some(hindered),
+    };
+    stand.update(Update::Outlook(Outlook {
+        actors: vec![over(Hindered::Finished), over(Hindered::Dead)],
+        ..Outlook::default()
+    }));
+    assert!(
+        stand.shows("Everybody is finished or dead: ← goes back"),
+        "{:#?}",
+        stand.rows()
+    );
 }
 
 #[test]
@@ -304,4 +323,123 @@ fn free_play_can_be_asked_for_before_the_servers_are_up() {
     stand.update(Update::Outlook(outlook()));
     stand.press('1');
     assert_eq!(chosen(&mut stand), [moves(0)]);
+}
+
+/// The column of the scrubber's knob.
+fn knob(stand: &Stand) -> usize {
+    let rows = stand.rows();
+    let row = rows.iter().rev().find(|row| row.contains('◆')).expect("a knob");
+    row.chars().take_while(|c| *c != '◆').count()
+}
+
+#[test]
+fn while_a_move_is_on_its_way_nothing_says_that_the_learner_looks_back() {
+    let script = staged::misdelete(ClockKind::Controlled);
+    let mut stand = Stand::moving(&script.events, Lang::En, (100, 30));
+    stand.press('f');
+    stand.update(Update::Outlook(outlook()));
+    stand.press('1');
+    let rows = |stand: &Stand| -> Vec<String> {
+        let rows = stand.rows();
+        rows.into_iter().skip(1).take(6).collect()
+    };
+    let before = rows(&stand);
+    let op = OpId(900);
+    let at = LessonTime::from_nanos(9_000_000_000);
+    let (actor, label) = (ActorId(0), "release".to_owned());
+    let kinds = [
+        EventKind::Chose(moves(0)),
+        EventKind::Sent {
+            op,
+            actor,
+            label: label.clone(),
+            server: "redis".into(),
+            wire: "DEL lock".into(),
+        },
+        EventKind::Replied {
+            op,
+            actor,
+            label,
+            reply: Reply::Value(1.into()),
+        },
+        EventKind::Stop {
+            item: 0,
+            stop: Stop::Move,
+        },
+    ];
+    stand.events(kinds.map(|kind| Event { at, kind }).into());
+    stand.update(Update::Stepped { ended: false });
+    stand.update(Update::Outlook(outlook()));
+    stand.wait(10);
+    let playback = &stand.app.run().expect("a run").playback;
+    assert!(playback.is_gliding() && !playback.at_frontier());
+    assert_eq!(rows(&stand), before, "nothing jumps");
+    // A key that is pressed meanwhile is the next choice, and no branch.
+    stand.commands();
+    stand.press('1');
+    assert_eq!(chosen(&mut stand), [moves(0)]);
+    assert!(stand.runs.pasts.borrow().is_empty());
+}
+
+#[test]
+fn the_scrubber_goes_along() {
+    let mut stand = Stand::fresh(Lang::En, (100, 30));
+    stand.press('f');
+    stand.update(Update::Outlook(outlook()));
+    let mut places = vec![knob(&stand)];
+    for _ in 0..2 {
+        stand.press('1');
+        step(&mut stand, moves(0), vec![]);
+        places.push(knob(&stand));
+    }
+    stand.key(KeyCode::Left);
+    stand.wait(5_000);
+    assert!(places.is_sorted_by(|one, next| one < next), "{places:?}");
+    assert_eq!(knob(&stand), places[1]);
+}
+
+#[test]
+fn further_back_everybody_has_the_key_of_then_and_says_what_came_next() {
+    let crowd = |finished: bool| {
+        let able = |n: u32| Prospect {
+            next: Some(next("check", &format!("GET {n}"))),
+            hindered: None,
+        };
+        let done = Prospect {
+            next: None,
+            hindered: Some(Hindered::Finished),
+        };
+        let mut actors: Vec<Prospect> = (0..11).map(able).collect();
+        if finished {
+            actors[0] = done;
+        }
+        Outlook {
+            actors,
+            ..Outlook::default()
+        }
+    };
+    let mut stand = free(Lang::En, (120, 40));
+    stand.update(Update::Outlook(crowd(false)));
+    stand.press('1');
+    let op = OpId(900);
+    let sent = EventKind::Sent {
+        op,
+        actor: ActorId(0),
+        label: "check".into(),
+        server: "redis".into(),
+        wire: "GET then".into(),
+    };
+    step(&mut stand, moves(0), vec![sent]);
+    stand.update(Update::Outlook(crowd(true)));
+    assert!(!stand.shows("1 ● A"), "it has given its key away");
+    stand.key(KeyCode::Left);
+    stand.wait(5_000);
+    let told = stand.rows().join("\n");
+    assert!(
+        told.contains("1 ● A") && told.contains("check  GET then"),
+        "{told}"
+    );
+    stand.press('1');
+    let pasts = stand.runs.pasts.borrow();
+    assert_eq!(pasts.len(), 1, "a branch");
 }

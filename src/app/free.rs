@@ -22,6 +22,8 @@ pub struct Free {
     /// What the learner should know of what was asked last.
     pub said: Said,
     keyed: Vec<ActorId>,
+    /// Whether the keys are those of a run that another takes the place of.
+    stale: bool,
 }
 
 /// What the learner should know of what was asked last.
@@ -59,9 +61,26 @@ impl Free {
         &self.keyed
     }
 
+    /// The actors that have a key of their own for somebody who looks back: whoever can never move again now could then.
+    #[must_use]
+    pub fn keyed_before(&self) -> Vec<ActorId> {
+        let all = (0..).map(ActorId).take(self.outlook.actors.len());
+        all.take(KEYS).collect()
+    }
+
+    /// Another run takes the place of this one: nothing is said of it any more, and what may happen next deals its keys
+    /// anew. Until that is known, everybody keeps their place on the screen.
+    pub fn deal_anew(&mut self) {
+        self.said = Said::Nothing;
+        self.stale = true;
+    }
+
     /// This may happen next. A key stays its actor's as long as that may ever move again; then, where there are more
     /// actors than keys, one without a key gets it.
     pub fn look_ahead(&mut self, outlook: Outlook) {
+        if std::mem::take(&mut self.stale) {
+            self.keyed.clear();
+        }
         self.outlook = outlook;
         let over = |actor: ActorId| {
             let prospect = self.outlook.actors.get(actor.0 as usize);

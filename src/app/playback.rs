@@ -103,6 +103,12 @@ impl Playback {
         self.world.position == self.log.len()
     }
 
+    /// Whether the playhead stands behind everything that happened, or is on its way there.
+    #[must_use]
+    pub fn follows(&self) -> bool {
+        self.at_frontier() || self.heads_for(self.log.len())
+    }
+
     /// Whether the picture changes by itself.
     #[must_use]
     pub fn is_moving(&self) -> bool {
@@ -168,7 +174,7 @@ impl Playback {
     /// Appends what happened. A playhead at the frontier goes along. What crossed the wire is seen to do so, and a
     /// wait is animated where a step jumped over it; where the clock is being watched the time shown runs on.
     pub fn append(&mut self, events: Vec<Event>, watched: Option<f64>, now: Instant) {
-        let follows = self.at_frontier() || self.heads_for(self.log.len());
+        let follows = self.follows();
         self.log.extend(events);
         self.steps.advance(&self.log);
         self.chart.advance(&self.log);
@@ -188,7 +194,7 @@ impl Playback {
 
     /// The lesson clock runs at this speed: so does the time shown, where the playhead is at the frontier.
     pub fn time_runs(&mut self, speed: f64, now: Instant) {
-        if self.at_frontier() || self.heads_for(self.log.len()) {
+        if self.follows() {
             self.follow(speed, now);
         }
     }

@@ -252,11 +252,12 @@ impl Stage {
         let client = &self.clients[self.homes[actor.0 as usize]];
         let link = self.lab.link_control(&format!("{}->{server}", client.name));
         let passes = match link.map(Link::state) {
-            None | Some(LinkState::Open) => true,
+            None | Some(LinkState::Open) => !self.frozen.contains(server),
+            // The link says so itself: its server may be frozen.
             Some(LinkState::Cut) => self.refuses_at_once,
             Some(LinkState::Held(_)) => false,
         };
-        client.state == ClientState::Running && passes && !self.frozen.contains(server)
+        client.state == ClientState::Running && passes
     }
 
     /// Whether an actor's process stands still.

@@ -17,8 +17,6 @@ use crate::{
     app::{BranchRow, keys::Place},
     lesson::Lang,
     log::{Choice, Deed, EventKind, Log, Steps},
-    outlook::Outlook,
-    world::World,
 };
 
 /// Draws the tree with the chosen line.
@@ -149,7 +147,8 @@ fn choices(log: &Log, lang: Lang) -> Vec<String> {
                 let end = steps.after(n).first().map_or(log.len(), |step| step.position);
                 format!("+{}", super::time::stretch(log.time_at(end).since(event.at)))
             }
-            other => free::choice(other, &Outlook::default(), &World::default(), lang),
+            Choice::Pass { millis } => format!("+{}", free::amount(*millis)),
+            Choice::Cause(fault) => free::cause(fault, lang),
         });
     }
     told

@@ -13,7 +13,7 @@ use super::{
 use crate::{
     app::{AMOUNTS, Branches, Free, Said},
     compare::{Difference, Move},
-    lesson::{Expect, Lang},
+    lesson::{Expect, Lang, PRIMARY},
     log::{ActorId, Choice, EventKind, Fault},
     outlook::{Hindered, Outlook, Prospect},
     verdict::evidence,
@@ -22,7 +22,7 @@ use crate::{
 
 /// More clients than this stand in two columns, where the pane is so wide.
 const COLUMN: usize = 4;
-const TWO_COLUMNS: usize = 84;
+const TWO_COLUMNS: usize = 76;
 /// The most lines of evidence for a breach.
 const EVIDENCE: usize = 4;
 
@@ -37,8 +37,36 @@ pub struct FreeView<'a> {
     pub again: bool,
     /// Whether the run waits for a choice and the playhead stands behind everything that happened.
     pub live: bool,
-    /// Whether the run is in the middle of something.
-    pub busy: bool,
+    /// Whether the learner looks back at what has happened before.
+    pub back: bool,
+}
+
+impl FreeView<'_> {
+    /// Whether what stands on the screen is what comes next: also while it is on its way there.
+    fn ahead(&self) -> bool {
+        !self.again && !self.back
+    }
+
+    /// The actors that have a key of their own where the playhead stands, in its order.
+    #[must_use]
+    pub fn keyed(&self) -> Vec<ActorId> {
+        if self.back {
+            self.free.keyed_before()
+        } else {
+            self.free.keyed().to_vec()
+        }
+    }
+
+    /// The actions, by name, that would do nothing now.
+    pub(super) fn idle(&self) -> Vec<&'static str> {
+        let idle = [
+            ("timer", !self.ahead() || self.free.outlook.timer.is_none()),
+            ("branches", self.branches.is_empty()),
+            ("free", !self.back),
+        ];
+        let idle = idle.into_iter().filter(|(_, idle)| *idle);
+        idle.map(|(id, _)| id).collect()
+    }
 }
 
 /// A choice in words, as something to do.
@@ -70,7 +98,8 @@ pub fn cause(fault: &Fault, lang: Lang) -> String {
     words::cause(fault).with(lang, &[fault::whom(fault), &by])
 }
 
-fn amount(millis: u64) -> String {
+/// An amount of time.
+pub(super) fn amount(millis: u64) -> String {
     if millis.is_multiple_of(100) {
         time::stretch(Duration::from_millis(millis))
     } else {
@@ -193,9 +222,14 @@ impl<'a> FreePane<'_, 'a> {
         let steps = usize::to_string;
         let (words, role) = match &self.free.free.said {
             _ if self.free.again => (words::AGAIN.get(lang).to_owned(), Role::Warning),
-            _ if !self.free.live && !self.free.busy => {
+            _ if self.free.back => {
                 let key = self.scene().keys.label("free");
                 (words::LOOKING_BACK.with(lang, &[&key]), Role::Warning)
+            }
+            Said::Nothing if self.free.live && self.free.free.outlook.is_over() => {
+                let keys = &self.scene().keys;
+                let words = words::ALL_OVER.with(lang, &[&keys.label("back"), &keys.label("restart")]);
+                (words, Role::Warning)
             }
             Said::Nothing => return Vec::new(),
             Said::YouChoose => (words::YOU_CHOOSE.get(lang).to_owned(), Role::Warning),
@@ -251,7 +285,7 @@ impl<'a> FreePane<'_, 'a> {
 
     /// How many columns the clients stand in, and how wide each is.
     fn columns(&self) -> (usize, usize) {
-        if self.free.free.keyed().len() > COLUMN && self.width >= TWO_COLUMNS {
+        if self.free.keyed().len() > COLUMN && self.width >= TWO_COLUMNS {
             (2, self.width / 2)
         } else {
             (1, self.width)
@@ -260,7 +294,7 @@ impl<'a> FreePane<'_, 'a> {
 
     /// Each client that has a key, in its own lines.
     fn blocks(&self) -> Vec<Vec<Line<'static>>> {
-        let keyed = self.free.free.keyed();
+        let keyed = self.free.keyed();
         let scene = self.scene();
         let (_, width) = self.columns();
         let names = keyed.iter().map(|actor| text::width(scene.name(*actor)));
@@ -323,19 +357,20 @@ impl<'a> FreePane<'_, 'a> {
     ) -> Vec<Line<'static>> {
         let (scene, lang) = (self.scene(), self.scene().lang);
         let key = scene.keys.label(&format!("move-{}", n + 1));
-        let live = self.free.live;
-        // What it would send is known only behind everything that happened.
-        let hindered = prospect.and_then(|prospect| prospect.hindered).filter(|_| live);
+        let ahead = self.free.ahead();
+        // What it would send is known only behind everything that happened; further back, what it went on with.
+        let hindered = prospect.and_then(|prospect| prospect.hindered).filter(|_| ahead);
         let next = prospect
             .and_then(|prospect| prospect.next.as_ref())
-            .filter(|_| live);
+            .filter(|_| ahead);
         let (label, wire) = next.map_or(("", ""), |next| (next.label.as_str(), next.wire.as_str()));
         let server = next
             .map(|next| next.server.as_str())
             .filter(|server| !server.is_empty());
         let told = match hindered {
-            None if !live => String::new(),
+            None if !ahead => self.went_on(actor, prospect).unwrap_or_default(),
             None => match server {
+                Some(PRIMARY) => format!("{label}  {wire}  → {}", words::PRIMARY.get(lang)),
                 // Where there is one server, it goes without saying.
                 Some(server) if scene.world.servers.len() > 1 => format!("{label}  {wire}  → {server}"),
                 Some(_) => format!("{label}  {wire}"),
@@ -348,7 +383,7 @@ impl<'a> FreePane<'_, 'a> {
             Some(Hindered::Dead) => format!("{} {}", glyphs::KILLED, words::DEAD.get(lang)),
             Some(Hindered::Finished) => words::FINISHED.get(lang).to_owned(),
         };
-        let able = hindered.is_none();
+        let able = hindered.is_none() && self.free.live;
         let (key_role, role) = if able {
             (Role::Code, Role::Text)
         } else {
@@ -382,19 +417,52 @@ impl<'a> FreePane<'_, 'a> {
         lines
     }
 
+    /// What an actor did next after the playhead, where the learner looks back; what it would do now, if it has done
+    /// nothing since.
+    fn went_on(&self, actor: ActorId, prospect: Option<&Prospect>) -> Option<String> {
+        let scene = self.scene();
+        let later = scene.log.events().get(scene.world.position..)?.iter();
+        let done = later
+            .filter(|_| self.free.back)
+            .find_map(|event| match &event.kind {
+                EventKind::Sent {
+                    actor: who,
+                    label,
+                    wire,
+                    ..
+                } if *who == actor => Some((label, wire)),
+                EventKind::Took {
+                    actor: who,
+                    label,
+                    about,
+                    ..
+                } if *who == actor => Some((label, about)),
+                _ => None,
+            });
+        let still = || {
+            let next = prospect
+                .filter(|prospect| prospect.hindered.is_none())?
+                .next
+                .as_ref()?;
+            Some((&next.label, &next.wire))
+        };
+        let (label, wire) = done.or_else(still)?;
+        Some(format!("{label}  {wire}"))
+    }
+
     /// What stands below the clients: those without keys, time, faults, branches.
     fn rest(&self) -> Vec<Line<'static>> {
         let (scene, lang) = (self.scene(), self.scene().lang);
         let outlook = &self.free.free.outlook;
         let key = |id: &str| format!(" {} ", scene.keys.label(id));
         let mut lines = Vec::new();
-        let more = outlook.actors.len().saturating_sub(self.free.free.keyed().len());
+        let more = outlook.actors.len().saturating_sub(self.free.keyed().len());
         if more > 0 {
             let words = words::MORE_CLIENTS.with(lang, &[&more.to_string(), &scene.keys.label("palette")]);
             lines.extend(self.row("   ", Role::Chrome, &words, Role::Chrome));
         }
         let mut parts: Vec<(String, String)> = Vec::new();
-        if self.free.live {
+        if self.free.ahead() {
             if outlook.timer.is_some() {
                 parts.push((key("timer"), choice(&Choice::Timer, outlook, scene.world, lang)));
             }
@@ -424,9 +492,15 @@ impl<'a> FreePane<'_, 'a> {
             if !fits {
                 lines.push(Line::default());
             }
+            // Nothing jumps while a move is made: what cannot be done meanwhile stays where it is.
+            let (key_role, role) = if self.free.live {
+                (Role::Code, Role::Text)
+            } else {
+                (Role::Chrome, Role::Chrome)
+            };
             let spans = [
-                Span::styled(key, scene.style(Role::Code)),
-                Span::styled(words, scene.style(Role::Text)),
+                Span::styled(key, scene.style(key_role)),
+                Span::styled(words, scene.style(role)),
             ];
             if let Some(line) = lines.last_mut() {
                 line.spans.extend(spans);

@@ -19,10 +19,18 @@ const KEYS: usize = 18;
 pub fn page(keys: &KeyMap, places: &[Place], lang: Lang, theme: Theme) -> Page {
     let mut told = vec![false; TABLE.len()];
     let mut paragraphs = Vec::new();
-    for place in places {
+    // Whoever plays freely takes no steps: how to read the lanes comes before those keys.
+    let free = places.iter().position(|place| *place == Place::Free);
+    let before = free.map_or(places.len(), |free| free + 1);
+    for place in &places[..before] {
         paragraphs.extend(section(keys, *place, &mut told, (lang, theme)));
     }
     paragraphs.extend(legend(lang, theme));
+    for place in &places[before..] {
+        paragraphs.push(Paragraph::Gap);
+        paragraphs.extend(section(keys, *place, &mut told, (lang, theme)));
+        paragraphs.pop();
+    }
     for place in Place::ALL {
         let others = section(keys, place, &mut told, (lang, theme));
         if !others.is_empty() {

@@ -319,11 +319,12 @@ impl<'a> LessonView<'a> {
             self.scrubber(&areas).draw(&self.scene, buf);
         }
         if !areas.hints.is_empty() {
-            let hints = strip::hints(
+            let idle = self.free.map_or_else(Vec::new, |free| free.idle());
+            let hints = strip::hints_but(
                 self.scene.keys,
                 self.place(),
-                lang,
-                self.scene.theme,
+                &idle,
+                (lang, self.scene.theme),
                 areas.hints.width,
             );
             buf.set_line(areas.hints.x, areas.hints.y, &hints, areas.hints.width);

@@ -13,8 +13,23 @@ use crate::{
 
 /// As many hints for a place as fit, the most needed first. What has no key is left out.
 pub fn hints(keys: &KeyMap, place: Place, lang: Lang, theme: Theme, width: u16) -> Line<'static> {
+    hints_but(keys, place, &[], (lang, theme), width)
+}
+
+/// The same without some actions, by name: what would do nothing now.
+pub fn hints_but(
+    keys: &KeyMap,
+    place: Place,
+    idle: &[&str],
+    (lang, theme): (Lang, Theme),
+    width: u16,
+) -> Line<'static> {
     let mut hints: Vec<(u8, usize, &Hint)> = Vec::new();
-    for (n, row) in TABLE.iter().enumerate() {
+    for (n, row) in TABLE
+        .iter()
+        .enumerate()
+        .filter(|(_, row)| !idle.contains(&row.id))
+    {
         let here = row.hints.iter().filter(|hint| hint.place == place);
         hints.extend(here.map(|hint| (hint.rank, n, hint)));
     }

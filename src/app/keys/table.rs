@@ -225,7 +225,7 @@ pub const TABLE: &[Row] = &[
     // Everywhere.
     act("palette", Action::Palette, &[":", "ctrl-p"], &[Everywhere],
         ("every command by name", "命令面板：按名字执行任意操作"))
-        .hints(&[hint(Catalogue, 6, "commands", "命令"), hint(Lesson, 9, "commands", "命令")]),
+        .hints(&[hint(Catalogue, 6, "commands", "命令"), hint(Lesson, 9, "commands", "命令"), hint(Free, 9, "commands", "命令")]),
     act("interview", Action::Cards, &["i"], &[Everywhere],
         ("interview questions and answers", "面试题与参考答案"))
         .hints(&[hint(Lesson, 13, "interview", "面试题")]),

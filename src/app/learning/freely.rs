@@ -36,7 +36,7 @@ impl Learning {
         self.playback.replace(past);
         self.session = Some(session);
         self.engine = Engine::Stepping { again: false };
-        self.free = Some(Free::default());
+        self.free.get_or_insert_default().deal_anew();
         self.tell(Command::Speed(self.speed));
     }
 
@@ -68,6 +68,14 @@ impl Learning {
             self.engine,
             Engine::Booting { .. } | Engine::Stepping { .. } | Engine::Watching | Engine::Held
         )
+    }
+
+    /// Whether the learner looks back: the playhead stands further back than what happened, and is not on its way
+    /// there.
+    #[must_use]
+    pub fn looks_back(&self) -> bool {
+        let live = self.playback.world().clock != ClockKind::Recorded;
+        !live || !self.playback.follows()
     }
 
     /// Whether another run is being done again.

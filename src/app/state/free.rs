@@ -34,7 +34,11 @@ impl<R: Runs> App<R> {
             Action::Timer => self.decide(Choice::Timer),
             Action::Pass(millis) => self.decide(Choice::Pass { millis }),
             Action::MoveActor(n) => {
-                let keyed = lesson.run.free().map_or(&[][..], Free::keyed);
+                let keyed = match lesson.run.free() {
+                    Some(free) if lesson.run.looks_back() => free.keyed_before(),
+                    Some(free) => free.keyed().to_vec(),
+                    None => Vec::new(),
+                };
                 if let Some(actor) = keyed.get(n).copied() {
                     self.decide(Choice::Move { actor });
                 }

@@ -69,7 +69,7 @@ impl<R: Runs> App<R> {
                         branches: &lesson.branches,
                         again: lesson.run.is_branching(),
                         live: lesson.run.can_choose(),
-                        busy: lesson.run.is_busy(),
+                        back: lesson.run.looks_back(),
                     }),
                 }))
             }

@@ -105,6 +105,8 @@ struct Pen {
     holders: HashMap<String, Vec<ActorId>>,
     /// The first fault of the step under way.
     fault: Option<usize>,
+    /// Whether somebody else than the story has chosen.
+    left_story: bool,
 }
 
 /// Where the reply of a command belongs.
@@ -235,8 +237,11 @@ impl Chart {
             EventKind::Stop { item, stop } => {
                 let clashing = |clash: &Clash| clash.to.is_none_or(|(_, event)| event > self.pen.step);
                 let clash = self.clashes.iter().rev().any(clashing);
+                // Whoever has left the story takes steps of their own, one after another.
+                let after = self.beats.last().map_or(0, |beat| beat.item + 1);
+                let item = if self.pen.left_story { after } else { *item };
                 self.beats.push(Beat {
-                    item: *item,
+                    item,
                     position: index + 1,
                     asks: *stop == Stop::Question,
                     fault: self.pen.fault.take(),
@@ -248,6 +253,7 @@ impl Chart {
                     band.stop();
                 }
             }
+            EventKind::Chose(_) => self.pen.left_story = true,
             _ => {}
         }
     }

@@ -12,12 +12,17 @@ pub const AGAIN: Words = Words::new("doing it again on fresh servers…", "正�
 /// The playhead stands further back: a choice begins a branch.
 pub const LOOKING_BACK: Words = Words::new(
     "You look back. A choice from here begins a branch: fresh servers, the same moves up to here, then yours. {} branches without choosing.",
-    "正在回看。从这里做选择会另开分支：换新服务器，先重做到这一步，再接着走。{} 只分支，先不选。",
+    "正在回看。在这里做选择会开一条新分支：换新服务器重做到这一步，再按你的选择走。按 {} 只开分支。",
 );
 /// Nobody has a story to tell here.
 pub const YOU_CHOOSE: Words = Words::new(
     "There is no story to go on with: you choose. Press the number of a client, or let time pass.",
     "这里没有讲解可以继续，由你决定：按客户端的编号，或者让时间前进。",
+);
+/// Nobody can ever move again.
+pub const ALL_OVER: Words = Words::new(
+    "Everybody is finished or dead: {} goes back, where you can choose otherwise; {} starts again.",
+    "所有客户端都已执行完或终止：按 {} 回退后另选一步，按 {} 重来。",
 );
 /// A goal that has not been reached.
 pub const GOAL: Words = Words::new("Challenge: {}", "挑战：{}");
@@ -30,6 +35,8 @@ pub const BROKEN_BEFORE: Words = Words::new("broken: {}", "已攻破：{}");
 
 /// What a client that can move would do.
 pub const WOULD_TAKE: Words = Words::new("take a notification about {}", "取出关于 {} 的通知");
+/// Where a command goes that is for whatever server is the master.
+pub const PRIMARY: Words = Words::new("the master that Sentinel names", "Sentinel 报出的主节点");
 /// A client that waits for time.
 pub const WAITS_UNTIL: Words = Words::new("waits ({}) until {}", "等待中（{}），到 {}");
 /// A client whose command has not been answered.
@@ -47,12 +54,9 @@ pub const MORE_CLIENTS: Words = Words::new(
 );
 
 /// Time: to the next timer.
-pub const TO_TIMER: Words = Words::new(
-    "time, to {}: the wait of {} is over",
-    "时间前进到 {}：{} 的等待结束",
-);
+pub const TO_TIMER: Words = Words::new("time, to {}: {}'s wait ends", "时间前进到 {}：{} 的等待结束");
 /// Time: by an amount.
-pub const BY: Words = Words::new("time, {} more", "时间前进 {}");
+pub const BY: Words = Words::new("time, +{}", "时间前进 {}");
 /// Faults.
 pub const FAULTS: Words = Words::new("faults: {} at hand", "故障：{} 种可选");
 /// Branches.
@@ -64,20 +68,20 @@ pub const MOVES: Words = Words::new("{} moves: {}", "{} 走一步：{}");
 
 /// Everything came out as before.
 pub const SAME: Words = Words::new(
-    "Done again on fresh servers: {} steps, answered as before. Go on from here.",
-    "已在新服务器上重做 {} 步，结果与之前一致。从这里继续。",
+    "Branch after step {}: done again on fresh servers, answered as before. Go on from here.",
+    "从第 {} 步之后分支：已在新服务器上重做，结果与之前一致。从这里继续。",
 );
 /// Something came out otherwise.
 pub const DIFFERS: Words = Words::new(
-    "Done again on fresh servers: {} steps, and not all came out as before. First: {}",
-    "已在新服务器上重做 {} 步，结果与之前不完全一致。第一处：{}",
+    "Branch after step {}: done again on fresh servers, but not all came out as before. First: {}",
+    "从第 {} 步之后分支：已在新服务器上重做，但结果与之前不完全一致。第一处：{}",
 );
 /// How one move came out otherwise.
 pub const BEFORE_NOW: Words = Words::new("{}: before {}, now {}", "{}：之前 {}，现在 {}");
 /// Not everything could be done again.
 pub const STUCK: Words = Words::new(
-    "Not all of the {} steps could be done again: {} Go on from here.",
-    "{} 步没能全部重做：{}从这里继续。",
+    "Not everything up to step {} could be done again: {} Go on from here.",
+    "到第 {} 步为止没能全部重做：{}从这里继续。",
 );
 
 /// A client's program met what it cannot cope with.
