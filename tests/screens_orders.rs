@@ -175,7 +175,7 @@ fn the_search_says_how_far_it_is_and_what_it_found() {
             "600 orders tried, 30,000 left out",
             "of about 1,200, 300/s, 2s left",
             "✗ 3 orders go wrong",
-            "Orders of up to 12 moves, without a fault",
+            "Orders of up to 24 moves, without a fault",
         ),
         (
             Lang::Zh,
@@ -241,7 +241,7 @@ fn where_nothing_goes_wrong_it_says_so_within_its_bounds() {
 #[test]
 fn orders_that_were_cut_prove_nothing() {
     for (lang, words) in [
-        (Lang::En, "77 orders were cut after 12 moves"),
+        (Lang::En, "77 orders were cut after 24 moves"),
         (Lang::Zh, "77 种顺序走到第 12 步就停了"),
     ] {
         let mut stand = searching(lang, (100, 30));

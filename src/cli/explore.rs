@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use super::{Failure, Global, NOT_SHOWN, OK, run::interrupted, words};
 use crate::{
     engine::GroundError,
-    explore::{self, Bounds, ExploreError, Explored, Failing, MOST_MOVES, MayFail, Progress},
+    explore::{self, Bounds, ExploreError, Explored, Failing, MOST_MOVES, MOVES, MayFail, Progress},
     lesson::{Lang, Scenario, expr::Expr},
 };
 
@@ -26,7 +26,7 @@ pub struct ExploreArgs {
     /// The lesson's name, or the path of a lesson file
     lesson: String,
     /// Cuts an order after so many moves
-    #[arg(long, value_name = "N", default_value_t = 12, value_parser = moves)]
+    #[arg(long, value_name = "N", default_value_t = MOVES, value_parser = moves)]
     moves: usize,
     /// At most one fault in each order, at any point: `crash`, `freeze`, or of one client only: `freeze:A`; may be
     /// given several times

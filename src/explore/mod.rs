@@ -61,13 +61,16 @@ pub struct Bounds {
     pub longest: Duration,
 }
 
+/// An order is cut after so many moves where nobody says otherwise: enough for two clients that wait for a lock of a few
+/// seconds and ask for it again and again.
+pub const MOVES: usize = 24;
 /// No order is longer.
 pub const MOST_MOVES: usize = 100;
 
 impl Default for Bounds {
     fn default() -> Self {
         Self {
-            moves: 12,
+            moves: MOVES,
             faults: Vec::new(),
             never: None,
             prune: true,

@@ -276,7 +276,8 @@ pub fn part<G: Ground>(ground: &mut G, prune: bool, enough: usize) -> Result<Vec
 
 /// How many steps and ends the whole search has, about, from so many random ways down (Knuth, "Estimating the
 /// Efficiency of Backtrack Programs", Mathematics of Computation 29, 1975). `draw` gives a number below another, or `None` to
-/// end it here.
+/// end it here;
+/// `hopeless` ends it where what is known already is far more than anybody wants to know.
 ///
 /// # Errors
 /// Those of the ground.
@@ -285,10 +286,11 @@ pub fn estimate<G: Ground>(
     prune: bool,
     ways: u32,
     mut draw: impl FnMut(usize) -> Option<usize>,
+    hopeless: impl Fn(&Size) -> bool,
 ) -> Result<Size, G::Error> {
     let root = ground.begin()?;
     let mut size = Size::default();
-    for _ in 0..ways {
+    for way in 1..=ways {
         let (mut place, mut sleep, mut weight) = (root.clone(), Vec::new(), 1.0);
         loop {
             let all = ground.picks(&place);
@@ -299,6 +301,11 @@ pub fn estimate<G: Ground>(
             };
             weight *= parts(picks.len());
             size.steps += weight;
+            if hopeless(&size) {
+                size.steps /= f64::from(way);
+                size.ends = (size.ends + weight) / f64::from(way);
+                return Ok(size);
+            }
             let Some(chosen) = draw(last + 1).map(|chosen| chosen.min(last)) else {
                 return Ok(Size::default());
             };

@@ -311,12 +311,18 @@ fn the_size_of_a_whole_is_estimated() {
     // Every way down of a tree whose nodes have as many children at the same depth weighs the same; here they have
     // not, and the mean of many does.
     let mut state = 1_u64;
-    let size = search::estimate(&mut model, true, 2_000, |below| {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        Some(usize::try_from(state >> 33).expect("fits") % below)
-    })
+    let size = search::estimate(
+        &mut model,
+        true,
+        2_000,
+        |below| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            Some(usize::try_from(state >> 33).expect("fits") % below)
+        },
+        |_| false,
+    )
     .expect("estimates");
     assert!((size.ends - 20.0).abs() < 1.0, "{size:?}");
 }

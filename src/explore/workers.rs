@@ -32,6 +32,8 @@ const PARTS: usize = 16;
 const WORTH: f64 = 4.0;
 /// Random ways down from which the size of the whole is estimated.
 const WAYS: u32 = 16;
+/// An estimate that is so many times what may be is believed before it is complete.
+const HOPELESS: f64 = 1_000.0;
 /// With client processes each step of one is a way from the beginning.
 const WAYS_WITH_PROCESSES: u32 = 1;
 /// How often somebody who watches is told.
@@ -274,7 +276,12 @@ impl Work {
             let stopped = self.stop.load(Ordering::Acquire);
             (!stopped).then(|| usize::try_from(state % below as u64).unwrap_or(0))
         };
-        let size = search::estimate(ground, prune, self.ways, draw)?;
+        // So many times too much that no other way down could make up for it.
+        let hopeless = |size: &search::Size| {
+            let longest = self.bounds.longest.as_secs_f64() * HOPELESS;
+            size.taken > 0 && seconds(size, began.elapsed(), &self.bounds) > longest
+        };
+        let size = search::estimate(ground, prune, self.ways, draw, hopeless)?;
         affordable(&size, began.elapsed(), &self.bounds)?;
         Ok(size)
     }
@@ -401,12 +408,17 @@ fn work<G: Ground<Error = GroundError>>(
     }
 }
 
-/// What would take longer than it may is refused before it begins.
-fn affordable(size: &search::Size, took: Duration, bounds: &Bounds) -> Result<(), ExploreError> {
+/// How long a search of that size takes, about, where finding that out took so long.
+fn seconds(size: &search::Size, took: Duration, bounds: &Bounds) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
     let step = took.as_secs_f64() / size.taken.max(1) as f64;
     let workers = f64::from(u32::try_from(bounds.workers.max(1)).unwrap_or(u32::MAX));
-    let seconds = size.steps * step / workers;
+    size.steps * step / workers
+}
+
+/// What would take longer than it may is refused before it begins.
+fn affordable(size: &search::Size, took: Duration, bounds: &Bounds) -> Result<(), ExploreError> {
+    let seconds = seconds(size, took, bounds);
     if seconds <= bounds.longest.as_secs_f64() {
         return Ok(());
     }
