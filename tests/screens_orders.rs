@@ -182,7 +182,7 @@ fn the_search_says_how_far_it_is_and_what_it_found() {
             "已试 600 种顺序，略去 30,000 种",
             "约 1,200 种要试，每秒 300 种，还需 2s",
             "✗ 3 种顺序出错",
-            "每种顺序最多 12 步，不加故障",
+            "每种顺序最多 24 步，不加故障",
         ),
     ] {
         for size in SIZES {
@@ -242,7 +242,7 @@ fn where_nothing_goes_wrong_it_says_so_within_its_bounds() {
 fn orders_that_were_cut_prove_nothing() {
     for (lang, words) in [
         (Lang::En, "77 orders were cut after 24 moves"),
-        (Lang::Zh, "77 种顺序走到第 12 步就停了"),
+        (Lang::Zh, "77 种顺序走到第 24 步就停了"),
     ] {
         let mut stand = searching(lang, (100, 30));
         let Told::Found(mut finding) = found(false, true) else {
@@ -278,14 +278,14 @@ fn it_is_stopped_first_and_left_then() {
 fn what_is_searched_can_be_changed() {
     let mut stand = explored(Lang::En, (120, 40));
     let last = |stand: &Stand| bounds(stand).pop().expect("a search");
-    assert_eq!((last(&stand).moves, last(&stand).prune), (12, true));
+    assert_eq!((last(&stand).moves, last(&stand).prune), (24, true));
     assert!(last(&stand).faults.is_empty());
     stand.press('+');
-    assert_eq!(last(&stand).moves, 13);
-    assert!(stand.shows("up to 13 moves"), "{:#?}", stand.rows());
+    assert_eq!(last(&stand).moves, 25);
+    assert!(stand.shows("up to 25 moves"), "{:#?}", stand.rows());
     stand.press('-');
     stand.press('-');
-    assert_eq!(last(&stand).moves, 11);
+    assert_eq!(last(&stand).moves, 23);
     for (fault, words) in [
         (Some(Failing::Crash), "at most one crash"),
         (Some(Failing::Freeze), "at most one freeze"),
@@ -299,7 +299,7 @@ fn what_is_searched_can_be_changed() {
     assert!(!last(&stand).prune);
     assert!(stand.shows("each of them is tried"), "{:#?}", stand.rows());
     // The bound has an end, at which nothing is begun anew.
-    for _ in 0..20 {
+    for _ in 0..40 {
         stand.press('-');
     }
     let count = bounds(&stand).len();
@@ -360,7 +360,7 @@ fn what_cannot_be_explored_says_why() {
         });
         assert!(stand.shows(title) && stand.shows("3616"), "{:#?}", stand.rows());
         stand.press('-');
-        assert_eq!(bounds(&stand).last().map(|bounds| bounds.moves), Some(11));
+        assert_eq!(bounds(&stand).last().map(|bounds| bounds.moves), Some(23));
         stand
             .app
             .handle(lockstep::app::Message::Explored(None), stand.now);

@@ -141,6 +141,14 @@ impl Director {
 
     /// Carries out the story's next line. The clock runs only meanwhile.
     pub(super) async fn step(&mut self) -> Result<(), EngineError> {
+        match self.carry_out_line().await {
+            Ok(()) => Ok(()),
+            // A server that dies breaks replies first, and that is known before its end is.
+            Err(error) => Err(self.stage.or_death(error).await),
+        }
+    }
+
+    async fn carry_out_line(&mut self) -> Result<(), EngineError> {
         let Some(line) = self.scenario.story.get(self.line).cloned() else {
             return Ok(());
         };

@@ -29,6 +29,13 @@ impl Director {
 
     /// Carries out one choice. Time stands still but for what the choice lets pass, where the servers bear that.
     pub(super) async fn choose(&mut self, choice: &Choice) -> Result<Chosen, EngineError> {
+        match self.carry_out(choice).await {
+            Ok(chosen) => Ok(chosen),
+            Err(error) => Err(self.stage.or_death(error).await),
+        }
+    }
+
+    async fn carry_out(&mut self, choice: &Choice) -> Result<Chosen, EngineError> {
         self.left_story = true;
         if let Some(why) = self.refusal(choice) {
             return Ok(Chosen::Refused(why));

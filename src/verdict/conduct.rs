@@ -36,6 +36,8 @@ struct Doubt {
 /// Who was told of one change of a path.
 #[derive(Debug, Default)]
 struct Herd {
+    /// What happened.
+    what: String,
     members: BTreeSet<ActorId>,
     events: Vec<usize>,
 }
@@ -79,12 +81,17 @@ impl Conduct {
         if let EventKind::State(state) = &event.kind {
             self.settle(state, event.at);
         }
-        if let EventKind::Notified { actor, about, .. } = &event.kind {
+        if let EventKind::Notified {
+            actor, about, what, ..
+        } = &event.kind
+        {
             let herd = self.herds.entry(about.clone()).or_default();
-            // A watch fires once: who is told again is told of another change.
-            if herd.members.contains(actor) {
+            // A watch fires once: who is told again is told of another change. So is who is told of something else: a
+            // watch on what was not there outlives its reason, and tells that it is there now.
+            if herd.members.contains(actor) || herd.what != *what {
                 *herd = Herd::default();
             }
+            herd.what.clone_from(what);
             herd.members.insert(*actor);
             herd.events.push(index);
             if herd.events.len() > self.largest.len() {

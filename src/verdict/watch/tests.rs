@@ -254,19 +254,23 @@ fn a_log_without_stops_is_asked_at_its_end_and_the_breach_is_dated_all_the_same(
 #[test]
 fn a_herd_is_those_whom_one_change_wakes() {
     let scenario = scenario(&["herd() > 1"]);
-    let told = |story: &mut Story, actor: u32, path: &str| {
+    let notified = |story: &mut Story, actor: u32, path: &str, what: &str| {
         story.then(EventKind::Notified {
             actor: ActorId(actor),
             server: "redis".to_owned(),
             about: path.to_owned(),
-            what: "NodeDeleted".to_owned(),
+            what: what.to_owned(),
         })
     };
+    let told = |story: &mut Story, actor, path: &str| notified(story, actor, path, "NodeDeleted");
     let mut queue = Story::new(&scenario);
     told(&mut queue, 0, "/locks/n-1");
     told(&mut queue, 1, "/locks/n-2");
     // Told again: of another change.
     told(&mut queue, 1, "/locks/n-2");
+    // Whoever had looked for it before it was there is told when it comes, and the next one when it goes.
+    notified(&mut queue, 0, "/locks/n-3", "NodeCreated");
+    told(&mut queue, 1, "/locks/n-3");
     queue.stop();
     assert_eq!(breaches(&scenario, &queue.0), Ok(vec![]));
     let mut herd = Story::new(&scenario);
