@@ -18,6 +18,7 @@ use crate::{
     engine::GroundError,
     explore::{self, Bounds, ExploreError, Explored, Failing, MOST_MOVES, MOVES, MayFail, Progress},
     lesson::{Lang, Scenario, expr::Expr},
+    why,
 };
 
 /// What to explore.
@@ -223,6 +224,7 @@ fn json_line(scenario: &Scenario, found: &Explored, moves: usize) -> String {
         "violations": number(found.violations),
         "broken": broken,
         "shortest": found.shortest.as_ref().map(|shortest| &shortest.moves),
+        "why": found.shortest.as_ref().and_then(|shortest| why::first(scenario, &shortest.log)),
         "choices": found.shortest.as_ref().map(|shortest| &shortest.choices),
         "outcomes": outcomes,
         "searching_ms": u64::try_from(found.searching.as_millis()).unwrap_or(u64::MAX),
@@ -264,6 +266,9 @@ fn summary(scenario: &Scenario, found: &Explored, lang: Lang) -> String {
             "    {}",
             words::SHORTEST.with(lang, &[&shortest.moves.join(" → ")])
         ));
+        if let Some(why) = why::first(scenario, &shortest.log) {
+            lines.push(format!("    {}", why.text.get(lang)));
+        }
     }
     lines.join("\n")
 }

@@ -119,12 +119,6 @@ pub enum ExploreError {
         /// How long that takes.
         days: f64,
     },
-    /// A failover is no move of anybody's.
-    #[error(
-        "a variant on Sentinel cannot be explored: Sentinels vote and fail over in a time of their own, so the same \
-         moves do not lead to the same place twice; try `lockstep race`, or a variant on other servers with `--variant`"
-    )]
-    Sentinel,
     /// A client that the variant does not have.
     #[error("--fault: there is no client `{name}`; there are {known}")]
     NoClient {

@@ -74,7 +74,7 @@ pub(super) async fn run(
     watch: &(dyn Fn(&Progress) -> ControlFlow<()> + Sync),
 ) -> Result<Outcome, ExploreError> {
     let rules = rules(scenario, bounds)?;
-    if needs_processes(scenario)? || !bounds.hosted {
+    if needs_processes(scenario) || !bounds.hosted {
         // One lab: its servers and clients are many processes as it is.
         let mut bounds = bounds.clone();
         bounds.workers = 1;
@@ -165,10 +165,9 @@ pub async fn repeat(
 }
 
 /// Whether what the clients do cannot be put back, but only be gone through again.
-fn needs_processes(scenario: &Scenario) -> Result<bool, ExploreError> {
+fn needs_processes(scenario: &Scenario) -> bool {
     match scenario.lab() {
-        LabKind::Sentinel => Err(ExploreError::Sentinel),
-        LabKind::Zookeeper => Ok(true),
+        LabKind::Zookeeper | LabKind::Sentinel => true,
         LabKind::Redis | LabKind::Masters => {
             let instructions = scenario.actors.iter().flat_map(|plan| &plan.program.instructions);
             let kept = |instruction: &Instruction| match instruction {
@@ -177,7 +176,7 @@ fn needs_processes(scenario: &Scenario) -> Result<bool, ExploreError> {
                 }
                 _ => false,
             };
-            Ok(instructions.into_iter().any(kept))
+            instructions.into_iter().any(kept)
         }
     }
 }
