@@ -385,3 +385,33 @@ fn on_sentinel_every_order_is_carried_out_and_the_fixed_variant_keeps_the_lock()
         "{found}"
     );
 }
+
+/// One command means another key on each of five servers, and a majority decides.
+#[test]
+fn on_five_masters_what_is_left_out_is_counted_exactly_too() {
+    let majority = lesson(
+        &["A", "B"],
+        "
+    - let: { votes: \"0\" }
+    - one: { redis: \"SET lock ${self} NX\", on: redis1 }
+    - let: { votes: \"votes + 1 if reply == 'OK' else votes\" }
+    - two: { redis: \"SET lock ${self} NX\", on: redis2 }
+    - let: { votes: \"votes + 1 if reply == 'OK' else votes\" }
+    - three: { redis: \"SET lock ${self} NX\", on: redis3 }
+    - let: { votes: \"votes + 1 if reply == 'OK' else votes\" }
+    - if: votes >= 2
+      then:
+        - holds: lock
+        - work: 1s
+        - drops: lock
+        - unlock: { redis: DEL lock, on: redis1 }",
+    );
+    let majority = majority
+        .replace("lab: redis", "lab: masters")
+        .replace("  - redis: SET stock 1", "  - { redis: SET stock 1, on: redis1 }");
+    let (pruned, all) = both(&majority, &[]);
+    // Twenty ways to shuffle three commands of each; then whoever has two of three works alone.
+    assert_eq!(all["interleavings"], 20, "{all}");
+    assert!(pruned["interleavings"].as_u64() < Some(20), "{pruned}");
+    assert_eq!(all["violations"], 0, "{all}");
+}

@@ -29,7 +29,8 @@ pub(super) enum Transaction {
 /// What the server has said so far.
 #[derive(Debug, Default)]
 pub(super) struct Commands {
-    known: HashMap<Arc<[String]>, Footprint>,
+    /// By server.
+    known: HashMap<String, HashMap<Arc<[String]>, Footprint>>,
 }
 
 /// Commands whose order cannot be carried out again, or not be gone back on, and why. What waits or listens is found
@@ -157,11 +158,14 @@ impl Commands {
                 })
             }
             Wire::Redis { words, .. } => {
-                if let Some(known) = self.known.get(&words[..]) {
+                // The same key on another server is another place.
+                let known = self.known.get(server).and_then(|known| known.get(&words[..]));
+                if let Some(known) = known {
                     return Ok(known.clone());
                 }
                 let found = ask(line, server, words)?;
-                self.known.insert(words.clone().into(), found.clone());
+                let known = self.known.entry(server.to_owned()).or_default();
+                known.insert(words.clone().into(), found.clone());
                 Ok(found)
             }
             Wire::Zookeeper { .. } | Wire::Local { .. } => Ok(Footprint {
