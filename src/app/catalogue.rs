@@ -87,6 +87,19 @@ impl Catalogue {
     }
 }
 
+impl Catalogue {
+    /// The variant of a lesson that comes after one, or before it; behind the last comes the first.
+    #[must_use]
+    pub fn neighbour(&self, entry: usize, variant: usize, next: bool) -> usize {
+        let count = self
+            .entries
+            .get(entry)
+            .map_or(1, |entry| entry.variants.len().max(1));
+        let by = if next { 1 } else { count - 1 };
+        (variant + by) % count
+    }
+}
+
 impl From<&Lesson> for CatalogueEntry {
     fn from(lesson: &Lesson) -> Self {
         let variants = lesson.variants.iter().map(|(name, variant)| CatalogueVariant {

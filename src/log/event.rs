@@ -1,10 +1,8 @@
 //! The events. Each says what happened, to whom, and at which lesson time.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
-use super::observed::ServerState;
+use super::{fault::Fault, observed::ServerState, reply::Reply};
 use crate::{
     clock::{ClockKind, LessonTime},
     lesson::Text,
@@ -65,115 +63,6 @@ pub enum Belief {
     Unsure,
     /// "I do not have it and do not ask for it."
     Nothing,
-}
-
-/// A fault that was really caused.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(tag = "fault", rename_all = "snake_case")]
-pub enum Fault {
-    /// SIGKILL to a client.
-    Crash {
-        /// The client.
-        client: String,
-    },
-    /// SIGSTOP to a client, as a long GC pause.
-    Freeze {
-        /// The client.
-        client: String,
-    },
-    /// SIGCONT to a client.
-    Thaw {
-        /// The client.
-        client: String,
-    },
-    /// A link's connections were closed and new ones are refused.
-    Cut {
-        /// The link, `A->redis`.
-        link: String,
-    },
-    /// A link keeps what is sent and passes nothing on.
-    Hold {
-        /// The link.
-        link: String,
-        /// Which way; what travels the other way still passes.
-        #[serde(default, skip_serializing_if = "Way::is_both")]
-        way: Way,
-    },
-    /// A link works again; what was held is passed on.
-    Release {
-        /// The link.
-        link: String,
-    },
-    /// What a link held was thrown away, and the link was cut.
-    Drop {
-        /// The link.
-        link: String,
-    },
-    /// SIGKILL to a server.
-    KillServer {
-        /// The server.
-        server: String,
-    },
-    /// SIGSTOP to a server.
-    FreezeServer {
-        /// The server.
-        server: String,
-    },
-    /// SIGCONT to a server.
-    ThawServer {
-        /// The server.
-        server: String,
-    },
-    /// A killed server was started again with what it had on its disk.
-    RestartServer {
-        /// The server.
-        server: String,
-    },
-    /// A server's calendar clock was set apart from everybody else's, or right again.
-    Skew {
-        /// The server.
-        server: String,
-        /// How far it is ahead from now on, in milliseconds; behind, where negative; right, where 0.
-        ahead_ms: i64,
-    },
-}
-
-/// A way along a link.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Way {
-    /// Both ways.
-    #[default]
-    Both,
-    /// Along the link's arrow: what a client sends to a server.
-    Requests,
-    /// Against it: what the server sends, its replies and notifications.
-    Replies,
-}
-
-impl Way {
-    /// Whether it is no single one.
-    #[must_use]
-    pub fn is_both(&self) -> bool {
-        *self == Self::Both
-    }
-}
-
-/// A reply as the wire gave it: JSON's types cover Redis' and ZooKeeper's.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Reply {
-    /// A value; `null` for Redis' nil and for a znode that does not exist.
-    Value(serde_json::Value),
-    /// The server's own error: its code (`ERR`, `WRONGTYPE`, `NodeExists`) and its words.
-    Error {
-        /// The code.
-        code: String,
-        /// The words, without the code.
-        text: String,
-    },
-    /// No reply will come: the connection was lost, so the outcome is unknown.
-    Lost(String),
 }
 
 /// Why the log may be stopped at here: the ends of the steps that a learner takes.
@@ -433,59 +322,6 @@ impl EventKind {
             | Self::GaveUp { actor, .. }
             | Self::Finished { actor } => Some(*actor),
             _ => None,
-        }
-    }
-}
-
-impl Reply {
-    /// Whether the server answered with a value.
-    #[must_use]
-    pub fn is_value(&self) -> bool {
-        matches!(self, Self::Value(_))
-    }
-}
-
-impl fmt::Display for Reply {
-    /// As `redis-cli` would print it: `OK`, `(nil)`, `(integer) 1`, `"text"`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Value(value) => show_value(value, f),
-            Self::Error { code, text } if text.is_empty() => write!(f, "({code})"),
-            Self::Error { code, text } => write!(f, "({code}) {text}"),
-            Self::Lost(why) => write!(f, "(lost) {why}"),
-        }
-    }
-}
-
-fn show_value(value: &serde_json::Value, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    use serde_json::Value;
-    match value {
-        Value::Null => f.write_str("(nil)"),
-        Value::Bool(yes) => write!(f, "{yes}"),
-        Value::Number(number) => write!(f, "{number}"),
-        // Status replies are short words in capitals; a stored value is quoted so that "1" is not 1.
-        Value::String(text) if matches!(text.as_str(), "OK" | "QUEUED" | "PONG") => f.write_str(text),
-        Value::String(text) => write!(f, "\"{text}\""),
-        Value::Array(items) => {
-            f.write_str("[")?;
-            for (n, item) in items.iter().enumerate() {
-                if n > 0 {
-                    f.write_str(", ")?;
-                }
-                show_value(item, f)?;
-            }
-            f.write_str("]")
-        }
-        Value::Object(map) => {
-            f.write_str("{")?;
-            for (n, (key, item)) in map.iter().enumerate() {
-                if n > 0 {
-                    f.write_str(", ")?;
-                }
-                write!(f, "{key}: ")?;
-                show_value(item, f)?;
-            }
-            f.write_str("}")
         }
     }
 }

@@ -6,14 +6,16 @@
 
 mod deeds;
 mod event;
+mod fault;
 mod observed;
+mod reply;
 mod steps;
 
 pub use deeds::Deed;
-pub use event::{
-    Actor, ActorId, AskedChoice, Belief, Choice, Event, EventKind, Fault, OpId, Reply, ServerInfo, Stop, Way,
-};
+pub use event::{Actor, ActorId, AskedChoice, Belief, Choice, Event, EventKind, OpId, ServerInfo, Stop};
+pub use fault::{Fault, Way};
 pub use observed::{KeyState, KeyValue, Keyspace, Observed, Role, ServerState, Znode, ZnodeTree};
+pub use reply::Reply;
 pub use steps::{Step, Steps};
 
 /// An append-only list of events. Event `n` never changes once event `n + 1` is known.

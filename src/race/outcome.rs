@@ -117,7 +117,7 @@ impl Outcome {
     #[must_use]
     pub fn of(scenario: &Scenario, log: &Log) -> Self {
         let world = World::fold(log, log.len());
-        let fates = holders::fates(log);
+        let fates = holders::fates(scenario, log);
         let unfinished = world.actors.iter().filter(|actor| actor.life != Life::Finished);
         Asked::of(scenario).outcome(
             |lock| fates.get(lock).copied().unwrap_or(LockFate::NeverHeld),

@@ -1,4 +1,9 @@
 //! Who holds which lock, as its holders believe, event by event. It must not know what is made of two of them.
+//!
+//! In a race the server's answers to different clients overtake each other: the next holder may be told before the
+//! last one has the reply to its own release. So whoever asks for the release with the command right before its
+//! `drops` holds the lock only until that command was sent. Everybody else holds it until they say that they do not.
+//! Whoever is dead holds nothing.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -15,7 +20,7 @@ use crate::{
 
 /// The holders so far.
 #[derive(Debug)]
-pub(super) struct Holders {
+pub struct Holders {
     /// By actor: its client, and what it lets go of by sending which command.
     actors: Vec<(String, Vec<(String, String)>)>,
     /// By lock and actor: the event in which it came to believe.
@@ -24,7 +29,9 @@ pub(super) struct Holders {
 }
 
 impl Holders {
-    pub(super) fn new(scenario: &Scenario) -> Self {
+    /// Nobody holds anything yet.
+    #[must_use]
+    pub fn new(scenario: &Scenario) -> Self {
         let actors = scenario
             .actors
             .iter()
@@ -37,7 +44,7 @@ impl Holders {
     }
 
     /// The lock that has two holders or more with this event, and the events in which they came to believe it.
-    pub(super) fn take(&mut self, index: usize, event: &Event) -> Option<(String, Vec<usize>)> {
+    pub fn take(&mut self, index: usize, event: &Event) -> Option<(String, Vec<usize>)> {
         match &event.kind {
             EventKind::Believes { actor, lock, belief } => {
                 if self.dead.contains(actor) {
@@ -85,9 +92,7 @@ impl Holders {
             _ => None,
         }
     }
-}
 
-impl Holders {
     /// Whoever is dead holds nothing, whatever it is said to believe.
     fn bury(&mut self, actor: ActorId) {
         self.dead.insert(actor);

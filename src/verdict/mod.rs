@@ -56,7 +56,7 @@ mod watch;
 
 pub use decide::{Undecided, decide};
 pub use evidence::evidence;
-pub use holders::departures;
+pub use holders::{Holders, departures};
 pub use judge::{holds, is_so, judge};
 pub use watch::{Breach, Watch, breaches};
 

@@ -3,7 +3,7 @@
 
 use ratatui::{
     buffer::Buffer,
-    layout::{Constraint, Layout, Rect},
+    layout::Rect,
     style::{Modifier, Style},
     text::{Line, Span},
     widgets::Widget,
@@ -13,7 +13,10 @@ use super::{
     narration, strip, text,
     theme::{Role, Theme, glyphs},
     time,
-    trials::histogram::{self, Row, grouped, percent, words_of},
+    trials::{
+        histogram::{self, Row, grouped, percent, words_of},
+        layout::{Areas, BAR},
+    },
     words,
 };
 use crate::{
@@ -25,14 +28,8 @@ use crate::{
     lesson::Lang,
 };
 
-/// Screens wider than this have the shortest order beside the outcomes.
-const WIDE: u16 = 130;
 /// Rows of the shortest order below the outcomes, with its frame.
 const BELOW: u16 = 7;
-/// There is always room for so many outcomes.
-const FEW: usize = 6;
-/// The longest progress bar.
-const BAR: usize = 30;
 
 /// What the screen shows.
 #[derive(Debug, Clone, Copy)]
@@ -51,45 +48,14 @@ pub struct OrdersView<'a> {
     pub lang: Lang,
 }
 
-/// Where everything is.
-#[derive(Debug, Clone, Copy)]
-struct Areas {
-    header: Rect,
-    summary: Rect,
-    outcomes: Rect,
-    shortest: Rect,
-    hints: Rect,
-}
-
 impl OrdersView<'_> {
     fn style(&self, role: Role) -> Style {
         self.theme.style(role)
     }
 
     fn areas(&self, area: Rect) -> Areas {
-        let summary = u16::try_from(self.summary(area.width).len()).unwrap_or(u16::MAX);
-        let [header, summary, body, hints] = Layout::vertical([
-            Constraint::Length(1),
-            Constraint::Length(summary.min(area.height / 2)),
-            Constraint::Min(1),
-            Constraint::Length(1),
-        ])
-        .areas(area);
-        let [outcomes, shortest] = if area.width >= WIDE {
-            Layout::horizontal([Constraint::Percentage(66), Constraint::Min(1)]).areas(body)
-        } else {
-            let wanted = self.rows().len().max(FEW) + 2;
-            let wanted = u16::try_from(wanted).unwrap_or(u16::MAX);
-            let most = body.height.saturating_sub(BELOW).max(body.height / 2);
-            Layout::vertical([Constraint::Length(wanted.min(most)), Constraint::Min(0)]).areas(body)
-        };
-        Areas {
-            header,
-            summary,
-            outcomes,
-            shortest,
-            hints,
-        }
+        let summary = self.summary(area.width).len();
+        Areas::of(area, (summary, self.rows().len()), BELOW)
     }
 
     /// The outcome at a place of the screen.
@@ -133,7 +99,7 @@ impl OrdersView<'_> {
             areas.outcomes,
             buf,
         );
-        self.draw_shortest(areas.shortest, buf);
+        self.draw_shortest(areas.details, buf);
         let width = areas.hints.width;
         let hints = strip::hints(self.keys, Place::Orders, self.lang, self.theme, width);
         buf.set_line(areas.hints.x, areas.hints.y, &hints, width);

@@ -14,11 +14,6 @@ impl<R: Runs> App<R> {
             return;
         };
         let (entry, variant) = (lesson.entry, lesson.variant);
-        let variants = self
-            .catalogue
-            .entries
-            .get(entry)
-            .map_or(1, |entry| entry.variants.len().max(1));
         match action {
             Action::Close if lesson.selected.is_some() => lesson.selected = None,
             Action::Close => self.leave_lesson(),
@@ -36,8 +31,10 @@ impl<R: Runs> App<R> {
             | Action::Choose(_)
             | Action::Branches => self.play_freely(action),
             Action::Restart => self.open(entry, variant),
-            Action::Variant(true) => self.open(entry, (variant + 1) % variants),
-            Action::Variant(false) => self.open(entry, (variant + variants - 1) % variants),
+            Action::Variant(next) => {
+                let other = self.catalogue.neighbour(entry, variant, next);
+                self.open(entry, other);
+            }
             Action::Answer(choice) => {
                 // The question is to be seen.
                 lesson.selected = None;

@@ -82,17 +82,14 @@ impl<R: Runs> App<R> {
             return;
         };
         let (entry, variant, wanted) = (orders.entry, orders.variant, orders.exploration.wanted());
-        let variants = self
-            .catalogue
-            .entries
-            .get(entry)
-            .map_or(1, |entry| entry.variants.len().max(1));
         match action {
             Action::Close if orders.exploration.stop() => {}
             Action::Close => self.leave_orders(),
             Action::Restart => self.explore(entry, variant, wanted),
-            Action::Variant(true) => self.explore(entry, (variant + 1) % variants, wanted),
-            Action::Variant(false) => self.explore(entry, (variant + variants - 1) % variants, wanted),
+            Action::Variant(next) => {
+                let other = self.catalogue.neighbour(entry, variant, next);
+                self.explore(entry, other, wanted);
+            }
             Action::Prune => {
                 let prune = !wanted.prune;
                 self.explore(entry, variant, Wanted { prune, ..wanted });

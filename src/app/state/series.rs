@@ -128,17 +128,14 @@ impl<R: Runs> App<R> {
             return;
         };
         let (entry, variant) = (series.entry, series.variant);
-        let variants = self
-            .catalogue
-            .entries
-            .get(entry)
-            .map_or(1, |entry| entry.variants.len().max(1));
         match action {
             Action::Close if series.trials.enter(false) => {}
             Action::Close => self.leave_series(),
             Action::Restart => self.race(entry, variant),
-            Action::Variant(true) => self.race(entry, (variant + 1) % variants),
-            Action::Variant(false) => self.race(entry, (variant + variants - 1) % variants),
+            Action::Variant(next) => {
+                let other = self.catalogue.neighbour(entry, variant, next);
+                self.race(entry, other);
+            }
             Action::Toggle => series.trials.toggle(now),
             Action::More if series.trials.more(now) => {}
             Action::More => self.notice = Some(Notice::NoMoreRaces),

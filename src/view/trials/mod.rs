@@ -2,6 +2,7 @@
 //! It divides the screen and must not know how a race is run.
 
 pub(super) mod histogram;
+pub(super) mod layout;
 mod outcomes;
 mod races;
 mod told;
@@ -10,12 +11,13 @@ pub use told::{RaceTold, SingleTold};
 
 use ratatui::{
     buffer::Buffer,
-    layout::{Constraint, Layout, Rect},
+    layout::Rect,
     style::{Modifier, Style},
     text::{Line, Span},
 };
 
 use histogram::percent;
+use layout::{Areas, BAR};
 
 use super::{
     strip, text,
@@ -30,14 +32,8 @@ use crate::{
     lesson::Lang,
 };
 
-/// Screens wider than this have the races beside the outcomes.
-const WIDE: u16 = 130;
 /// Rows of the races below the outcomes at least, with their frame.
 const BELOW: u16 = 8;
-/// There is always room for so many outcomes, so that the first ones move nothing.
-const FEW: usize = 6;
-/// The longest progress bar.
-const BAR: usize = 30;
 
 /// What the screen shows.
 #[derive(Debug, Clone, Copy)]
@@ -67,46 +63,14 @@ pub enum TrialsHit {
     Race(usize),
 }
 
-/// Where everything is.
-#[derive(Debug, Clone, Copy)]
-struct Areas {
-    header: Rect,
-    summary: Rect,
-    outcomes: Rect,
-    races: Rect,
-    hints: Rect,
-}
-
 impl TrialsView<'_> {
     fn style(&self, role: Role) -> Style {
         self.theme.style(role)
     }
 
     fn areas(&self, area: Rect) -> Areas {
-        let summary = u16::try_from(self.summary(area.width).len()).unwrap_or(u16::MAX);
-        let [header, summary, body, hints] = Layout::vertical([
-            Constraint::Length(1),
-            Constraint::Length(summary.min(area.height / 2)),
-            Constraint::Min(1),
-            Constraint::Length(1),
-        ])
-        .areas(area);
-        let [outcomes, races] = if area.width >= WIDE {
-            Layout::horizontal([Constraint::Percentage(66), Constraint::Min(1)]).areas(body)
-        } else {
-            // The histogram takes what it needs, and leaves some of the races in sight.
-            let wanted = self.trials.kept().outcomes().len().max(FEW) + 2;
-            let wanted = u16::try_from(wanted).unwrap_or(u16::MAX);
-            let most = body.height.saturating_sub(BELOW).max(body.height / 2);
-            Layout::vertical([Constraint::Length(wanted.min(most)), Constraint::Min(0)]).areas(body)
-        };
-        Areas {
-            header,
-            summary,
-            outcomes,
-            races,
-            hints,
-        }
+        let summary = self.summary(area.width).len();
+        Areas::of(area, (summary, self.trials.kept().outcomes().len()), BELOW)
     }
 
     /// What a click at a place is about.
@@ -117,8 +81,8 @@ impl TrialsView<'_> {
             let place = outcomes::at(self, areas.outcomes, at.1);
             return place.map_or(TrialsHit::Nothing, TrialsHit::Outcome);
         }
-        if areas.races.contains(at.into()) {
-            let place = races::at(self, areas.races, at.1);
+        if areas.details.contains(at.into()) {
+            let place = races::at(self, areas.details, at.1);
             return place.map_or(TrialsHit::Nothing, TrialsHit::Race);
         }
         TrialsHit::Nothing
@@ -132,7 +96,7 @@ impl TrialsView<'_> {
             buf.set_line(areas.summary.x, y, line, areas.summary.width);
         }
         outcomes::draw(self, areas.outcomes, buf);
-        races::draw(self, areas.races, buf);
+        races::draw(self, areas.details, buf);
         let width = areas.hints.width;
         let hints = strip::hints(self.keys, Place::Trials, self.lang, self.theme, width);
         buf.set_line(areas.hints.x, areas.hints.y, &hints, width);
