@@ -1,0 +1,1 @@
+//! Recordings, exports and configuration: what is overwritten, and what is read.

@@ -1,0 +1,16 @@
+//! What a stranger's lesson, a dying server, a signal or an odd file may not do to whoever runs Lockstep.
+//!
+//! Each module is quick by default. `./campaign` runs the same tests with the numbers of a long campaign, which it
+//! passes in environment variables; `docs/hardening.md` lists them.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod confinement;
+mod deadlines;
+mod expressions;
+mod files;
+mod model;
+mod output;
+mod processes;
+mod startup;

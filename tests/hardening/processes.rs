@@ -1,0 +1,1 @@
+//! No process and no directory outlives Lockstep, forks of servers included.
