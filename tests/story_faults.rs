@@ -271,6 +271,159 @@ programs:
 }
 
 #[test]
+fn a_released_reply_is_there_before_the_next_move_even_where_another_link_is_held() {
+    let cast = "
+clients:
+  A: { runs: setter }
+programs:
+  setter:
+    - set: { redis: INCR key, on: redis3 }
+    - again: { redis: INCR key, on: redis3 }
+";
+    let story = "
+  - hold: { link: [A->redis3, A->redis4], way: replies }
+  - move: A.set
+  - release: A->redis3
+  - move: A.again
+";
+    proved(&lesson("masters", cast, &["A.set == 1", "A.again == 2"], story));
+}
+
+/// What a client learns of a connection that broke, on every lab alike: `SERVER` is one of its Redis servers.
+#[test]
+fn idle_clients_connect_again_and_what_was_on_its_way_is_lost() {
+    let cast = "
+clients:
+  A: { runs: user }
+  B: { runs: user }
+  C: { runs: user }
+programs:
+  user:
+    - first: { redis: INCR key, on: SERVER, allow: [Lost] }
+    - second: { redis: INCR key, on: SERVER, allow: [Lost] }
+    - third: { redis: INCR key, on: SERVER, allow: [Lost] }
+    - fourth: { redis: INCR key, on: SERVER, allow: [Lost] }
+";
+    let story = "
+  - move: A.first
+  - hold: { link: B->SERVER, way: requests }
+  - move: B.first
+  - kill: SERVER
+  - move: A.second
+  - release: B->SERVER
+  - restart: SERVER
+  # A and B have lost a command meanwhile; C has never sent any.
+  - each: [C.first, A.third, B.second]
+  - kill: SERVER
+  - restart: SERVER
+  # All of them were idle.
+  - each: [C.second, A.fourth, B.third]
+  - cut: C->SERVER
+  - release: C->SERVER
+  - each: [C.third, B.fourth]
+";
+    let claims = [
+        "A.first == 1",
+        "B.first == 'Lost'",
+        "A.second == 'Lost'",
+        "C.first == 1 and A.third == 2 and B.second == 3",
+        "C.second == 1 and A.fourth == 2 and B.third == 3",
+        "C.third == 4 and B.fourth == 5",
+    ];
+    for (lab, server) in [("redis", "redis"), ("masters", "redis2")] {
+        let text = lesson(lab, cast, &claims, story).replace("SERVER", server);
+        proved(&text);
+    }
+}
+
+#[test]
+fn whoever_is_moving_goes_on_as_soon_as_a_notification_has_come() {
+    let cast = "
+clients:
+  A: { runs: holder }
+  B: { runs: waiter }
+programs:
+  holder:
+    - create: { zk: create -e /lock A }
+    - work: 400ms
+    - release: { zk: delete /lock }
+  waiter:
+    - look: { zk: exists -w /lock }
+    - wake: { take: /lock }
+    - create: { zk: create -e /lock B }
+    - work: 400ms
+    - release: { zk: delete /lock }
+";
+    for passes in [
+        "pass: { for: 2s, moving: [A, B] }",
+        "pass: { for: 2s, moving: [B, A] }",
+        "await: { that: moves('B.release') == 1, within: 4s, moving: [B, A] }",
+    ] {
+        let story = format!("  - each: [A.create, B.look]\n  - {passes}\n");
+        let claims = ["B.create == '/lock'", "moves('B.release') == 1"];
+        proved(&lesson("zookeeper", cast, &claims, &story).replace("track: redis", "track: zookeeper"));
+    }
+}
+
+#[test]
+fn a_let_right_before_an_operation_is_evaluated_when_it_begins() {
+    let cast = "
+clients:
+  A: { runs: worker }
+  B: { runs: setter }
+programs:
+  stamp:
+    - let: { began: now }
+    - stamp: { redis: \"SET ${to} ${began}\" }
+  setter:
+    - set: { redis: SET go 1 }
+  worker:
+    - first: { redis: GET nothing }
+    - let: { began: now }
+    - second: { redis: \"SET began ${began}\" }
+    - let: { replied: now }
+    - holds: lock
+    - let: { tried: now }
+    - third: { redis: GET go, until: reply == '1', every: 1s }
+    - fourth: { redis: \"MSET replied ${replied} tried ${tried}\" }
+    - use: stamp
+      with: { to: stamped }
+    - drops: lock
+    - let: { left: 20000 - now }
+    - work: ${left}
+";
+    let story = "
+  - move: A.first
+  - pass: 2s
+  - move: A.second
+  - pass: 2s
+  - move: A.third
+  - pass: 1500ms
+  - move: [B.set, A.third]
+  - pass: 1s
+  - move: A.fourth
+  - pass: 1s
+  - move: A.stamp
+";
+    let claims = [
+        "value('began')|int >= 2000 and value('began')|int < 3000",
+        // What comes before something that others see, such as a belief, is done when the reply is in.
+        "value('replied')|int >= 2000 and value('replied')|int < 3000",
+        // Tried again is not begun again.
+        "value('tried')|int >= 4000 and value('tried')|int < 5000",
+        "value('stamped')|int >= 7500 and value('stamped')|int < 8500",
+    ];
+    let events = proved(&lesson("redis", cast, &claims, story));
+    let seconds = |event: &Value, field: &str| event[field].as_f64().expect("a time") / 1e9;
+    let belief = seconds(of_kind(&events, "believes")[0], "at");
+    assert!((2.0..3.0).contains(&belief), "{belief}");
+    // A wait begins as soon as the reply before it is in.
+    let waits = of_kind(&events, "waits");
+    let until = seconds(waits.last().expect("a wait"), "until");
+    assert!((20.0..20.1).contains(&until), "{until}");
+}
+
+#[test]
 fn a_held_request_has_not_arrived_until_the_link_is_released() {
     let story = "
   - hold: { link: [A->redis], way: requests }

@@ -27,13 +27,18 @@ struct Connections {
     zookeeper: HashMap<String, Session>,
 }
 
-/// The way to one Redis server: connected when it is first needed and again after it was lost, as a client
-/// library would.
+/// How often the connections to a server have broken by now.
+type Breaks = u64;
+
+/// The way to one Redis server: connected when it is first needed, and again after it was lost. An operation that is
+/// on its way when the connection breaks is lost. Whoever was idle sees the connection closed and connects again before
+/// the next operation, as redis-py, go-redis and Lettuce do.
 struct Line {
     address: String,
     connection: Option<MultiplexedConnection>,
-    /// Whether a connection is tried with a PING before it is used again: Sentinel closes all connections to
-    /// a server whose role it changes.
+    /// How often connections had broken when this one was made.
+    breaks: Breaks,
+    /// Whether a connection is tried with a PING before it is used again.
     tested: bool,
     /// Whether it has just been tried, for the next operation.
     sure: bool,
@@ -41,11 +46,14 @@ struct Line {
 
 impl Line {
     /// Connects before it is needed. A server that cannot be reached is the next operation's business.
-    async fn reach(&mut self) {
-        self.sure = self.connect().await.is_ok();
+    async fn reach(&mut self, breaks: Breaks) {
+        self.sure = self.connect(breaks).await.is_ok();
     }
 
-    async fn connect(&mut self) -> RedisResult<&mut MultiplexedConnection> {
+    async fn connect(&mut self, breaks: Breaks) -> RedisResult<&mut MultiplexedConnection> {
+        if self.breaks != breaks {
+            (self.connection, self.breaks) = (None, breaks);
+        }
         let sure = std::mem::take(&mut self.sure);
         if self.tested
             && !sure
@@ -60,8 +68,12 @@ impl Line {
         }
     }
 
-    async fn send(&mut self, work: impl AsyncFnOnce(&mut MultiplexedConnection) -> Reply) -> Reply {
-        let reply = match self.connect().await {
+    async fn send(
+        &mut self,
+        breaks: Breaks,
+        work: impl AsyncFnOnce(&mut MultiplexedConnection) -> Reply,
+    ) -> Reply {
+        let reply = match self.connect(breaks).await {
             Ok(connection) => work(connection).await,
             Err(error) => Reply::Lost(error.to_string()),
         };
@@ -92,6 +104,7 @@ async fn serve() -> std::io::Result<()> {
     let writer = tokio::spawn(write(outgoing));
     let mut process = Process {
         actors: HashMap::new(),
+        breaks: HashMap::new(),
         locks: LocalLocks::default(),
         responses,
     };
@@ -124,6 +137,8 @@ async fn write(mut outgoing: mpsc::UnboundedReceiver<Response>) -> std::io::Resu
 
 struct Process {
     actors: HashMap<ActorId, Arc<Mutex<Connections>>>,
+    /// By server name.
+    breaks: HashMap<String, Breaks>,
     locks: LocalLocks,
     responses: mpsc::UnboundedSender<Response>,
 }
@@ -156,6 +171,7 @@ impl Process {
                 self.respond(Response::Settled);
             }
             Request::Reach { server } => {
+                let breaks = self.breaks_of(&server);
                 // Whoever is busy waits for a reply, and would make all others wait with it.
                 let idle = self.actors.values().filter_map(|actor| actor.try_lock().ok());
                 stream::iter(idle)
@@ -163,14 +179,19 @@ impl Process {
                         let server = &server;
                         async move {
                             if let Some(line) = connections.redis.get_mut(server) {
-                                line.reach().await;
+                                line.reach(breaks).await;
                             }
                         }
                     })
                     .await;
                 self.respond(Response::Reached);
             }
+            Request::Disconnected { server } => *self.breaks.entry(server).or_default() += 1,
         }
+    }
+
+    fn breaks_of(&self, server: &str) -> Breaks {
+        self.breaks.get(server).copied().unwrap_or_default()
     }
 
     fn respond(&self, response: Response) {
@@ -220,8 +241,9 @@ impl Process {
             });
         };
         let responses = self.responses.clone();
+        let breaks = self.breaks_of(wire.server());
         tokio::spawn(async move {
-            let reply = send(&mut *connections.lock().await, wire).await;
+            let reply = send(&mut *connections.lock().await, wire, breaks).await;
             let _ = responses.send(Response::Done { op, reply });
         });
     }
@@ -263,11 +285,14 @@ async fn open(
                 let mut line = Line {
                     address: server.address.clone(),
                     connection: None,
-                    tested: !eager,
+                    breaks: Breaks::default(),
+                    tested: server.hangs_up,
                     sure: false,
                 };
                 if eager {
-                    line.connect().await.map_err(|error| failed(&error))?;
+                    line.connect(Breaks::default())
+                        .await
+                        .map_err(|error| failed(&error))?;
                 }
                 connections.redis.insert(server.name.clone(), line);
             }
@@ -282,7 +307,7 @@ async fn open(
     Ok(connections)
 }
 
-async fn send(connections: &mut Connections, wire: Wire) -> Reply {
+async fn send(connections: &mut Connections, wire: Wire, breaks: Breaks) -> Reply {
     let unknown = |server: &str| Reply::Error {
         code: "NOSERVER".to_owned(),
         text: format!("no server `{server}`"),
@@ -290,7 +315,7 @@ async fn send(connections: &mut Connections, wire: Wire) -> Reply {
     match wire {
         Wire::Redis { server, words } => match connections.redis.get_mut(&server) {
             Some(line) => {
-                line.send(async |to| redis_client::command(to, &words).await)
+                line.send(breaks, async |to| redis_client::command(to, &words).await)
                     .await
             }
             None => unknown(&server),
@@ -303,8 +328,10 @@ async fn send(connections: &mut Connections, wire: Wire) -> Reply {
             ..
         } => match connections.redis.get_mut(&server) {
             Some(line) => {
-                line.send(async |to| redis_client::script(to, &source, &keys, &args).await)
-                    .await
+                line.send(breaks, async |to| {
+                    redis_client::script(to, &source, &keys, &args).await
+                })
+                .await
             }
             None => unknown(&server),
         },

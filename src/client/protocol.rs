@@ -38,6 +38,12 @@ pub enum Request {
         /// The server.
         server: String,
     },
+    /// The connections to this server have broken. Nothing answers this: whoever has nothing on its way there
+    /// connects again before its next operation.
+    Disconnected {
+        /// The server.
+        server: String,
+    },
 }
 
 /// How a server is reached.
@@ -49,6 +55,8 @@ pub struct ServerAddress {
     pub protocol: ServerProtocol,
     /// The path of a Unix socket, or `127.0.0.1:PORT`.
     pub address: String,
+    /// Whether it may close connections by itself: Sentinel has a server do so when its role changes.
+    pub hangs_up: bool,
 }
 
 /// A server's protocol.

@@ -336,7 +336,7 @@ impl Director {
                 }
             }
         }
-        Ok(())
+        self.land_all(path).await
     }
 
     /// Waits until everything that the servers have sent to the clients by now is written down.

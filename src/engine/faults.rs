@@ -15,8 +15,28 @@ use crate::{
 const JUMP_MS: i64 = 30_000;
 
 impl Stage {
-    /// Causes a fault. `Ok(false)` where the fault makes no sense now, such as freezing the dead.
+    /// Causes a fault, and lets the clients know whose connections it broke. Says why, where the fault makes no sense
+    /// now, such as freezing the dead.
     pub(super) async fn cause(&mut self, fault: &Fault) -> Result<Result<(), String>, EngineError> {
+        if let Err(why) = self.carry_out(fault).await? {
+            return Ok(Err(why));
+        }
+        for server in self.lab.servers() {
+            for client in 0..self.clients.len() {
+                if self.clients[client].state != ClientState::Killed
+                    && self.breaks(fault, client, &server.name)
+                {
+                    let server = server.name.clone();
+                    self.clients[client]
+                        .send(&Request::Disconnected { server })
+                        .await?;
+                }
+            }
+        }
+        Ok(Ok(()))
+    }
+
+    async fn carry_out(&mut self, fault: &Fault) -> Result<Result<(), String>, EngineError> {
         match fault {
             Fault::Crash { client } | Fault::Freeze { client } | Fault::Thaw { client } => {
                 let Some(client) = self.clients.iter_mut().find(|known| known.name == *client) else {
@@ -182,10 +202,10 @@ impl Stage {
         Ok(Ok(()))
     }
 
-    /// Whether a fault breaks the connection that an actor has to a server, so that whatever is on its way there
+    /// Whether a fault breaks the connections that a client has to a server, so that whatever is on its way there
     /// is known at once to be lost.
-    pub(super) fn breaks(&self, fault: &Fault, actor: ActorId, server: &str) -> bool {
-        let client = &self.clients[self.homes[actor.0 as usize]].name;
+    pub(super) fn breaks(&self, fault: &Fault, client: usize, server: &str) -> bool {
+        let client = &self.clients[client].name;
         let hit = match fault {
             Fault::Cut { link } | Fault::Drop { link } => *link == format!("{client}->{server}"),
             Fault::KillServer { server: killed } => killed == server,

@@ -57,7 +57,8 @@ impl Director {
     /// The operations whose connections a fault has broken are over, with their replies lost.
     pub(super) async fn land_broken(&mut self, fault: &Fault, path: &Path) -> Result<(), EngineError> {
         let broken = |(op, (actor, server)): (&OpId, &(ActorId, String))| {
-            self.stage.breaks(fault, *actor, server).then_some(*op)
+            let client = self.stage.homes[actor.0 as usize];
+            self.stage.breaks(fault, client, server).then_some(*op)
         };
         let mut broken: Vec<OpId> = self.flights.by_op.iter().filter_map(broken).collect();
         broken.sort_unstable();

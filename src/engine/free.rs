@@ -75,7 +75,6 @@ impl Director {
             }
             Choice::Cause(fault) => {
                 self.suffer(fault, &path).await?;
-                self.land_all(&path).await?;
                 Stop::Fault
             }
         };

@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use minijinja::Value;
 
+use super::wire;
 use crate::{
-    client::protocol::{Wire, ZkCall},
+    client::protocol::Wire,
     clock::LessonTime,
     lesson::{
         expr::{Scope, Template, json_value},
         parse_millis,
-        plan::{ActorPlan, Instruction, PlannedOperation, PlannedVerb, Program, ZkPlan},
+        plan::{ActorPlan, Instruction, PlannedOperation, PlannedVerb, Program},
     },
     log::{Belief, Reply},
 };
@@ -112,17 +113,24 @@ impl Machine {
         self.scope.set_outermost("now", now.as_millis().into());
     }
 
-    /// Carries out statements up to the next operation.
+    /// Carries out statements up to the next operation. Values that are set right before it are left for
+    /// [`Machine::begin`], unless it is a wait, which begins at once.
     ///
     /// # Errors
     /// An expression failed, or the program runs in a circle without an operation.
     pub(super) fn advance(&mut self, effects: &mut Vec<Effect>) -> Result<Next, String> {
+        let program = Arc::clone(&self.program);
         for _ in 0..MOST_STATEMENTS {
-            let Some(instruction) = self.program.instructions.get(self.at) else {
+            if let Some(operation) = self.comes_to() {
+                if matches!(operation.verb, PlannedVerb::Wait(_)) {
+                    self.begin()?;
+                }
+                return Ok(Next::Operation(operation));
+            }
+            let Some(instruction) = program.instructions.get(self.at) else {
                 return Ok(Next::Finished);
             };
             match instruction {
-                Instruction::Operate(operation) => return Ok(Next::Operation(Arc::clone(operation))),
                 Instruction::Stop => return Ok(Next::Finished),
                 Instruction::Believe { lock, belief } => {
                     effects.push(Effect::Believes(lock.clone(), *belief));
@@ -137,10 +145,6 @@ impl Machine {
                     }
                 }
                 Instruction::Count { counter } => effects.push(Effect::Counted(counter.clone())),
-                Instruction::Set { name, value } => {
-                    let value = value.eval(self.scope.value())?;
-                    self.scope.set(name, value);
-                }
                 Instruction::JumpUnless { condition, to } => {
                     if !condition.eval(self.scope.value())?.is_true() {
                         self.at = *to;
@@ -179,26 +183,84 @@ impl Machine {
                         continue;
                     }
                 }
-                Instruction::Enter { with } => {
-                    let names = self.scope.value();
-                    let values = with
-                        .iter()
-                        .map(|(name, template)| {
-                            let text = template.render(&names)?;
-                            // A figure stays a figure on its way into a recipe.
-                            let value = text
-                                .parse::<i64>()
-                                .map_or_else(|_| Value::from(text), Value::from);
-                            Ok((name.clone(), value))
-                        })
-                        .collect::<Result<_, String>>()?;
-                    self.scope.enter(values);
-                }
-                Instruction::Leave => self.scope.leave(),
+                assignment => self.assign(assignment)?,
             }
             self.at += 1;
         }
         Err("the program runs in a circle without ever reaching an operation".to_owned())
+    }
+
+    /// The operation that follows without anything that others could see, and without a decision: nothing but values
+    /// are set before it.
+    fn comes_to(&self) -> Option<Arc<PlannedOperation>> {
+        let mut at = self.at;
+        loop {
+            match self.program.instructions.get(at)? {
+                Instruction::Operate(operation) => return Some(Arc::clone(operation)),
+                Instruction::Set { .. } | Instruction::Enter { .. } | Instruction::Leave => at += 1,
+                // It leads behind an `else`, or to the condition of a repetition.
+                Instruction::Jump { to } => at = *to,
+                _ => return None,
+            }
+        }
+    }
+
+    /// The operation begins: sets the values that are set right before it, so that `now` is the time at which it is
+    /// sent, however long after the reply before it. Does nothing when it is tried again.
+    ///
+    /// # Errors
+    /// An expression failed.
+    pub(super) fn begin(&mut self) -> Result<(), String> {
+        let program = Arc::clone(&self.program);
+        while let Some(instruction) = program.instructions.get(self.at) {
+            match instruction {
+                Instruction::Operate(_) => break,
+                Instruction::Jump { to } => self.at = *to,
+                assignment => {
+                    self.assign(assignment)?;
+                    self.at += 1;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// This actor as it would be if its next operation began now, for whoever wants to know what it will send.
+    ///
+    /// # Errors
+    /// As [`Machine::begin`].
+    pub(super) fn begun(&self) -> Result<Self, String> {
+        let mut begun = self.clone();
+        begun.begin()?;
+        Ok(begun)
+    }
+
+    /// Carries out an instruction that sets values and does nothing else.
+    fn assign(&mut self, instruction: &Instruction) -> Result<(), String> {
+        match instruction {
+            Instruction::Set { name, value } => {
+                let value = value.eval(self.scope.value())?;
+                self.scope.set(name, value);
+            }
+            Instruction::Enter { with } => {
+                let names = self.scope.value();
+                let values = with
+                    .iter()
+                    .map(|(name, template)| {
+                        let text = template.render(&names)?;
+                        // A figure stays a figure on its way into a recipe.
+                        let value = text
+                            .parse::<i64>()
+                            .map_or_else(|_| Value::from(text), Value::from);
+                        Ok((name.clone(), value))
+                    })
+                    .collect::<Result<_, String>>()?;
+                self.scope.enter(values);
+            }
+            Instruction::Leave => self.scope.leave(),
+            _ => {}
+        }
+        Ok(())
     }
 
     /// Takes in a reply to the operation that was next.
@@ -263,93 +325,6 @@ impl Machine {
     /// The operation's wire command with all values filled in; `None` for a wait and for taking a
     /// notification, which send nothing.
     pub(super) fn wire(&self, operation: &PlannedOperation, server: String) -> Result<Option<Wire>, String> {
-        wire(&operation.verb, server, &self.scope.value())
+        wire::fill_in(&operation.verb, server, &self.scope.value())
     }
-}
-
-/// A verb with all values filled in.
-pub(super) fn wire(verb: &PlannedVerb, server: String, names: &Value) -> Result<Option<Wire>, String> {
-    let all = |templates: &[Template]| {
-        templates
-            .iter()
-            .map(|t| t.render(names))
-            .collect::<Result<Vec<_>, _>>()
-    };
-    Ok(Some(match verb {
-        PlannedVerb::Redis(words) => Wire::Redis {
-            server,
-            words: all(words)?,
-        },
-        PlannedVerb::Script {
-            name,
-            source,
-            keys,
-            args,
-        } => Wire::Script {
-            server,
-            name: name.clone(),
-            source: source.to_string(),
-            keys: all(keys)?,
-            args: all(args)?,
-        },
-        PlannedVerb::Zk(plan) => Wire::Zookeeper {
-            server,
-            call: zk_call(plan, names)?,
-        },
-        PlannedVerb::Local { lock, name } => Wire::Local {
-            lock: *lock,
-            name: name.render(names)?,
-        },
-        PlannedVerb::Wait(_) | PlannedVerb::Take(_) => return Ok(None),
-    }))
-}
-
-fn zk_call(plan: &ZkPlan, names: &Value) -> Result<ZkCall, String> {
-    Ok(match plan {
-        ZkPlan::Create {
-            ephemeral,
-            sequential,
-            path,
-            data,
-        } => ZkCall::Create {
-            ephemeral: *ephemeral,
-            sequential: *sequential,
-            path: path.render(names)?,
-            data: data
-                .as_ref()
-                .map(|data| data.render(names))
-                .transpose()?
-                .unwrap_or_default(),
-        },
-        ZkPlan::Delete { path } => ZkCall::Delete {
-            path: path.render(names)?,
-        },
-        ZkPlan::Exists { watch, path } => ZkCall::Exists {
-            watch: *watch,
-            path: path.render(names)?,
-        },
-        ZkPlan::Get { watch, path } => ZkCall::Get {
-            watch: *watch,
-            path: path.render(names)?,
-        },
-        ZkPlan::Ls { watch, path } => ZkCall::Ls {
-            watch: *watch,
-            path: path.render(names)?,
-        },
-        ZkPlan::Set { path, data, version } => {
-            let version = version
-                .as_ref()
-                .map(|version| version.render(names))
-                .transpose()?;
-            let number = |text: String| {
-                text.parse()
-                    .map_err(|_| format!("`{text}` is not a version: it must be a number"))
-            };
-            ZkCall::Set {
-                path: path.render(names)?,
-                data: data.render(names)?,
-                version: version.map(number).transpose()?,
-            }
-        }
-    })
 }

@@ -27,6 +27,7 @@ mod start_order;
 mod stops;
 mod story;
 mod time;
+mod wire;
 
 pub use error::EngineError;
 pub use explore::{Carried, GroundError, Hosted, Means, Processes, Rules, Walk};

@@ -100,10 +100,10 @@ impl Director {
         };
         let place = operation.path.clone().unwrap_or_else(|| path.clone());
         if let PlannedVerb::Take(about) = &operation.verb {
-            let about = self.performers[n]
-                .machine
-                .render(about)
-                .map_err(|error| self.mistake(&place, error))?;
+            let machine = &mut self.performers[n].machine;
+            machine.tell_time(self.clock.now());
+            let about = machine.begin().and_then(|()| machine.render(about));
+            let about = about.map_err(|error| self.mistake(&place, error))?;
             self.performers[n].state = State::Taking { operation, about };
             self.try_take(actor, path)?;
             return Ok(None);
@@ -120,8 +120,9 @@ impl Director {
             Some(named) => named.to_owned(),
             None => self.stage.server.clone(),
         };
-        self.performers[n].machine.tell_time(self.clock.now());
-        let wire = match self.performers[n].machine.wire(&operation, server) {
+        let machine = &mut self.performers[n].machine;
+        machine.tell_time(self.clock.now());
+        let wire = match machine.begin().and_then(|()| machine.wire(&operation, server)) {
             Ok(Some(wire)) => wire,
             Ok(None) => return Ok(None),
             Err(error) if self.left_story => {
@@ -361,22 +362,30 @@ impl Director {
         ))
     }
 
-    /// Makes an actor's moves as long as none of them is a wait. Whoever is frozen makes none.
-    pub(super) async fn let_move(&mut self, actor: ActorId, path: &Path) -> Result<(), EngineError> {
-        for _ in 0..MOST_OPERATIONS {
-            let ready = matches!(self.performers[actor.0 as usize].state, State::Ready(_));
-            if !ready || self.stage.stands_still(actor) {
+    /// Whether an actor stands before an operation, and its process runs.
+    pub(super) fn can_move(&self, actor: ActorId) -> bool {
+        matches!(self.performers[actor.0 as usize].state, State::Ready(_)) && !self.stage.stands_still(actor)
+    }
+
+    /// Makes these actors' moves until all of them wait. Whoever is frozen makes none.
+    pub(super) async fn let_move(&mut self, moving: &[ActorId], path: &Path) -> Result<(), EngineError> {
+        let able = |director: &Self| moving.iter().copied().find(|actor| director.can_move(*actor));
+        for _ in 0..MOST_OPERATIONS * moving.len() {
+            let Some(actor) = able(self) else {
                 return Ok(());
-            }
+            };
             if let Some(op) = self.send(actor, path).await? {
                 self.land(op, path).await?;
             }
             self.observe().await?;
         }
-        let name = self.name(actor).to_owned();
-        Err(self.mistake(
-            path,
-            format!("{name} made {MOST_OPERATIONS} moves without waiting once"),
-        ))
+        match able(self) {
+            None => Ok(()),
+            Some(actor) => {
+                let name = self.name(actor).to_owned();
+                let why = format!("{name} made {MOST_OPERATIONS} moves without waiting once");
+                Err(self.mistake(path, why))
+            }
+        }
     }
 }

@@ -66,18 +66,18 @@ impl Director {
                     Some(named) => named.to_owned(),
                     None => default,
                 };
-                let (server, wire) = match &operation.verb {
-                    PlannedVerb::Take(about) => (String::new(), machine.render(about)),
-                    _ => match machine.wire(operation, server) {
-                        Ok(Some(wire)) => (wire.server().to_owned(), Ok(wire.to_string())),
-                        Ok(None) => (String::new(), Ok(String::new())),
-                        Err(why) => (String::new(), Err(why)),
-                    },
-                };
+                let wire = machine.begun().and_then(|machine| match &operation.verb {
+                    PlannedVerb::Take(about) => Ok((String::new(), machine.render(about)?)),
+                    _ => Ok(match machine.wire(operation, server)? {
+                        Some(wire) => (wire.server().to_owned(), wire.to_string()),
+                        None => (String::new(), String::new()),
+                    }),
+                });
+                let (server, wire) = wire.unwrap_or_else(|why| (String::new(), why));
                 Some(Next {
                     label: operation.label.clone(),
                     server,
-                    wire: wire.unwrap_or_else(|why| why),
+                    wire,
                 })
             }
             State::Waiting { label, .. } => Some(Next {

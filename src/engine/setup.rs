@@ -3,7 +3,7 @@
 
 use std::{collections::HashMap, time::Duration};
 
-use super::{EngineError, machine, stage::Stage};
+use super::{EngineError, stage::Stage, wire};
 use crate::{
     client::{Hand, protocol::Wire},
     lab::{Endpoint, Lab},
@@ -41,7 +41,7 @@ pub(super) async fn carry_out_on(scenario: &Scenario, lab: &Lab, first: &str) ->
     let mut hands: HashMap<String, Hand> = HashMap::new();
     for (n, setup) in scenario.setup.iter().enumerate() {
         let server = setup.on.clone().unwrap_or_else(|| first.to_owned());
-        let wire = machine::wire(&setup.verb, server, &names).map_err(|error| mistake(n, error))?;
+        let wire = wire::fill_in(&setup.verb, server, &names).map_err(|error| mistake(n, error))?;
         let Some(wire) = wire else { continue };
         let address = address_in(lab, wire.server());
         let hand = hands
@@ -60,7 +60,7 @@ pub(super) fn wires(scenario: &Scenario, first: &str) -> Vec<Wire> {
     let names = scenario.scope.value();
     let wires = scenario.setup.iter().filter_map(|setup| {
         let server = setup.on.clone().unwrap_or_else(|| first.to_owned());
-        machine::wire(&setup.verb, server, &names).ok().flatten()
+        wire::fill_in(&setup.verb, server, &names).ok().flatten()
     });
     wires.collect()
 }

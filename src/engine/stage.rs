@@ -102,6 +102,7 @@ impl Stage {
                     name: info.name.clone(),
                     protocol,
                     address,
+                    hangs_up: !scenario.lab().sentinels().is_empty(),
                 });
             }
             for sentinel in scenario.lab().sentinels() {

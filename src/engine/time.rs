@@ -88,9 +88,6 @@ impl Director {
         path: &Path,
     ) -> Result<(), EngineError> {
         let target = self.clock.now() + Duration::from_millis(u64::try_from(millis).unwrap_or(0));
-        for actor in moving {
-            self.let_move(*actor, path).await?;
-        }
         self.go_to(target, moving, path).await
     }
 
@@ -117,22 +114,31 @@ impl Director {
         }
     }
 
-    /// Lets time pass until after `target`. Waits that end on the way end in their order.
+    /// Lets time pass until after `target`. Waits that end on the way end in their order, and `moving` actors make
+    /// their moves as soon as they can: when a wait of theirs ends, and when what they wait for arrives.
     pub(super) async fn go_to(
         &mut self,
         target: LessonTime,
         moving: &[ActorId],
         path: &Path,
     ) -> Result<(), EngineError> {
-        while let Some((actor, due)) = self.next_timer().filter(|(_, due)| *due <= target) {
-            self.flow_to(after_grain(due), path).await?;
-            self.wake(actor, self.clock.now(), path)?;
-            if moving.contains(&actor) {
-                self.let_move(actor, path).await?;
+        loop {
+            self.let_move(moving, path).await?;
+            let timer = self.next_timer().filter(|(_, due)| *due <= target);
+            let next = timer.map_or(target, |(_, due)| due);
+            if !self.flow_until(after_grain(next), moving, path).await? {
+                continue;
             }
+            let Some((actor, _)) = timer else { break };
+            self.wake(actor, self.clock.now(), path)?;
             self.recorder.tell();
         }
-        self.flow_to(after_grain(target), path).await
+        if moving.is_empty() {
+            return Ok(());
+        }
+        // What the servers sent in this time belongs to it, however late a busy machine brings it.
+        self.settle(path).await?;
+        self.let_move(moving, path).await
     }
 
     /// Ends the waits whose time came while their process stood still: its timers fire as soon as it runs.
@@ -162,11 +168,24 @@ impl Director {
 
     /// Lets the clock run or jump until a moment, and takes in what arrives meanwhile.
     pub(super) async fn flow_to(&mut self, target: LessonTime, path: &Path) -> Result<(), EngineError> {
+        self.flow_until(target, &[], path).await.map(drop)
+    }
+
+    /// As [`Director::flow_to`], but `false` as soon as one of `moving` can make a move: before the moment has come.
+    async fn flow_until(
+        &mut self,
+        target: LessonTime,
+        moving: &[ActorId],
+        path: &Path,
+    ) -> Result<bool, EngineError> {
         let mut told = None;
         loop {
             let left = target.since(self.clock.now());
             if left.is_zero() {
-                return Ok(());
+                return Ok(true);
+            }
+            if moving.iter().any(|actor| self.can_move(*actor)) {
+                return Ok(false);
             }
             let tempo = *self.tempo.borrow_and_update();
             if matches!(tempo, Tempo::Watch(_)) && told != Some(tempo) {

@@ -34,7 +34,7 @@ pub enum Step {
         /// The counter's name.
         counter: String,
     },
-    /// `- let: { name: expression }`
+    /// `- let: { name: expression }`: evaluated when the operation begins, where one follows at once.
     Let {
         /// Names and the expressions that give their values, in order.
         values: IndexMap<String, String>,
@@ -377,7 +377,10 @@ impl JsonSchema for Step {
                         "unsure": { "type": "string", "description": "… that it cannot be sure of this lock." },
                         "drops": { "type": "string", "description": "… that it no longer holds this lock." },
                         "count": { "type": "string", "description": "A counter of the lesson grows by one." },
-                        "let": { "type": "object", "additionalProperties": { "type": "string" } },
+                        "let": {
+                            "type": "object", "additionalProperties": { "type": "string" },
+                            "description": "Names and the expressions that give their values. Right before an operation: evaluated when it is sent."
+                        },
                         "work": { "type": "string", "description": "Time passes while the client works." },
                         "wait": { "type": "string", "description": "Time passes." },
                         "if": { "type": "string", "description": "An expression." },

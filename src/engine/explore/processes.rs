@@ -232,7 +232,8 @@ impl Processes {
             .clone()
             .unwrap_or_else(|| director.stage.server.clone());
         director.performers[n].machine.tell_time(director.clock.now());
-        let wire = director.performers[n].machine.wire(&operation, server);
+        let begun = director.performers[n].machine.begun();
+        let wire = begun.and_then(|machine| machine.wire(&operation, server));
         match wire {
             Ok(Some(Wire::Local { name, .. })) => {
                 let cell: Arc<str> = format!("{} {name}", self.cast.clients[self.cast.homes[n]]).into();

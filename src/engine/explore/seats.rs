@@ -170,6 +170,7 @@ impl Seats {
         self.moves += 1;
         let seat = self.seat_mut(actor);
         seat.machine.tell_time(now);
+        seat.machine.begin()?;
         let server = operation.on.as_deref().unwrap_or(server);
         seat.machine.wire(operation, server.to_owned())
     }
