@@ -22,6 +22,7 @@ pub mod log;
 pub mod outlook;
 pub mod race;
 pub mod recording;
+pub mod signals;
 pub mod verdict;
 pub mod view;
 pub mod why;

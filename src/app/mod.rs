@@ -59,6 +59,7 @@ use crate::{
     lesson::{Lang, Text},
     log::Log,
     race::Racing,
+    signals::Signals,
     view::theme::Theme,
 };
 
@@ -196,7 +197,7 @@ where
     I: Stream<Item = io::Result<Event>> + Unpin,
     R: Runs,
 {
-    let mut signals = terminal::Signals::listen().map_err(AppError::Signals)?;
+    let mut signals = Signals::listen().map_err(AppError::Signals)?;
     let mut app = App::new(catalogue, runs, &options);
     let mut drawn: Option<Instant> = None;
     let mut changed = true;
@@ -214,7 +215,7 @@ where
         };
         let message = tokio::select! {
             biased;
-            signal = signals.next() => return Ok(Ended::Signal(signal)),
+            (signal, _) = signals.next() => return Ok(Ended::Signal(signal)),
             event = input.next() => match event {
                 Some(event) => Message::Input(event.map_err(AppError::Input)?),
                 None => return Ok(Ended::InputOver),

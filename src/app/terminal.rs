@@ -17,10 +17,7 @@ use crossterm::{
 };
 use futures::Stream;
 use ratatui::{Terminal, TerminalOptions, Viewport, backend::CrosstermBackend, layout::Rect};
-use tokio::{
-    signal::unix::{Signal, SignalKind, signal},
-    sync::mpsc,
-};
+use tokio::sync::mpsc;
 
 use super::synchronized::Synchronized;
 
@@ -114,31 +111,4 @@ pub fn input() -> io::Result<impl Stream<Item = io::Result<Event>> + Unpin> {
             }
         })?;
     Ok(futures::stream::poll_fn(move |context| events.poll_recv(context)))
-}
-
-/// The signals that end the program in an orderly way.
-#[derive(Debug)]
-pub(super) struct Signals {
-    terminate: Signal,
-    hang_up: Signal,
-    interrupt: Signal,
-}
-
-impl Signals {
-    pub(super) fn listen() -> io::Result<Self> {
-        Ok(Self {
-            terminate: signal(SignalKind::terminate())?,
-            hang_up: signal(SignalKind::hangup())?,
-            interrupt: signal(SignalKind::interrupt())?,
-        })
-    }
-
-    /// The number of the next signal.
-    pub(super) async fn next(&mut self) -> i32 {
-        tokio::select! {
-            _ = self.terminate.recv() => SignalKind::terminate().as_raw_value(),
-            _ = self.hang_up.recv() => SignalKind::hangup().as_raw_value(),
-            _ = self.interrupt.recv() => SignalKind::interrupt().as_raw_value(),
-        }
-    }
 }

@@ -30,7 +30,7 @@ pub(super) fn doctor(global: &Global, install: bool, yes: bool) -> Result<u8, Fa
             }
         }
     }
-    let report = super::runtime()?.block_on(report(&options));
+    let report = super::block_on(async { Ok(report(&options).await) })?;
     if global.json {
         println!("{}", serde_json::to_string(&report).unwrap_or_default());
     } else {

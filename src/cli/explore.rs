@@ -97,7 +97,7 @@ pub(super) fn explore(global: &Global, args: &ExploreArgs) -> Result<u8, Failure
         .map(|variant| Scenario::plan(&loaded, variant, &global.overrides()))
         .collect::<Result<_, _>>()?;
     let options = global.lab_options()?;
-    super::runtime()?.block_on(async {
+    super::block_on(async {
         let stop = Arc::new(AtomicBool::new(false));
         let asked = Arc::clone(&stop);
         let signal = tokio::spawn(async move {

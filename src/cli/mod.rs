@@ -17,13 +17,14 @@ mod run;
 mod runs;
 mod words;
 
-use std::{io::Write as _, path::PathBuf, process::ExitCode};
+use std::{io::Write as _, path::PathBuf, process::ExitCode, time::Duration};
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
+use tokio::runtime::{Builder, Runtime};
 
 use crate::{
     config::Config,
-    lab::LabOptions,
+    lab::{LabOptions, end_all},
     lesson::{Lang, LessonError, Library, Loaded, Params, Text, plan::param_from_word},
     view::theme::ThemeName,
 };
@@ -38,6 +39,9 @@ pub const USAGE: u8 = 2;
 pub const SERVER: u8 = 3;
 /// A signal ended it, as a shell would say it of Ctrl-C.
 pub const INTERRUPTED: u8 = 130;
+
+/// How long tasks that own no lab are waited for at the end.
+const TASKS_END_WITHIN: Duration = Duration::from_millis(100);
 
 /// Watch distributed locks fail on real servers, one move at a time, and then fix them.
 #[derive(Debug, Parser)]
@@ -361,9 +365,33 @@ impl Global {
     }
 }
 
-fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
-    Ok(tokio::runtime::Builder::new_multi_thread()
+/// Does a command's work, and waits until no lab of it is left, however the work ends.
+fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    let runtime = Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
-        .build()?)
+        .build()?;
+    Ending(Some(runtime)).block_on(work)
+}
+
+/// A runtime whose drop, also in a panic, ends the labs first: their owners need it for that.
+struct Ending(Option<Runtime>);
+
+impl Ending {
+    fn block_on<T>(&self, work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+        match &self.0 {
+            Some(runtime) => runtime.block_on(work),
+            None => Err(Failure::usage("the program is ending")),
+        }
+    }
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        end_all(|| {
+            if let Some(runtime) = self.0.take() {
+                runtime.shutdown_timeout(TASKS_END_WITHIN);
+            }
+        });
+    }
 }

@@ -101,7 +101,8 @@ pub(super) fn play(
     }
     let options = global.lab_options()?;
     // What a killed Lockstep left is cleared away behind the first picture.
-    std::thread::spawn(|| crate::lab::sweep(&crate::lab::workspace_root()));
+    // Where no thread can be started, the first lab clears it away.
+    let _ = std::thread::Builder::new().spawn(|| crate::lab::sweep(&crate::lab::workspace_root()));
     // A recording needs no server.
     let needed = if compare.is_some() { 2 } else { 1 };
     if recorded.len() < needed && !global.recorded {
@@ -131,7 +132,7 @@ pub(super) fn play(
         reduced_motion: global.reduced_motion || global.chosen.reduced_motion.unwrap_or(false),
         mistakes: global.chosen.told(),
     };
-    let ended = super::runtime()?.block_on(async {
+    let ended = super::block_on(async {
         let mut screen = terminal::TerminalGuard::take()?;
         app::run(
             &mut *screen,

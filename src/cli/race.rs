@@ -43,7 +43,7 @@ pub(super) fn race(global: &Global, args: &RaceArgs) -> Result<u8, Failure> {
         .map(|variant| Scenario::plan(&loaded, variant, &global.overrides()))
         .collect::<Result<Vec<_>, _>>()?;
     let options = global.lab_options()?;
-    super::runtime()?.block_on(async {
+    super::block_on(async {
         for scenario in &scenarios {
             let races = Races {
                 scenario,

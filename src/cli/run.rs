@@ -17,6 +17,7 @@ use crate::{
     lesson::{Lang, Loaded, Scenario},
     log::Log,
     recording::{self, carried},
+    signals::Signals,
     verdict::{self, Outcome, Verdict, evidence},
     view,
 };
@@ -72,7 +73,7 @@ pub(super) fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
         }
     }
     let options = global.lab_options()?;
-    super::runtime()?.block_on(async {
+    super::block_on(async {
         let mut code = OK;
         for scenario in &scenarios {
             let file = args
@@ -116,7 +117,7 @@ async fn report(global: &Global, scenario: &Scenario, options: &LabOptions) -> R
 /// The log of one run and nothing else.
 pub(super) fn log_of(global: &Global, scenario: &Scenario) -> Result<Log, Failure> {
     let options = global.lab_options()?;
-    let report = super::runtime()?.block_on(report(global, scenario, &options))?;
+    let report = super::block_on(report(global, scenario, &options))?;
     Ok(report.log)
 }
 
@@ -152,18 +153,10 @@ fn judge_again(scenario: &Scenario) -> Result<RunReport, Failure> {
 /// Resolves when the user or the system asks this program to end. The run is then dropped, and with it its
 /// servers and clients.
 pub(super) async fn interrupted() -> &'static str {
-    use tokio::signal::unix::{SignalKind, signal};
-    let wait = |kind: SignalKind, name: &'static str| async move {
-        match signal(kind) {
-            Ok(mut signals) => signals.recv().await,
-            Err(_) => std::future::pending().await,
-        };
-        name
-    };
-    tokio::select! {
-        name = wait(SignalKind::interrupt(), "SIGINT") => name,
-        name = wait(SignalKind::terminate(), "SIGTERM") => name,
-        name = wait(SignalKind::hangup(), "SIGHUP") => name,
+    match Signals::listen() {
+        Ok(mut signals) => signals.next().await.1,
+        // Where nobody can listen, a signal ends the program at once.
+        Err(_) => std::future::pending().await,
     }
 }
 

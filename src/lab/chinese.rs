@@ -60,6 +60,10 @@ impl LabError {
                 "路径 {} 太长，Unix 套接字的路径最多 {limit} 字节。请把 TMPDIR 设为更短的路径，例如 /tmp",
                 dir.display()
             ),
+            Self::Umask { umask } => format!(
+                "umask（含 {umask:03o}）去掉了文件所有者自己的权限，Lockstep 的服务器会用不了自己的文件。请先运行 `umask 077`，再启动 Lockstep"
+            ),
+            Self::Ending => "Lockstep 正在退出，不再启动任何东西".to_owned(),
             Self::Clock(error) => {
                 format!(
                     "无法创建课程时钟：{}。加上 `--wall-clock` 可以不用它",

@@ -138,6 +138,18 @@ pub enum LabError {
         /// The limit, in bytes.
         limit: usize,
     },
+    /// The umask takes rights from the owner of a file.
+    #[error(
+        "the umask takes from you rights on your own files (it contains {umask:03o}), so Lockstep's servers could not \
+         use theirs. Start Lockstep after `umask 077`"
+    )]
+    Umask {
+        /// The rights of the owner that it takes.
+        umask: u32,
+    },
+    /// The program is about to end.
+    #[error("Lockstep is ending, so nothing is started any more")]
+    Ending,
     /// The lesson clock could not be made.
     #[error("the lesson clock could not be made: {0}. `--wall-clock` runs the lesson without it")]
     Clock(#[from] ClockError),

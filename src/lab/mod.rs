@@ -14,10 +14,12 @@ mod client;
 pub mod doctor;
 mod error;
 mod four_letters;
+mod group;
 pub mod guard;
 pub mod install;
 mod jars;
 mod link;
+mod living;
 mod masters;
 mod observe;
 mod observe_redis;
@@ -38,17 +40,21 @@ mod zookeeper;
 use std::collections::{BTreeMap, HashSet};
 use std::io;
 use std::path::PathBuf;
+use std::thread;
 use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::{join_all, select_all};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use tokio::runtime::Handle;
+use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 pub use client::{CLIENT, ClientProcess};
 pub use error::LabError;
 pub use jars::Jars;
 pub use link::{Direction, Link, LinkAddress, LinkState};
+pub use living::end_all;
 pub use process::{Exit, Process};
 pub use server::{Endpoint, ServerDeath};
 pub use spawner::own_binary;
@@ -404,8 +410,18 @@ impl Lab {
 
     /// Ends the lab, as dropping it does, without keeping other tasks waiting meanwhile.
     pub async fn shutdown(self) {
-        // The only failure is a panic in a drop, and that has been reported.
-        let _ = tokio::task::spawn_blocking(move || drop(self)).await;
+        let runtime = Handle::current();
+        let (tell, ended) = oneshot::channel();
+        let thread = thread::Builder::new().name("lab-end".into()).spawn(move || {
+            let _entered = runtime.enter();
+            drop(self);
+            // Nobody listens only if nobody waits.
+            let _ = tell.send(());
+        });
+        // Where no thread can be started, the lab has been dropped with the thread's work.
+        if thread.is_ok() {
+            let _ = ended.await;
+        }
     }
 
     fn everybody(&self) -> impl Iterator<Item = &Server> {

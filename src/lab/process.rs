@@ -15,12 +15,16 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, wa
 use tokio::sync::watch;
 
 use super::error::LabError;
+use super::group;
 use super::spawner;
 use super::workspace::Workspace;
 
 /// How long a dropped handle waits for the kernel to finish a killed process. Real time. It takes
 /// milliseconds; the bound is for a process stuck in a dead disk.
 const REAPED_WITHIN: Duration = Duration::from_secs(5);
+
+/// How long the killed forks of a process that has ended are waited for. Real time, and many times what it takes.
+const FORKS_GONE_WITHIN: Duration = Duration::from_secs(1);
 
 /// How a process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,7 +60,7 @@ impl fmt::Display for Exit {
     }
 }
 
-/// A running process. Dropping it kills the process, even a frozen one, and waits until it is gone.
+/// A running process. Dropping it kills the process, even a frozen one, and its forks, and waits until they are gone.
 #[derive(Debug)]
 pub struct Process {
     name: String,
@@ -260,13 +264,17 @@ impl Drop for Process {
     }
 }
 
-/// Runs in a thread of its own until the process has ended.
+/// Runs in a thread of its own until the process has ended, and its forks with it.
 fn wait(mut child: Child, pid: Pid, fate: &Fate) {
     // Wait without reaping first: as long as nobody has reaped it, its number cannot be given away.
     let ended = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
     let _ = retry_on_intr(|| waitid(WaitId::Pid(pid), ended));
     let mut slot = fate.lock();
+    // However it ended: what it forked, such as a Redis that saves in the background, is no use without it and would
+    // write on into the workspace. A refusal means that there is nothing left to kill.
+    let _ = kill_process_group(pid, Signal::KILL);
     let exit = child.wait().map_or(Exit::Code(-1), Exit::from);
+    group::until_gone(pid, FORKS_GONE_WITHIN);
     *slot = Some(exit);
     drop(slot);
     fate.reaped.notify_all();

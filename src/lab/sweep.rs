@@ -1,28 +1,38 @@
-//! Clears away what a killed Lockstep left: its directory, and a process of its that still runs. It must not
-//! touch anything of a Lockstep that lives, nor of another user.
+//! Clears away what a killed Lockstep left: its directory, and what of its processes and their forks still runs. It must
+//! not touch anything of a Lockstep that lives, nor of another user.
 
-use std::fs::{self, File, TryLockError};
-use std::io;
+use std::collections::HashSet;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
+use rustix::fs::OFlags;
 use rustix::process::{Pid, Signal, geteuid, kill_process};
 
-use super::workspace::{LOCK, PIDS, prefix};
+use super::group::{BETWEEN_LOOKS, Running, look_at, running};
+use super::workspace::{LOCK, PIDS, empty, prefix};
 
 /// A directory without a lock file is either being made at this moment or was left behind half made; after
 /// this long it is the latter.
 const HALF_MADE: Duration = Duration::from_secs(60);
+
+/// How long killed processes have to be gone. Real time; it takes milliseconds.
+const GONE_WITHIN: Duration = Duration::from_secs(2);
+
+/// The most bytes of a list of processes that are read: tens of thousands.
+const MOST_RECORDS: u64 = 1 << 20;
 
 /// What a sweep found and removed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Swept {
     /// Directories of killed Lockstep processes.
     pub directories: usize,
-    /// Processes of theirs that still ran.
+    /// Processes of theirs that still ran, forks included.
     pub processes: usize,
 }
 
@@ -53,7 +63,8 @@ pub fn sweep(root: &Path) -> Swept {
         let Some(_claim) = abandoned(&dir, &metadata) else {
             continue;
         };
-        swept.processes += kill_recorded(&dir.join(PIDS));
+        swept.processes += end_recorded(&dir);
+        empty(&dir);
         if fs::remove_dir_all(&dir).is_ok() {
             swept.directories += 1;
         }
@@ -71,7 +82,7 @@ enum Claim {
 
 /// Whether the directory's Lockstep is gone.
 fn abandoned(dir: &Path, metadata: &fs::Metadata) -> Option<Claim> {
-    match File::open(dir.join(LOCK)) {
+    match open_file(&dir.join(LOCK)) {
         Ok(lock) => match lock.try_lock() {
             Ok(()) => Some(Claim::Lock { _held: lock }),
             Err(TryLockError::WouldBlock | TryLockError::Error(_)) => None,
@@ -84,18 +95,75 @@ fn abandoned(dir: &Path, metadata: &fs::Metadata) -> Option<Claim> {
     }
 }
 
-/// Kills the processes of a list whose number still belongs to the process that was written down.
-fn kill_recorded(list: &Path) -> usize {
-    let Ok(text) = fs::read_to_string(list) else {
-        return 0;
-    };
-    let mut killed = 0;
-    for (pid, started) in text.lines().filter_map(parse_record) {
-        if start_time(pid).as_deref() == Some(started) && kill_process(pid, Signal::KILL).is_ok() {
-            killed += 1;
-        }
+/// Opens a file for reading, and nothing else: opening a FIFO would wait for a writer, and a device may do anything.
+fn open_file(path: &Path) -> io::Result<File> {
+    let careful = OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::NOCTTY;
+    let flags = i32::try_from(careful.bits()).map_err(io::Error::other)?;
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    if file.metadata()?.is_file() {
+        return Ok(file);
     }
-    killed
+    Err(io::Error::other("it is no ordinary file"))
+}
+
+/// Kills what a list in a directory says, and the forks of that; comes back when none of it runs any more.
+pub(crate) fn end_recorded(dir: &Path) -> usize {
+    let mut text = String::new();
+    let list = open_file(&dir.join(PIDS)).and_then(|file| file.take(MOST_RECORDS).read_to_string(&mut text));
+    if list.is_err() {
+        return 0;
+    }
+    let records: Vec<_> = text.lines().filter_map(parse_record).collect();
+    if records.is_empty() {
+        return 0;
+    }
+    let mut killed = HashSet::new();
+    let Some(mut all) = running() else {
+        for (pid, started) in records {
+            if start_time(pid).as_deref() == Some(started) && kill(pid) {
+                killed.insert(pid);
+            }
+        }
+        return killed.len();
+    };
+    // As the kernel names what works in it.
+    let dir = dir.canonicalize().unwrap_or_else(|_| dir.to_path_buf());
+    let deadline = Instant::now() + GONE_WITHIN;
+    loop {
+        let ours: Vec<_> = all
+            .iter()
+            .filter(|process| is_ours(process, &records, &dir))
+            .collect();
+        if ours.is_empty() || Instant::now() > deadline {
+            return killed.len();
+        }
+        for process in ours {
+            if kill(process.pid) {
+                killed.insert(process.pid);
+            }
+        }
+        sleep(BETWEEN_LOOKS);
+        all = running().unwrap_or_default();
+    }
+}
+
+/// Whether a process is one that was written down, or a fork of one. A number alone proves nothing, for it may have been
+/// given away: a recorded process started when it is said to have; and a fork, which is in its group, after that, and
+/// it works in the directory.
+fn is_ours(process: &Running, records: &[(Pid, &str)], dir: &Path) -> bool {
+    records.iter().any(|(pid, started)| {
+        let started = started.parse::<u64>();
+        if process.pid == *pid {
+            return started == Ok(process.started);
+        }
+        process.group == *pid
+            && started.is_ok_and(|started| process.started >= started)
+            && process.belongs_to(dir)
+    })
+}
+
+fn kill(pid: Pid) -> bool {
+    kill_process(pid, Signal::KILL).is_ok()
 }
 
 fn parse_record(line: &str) -> Option<(Pid, &str)> {
@@ -108,23 +176,15 @@ fn parse_record(line: &str) -> Option<(Pid, &str)> {
 /// When a process started, in the system's own words: with its number, it names the process for good.
 /// `None` once it is gone.
 pub(crate) fn start_time(pid: Pid) -> Option<String> {
-    let pid = pid.as_raw_nonzero();
     if cfg!(target_os = "linux") {
-        return parse_start_time(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?);
+        return look_at(pid).map(|process| process.started.to_string());
     }
     let listing = Command::new("ps")
-        .args(["-o", "lstart=", "-p", &pid.to_string()])
+        .args(["-o", "lstart=", "-p", &pid.as_raw_nonzero().to_string()])
         .output()
         .ok()?;
     let text = String::from_utf8_lossy(&listing.stdout).trim().to_owned();
     (!text.is_empty()).then_some(text)
-}
-
-/// Field 22 of `/proc/PID/stat`. Field 2 is the program's name in parentheses, which may itself hold spaces
-/// and parentheses; so counting starts after the last one.
-fn parse_start_time(stat: &str) -> Option<String> {
-    let (_, after_name) = stat.rsplit_once(')')?;
-    after_name.split_whitespace().nth(22 - 3).map(str::to_owned)
 }
 
 #[cfg(test)]
@@ -133,13 +193,6 @@ mod tests {
 
     use super::*;
     use crate::lab::Workspace;
-
-    #[test]
-    fn a_start_time_is_found_behind_any_program_name() {
-        let stat = "42 (a) b (c) S 1 42 42 0 -1 4194304 1 0 0 0 0 0 0 0 20 0 1 0 987654 1 1 1";
-        assert_eq!(parse_start_time(stat).as_deref(), Some("987654"));
-        assert_eq!(parse_start_time("nonsense"), None);
-    }
 
     #[test]
     fn a_sweep_spares_the_living_and_ends_what_the_dead_left_running() {

@@ -15,6 +15,7 @@ use rustix::process::{Pid, geteuid};
 use tempfile::TempDir;
 
 use super::error::LabError;
+use super::living;
 use super::sweep::{start_time, sweep};
 
 /// The longest path of a Unix socket that every system takes, in bytes: macOS allows 104 with the final
@@ -38,6 +39,8 @@ pub struct Workspace {
     dir: TempDir,
     /// Held while this Lockstep lives; the kernel lets go of it however Lockstep ends.
     _lock: File,
+    /// Last: it says that the directory is there.
+    _living: living::Entry,
 }
 
 impl Workspace {
@@ -79,11 +82,19 @@ impl Workspace {
             });
         }
         loop {
-            let dir = tempfile::Builder::new()
-                .prefix(&prefix)
-                .permissions(fs::Permissions::from_mode(0o700))
-                .tempdir_in(root)
-                .map_err(failed("make its private directory"))?;
+            let make = || {
+                tempfile::Builder::new()
+                    .prefix(&prefix)
+                    .permissions(fs::Permissions::from_mode(0o700))
+                    .tempdir_in(root)
+            };
+            let entered = living::enter(make).map_err(failed("make its private directory"))?;
+            let (dir, living) = entered.ok_or(LabError::Ending)?;
+            // A umask takes rights away; one that takes the owner's own makes every file here useless.
+            let mode = fs::metadata(dir.path()).map_or(0, |made| made.permissions().mode());
+            if mode & 0o700 != 0o700 {
+                return Err(LabError::Umask { umask: 0o700 & !mode });
+            }
             let path = dir.path().join(LOCK);
             let lock = File::create(&path).map_err(failed("write its lock file"))?;
             // Another Lockstep's sweep may have come in between: it then has the lock, or had it and has
@@ -103,6 +114,7 @@ impl Workspace {
                 pids: Mutex::new(pids),
                 dir,
                 _lock: lock,
+                _living: living,
             });
         }
     }
@@ -122,12 +134,14 @@ impl Workspace {
     /// Makes a directory in it.
     pub(crate) fn make_dir(&self, name: &str) -> Result<PathBuf, LabError> {
         let dir = self.join(name);
-        fs::create_dir_all(&dir).map_err(|source| LabError::Workspace {
-            action: "make a directory",
-            dir: dir.clone(),
-            source,
-        })?;
-        Ok(dir)
+        match fs::create_dir(&dir) {
+            Err(source) if source.kind() != io::ErrorKind::AlreadyExists => Err(LabError::Workspace {
+                action: "make a directory",
+                dir,
+                source,
+            }),
+            _ => Ok(dir),
+        }
     }
 
     /// Writes a file in it.
@@ -166,6 +180,25 @@ impl Workspace {
             dir: self.path().to_path_buf(),
             source,
         }
+    }
+}
+
+impl Drop for Workspace {
+    fn drop(&mut self) {
+        empty(self.path());
+    }
+}
+
+/// Removes everything in a private directory but its lock, which goes last and with the directory: as long as there is
+/// anything else, a sweep can tell whether its Lockstep lives. What cannot be removed is left for the next sweep.
+pub(crate) fn empty(dir: &Path) {
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        let path = entry.path();
+        let _ = match entry.file_type() {
+            _ if entry.file_name() == LOCK => Ok(()),
+            Ok(kind) if kind.is_dir() => fs::remove_dir_all(path),
+            _ => fs::remove_file(path),
+        };
     }
 }
 

@@ -84,8 +84,17 @@ impl Place {
             let command = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
             let environment = std::fs::read(entry.path().join("environ")).unwrap_or_default();
             let command = String::from_utf8_lossy(&command).replace('\0', " ");
+            let stat = std::fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
+            if stat
+                .rsplit_once(')')
+                .is_none_or(|(_, after)| after.trim_start().starts_with(['Z', 'X']))
+            {
+                continue;
+            }
             let environment = String::from_utf8_lossy(&environment).into_owned();
-            if command.contains(&here) || environment.contains(&format!("TMPDIR={here}\0")) {
+            let works_here =
+                std::fs::read_link(entry.path().join("cwd")).is_ok_and(|cwd| cwd.starts_with(self.path()));
+            if works_here || command.contains(&here) || environment.contains(&format!("TMPDIR={here}\0")) {
                 found.push(format!("{pid} {command}"));
             }
         }

@@ -5,6 +5,8 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../pty/mod.rs"]
+mod pty;
 
 mod confinement;
 mod deadlines;

@@ -1,1 +1,438 @@
 //! No process and no directory outlives Lockstep, forks of servers included.
+
+use std::{
+    io::{Read, Write},
+    os::unix::net::UnixStream,
+    path::PathBuf,
+    process::{Child, Command, Stdio},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::{
+    common::Place,
+    pty::{CTRL_C, ENTER, Terminal, eventually},
+};
+
+/// Whether the numbers are those of a long campaign.
+fn campaign() -> bool {
+    std::env::var_os("LOCKSTEP_CAMPAIGN").is_some()
+}
+
+/// Random numbers from a seed that is printed, so that a failure can be had again: `LOCKSTEP_SEED` sets it.
+struct Draw(u64);
+
+impl Draw {
+    fn new(what: &str) -> Self {
+        let given = std::env::var("LOCKSTEP_SEED")
+            .ok()
+            .and_then(|seed| seed.parse().ok());
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
+        let seed = given.unwrap_or_else(|| now.as_secs());
+        eprintln!("{what}: LOCKSTEP_SEED={seed}");
+        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    fn below(&mut self, bound: u64) -> u64 {
+        // xorshift64 (Marsaglia 2003).
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % bound
+    }
+
+    /// Lets a random time pass: the moment is what is tried.
+    fn moment(&mut self, longest: u64) -> Duration {
+        let moment = Duration::from_millis(self.below(longest));
+        std::thread::sleep(moment);
+        moment
+    }
+}
+
+/// A process that is killed and reaped when the test is over.
+struct Running(Child);
+
+impl Running {
+    fn start(command: &mut Command) -> Self {
+        let command = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        Self(command.spawn().expect("it starts"))
+    }
+
+    fn signal(&self, signal: Signal) {
+        let pid = i32::try_from(self.0.id()).ok().and_then(Pid::from_raw);
+        kill_process(pid.expect("a pid"), signal).expect("the signal is sent");
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[track_caller]
+fn assert_nothing_left(place: &Place, when: &str) {
+    assert_eq!(place.processes(), Vec::<String>::new(), "{when}");
+    assert_eq!(place.left_behind(), Vec::<PathBuf>::new(), "{when}");
+}
+
+/// The next start of Lockstep, of the shortest lab.
+#[track_caller]
+fn start_next(place: &Place) {
+    let answer = place.run(&["run", "oversell", "--variant", "atomic-script"]);
+    assert_eq!(answer.code, Some(0), "{}", answer.err);
+}
+
+/// The socket of a lab's server.
+fn socket(place: &Place, server: &str) -> Option<PathBuf> {
+    let labs = place.left_behind().into_iter();
+    labs.map(|lab| lab.join(format!("{server}.sock")))
+        .find(|socket| socket.exists())
+}
+
+/// What a server answers to commands, sent from outside.
+fn ask(place: &Place, server: &str, commands: &str) -> Option<String> {
+    let mut stream = UnixStream::connect(socket(place, server)?).ok()?;
+    stream.set_read_timeout(Some(Duration::from_secs(10))).ok()?;
+    // A fork keeps the connection open, so its end tells nothing.
+    let last = "-- all answered --";
+    write!(
+        stream,
+        "{}\r\nECHO \"{last}\"\r\n",
+        commands.replace('\n', "\r\n")
+    )
+    .ok()?;
+    let (mut answer, mut bytes) = (String::new(), [0; 4096]);
+    while !answer.contains(last) {
+        let count = stream.read(&mut bytes).ok().filter(|count| *count > 0)?;
+        answer.push_str(&String::from_utf8_lossy(&bytes[..count]));
+    }
+    Some(answer)
+}
+
+/// Whether a fork of a Redis server runs: they name themselves `redis-rdb-bgsave` and `redis-rdb-to-slaves`.
+fn forks(place: &Place) -> usize {
+    let processes = place.processes();
+    processes
+        .iter()
+        .filter(|process| process.contains("redis-rdb-"))
+        .count()
+}
+
+/// Makes a server save in the background, and so slowly that it does for a quarter of an hour.
+#[track_caller]
+fn save_slowly(place: &Place, server: &str) {
+    let commands =
+        "CONFIG SET rdb-key-save-delay 9000000\nMSET k1 1 k2 2 k3 3 k4 4 k5 5 k6 6 k7 7 k8 8 k9 9\nBGSAVE";
+    let answer = ask(place, server, commands).unwrap_or_default();
+    assert!(answer.contains("Background saving started"), "{answer}");
+    until_forked(place);
+}
+
+/// Makes a replica take everything from its master again, slowly.
+#[track_caller]
+fn sync_slowly(place: &Place) {
+    let commands = "CONFIG SET rdb-key-save-delay 9000000\nMSET k1 1 k2 2 k3 3 k4 4 k5 5 k6 6 k7 7 k8 8 k9 9";
+    let answer = ask(place, "master", commands).unwrap_or_default();
+    assert!(answer.starts_with("+OK\r\n+OK"), "{answer}");
+    let known = ask(place, "replica1", "CONFIG GET replicaof").unwrap_or_default();
+    let master = known
+        .lines()
+        .find(|line| line.starts_with("127."))
+        .expect("it follows a master");
+    // As its own master it gets a history of its own, with which it can only take over everything.
+    let commands = format!("REPLICAOF NO ONE\nSET other 1\nREPLICAOF {master}");
+    ask(place, "replica1", &commands).expect("it answers");
+    until_forked(place);
+}
+
+#[track_caller]
+fn until_forked(place: &Place) {
+    eventually(
+        "a fork runs",
+        || forks(place) > 0,
+        || format!("{:#?}", place.processes()),
+    );
+}
+
+/// A lesson on the screen whose first server answers.
+fn played(place: &Place, lesson: &str) -> Terminal {
+    let terminal = Terminal::start(place, &["play", lesson, "--no-questions"]);
+    terminal.wait_for("Ready: press");
+    terminal
+}
+
+#[test]
+fn a_fork_ends_with_its_lockstep() {
+    let place = Place::new();
+    type Ending = (&'static str, fn(&mut Terminal));
+    let endings: [Ending; 3] = [
+        ("Q", |terminal| terminal.press("Q")),
+        ("Ctrl-C", |terminal| terminal.press(CTRL_C)),
+        ("SIGTERM", |terminal| terminal.signal(Signal::TERM)),
+    ];
+    for (name, end) in endings {
+        let mut terminal = played(&place, "oversell");
+        save_slowly(&place, "redis");
+        end(&mut terminal);
+        terminal.ended();
+        assert_nothing_left(&place, name);
+    }
+}
+
+#[test]
+fn a_fork_ends_with_its_server() {
+    let place = Place::new();
+    let mut terminal = played(&place, "oversell");
+    save_slowly(&place, "redis");
+    let processes = place.processes();
+    let server = processes.iter().find(|process| process.contains("redis-server"));
+    let pid = server.and_then(|server| server.split(' ').next()?.parse().ok());
+    kill_process(pid.and_then(Pid::from_raw).expect("a pid"), Signal::KILL).expect("it is killed");
+    terminal.wait_for("A server failed");
+    eventually(
+        "the fork is gone",
+        || forks(&place) == 0,
+        || format!("{:?}", place.processes()),
+    );
+    terminal.press("Q");
+    terminal.ended();
+    assert_nothing_left(&place, "after Q");
+}
+
+/// On the wall clock nothing of Lockstep's is inside the server, and so nothing ends its fork but the next start.
+#[test]
+fn a_fork_that_outlives_sigkill_is_ended_by_the_next_start() {
+    let place = Place::new();
+    let lesson = include_str!("../../assets/new-lesson.yaml").replace("- work: 5s", "- work: 600s");
+    place.write("lesson.yaml", lesson);
+    let mut running = Running::start(&mut place.command(&["run", "lesson.yaml", "--wall-clock"]));
+    eventually(
+        "the server answers",
+        || ask(&place, "redis", "PING").is_some_and(|answer| answer.starts_with("+PONG")),
+        || format!("{:?}", place.processes()),
+    );
+    save_slowly(&place, "redis");
+    // Somebody else's process in the same directory, with a group of its own: it is none of ours.
+    let lab = place.left_behind().remove(0);
+    let mut shell = Command::new("sleep");
+    std::os::unix::process::CommandExt::process_group(&mut shell, 0);
+    let mut innocent = Running::start(shell.arg("1000").current_dir(&lab));
+    running.signal(Signal::KILL);
+    running.0.wait().expect("it ends");
+    start_next(&place);
+    assert_eq!(forks(&place), 0);
+    assert_eq!(
+        innocent.0.try_wait().expect("it can be asked for"),
+        None,
+        "it is left alone"
+    );
+    drop(innocent);
+    assert_nothing_left(&place, "after the next start");
+}
+
+#[test]
+fn a_strange_lock_hangs_no_start() {
+    let place = Place::new();
+    let prefix = format!("lockstep-{}-", rustix::process::geteuid().as_raw());
+    let strange = |name: &str, make: &dyn Fn(PathBuf)| {
+        let dir = place.path().join(format!("{prefix}{name}"));
+        std::fs::create_dir(&dir).expect("a directory");
+        make(dir);
+    };
+    let fifo = |path: PathBuf| {
+        let made = Command::new("mkfifo").arg(path).status().expect("mkfifo");
+        assert!(made.success());
+    };
+    let link = |path: PathBuf| std::os::unix::fs::symlink("/dev/zero", path).expect("a link");
+    let write = |path: PathBuf| std::fs::write(path, "").expect("a file");
+    strange("fifo01", &|dir| fifo(dir.join("lock")));
+    strange("link01", &|dir| link(dir.join("lock")));
+    strange("dir001", &|dir| {
+        std::fs::create_dir(dir.join("lock")).expect("a directory")
+    });
+    strange("pids01", &|dir| {
+        write(dir.join("lock"));
+        fifo(dir.join("pids"));
+    });
+    strange("pids02", &|dir| {
+        write(dir.join("lock"));
+        link(dir.join("pids"));
+    });
+    let began = Instant::now();
+    start_next(&place);
+    assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
+    // Abandoned are those whose lock nobody holds; what was never a lock is left alone.
+    let mut left: Vec<_> = place
+        .left_behind()
+        .into_iter()
+        .filter_map(|dir| dir.file_name()?.to_str().map(str::to_owned))
+        .collect();
+    left.sort();
+    assert_eq!(
+        left,
+        ["dir001", "fifo01", "link01"].map(|name| format!("{prefix}{name}"))
+    );
+}
+
+/// Leaving in the middle of whatever owns labs, at a random moment.
+#[test]
+fn leaving_anywhere_leaves_nothing() {
+    let mut draw = Draw::new("leaving_anywhere_leaves_nothing");
+    let times = if campaign() { 50 } else { 3 };
+    // What opens it, what tells that it is under way, and how long to wait at most.
+    let places: [(&str, &[&str], &str, &str); 4] = [
+        (
+            "a search",
+            &["play", "unlock-someone-elses-lock"],
+            "X",
+            "every order",
+        ),
+        (
+            "a search with processes",
+            &["play", "zk-herd"],
+            "X",
+            "every order",
+        ),
+        ("races", &["play", "oversell"], "R", "races"),
+        ("the comparison", &["compare", "oversell"], "", "oversell"),
+    ];
+    for n in 0..times {
+        for (what, args, key, shown) in places {
+            let place = Place::new();
+            let mut terminal = Terminal::start(&place, args);
+            if key.is_empty() {
+                terminal.wait_until("the comparison", |screen| {
+                    screen.rows().iter().any(|row| !row.is_empty())
+                });
+            } else {
+                terminal.wait_for("Ready: press");
+                terminal.press(key);
+                terminal.wait_for(shown);
+                if shown == "every order" {
+                    terminal.press(ENTER);
+                }
+            }
+            let moment = draw.moment(700);
+            match draw.below(4) {
+                0 => terminal.signal(Signal::TERM),
+                1 => terminal.press(CTRL_C),
+                2 => terminal.signal(Signal::HUP),
+                _ => terminal.press("Q"),
+            }
+            let asked = Instant::now();
+            terminal.end();
+            let took = asked.elapsed();
+            terminal.assert_restored();
+            assert_nothing_left(&place, &format!("{n}: {what} left after {moment:?}"));
+            assert!(took < Duration::from_secs(10), "{what}: {took:?}");
+        }
+    }
+}
+
+#[test]
+fn a_headless_search_that_is_interrupted_leaves_nothing() {
+    let mut draw = Draw::new("a_headless_search_that_is_interrupted_leaves_nothing");
+    let place = Place::new();
+    let commands: [&[&str]; 4] = [
+        &[
+            "explore",
+            "unlock-someone-elses-lock",
+            "--moves",
+            "40",
+            "--no-prune",
+        ],
+        &["explore", "zk-herd", "--set", "clients=3"],
+        &["race", "oversell", "-n", "100000"],
+        &["run", "master-failover"],
+    ];
+    let times = if campaign() { 25 } else { 1 };
+    for n in 0..times {
+        for args in commands {
+            let mut running = Running::start(&mut place.command(args));
+            // Before it listens, a signal ends it at once.
+            eventually(
+                "a lab is there",
+                || !place.left_behind().is_empty() || running.0.try_wait().is_ok_and(|ended| ended.is_some()),
+                || format!("{:?}", place.processes()),
+            );
+            let moment = draw.moment(1000);
+            let _ = running
+                .0
+                .try_wait()
+                .is_ok_and(|ended| ended.is_none())
+                .then(|| running.signal(Signal::INT));
+            running.0.wait().expect("it ends");
+            assert_nothing_left(&place, &format!("{n}: {args:?} after {moment:?}"));
+        }
+    }
+}
+
+/// SIGKILL at random moments; in one of ten, while a server's fork runs.
+#[test]
+fn killed_at_any_moment_nothing_is_left_after_the_next_start() {
+    let mut draw = Draw::new("killed_at_any_moment_nothing_is_left_after_the_next_start");
+    let times = if campaign() { 100 } else { 10 };
+    let place = Place::new();
+    let headless: [&[&str]; 6] = [
+        &["run", "oversell"],
+        &["run", "zk-herd"],
+        &["run", "master-failover"],
+        &["race", "unlock-someone-elses-lock", "-n", "100000"],
+        &[
+            "explore",
+            "unlock-someone-elses-lock",
+            "--moves",
+            "40",
+            "--no-prune",
+        ],
+        &["explore", "zk-herd", "--set", "clients=3"],
+    ];
+    let mut processes = 0;
+    for n in 0..times {
+        let what = match n % 10 {
+            0 if n % 20 == 0 => {
+                let mut terminal = played(&place, "oversell");
+                save_slowly(&place, "redis");
+                processes += place.processes().len();
+                terminal.signal(Signal::KILL);
+                terminal.end();
+                "a save in the background".to_owned()
+            }
+            0 => {
+                let mut terminal = played(&place, "master-failover");
+                sync_slowly(&place);
+                processes += place.processes().len();
+                terminal.signal(Signal::KILL);
+                terminal.end();
+                "a full synchronisation".to_owned()
+            }
+            1..=3 => {
+                let lesson = ["oversell", "zk-herd", "master-failover"][n % 3];
+                let mut terminal = Terminal::start(&place, &["play", lesson]);
+                let moment = draw.moment(1500);
+                processes += place.processes().len();
+                terminal.signal(Signal::KILL);
+                terminal.end();
+                format!("play {lesson} after {moment:?}")
+            }
+            _ => {
+                let args = headless[usize::try_from(draw.below(6)).expect("small")];
+                let mut running = Running::start(&mut place.command(args));
+                let moment = draw.moment(1500);
+                processes += place.processes().len();
+                let _ = running.0.kill();
+                running.0.wait().expect("it ends");
+                format!("{args:?} after {moment:?}")
+            }
+        };
+        start_next(&place);
+        assert_nothing_left(&place, &format!("{n}: {what}"));
+    }
+    eprintln!("{times} SIGKILLs, {processes} processes: nothing left after the next start");
+}

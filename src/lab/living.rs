@@ -1,0 +1,87 @@
+//! The private directories that this process has now, and so its labs: before it ends, the program waits until the last
+//! of them is gone. It must not know who made them, nor what runs there.
+//!
+//! **Architecture Invariant:** an orderly end leaves neither processes nor directories, wherever in the program a lab is
+//! at that moment: with a task, in a thread that searches, or half started.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use super::sweep::end_recorded;
+
+/// How long labs have to end by themselves: whoever has them is told by then, or has been dropped. Real time.
+const BY_THEMSELVES: Duration = Duration::from_millis(500);
+
+/// How long they have after their servers were killed. Real time.
+const WITHOUT_SERVERS: Duration = Duration::from_secs(2);
+
+static LIVING: Mutex<Living> = Mutex::new(Living {
+    ending: false,
+    directories: Vec::new(),
+});
+static GONE: Condvar = Condvar::new();
+
+struct Living {
+    /// The program ends, and no lab may begin.
+    ending: bool,
+    directories: Vec<PathBuf>,
+}
+
+/// A directory is there as long as this is.
+#[derive(Debug)]
+pub(crate) struct Entry(PathBuf);
+
+/// Makes a directory and enters it. `None` while the program ends.
+pub(crate) fn enter<D: AsRef<Path>, E>(make: impl FnOnce() -> Result<D, E>) -> Result<Option<(D, Entry)>, E> {
+    let mut living = lock();
+    if living.ending {
+        return Ok(None);
+    }
+    let directory = make()?;
+    let path = directory.as_ref().to_path_buf();
+    living.directories.push(path.clone());
+    Ok(Some((directory, Entry(path))))
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        lock().directories.retain(|path| *path != self.0);
+        GONE.notify_all();
+    }
+}
+
+/// Waits until every lab of this process is gone, and ends by force those that do not come to an end; `last` is done
+/// while none can begin. For the end of the program.
+pub fn end_all(last: impl FnOnce()) {
+    lock().ending = true;
+    if !all_gone_within(BY_THEMSELVES) {
+        for directory in here() {
+            end_recorded(&directory);
+        }
+        // Whoever waited for a server is told of its end now.
+        if !all_gone_within(WITHOUT_SERVERS) {
+            for directory in here() {
+                // What cannot be removed is left for the next sweep.
+                let _ = fs::remove_dir_all(directory);
+            }
+        }
+    }
+    last();
+    lock().ending = false;
+}
+
+fn here() -> Vec<PathBuf> {
+    lock().directories.clone()
+}
+
+fn all_gone_within(patience: Duration) -> bool {
+    let waited = GONE.wait_timeout_while(lock(), patience, |living| !living.directories.is_empty());
+    let (living, _) = waited.unwrap_or_else(PoisonError::into_inner);
+    living.directories.is_empty()
+}
+
+fn lock() -> MutexGuard<'static, Living> {
+    LIVING.lock().unwrap_or_else(PoisonError::into_inner)
+}

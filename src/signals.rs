@@ -1,0 +1,57 @@
+//! The signals that end the program, and that it may still tidy up after: the terminal is given back, servers and
+//! clients are ended. It must not know what is to be tidied up.
+
+use std::{future::poll_fn, io, task::Poll};
+
+use rustix::process::Signal;
+use tokio::signal::unix::{self, SignalKind};
+
+/// All that end a program that does not listen, but those that nobody can listen to (SIGKILL), those that a mistake in
+/// the program itself raises (SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS), and SIGPIPE, which is an error of
+/// writing here.
+const ENDING: [(Signal, &str); 13] = [
+    (Signal::HUP, "SIGHUP"),
+    (Signal::INT, "SIGINT"),
+    (Signal::QUIT, "SIGQUIT"),
+    (Signal::ABORT, "SIGABRT"),
+    (Signal::USR1, "SIGUSR1"),
+    (Signal::USR2, "SIGUSR2"),
+    (Signal::ALARM, "SIGALRM"),
+    (Signal::TERM, "SIGTERM"),
+    (Signal::VTALARM, "SIGVTALRM"),
+    (Signal::PROF, "SIGPROF"),
+    (Signal::XCPU, "SIGXCPU"),
+    (Signal::XFSZ, "SIGXFSZ"),
+    (Signal::IO, "SIGIO"),
+];
+
+/// Listens to them. From its making on, none of them ends the program by itself.
+#[derive(Debug)]
+pub struct Signals(Vec<(i32, &'static str, unix::Signal)>);
+
+impl Signals {
+    /// Begins to listen. Must be called inside a `tokio` runtime.
+    ///
+    /// # Errors
+    /// When the system does not let this process listen.
+    pub fn listen() -> io::Result<Self> {
+        let listen = |(signal, name): &(Signal, &'static str)| {
+            let number = signal.as_raw();
+            Ok((number, *name, unix::signal(SignalKind::from_raw(number))?))
+        };
+        ENDING.iter().map(listen).collect::<io::Result<_>>().map(Self)
+    }
+
+    /// The next of them: its number and its name.
+    pub async fn next(&mut self) -> (i32, &'static str) {
+        poll_fn(|context| {
+            for (number, name, signal) in &mut self.0 {
+                if signal.poll_recv(context).is_ready() {
+                    return Poll::Ready((*number, *name));
+                }
+            }
+            Poll::Pending
+        })
+        .await
+    }
+}
