@@ -29,7 +29,7 @@ impl Draw {
             .ok()
             .and_then(|seed| seed.parse().ok());
         let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
-        let seed = given.unwrap_or_else(|| now.as_secs());
+        let seed = given.unwrap_or(now.as_secs());
         eprintln!("{what}: LOCKSTEP_SEED={seed}");
         Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
@@ -170,8 +170,7 @@ fn played(place: &Place, lesson: &str) -> Terminal {
 #[test]
 fn a_fork_ends_with_its_lockstep() {
     let place = Place::new();
-    type Ending = (&'static str, fn(&mut Terminal));
-    let endings: [Ending; 3] = [
+    let endings: [(&str, fn(&mut Terminal)); 3] = [
         ("Q", |terminal| terminal.press("Q")),
         ("Ctrl-C", |terminal| terminal.press(CTRL_C)),
         ("SIGTERM", |terminal| terminal.signal(Signal::TERM)),
@@ -254,7 +253,7 @@ fn a_strange_lock_hangs_no_start() {
     strange("fifo01", &|dir| fifo(dir.join("lock")));
     strange("link01", &|dir| link(dir.join("lock")));
     strange("dir001", &|dir| {
-        std::fs::create_dir(dir.join("lock")).expect("a directory")
+        std::fs::create_dir(dir.join("lock")).expect("a directory");
     });
     strange("pids01", &|dir| {
         write(dir.join("lock"));
