@@ -169,12 +169,13 @@ fn played(place: &Place, lesson: &str) -> Terminal {
 
 #[test]
 fn a_fork_ends_with_its_lockstep() {
-    let place = Place::new();
-    let endings: [(&str, fn(&mut Terminal)); 3] = [
+    type Ending = (&'static str, fn(&mut Terminal));
+    let endings: [Ending; 3] = [
         ("Q", |terminal| terminal.press("Q")),
         ("Ctrl-C", |terminal| terminal.press(CTRL_C)),
         ("SIGTERM", |terminal| terminal.signal(Signal::TERM)),
     ];
+    let place = Place::new();
     for (name, end) in endings {
         let mut terminal = played(&place, "oversell");
         save_slowly(&place, "redis");
