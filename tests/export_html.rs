@@ -97,6 +97,30 @@ fn keys_step_through_a_run_and_back() {
 }
 
 #[test]
+fn a_killed_server_holds_nothing_on_the_page() {
+    let place = Place::new();
+    let page = page(
+        &place,
+        &["master-failover", "--variant", "replicated", "--lang", "en"],
+    );
+    let mut chrome = Chrome::start((1280, 900), false);
+    chrome.open(&page, "");
+    let killed = "[...document.querySelectorAll('#wire li.fault')].some((e) => !e.hidden)";
+    while chrome.eval(killed) != Value::Bool(true) {
+        chrome.press("ArrowRight");
+    }
+    let servers = text(&mut chrome, "#servers");
+    let (_, master) = servers
+        .split_once("master \u{b7} Redis")
+        .expect("the master is named");
+    let (master, _) = master.split_once("replica1").expect("and then the first replica");
+    assert!(
+        master.contains("this server has died") && !master.contains("TTL"),
+        "{servers}"
+    );
+}
+
+#[test]
 fn overlap_faults_and_truth_are_on_the_timeline() {
     let place = Place::new();
     let page = page(&place, &["watchdog", "--variant", "frozen-holder"]);

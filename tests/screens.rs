@@ -350,6 +350,19 @@ fn every_theme_tells_of_the_failure_at_every_size_in_both_languages() {
                         && (loud.fg.is_some() || style.add_modifier.contains(Modifier::REVERSED))
                 });
                 assert!(red.count() > 10, "{theme:?} {lang} {size:?}");
+                // The bars themselves are seen: a solid block in reverse would be a blank.
+                let (clash, style) = theme.clash();
+                let clash = if theme.glyphs == Glyphs::Ascii {
+                    glyphs::ascii(clash)
+                } else {
+                    clash
+                };
+                let bars = buffer.content.iter().filter(|cell| {
+                    cell.symbol() == clash
+                        && cell.modifier == style.add_modifier
+                        && !cell.modifier.contains(Modifier::REVERSED)
+                });
+                assert!(bars.count() > 2, "{theme:?} {lang} {size:?}: {:#?}", stand.rows());
                 if theme.glyphs == Glyphs::Ascii {
                     assert!(
                         buffer.content.iter().all(|cell| cell.symbol().is_ascii()),

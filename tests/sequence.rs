@@ -521,3 +521,19 @@ fn the_choice_draws_the_panes_along() {
     }
     assert!(stand.shows("DEL lock"), "{:#?}", stand.rows());
 }
+
+#[test]
+fn a_crowd_is_not_said_to_send_what_one_of_it_sends() {
+    let members = (1..=12).map(|n| (format!("W{n}"), "W".to_owned(), true));
+    let actors: Vec<_> = members.collect();
+    let mut script = Script::new("ZooKeeper", ClockKind::Controlled, &actors);
+    for n in 0..12 {
+        let (before, own) = (format!("/l/n-{n:010}"), format!("/l/n-{:010}", n + 1));
+        script.call(n, "watch", &format!("exists -w {before}"), own.into());
+    }
+    script.stop(Stop::Move);
+    let stand = sequence(script, Lang::En, (160, 40), Theme::default());
+    for words in ["── exists -w /l/n-… ×12", "◀─ \"/l/n-…\" ×12"] {
+        assert!(stand.shows(words), "{words}: {:#?}", stand.rows());
+    }
+}

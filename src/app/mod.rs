@@ -60,7 +60,7 @@ use crate::{
     log::Log,
     race::Racing,
     signals::Signals,
-    view::theme::Theme,
+    view::{self, theme::Theme},
 };
 
 /// A lesson and one of its variants, by name.
@@ -245,6 +245,7 @@ fn draw<B: Backend, R: Runs>(terminal: &mut Terminal<B>, app: &mut App<R>) -> Re
     terminal
         .draw(|frame| {
             app.draw(frame.area(), frame.buffer_mut());
+            view::empty_covered_cells(frame.buffer_mut());
             if let Some(cursor) = app.cursor() {
                 frame.set_cursor_position(cursor);
             }

@@ -22,7 +22,7 @@ use crate::{
     clock::LessonTime,
     lesson::Lang,
     log::{Event, EventKind, Step, Steps, Stop},
-    view::Motion,
+    view::{self, Motion},
 };
 
 /// Between two frames of a wait.
@@ -121,7 +121,8 @@ impl<'a> Reel<'a> {
         } else {
             Motion::Playing
         };
-        let next = self.camera.draw(moment, motion);
+        let mut next = self.camera.draw(moment, motion);
+        view::empty_covered_cells(&mut next);
         if let Some(bytes) = difference(self.before.as_ref(), &next) {
             self.event("o", &bytes);
         }

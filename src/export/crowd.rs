@@ -12,8 +12,8 @@ const FEW: usize = 6;
 pub struct Crowds<'a> {
     actors: &'a [crate::log::Actor],
     sizes: HashMap<&'a str, usize>,
-    /// By event: how often its like happens in the step. Events that are not here are said with another.
-    said: HashMap<usize, usize>,
+    /// By event: the events of its like in the step, itself included. Events that are not here are said with another.
+    said: HashMap<usize, Vec<usize>>,
 }
 
 impl<'a> Crowds<'a> {
@@ -39,11 +39,11 @@ impl<'a> Crowds<'a> {
                 continue;
             };
             let Some(client) = crowds.client(actor) else {
-                crowds.said.insert(index, 1);
+                crowds.said.insert(index, vec![index]);
                 continue;
             };
             let first = *open.entry((client, what)).or_insert(index);
-            *crowds.said.entry(first).or_default() += 1;
+            crowds.said.entry(first).or_default().push(index);
         }
         crowds
     }
@@ -69,9 +69,14 @@ impl<'a> Crowds<'a> {
         format!("c{}", first.unwrap_or(actor.0 as usize))
     }
 
-    /// How often the like of an event happens in its step, at the first of them; `None` at the others.
-    pub fn first(&self, index: usize) -> Option<usize> {
-        self.said.get(&index).copied()
+    /// The events of an event's like in its step, at the first of them; `None` at the others.
+    pub fn alike(&self, index: usize) -> Option<&[usize]> {
+        self.said.get(&index).map(Vec::as_slice)
+    }
+
+    /// How many that are.
+    pub fn count(&self, index: usize) -> Option<usize> {
+        self.alike(index).map(<[usize]>::len)
     }
 }
 

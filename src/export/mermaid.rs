@@ -10,7 +10,7 @@ use crate::{
     clock::LessonTime,
     lesson::Lang,
     log::{ActorId, Belief, EventKind, Fault, Log, Reply, Stop},
-    view::{fault, time, words},
+    view::{common, fault, time, words},
     world::World,
 };
 
@@ -173,22 +173,24 @@ impl<'a> Diagram<'a> {
             EventKind::Sent {
                 actor, server, wire, ..
             } => {
-                let Some(count) = self.crowds.first(index) else {
+                let Some(alike) = self.crowds.alike(index) else {
                     return;
                 };
+                let (wire, count) = (self.common(alike, wire), alike.len());
                 let from = self.crowds.participant(*actor);
                 // A lock inside the process is nobody else's business.
                 let to = self.server(server).unwrap_or_else(|| from.clone());
                 self.line(&format!(
                     "{from}->>{to}: {}{}",
-                    escape(&shorten(wire)),
+                    escape(&shorten(&wire)),
                     times(count)
                 ));
             }
             EventKind::Replied { op, actor, reply, .. } => {
-                let Some(count) = self.crowds.first(index) else {
+                let Some(alike) = self.crowds.alike(index) else {
                     return;
                 };
+                let (words, count) = (self.common(alike, &reply.to_string()), alike.len());
                 let to = self.crowds.participant(*actor);
                 let from = self.server_of(*op, index).unwrap_or_else(|| to.clone());
                 let arrow = if matches!(reply, Reply::Lost(_)) {
@@ -196,7 +198,7 @@ impl<'a> Diagram<'a> {
                 } else {
                     "-->>"
                 };
-                let words = escape(&shorten(&reply.to_string()));
+                let words = escape(&shorten(&words));
                 self.line(&format!("{from}{arrow}{to}: {words}{}", times(count)));
             }
             EventKind::Notified {
@@ -205,7 +207,7 @@ impl<'a> Diagram<'a> {
                 about,
                 what,
             } => {
-                let Some(count) = self.crowds.first(index) else {
+                let Some(count) = self.crowds.count(index) else {
                     return;
                 };
                 let to = self.crowds.participant(*actor);
@@ -214,7 +216,7 @@ impl<'a> Diagram<'a> {
                 self.line(&format!("{from}-){to}: {words}{}", times(count)));
             }
             EventKind::Waits { actor, label, until } if until.since(at) >= NOTICEABLE => {
-                let Some(count) = self.crowds.first(index) else {
+                let Some(count) = self.crowds.count(index) else {
                     return;
                 };
                 let words = format!("{label}: {} → {}", time::moment(at), time::moment(*until));
@@ -222,7 +224,7 @@ impl<'a> Diagram<'a> {
                 self.note(&over, &format!("{}{}", escape(&words), times(count)));
             }
             EventKind::Believes { actor, lock, belief } => {
-                let Some(count) = self.crowds.first(index) else {
+                let Some(count) = self.crowds.count(index) else {
                     return;
                 };
                 let over = self.crowds.participant(*actor);
@@ -272,6 +274,20 @@ impl<'a> Diagram<'a> {
             [one] => self.note(&one.clone(), &said),
             [one, other, ..] => self.note(&format!("{one},{other}"), &said),
         }
+    }
+
+    /// What commands or replies of a crowd have in common; `own` is the first of them.
+    fn common(&self, alike: &[usize], own: &str) -> String {
+        let events = alike.iter().filter_map(|event| self.log.events().get(*event));
+        let said: Vec<String> = events
+            .filter_map(|event| match &event.kind {
+                EventKind::Sent { wire, .. } => Some(wire.clone()),
+                EventKind::Replied { reply, .. } => Some(reply.to_string()),
+                _ => None,
+            })
+            .collect();
+        let said = said.iter().map(String::as_str);
+        common(std::iter::once(own).chain(said)).into_owned()
     }
 
     /// The participant that a command went to.

@@ -1,12 +1,17 @@
 //! A claim's evidence in words: which events, at what lesson time. It must not know where the words are shown.
 
+use std::time::Duration;
+
 use crate::{
+    clock::LessonTime,
     lesson::Text,
     log::{
         ActorId, Belief, Event, EventKind, KeyState, KeyValue, Keyspace, Log, Observed, OpId, Role, ZnodeTree,
     },
 };
 
+/// A reply that took as long as this is told with a time of its own.
+const LATE: Duration = Duration::from_millis(100);
 /// The longest command that is spelt out; of a longer one its beginning, in characters.
 const COMMAND: usize = 40;
 
@@ -16,7 +21,10 @@ const COMMAND: usize = 40;
 pub fn evidence(log: &Log, claim: &str, events: &[usize], most: usize) -> Vec<Text> {
     let tell_all = |events: &[usize]| -> Vec<Text> {
         let told = events.iter().filter_map(|event| tell(log, *event, claim));
-        told.collect()
+        let mut told: Vec<Text> = told.collect();
+        // A command and its reply are told in one sentence.
+        told.dedup();
+        told
     };
     if events.len() <= most {
         return tell_all(events);
@@ -36,32 +44,13 @@ pub fn evidence(log: &Log, claim: &str, events: &[usize], most: usize) -> Vec<Te
 /// One event, as somebody would tell it; `None` for one that says nothing by itself.
 fn tell(log: &Log, index: usize, claim: &str) -> Option<Text> {
     let event = log.events().get(index)?;
+    let mut at = event.at;
     let (en, zh) = match &event.kind {
-        EventKind::Replied {
-            op,
-            actor,
-            reply,
-            label,
-        } => {
-            let (name, wire, reply) = (
-                name(log, *actor),
-                wire(log, *op, label),
-                short(&reply.to_string()),
-            );
-            (
-                format!("{name}'s {wire} answered {reply}"),
-                format!("{name} 的 {wire} 返回 {reply}"),
-            )
-        }
-        EventKind::Sent { actor, wire, op, .. } => {
-            let (name, wire) = (name(log, *actor), short(wire));
-            match reply(log, index, *op) {
-                Some(reply) => (
-                    format!("{name}'s {wire} answered {reply}"),
-                    format!("{name} 的 {wire} 返回 {reply}"),
-                ),
-                None => (format!("{name} sent {wire}"), format!("{name} 发出 {wire}")),
-            }
+        EventKind::Replied { op, .. } | EventKind::Sent { op, .. } => {
+            let exchange = Exchange::of(log, index, *op)?;
+            // The time at which the log of the wire has it.
+            at = exchange.at;
+            exchange.words()
         }
         EventKind::Took {
             actor, about, what, ..
@@ -119,7 +108,6 @@ fn tell(log: &Log, index: usize, claim: &str) -> Option<Text> {
         }
         _ => return None,
     };
-    let at = event.at;
     Some(Text {
         en: format!("at {at}: {en}"),
         zh: format!("{at}：{zh}"),
@@ -148,13 +136,63 @@ fn name(log: &Log, actor: ActorId) -> &str {
     log.actor(actor).map_or("?", |actor| actor.name.as_str())
 }
 
-/// The command of an operation, or its label where it was none.
-fn wire(log: &Log, wanted: OpId, label: &str) -> String {
-    let sent = log.events().iter().find_map(|event| match &event.kind {
-        EventKind::Sent { op, wire, .. } if *op == wanted => Some(wire),
-        _ => None,
-    });
-    sent.map_or_else(|| label.to_owned(), |wire| short(wire))
+/// A command and its reply.
+struct Exchange<'a> {
+    /// When it was sent; when the reply came, where that is not known.
+    at: LessonTime,
+    name: &'a str,
+    /// The command, or its label where it was none.
+    wire: String,
+    reply: Option<(String, LessonTime)>,
+}
+
+impl<'a> Exchange<'a> {
+    /// The exchange that the event at `index` belongs to, its command or its reply.
+    fn of(log: &'a Log, index: usize, wanted: OpId) -> Option<Self> {
+        let sent = log.events()[..=index]
+            .iter()
+            .rposition(|event| matches!(event.kind, EventKind::Sent { op, .. } if op == wanted));
+        let replied = log.events()[sent.unwrap_or(index)..]
+            .iter()
+            .find_map(|event| match &event.kind {
+                EventKind::Replied {
+                    op,
+                    actor,
+                    label,
+                    reply,
+                } if *op == wanted => Some((event.at, *actor, label, reply)),
+                _ => None,
+            });
+        let reply = replied.map(|(at, _, _, reply)| (short(&reply.to_string()), at));
+        let (at, actor, wire) = match sent.map(|sent| &log.events()[sent]) {
+            Some(Event {
+                at,
+                kind: EventKind::Sent { actor, wire, .. },
+            }) => (*at, *actor, short(wire)),
+            _ => replied.map(|(at, actor, label, _)| (at, actor, label.clone()))?,
+        };
+        Some(Self {
+            at,
+            name: name(log, actor),
+            wire,
+            reply,
+        })
+    }
+
+    fn words(&self) -> (String, String) {
+        let Self { name, wire, .. } = self;
+        match &self.reply {
+            None => (format!("{name} sent {wire}"), format!("{name} 发出 {wire}")),
+            Some((reply, when)) if when.since(self.at) >= LATE => (
+                format!("{name} sent {wire}; answered {reply} at {when}"),
+                format!("{name} 发出 {wire}；{when} 返回 {reply}"),
+            ),
+            Some((reply, _)) => (
+                format!("{name}'s {wire} answered {reply}"),
+                format!("{name} 的 {wire} 返回 {reply}"),
+            ),
+        }
+    }
 }
 
 fn short(wire: &str) -> String {
@@ -163,13 +201,6 @@ fn short(wire: &str) -> String {
     }
     let begin: String = wire.chars().take(COMMAND - 1).collect();
     format!("{}…", begin.trim_end())
-}
-
-fn reply(log: &Log, sent: usize, wanted: OpId) -> Option<String> {
-    log.events()[sent..].iter().find_map(|event| match &event.kind {
-        EventKind::Replied { op, reply, .. } if *op == wanted => Some(short(&reply.to_string())),
-        _ => None,
-    })
 }
 
 /// What a counter stood at after an event.

@@ -187,8 +187,8 @@ fn a_claim_is_said_in_a_sentence_and_its_evidence_in_words() {
     assert_eq!((&bare.says, &bare.evidence), (&None, &vec![]));
     let told = evidence(&story.0, &said.claim, &said.evidence, 3);
     assert_eq!(told.len(), 1);
-    assert_eq!(told[0].en, "at 3.000 s: A's DEL lock answered 1");
-    assert_eq!(told[0].zh, "3.000 s：A 的 DEL lock 返回 1");
+    assert_eq!(told[0].en, "at 2.000 s: A sent DEL lock; answered 1 at 3.000 s");
+    assert_eq!(told[0].zh, "2.000 s：A 发出 DEL lock；3.000 s 返回 1");
 }
 
 #[test]
@@ -205,9 +205,9 @@ fn of_much_evidence_the_first_and_the_last_are_told() {
     assert_eq!(
         told,
         [
-            "at 2.000 s: A's DEL lock answered 1",
+            "at 1.000 s: A sent DEL lock; answered 1 at 2.000 s",
             "… 48 more in between",
-            "at 100.000 s: B's DEL lock answered 1",
+            "at 99.000 s: B sent DEL lock; answered 1 at 100.000 s",
         ]
     );
 }

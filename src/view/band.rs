@@ -243,7 +243,8 @@ fn draw_level(scene: &Scene<'_>, plot: &Plot, band: &Band, y: u16, buf: &mut Buf
             plot.fill((screen, screen + 1), y, LEVELS[step - 1], style, buf);
         }
         if level.holding > 1 {
-            plot.fill((screen, screen + 1), y, "█", scene.style(Role::Danger), buf);
+            let (symbol, style) = scene.theme.clash();
+            plot.fill((screen, screen + 1), y, symbol, style, buf);
         }
     }
 }

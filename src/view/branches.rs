@@ -82,7 +82,7 @@ fn line(view: &LessonView<'_>, row: &BranchRow<'_>, chosen: bool, width: usize) 
         .iter()
         .any(|event| matches!(event.kind, EventKind::Breached { .. }));
     let mark = if broken {
-        format!(" {} ", glyphs::KILLED)
+        format!(" {} ", glyphs::CUT)
     } else {
         String::new()
     };

@@ -145,7 +145,7 @@ fn own_words(scene: &Scene<'_>, event: usize) -> (String, Style) {
         EventKind::Fault(fault) => (fault::words(scene.lang, fault), Role::Danger),
         EventKind::GaveUp { why, .. } => {
             let words = words::GAVE_UP.get(scene.lang);
-            (format!("✝ {words}: {why}"), Role::Danger)
+            (format!("✗ {words}: {why}"), Role::Danger)
         }
         EventKind::ServerDied { server, why } => {
             let words = words::SERVER_DIED.get(scene.lang);

@@ -95,10 +95,13 @@ fn legend(lang: Lang, theme: Theme) -> Vec<Paragraph> {
     let title = words::LEGEND.get(lang).to_owned();
     let mut paragraphs = vec![Paragraph::Words(title, 0, theme.style(Role::Accent))];
     for (glyph, what) in words::LEGEND_ROWS {
-        let danger = matches!(*glyph, glyphs::CLASH | glyphs::KILLED);
-        let role = if danger { Role::Danger } else { Role::Text };
+        let (glyph, style) = match *glyph {
+            glyphs::CLASH => theme.clash(),
+            glyphs::KILLED => (glyphs::KILLED, theme.style(Role::Danger)),
+            glyph => (glyph, theme.style(Role::Text)),
+        };
         paragraphs.push(Paragraph::Row(
-            ((*glyph).to_owned(), theme.style(role)),
+            (glyph.to_owned(), style),
             KEYS,
             what.get(lang).to_owned(),
         ));

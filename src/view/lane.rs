@@ -145,8 +145,9 @@ fn draw_bar(
         };
         let both = (from.max(columns.0), to.min(columns.1));
         if both.0 < both.1 {
+            let (symbol, style) = scene.theme.clash();
             for row in 0..rows {
-                plot.fill(both, y + row, glyphs::CLASH, scene.style(Role::Danger), buf);
+                plot.fill(both, y + row, symbol, style, buf);
             }
         }
     }

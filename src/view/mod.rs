@@ -12,6 +12,7 @@ mod cards;
 mod catalogue;
 pub mod chart;
 mod compare;
+mod covered;
 mod detail;
 mod failure;
 pub(crate) mod fault;
@@ -53,6 +54,7 @@ mod zookeeper;
 
 pub use catalogue::CatalogueView;
 pub use compare::{CompareSide, CompareStage, CompareView, room as compare_room};
+pub use covered::empty_covered_cells;
 pub use free::{FreeView, choice};
 pub use layout::Form;
 pub use lens::Lens;
@@ -62,7 +64,7 @@ pub use orders::OrdersView;
 pub use palette::PaletteView;
 pub use question::Asking;
 pub use scene::Scene;
-pub use text::{fit, pad, width, wrap};
+pub use text::{common, fit, pad, width, wrap};
 pub use time::{left, rate};
 pub use trials::{RaceTold, SingleTold, TrialsHit, TrialsView};
 

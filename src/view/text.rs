@@ -67,6 +67,34 @@ pub fn fit(text: &str, max: usize) -> Cow<'_, str> {
     Cow::Owned(cut)
 }
 
+/// What texts have in common, with `…` where they differ: of `get /n-01` and `get /n-02` that is `get /n-…`. A number
+/// in which they differ is left out as a whole.
+#[must_use]
+pub fn common<'a>(texts: impl IntoIterator<Item = &'a str>) -> Cow<'a, str> {
+    let mut texts = texts.into_iter();
+    let Some(first) = texts.next() else {
+        return Cow::Borrowed("");
+    };
+    let length = |same: &mut dyn Iterator<Item = (char, char)>| -> usize {
+        let same = same.take_while(|(one, other)| one == other);
+        same.map(|(c, _)| c.len_utf8()).sum()
+    };
+    // The bytes at the beginning and at the end of the first that all have had so far.
+    let (mut start, mut end) = (first.len(), first.len());
+    for text in texts.filter(|text| *text != first) {
+        start = start.min(length(&mut first.chars().zip(text.chars())));
+        end = end.min(length(&mut first.chars().rev().zip(text.chars().rev())));
+    }
+    if start == first.len() && end == first.len() {
+        return Cow::Borrowed(first);
+    }
+    end = end.min(first.len() - start);
+    let digit = |c: char| c.is_ascii_digit();
+    let head = first[..start].trim_end_matches(digit);
+    let tail = first[first.len() - end..].trim_start_matches(digit);
+    Cow::Owned(format!("{head}…{tail}"))
+}
+
 /// The text in exactly `columns` columns, cut or filled with spaces.
 #[must_use]
 pub fn pad(text: &str, columns: usize) -> String {
@@ -176,7 +204,22 @@ fn is_wide(cluster: &str) -> bool {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{fit, pad, width, wrap};
+    use super::{common, fit, pad, width, wrap};
+
+    #[test]
+    fn what_texts_have_in_common_is_told_without_their_numbers() {
+        let watches = [
+            "exists -w /l/n-0000000001",
+            "exists -w /l/n-0000000012",
+            "exists -w /l/n-0000000002",
+        ];
+        assert_eq!(common(watches), "exists -w /l/n-…");
+        assert_eq!(common(["SET k a1 NX", "SET k a23 NX"]), "SET k a… NX");
+        assert_eq!(common(["same", "same"]), "same");
+        assert_eq!(common(["甲的锁", "乙的锁"]), "…的锁");
+        assert_eq!(common(["aa", "aaa"]), "aa…");
+        assert_eq!(common([]), "");
+    }
 
     #[test]
     fn words_stay_whole() {

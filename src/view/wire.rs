@@ -169,7 +169,7 @@ fn line<'a>(scene: &Scene<'a>, row: &WireRow, names: usize, width: usize) -> Lin
             ));
         }
         EventKind::GaveUp { why, .. } => {
-            let words = format!("✝ {}: {why}", words::GAVE_UP.get(scene.lang));
+            let words = format!("✗ {}: {why}", words::GAVE_UP.get(scene.lang));
             spans.push(Span::styled(
                 text::fit(&words, room).into_owned(),
                 scene.style(Role::Danger),

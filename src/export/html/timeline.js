@@ -195,7 +195,7 @@ function wireRow(event, entry) {
       says.append(arrow, flight);
       retold.push(() => { flight.textContent = say("flight"); });
       if (entry.r !== undefined) {
-        says.append(appears(entry.r, make("span", `reply ${entry.kind}`, entry.reply + (many && " …"))));
+        says.append(appears(entry.r, make("span", `reply ${entry.kind}`, entry.reply)));
         replaced.push([entry.r, flight]);
       }
     }

@@ -237,7 +237,7 @@ impl Mark {
                 let duration = time::stretch(until.since(event.at));
                 format!("{} {duration}", text::fit(label, COMMAND))
             }
-            EventKind::GaveUp { .. } => "✝ error".to_owned(),
+            EventKind::GaveUp { .. } => "✗ error".to_owned(),
             EventKind::Fault(fault) => match fault {
                 Fault::Crash { .. } => "✝ SIGKILL".to_owned(),
                 Fault::Freeze { .. } => "SIGSTOP".to_owned(),

@@ -47,7 +47,7 @@ impl<'a> FreePane<'_, 'a> {
         let Some(breached) = self.fresh() else {
             return Vec::new();
         };
-        let banner = format!(" {} {} ", glyphs::KILLED, words::BROKE_IT.get(lang));
+        let banner = format!(" {} {} ", glyphs::CUT, words::BROKE_IT.get(lang));
         let mut lines = self.row(
             &banner,
             Role::Danger,

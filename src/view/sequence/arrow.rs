@@ -152,9 +152,15 @@ fn words_of(scene: &Scene<'_>, row: &Row) -> Words {
         Some(EventKind::Sent { wire, .. }) => wire.as_str(),
         _ => "",
     };
+    // A row of a crowd tells what its members have in common.
+    let count = row.count(position);
+    let members = || std::iter::once(row.event).chain(row.further()[..count - 1].iter().copied());
     let chrome = scene.style(Role::Chrome);
     let mut words = match &row.kind {
-        RowKind::Sent { .. } => vec![(wire_of(row.event).to_owned(), Style::new())],
+        RowKind::Sent { .. } => {
+            let wire = text::common(members().map(wire_of)).into_owned();
+            vec![(wire, Style::new())]
+        }
         RowKind::Delivered { sent, .. } => vec![(wire_of(*sent).to_owned(), Style::new())],
         RowKind::Orphan { .. } => vec![(
             words::ORPHAN.get(scene.lang).to_owned(),
@@ -163,7 +169,14 @@ fn words_of(scene: &Scene<'_>, row: &Row) -> Words {
         RowKind::Replied { .. } => match event(row.event) {
             Some(EventKind::Replied { reply, .. }) => {
                 let style = wire::style(scene, reply).remove_modifier(Modifier::BOLD);
-                vec![(reply_words(scene, reply), style)]
+                let replies: Vec<String> = members()
+                    .filter_map(|member| match event(member)? {
+                        EventKind::Replied { reply, .. } => Some(reply_words(scene, reply)),
+                        _ => None,
+                    })
+                    .collect();
+                let words = text::common(replies.iter().map(String::as_str)).into_owned();
+                vec![(words, style)]
             }
             _ => Words::new(),
         },
@@ -176,7 +189,6 @@ fn words_of(scene: &Scene<'_>, row: &Row) -> Words {
         },
         _ => Words::new(),
     };
-    let count = row.count(position);
     if count > 1 {
         let loud = matches!(row.kind, RowKind::Notified { .. });
         let style = scene.style(if loud { Role::Danger } else { Role::Fresh });

@@ -128,7 +128,7 @@ fn piece(scene: &Scene<'_>, column: usize, look: Look) -> Option<(&'static str, 
         Look::Waiting => (glyphs::WAITING, client.add_modifier(Modifier::DIM)),
         Look::Unsure => (glyphs::UNSURE, client.add_modifier(Modifier::DIM)),
         Look::Holding => (glyphs::LIFELINE_HOLDING, client.add_modifier(Modifier::BOLD)),
-        Look::Clashing => (glyphs::CLASH, scene.style(Role::Danger)),
+        Look::Clashing => scene.theme.clash(),
         Look::Frozen => (glyphs::FROZEN, scene.style(Role::Warning)),
         Look::Dead => return None,
     })

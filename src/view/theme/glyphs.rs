@@ -34,6 +34,8 @@ pub const FROZEN: &str = "▒";
 pub const DEAD: &str = "╌";
 /// Two or more hold one lock.
 pub const CLASH: &str = "█";
+/// The same where there are no colours: a solid block would look like one holder, and be blank in reverse.
+pub const CLASH_MONO: &str = "▚";
 /// The same on a thin line.
 pub const CLASH_LINE: &str = "═";
 /// What is dragged along a scrubber.
@@ -95,6 +97,7 @@ pub fn ascii(symbol: &str) -> &'static str {
         "▄" | "▀" => "=",
         "▒" | "▓" => ":",
         "╱" => "/",
+        "▚" => "X",
         "→" | "▶" | "▸" | "»" | "›" => ">",
         "←" | "◀" | "◂" => "<",
         "↑" | "▲" => "^",

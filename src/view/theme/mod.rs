@@ -252,6 +252,15 @@ impl Theme {
         }
     }
 
+    /// What fills the place where two hold one lock.
+    #[must_use]
+    pub fn clash(self) -> (&'static str, Style) {
+        match self.ink {
+            Ink::Mono => (glyphs::CLASH_MONO, Style::new().add_modifier(Modifier::BOLD)),
+            Ink::Colour | Ink::Sixteen => (glyphs::CLASH, self.style(Role::Danger)),
+        }
+    }
+
     /// Turns the ground of an area into that of a failure; its ink stays, and so does what is chosen.
     pub fn alarm(self, area: Rect, buf: &mut Buffer) {
         if self.ink != Ink::Colour {

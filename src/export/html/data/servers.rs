@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{Source, micros, shorten};
 use crate::{
     clock::LessonTime,
-    log::{EventKind, KeyValue, Observed, Role},
+    log::{EventKind, Fault, KeyValue, Observed, Role},
     view::chart::{About, Owner, Span, Truth},
     world::World,
 };
@@ -85,7 +85,13 @@ pub(super) fn states(source: &Source<'_>) -> Vec<Value> {
     for (n, event) in source.events().iter().enumerate() {
         let server = match &event.kind {
             EventKind::State(state) => &state.server,
-            EventKind::ServerDied { server, .. } => server,
+            EventKind::ServerDied { server, .. }
+            | EventKind::Fault(
+                Fault::KillServer { server }
+                | Fault::RestartServer { server }
+                | Fault::FreezeServer { server }
+                | Fault::ThawServer { server },
+            ) => server,
             _ => continue,
         };
         world.seek(source.log, n + 1);
@@ -101,7 +107,7 @@ pub(super) fn states(source: &Source<'_>) -> Vec<Value> {
         let rows: Vec<&Value> = rows.iter().take(LISTED).collect();
         seen.push(json!({
             "e": n, "server": server, "product": known.info.product, "version": known.info.version,
-            "role": role, "died": died, "rows": rows, "more": more,
+            "role": role, "died": died, "frozen": known.frozen, "rows": rows, "more": more,
         }));
     }
     seen

@@ -5,10 +5,15 @@ use std::collections::HashMap;
 use serde_json::{Value, json};
 
 use super::{Source, micros, shorten};
-use crate::log::{ActorId, EventKind, OpId, Reply};
+use crate::{
+    log::{ActorId, EventKind, OpId, Reply},
+    view::common,
+};
 
 pub(super) fn rows(source: &Source<'_>) -> Vec<Value> {
     let mut rows: Vec<Value> = Vec::new();
+    // By row: the replies that came to its command, several to a crowd's.
+    let mut replies: Vec<Vec<String>> = Vec::new();
     let mut in_flight: HashMap<OpId, usize> = HashMap::new();
     for (n, event) in source.events().iter().enumerate() {
         match &event.kind {
@@ -19,23 +24,33 @@ pub(super) fn rows(source: &Source<'_>) -> Vec<Value> {
                 wire,
                 ..
             } => {
-                let Some(count) = source.crowds.first(n) else {
+                let Some(alike) = source.crowds.alike(n) else {
                     continue;
                 };
-                in_flight.insert(*op, rows.len());
-                let mut row = row(source, n, *actor, count);
+                let (mut ops, mut wires) = (vec![*op], vec![wire.as_str()]);
+                for event in alike.iter().filter_map(|event| source.events().get(*event)) {
+                    if let EventKind::Sent { op, wire, .. } = &event.kind {
+                        ops.push(*op);
+                        wires.push(wire);
+                    }
+                }
+                in_flight.extend(ops.into_iter().map(|op| (op, rows.len())));
+                let mut row = row(source, n, *actor, alike.len());
                 row["at"] = micros(event.at).into();
                 row["server"] = server.as_str().into();
-                row["says"] = shorten(wire).into();
+                row["says"] = shorten(&common(wires)).into();
                 rows.push(row);
+                replies.push(Vec::new());
             }
             EventKind::Replied { op, reply, .. } => {
-                let Some(row) = in_flight.remove(op).and_then(|row| rows.get_mut(row)) else {
+                let Some(place) = in_flight.remove(op) else {
                     continue;
                 };
-                row["r"] = n.into();
-                row["reply"] = shorten(&reply.to_string()).into();
-                row["kind"] = kind(reply).into();
+                if replies[place].is_empty() {
+                    rows[place]["r"] = n.into();
+                    rows[place]["kind"] = kind(reply).into();
+                }
+                replies[place].push(reply.to_string());
             }
             EventKind::Notified {
                 actor,
@@ -43,7 +58,7 @@ pub(super) fn rows(source: &Source<'_>) -> Vec<Value> {
                 about,
                 what,
             } => {
-                let Some(count) = source.crowds.first(n) else {
+                let Some(count) = source.crowds.count(n) else {
                     continue;
                 };
                 let mut row = row(source, n, *actor, count);
@@ -52,8 +67,14 @@ pub(super) fn rows(source: &Source<'_>) -> Vec<Value> {
                 row["says"] = format!("↯ {what} {about}").into();
                 row["kind"] = "notified".into();
                 rows.push(row);
+                replies.push(Vec::new());
             }
             _ => {}
+        }
+    }
+    for (row, replies) in rows.iter_mut().zip(&replies) {
+        if !replies.is_empty() {
+            row["reply"] = shorten(&common(replies.iter().map(String::as_str))).into();
         }
     }
     rows
