@@ -81,11 +81,13 @@ pub fn common<'a>(texts: impl IntoIterator<Item = &'a str>) -> Cow<'a, str> {
     };
     // The bytes at the beginning and at the end of the first that all have had so far.
     let (mut start, mut end) = (first.len(), first.len());
+    let mut differ = false;
     for text in texts.filter(|text| *text != first) {
+        differ = true;
         start = start.min(length(&mut first.chars().zip(text.chars())));
         end = end.min(length(&mut first.chars().rev().zip(text.chars().rev())));
     }
-    if start == first.len() && end == first.len() {
+    if !differ {
         return Cow::Borrowed(first);
     }
     end = end.min(first.len() - start);
