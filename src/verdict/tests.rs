@@ -205,9 +205,9 @@ fn of_much_evidence_the_first_and_the_last_are_told() {
     assert_eq!(
         told,
         [
-            "at 1.000 s: A sent DEL lock; answered 1 at 2.000 s",
+            "at 2.000 s: A sent DEL lock; answered 1 at 3.000 s",
             "… 48 more in between",
-            "at 99.000 s: B sent DEL lock; answered 1 at 100.000 s",
+            "at 100.000 s: B sent DEL lock; answered 1 at 101.000 s",
         ]
     );
 }
