@@ -24,7 +24,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::{
     config::Config,
-    lab::{LabOptions, end_all},
+    lab::{LabOptions, end_all, limits::room_for_threads},
     lesson::{Lang, LessonError, Library, Loaded, Params, Text, plan::param_from_word},
     view::theme::ThemeName,
 };
@@ -367,6 +367,7 @@ impl Global {
 
 /// Does a command's work, and waits until no lab of it is left, however the work ends.
 fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    room_for_threads()?;
     let runtime = Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()

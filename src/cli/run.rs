@@ -14,7 +14,7 @@ use super::{Failure, Global, NOT_SHOWN, OK, words};
 use crate::{
     engine::{self, RunReport},
     lab::LabOptions,
-    lesson::{Lang, Loaded, Scenario},
+    lesson::{Lang, Loaded, Scenario, Text},
     log::Log,
     recording::{self, carried},
     signals::Signals,
@@ -90,6 +90,14 @@ pub(super) fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
             }
             if report.verdict.outcome == Outcome::NotShown {
                 code = NOT_SHOWN;
+            }
+            if let Some(why) = report.wall_clock.as_ref().filter(|why| why.is_news()) {
+                let why = Text {
+                    en: why.to_string(),
+                    zh: why.chinese(),
+                };
+                let words = words::ON_WALL_CLOCK.with(global.lang(), &[why.get(global.lang())]);
+                let _ = writeln!(std::io::stderr(), "lockstep: {words}");
             }
             let text = if global.json {
                 json_line(scenario, &report, args.events)
@@ -180,6 +188,9 @@ fn json_line(scenario: &Scenario, report: &RunReport, events: bool) -> String {
         "claims": claims,
         "verdict": outcome,
     });
+    if let Some(why) = &report.wall_clock {
+        line["clock_why"] = why.to_string().into();
+    }
     if events {
         line["events"] = serde_json::to_value(report.log.events()).unwrap_or_default();
     }

@@ -17,6 +17,11 @@ pub(super) const RAN: Words = Words::new(
     "{}{} · {}  ({}; {} s of lesson time in {} s)",
     "{}{} · {}（{}；课程时间 {} 秒，实际用时 {} 秒）",
 );
+/// The lesson clock could not be used: why.
+pub(super) const ON_WALL_CLOCK: Words = Words::new(
+    "WALL CLOCK: this run is on the machine's own clock, because {}",
+    "真实时钟：这次运行使用机器自己的时钟，因为{}",
+);
 /// What was seen.
 pub(super) const OBSERVED: Words = Words::new("observed {}", "实际 {}");
 /// What a claim wanted.

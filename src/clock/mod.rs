@@ -44,6 +44,9 @@ use std::{
 };
 use thiserror::Error;
 
+/// The library's file.
+const LIBRARY_FILE: &str = "lesson_clock.so";
+
 /// What kind of clock a lesson runs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -150,10 +153,19 @@ impl LessonClock {
     /// [`ClockError::Unsupported`] on other platforms, [`ClockError::UnusablePath`] if `dir` is relative or the
     /// dynamic linker would misread it, [`ClockError::File`] if a file cannot be written or is there already.
     pub fn controlled(dir: &Path) -> Result<Self, ClockError> {
+        Self::with_library_in(dir, dir)
+    }
+
+    /// As [`LessonClock::controlled`], with the library in a directory of its own: `dir` may then have any name, and be
+    /// on a file system from which nothing can be executed.
+    ///
+    /// # Errors
+    /// As for [`LessonClock::controlled`].
+    pub fn with_library_in(dir: &Path, library: &Path) -> Result<Self, ClockError> {
         if !Self::supported() {
             return Err(ClockError::Unsupported);
         }
-        let library = dir.join("lesson_clock.so");
+        let library = library.join(LIBRARY_FILE);
         if !preload::can_be_preloaded(&library) {
             return Err(ClockError::UnusablePath(library));
         }
@@ -173,6 +185,18 @@ impl LessonClock {
             source,
         })?;
         Ok(Self::new(now, line, epoch, Some((library, file))))
+    }
+
+    /// Whether the dynamic linker can be told to load a library from a directory with this name.
+    #[must_use]
+    pub fn can_load_from(dir: &Path) -> bool {
+        preload::can_be_preloaded(&dir.join(LIBRARY_FILE))
+    }
+
+    /// The page's file; none on the wall clock.
+    #[must_use]
+    pub fn page(&self) -> Option<PathBuf> {
+        self.state().page.as_ref().map(|page| page.path().to_path_buf())
     }
 
     /// The wall clock, starting at [`LessonTime::ZERO`] now.

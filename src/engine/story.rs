@@ -7,7 +7,7 @@ use tokio::sync::watch;
 use super::{EngineError, director::Director, time::Tempo};
 use crate::{
     clock::{ClockKind, LessonTime},
-    lab::LabOptions,
+    lab::{LabOptions, WallClock},
     lesson::Scenario,
     log::{EventKind, Log},
     verdict::{self, Verdict},
@@ -22,6 +22,8 @@ pub struct RunReport {
     pub verdict: Verdict,
     /// The clock that it ran on.
     pub clock: ClockKind,
+    /// Why that was the machine's, where it was and this very run has found out.
+    pub wall_clock: Option<WallClock>,
     /// How much lesson time passed.
     pub lesson: Duration,
     /// How much real time passed, starting and ending the servers included.
@@ -46,8 +48,12 @@ pub async fn run_story(
             return Err(error);
         }
     }
+    let wall_clock = director.stage.lab.wall_clock().cloned();
     let log = director.tear_down().await;
-    Ok(RunReport::of(scenario, log, began))
+    Ok(RunReport {
+        wall_clock,
+        ..RunReport::of(scenario, log, began)
+    })
 }
 
 impl RunReport {
@@ -67,6 +73,7 @@ impl RunReport {
             log,
             verdict,
             clock: clock.unwrap_or(ClockKind::Wall),
+            wall_clock: None,
             lesson,
             wall: began.elapsed(),
         }

@@ -74,6 +74,10 @@ pub(super) async fn run(
     watch: &(dyn Fn(&Progress) -> ControlFlow<()> + Sync),
 ) -> Result<Outcome, ExploreError> {
     let rules = rules(scenario, bounds)?;
+    let options = &LabOptions {
+        controlled_only: true,
+        ..options.clone()
+    };
     if needs_processes(scenario) || !bounds.hosted {
         // One lab: its servers and clients are many processes as it is.
         let mut bounds = bounds.clone();

@@ -63,6 +63,14 @@ impl LabError {
             Self::Umask { umask } => format!(
                 "umask（含 {umask:03o}）去掉了文件所有者自己的权限，Lockstep 的服务器会用不了自己的文件。请先运行 `umask 077`，再启动 Lockstep"
             ),
+            Self::Limit { zh, limit, .. } => format!("{}（{zh}）", limit.chinese()),
+            Self::ClockIgnored { server } => format!(
+                "{server} 没有采用课程时钟：预加载的程序库没有生效。加上 `--wall-clock` 可以用机器的真实时钟"
+            ),
+            Self::NoLessonClock(why) => format!(
+                "这需要时钟可以停住的服务器，而这里不行：{}。`lockstep doctor` 会检查时钟",
+                why.chinese()
+            ),
             Self::Ending => "Lockstep 正在退出，不再启动任何东西".to_owned(),
             Self::Clock(error) => {
                 format!(
@@ -157,7 +165,9 @@ fn clock(proof: &ClockProof) -> String {
         } => format!(
             "时钟可控：真实的 redis-server（{boot_ms} ms 启动）在暂停时 TTL 停在 {paused_at_ms} ms，快进后到期"
         ),
-        ClockProof::Wall { .. } => "使用机器的真实时钟：暂停只会停住客户端，服务器不会停".to_owned(),
+        ClockProof::Wall { zh, .. } => {
+            format!("使用机器的真实时钟，暂停只会停住客户端，服务器不会停：{zh}")
+        }
         ClockProof::Failed { why } => format!("时钟检查失败：{why}"),
     }
 }

@@ -6,7 +6,9 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
+use super::limits::Limit;
 use super::process::Exit;
+use super::timekeeping::WallClock;
 use crate::clock::ClockError;
 
 /// An error of the lab. Its message says what happened, why, and what mends it.
@@ -147,6 +149,30 @@ pub enum LabError {
         /// The rights of the owner that it takes.
         umask: u32,
     },
+    /// A limit of this user's is behind an error.
+    #[error("{limit} ({what})")]
+    Limit {
+        /// What failed because of it.
+        what: String,
+        /// The same in Chinese.
+        zh: String,
+        /// The limit.
+        limit: Limit,
+    },
+    /// A server runs and does not take its time from the lesson clock.
+    #[error(
+        "{server} does not run on the lesson clock: the library that was preloaded into it had no effect. \
+         `--wall-clock` runs the lesson on the machine's clock"
+    )]
+    ClockIgnored {
+        /// The server.
+        server: String,
+    },
+    /// What is wanted needs a clock that can be stopped.
+    #[error(
+        "this needs servers whose clock stands still, and here it cannot: {0}. `lockstep doctor` tries it"
+    )]
+    NoLessonClock(WallClock),
     /// The program is about to end.
     #[error("Lockstep is ending, so nothing is started any more")]
     Ending,
@@ -201,6 +227,9 @@ impl LabError {
                 | Self::Silent { .. }
                 | Self::Unreadable { .. }
                 | Self::Spawn { .. }
+                | Self::Limit { .. }
+                | Self::ClockIgnored { .. }
+                | Self::NoLessonClock(_)
         )
     }
 }

@@ -18,6 +18,7 @@ mod group;
 pub mod guard;
 pub mod install;
 mod jars;
+pub mod limits;
 mod link;
 mod living;
 mod masters;
@@ -33,6 +34,7 @@ mod sentinel_process;
 mod server;
 mod spawner;
 mod sweep;
+mod timekeeping;
 mod version;
 mod workspace;
 mod zookeeper;
@@ -45,7 +47,6 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::{join_all, select_all};
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
@@ -59,11 +60,13 @@ pub use process::{Exit, Process};
 pub use server::{Endpoint, ServerDeath};
 pub use spawner::own_binary;
 pub use sweep::{Swept, sweep};
+pub use timekeeping::WallClock;
 pub use version::Version;
 pub use workspace::{Workspace, root as workspace_root};
 
 use self::programs::Search;
 use self::server::{Boot, Server, Topology};
+use self::timekeeping::Timekeeping;
 use crate::clock::{LessonClock, Slot};
 use crate::lesson::LabKind;
 use crate::log::{ServerInfo, ServerState};
@@ -76,6 +79,8 @@ const NOTICED_WITHIN: Duration = Duration::from_millis(200);
 pub struct LabOptions {
     /// Run on the machine's clock even where time could be stopped.
     pub wall_clock: bool,
+    /// Do not run on the machine's clock where time cannot be stopped, but say why it cannot.
+    pub controlled_only: bool,
     /// This program, to be executed again as guard and client; see [`own_binary`].
     pub binary: PathBuf,
     /// Where the servers' programs are looked for.
@@ -96,6 +101,7 @@ impl LabOptions {
     pub fn with_binary(binary: PathBuf) -> Self {
         Self {
             wall_clock: false,
+            controlled_only: false,
             binary,
             search: Search::from_environment(),
         }
@@ -114,23 +120,45 @@ pub struct Lab {
     helpers: Vec<Server>,
     search: Search,
     clock: LessonClock,
+    /// What the clock stands on.
+    time: Timekeeping,
     binary: PathBuf,
     workspace: Workspace,
 }
 
 impl Lab {
-    /// Starts the servers of a lab and comes back when they answer. The clock runs at its normal rate.
+    /// Starts the servers of a lab and comes back when they answer. The clock runs at its normal rate; where servers
+    /// do not take the lesson clock, it is the machine's ([`Lab::wall_clock`] tells why).
     ///
     /// # Errors
     /// Where a program is missing or too old, a server fails, or this machine has no room.
     pub async fn start(kind: LabKind, options: &LabOptions) -> Result<Self, LabError> {
-        allow_many_files();
+        // Boxed: it is large, and everybody's future would be.
+        let started = Box::pin(Self::start_proven(kind, options)).await;
+        started.map_err(limits::named)
+    }
+
+    async fn start_proven(kind: LabKind, options: &LabOptions) -> Result<Self, LabError> {
+        limits::allow_many_files()?;
         let workspace = Workspace::create()?;
-        let clock = if LessonClock::supported() && !options.wall_clock {
-            LessonClock::controlled(workspace.path())?
-        } else {
-            LessonClock::wall()
-        };
+        let time = Timekeeping::choose(&workspace, options)?;
+        match Self::start_on(kind, options, workspace, time).await {
+            Err(LabError::ClockIgnored { server }) => {
+                let time = Timekeeping::wall(WallClock::Ignored { server });
+                Self::start_on(kind, options, Workspace::create()?, time).await
+            }
+            started => started,
+        }
+    }
+
+    async fn start_on(
+        kind: LabKind,
+        options: &LabOptions,
+        workspace: Workspace,
+        time: Timekeeping,
+    ) -> Result<Self, LabError> {
+        time.allowed(options)?;
+        let clock = time.clock.clone();
         let boot = Boot {
             workspace: &workspace,
             clock: &clock,
@@ -145,20 +173,28 @@ impl Lab {
             LabKind::Redis => redis::start(&boot).await?.into(),
             LabKind::Zookeeper => zookeeper::start(&boot).await?.into(),
             LabKind::Masters => masters::start(&boot).await?.into(),
-            // Boxed: it is large, and everybody's future would be.
-            LabKind::Sentinel => Box::pin(sentinel::start(&boot)).await?,
+            LabKind::Sentinel => sentinel::start(&boot).await?,
         };
         let links = links.into_iter().map(|link| (link.name().to_owned(), link));
-        Ok(Self {
+        let lab = Self {
             links: links.collect(),
             kind,
             servers,
             helpers,
             search: options.search.clone(),
             clock,
+            time,
             binary: options.binary.clone(),
             workspace,
-        })
+        };
+        lab.prove_clock().await?;
+        Ok(lab)
+    }
+
+    /// Why the lab runs on the machine's clock, where it does.
+    #[must_use]
+    pub fn wall_clock(&self) -> Option<&WallClock> {
+        self.time.wall.as_ref()
     }
 
     /// The clock that servers and clients run on.
@@ -208,7 +244,8 @@ impl Lab {
             .map_err(|source| LabError::Link {
                 link: name.clone(),
                 source,
-            })?;
+            })
+            .map_err(limits::named)?;
         Ok(self.links.entry(name).or_insert(link).address().clone())
     }
 
@@ -241,7 +278,8 @@ impl Lab {
         reason = "callers stay as they are should starting ever wait"
     )]
     pub async fn spawn_client(&mut self, name: &str) -> Result<ClientProcess, LabError> {
-        ClientProcess::start(name, &self.binary, &self.clock, &self.workspace)
+        let started = ClientProcess::start(name, &self.binary, &self.clock, &self.workspace);
+        started.map_err(limits::named)
     }
 
     /// The truth: what every server holds at this moment. A server that has ended holds nothing any more
@@ -456,22 +494,5 @@ fn unreadable(server: &Server, error: &observe::ObserveError) -> LabError {
         server: server.info.name.clone(),
         why: error.to_string(),
         log: process::log_tail(server.process.log_path()),
-    }
-}
-
-/// Raises this process' limit of open files to what it may be: a crowd of 900 over a link takes 1,800, and
-/// shells give 1,024. Children inherit it. Where it fails, small labs work all the same.
-fn allow_many_files() {
-    let limit = getrlimit(Resource::Nofile);
-    // No limit at all is too much for some systems; nobody needs more than this.
-    let wanted = limit.maximum.map_or(65_536, |maximum| maximum.min(65_536));
-    if limit.current.is_some_and(|current| current < wanted) {
-        let _ = setrlimit(
-            Resource::Nofile,
-            Rlimit {
-                current: Some(wanted),
-                maximum: limit.maximum,
-            },
-        );
     }
 }

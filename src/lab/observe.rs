@@ -34,6 +34,11 @@ pub(crate) trait Observer: Debug + Send + Sync {
         Box::pin(async move { Ok(self.metric(name).await?.map(|value| value.to_string())) })
     }
 
+    /// The server's own calendar time, in milliseconds since 1970; `None` where it cannot be asked for it.
+    fn unix_millis(&self) -> BoxFuture<'_, Result<Option<i64>, ObserveError>> {
+        Box::pin(async { Ok(None) })
+    }
+
     /// Where the names of the counters can be looked up.
     fn metric_names(&self) -> &'static str;
 }

@@ -157,6 +157,14 @@ impl Observer for RedisObserver {
         self.info(name).boxed()
     }
 
+    fn unix_millis(&self) -> BoxFuture<'_, Result<Option<i64>, ObserveError>> {
+        async move {
+            let (seconds, micros): (i64, i64) = self.ask(&redis::cmd("TIME")).await?;
+            Ok(Some(seconds * 1000 + micros / 1000))
+        }
+        .boxed()
+    }
+
     fn metric_names(&self) -> &'static str {
         "`INFO everything` lists them"
     }

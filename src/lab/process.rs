@@ -17,7 +17,9 @@ use tokio::sync::watch;
 use super::error::LabError;
 use super::group;
 use super::spawner;
+use super::timekeeping::is_on;
 use super::workspace::Workspace;
+use crate::clock::LessonClock;
 
 /// How long a dropped handle waits for the kernel to finish a killed process. Real time. It takes
 /// milliseconds; the bound is for a process stuck in a dead disk.
@@ -67,6 +69,8 @@ pub struct Process {
     pid: Pid,
     log: PathBuf,
     fate: Arc<Fate>,
+    /// The clock that it was started on, until it has been seen to keep it.
+    clock: Mutex<Option<LessonClock>>,
 }
 
 /// What is known of a process' end, shared with the thread that waits for it.
@@ -142,9 +146,26 @@ impl Process {
             pid,
             log,
             fate,
+            clock: Mutex::new(None),
         };
         workspace.record(pid)?;
         Ok((process, pipes))
+    }
+
+    /// The process, of which it is to be seen that it keeps this clock.
+    pub(crate) fn on_clock(self, clock: &LessonClock) -> Self {
+        *self.clock.lock().unwrap_or_else(PoisonError::into_inner) = Some(clock.clone());
+        self
+    }
+
+    /// Whether it takes its time from the clock that it was started on. Looked at until it has been seen once.
+    pub(crate) fn keeps_clock(&self) -> bool {
+        let mut clock = self.clock.lock().unwrap_or_else(PoisonError::into_inner);
+        let keeps = clock.as_ref().is_none_or(|clock| is_on(clock, self));
+        if keeps {
+            *clock = None;
+        }
+        keeps
     }
 
     /// The name that it was started under.

@@ -8,7 +8,7 @@ use redis::{Client, ConnectionAddr, IntoConnectionInfo};
 use serde::Serialize;
 
 use super::{Endpoint, Lab, LabOptions};
-use crate::clock::{ClockKind, LessonClock, Rate};
+use crate::clock::Rate;
 use crate::lesson::LabKind;
 
 /// The TTL that the clock's proof uses, in milliseconds of lesson time.
@@ -32,6 +32,9 @@ pub enum ClockProof {
     Wall {
         /// Why.
         why: String,
+        /// The same in Chinese.
+        #[serde(skip)]
+        zh: String,
     },
     /// The clock should hold servers and does not.
     Failed {
@@ -42,16 +45,6 @@ pub enum ClockProof {
 
 /// Starts a real server on the lesson clock and sees whether it obeys.
 pub(crate) async fn proof(options: &LabOptions) -> ClockProof {
-    if options.wall_clock {
-        return ClockProof::Wall {
-            why: "the wall clock was asked for".into(),
-        };
-    }
-    if !LessonClock::supported() {
-        let why = "this system does not let Lockstep preload its clock into servers; pausing a lesson holds \
-                   its clients, not its servers";
-        return ClockProof::Wall { why: why.into() };
-    }
     match try_clock(options).await {
         Ok(proof) => proof,
         Err(why) => ClockProof::Failed { why },
@@ -64,10 +57,10 @@ async fn try_clock(options: &LabOptions) -> Result<ClockProof, String> {
         .await
         .map_err(|error| error.to_string())?;
     let boot_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-    if lab.clock().kind() != ClockKind::Controlled {
-        return Ok(ClockProof::Wall {
-            why: "the lab chose the machine's clock".into(),
-        });
+    if let Some(why) = lab.wall_clock() {
+        let (why, zh) = (why.to_string(), why.chinese());
+        lab.shutdown().await;
+        return Ok(ClockProof::Wall { why, zh });
     }
     let proof = ask_the_server(&lab, boot_ms).await;
     lab.shutdown().await;
@@ -136,7 +129,7 @@ impl fmt::Display for ClockProof {
                 "clock controlled: a real redis-server (up in {boot_ms} ms) kept a TTL at {paused_at_ms} ms while \
                  paused, and let it end in a jump"
             ),
-            Self::Wall { why } => write!(f, "clock of the machine: {why}"),
+            Self::Wall { why, .. } => write!(f, "clock of the machine: {why}"),
             Self::Failed { why } => write!(f, "clock failed: {why}"),
         }
     }

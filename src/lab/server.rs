@@ -93,7 +93,7 @@ impl Boot<'_> {
             .current_dir(self.workspace.path());
         arguments(&mut command);
         let (process, _) = Process::start(name, command, self.workspace, false)?;
-        Ok(process)
+        Ok(process.on_clock(self.clock))
     }
 }
 
@@ -235,7 +235,8 @@ impl fmt::Display for ServerDeath {
 }
 
 /// Asks a starting server again and again until it answers. `probe` says what the answer gave, or `None`
-/// where there was none yet. A server that ends meanwhile is noticed at once.
+/// where there was none yet. A server that ends meanwhile is noticed at once, and so is one that answers and does not
+/// take its time from the clock that it was started on.
 pub(crate) async fn ready<T, F>(process: &Process, mut probe: impl FnMut() -> F) -> Result<T, LabError>
 where
     F: Future<Output = Option<T>>,
@@ -250,7 +251,7 @@ where
             }
         }
     };
-    tokio::select! {
+    let answer = tokio::select! {
         biased;
         how = process.exited() => Err(LabError::Boot {
             server: process.name().to_owned(),
@@ -262,5 +263,12 @@ where
             seconds: READY_WITHIN.as_secs(),
             log: log_tail(process.log_path()),
         }),
+    }?;
+    if process.keeps_clock() {
+        Ok(answer)
+    } else {
+        Err(LabError::ClockIgnored {
+            server: process.name().to_owned(),
+        })
     }
 }

@@ -60,14 +60,6 @@ impl Workspace {
     /// # Errors
     /// As for [`Workspace::create`].
     pub fn create_in(root: &Path) -> Result<Self, LabError> {
-        let failed = |action| {
-            move |source| LabError::Workspace {
-                action,
-                dir: root.to_path_buf(),
-                source,
-            }
-        };
-        let prefix = prefix();
         if !fits_sockets(root) {
             return Err(LabError::LongPath {
                 dir: root.to_path_buf(),
@@ -81,6 +73,19 @@ impl Workspace {
                 needed_mib: NEEDED_MIB,
             });
         }
+        Self::claim(root)
+    }
+
+    /// Makes a private directory of any name's length and with any room, for something small.
+    pub(crate) fn claim(root: &Path) -> Result<Self, LabError> {
+        let failed = |action| {
+            move |source| LabError::Workspace {
+                action,
+                dir: root.to_path_buf(),
+                source,
+            }
+        };
+        let prefix = prefix();
         loop {
             let make = || {
                 tempfile::Builder::new()

@@ -110,7 +110,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    fn of(output: &Output) -> Self {
+    pub fn of(output: &Output) -> Self {
         Self {
             code: output.status.code(),
             out: String::from_utf8_lossy(&output.stdout).into_owned(),

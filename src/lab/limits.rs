@@ -1,0 +1,233 @@
+//! Limits of the machine for this user, named where something fails because of them. It must not know what was about to
+//! be done.
+
+use std::error::Error;
+use std::fmt;
+use std::io;
+use std::sync::mpsc;
+use std::thread;
+
+use rustix::io::Errno;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use super::error::LabError;
+
+/// Files that the smallest lab needs open: pipes, sockets, logs, and Redis asks for 32 of its own.
+const FEWEST_FILES: u64 = 64;
+
+/// Threads that a small lab needs at once: the runtime's, one for each process, one that starts them.
+const THREADS: usize = 8;
+
+/// A limit that is too low.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Limit {
+    /// Open files of a process: `ulimit -n`.
+    OpenFiles,
+    /// Processes and threads of a user: `ulimit -u`.
+    Processes,
+    /// Memory of a process: `ulimit -v`.
+    Memory,
+}
+
+impl Limit {
+    fn resource(self) -> Resource {
+        match self {
+            Self::OpenFiles => Resource::Nofile,
+            Self::Processes => Resource::Nproc,
+            Self::Memory => Resource::As,
+        }
+    }
+
+    const fn flag(self) -> &'static str {
+        match self {
+            Self::OpenFiles => "ulimit -n",
+            Self::Processes => "ulimit -u",
+            Self::Memory => "ulimit -v",
+        }
+    }
+
+    /// What the shell's own words for it would be.
+    fn value(self) -> String {
+        match getrlimit(self.resource()).current {
+            Some(limit) if self == Self::Memory => (limit / 1024).to_string(),
+            Some(limit) => limit.to_string(),
+            None => "unlimited".to_owned(),
+        }
+    }
+
+    /// The limit and the way on, in Chinese.
+    #[must_use]
+    pub fn chinese(self) -> String {
+        let (flag, value) = (self.flag(), self.value());
+        match self {
+            Self::OpenFiles => {
+                format!("打开的文件数上限太低：`{flag}` 是 {value}。请运行 `ulimit -n 1024` 后再启动")
+            }
+            Self::Processes => format!(
+                "进程和线程数到了上限：`{flag}` 是 {value}（容器也可能另有限制）。请调高它，或结束别的程序"
+            ),
+            Self::Memory => {
+                format!("内存到了上限：`{flag}` 是 {value} KiB。请运行 `ulimit -v unlimited` 后再启动")
+            }
+        }
+    }
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (flag, value) = (self.flag(), self.value());
+        match self {
+            Self::OpenFiles => write!(
+                f,
+                "too few files may be open at once: `{flag}` says {value}. Start Lockstep after `ulimit -n 1024`"
+            ),
+            Self::Processes => write!(
+                f,
+                "no more processes and threads may be started: `{flag}` says {value}, and a container may have a limit of \
+                 its own. Raise it, or end other programs"
+            ),
+            Self::Memory => write!(
+                f,
+                "no more memory may be taken: `{flag}` says {value} KiB. Start Lockstep after `ulimit -v unlimited`"
+            ),
+        }
+    }
+}
+
+/// An error with the limit that is behind it, where there is one.
+pub(crate) fn named(error: LabError) -> LabError {
+    match behind(&error) {
+        Some(limit) => LabError::Limit {
+            what: error.to_string(),
+            zh: error.chinese(),
+            limit,
+        },
+        None => error,
+    }
+}
+
+fn behind(error: &LabError) -> Option<Limit> {
+    if let LabError::Boot { log, .. } | LabError::Silent { log, .. } = error {
+        return in_words(log);
+    }
+    let mut cause: Option<&(dyn Error + 'static)> = Some(error);
+    while let Some(error) = cause {
+        if let Some(limit) = error.downcast_ref::<io::Error>().and_then(of_io) {
+            return Some(limit);
+        }
+        cause = error.source();
+    }
+    None
+}
+
+fn of_io(error: &io::Error) -> Option<Limit> {
+    match Errno::from_io_error(error)? {
+        Errno::MFILE | Errno::NFILE => Some(Limit::OpenFiles),
+        Errno::AGAIN => Some(Limit::Processes),
+        Errno::NOMEM => Some(Limit::Memory),
+        _ => None,
+    }
+}
+
+/// How servers say it in their logs: Redis, the C library, the Java machine.
+fn in_words(log: &str) -> Option<Limit> {
+    const WORDS: [(&str, Limit); 11] = [
+        ("Too many open files", Limit::OpenFiles),
+        ("open file limit", Limit::OpenFiles),
+        ("Resource temporarily unavailable", Limit::Processes),
+        ("unable to create native thread", Limit::Processes),
+        ("pthread_create failed (EAGAIN)", Limit::Processes),
+        ("Cannot allocate memory", Limit::Memory),
+        ("Could not reserve enough space", Limit::Memory),
+        ("Could not allocate", Limit::Memory),
+        ("Failed to reserve", Limit::Memory),
+        ("insufficient memory", Limit::Memory),
+        ("Out Of Memory", Limit::Memory),
+    ];
+    let found = WORDS.iter().find(|(words, _)| log.contains(words));
+    found.map(|(_, limit)| *limit)
+}
+
+/// Raises this process' limit of open files to what it may be: a crowd of 900 over a link takes 1,800, and shells give
+/// 1,024. Children inherit it. Where it stays too low for any lab, that is said at once: a server that cannot be
+/// connected to looks like one that does not answer.
+pub(crate) fn allow_many_files() -> Result<(), LabError> {
+    let limit = getrlimit(Resource::Nofile);
+    // No limit at all is too much for some systems; nobody needs more than this.
+    let wanted = limit.maximum.map_or(65_536, |maximum| maximum.min(65_536));
+    if limit.current.is_some_and(|current| current < wanted) {
+        // Where it fails, small labs work all the same.
+        let _ = setrlimit(
+            Resource::Nofile,
+            Rlimit {
+                current: Some(wanted),
+                maximum: limit.maximum,
+            },
+        );
+    }
+    match getrlimit(Resource::Nofile).current {
+        Some(current) if current < FEWEST_FILES => Err(LabError::Limit {
+            what: format!("a lab needs {FEWEST_FILES} open files and more"),
+            zh: format!("一个实验环境至少要打开 {FEWEST_FILES} 个文件"),
+            limit: Limit::OpenFiles,
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// Whether a small lab's threads can be started, found out by starting as many: some libraries panic where they cannot.
+///
+/// # Errors
+/// Where they cannot.
+pub fn room_for_threads() -> Result<(), LabError> {
+    let mut waiting = Vec::new();
+    for _ in 0..THREADS {
+        let (tell, told) = mpsc::channel::<()>();
+        let started = thread::Builder::new().spawn(move || {
+            // Until the sender is dropped: all of them are there at once.
+            let _ = told.recv();
+        });
+        match started {
+            Ok(thread) => waiting.push((tell, thread)),
+            Err(source) => {
+                return Err(named(LabError::Spawn {
+                    program: "a thread".to_owned(),
+                    source,
+                }));
+            }
+        }
+    }
+    for (tell, thread) in waiting {
+        drop(tell);
+        let _ = thread.join();
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_is_found_behind_an_error_and_named() {
+        for (errno, flag) in [
+            (Errno::MFILE, "ulimit -n"),
+            (Errno::AGAIN, "ulimit -u"),
+            (Errno::NOMEM, "ulimit -v"),
+        ] {
+            let error = named(LabError::Link {
+                link: "A->redis".to_owned(),
+                source: errno.into(),
+            });
+            assert!(matches!(error, LabError::Limit { .. }), "{error}");
+            for text in [error.to_string(), error.chinese()] {
+                assert!(text.contains(flag) && text.contains("A->redis"), "{text}");
+            }
+        }
+        let other = named(LabError::Link {
+            link: "A->redis".to_owned(),
+            source: Errno::ACCESS.into(),
+        });
+        assert!(matches!(other, LabError::Link { .. }), "{other}");
+    }
+}
