@@ -288,7 +288,7 @@ fn where_no_thread_can_be_started_that_is_said() {
                 "--regid",
                 "54321",
                 "--clear-groups",
-                "sh",
+                "bash",
                 "-c",
                 &script,
             ]);
@@ -304,12 +304,11 @@ fn where_no_thread_can_be_started_that_is_said() {
             .env("HOME", place.path());
         let answer = Answer::of(&command.output().expect("it starts"));
         assert!(!answer.err.contains("panicked"), "{processes}: {}", answer.err);
-        match answer.code {
-            Some(0) => ran += 1,
-            _ => {
-                assert_named(&answer, "ulimit -u", 3, &format!("ulimit -u {processes}"));
-                named += 1;
-            }
+        if answer.code == Some(0) {
+            ran += 1;
+        } else {
+            assert_named(&answer, "ulimit -u", 3, &format!("ulimit -u {processes}"));
+            named += 1;
         }
         assert_nothing_left(&place, &format!("ulimit -u {processes}"));
     }
