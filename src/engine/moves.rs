@@ -140,7 +140,7 @@ impl Director {
             server: wire.server().to_owned(),
             wire: wire.to_string(),
         });
-        self.flights.by_op.insert(op, (actor, wire.server().to_owned()));
+        self.flights.begin(op, actor, &wire);
         self.performers[n].state = State::InFlight { operation };
         self.stage.send(actor, &Request::Do { op, actor, wire }).await?;
         Ok(Some(op))
