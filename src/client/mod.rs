@@ -12,6 +12,6 @@ pub mod protocol;
 mod redis;
 mod zookeeper;
 
-pub use direct::{Answer, Direct, Part};
+pub use direct::{Answer, Direct, Part, is_silence};
 pub use hand::Hand;
 pub use process::client_main;
