@@ -9,6 +9,7 @@
 //! - No shared server is ever flushed: the lab starts its servers itself and knows no others. A fresh lab is
 //!   a new one.
 
+mod access;
 pub mod chinese;
 mod client;
 pub mod doctor;
@@ -62,6 +63,7 @@ pub use sweep::{Swept, sweep};
 pub use version::Version;
 pub use workspace::{Workspace, root as workspace_root};
 
+use self::access::Access;
 use self::programs::Search;
 use self::server::{Boot, Server, Topology};
 use crate::clock::{LessonClock, Slot};
@@ -115,6 +117,7 @@ pub struct Lab {
     search: Search,
     clock: LessonClock,
     binary: PathBuf,
+    access: Access,
     workspace: Workspace,
 }
 
@@ -131,9 +134,11 @@ impl Lab {
         } else {
             LessonClock::wall()
         };
+        let access = Access::create(&workspace, kind)?;
         let boot = Boot {
             workspace: &workspace,
             clock: &clock,
+            access: &access,
             binary: &options.binary,
             search: &options.search,
         };
@@ -157,6 +162,7 @@ impl Lab {
             search: options.search.clone(),
             clock,
             binary: options.binary.clone(),
+            access,
             workspace,
         })
     }
@@ -180,6 +186,12 @@ impl Lab {
             .iter()
             .find(|known| known.info.name == server)
             .map(|server| &server.endpoint)
+    }
+
+    /// What its Redis servers have to be told before anything is asked of them. `None` where nobody else can reach them.
+    #[must_use]
+    pub fn password(&self) -> Option<&str> {
+        self.access.password()
     }
 
     /// The slot of the clock by which one server's clock can be set apart from the others'. `None` on the
@@ -358,6 +370,7 @@ impl Lab {
         let boot = Boot {
             workspace: &self.workspace,
             clock: &self.clock,
+            access: &self.access,
             binary: &self.binary,
             search: &self.search,
         };
@@ -386,7 +399,7 @@ impl Lab {
         let Endpoint::Tcp(address) = sentinel else {
             return None;
         };
-        let named = sentinel_process::primary(*address).await?;
+        let named = sentinel_process::primary(*address, self.access.secret()).await?;
         let server = self
             .servers
             .iter()

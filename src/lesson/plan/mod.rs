@@ -3,12 +3,14 @@
 
 mod claims;
 mod clients;
+mod commands;
 mod compile;
 mod fingerprint;
 mod invariants;
 mod program;
 mod question;
 mod references;
+mod settled;
 mod setup;
 mod story;
 mod zk;
@@ -18,6 +20,7 @@ pub use clients::{ActorPlan, ClientPlan};
 pub use invariants::{InvariantPlan, NeverPlan};
 pub use program::{BUILTINS, Instruction, PlannedOperation, PlannedVerb, Program};
 pub use question::{AskPlan, ChoicePlan, RightPlan};
+pub use settled::passed;
 pub use setup::PlannedSetup;
 pub use story::{Act, AwaitPlan, Line, PassPlan, TextPlan, Turn};
 pub use zk::ZkPlan;
@@ -247,7 +250,7 @@ fn resolve(loaded: &Arc<Loaded>, name: &str, overrides: &Params) -> Result<Scena
         story,
         claims,
         invariants,
-        scope: Scope::new(compile::values(&params)),
+        scope: Scope::new(settled::values(&params)),
         overrides: overrides.clone(),
     })
 }
@@ -337,7 +340,7 @@ fn number(count: &super::Count, params: &Params, path: &Path, most: u32) -> Resu
         super::Count::Template(source) => {
             let template = Template::parse(source).map_err(|error| Mistake::new(path, error))?;
             let text = template
-                .render(&Scope::new(compile::values(params)).value())
+                .render(&Scope::new(settled::values(params)).value())
                 .map_err(|error| Mistake::new(path, error))?;
             text.trim()
                 .parse()
