@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use redis::{Client, Cmd, Connection, RedisError, RedisResult, Value};
 
-use super::redis::{reply, url};
+use super::redis::{place, reply};
 use crate::log::Reply;
 
 /// How long a server may leave an answer out, in real time. None of the commands that are sent here waits.
@@ -24,12 +24,12 @@ pub struct Direct {
 pub struct Answer(RedisResult<Value>);
 
 impl Direct {
-    /// Connects to a Unix socket's path or `host:port`.
+    /// Connects to a Unix socket's path or `host:port`, and says the password where there is one.
     ///
     /// # Errors
     /// Says why the server cannot be reached.
-    pub fn open(address: &str) -> Result<Self, String> {
-        let connection = Client::open(url(address)).and_then(|client| {
+    pub fn open(address: &str, password: Option<&str>) -> Result<Self, String> {
+        let connection = place(address, password).and_then(Client::open).and_then(|client| {
             let connection = client.get_connection_with_timeout(ANSWERS_WITHIN)?;
             connection.set_read_timeout(Some(ANSWERS_WITHIN))?;
             connection.set_write_timeout(Some(ANSWERS_WITHIN))?;

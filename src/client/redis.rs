@@ -1,7 +1,8 @@
 //! One actor's connection to one Redis server. It must not know why a command is sent.
 
 use redis::{
-    AsyncConnectionConfig, Client, ErrorKind, RedisError, RedisResult, Value, aio::MultiplexedConnection,
+    AsyncConnectionConfig, Client, ConnectionInfo, ErrorKind, IntoConnectionInfo, RedisConnectionInfo,
+    RedisError, RedisResult, Value, aio::MultiplexedConnection,
 };
 use serde_json::Value as Json;
 
@@ -11,24 +12,29 @@ use crate::log::Reply;
 ///
 /// # Errors
 /// The server cannot be reached.
-pub(super) async fn connect(address: &str) -> RedisResult<MultiplexedConnection> {
+pub(super) async fn connect(address: &str, password: Option<&str>) -> RedisResult<MultiplexedConnection> {
     // The crate gives up on a reply after 500 ms although the command may still run. A reply that a held link
     // keeps back must arrive late, not be forgotten.
     let config = AsyncConnectionConfig::new()
         .set_response_timeout(None)
         .set_connection_timeout(None);
-    Client::open(url(address))?
+    Client::open(place(address, password)?)?
         .get_multiplexed_async_connection_with_config(&config)
         .await
 }
 
-/// An address as the crate wants it.
-pub(super) fn url(address: &str) -> String {
-    if address.starts_with('/') {
+/// An address as the crate wants it, and what has to be said there first.
+pub(super) fn place(address: &str, password: Option<&str>) -> RedisResult<ConnectionInfo> {
+    let url = if address.starts_with('/') {
         format!("unix://{address}")
     } else {
         format!("redis://{address}")
-    }
+    };
+    let place = url.into_connection_info()?;
+    Ok(match password {
+        Some(password) => place.set_redis_settings(RedisConnectionInfo::default().set_password(password)),
+        None => place,
+    })
 }
 
 /// Sends one command.

@@ -9,6 +9,7 @@
 //! - No shared server is ever flushed: the lab starts its servers itself and knows no others. A fresh lab is
 //!   a new one.
 
+mod access;
 pub mod chinese;
 mod client;
 pub mod doctor;
@@ -66,6 +67,7 @@ pub use version::Version;
 pub use vitals::{Ailment, Chart, LOOK, Vitals};
 pub use workspace::{Workspace, root as workspace_root};
 
+use self::access::Access;
 use self::observe::ObserveError;
 use self::programs::Search;
 use self::server::{Boot, Server, Topology};
@@ -127,6 +129,7 @@ pub struct Lab {
     /// What the clock stands on.
     time: Timekeeping,
     binary: PathBuf,
+    access: Access,
     workspace: Workspace,
 }
 
@@ -164,9 +167,11 @@ impl Lab {
         time.allowed(options)?;
         let clock = time.clock.clone();
         let vitals = Vitals::default();
+        let access = Access::create(&workspace, kind)?;
         let boot = Boot {
             workspace: &workspace,
             clock: &clock,
+            access: &access,
             binary: &options.binary,
             search: &options.search,
             vitals: &vitals,
@@ -201,6 +206,7 @@ impl Lab {
             clock,
             time,
             binary: options.binary.clone(),
+            access,
             workspace,
         };
         tokio::select! {
@@ -248,6 +254,12 @@ impl Lab {
             .iter()
             .find(|known| known.info.name == server)
             .map(|server| &server.endpoint)
+    }
+
+    /// What its Redis servers have to be told before anything is asked of them. `None` where nobody else can reach them.
+    #[must_use]
+    pub fn password(&self) -> Option<&str> {
+        self.access.password()
     }
 
     /// The slot of the clock by which one server's clock can be set apart from the others'. `None` on the
@@ -429,6 +441,7 @@ impl Lab {
         let boot = Boot {
             workspace: &self.workspace,
             clock: &self.clock,
+            access: &self.access,
             binary: &self.binary,
             search: &self.search,
             vitals: &self.vitals,
@@ -461,7 +474,7 @@ impl Lab {
         let Endpoint::Tcp(address) = sentinel else {
             return None;
         };
-        let named = sentinel_process::primary(*address).await?;
+        let named = sentinel_process::primary(*address, self.access.secret()).await?;
         let server = self
             .servers
             .iter()

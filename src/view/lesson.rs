@@ -281,6 +281,13 @@ impl<'a> LessonView<'a> {
             let words = text::fit(&words, width.into()).into_owned();
             lines.push(Line::styled(words, scene.style(Role::Chrome)));
         }
+        // One for all servers of a lab. A recording has none.
+        let mut servers = scene.world.servers.iter();
+        if let Some(password) = servers.find_map(|server| server.info.password.as_ref()) {
+            let words = words::PASSWORD.with(scene.lang, &[password]);
+            let words = text::fit(&words, width.into()).into_owned();
+            lines.push(Line::styled(words, scene.style(Role::Chrome)));
+        }
         let (words, role) = match self.stage {
             Stage::Booting => (words::BOOTING, Role::Warning),
             Stage::Ready => (words::READY, Role::Good),

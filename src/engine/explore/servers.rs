@@ -36,9 +36,9 @@ struct Line {
 }
 
 impl Line {
-    fn open(name: String, address: &str) -> Result<Self, EngineError> {
+    fn open(name: String, address: &str, password: Option<&str>) -> Result<Self, EngineError> {
         let lost = |why| lost(&name, why);
-        let mut direct = Direct::open(address).map_err(lost)?;
+        let mut direct = Direct::open(address, password).map_err(lost)?;
         let answer = direct.ask_one(["SCRIPT", "LOAD", keyspace::LOOK]).map_err(lost)?;
         let look = match answer.into_reply() {
             Reply::Value(sha) => sha.as_str().unwrap_or_default().to_owned(),
@@ -108,8 +108,10 @@ impl Servers {
         for info in infos {
             let address = setup::address_in(&lab, &info.name);
             let name = info.name.clone();
+            let password = lab.password().map(str::to_owned);
             // It blocks its thread until the server answers, or is gone with the lab.
-            let opened = tokio::task::spawn_blocking(move || Line::open(info.name, &address));
+            let opened =
+                tokio::task::spawn_blocking(move || Line::open(info.name, &address, password.as_deref()));
             let line = attended(&vitals, async {
                 opened.await.map_err(|error| lost(&name, error.to_string()))?
             });
@@ -322,7 +324,7 @@ impl Servers {
         let place = (from.actor, server);
         if !self.own.contains_key(&place) {
             let address = setup::address_in(&self.lab, &self.lines[server].name);
-            let direct = Direct::open(&address).map_err(|why| self.lost(server, why))?;
+            let direct = Direct::open(&address, self.lab.password()).map_err(|why| self.lost(server, why))?;
             let queued = None;
             self.own.insert(place, Own { direct, queued });
         }

@@ -1,10 +1,7 @@
 //! From steps to instructions: recipes and repetitions are flattened, names are checked, templates compiled.
 //! It must not know how an instruction is carried out.
 
-use std::{
-    collections::{BTreeSet, HashMap},
-    sync::Arc,
-};
+use std::{collections::BTreeSet, sync::Arc};
 
 use indexmap::IndexMap;
 
@@ -12,12 +9,13 @@ use super::{
     super::{
         LabKind, PRIMARY,
         error::{Mistake, Path},
-        expr::{Expr, Template, json_value, split_words},
+        expr::{Expr, Template, split_words},
         model::{Count, Params, Recipes},
         step::{Operation, Step, Verb},
     },
     program::{BUILTINS, Instruction, PlannedOperation, PlannedVerb, Program},
     releases,
+    settled::{Settled, values},
     zk::ZkPlan,
 };
 
@@ -42,6 +40,7 @@ struct Draft<'a> {
     /// The name under which `replace` knows the steps being compiled.
     name: String,
     known: BTreeSet<String>,
+    settled: Settled,
     in_recipe: bool,
     depth: usize,
 }
@@ -55,6 +54,8 @@ impl Compiler<'_> {
         let mut known: BTreeSet<String> = BUILTINS.into_iter().map(str::to_owned).collect();
         known.extend(self.params.keys().cloned());
         known.extend(extra.keys().cloned());
+        let mut given = values(self.params);
+        given.extend(values(extra));
         let program = Program {
             instructions: Vec::new(),
             labels: BTreeSet::new(),
@@ -66,10 +67,12 @@ impl Compiler<'_> {
             program,
             name: name.to_owned(),
             known,
+            settled: Settled::new(given),
             in_recipe: false,
             depth: 0,
         };
         draft.steps(steps, path)?;
+        draft.settled.verify()?;
         draft.program.instructions.push(Instruction::Stop);
         releases::mark(&mut draft.program.instructions);
         Ok(draft.program)
@@ -149,6 +152,7 @@ impl Draft<'_> {
                 for (name, source) in values {
                     let value = self.expr(source, &path.key("let").key(name))?;
                     self.known.insert(name.clone());
+                    self.settled.changes(name);
                     self.push(Instruction::Set {
                         name: name.clone(),
                         value,
@@ -229,6 +233,9 @@ impl Draft<'_> {
             .map(|(name, source)| Ok((name.clone(), self.template(source, &path.key("with").key(name))?)))
             .collect::<Result<_, Mistake>>()?;
         let names: BTreeSet<String> = with.keys().cloned().collect();
+        let outside = self
+            .settled
+            .enter(&values, !compiler.programs.contains_key(program));
         self.push(Instruction::Enter { with: values });
         self.depth += 1;
         let before = (self.known.clone(), self.name.clone(), self.in_recipe);
@@ -267,6 +274,7 @@ impl Draft<'_> {
         }
         let labels = self.program.labels.clone();
         (self.known, self.name, self.in_recipe) = before;
+        self.settled.leave(outside);
         self.known.extend(labels);
         self.depth -= 1;
         self.push(Instruction::Leave);
@@ -287,6 +295,7 @@ impl Draft<'_> {
         };
         // What the operation itself replies may be used by its own `until`.
         self.known.insert(label.to_owned());
+        self.settled.changes(label);
         let verb = self.verb(&operation.verb, &path)?;
         self.check_server(operation, &path)?;
         let until = operation
@@ -326,7 +335,7 @@ impl Draft<'_> {
         Err(Mistake::unknown(&path.key("on"), "server", on, known))
     }
 
-    fn verb(&self, verb: &Verb, path: &Path) -> Result<PlannedVerb, Mistake> {
+    fn verb(&mut self, verb: &Verb, path: &Path) -> Result<PlannedVerb, Mistake> {
         match verb {
             Verb::Redis(command) => {
                 let path = path.key("redis");
@@ -334,7 +343,9 @@ impl Draft<'_> {
                 if words.is_empty() {
                     return Err(Mistake::new(&path, "an empty Redis command"));
                 }
-                Ok(PlannedVerb::Redis(self.templates(&words, &path)?))
+                let mut words = self.templates(&words, &path)?;
+                self.settled.command(&mut words, &path)?;
+                Ok(PlannedVerb::Redis(words))
             }
             Verb::Script { name, keys, args } => {
                 let compiler = self.compiler;
@@ -383,13 +394,4 @@ impl Draft<'_> {
             Verb::Take(about) => Ok(PlannedVerb::Take(self.template(about, &path.key("take"))?)),
         }
     }
-}
-
-/// Parameters as values for expressions: durations in milliseconds.
-#[must_use]
-pub(super) fn values(params: &Params) -> HashMap<String, minijinja::Value> {
-    params
-        .iter()
-        .map(|(name, param)| (name.clone(), json_value(&serde_json::Value::from(param))))
-        .collect()
 }
