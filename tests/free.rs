@@ -210,7 +210,7 @@ async fn a_lease_that_ends_in_free_play_lets_another_in() {
         holding(&world, 0) && holding(&world, 1),
         "no script cures a frozen holder"
     );
-    assert_eq!(world.overlaps.len(), 1);
+    assert_eq!(world.holding.overlaps().len(), 1);
 }
 
 #[tokio::test]

@@ -5,10 +5,17 @@ mod common;
 
 use common::Place;
 use lockstep::{
-    lesson::{Expect, Library, Params, Scenario},
-    log::{EventKind, Log},
+    clock::{ClockKind, LessonTime},
+    lesson::{Expect, Library, Params, Scenario, library::from_text},
+    log::{ActorId, Belief, Event, EventKind, Fault, Log, OpId, Reply},
+    race::{LockFate, Outcome},
     recording::{self, carried},
     verdict::{Breach, Watch, breaches},
+    view::{
+        chart::{Chart, Detail},
+        sequence::Sequence,
+    },
+    world::World,
 };
 use proptest::prelude::*;
 
@@ -140,6 +147,111 @@ fn a_breach_is_dated_to_the_event_that_made_it_and_proved_by_what_came_before() 
                 "{name}: {breach:?}"
             );
         }
+    }
+}
+
+/// Whoever tells of two holders tells of the same: world, timelines, sequence, verdict and race.
+fn agree(scenario: &Scenario, log: &Log) -> usize {
+    let name = name(scenario);
+    let holding = World::fold(log, log.len()).holding;
+    let overlaps = holding.overlaps();
+    let mut chart = Chart::new(Detail::Wires);
+    chart.advance(log);
+    let mut sequence = Sequence::default();
+    sequence.advance(log);
+    let ends = overlaps.iter().map(|of| (&of.lock, of.event, of.end));
+    let clashes = chart.clashes.iter();
+    let clashes = clashes.map(|of| (&of.lock, of.from.1, of.to.map(|to| to.1)));
+    assert!(
+        ends.clone().eq(clashes),
+        "{name}: {overlaps:?}, on the timelines {:?}",
+        chart.clashes
+    );
+    let rows = sequence.overlaps.iter();
+    let rows = rows.map(|of| (&of.lock, of.from.1, of.to.map(|to| to.1)));
+    assert!(
+        ends.eq(rows),
+        "{name}: {overlaps:?}, in the sequence {:?}",
+        sequence.overlaps
+    );
+    let breaches = broken(scenario, log);
+    for (lock, fate) in Outcome::of(scenario, log).locks {
+        let first = overlaps.iter().find(|of| of.lock == lock).map(|of| of.event);
+        assert_eq!(
+            fate == LockFate::Violated,
+            first.is_some(),
+            "{name}: {lock} in a race"
+        );
+        let never = format!("overlap: {lock}");
+        let known = |n: usize| scenario.invariants[n].never.to_string() == never;
+        if (0..scenario.invariants.len()).any(known) {
+            let breach = breaches.iter().find(|breach| known(breach.invariant));
+            assert_eq!(
+                breach.map(|breach| breach.at),
+                first,
+                "{name}: {lock} in the verdict"
+            );
+        }
+    }
+    overlaps.len()
+}
+
+#[test]
+fn two_holders_are_the_same_two_wherever_they_are_told_of() {
+    let runs = carried_runs();
+    let seen: usize = runs.iter().map(|(scenario, log)| agree(scenario, log)).sum();
+    assert!(seen > 5, "{seen}: there is something to agree about");
+}
+
+/// Anything that matters to who holds the lock of the lesson to start from, and may happen to its clients.
+fn happening() -> impl Strategy<Value = EventKind> {
+    let actor = (0..2_u32).prop_map(ActorId);
+    let belief = prop_oneof![
+        3 => Just(Belief::Holding),
+        1 => Just(Belief::Waiting),
+        1 => Just(Belief::Nothing),
+    ];
+    let lock = || "lock".to_owned();
+    prop_oneof![
+        8 => (actor.clone(), belief).prop_map(move |(actor, belief)| EventKind::Believes { actor, lock: lock(), belief }),
+        4 => (actor.clone(), 0..50_u64, any::<bool>()).prop_map(move |(actor, op, releases)| EventKind::Sent {
+            op: OpId(op),
+            actor,
+            label: "release".to_owned(),
+            server: "redis".to_owned(),
+            wire: "DEL lock".to_owned(),
+            releases: releases.then(lock).into_iter().collect(),
+        }),
+        4 => (actor.clone(), 0..50_u64).prop_map(|(actor, op)| EventKind::Replied {
+            op: OpId(op),
+            actor,
+            label: "release".to_owned(),
+            reply: Reply::Value(1.into()),
+        }),
+        1 => Just(EventKind::Fault(Fault::Crash { client: "A".to_owned() })),
+        1 => actor.prop_map(|actor| EventKind::GaveUp { actor, why: String::new() }),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn so_they_are_whatever_happens(kinds in proptest::collection::vec((happening(), 0..200_i64), 0..40)) {
+        let loaded = from_text("my-lock.yaml", include_str!("../assets/new-lesson.yaml")).expect("it is good");
+        let scenario = Scenario::plan(&loaded, "blind-del", &Params::new()).expect("it is good");
+        let ready = EventKind::LabReady {
+            lesson: "my-lock".to_owned(),
+            variant: "blind-del".to_owned(),
+            clock: ClockKind::Controlled,
+            servers: Vec::new(),
+            actors: scenario.actors.iter().map(|plan| plan.actor.clone()).collect(),
+        };
+        let mut log = Log::new();
+        let mut millis = 0;
+        for (kind, passed) in std::iter::once((ready, 0)).chain(kinds) {
+            millis += passed;
+            log.append(Event { at: LessonTime::from_millis(millis), kind });
+        }
+        agree(&scenario, &log);
     }
 }
 

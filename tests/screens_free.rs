@@ -355,6 +355,7 @@ fn while_a_move_is_on_its_way_nothing_says_that_the_learner_looks_back() {
             label: label.clone(),
             server: "redis".into(),
             wire: "DEL lock".into(),
+            releases: Vec::new(),
         },
         EventKind::Replied {
             op,
@@ -428,6 +429,7 @@ fn further_back_everybody_has_the_key_of_then_and_says_what_came_next() {
         label: "check".into(),
         server: "redis".into(),
         wire: "GET then".into(),
+        releases: Vec::new(),
     };
     step(&mut stand, moves(0), vec![sent]);
     stand.update(Update::Outlook(crowd(true)));

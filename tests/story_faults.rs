@@ -233,6 +233,88 @@ fn a_held_reply_is_lost_although_the_server_did_what_was_asked() {
     assert!(seen.is_some() && seen < got, "{seen:?} {got:?}");
 }
 
+const HANDOVER: &str = "
+clients:
+  A: { runs: worker }
+  B: { runs: worker }
+programs:
+  worker:
+    - acquire: { redis: 'SET lock ${self} NX PX 60000', until: reply == 'OK', every: 200ms }
+    - holds: lock
+    - release: { redis: DEL lock }
+    - drops: lock
+";
+
+/// Whoever asks for the release holds the lock no longer, although the reply is late and it does not know yet.
+#[test]
+fn the_next_holder_may_be_let_in_before_the_reply_to_the_release_is_in() {
+    let story = "
+  - move: A.acquire
+  - hold: { link: A->redis, way: replies }
+  - move: A.release
+  - move: B.acquire
+  - release: A->redis
+  - pass: 100ms
+";
+    let claims = [
+        "exclusive: lock",
+        "holders('lock') == 1",
+        "A.release == 1",
+        "B.acquire == 'OK'",
+    ];
+    // What nobody wrote an invariant of is guarded all the same: no two hold the lock.
+    let text = lesson("redis", HANDOVER, &claims, story).replace("expect: shown", "expect: prevented");
+    let events = proved(&text);
+    let believes = of_kind(&events, "believes");
+    let beliefs: Vec<_> = believes
+        .iter()
+        .map(|event| (event["actor"].as_u64(), event["belief"].as_str()))
+        .collect();
+    // A still believed when B came to: the case is the one that it is meant to be.
+    let (holding, nothing) = (Some("holding"), Some("nothing"));
+    assert_eq!(
+        beliefs,
+        [(Some(0), holding), (Some(1), holding), (Some(0), nothing)]
+    );
+    let place = Place::new();
+    place.write("tried.yaml", text);
+    let answer = place.run(&["run", "tried.yaml", "--record", "run.jsonl"]);
+    assert_eq!(answer.code, Some(0), "{}{}", answer.out, answer.err);
+    for (format, red) in [("mermaid", "rect rgba"), ("html", "\"clashes\":[{")] {
+        let export = ["export", "run.jsonl", "--lessons", ".", "--format", format];
+        let answer = place.run(&export);
+        assert_eq!(answer.code, Some(0), "{}", answer.err);
+        assert!(answer.out.contains("DEL lock"), "{format}");
+        assert!(!answer.out.contains(red), "{format}");
+    }
+}
+
+/// Every claim holds, and an invariant does not: nothing was prevented.
+#[test]
+fn a_story_that_breaks_an_invariant_has_prevented_nothing() {
+    let story = "
+  - move: A.acquire
+  - pass: 60s
+  - move: B.acquire
+";
+    let claims = ["A.acquire == 'OK'", "B.acquire == 'OK'"];
+    let text = lesson("redis", HANDOVER, &claims, story);
+    proved(&text);
+    let place = Place::new();
+    place.write("tried.yaml", text.replace("expect: shown", "expect: prevented"));
+    let answer = place.run(&["run", "tried.yaml"]);
+    assert_eq!(answer.code, Some(1), "{}{}", answer.out, answer.err);
+    assert!(answer.out.contains("✗ never: overlap: lock"), "{}", answer.out);
+    let answer = place.run(&["run", "tried.yaml", "--json"]);
+    let report = answer.json().remove(0);
+    assert_eq!(report["verdict"], "not_shown");
+    let broken = &report["claims"][2];
+    assert_eq!(
+        (&broken["claim"], &broken["holds"]),
+        (&json!("never: overlap: lock"), &json!(false))
+    );
+}
+
 #[test]
 fn a_reply_of_one_of_five_servers_is_held_before_the_first_command_and_later() {
     let cast = "

@@ -197,6 +197,7 @@ mod tests {
                 label: label.clone(),
                 server,
                 wire,
+                releases: Vec::new(),
             });
             let reply = Reply::Value(serde_json::Value::Null);
             add(EventKind::Replied {

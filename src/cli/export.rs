@@ -151,7 +151,11 @@ fn source(global: &Global, lesson: &str) -> Result<(Scenario, Option<Log>), Fail
 }
 
 /// A recording of the user's.
-fn recorded(global: &Global, file: &str, recording: Recording) -> Result<(Scenario, Option<Log>), Failure> {
+fn recorded(
+    global: &Global,
+    file: &str,
+    mut recording: Recording,
+) -> Result<(Scenario, Option<Log>), Failure> {
     let header = &recording.header;
     if let Some(other) = global.variant.as_ref().filter(|name| **name != header.variant) {
         let words = words::OTHER_VARIANT.text(&[file, &header.variant, other, &header.lesson]);
@@ -160,9 +164,10 @@ fn recorded(global: &Global, file: &str, recording: Recording) -> Result<(Scenar
     if !global.set.is_empty() {
         return Err(Failure::usage(words::FIGURES_FIXED.text(&[file, &header.lesson])));
     }
-    if play::has_changed(&recording, &global.library()?)? {
+    if play::has_changed(&mut recording, &global.library()?)? {
         eprintln!("lockstep: {}", words::OUTDATED.with(global.lang(), &[file]));
     }
+    let header = &recording.header;
     let loaded = global.lesson(&header.lesson)?;
     let scenario = Scenario::plan(&loaded, &header.variant, &header.params)?;
     Ok((scenario, Some(recording.log)))

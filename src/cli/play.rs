@@ -57,10 +57,10 @@ pub(super) fn play(
     compare: Option<&CompareArgs>,
 ) -> Result<u8, Failure> {
     let mut library = global.library()?;
-    let recorded = recordings(lesson, compare)?;
+    let mut recorded = recordings(lesson, compare)?;
     let mut wanted = ALL_LABS.to_vec();
     let mut outdated = false;
-    for recording in &recorded {
+    for recording in &mut recorded {
         outdated |= has_changed(recording, &library)?;
     }
     let open = match lesson {
@@ -152,14 +152,14 @@ pub(super) fn play(
 }
 
 /// Whether a recording's lesson, which must be here, has changed since.
-pub(super) fn has_changed(recording: &Recording, library: &Library) -> Result<bool, Failure> {
+pub(super) fn has_changed(recording: &mut Recording, library: &Library) -> Result<bool, Failure> {
     let header = &recording.header;
     let loaded = library
         .find(&header.lesson)
         .ok_or_else(|| Failure::usage(words::RECORDING_OF_ANOTHER.text(&[&header.lesson])))?;
     let scenario = Scenario::plan(loaded, &header.variant, &header.params)?;
-    recording.fits(&scenario)?;
-    Ok(!header.belongs_to(&scenario))
+    recording.fit(&scenario)?;
+    Ok(!recording.header.belongs_to(&scenario))
 }
 
 /// The entries of all lessons, and of files that are none.

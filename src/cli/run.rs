@@ -145,8 +145,9 @@ fn recording_file(path: &Path, scenario: &Scenario, runs: usize) -> Result<PathB
 
 /// Whether a file is a recording of this very scenario that still proves what the lesson claims.
 fn is_fresh(file: &Path, scenario: &Scenario) -> bool {
-    recording::read(file).is_ok_and(|recording| {
+    recording::read(file).is_ok_and(|mut recording| {
         recording.header.belongs_to(scenario)
+            && recording.fit(scenario).is_ok()
             && verdict::judge(scenario, &recording.log).outcome != Outcome::NotShown
     })
 }

@@ -45,6 +45,7 @@ fn log(told: &[Told<'_>]) -> Log {
                 label: label.clone(),
                 server: "redis".into(),
                 wire: (*wire).into(),
+                releases: Vec::new(),
             },
         );
         let reply = Reply::Value(reply.clone());

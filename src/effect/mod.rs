@@ -10,14 +10,15 @@ use std::{
     sync::Arc,
 };
 
+pub use command::lease;
 use command::{Act, Verb};
-pub use command::{calls, lease};
 
 use crate::{
     lesson::{
         Scenario,
         expr::split_words,
         plan::{Instruction, PlannedVerb},
+        script_calls,
     },
     log::{ActorId, Event, EventKind, OpId, Reply},
 };
@@ -112,7 +113,9 @@ impl Effects {
                 if let Instruction::Operate(operation) = instruction
                     && let PlannedVerb::Script { name, source, .. } = &operation.verb
                 {
-                    scripts.entry(name.clone()).or_insert_with(|| calls(source));
+                    scripts
+                        .entry(name.clone())
+                        .or_insert_with(|| script_calls(source));
                 }
             }
         }

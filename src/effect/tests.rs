@@ -3,14 +3,10 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{
-    Access, Effect, Effects,
-    command::{calls, parse},
-    effects,
-};
+use super::{Access, Effect, Effects, command::parse, effects};
 use crate::{
     clock::{ClockKind, LessonTime},
-    lesson::{Params, Scenario, library::from_text},
+    lesson::{Params, Scenario, library::from_text, script_calls},
     log::{ActorId, Event, EventKind, OpId, Reply, ServerInfo},
 };
 
@@ -48,6 +44,7 @@ fn exchanges(product: &str, commands: &[(&str, Reply)]) -> Vec<Event> {
             label: label.clone(),
             server: "server".to_owned(),
             wire: (*wire).to_owned(),
+            releases: Vec::new(),
         }));
         let reply = reply.clone();
         events.push(event(EventKind::Replied {
@@ -116,7 +113,7 @@ fn a_script_does_what_its_calls_do() {
         "not its own"
     );
     assert_eq!(
-        calls("local n = redis.call('GET', KEYS[1]) return redis.pcall( \"decr\" , KEYS[ 2 ])"),
+        script_calls("local n = redis.call('GET', KEYS[1]) return redis.pcall( \"decr\" , KEYS[ 2 ])"),
         [("GET".to_owned(), 0), ("DECR".to_owned(), 1)]
     );
 }
@@ -195,6 +192,6 @@ proptest! {
     #[test]
     fn no_words_make_it_panic(words in proptest::collection::vec("[A-Za-z0-9/*-]{0,6}", 0..5), znodes: bool) {
         let _ = parse(&words, znodes, &std::collections::BTreeMap::new());
-        let _ = calls(&words.join("redis.call('"));
+        let _ = script_calls(&words.join("redis.call('"));
     }
 }

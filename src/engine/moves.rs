@@ -139,6 +139,7 @@ impl Director {
             label: operation.label.clone(),
             server: wire.server().to_owned(),
             wire: wire.to_string(),
+            releases: operation.releases.clone(),
         });
         self.flights.by_op.insert(op, (actor, wire.server().to_owned()));
         self.performers[n].state = State::InFlight { operation };

@@ -72,6 +72,7 @@ mod tests {
             label: "buy".to_owned(),
             server: "redis".to_owned(),
             wire: "DECR stock".to_owned(),
+            releases: Vec::new(),
         }
     }
 

@@ -134,7 +134,12 @@ impl<'a> Diagram<'a> {
     fn event(&mut self, index: usize) {
         let event = &self.log.events()[index];
         self.world.seek(self.log, index + 1);
-        let lasting = self.world.overlaps.iter().any(|overlap| overlap.to.is_none());
+        let lasting = self
+            .world
+            .holding
+            .overlaps()
+            .iter()
+            .any(|overlap| overlap.to.is_none());
         // Told before the event that ends it, and after the one that begins it.
         if self.alarmed && !lasting {
             self.line("end");
@@ -149,7 +154,13 @@ impl<'a> Diagram<'a> {
     }
 
     fn tell_overlap(&mut self) {
-        let Some(overlap) = self.world.overlaps.iter().rfind(|overlap| overlap.to.is_none()) else {
+        let Some(overlap) = self
+            .world
+            .holding
+            .overlaps()
+            .iter()
+            .rfind(|overlap| overlap.to.is_none())
+        else {
             return;
         };
         let holders = overlap.holders.len().to_string();

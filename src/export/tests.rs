@@ -309,6 +309,7 @@ fn crowd(members: u32) -> Log {
                 label: label.into(),
                 server: "zookeeper".into(),
                 wire,
+                releases: Vec::new(),
             });
             happens(EventKind::Replied {
                 op,

@@ -72,6 +72,7 @@ impl Story {
             label: "get".into(),
             server: server.into(),
             wire: "GET stock".into(),
+            releases: Vec::new(),
         })
     }
 

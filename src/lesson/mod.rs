@@ -14,6 +14,7 @@ pub mod plan;
 mod question;
 mod scalars;
 mod schema;
+mod script;
 mod step;
 mod story;
 mod text;
@@ -32,6 +33,7 @@ pub use model::{
 pub use plan::{Loaded, Scenario};
 pub use question::{Ask, Choice, Right};
 pub use schema::schema;
+pub use script::script_calls;
 pub use step::{DEFAULT_AT_MOST, KEYWORDS, Operation, Step, Verb};
 pub use story::{Beat, MoveRef, Pass, StoryItem};
 pub use text::{Lang, Text, Words};

@@ -181,6 +181,9 @@ pub enum EventKind {
         server: String,
         /// The command, as it would be typed into `redis-cli` or `zkCli`.
         wire: String,
+        /// The locks whose release it asks for: its sender holds them no longer.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        releases: Vec<String>,
     },
     /// Its reply arrived, or will never arrive.
     Replied {

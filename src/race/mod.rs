@@ -4,7 +4,6 @@
 //! What is raced are the clients' programs, from beginning to end. Faults belong to the story, and a race has none.
 
 mod broken;
-mod holders;
 mod kept;
 mod outcome;
 mod pace;

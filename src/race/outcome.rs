@@ -8,7 +8,6 @@ use std::{
 
 use serde::Serialize;
 
-use super::holders;
 use crate::{
     lesson::{Scenario, plan::Condition},
     log::{KeyValue, Log, Observed},
@@ -117,10 +116,18 @@ impl Outcome {
     #[must_use]
     pub fn of(scenario: &Scenario, log: &Log) -> Self {
         let world = World::fold(log, log.len());
-        let fates = holders::fates(scenario, log);
+        let violated = |lock: &str| {
+            let mut overlaps = world.holding.overlaps().iter();
+            overlaps.any(|overlap| overlap.lock == lock)
+        };
+        let fate = |lock: &str| match world.holding.most(lock) {
+            [] => LockFate::NeverHeld,
+            _ if violated(lock) => LockFate::Violated,
+            _ => LockFate::Held,
+        };
         let unfinished = world.actors.iter().filter(|actor| actor.life != Life::Finished);
         Asked::of(scenario).outcome(
-            |lock| fates.get(lock).copied().unwrap_or(LockFate::NeverHeld),
+            fate,
             |counter| world.counters.get(counter).copied().unwrap_or(0),
             unfinished.count(),
             &world,

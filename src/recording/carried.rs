@@ -63,7 +63,9 @@ pub fn check(scenario: &Scenario) -> Result<(), NotCarried> {
 /// There is none, or it is of another text of the lesson.
 pub fn open(scenario: &Scenario) -> Result<Recording, NotCarried> {
     let (path, bytes) = find(scenario)?;
-    Ok(parse(text(bytes, &path)?, &path)?)
+    let mut recording = parse(text(bytes, &path)?, &path)?;
+    recording.fit(scenario)?;
+    Ok(recording)
 }
 
 /// The names of all files that are carried.

@@ -68,20 +68,45 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Checks that it can be judged as a run of this scenario: that the same take part. The lesson may have changed
-    /// since it was recorded.
+    /// Makes it ready to be judged as a run of this scenario, if the same take part. The lesson may have changed since
+    /// it was recorded.
     ///
     /// # Errors
     /// [`RecordingError::OtherCast`].
-    pub fn fits(&self, scenario: &Scenario) -> Result<(), RecordingError> {
+    pub fn fit(&mut self, scenario: &Scenario) -> Result<(), RecordingError> {
         let planned: Vec<_> = scenario.actors.iter().map(|plan| &plan.actor).collect();
         if self.log.actors().iter().eq(planned) {
+            self.note_releases(scenario);
             return Ok(());
         }
         Err(RecordingError::OtherCast {
             lesson: self.header.lesson.clone(),
             variant: self.header.variant.clone(),
         })
+    }
+
+    /// Recordings made before commands said which locks they release: the programs tell.
+    fn note_releases(&mut self, scenario: &Scenario) {
+        let says =
+            |event: &Event| matches!(&event.kind, EventKind::Sent { releases, .. } if !releases.is_empty());
+        if self.log.events().iter().any(says) {
+            return;
+        }
+        let mut events = self.log.events().to_vec();
+        for event in &mut events {
+            if let EventKind::Sent {
+                actor,
+                label,
+                releases,
+                ..
+            } = &mut event.kind
+                && let Some(plan) = scenario.actors.get(actor.0 as usize)
+            {
+                *releases = plan.program.released_by(label).to_vec();
+            }
+        }
+        self.log = Log::new();
+        self.log.extend(events);
     }
 }
 

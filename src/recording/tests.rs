@@ -130,15 +130,15 @@ fn a_compressed_recording_is_read_and_known_for_being_cut_off() {
 
 #[test]
 fn a_recording_of_another_text_or_cast_is_told_from_one_of_this() {
-    let mine = parsed(&text()).expect("read");
-    assert!(mine.header.belongs_to(&scenario()) && mine.fits(&scenario()).is_ok());
+    let mut mine = parsed(&text()).expect("read");
+    assert!(mine.header.belongs_to(&scenario()) && mine.fit(&scenario()).is_ok());
     let lesson = include_str!("../../assets/new-lesson.yaml").replace("work: 5s", "work: 6s");
     let loaded = from_text("lesson.yaml", &lesson).expect("it is good");
     let other = Scenario::plan(&loaded, "blind-del", &Params::new()).expect("it is good");
     assert!(!mine.header.belongs_to(&other), "another text");
-    assert!(mine.fits(&other).is_ok(), "and the same cast");
-    let renamed = parsed(&text().replace("\"name\":\"A\"", "\"name\":\"Z\"")).expect("read");
-    let error = renamed.fits(&scenario()).expect_err("another cast").to_string();
+    assert!(mine.fit(&other).is_ok(), "and the same cast");
+    let mut renamed = parsed(&text().replace("\"name\":\"A\"", "\"name\":\"Z\"")).expect("read");
+    let error = renamed.fit(&scenario()).expect_err("another cast").to_string();
     assert!(
         error.contains("others take part") && error.contains("--record"),
         "{error}"

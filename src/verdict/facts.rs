@@ -254,17 +254,9 @@ impl Facts {
             .is_some_and(|actor| matches!(actor.life, Life::Crashed | Life::Finished))
     }
 
-    /// The greatest number of actors that believed to hold a lock at one time.
+    /// The greatest number of actors that held a lock at one time.
     pub(super) fn holders(&self, lock: &str) -> usize {
-        let mut world = World::default();
-        let mut most = 0;
-        for n in 0..self.log.len() {
-            if matches!(self.log.events()[n].kind, EventKind::Believes { .. }) {
-                world.seek(&self.log, n + 1);
-                most = most.max(world.holders(lock).count());
-            }
-        }
-        most
+        self.world.holding.most(lock).len()
     }
 }
 

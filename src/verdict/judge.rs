@@ -7,6 +7,7 @@ use minijinja::{Value, value::ValueKind};
 use super::{
     ClaimResult, Outcome, Verdict,
     facts::{Facts, moment},
+    watch::breaches,
 };
 use crate::{
     lesson::{
@@ -39,11 +40,18 @@ pub fn is_so(scenario: &Scenario, log: &Log, that: &Expr) -> Result<bool, String
 /// Judges a finished run.
 ///
 /// **Architecture Invariant:** the verdict is computed from the log and never scripted. A claim that does
-/// not hold, or cannot even be evaluated, makes the outcome [`Outcome::NotShown`].
+/// not hold, or cannot even be evaluated, makes the outcome [`Outcome::NotShown`]. So does, where the failure is to be
+/// prevented, an invariant that was broken: each is listed as a claim that does not hold.
 #[must_use]
 pub fn judge(scenario: &Scenario, log: &Log) -> Verdict {
     let facts = Arc::new(Facts::new(scenario, log));
     let names = facts.names(scenario);
+    let prevented = scenario.variant().expect == Expect::Prevented;
+    let broken = if prevented {
+        broken(scenario, log)
+    } else {
+        Vec::new()
+    };
     let claims: Vec<ClaimResult> = scenario
         .claims
         .iter()
@@ -62,13 +70,44 @@ pub fn judge(scenario: &Scenario, log: &Log) -> Verdict {
             result.says = says;
             result
         })
+        .chain(broken)
         .collect();
-    let outcome = match (claims.iter().all(|claim| claim.holds), scenario.variant().expect) {
-        (true, Expect::Shown) => Outcome::Shown,
-        (true, Expect::Prevented) => Outcome::Prevented,
-        (false, _) => Outcome::NotShown,
+    let outcome = match claims.iter().all(|claim| claim.holds) {
+        true if prevented => Outcome::Prevented,
+        true => Outcome::Shown,
+        false => Outcome::NotShown,
     };
     Verdict { outcome, claims }
+}
+
+/// The invariants that a run broke.
+fn broken(scenario: &Scenario, log: &Log) -> Vec<ClaimResult> {
+    let never = || Text {
+        en: "never so".to_owned(),
+        zh: "从未发生".to_owned(),
+    };
+    let result = |claim: String, observed, evidence| ClaimResult {
+        claim,
+        says: None,
+        expected: never(),
+        observed,
+        holds: false,
+        evidence,
+    };
+    let breaches = match breaches(scenario, log) {
+        Ok(breaches) => breaches,
+        Err(error) => return vec![result("invariants".to_owned(), alike(error), Vec::new())],
+    };
+    let told = breaches.into_iter().map(|breach| {
+        let plan = &scenario.invariants[breach.invariant];
+        let at = moment(log.events()[breach.at].at);
+        let observed = Text {
+            en: format!("at {at}: {}", plan.says.en),
+            zh: format!("{at}：{}", plan.says.zh),
+        };
+        result(format!("never: {}", plan.never), observed, breach.evidence)
+    });
+    told.collect()
 }
 
 /// A claim's sentence with its values filled in, or why that cannot be done.
@@ -129,15 +168,12 @@ fn overlap(facts: &Facts, lock: &str, wanted: bool) -> ClaimResult {
     const MOST: usize = 3;
     let world = &facts.world;
     let overlaps: Vec<&Overlap> = world
-        .overlaps
+        .holding
+        .overlaps()
         .iter()
         .filter(|overlap| overlap.lock == lock)
         .collect();
-    let held = world.actors.iter().any(|actor| {
-        actor
-            .all_spans()
-            .any(|span| span.lock == lock && span.belief == Belief::Holding)
-    });
+    let held = !world.holding.most(lock).is_empty();
     let never = Text {
         en: "never two holders at once".to_owned(),
         zh: "任何时刻最多一个持有者".to_owned(),

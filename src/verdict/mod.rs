@@ -48,7 +48,6 @@ mod conduct;
 mod decide;
 mod evidence;
 mod facts;
-mod holders;
 mod judge;
 mod names;
 mod trace;
@@ -56,7 +55,6 @@ mod watch;
 
 pub use decide::{Undecided, decide};
 pub use evidence::evidence;
-pub use holders::{Holders, departures};
 pub use judge::{holds, is_so, judge};
 pub use watch::{Breach, Watch, breaches};
 

@@ -64,6 +64,7 @@ impl Story {
             label: label.clone(),
             server,
             wire,
+            releases: Vec::new(),
         });
         self.then(EventKind::Replied {
             op,

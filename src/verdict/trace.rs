@@ -6,8 +6,7 @@ use std::collections::BTreeSet;
 use super::facts::Facts;
 use crate::{
     effect::Access,
-    log::{Belief, EventKind, Fault, KeyValue, Observed},
-    world::World,
+    log::{EventKind, Fault, KeyValue, Observed},
 };
 
 impl Facts {
@@ -85,7 +84,7 @@ impl Facts {
                 let readings: Vec<usize> = self.events(read).filter(|n| *n < end).collect();
                 self.note(readings.last().copied());
             }
-            "holders" => self.note(self.most_held(name)),
+            "holders" => self.note(self.world.holding.most(name).iter().copied()),
             "orphaned" => self.note(self.orphaned_since(name)),
             "deleted_by_another" => self.note(self.conduct.foreign(name, Access::Deleted).iter().copied()),
             "renewed_by_another" => self.note(self.conduct.foreign(name, Access::Expiry).iter().copied()),
@@ -105,36 +104,6 @@ impl Facts {
                 if known == label && actors.is_none_or(|actors| actors.contains(&(actor.0 as usize))))
         })
         .collect()
-    }
-
-    /// The beliefs that made the holders of a lock as many as they ever were.
-    fn most_held(&self, lock: &str) -> Vec<usize> {
-        let mut world = World::default();
-        let mut most = (0, Vec::new());
-        let mut held: Vec<(u32, usize)> = Vec::new();
-        for (n, event) in self.log.events().iter().enumerate() {
-            let EventKind::Believes {
-                actor,
-                lock: known,
-                belief,
-            } = &event.kind
-            else {
-                continue;
-            };
-            if known != lock {
-                continue;
-            }
-            held.retain(|(holder, _)| *holder != actor.0);
-            if *belief == Belief::Holding {
-                held.push((actor.0, n));
-            }
-            world.seek(&self.log, n + 1);
-            let holders = world.holders(lock).count();
-            if holders > most.0 {
-                most = (holders, held.iter().map(|(_, n)| *n).collect());
-            }
-        }
-        most.1
     }
 
     /// Who set a key, and the end of whoever did.

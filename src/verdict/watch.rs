@@ -1,8 +1,7 @@
 //! Watches what must never be so while a run goes on, or in a log that is over. Pure; it must not know who plays, or
 //! what comes of a breach.
 //!
-//! - An `overlap` is a breach at the event in which the second holder came to believe. As in races, whoever has sent
-//!   the command right before its `drops` has let go of the lock: the next holder may be told before that reply is in.
+//! - An `overlap` is a breach at the event with which the second holder came to hold the lock.
 //! - An expression is asked at every stop, because between two stops a step is half done: the reply is in, and what
 //!   the server holds was not read yet. Where it has become true, the breach is dated to the first event of that step
 //!   after which it is. A log without stops, such as that of a race, is asked at its end.
@@ -13,10 +12,11 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::{facts::Facts, holders::Holders, judge::counted};
+use super::{facts::Facts, judge::counted};
 use crate::{
     lesson::{Scenario, expr::Expr, plan::NeverPlan},
     log::{Event, EventKind, Log},
+    world::Holding,
 };
 
 /// Something that must never be so is so.
@@ -35,7 +35,7 @@ pub struct Breach {
 pub struct Watch {
     /// How many events it has taken in.
     position: usize,
-    holders: Holders,
+    holding: Holding,
     /// What expressions are asked about: everything up to the last stop. `None` where there are no expressions.
     facts: Option<Arc<Facts>>,
     /// By invariant: whether there is nothing more to be told of it.
@@ -52,7 +52,7 @@ impl Watch {
         let any = scenario.invariants.iter().any(|invariant| asks(&invariant.never));
         Self {
             position: 0,
-            holders: Holders::new(scenario),
+            holding: Holding::default(),
             facts: any.then(|| Arc::new(Facts::none(scenario))),
             told: vec![false; scenario.invariants.len()],
             found: Vec::new(),
@@ -101,16 +101,18 @@ impl Watch {
     }
 
     fn hold(&mut self, scenario: &Scenario, index: usize, event: &Event) {
-        let Some((lock, evidence)) = self.holders.take(index, event) else {
+        let before = self.holding.overlaps().len();
+        self.holding.take(index, event);
+        let Some(overlap) = self.holding.overlaps().get(before) else {
             return;
         };
         for (n, invariant) in scenario.invariants.iter().enumerate() {
-            let watched = matches!(&invariant.never, NeverPlan::Overlap(known) if *known == lock);
+            let watched = matches!(&invariant.never, NeverPlan::Overlap(known) if *known == overlap.lock);
             if watched && !std::mem::replace(&mut self.told[n], true) {
                 self.found.push(Breach {
                     invariant: n,
                     at: index,
-                    evidence: evidence.clone(),
+                    evidence: overlap.evidence.clone(),
                 });
             }
         }

@@ -98,7 +98,13 @@ pub fn draw(scene: &Scene<'_>, plot: &Plot, band: &Band, (y, bottom): (u16, u16)
     let style = scene.actor_style(*first);
     let counts = counts(scene, band);
     let word = |words: words::Words| words.get(scene.lang);
-    let loud = if counts.holding > 1 {
+    let holding = &scene.world.holding;
+    let mut overlaps = holding.overlaps().iter().filter(|overlap| overlap.end.is_none());
+    let loud = if overlaps.any(|overlap| {
+        holding
+            .holders(&overlap.lock)
+            .any(|actor| band.members.contains(&actor))
+    }) {
         Role::Danger
     } else {
         Role::Fresh

@@ -139,6 +139,9 @@ fn draw_bar(
         return;
     }
     // The failure itself: nothing on the screen is as red as this.
+    let Some(columns) = plot.stretch(bar.from, bar.left.or(bar.to)) else {
+        return;
+    };
     for clash in scene.chart.clashes.iter().filter(|clash| clash.lock == bar.lock) {
         let Some((from, to)) = plot.stretch(clash.from, clash.to) else {
             continue;

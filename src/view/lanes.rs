@@ -418,18 +418,9 @@ fn gutter(scene: &Scene<'_>, rows: &[Row], servers: &[truth::Row<'_>]) -> usize 
     lanes.chain(servers).max().unwrap_or(0).clamp(NAMES.0, NAMES.1)
 }
 
-/// Of all locks that two hold at this moment, the greatest number of holders.
-fn most_holders(scene: &Scene<'_>) -> usize {
-    let lasting = scene.world.overlaps.iter().filter(|overlap| overlap.to.is_none());
-    lasting
-        .map(|overlap| scene.world.holders(&overlap.lock).count())
-        .max()
-        .unwrap_or(0)
-}
-
 /// Two holders at this very moment: said in words too, for those who do not see red.
 fn warn(scene: &Scene<'_>, plot: &Plot, y: u16, buf: &mut Buffer) {
-    let most = most_holders(scene);
+    let most = scene.world.holding.greatest();
     if most < 2 {
         return;
     }
@@ -441,7 +432,7 @@ fn warn(scene: &Scene<'_>, plot: &Plot, y: u16, buf: &mut Buffer) {
 
 /// The same on the frame below a pane that has no axis.
 pub fn warn_below(scene: &Scene<'_>, frame: Rect, buf: &mut Buffer) {
-    let most = most_holders(scene);
+    let most = scene.world.holding.greatest();
     if most < 2 {
         return;
     }

@@ -85,6 +85,7 @@ impl Story {
             label: "move".to_owned(),
             server: server.to_owned(),
             wire: wire.to_owned(),
+            releases: Vec::new(),
         });
         (op, sent)
     }

@@ -4,11 +4,11 @@
 //! shorter prefix; it touches no server. This module must not know the engine, the lab or the screen.
 
 mod actor;
-mod overlap;
+mod holding;
 mod server;
 
 pub use actor::{ActorWorld, BeliefSpan, Doing, Life, Notification};
-pub use overlap::Overlap;
+pub use holding::{Holders, Holding, Overlap, Turn};
 pub use server::{Change, ServerWorld, changes};
 
 use std::collections::{BTreeMap, HashMap};
@@ -18,7 +18,7 @@ use indexmap::IndexMap;
 use crate::{
     clock::{ClockKind, LessonTime},
     lesson::Text,
-    log::{ActorId, AskedChoice, Belief, Event, EventKind, Fault, Log, OpId, Way},
+    log::{ActorId, AskedChoice, Event, EventKind, Fault, Log, OpId, Way},
 };
 
 /// The state of one link, as faults have left it. A link without an entry is open.
@@ -115,8 +115,8 @@ pub struct World {
     pub questions: Vec<Question>,
     /// Which of the two was told last.
     pub told: Told,
-    /// Moments at which two actors believed to hold one lock.
-    pub overlaps: Vec<Overlap>,
+    /// Who holds which lock.
+    pub holding: Holding,
     /// What must never be so and was found to be so, oldest first.
     pub breaches: Vec<Breached>,
     sessions: HashMap<i64, ActorId>,
@@ -139,7 +139,7 @@ impl Default for World {
             narration: Vec::new(),
             questions: Vec::new(),
             told: Told::Nothing,
-            overlaps: Vec::new(),
+            holding: Holding::default(),
             breaches: Vec::new(),
             sessions: HashMap::new(),
             in_flight: HashMap::new(),
@@ -185,17 +185,6 @@ impl World {
         self.sessions.get(&session).copied()
     }
 
-    /// Who believes to hold a lock now.
-    pub fn holders<'a>(&'a self, lock: &'a str) -> impl Iterator<Item = ActorId> + 'a {
-        self.actors.iter().enumerate().filter_map(move |(n, actor)| {
-            let holds = actor
-                .beliefs
-                .get(lock)
-                .is_some_and(|span| span.belief == Belief::Holding);
-            (holds && actor.life != Life::Crashed).then(|| ActorId(u32::try_from(n).unwrap_or(u32::MAX)))
-        })
-    }
-
     /// The locks that anybody ever had a belief about.
     #[must_use]
     pub fn locks(&self) -> Vec<&str> {
@@ -221,6 +210,7 @@ impl World {
     fn apply(&mut self, event: &Event) {
         let index = self.position;
         self.position += 1;
+        self.holding.take(index, event);
         self.now = self.now.max(event.at);
         let stops = matches!(event.kind, EventKind::Stop { .. });
         if std::mem::replace(&mut self.rests, stops) && !stops {
@@ -273,7 +263,6 @@ impl World {
                 if let Some(world) = self.actor_mut(*actor) {
                     world.believe(lock, *belief, event.at);
                 }
-                self.track_overlap(lock, event.at);
             }
             EventKind::Fault(fault) => self.apply_fault(fault, event.at),
             EventKind::GaveUp { actor, .. } => {
@@ -428,15 +417,10 @@ impl World {
 
     /// Some actors act and believe no more.
     fn end_actors(&mut self, which: impl Fn((ActorId, &ActorWorld)) -> bool, at: LessonTime) {
-        let mut locks = Vec::new();
         for (id, actor) in (0..).map(ActorId).zip(&mut self.actors) {
             if which((id, actor)) {
-                locks.extend(actor.beliefs.keys().cloned());
                 actor.crash(at);
             }
-        }
-        for lock in locks {
-            self.track_overlap(&lock, at);
         }
     }
 
@@ -456,11 +440,6 @@ impl World {
             Fault::Skew { ahead_ms, .. } => server.ahead_ms = *ahead_ms,
             _ => {}
         }
-    }
-
-    fn track_overlap(&mut self, lock: &str, at: LessonTime) {
-        let holders: Vec<ActorId> = self.holders(lock).collect();
-        overlap::track(&mut self.overlaps, lock, &holders, at, self.position - 1);
     }
 }
 

@@ -42,12 +42,13 @@ fn happening() -> impl Strategy<Value = EventKind> {
             lock: "lock".to_owned(),
             belief,
         }),
-        2 => (actor.clone(), label.clone(), 0..20_u64).prop_map(|(actor, label, op)| EventKind::Sent {
+        2 => (actor.clone(), label.clone(), 0..20_u64, any::<bool>()).prop_map(|(actor, label, op, releases)| EventKind::Sent {
             op: OpId(op),
             actor,
             label,
             server: "redis".to_owned(),
             wire: "PING".to_owned(),
+            releases: releases.then(|| "lock".to_owned()).into_iter().collect(),
         }),
         2 => (actor.clone(), label, 0..20_u64).prop_map(|(actor, label, op)| EventKind::Replied {
             op: OpId(op),
@@ -94,9 +95,9 @@ proptest! {
     fn an_overlap_is_open_exactly_while_two_hold(log in logs()) {
         for position in 0..=log.len() {
             let world = World::fold(&log, position);
-            let open = world.overlaps.iter().filter(|overlap| overlap.to.is_none()).count();
-            prop_assert_eq!(open, usize::from(world.holders("lock").count() >= 2));
-            for overlap in &world.overlaps {
+            let open = world.holding.overlaps().iter().filter(|overlap| overlap.to.is_none()).count();
+            prop_assert_eq!(open, usize::from(world.holding.holders("lock").count() >= 2));
+            for overlap in world.holding.overlaps() {
                 prop_assert!(overlap.holders.len() >= 2);
                 prop_assert!(overlap.to.is_none_or(|to| to >= overlap.from));
                 let began = matches!(log.events()[overlap.event].kind, EventKind::Believes { .. });
@@ -112,7 +113,7 @@ proptest! {
             if let EventKind::Fault(Fault::Crash { client }) = &event.kind {
                 let actor = world.actors.iter().position(|actor| actor.who.client == *client).expect("an actor");
                 let id = ActorId(u32::try_from(actor).expect("few"));
-                prop_assert!(world.holders("lock").all(|holder| holder != id));
+                prop_assert!(world.holding.holders("lock").all(|holder| holder != id));
             }
         }
     }

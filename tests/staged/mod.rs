@@ -112,6 +112,7 @@ impl Script {
             label: label.into(),
             server,
             wire: wire.into(),
+            releases: Vec::new(),
         });
         op
     }

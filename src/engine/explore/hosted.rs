@@ -204,7 +204,7 @@ impl Hosted {
             written::tell_move(actor, &operation, &wire, &reply, told);
         }
         next.tracked
-            .leaves(&self.names, actor, &operation.label, &mut touch);
+            .releases(&self.names, actor, &operation.releases, &mut touch);
         // Of a script's 0 nobody knows what it means.
         let zero = matches!(wire, Wire::Redis { .. });
         let refused = matches!(&reply, Reply::Value(value) if value.is_null() || zero && *value == 0);

@@ -28,9 +28,10 @@ use crate::{
         LabKind, PRIMARY, Scenario,
         plan::{InvariantPlan, NeverPlan},
     },
-    log::{ActorId, Belief, Choice, EventKind, Fault, Log, Reply},
+    log::{ActorId, Choice, EventKind, Fault, Log, Reply},
     race::Outcome,
     verdict,
+    world::Holding,
 };
 
 /// A place in the tree of orders.
@@ -298,25 +299,25 @@ impl Processes {
     /// What a step turned out to touch besides.
     fn see(&self, from: usize, touch: &mut Touch) {
         let log = self.racer.director.log();
-        let mut holding = holders(&self.names, log, from);
-        for event in &log.events()[from..] {
+        let mut holding = Holding::default();
+        for (n, event) in log.events().iter().enumerate() {
+            let turns = holding.take(n, event);
+            if n < from {
+                continue;
+            }
             if event.kind.actor().is_some_and(|actor| Some(actor) != touch.actor) {
                 touch.all = true;
             }
-            let EventKind::Believes { actor, lock, belief } = &event.kind else {
-                continue;
-            };
-            let Some(n) = self.names.locks.iter().position(|known| known == lock) else {
-                continue;
-            };
-            let held = holding.remove(&(n, *actor));
-            match (held, *belief == Belief::Holding) {
-                (false, true) => touch.begins.push(n),
-                (true, false) => touch.ends.push(n),
-                _ => {}
-            }
-            if *belief == Belief::Holding {
-                holding.insert((n, *actor));
+            for turn in turns {
+                let Some(lock) = self.names.locks.iter().position(|known| *known == turn.lock) else {
+                    continue;
+                };
+                let touched = if turn.holds {
+                    &mut touch.begins
+                } else {
+                    &mut touch.ends
+                };
+                touched.push(lock);
             }
         }
         // What an expression looks at is not looked into here: any move may change it.
@@ -410,26 +411,4 @@ fn step_of(log: &Log, event: usize) -> Option<usize> {
     };
     let begun = count(event + 1, |kind| matches!(kind, EventKind::Chose(_)));
     begun.checked_sub(1)
-}
-
-/// Who believes to hold which lock after so many events.
-fn holders(names: &Names, log: &Log, end: usize) -> BTreeSet<(usize, ActorId)> {
-    let mut holding = BTreeSet::new();
-    for event in &log.events()[..end] {
-        match &event.kind {
-            EventKind::Believes { actor, lock, belief } => {
-                let Some(n) = names.locks.iter().position(|known| known == lock) else {
-                    continue;
-                };
-                if *belief == Belief::Holding {
-                    holding.insert((n, *actor));
-                } else {
-                    holding.remove(&(n, *actor));
-                }
-            }
-            EventKind::GaveUp { actor, .. } => holding.retain(|(_, known)| known != actor),
-            _ => {}
-        }
-    }
-    holding
 }

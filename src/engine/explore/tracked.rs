@@ -8,7 +8,7 @@ use crate::{
     lesson::{Scenario, plan::NeverPlan},
     log::{ActorId, Belief},
     race::LockFate,
-    verdict::departures,
+    world::Holders,
 };
 
 use super::super::machine::Effect;
@@ -18,8 +18,6 @@ use super::super::machine::Effect;
 pub(super) struct Names {
     pub(super) locks: Vec<String>,
     pub(super) counters: Vec<String>,
-    /// By actor: the operations with which it lets go of which lock.
-    departures: Vec<Vec<(String, usize)>>,
     /// The invariants that are about two holders, each with its lock.
     pub(super) overlaps: Vec<(usize, usize)>,
 }
@@ -31,18 +29,12 @@ impl Names {
         let counters: BTreeSet<&String> = programs().flat_map(|program| &program.counters).collect();
         let locks: Vec<String> = locks.into_iter().cloned().collect();
         let find = |lock: &str| locks.iter().position(|known| known == lock);
-        let departures = scenario.actors.iter().map(|plan| {
-            let left = departures(&plan.program).into_iter();
-            left.filter_map(|(label, lock)| Some((label, find(&lock)?)))
-                .collect()
-        });
         let overlaps = scenario.invariants.iter().enumerate();
         let overlaps = overlaps.filter_map(|(n, plan)| match &plan.never {
             NeverPlan::Overlap(lock) => Some((n, find(lock)?)),
             NeverPlan::That(_) => None,
         });
         Self {
-            departures: departures.collect(),
             overlaps: overlaps.collect(),
             counters: counters.into_iter().cloned().collect(),
             locks,
@@ -53,8 +45,8 @@ impl Names {
 /// What an order has come to.
 #[derive(Debug, Clone)]
 pub(super) struct Tracked {
-    /// By lock: who believes to hold it, and since which step.
-    holders: Vec<Vec<(ActorId, usize)>>,
+    /// By lock: who holds it, and since which step.
+    holders: Vec<Holders>,
     pub(super) fates: Vec<LockFate>,
     pub(super) counters: Vec<i64>,
     /// By lock: the first steps that made two holders.
@@ -65,7 +57,7 @@ impl Tracked {
     pub(super) fn new(names: &Names) -> Self {
         let locks = names.locks.len();
         Self {
-            holders: vec![Vec::new(); locks],
+            holders: vec![Holders::default(); locks],
             fates: vec![LockFate::NeverHeld; locks],
             counters: vec![0; names.counters.len()],
             overlaps: vec![None; locks],
@@ -102,49 +94,35 @@ impl Tracked {
 
     fn believes(&mut self, lock: usize, actor: ActorId, step: usize, belief: Belief, touch: &mut Touch) {
         let holders = &mut self.holders[lock];
-        let held = holders.iter().position(|(known, _)| *known == actor);
-        match (held, belief) {
-            (None, Belief::Holding) => {
-                holders.push((actor, step));
-                touch.begins.push(lock);
-                if self.fates[lock] == LockFate::NeverHeld {
-                    self.fates[lock] = LockFate::Held;
-                }
-                if holders.len() > 1 {
-                    self.fates[lock] = LockFate::Violated;
-                    let steps = holders.iter().map(|(_, since)| *since).collect();
-                    self.overlaps[lock].get_or_insert(steps);
-                }
-            }
-            (Some(_), Belief::Holding) | (None, _) => {}
-            (Some(at), _) => {
-                holders.remove(at);
-                touch.ends.push(lock);
+        if !holders.believes(actor, belief, step) {
+            return;
+        }
+        if belief != Belief::Holding {
+            touch.ends.push(lock);
+            return;
+        }
+        touch.begins.push(lock);
+        if holders.overlap() {
+            self.fates[lock] = LockFate::Violated;
+            self.overlaps[lock].get_or_insert_with(|| holders.begins());
+        } else if self.fates[lock] == LockFate::NeverHeld {
+            self.fates[lock] = LockFate::Held;
+        }
+    }
+
+    /// An actor has sent an operation that asks for the release of these locks.
+    pub(super) fn releases(&mut self, names: &Names, actor: ActorId, releases: &[String], touch: &mut Touch) {
+        for (n, lock) in names.locks.iter().enumerate() {
+            if releases.contains(lock) && self.holders[n].leaves(actor) {
+                touch.ends.push(n);
             }
         }
     }
 
-    /// Who sends the command with which it lets go of a lock, right before its `drops`, holds it no longer.
-    pub(super) fn leaves(&mut self, names: &Names, actor: ActorId, label: &str, touch: &mut Touch) {
-        for (_, lock) in names.departures[actor.0 as usize]
-            .iter()
-            .filter(|(known, _)| known == label)
-        {
-            let holders = &mut self.holders[*lock];
-            let before = holders.len();
-            holders.retain(|(known, _)| *known != actor);
-            if holders.len() < before {
-                touch.ends.push(*lock);
-            }
-        }
-    }
-
-    /// Whoever is dead believes nothing.
+    /// Whoever is dead holds nothing.
     pub(super) fn dies(&mut self, actor: ActorId, touch: &mut Touch) {
         for (lock, holders) in self.holders.iter_mut().enumerate() {
-            let before = holders.len();
-            holders.retain(|(known, _)| *known != actor);
-            if holders.len() < before {
+            if holders.leaves(actor) {
                 touch.ends.push(lock);
             }
         }
@@ -158,5 +136,94 @@ impl Tracked {
                 steps: self.overlaps[*lock].clone()?,
             })
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{Names, Tracked};
+    use crate::{
+        clock::LessonTime,
+        engine::machine::Effect,
+        explore::Touch,
+        log::{ActorId, Belief, Event, EventKind, OpId},
+        race::LockFate,
+        world::Holding,
+    };
+
+    #[derive(Debug, Clone)]
+    enum Step {
+        Believes(Belief),
+        Releases,
+        Dies,
+    }
+
+    fn steps() -> impl Strategy<Value = Vec<(ActorId, usize, Step)>> {
+        let step = prop_oneof![
+            4 => Just(Step::Believes(Belief::Holding)),
+            1 => Just(Step::Believes(Belief::Waiting)),
+            1 => Just(Step::Believes(Belief::Nothing)),
+            3 => Just(Step::Releases),
+            1 => Just(Step::Dies),
+        ];
+        proptest::collection::vec(((0..3_u32).prop_map(ActorId), 0..2_usize, step), 0..40)
+    }
+
+    proptest! {
+        /// What is tracked without a log is what the world makes of the log.
+        #[test]
+        fn it_is_what_the_world_would_say(steps in steps()) {
+            let names = Names { locks: vec!["one".into(), "two".into()], counters: Vec::new(), overlaps: Vec::new() };
+            let mut tracked = Tracked::new(&names);
+            let mut holding = Holding::default();
+            let mut dead = Vec::new();
+            for (n, (actor, lock, step)) in steps.into_iter().enumerate() {
+                if dead.contains(&actor) {
+                    continue;
+                }
+                let name = names.locks[lock].clone();
+                let mut touch = Touch::default();
+                let kind = match step {
+                    Step::Believes(belief) => {
+                        tracked.take(&names, actor, n, &[Effect::Believes(name.clone(), belief)], &mut touch);
+                        EventKind::Believes { actor, lock: name, belief }
+                    }
+                    Step::Releases => {
+                        tracked.releases(&names, actor, std::slice::from_ref(&name), &mut touch);
+                        EventKind::Sent {
+                            op: OpId(0),
+                            actor,
+                            label: String::new(),
+                            server: String::new(),
+                            wire: String::new(),
+                            releases: vec![name],
+                        }
+                    }
+                    Step::Dies => {
+                        dead.push(actor);
+                        tracked.dies(actor, &mut touch);
+                        EventKind::GaveUp { actor, why: String::new() }
+                    }
+                };
+                let turns = holding.take(n, &Event { at: LessonTime::ZERO, kind });
+                let of = |holds: bool| {
+                    let turned = turns.iter().filter(|turn| turn.holds == holds);
+                    turned.filter_map(|turn| names.locks.iter().position(|known| *known == turn.lock)).collect::<Vec<_>>()
+                };
+                prop_assert_eq!((&touch.begins, &touch.ends), (&of(true), &of(false)));
+            }
+            for (n, lock) in names.locks.iter().enumerate() {
+                let first = holding.overlaps().iter().find(|overlap| overlap.lock == *lock);
+                prop_assert_eq!(tracked.overlaps[n].as_ref(), first.map(|overlap| &overlap.evidence));
+                let fate = match holding.most(lock).len() {
+                    0 => LockFate::NeverHeld,
+                    1 => LockFate::Held,
+                    _ => LockFate::Violated,
+                };
+                prop_assert_eq!(tracked.fates[n], fate);
+            }
+        }
     }
 }

@@ -104,6 +104,7 @@ pub(super) fn tell_move(
         label: operation.label.clone(),
         server: wire.server().to_owned(),
         wire: wire.to_string(),
+        releases: operation.releases.clone(),
     });
     told.events.push(EventKind::Replied {
         op,

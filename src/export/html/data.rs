@@ -17,6 +17,7 @@ use crate::{
         chart::{Chart, Detail},
         fault, words,
     },
+    world::Holding,
     world::World,
 };
 
@@ -83,6 +84,7 @@ pub(super) fn of(run: &Finished, moment: Found, look: &Look) -> Value {
         "truths": servers::truths(&source),
         "states": servers::states(&source),
         "clashes": clashes(&source),
+        "holders": holders(&source),
         "faults": faults(&source),
         "story": story(&source, look.questions),
         "wire": wire::rows(&source),
@@ -147,6 +149,18 @@ fn clashes(source: &Source<'_>) -> Vec<Value> {
     clashes
         .map(|clash| json!({"lock": clash.lock, "a": clash.from.0, "e": clash.from.1, "b": clash.to.map(|to| to.0)}))
         .collect()
+}
+
+/// Of all locks, the greatest number of holders of one, and the event since when it is so.
+fn holders(source: &Source<'_>) -> Vec<(usize, usize)> {
+    let mut holding = Holding::default();
+    let mut levels = Vec::new();
+    for (n, event) in source.events().iter().enumerate() {
+        if !holding.take(n, event).is_empty() {
+            levels.push((n, holding.greatest()));
+        }
+    }
+    levels
 }
 
 fn faults(source: &Source<'_>) -> Vec<Value> {

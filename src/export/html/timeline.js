@@ -53,7 +53,7 @@ function lane(data) {
     bars.append(colour(appears(bar.e, place(make("div", `bar ${bar.kind}`), bar.a, bar.b)), data.client));
     if (bar.kind !== "holding") continue;
     for (const clash of run.clashes.filter((clash) => clash.lock === bar.lock)) {
-      const from = Math.max(bar.a, clash.a), to = Math.min(bar.b ?? width, clash.b ?? width);
+      const from = Math.max(bar.a, clash.a), to = Math.min(bar.left ?? bar.b ?? width, clash.b ?? width);
       if (from < to) bars.append(appears(Math.max(bar.e, clash.e), place(make("div", "bar both"), from, to)));
     }
   }
@@ -222,15 +222,7 @@ function draw() {
   $("head").style.left = `${from + x * COLUMN}px`;
   $("clock").textContent = when(now);
   for (const label of labels) label();
-  const locks = new Map();
-  for (const data of [...run.lanes, ...run.bands.flatMap((band) => band.sample)]) {
-    for (const bar of data.bars) {
-      if (bar.kind === "holding" && bar.e < position && (bar.end === null || bar.end >= position)) {
-        locks.set(bar.lock, (locks.get(bar.lock) || 0) + 1);
-      }
-    }
-  }
-  const most = Math.max(0, ...locks.values()), alarm = $("alarm");
+  const most = run.holders.findLast(([event]) => event < position)?.[1] ?? 0, alarm = $("alarm");
   alarm.hidden = most < 2;
   const words = most < 2 ? "" : say("clash", most);
   if (alarm.textContent !== words) alarm.textContent = words;

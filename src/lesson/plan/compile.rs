@@ -17,6 +17,7 @@ use super::{
         step::{Operation, Step, Verb},
     },
     program::{BUILTINS, Instruction, PlannedOperation, PlannedVerb, Program},
+    releases,
     zk::ZkPlan,
 };
 
@@ -70,6 +71,7 @@ impl Compiler<'_> {
         };
         draft.steps(steps, path)?;
         draft.program.instructions.push(Instruction::Stop);
+        releases::mark(&mut draft.program.instructions);
         Ok(draft.program)
     }
 }
@@ -305,6 +307,7 @@ impl Draft<'_> {
             until,
             every,
             allow: operation.allow.clone(),
+            releases: Vec::new(),
             path: (!self.in_recipe).then_some(path),
         };
         self.push(Instruction::Operate(Arc::new(operation)));

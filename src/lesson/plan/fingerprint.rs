@@ -69,6 +69,8 @@ fn operate(to: &mut Fnv1a, operation: &PlannedOperation) -> fmt::Result {
         until,
         every,
         allow,
+        // Follows from the instructions.
+        releases: _,
         path: _,
     } = operation;
     write!(to, "{label} {verb:?} {on:?} {until:?} {every:?} {allow:?}")

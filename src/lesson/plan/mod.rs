@@ -9,6 +9,7 @@ mod invariants;
 mod program;
 mod question;
 mod references;
+mod releases;
 mod setup;
 mod story;
 mod zk;

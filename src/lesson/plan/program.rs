@@ -87,6 +87,8 @@ pub struct PlannedOperation {
     pub every: Option<Template>,
     /// Error codes that the program copes with.
     pub allow: Vec<String>,
+    /// The locks whose release it asks for: whoever sends it holds them no longer.
+    pub releases: Vec<String>,
     /// Where it stands in the lesson, `None` in a recipe.
     pub path: Option<Path>,
 }
@@ -133,6 +135,22 @@ pub struct Program {
     pub counters: BTreeSet<String>,
     /// The locks that it may have beliefs about.
     pub locks: BTreeSet<String>,
+}
+
+impl Program {
+    /// The locks whose release an operation asks for, by its label.
+    #[must_use]
+    pub fn released_by(&self, label: &str) -> &[String] {
+        let mut operations = self
+            .instructions
+            .iter()
+            .filter_map(|instruction| match instruction {
+                Instruction::Operate(operation) => Some(operation),
+                _ => None,
+            });
+        let found = operations.find(|operation| operation.label == label && !operation.releases.is_empty());
+        found.map_or(&[], |operation| &operation.releases)
+    }
 }
 
 /// Names that every program may use: who it is (`self`, `client`, `index` in its group from 1), its owner

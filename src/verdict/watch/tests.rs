@@ -71,6 +71,10 @@ impl Story {
             label: label.to_owned(),
             server: "redis".to_owned(),
             wire: wire.to_owned(),
+            releases: (label == "release")
+                .then(|| "lock".to_owned())
+                .into_iter()
+                .collect(),
         });
         op
     }

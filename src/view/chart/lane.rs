@@ -48,6 +48,8 @@ pub struct Bar {
     pub from: (u32, usize),
     /// The column after its last, and the event that ended it.
     pub to: Option<(u32, usize)>,
+    /// Where it ceased to hold the lock, and the event by which it did: it may believe so for longer.
+    pub left: Option<(u32, usize)>,
 }
 
 /// One actor's lane.
@@ -135,6 +137,7 @@ impl Lane {
         let before = match open {
             Some(Bar {
                 kind: BarKind::Belief(before),
+                left: None,
                 ..
             }) if *before == belief => return belief,
             Some(bar) => {
@@ -152,20 +155,29 @@ impl Lane {
                 lock: lock.to_owned(),
                 from: here,
                 to: None,
+                left: None,
             });
         }
         before
     }
 
+    /// It holds a lock no longer, whatever it believes.
+    pub(super) fn leave(&mut self, lock: &str, here: (u32, usize)) {
+        let lasting = |bar: &&mut Bar| bar.to.is_none() && bar.lock == lock;
+        if let Some(bar) = self.bars.iter_mut().rev().find(lasting) {
+            bar.left = Some(here);
+        }
+    }
+
     /// Draws in a fault of the process; gives the beliefs that died with it.
-    pub(super) fn fault(&mut self, fault: &Fault, here: (u32, usize)) -> Vec<(String, Belief)> {
+    pub(super) fn fault(&mut self, fault: &Fault, here: (u32, usize)) -> Vec<Belief> {
         let mut ended = Vec::new();
         match fault {
             Fault::Crash { .. } => {
                 for bar in self.bars.iter_mut().filter(|bar| bar.to.is_none()) {
                     bar.to = Some(here);
                     if let BarKind::Belief(belief) = bar.kind {
-                        ended.push((bar.lock.clone(), belief));
+                        ended.push(belief);
                     }
                 }
                 self.bars.push(Bar {
@@ -173,6 +185,7 @@ impl Lane {
                     lock: String::new(),
                     from: here,
                     to: None,
+                    left: None,
                 });
             }
             Fault::Freeze { .. } => self.bars.push(Bar {
@@ -180,6 +193,7 @@ impl Lane {
                 lock: String::new(),
                 from: here,
                 to: None,
+                left: None,
             }),
             Fault::Thaw { .. } => {
                 let frozen = |bar: &&mut Bar| bar.kind == BarKind::Frozen && bar.to.is_none();

@@ -25,8 +25,9 @@ use std::{collections::HashMap, time::Duration};
 
 use crate::{
     clock::LessonTime,
-    log::{ActorId, Belief, EventKind, Fault, Log, OpId, Stop},
+    log::{ActorId, Belief, Event, EventKind, Fault, Log, OpId, Stop},
     view::fault,
+    world::Holding,
 };
 
 /// How much a mark on a lane says.
@@ -102,7 +103,7 @@ struct Pen {
     begun: u32,
     burst: Burst,
     in_flight: HashMap<OpId, Flight>,
-    holders: HashMap<String, Vec<ActorId>>,
+    holding: Holding,
     /// The first fault of the step under way.
     fault: Option<usize>,
     /// Whether somebody else than the story has chosen.
@@ -175,6 +176,7 @@ impl Chart {
         let event = &log.events()[index];
         self.columns.push(x);
         self.pen.at = event.at;
+        self.hold(event, (x, index));
         match &event.kind {
             EventKind::Sent { op, actor, .. } => {
                 self.mark(log, index, *actor, x);
@@ -319,31 +321,33 @@ impl Chart {
         if let Some(band) = lane.band {
             self.bands[band].believe(before, belief, here);
         }
-        self.hold(actor, lock, belief == Belief::Holding, here);
     }
 
-    /// Keeps account of who holds what, and of the stretches in which it is more than one.
-    fn hold(&mut self, actor: ActorId, lock: &str, holds: bool, here: (u32, usize)) {
-        let holders = self.pen.holders.entry(lock.to_owned()).or_default();
-        holders.retain(|holder| *holder != actor);
-        if holds {
-            holders.push(actor);
+    /// Marks who has begun or ceased to hold what, and the stretches in which it is more than one.
+    fn hold(&mut self, event: &Event, here: (u32, usize)) {
+        let turns = self.pen.holding.take(here.1, event);
+        if turns.is_empty() {
+            return;
         }
-        let many = holders.len() >= 2;
-        let lasting = self
-            .clashes
-            .iter_mut()
-            .rev()
-            .find(|clash| clash.lock == lock && clash.to.is_none());
-        match (lasting, many) {
-            (None, true) => self.clashes.push(Clash {
-                lock: lock.to_owned(),
-                from: here,
-                to: None,
-            }),
-            (Some(clash), false) => clash.to = Some(here),
-            _ => {}
+        for turn in turns {
+            if !turn.holds
+                && let Some(lane) = self.lanes.get_mut(turn.actor.0 as usize)
+            {
+                lane.leave(&turn.lock, here);
+            }
         }
+        let overlaps = self.pen.holding.overlaps();
+        for (overlap, clash) in overlaps.iter().zip(&mut self.clashes) {
+            if overlap.end.is_some() {
+                clash.to.get_or_insert(here);
+            }
+        }
+        let begun = overlaps.iter().skip(self.clashes.len()).map(|overlap| Clash {
+            lock: overlap.lock.clone(),
+            from: here,
+            to: None,
+        });
+        self.clashes.extend(begun);
     }
 
     fn fault(&mut self, log: &Log, index: usize, x: u32, fault: &Fault) {
@@ -373,11 +377,10 @@ impl Chart {
         };
         lane.mark(log, index, x, self.detail);
         let (ended, band) = (lane.fault(fault, (x, index)), lane.band);
-        for (lock, belief) in ended {
+        for belief in ended {
             if let Some(band) = band {
                 self.bands[band].believe(belief, Belief::Nothing, (x, index));
             }
-            self.hold(actor, &lock, false, (x, index));
         }
     }
 }

@@ -11,7 +11,6 @@ use super::{CompareStage, CompareView, actor, lanes, text, time, words};
 use crate::view::theme::{Role, glyphs};
 use crate::{
     clock::ClockKind,
-    log::Belief,
     world::{Overlap, World},
 };
 
@@ -133,7 +132,7 @@ fn badge(view: &CompareView<'_>, side: usize) -> Vec<Span<'static>> {
             None => words::SINCE.with(view.lang, &[&who, &from]),
         };
         spans.push(Span::styled(format!(" {span} "), style(Role::Danger)));
-    } else if !other.overlaps.is_empty() && held(world) {
+    } else if !other.holding.overlaps().is_empty() && world.holding.ever() {
         let words = format!(" ✓ {} ", words::ONE_AT_A_TIME.get(view.lang));
         spans.push(Span::styled(words, style(Role::Good)));
     }
@@ -142,16 +141,12 @@ fn badge(view: &CompareView<'_>, side: usize) -> Vec<Span<'static>> {
 
 /// The overlap that lasts, or else the first one.
 fn worst(world: &World) -> Option<&Overlap> {
-    let lasts = world.overlaps.iter().find(|overlap| overlap.to.is_none());
-    lasts.or(world.overlaps.first())
-}
-
-/// Whether anybody ever believed to hold a lock.
-fn held(world: &World) -> bool {
-    world.actors.iter().any(|actor| {
-        let mut spans = actor.all_spans();
-        spans.any(|span| span.belief == Belief::Holding)
-    })
+    let lasts = world
+        .holding
+        .overlaps()
+        .iter()
+        .find(|overlap| overlap.to.is_none());
+    lasts.or(world.holding.overlaps().first())
 }
 
 /// The mark where the run parts from the other: a line from its heading to the axis, in front of what is empty.

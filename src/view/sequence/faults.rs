@@ -113,7 +113,7 @@ impl Sequence {
             self.lifelines[*column].mind.dead = true;
         }
         for (actor, lock) in held {
-            self.believe(actor, &lock, Belief::Nothing, index);
+            self.believe(actor, &lock, Belief::Nothing);
         }
     }
 

@@ -29,7 +29,8 @@ use std::{
 
 use crate::{
     clock::LessonTime,
-    log::{ActorId, Belief, EventKind, Log, Observed, OpId, Reply, Role, ServerState},
+    log::{ActorId, Belief, Event, EventKind, Log, Observed, OpId, Reply, Role, ServerState},
+    world::Holding,
 };
 
 /// Less time than this between two rows is not worth a word.
@@ -83,7 +84,7 @@ struct Pen {
     /// By operation, the event that it was sent with.
     in_flight: HashMap<OpId, usize>,
     beliefs: HashMap<(ActorId, String), Belief>,
-    holders: HashMap<String, Vec<ActorId>>,
+    holding: Holding,
     links: HashMap<String, Passage>,
     servers: HashMap<String, Server>,
 }
@@ -141,6 +142,10 @@ impl Sequence {
         self.pass(event.at, index);
         let rows = self.rows.len();
         let told = self.tell(log, index);
+        self.hold(event, index);
+        if let Some(column) = event.kind.actor().and_then(|actor| self.columns.of(actor)) {
+            self.turn(column, index);
+        }
         // A row that was added to is the event's place; else the newest, which may be its own.
         let newest = self.rows.len().saturating_sub(1);
         self.places
@@ -175,7 +180,7 @@ impl Sequence {
             EventKind::Counted { actor, counter, .. } => {
                 return self.note(index, event.at, *actor, counter);
             }
-            EventKind::Believes { actor, lock, belief } => self.believe(*actor, lock, *belief, index),
+            EventKind::Believes { actor, lock, belief } => self.believe(*actor, lock, *belief),
             EventKind::State(state) => self.observe(state, event.at, index),
             EventKind::Fault(fault) => self.fault(log, fault, index),
             EventKind::GaveUp { actor, .. } => self.gave_up(log, *actor, index),
@@ -293,7 +298,7 @@ impl Sequence {
         self.row(RowKind::Note { column }, index, same)
     }
 
-    fn believe(&mut self, actor: ActorId, lock: &str, belief: Belief, index: usize) {
+    fn believe(&mut self, actor: ActorId, lock: &str, belief: Belief) {
         let before = self.pen.beliefs.insert((actor, lock.to_owned()), belief);
         let Some(column) = self.columns.of(actor) else {
             return;
@@ -308,60 +313,43 @@ impl Sequence {
             };
             *count = if more { *count + 1 } else { count.saturating_sub(1) };
         }
-        self.hold(actor, lock, belief == Belief::Holding, index);
-        self.turn(column, index);
     }
 
-    /// Keeps account of who holds a lock, and of the rows in which it is more than one.
-    fn hold(&mut self, actor: ActorId, lock: &str, holds: bool, index: usize) {
-        let holders = self.pen.holders.entry(lock.to_owned()).or_default();
-        let many = holders.len() >= 2;
-        let mut touched = holders.clone();
-        holders.retain(|holder| *holder != actor);
-        if holds {
-            holders.push(actor);
-            touched.push(actor);
-        }
-        let holders = holders.clone();
-        if !many && holders.len() < 2 {
-            return;
-        }
-        if !many {
-            let kind = RowKind::Clash {
-                lock: lock.to_owned(),
-            };
-            let from = (self.rows.len(), index);
-            self.rows.push(Row::new(kind, index));
-            self.overlaps.push(Overlap {
-                lock: lock.to_owned(),
-                from,
-                to: None,
-            });
-        }
-        let mut columns: Vec<usize> = touched
-            .iter()
-            .filter_map(|actor| self.columns.of(*actor))
-            .collect();
-        columns.dedup();
-        for column in columns {
-            let holds = holders
-                .iter()
-                .any(|holder| self.columns.of(*holder) == Some(column));
-            let clashing = &mut self.lifelines[column].mind.clashing;
-            clashing.retain(|other| other != lock);
-            if holds && holders.len() >= 2 {
-                clashing.push(lock.to_owned());
+    /// Marks the rows in which a lock has more than one holder, and the columns of its holders.
+    fn hold(&mut self, event: &Event, index: usize) {
+        for turn in self.pen.holding.take(index, event) {
+            let overlaps = self.pen.holding.overlaps();
+            if let Some(begun) = overlaps.get(self.overlaps.len()) {
+                let lock = begun.lock.clone();
+                self.rows
+                    .push(Row::new(RowKind::Clash { lock: lock.clone() }, index));
+                let from = (self.rows.len() - 1, index);
+                self.overlaps.push(Overlap { lock, from, to: None });
             }
-            self.turn(column, index);
-        }
-        if holders.len() < 2 {
             let row = self.now();
-            let lasting = self.overlaps.iter_mut().rev();
-            if let Some(overlap) = lasting
-                .filter(|overlap| overlap.lock == lock)
-                .find(|overlap| overlap.to.is_none())
-            {
-                overlap.to = Some((row, index));
+            for (overlap, ended) in self.overlaps.iter_mut().zip(self.pen.holding.overlaps()) {
+                if ended.end.is_some() {
+                    overlap.to.get_or_insert((row, index));
+                }
+            }
+            let holders: Vec<ActorId> = self.pen.holding.holders(&turn.lock).collect();
+            let mut columns: Vec<usize> = holders
+                .iter()
+                .chain([&turn.actor])
+                .filter_map(|actor| self.columns.of(*actor))
+                .collect();
+            columns.dedup();
+            for column in columns {
+                let mut own = holders
+                    .iter()
+                    .filter(|holder| self.columns.of(**holder) == Some(column));
+                let clashes = holders.len() > 1 && own.next().is_some();
+                let clashing = &mut self.lifelines[column].mind.clashing;
+                clashing.retain(|other| *other != turn.lock);
+                if clashes {
+                    clashing.push(turn.lock.clone());
+                }
+                self.turn(column, index);
             }
         }
     }

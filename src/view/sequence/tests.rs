@@ -109,7 +109,7 @@ fn happening() -> impl Strategy<Value = EventKind> {
     });
     prop_oneof![
         6 => (actor(), label(), server(), 0..40_u64, "[ -~锁，]{0,60}").prop_map(|(actor, label, server, op, wire)| {
-            EventKind::Sent { op: OpId(op), actor, label, server, wire }
+            EventKind::Sent { op: OpId(op), actor, label, server, wire, releases: Vec::new() }
         }),
         6 => (actor(), label(), 0..40_u64, reply).prop_map(|(actor, label, op, reply)| EventKind::Replied {
             op: OpId(op), actor, label, reply,
@@ -280,6 +280,7 @@ fn time_that_passes_is_one_row_however_often_it_is_looked_at() {
         label: "a".to_owned(),
         server: "redis1".to_owned(),
         wire: "PING".to_owned(),
+        releases: Vec::new(),
     };
     add(0, ready());
     add(0, sent(1));

@@ -30,7 +30,7 @@ fn one(source: &Source<'_>, n: usize, lane: &Lane) -> Value {
         };
         Some(json!({
             "kind": kind, "lock": bar.lock, "a": bar.from.0, "e": bar.from.1, "b": bar.to.map(|to| to.0),
-            "end": bar.to.map(|to| to.1),
+            "end": bar.to.map(|to| to.1), "left": bar.left.map(|left| left.0),
         }))
     });
     let marks = lane.marks.iter().map(|mark| self::mark(source, mark));
