@@ -2,8 +2,7 @@
 //! a second is ended. It must not know what the command does.
 
 use std::{
-    io::{self, Write as _},
-    process,
+    io, process,
     sync::{OnceLock, mpsc},
     thread,
     time::Duration,
@@ -14,7 +13,7 @@ use tokio::{
     sync::watch,
 };
 
-use super::{INTERRUPTED, words};
+use super::{INTERRUPTED, print, words};
 use crate::{lab, lesson::Lang, signals::Signals};
 
 /// How long a command may take to end by itself after a signal, in real time.
@@ -45,8 +44,7 @@ pub(super) fn listen(lang: Lang) {
         let _ = runtime.block_on(async { tokio::time::timeout(IN_GOOD_ORDER, signals.next()).await });
         lab::end_now();
         let message = words::ENDED_BY.text(&[name]);
-        // The terminal may be gone.
-        let _ = writeln!(io::stderr(), "lockstep: {}", message.get(lang));
+        print::complain(message.get(lang));
         process::exit(INTERRUPTED.into());
     });
     if started.is_ok() && ready.recv().is_ok() {
