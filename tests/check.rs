@@ -217,7 +217,7 @@ fn every_mistake_has_its_line_and_says_what_is_right() {
             "never: { overlap: lock }",
             "never: { overlap: lock, overlap: lock }",
             "never: { overlap: lock }",
-            &["duplicate field `overlap`"],
+            &["`overlap` is here twice"],
         ),
         (
             "never: { overlap: lock }",

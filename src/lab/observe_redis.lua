@@ -1,5 +1,5 @@
 -- Reads the whole keyspace of a small server at one moment: {name, type, PEXPIRETIME, value} for each key.
--- ARGV: how many keys, how many elements of each, how many bytes of a string.
+-- ARGV: how many keys, how many elements of each, how many bytes of each name, string and element.
 local keys, elements, bytes = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local names, cursor = {}, '0'
 repeat
@@ -7,6 +7,17 @@ repeat
   cursor = page[1]
   for _, name in ipairs(page[2]) do names[#names + 1] = name end
 until cursor == '0' or #names > 10 * keys
+-- What one look takes at most, in bytes, however many and however long the values are.
+local left = 1048576
+local function short(value)
+  if type(value) == 'table' then
+    for n = 1, #value do value[n] = short(value[n]) end
+    return value
+  end
+  value = string.sub(value, 1, math.max(0, math.min(bytes, left)))
+  left = left - #value
+  return value
+end
 -- SCAN's order is arbitrary; a learner's is not.
 table.sort(names)
 local seen, last = {}, nil
@@ -21,7 +32,7 @@ for _, name in ipairs(names) do
     elseif kind == 'set' then value = redis.call('SSCAN', name, '0', 'COUNT', elements)[2]
     elseif kind == 'zset' then value = redis.call('ZRANGE', name, 0, elements - 1, 'WITHSCORES')
     end
-    seen[#seen + 1] = { name, kind, redis.call('PEXPIRETIME', name), value }
+    seen[#seen + 1] = { short(name), kind, redis.call('PEXPIRETIME', name), short(value) }
   end
   last = name
 end
