@@ -7,16 +7,16 @@ repeat
   cursor = page[1]
   for _, name in ipairs(page[2]) do names[#names + 1] = name end
 until cursor == '0' or #names > 10 * keys
--- What one look takes at most, in bytes, however many and however long the values are.
+-- What one look reads at most, in bytes, however many and however long the values are; of the rest only the names.
 local left = 1048576
 local function short(value)
   if type(value) == 'table' then
     for n = 1, #value do value[n] = short(value[n]) end
     return value
   end
-  value = string.sub(value, 1, math.max(0, math.min(bytes, left)))
-  left = left - #value
-  return value
+  -- Long values take time to read, though little of them is shown.
+  left = left - math.min(#value, 64 * bytes)
+  return string.sub(value, 1, bytes)
 end
 -- SCAN's order is arbitrary; a learner's is not.
 table.sort(names)
@@ -26,7 +26,8 @@ for _, name in ipairs(names) do
   -- SCAN may name a key twice.
   if name ~= last then
     local kind, value = redis.call('TYPE', name).ok, ''
-    if kind == 'string' then value = redis.call('GETRANGE', name, 0, bytes - 1)
+    if left <= 0 then value = kind == 'string' and '…' or { '…', '…' }
+    elseif kind == 'string' then value = redis.call('GETRANGE', name, 0, bytes - 1)
     elseif kind == 'hash' then value = redis.call('HSCAN', name, '0', 'COUNT', elements)[2]
     elseif kind == 'list' then value = redis.call('LRANGE', name, 0, elements - 1)
     elseif kind == 'set' then value = redis.call('SSCAN', name, '0', 'COUNT', elements)[2]

@@ -384,6 +384,9 @@ impl<'s> Reader<'s, '_> {
                 }
                 Ok(written)
             }
+            (Kind::Name, "not" | "and" | "or" | "if" | "else" | "is" | "in") => {
+                Err(self.unexpected("a value"))
+            }
             (Kind::Name | Kind::Number, _) => {
                 self.at += 1;
                 Ok(token.to_owned())

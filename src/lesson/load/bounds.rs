@@ -28,12 +28,14 @@ pub(super) fn check(text: &str) -> Result<(), (Option<(usize, usize)>, String)> 
         return Err((Some((line, column)), message));
     }
     let mut weight = Weight::default();
-    let error = match (&mut weight).deserialize(serde_yaml::Deserializer::from_str(text)) {
-        Ok(()) => return Ok(()),
-        Err(error) => error,
-    };
-    let place = error.location().map(|place| (place.line(), place.column()));
-    Err((place, error.to_string()))
+    match (&mut weight).deserialize(serde_yaml::Deserializer::from_str(text)) {
+        Err(error) if weight.refused => {
+            let place = error.location().map(|place| (place.line(), place.column()));
+            Err((place, error.to_string()))
+        }
+        // What is no YAML is told when it is read, up to the same place.
+        _ => Ok(()),
+    }
 }
 
 /// How much a file has been seen to hold.
@@ -41,6 +43,8 @@ pub(super) fn check(text: &str) -> Result<(), (Option<(usize, usize)>, String)> 
 struct Weight {
     values: usize,
     text: usize,
+    /// Whether it is too much or stands twice: the reason for the error.
+    refused: bool,
 }
 
 impl Weight {
@@ -48,6 +52,7 @@ impl Weight {
         self.values += 1;
         self.text += text;
         if self.values > VALUES || self.text > TEXT {
+            self.refused = true;
             return Err(E::custom(format!(
                 "with what its aliases (`*name`) repeat it has more than {VALUES} values or {} MiB of text",
                 TEXT >> 20
@@ -104,6 +109,14 @@ impl<'de> Visitor<'de> for &mut Weight {
         self.add(0)
     }
 
+    fn visit_none<E: Error>(self) -> Result<(), E> {
+        self.add(0)
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
         self.add(0)?;
         while items.next_element_seed(&mut *self)?.is_some() {}
@@ -155,10 +168,10 @@ impl Visitor<'_> for Key<'_> {
     fn visit_str<E: Error>(self, name: &str) -> Result<(), E> {
         self.weight.add(name.len())?;
         if self.keys.insert(name.to_owned()) {
-            Ok(())
-        } else {
-            Err(E::custom(format!("`{name}` is here twice")))
+            return Ok(());
         }
+        self.weight.refused = true;
+        Err(E::custom(format!("`{name}` is here twice")))
     }
 }
 

@@ -153,7 +153,10 @@ impl Source {
 /// `serde_yaml`'s message without its position, which is shown apart, and with a help where its words alone
 /// would not tell an author what to do.
 fn explain(message: &str) -> (String, Option<String>) {
-    let without_place = message.split(" at line ").next().unwrap_or(message).to_owned();
+    /// A message may quote a name or a value, and those can be as long as the file.
+    const LONGEST: usize = 400;
+    let without_place = message.split(" at line ").next().unwrap_or(message);
+    let without_place: String = without_place.chars().take(LONGEST).collect();
     let help = if message.contains("repetition limit")
         || message.contains("recursion limit")
         || message.contains("aliases")

@@ -79,7 +79,9 @@ fn keys_that_are_huge_are_looked_at_in_parts() {
         1,
     );
     assert_ne!(text, GOOD);
-    place.write("keys.yaml", text);
+    let once = text.replacen("  - pass: ${lease}\n  - move: B.acquire\n", "", 1);
+    assert_ne!(once, text);
+    place.write("keys.yaml", once);
     let answer = lockstep(
         &place,
         &["run", "--json", "keys.yaml", "--variant", "blind-del", "--events"],
