@@ -10,6 +10,7 @@ mod local;
 mod process;
 pub mod protocol;
 mod redis;
+mod stream;
 mod zookeeper;
 
 pub use direct::{Answer, Direct, Part, is_silence};

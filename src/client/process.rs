@@ -83,7 +83,12 @@ impl Line {
             Ok(connection) => work(connection).await,
             Err(error) => Reply::Lost(error.to_string()),
         };
-        if matches!(reply, Reply::Lost(_)) {
+        let broken = match &reply {
+            Reply::Lost(_) => true,
+            Reply::Error { code, .. } => code == redis_client::TOO_LONG_CODE,
+            Reply::Value(_) => false,
+        };
+        if broken {
             self.connection = None;
         }
         reply

@@ -1,12 +1,16 @@
 //! One actor's connection to one Redis server. It must not know why a command is sent.
 
 use redis::{
-    AsyncConnectionConfig, Client, ConnectionInfo, ErrorKind, IntoConnectionInfo, RedisConnectionInfo,
-    RedisError, RedisResult, Value, aio::MultiplexedConnection,
+    AsyncConnectionConfig, ConnectionInfo, ErrorKind, IntoConnectionInfo, RedisConnectionInfo, RedisError,
+    RedisResult, Value, aio::MultiplexedConnection,
 };
 use serde_json::Value as Json;
 
+use super::stream::{self, LONGEST_REPLY, TOO_LONG};
 use crate::log::Reply;
+
+/// The code of a reply that was not read to its end.
+pub(super) const TOO_LONG_CODE: &str = "TOOLONG";
 
 /// Connects, over a Unix socket or TCP.
 ///
@@ -18,9 +22,13 @@ pub(super) async fn connect(address: &str, password: Option<&str>) -> RedisResul
     let config = AsyncConnectionConfig::new()
         .set_response_timeout(None)
         .set_connection_timeout(None);
-    Client::open(place(address, password)?)?
-        .get_multiplexed_async_connection_with_config(&config)
-        .await
+    let info = place(address, password)?;
+    let stream = stream::open(info.addr()).await?;
+    let (connection, driver) =
+        MultiplexedConnection::new_with_config(info.redis_settings(), stream, config).await?;
+    // It ends when the connection is dropped.
+    tokio::spawn(driver);
+    Ok(connection)
 }
 
 /// An address as the crate wants it, and what has to be said there first.
@@ -65,12 +73,35 @@ pub(super) async fn script(
 /// What the server said, as a log has it.
 pub(super) fn reply(result: RedisResult<Value>) -> Reply {
     match result {
+        // Where the connection did not see to it.
+        Ok(value) if size(&value) > LONGEST_REPLY => too_long(),
         Ok(value) => Reply::Value(json(value)),
         Err(error) => failed(&error),
     }
 }
 
+fn too_long() -> Reply {
+    Reply::Error {
+        code: TOO_LONG_CODE.to_owned(),
+        text: TOO_LONG.to_owned(),
+    }
+}
+
+/// About how many bytes a value takes on the wire.
+fn size(value: &Value) -> usize {
+    match value {
+        Value::BulkString(bytes) => bytes.len(),
+        Value::SimpleString(text) | Value::VerbatimString { text, .. } => text.len(),
+        Value::Array(items) | Value::Set(items) => items.iter().map(|item| 4 + size(item)).sum(),
+        Value::Map(pairs) => pairs.iter().map(|(key, item)| 8 + size(key) + size(item)).sum(),
+        _ => 8,
+    }
+}
+
 fn failed(error: &RedisError) -> Reply {
+    if error.is_io_error() && error.to_string().contains(TOO_LONG) {
+        return too_long();
+    }
     if error.is_io_error() || error.is_connection_dropped() || error.kind() == ErrorKind::Io {
         return Reply::Lost(error.to_string());
     }

@@ -10,7 +10,7 @@ use crate::{
     client::protocol::Wire,
     clock::LessonTime,
     lesson::{
-        expr::{Scope, Template, json_value},
+        expr::{Scope, Template, json_value, within_allowance},
         parse_millis,
         plan::{ActorPlan, Instruction, PlannedOperation, PlannedVerb, Program, passed},
     },
@@ -119,6 +119,10 @@ impl Machine {
     /// # Errors
     /// An expression failed, or the program runs in a circle without an operation.
     pub(super) fn advance(&mut self, effects: &mut Vec<Effect>) -> Result<Next, String> {
+        within_allowance(|| self.advance_within(effects))
+    }
+
+    fn advance_within(&mut self, effects: &mut Vec<Effect>) -> Result<Next, String> {
         let program = Arc::clone(&self.program);
         for _ in 0..MOST_STATEMENTS {
             if let Some(operation) = self.comes_to() {
@@ -211,6 +215,10 @@ impl Machine {
     /// # Errors
     /// An expression failed.
     pub(super) fn begin(&mut self) -> Result<(), String> {
+        within_allowance(|| self.begin_within())
+    }
+
+    fn begin_within(&mut self) -> Result<(), String> {
         let program = Arc::clone(&self.program);
         while let Some(instruction) = program.instructions.get(self.at) {
             match instruction {
@@ -284,7 +292,8 @@ impl Machine {
                         operation.label
                     ));
                 }
-                (Value::from(()), Value::from("Lost"))
+                // As claims see it: nobody knows what the server did, so it is not the same as nil.
+                (Value::from("Lost"), Value::from("Lost"))
             }
         };
         self.scope.set_outermost("reply", value.clone());

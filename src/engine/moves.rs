@@ -210,9 +210,11 @@ impl Director {
             label,
             reply: reply.clone(),
         });
+        let place = operation.path.clone().unwrap_or_else(|| path.clone());
+        let room = self.recorder.has_room();
+        room.map_err(|error| self.mistake(&place, error))?;
         self.performers[n].machine.tell_time(self.clock.now());
         let after = self.performers[n].machine.replied(&operation, reply);
-        let place = operation.path.clone().unwrap_or_else(|| path.clone());
         let after = match after {
             Ok(after) => after,
             Err(error) if self.left_story => {
@@ -248,6 +250,8 @@ impl Director {
         let mut effects = Vec::new();
         self.performers[n].machine.tell_time(self.clock.now());
         let next = self.performers[n].machine.advance(&mut effects);
+        let room = self.recorder.has_room();
+        room.map_err(|error| self.mistake(path, error))?;
         for effect in effects {
             self.recorder.record(match effect {
                 Effect::Believes(lock, belief) => EventKind::Believes { actor, lock, belief },

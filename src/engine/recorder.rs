@@ -5,7 +5,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use super::Update;
 use crate::{
     clock::{LessonClock, LessonTime},
-    log::{Event, EventKind, Log},
+    log::{Event, EventKind, Log, Reply},
 };
 
 /// The log of a live run, and who is told of it.
@@ -16,7 +16,15 @@ pub(super) struct Recorder {
     listener: Option<UnboundedSender<Update>>,
     clock: LessonClock,
     latest: LessonTime,
+    weight: usize,
 }
+
+/// The most that a run may record, in bytes of what lessons decide over: replies, commands and texts. A log is kept in
+/// memory, and more than once.
+const LARGEST: usize = 64 << 20;
+
+/// What every event counts.
+const EVENT: usize = 64;
 
 impl Recorder {
     pub(super) fn new(clock: LessonClock, listener: Option<UnboundedSender<Update>>) -> Self {
@@ -26,6 +34,7 @@ impl Recorder {
             listener,
             clock,
             latest: LessonTime::ZERO,
+            weight: 0,
         }
     }
 
@@ -42,10 +51,25 @@ impl Recorder {
     /// Appends what happened at a given moment. Events are told in order, so their times never go back.
     pub(super) fn record_at(&mut self, at: LessonTime, kind: EventKind) {
         self.latest = self.latest.max(at);
+        self.weight += EVENT + weight(&kind);
         self.log.append(Event {
             at: self.latest,
             kind,
         });
+    }
+
+    /// Whether there is room for more.
+    ///
+    /// # Errors
+    /// The run has become too large.
+    pub(super) fn has_room(&self) -> Result<(), String> {
+        if self.weight <= LARGEST {
+            return Ok(());
+        }
+        Err(format!(
+            "the run has recorded more than {} MiB of replies, commands and texts; a lesson may not",
+            LARGEST >> 20
+        ))
     }
 
     /// Tells the listener what it has not been told yet.
@@ -74,4 +98,28 @@ impl Recorder {
     pub(super) fn into_log(self) -> Log {
         self.log
     }
+}
+
+fn weight(kind: &EventKind) -> usize {
+    match kind {
+        EventKind::Replied { reply, .. } => match reply {
+            Reply::Value(value) => json(value),
+            Reply::Error { code, text } => code.len() + text.len(),
+            Reply::Lost(why) => why.len(),
+        },
+        EventKind::Sent { wire, .. } => wire.len(),
+        EventKind::Say { en, zh, .. } => en.len() + zh.len(),
+        _ => 0,
+    }
+}
+
+fn json(value: &serde_json::Value) -> usize {
+    use serde_json::Value;
+    let inner = match value {
+        Value::String(text) => text.len(),
+        Value::Array(items) => items.iter().map(json).sum(),
+        Value::Object(map) => map.iter().map(|(key, item)| key.len() + json(item)).sum(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+    };
+    size_of::<Value>() + inner
 }

@@ -1,5 +1,5 @@
 -- Reads the whole keyspace of a small server at one moment: {name, type, PEXPIRETIME, value} for each key.
--- ARGV: how many keys, how many elements of each, how many bytes of a string.
+-- ARGV: how many keys, how many elements of each, how many bytes of each name, string and element.
 local keys, elements, bytes = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local names, cursor = {}, '0'
 repeat
@@ -7,6 +7,17 @@ repeat
   cursor = page[1]
   for _, name in ipairs(page[2]) do names[#names + 1] = name end
 until cursor == '0' or #names > 10 * keys
+-- What one look reads at most, in bytes, however many and however long the values are; of the rest only the names.
+local left = 1048576
+local function short(value)
+  if type(value) == 'table' then
+    for n = 1, #value do value[n] = short(value[n]) end
+    return value
+  end
+  -- Long values take time to read, though little of them is shown.
+  left = left - math.min(#value, 64 * bytes)
+  return string.sub(value, 1, bytes)
+end
 -- SCAN's order is arbitrary; a learner's is not.
 table.sort(names)
 local seen, last = {}, nil
@@ -15,13 +26,14 @@ for _, name in ipairs(names) do
   -- SCAN may name a key twice.
   if name ~= last then
     local kind, value = redis.call('TYPE', name).ok, ''
-    if kind == 'string' then value = redis.call('GETRANGE', name, 0, bytes - 1)
+    if left <= 0 then value = kind == 'string' and '…' or { '…', '…' }
+    elseif kind == 'string' then value = redis.call('GETRANGE', name, 0, bytes - 1)
     elseif kind == 'hash' then value = redis.call('HSCAN', name, '0', 'COUNT', elements)[2]
     elseif kind == 'list' then value = redis.call('LRANGE', name, 0, elements - 1)
     elseif kind == 'set' then value = redis.call('SSCAN', name, '0', 'COUNT', elements)[2]
     elseif kind == 'zset' then value = redis.call('ZRANGE', name, 0, elements - 1, 'WITHSCORES')
     end
-    seen[#seen + 1] = { name, kind, redis.call('PEXPIRETIME', name), value }
+    seen[#seen + 1] = { short(name), kind, redis.call('PEXPIRETIME', name), short(value) }
   end
   last = name
 end

@@ -26,7 +26,7 @@ const KEYS: usize = 200;
 const ELEMENTS: usize = 100;
 /// How often a look is tried whose connection breaks.
 const TRIES: usize = 5;
-/// The most bytes that are read of a string.
+/// The most bytes that are read of a name, a string or an element; the script bounds all of them together.
 const BYTES: usize = 1024;
 
 /// A connection for looking, opened at the first look and again after it was lost.

@@ -1,21 +1,40 @@
 //! The one expression language of lessons, for arguments, conditions, texts and claims: that of the crate
 //! `minijinja`, inside `${…}` in templates and bare in conditions. It must not know what names mean.
 
+mod allowance;
+mod bounds;
+mod known;
+mod scope;
+mod syntax;
+mod tokens;
+
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::BTreeSet,
     fmt,
     sync::{Arc, LazyLock},
 };
 
-use minijinja::{
-    Environment, ErrorKind, Expression, UndefinedBehavior, Value,
-    value::{Object, ObjectRepr},
-};
+use minijinja::{Environment, ErrorKind, Expression, Value};
 
-/// One environment for all expressions: a name that is not known is an error, not an empty text.
+pub use allowance::within_allowance;
+pub use bounds::LARGEST_VALUE;
+use known::Known;
+pub use scope::Scope;
+use tokens::brief;
+
+/// The most expressions in one text.
+const MOST_EXPRESSIONS: usize = 100;
+
+/// What it costs to compile an expression, and each byte of it, in the measure of [`LARGEST_VALUE`].
+const COMPILING: usize = 500;
+const COMPILING_A_BYTE: usize = 25;
+
+/// The filters that are Lockstep's own.
+const OWN_FILTERS: [&str; 4] = ["duration", "duration_zh", "suffix", "by_suffix"];
+
+/// One environment for all expressions.
 static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
-    let mut environment = Environment::new();
-    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    let mut environment = bounds::environment();
     environment.add_filter("duration", |millis: i64| duration(millis, ["ms", "s", "min"]));
     environment.add_filter("duration_zh", |millis: i64| {
         duration(millis, ["毫秒", "秒", "分钟"])
@@ -27,6 +46,10 @@ static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
     });
     environment
 });
+
+static FILTERS: LazyLock<Vec<&str>> = LazyLock::new(|| bounds::filter_names().chain(OWN_FILTERS).collect());
+
+static TESTS: LazyLock<Vec<&str>> = LazyLock::new(|| bounds::test_names().collect());
 
 /// The filters `duration` and `duration_zh`: milliseconds as people read them, `250 ms`, `3 s`, `1.5 s`, `2 min`.
 fn duration(millis: i64, [ms, s, min]: [&str; 3]) -> String {
@@ -65,9 +88,16 @@ impl Expr {
         if source.is_empty() {
             return Err("an empty expression".to_owned());
         }
+        let wrong = |why: String| format!("`{}` is not an expression: {why}", brief(source));
+        let known = Known {
+            filters: &FILTERS,
+            tests: &TESTS,
+        };
+        allowance::take(COMPILING + source.len() * COMPILING_A_BYTE).map_err(wrong)?;
+        let guarded = syntax::guarded(source, &known).map_err(wrong)?;
         let compiled = ENVIRONMENT
-            .compile_expression_owned(source.to_owned())
-            .map_err(|error| format!("`{source}` is not an expression: {}", describe(&error)))?;
+            .compile_expression_owned(guarded)
+            .map_err(|error| wrong(describe(&error)))?;
         Ok(Self {
             source: source.to_owned(),
             compiled: Arc::new(compiled),
@@ -85,9 +115,12 @@ impl Expr {
     /// # Errors
     /// Says what went wrong, quoting the expression.
     pub fn eval(&self, names: Value) -> Result<Value, String> {
-        self.compiled
-            .eval(names)
-            .map_err(|error| format!("`{}`: {}", self.source, describe(&error)))
+        let value = self.compiled.eval(names).and_then(bounds::settled);
+        value.map_err(|error| self.failed(&error))
+    }
+
+    fn failed(&self, error: &minijinja::Error) -> String {
+        format!("`{}`: {}", brief(&self.source), describe(error))
     }
 
     /// Whether it is true, given the names' values. What asks about something that has not happened yet, such as
@@ -99,7 +132,7 @@ impl Expr {
         match self.compiled.eval(names) {
             Ok(value) => Ok(value.is_true()),
             Err(error) if error.kind() == ErrorKind::UndefinedError => Ok(false),
-            Err(error) => Err(format!("`{}`: {}", self.source, describe(&error))),
+            Err(error) => Err(self.failed(&error)),
         }
     }
 
@@ -144,6 +177,7 @@ impl Template {
     pub fn parse(source: &str) -> Result<Self, String> {
         let mut parts = Vec::new();
         let mut text = String::new();
+        let mut expressions = 0;
         let mut rest = source;
         while let Some(start) = rest.find("${") {
             if rest[..start].ends_with('$') {
@@ -157,9 +191,15 @@ impl Template {
             let end = closing_brace(inner).ok_or_else(|| {
                 format!(
                     "`{}`: the `${{` is not closed by a `}}`",
-                    rest[start..].trim_end()
+                    brief(rest[start..].trim_end())
                 )
             })?;
+            expressions += 1;
+            if expressions > MOST_EXPRESSIONS {
+                return Err(format!(
+                    "a text may have at most {MOST_EXPRESSIONS} `${{…}}` in it"
+                ));
+            }
             if !text.is_empty() {
                 parts.push(Part::Text(std::mem::take(&mut text)));
             }
@@ -203,10 +243,16 @@ impl Template {
                 Part::Expr(expr) => {
                     let value = expr.eval(names.clone())?;
                     if value.is_undefined() {
-                        return Err(format!("`{}` has no value", expr.source));
+                        return Err(format!("`{}` has no value", brief(&expr.source)));
                     }
                     text.push_str(&value.to_string());
                 }
+            }
+            if text.len() > LARGEST_VALUE {
+                return Err(format!(
+                    "the text has more than {} KiB when it is filled in",
+                    LARGEST_VALUE >> 10
+                ));
             }
         }
         Ok(text)
@@ -245,7 +291,8 @@ pub fn split_words(text: &str) -> Result<Vec<String>, String> {
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
         if rest.starts_with("${") {
-            let end = closing_brace(&rest[2..]).ok_or_else(|| format!("`{text}`: a `${{` is not closed"))?;
+            let end = closing_brace(&rest[2..])
+                .ok_or_else(|| format!("`{}`: a `${{` is not closed", brief(text)))?;
             word.get_or_insert_default().push_str(&rest[..=end + 2]);
             rest = &rest[end + 3..];
         } else if c.is_whitespace() {
@@ -255,7 +302,7 @@ pub fn split_words(text: &str) -> Result<Vec<String>, String> {
             let inner = &rest[1..];
             let end = inner
                 .find(c)
-                .ok_or_else(|| format!("`{text}`: a quote is not closed"))?;
+                .ok_or_else(|| format!("`{}`: a quote is not closed", brief(text)))?;
             word.get_or_insert_default().push_str(&inner[..end]);
             rest = &inner[end + 1..];
         } else {
@@ -267,160 +314,5 @@ pub fn split_words(text: &str) -> Result<Vec<String>, String> {
     Ok(words)
 }
 
-/// Names and their values, innermost frame last.
-#[derive(Debug, Clone, Default)]
-pub struct Scope {
-    frames: Vec<Arc<HashMap<String, Value>>>,
-}
-
-impl Scope {
-    /// A scope with one frame of given values.
-    #[must_use]
-    pub fn new(values: HashMap<String, Value>) -> Self {
-        Self {
-            frames: vec![Arc::new(values)],
-        }
-    }
-
-    /// Opens an inner frame.
-    pub fn enter(&mut self, values: HashMap<String, Value>) {
-        self.frames.push(Arc::new(values));
-    }
-
-    /// Closes the innermost frame.
-    pub fn leave(&mut self) {
-        self.frames.pop();
-    }
-
-    /// Gives a name a value in the innermost frame.
-    pub fn set(&mut self, name: &str, value: Value) {
-        match self.frames.last_mut() {
-            Some(frame) => drop(Arc::make_mut(frame).insert(name.to_owned(), value)),
-            None => self.enter(HashMap::from([(name.to_owned(), value)])),
-        }
-    }
-
-    /// Gives a name a value in the outermost frame, so that it outlives a `use`.
-    pub fn set_outermost(&mut self, name: &str, value: Value) {
-        match self.frames.first_mut() {
-            Some(frame) => drop(Arc::make_mut(frame).insert(name.to_owned(), value)),
-            None => self.enter(HashMap::from([(name.to_owned(), value)])),
-        }
-    }
-
-    /// A name's value.
-    #[must_use]
-    pub fn get(&self, name: &str) -> Option<&Value> {
-        self.frames.iter().rev().find_map(|frame| frame.get(name))
-    }
-
-    /// The scope as the value that expressions are evaluated against. Cheap: frames are shared.
-    #[must_use]
-    pub fn value(&self) -> Value {
-        Value::from_object(self.clone())
-    }
-}
-
-impl Object for Scope {
-    fn repr(self: &Arc<Self>) -> ObjectRepr {
-        ObjectRepr::Map
-    }
-
-    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
-        self.get(key.as_str()?).cloned()
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use std::collections::HashMap;
-
-    use minijinja::Value;
-    use proptest::prelude::*;
-
-    use super::{Expr, Scope, Template, split_words};
-
-    fn scope(pairs: &[(&str, Value)]) -> Value {
-        Scope::new(
-            pairs
-                .iter()
-                .map(|(name, value)| ((*name).to_owned(), value.clone()))
-                .collect(),
-        )
-        .value()
-    }
-
-    #[test]
-    fn a_template_keeps_text_and_fills_in_values() {
-        let template = Template::parse("SET ${key} ${ttl // 3} $${x}").expect("parses");
-        let names = scope(&[("key", "lock".into()), ("ttl", 30_000.into())]);
-        assert_eq!(template.render(&names).as_deref(), Ok("SET lock 10000 ${x}"));
-        assert_eq!(template.names().into_iter().collect::<Vec<_>>(), ["key", "ttl"]);
-    }
-
-    #[test]
-    fn an_unknown_name_is_an_error_and_names_the_expression() {
-        let error = Template::parse("${nobody}")
-            .expect("parses")
-            .render(&scope(&[]))
-            .expect_err("unknown");
-        assert!(error.contains("nobody"), "{error}");
-    }
-
-    #[test]
-    fn conditions_compare_replies() {
-        let condition = Expr::parse("reply == 'OK' and left|int > 0").expect("parses");
-        let yes = scope(&[("reply", "OK".into()), ("left", "1".into())]);
-        let no = scope(&[("reply", Value::from(())), ("left", "1".into())]);
-        assert!(condition.eval(yes).expect("evaluates").is_true());
-        assert!(!condition.eval(no).expect("evaluates").is_true());
-        assert!(Expr::parse("reply ==").expect_err("broken").contains("reply =="));
-    }
-
-    #[test]
-    fn words_are_split_outside_quotes_and_expressions() {
-        let words = split_words("SET lock ${ a + 'x y' } \"two words\" 'x'").expect("splits");
-        assert_eq!(words, ["SET", "lock", "${ a + 'x y' }", "two words", "x"]);
-        assert!(split_words("GET 'open").is_err());
-        assert!(split_words("GET ${open").is_err());
-    }
-
-    #[test]
-    fn durations_and_node_names_are_filtered() {
-        let render = |source: &str| Template::parse(source).expect("parses").render(&scope(&[]));
-        assert_eq!(
-            render("${3000|duration} ${200|duration} ${1500|duration} ${120000|duration}").as_deref(),
-            Ok("3 s 200 ms 1.5 s 2 min")
-        );
-        assert_eq!(
-            render("${1500|duration_zh}，${120000|duration_zh}").as_deref(),
-            Ok("1.5 秒，2 分钟")
-        );
-        assert_eq!(render("${'/l/guid-n-0000000012'|suffix}").as_deref(), Ok("12"));
-        let sorted = "${['b-0000000003', 'c-0000000001']|by_suffix|join(' ')}";
-        assert_eq!(render(sorted).as_deref(), Ok("c-0000000001 b-0000000003"));
-    }
-
-    #[test]
-    fn an_inner_frame_hides_an_outer_name_until_it_ends() {
-        let mut scope = Scope::new(HashMap::from([("x".to_owned(), Value::from(1))]));
-        scope.enter(HashMap::from([("x".to_owned(), Value::from(2))]));
-        assert_eq!(scope.get("x"), Some(&Value::from(2)));
-        scope.leave();
-        assert_eq!(scope.get("x"), Some(&Value::from(1)));
-    }
-
-    proptest! {
-        #[test]
-        fn no_text_makes_the_parsers_panic(text in "\\PC{0,40}") {
-            let _ = Template::parse(&text);
-            let _ = split_words(&text);
-            let _ = Expr::parse(&text);
-        }
-
-        #[test]
-        fn words_without_quotes_come_back_joined(words in proptest::collection::vec("[a-zA-Z0-9:/_-]{1,8}", 0..6)) {
-            prop_assert_eq!(split_words(&words.join("  ")), Ok(words));
-        }
-    }
-}
+mod tests;

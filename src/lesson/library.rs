@@ -2,6 +2,7 @@
 //! what a lesson is about.
 
 use std::{
+    collections::HashMap,
     fs,
     path::{Path as FilePath, PathBuf},
     sync::Arc,
@@ -9,7 +10,10 @@ use std::{
 
 use include_dir::{Dir, include_dir};
 
-use super::{Lesson, LessonError, Loaded, Recipes, Source};
+use super::{
+    Lesson, LessonError, Loaded, Recipes, Source,
+    error::{Mistake, Path},
+};
 
 static CARRIED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/lessons");
 
@@ -54,7 +58,11 @@ impl Library {
                 continue;
             }
             let text = file.contents_utf8().unwrap_or_default();
-            library.add(Source::new(format!("lessons/{name}"), text), &recipes);
+            let source = Source::new(format!("lessons/{name}"), text);
+            match source.lesson() {
+                Ok(lesson) => library.add(source, lesson, &recipes),
+                Err(error) => library.broken.push(error),
+            }
         }
         library.sort();
         library
@@ -69,14 +77,29 @@ impl Library {
         let mut recipes = carried_recipes()?;
         let own = directory.join(RECIPES);
         if own.exists() {
-            let own = Source::read(&own)?.recipes()?;
-            recipes.scripts.extend(own.scripts);
-            recipes.programs.extend(own.programs);
+            match Source::read(&own).and_then(|source| source.recipes()) {
+                Ok(own) => {
+                    recipes.scripts.extend(own.scripts);
+                    recipes.programs.extend(own.programs);
+                }
+                Err(error) => library.broken.push(error),
+            }
         }
         let recipes = Arc::new(recipes);
+        let mut files: HashMap<String, String> = HashMap::new();
         for path in yaml_files(directory)? {
-            match Source::read(&path) {
-                Ok(source) => library.add(source, &recipes),
+            let added = Source::read(&path).and_then(|source| {
+                let lesson = source.lesson()?;
+                match files.get(&lesson.id) {
+                    Some(first) => Err(twice(&source, &lesson.id, first)),
+                    None => Ok((source, lesson)),
+                }
+            });
+            match added {
+                Ok((source, lesson)) => {
+                    files.insert(lesson.id.clone(), source.file.clone());
+                    library.add(source, lesson, &recipes);
+                }
                 Err(error) => library.broken.push(error),
             }
         }
@@ -95,18 +118,13 @@ impl Library {
         self.lessons.iter().map(|loaded| loaded.lesson.id.as_str())
     }
 
-    fn add(&mut self, source: Source, recipes: &Arc<Recipes>) {
-        match source.lesson() {
-            Ok(lesson) => {
-                self.lessons.retain(|known| known.lesson.id != lesson.id);
-                self.lessons.push(Arc::new(Loaded {
-                    lesson,
-                    source,
-                    recipes: Arc::clone(recipes),
-                }));
-            }
-            Err(error) => self.broken.push(error),
-        }
+    fn add(&mut self, source: Source, lesson: Lesson, recipes: &Arc<Recipes>) {
+        self.lessons.retain(|known| known.lesson.id != lesson.id);
+        self.lessons.push(Arc::new(Loaded {
+            lesson,
+            source,
+            recipes: Arc::clone(recipes),
+        }));
     }
 
     fn sort(&mut self) {
@@ -122,6 +140,15 @@ impl Library {
             key(a).cmp(&key(b))
         });
     }
+}
+
+/// Two files of one directory give their lesson the same id.
+fn twice(source: &Source, id: &str, first: &str) -> LessonError {
+    let mistake = Mistake::new(
+        &Path::root().key("id"),
+        format!("`{id}` is the id of {first} too"),
+    );
+    source.place(&mistake.help("give each lesson an id of its own"))
 }
 
 /// A lesson from its text, with the recipes carried in the binary. `file` is what its mistakes are named by.

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     lesson::{
         Expect, LockClaim, Scenario, Text,
-        expr::{Expr, Template},
+        expr::{Expr, Template, within_allowance},
         plan::{ActorPlan, Condition, TextPlan},
     },
     log::{ActorId, Belief, EventKind, Log},
@@ -44,6 +44,10 @@ pub fn is_so(scenario: &Scenario, log: &Log, that: &Expr) -> Result<bool, String
 /// prevented, an invariant that was broken: each is listed as a claim that does not hold.
 #[must_use]
 pub fn judge(scenario: &Scenario, log: &Log) -> Verdict {
+    within_allowance(|| judged(scenario, log))
+}
+
+fn judged(scenario: &Scenario, log: &Log) -> Verdict {
     let facts = Arc::new(Facts::new(scenario, log));
     let names = facts.names(scenario);
     let prevented = scenario.variant().expect == Expect::Prevented;

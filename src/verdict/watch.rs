@@ -14,7 +14,11 @@ use serde::Serialize;
 
 use super::{facts::Facts, judge::counted};
 use crate::{
-    lesson::{Scenario, expr::Expr, plan::NeverPlan},
+    lesson::{
+        Scenario,
+        expr::{Expr, within_allowance},
+        plan::NeverPlan,
+    },
     log::{Event, EventKind, Log},
     world::Holding,
 };
@@ -130,6 +134,10 @@ impl Watch {
 
     /// Asks the expressions about the first `end` events.
     fn ask(&mut self, scenario: &Scenario, log: &Log, end: usize) -> Result<(), String> {
+        within_allowance(|| self.asked(scenario, log, end))
+    }
+
+    fn asked(&mut self, scenario: &Scenario, log: &Log, end: usize) -> Result<(), String> {
         let Some(facts) = &mut self.facts else {
             return Ok(());
         };

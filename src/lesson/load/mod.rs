@@ -2,6 +2,7 @@
 //!
 //! **Architecture Invariant:** this module alone knows that lessons are YAML.
 
+mod bounds;
 mod locate;
 
 use std::{fs, path::Path as FilePath, sync::Arc};
@@ -111,19 +112,24 @@ impl Source {
     }
 
     fn parse<T: serde::de::DeserializeOwned>(&self) -> Result<T, LessonError> {
+        bounds::check(&self.text).map_err(|(place, message)| self.wrong(place, &message))?;
         serde_yaml::from_str(&self.text).map_err(|error| {
             let place = error
                 .location()
                 .map(|location| (location.line(), location.column()));
-            let (message, help) = explain(&error.to_string());
-            LessonError {
-                file: self.file.clone(),
-                place,
-                excerpt: self.excerpt(place),
-                message,
-                help,
-            }
+            self.wrong(place, &error.to_string())
         })
+    }
+
+    fn wrong(&self, place: Option<(usize, usize)>, message: &str) -> LessonError {
+        let (message, help) = explain(message);
+        LessonError {
+            file: self.file.clone(),
+            place,
+            excerpt: self.excerpt(place),
+            message,
+            help,
+        }
     }
 
     /// Gives a mistake its line and column.
@@ -149,9 +155,19 @@ impl Source {
 /// `serde_yaml`'s message without its position, which is shown apart, and with a help where its words alone
 /// would not tell an author what to do.
 fn explain(message: &str) -> (String, Option<String>) {
-    let without_place = message.split(" at line ").next().unwrap_or(message).to_owned();
-    let help = if message.contains("repetition limit") || message.contains("recursion limit") {
+    /// A message may quote a name or a value, and those can be as long as the file.
+    const LONGEST: usize = 400;
+    let without_place = message.split(" at line ").next().unwrap_or(message);
+    let without_place: String = without_place.chars().take(LONGEST).collect();
+    let help = if message.contains("repetition limit")
+        || message.contains("recursion limit")
+        || message.contains("aliases")
+    {
         Some("aliases (`*name`) that contain aliases multiply; write the parts out".to_owned())
+    } else if message.contains("is here twice") {
+        Some("give each a name of its own".to_owned())
+    } else if message.contains("than a lesson may have") {
+        Some("write it in parts, each a lesson of its own".to_owned())
     } else if message.contains("missing field `zh`") || message.contains("missing field `en`") {
         Some("every text is written twice: { en: …, zh: … }".to_owned())
     } else if message.contains("EndOfStream") || message.contains("EOF") || message.contains("end of stream")

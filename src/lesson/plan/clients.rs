@@ -45,6 +45,10 @@ const PROCESSES: RangeInclusive<u32> = 0..=64;
 const THREADS: RangeInclusive<u32> = 1..=64;
 const CROWD: RangeInclusive<u32> = 0..=2000;
 
+/// The most processes and actors of a lesson, all its clients together.
+const ALL_PROCESSES: usize = 128;
+const ALL_ACTORS: usize = 5000;
+
 /// Expands the lesson's clients.
 pub(super) fn plan(
     clients: &IndexMap<String, Client>,
@@ -77,12 +81,12 @@ pub(super) fn plan(
             .as_ref()
             .map(|n| number(n, &params, &path.key("threads"), THREADS))
             .transpose()?;
-        if crowd.is_some() && (count.is_some() || threads.is_some()) {
-            return Err(Mistake::new(
-                &path.key("crowd"),
-                "a crowd shares one process: no `processes`, no `threads`",
-            ));
-        }
+        check_room(
+            (processes.len(), actors.len()),
+            (count, threads, crowd),
+            client,
+            &path,
+        )?;
         let compile = |name: &str, at: &str| -> Result<Arc<Program>, Mistake> {
             if !compiler.programs.contains_key(name) {
                 let known = compiler.programs.keys().map(String::as_str);
@@ -160,6 +164,30 @@ pub(super) fn plan(
     }
     check_unique(&actors, path)?;
     Ok((processes, actors))
+}
+
+/// Whether a client still fits, beside the processes and actors before it.
+fn check_room(
+    before: (usize, usize),
+    (processes, threads, crowd): (Option<u32>, Option<u32>, Option<u32>),
+    client: &Client,
+    path: &Path,
+) -> Result<(), Mistake> {
+    if crowd.is_some() && (processes.is_some() || threads.is_some()) {
+        return Err(Mistake::new(
+            &path.key("crowd"),
+            "a crowd shares one process: no `processes`, no `threads`",
+        ));
+    }
+    let number = |count: Option<u32>| usize::try_from(count.unwrap_or(1)).unwrap_or(usize::MAX);
+    let processes = number(processes);
+    let actors = processes * number(threads.or(crowd)).max(client.named_threads.len());
+    if before.0 + processes <= ALL_PROCESSES && before.1 + actors <= ALL_ACTORS {
+        return Ok(());
+    }
+    let message =
+        format!("a lesson may have at most {ALL_PROCESSES} processes and {ALL_ACTORS} who move in them");
+    Err(Mistake::new(path, message))
 }
 
 fn check_name(name: &str, path: &Path) -> Result<(), Mistake> {

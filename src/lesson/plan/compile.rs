@@ -22,6 +22,9 @@ use super::{
 /// How deep `use` may nest.
 const DEEPEST: usize = 8;
 
+/// The most instructions of a program. A recipe that uses recipes multiplies.
+const MOST_INSTRUCTIONS: usize = 5_000;
+
 /// What programs are compiled with.
 pub(super) struct Compiler<'a> {
     pub programs: &'a IndexMap<String, Vec<Step>>,
@@ -43,6 +46,9 @@ struct Draft<'a> {
     settled: Settled,
     in_recipe: bool,
     depth: usize,
+    /// The labels that the steps before have on the way here, to tell a second operation of one label. What another
+    /// program or recipe calls its operations is its own business.
+    labelled: BTreeSet<String>,
 }
 
 impl Compiler<'_> {
@@ -70,6 +76,7 @@ impl Compiler<'_> {
             settled: Settled::new(given),
             in_recipe: false,
             depth: 0,
+            labelled: BTreeSet::new(),
         };
         draft.steps(steps, path)?;
         draft.settled.verify()?;
@@ -131,8 +138,16 @@ impl Draft<'_> {
     }
 
     fn step(&mut self, step: &Step, path: &Path) -> Result<(), Mistake> {
+        if self.here() > MOST_INSTRUCTIONS {
+            let message =
+                format!("a program may have at most {MOST_INSTRUCTIONS} steps, those that it uses included");
+            return Err(Mistake::new(path, message).help("use fewer recipes, or `repeat`"));
+        }
         match step {
-            Step::Operation { label, operation } => self.operation(label, operation, path),
+            Step::Operation { label, operation } => {
+                self.label_is_new(label, path)?;
+                self.operation(label, operation, path)
+            }
             Step::Believe { lock, belief } => {
                 self.program.locks.insert(lock.clone());
                 self.push(Instruction::Believe {
@@ -168,7 +183,10 @@ impl Draft<'_> {
                 let condition = self.expr(condition, &path.key("if"))?;
                 let test = self.here();
                 self.push(Instruction::Stop);
+                // Only one of both happens, so they may share labels.
+                let before = self.labelled.clone();
                 self.steps(then, &path.key("then"))?;
+                let after = std::mem::replace(&mut self.labelled, before);
                 let skip = self.here();
                 if !otherwise.is_empty() {
                     self.push(Instruction::Stop);
@@ -180,6 +198,7 @@ impl Draft<'_> {
                     let to = self.here();
                     self.program.instructions[skip] = Instruction::Jump { to };
                 }
+                self.labelled.extend(after);
                 Ok(())
             }
             Step::Repeat {
@@ -239,6 +258,7 @@ impl Draft<'_> {
         self.push(Instruction::Enter { with: values });
         self.depth += 1;
         let before = (self.known.clone(), self.name.clone(), self.in_recipe);
+        let labelled = std::mem::take(&mut self.labelled);
         if let Some(steps) = compiler.programs.get(program) {
             self.known.extend(names);
             program.clone_into(&mut self.name);
@@ -275,10 +295,24 @@ impl Draft<'_> {
         let labels = self.program.labels.clone();
         (self.known, self.name, self.in_recipe) = before;
         self.settled.leave(outside);
+        self.labelled = labelled;
         self.known.extend(labels);
         self.depth -= 1;
         self.push(Instruction::Leave);
         Ok(())
+    }
+
+    /// Two operations of one label cannot be told apart in stories and claims. `work` and `wait` are no names that an
+    /// author gave.
+    fn label_is_new(&mut self, label: &str, path: &Path) -> Result<(), Mistake> {
+        if matches!(label, "work" | "wait") || self.labelled.insert(label.to_owned()) {
+            return Ok(());
+        }
+        Err(Mistake::new(
+            &path.key(label),
+            format!("two operations of this program are called `{label}`"),
+        )
+        .help("give each a label of its own; only one of `then` and `else` happens, so they may share it"))
     }
 
     fn operation(&mut self, label: &str, operation: &Operation, path: &Path) -> Result<(), Mistake> {

@@ -33,7 +33,7 @@ use indexmap::IndexMap;
 use super::{
     Expect, LabKind, Lesson, LessonError, Param, Params, Recipes, Source, Text, Variant,
     error::{Mistake, Path},
-    expr::{Scope, Template},
+    expr::{Scope, Template, within_allowance},
 };
 
 /// A lesson with the text that it was read from.
@@ -78,7 +78,8 @@ impl Scenario {
     /// # Errors
     /// The first mistake, with its line and column.
     pub fn plan(loaded: &Arc<Loaded>, variant: &str, overrides: &Params) -> Result<Self, LessonError> {
-        resolve(loaded, variant, overrides).map_err(|mistake| loaded.source.place(&mistake))
+        within_allowance(|| resolve(loaded, variant, overrides))
+            .map_err(|mistake| loaded.source.place(&mistake))
     }
 
     /// The variant as its author wrote it.
@@ -105,10 +106,10 @@ impl Scenario {
                 .and_then(|template| template.render(&names))
                 .unwrap_or_else(|_| source.to_owned())
         };
-        Text {
+        within_allowance(|| Text {
             en: fill(&text.en),
             zh: fill(&text.zh),
-        }
+        })
     }
 }
 
@@ -118,11 +119,13 @@ impl Loaded {
     /// # Errors
     /// The first mistake, with its line and column.
     pub fn check(self: &Arc<Self>) -> Result<(), LessonError> {
-        check_lesson(&self.lesson).map_err(|mistake| self.source.place(&mistake))?;
-        self.lesson
-            .variants
-            .keys()
-            .try_for_each(|name| Scenario::plan(self, name, &Params::new()).map(drop))
+        within_allowance(|| {
+            check_lesson(&self.lesson).map_err(|mistake| self.source.place(&mistake))?;
+            self.lesson
+                .variants
+                .keys()
+                .try_for_each(|name| Scenario::plan(self, name, &Params::new()).map(drop))
+        })
     }
 }
 
@@ -169,8 +172,28 @@ fn check_lesson(lesson: &Lesson) -> Result<(), Mistake> {
             ));
         }
     }
-    Ok(())
+    let variants = lesson.variants.iter().flat_map(|(name, variant)| {
+        let at = root.key("variants").key(name);
+        [
+            (at.key("title"), &variant.title),
+            (at.key("lesson"), &variant.lesson),
+        ]
+    });
+    let texts = texts.into_iter().map(|(name, text)| (root.key(name), text));
+    texts.chain(variants).try_for_each(|(path, text)| {
+        [("en", &text.en), ("zh", &text.zh)]
+            .into_iter()
+            .try_for_each(|(lang, source)| {
+                let parsed = Template::parse(source);
+                parsed
+                    .map(drop)
+                    .map_err(|error| Mistake::new(&path.key(lang), error))
+            })
+    })
 }
+
+/// The most variants of a lesson. Each is planned before the catalogue is shown.
+const MOST_VARIANTS: usize = 32;
 
 /// What a variant fixes is another variant, which shows the failure.
 fn check_fixes(lesson: &Lesson) -> Result<(), Mistake> {
@@ -196,6 +219,10 @@ fn check_fixes(lesson: &Lesson) -> Result<(), Mistake> {
 fn resolve(loaded: &Arc<Loaded>, name: &str, overrides: &Params) -> Result<Scenario, Mistake> {
     let lesson = &loaded.lesson;
     let root = Path::root();
+    if let Some(name) = lesson.variants.keys().nth(MOST_VARIANTS) {
+        let message = format!("a lesson may have at most {MOST_VARIANTS} variants");
+        return Err(Mistake::new(&root.key("variants").key(name), message));
+    }
     let Some(variant) = lesson.variants.get(name) else {
         let known = lesson.variants.keys().map(String::as_str);
         return Err(Mistake::unknown(&root.key("variants"), "variant", name, known));

@@ -1,0 +1,72 @@
+//! The names that an expression can use, and their values. It must not know what they mean.
+
+use std::{collections::HashMap, sync::Arc};
+
+use minijinja::{
+    Value,
+    value::{Object, ObjectRepr},
+};
+
+/// Names and their values, innermost frame last.
+#[derive(Debug, Clone, Default)]
+pub struct Scope {
+    frames: Vec<Arc<HashMap<String, Value>>>,
+}
+
+impl Scope {
+    /// A scope with one frame of given values.
+    #[must_use]
+    pub fn new(values: HashMap<String, Value>) -> Self {
+        Self {
+            frames: vec![Arc::new(values)],
+        }
+    }
+
+    /// Opens an inner frame.
+    pub fn enter(&mut self, values: HashMap<String, Value>) {
+        self.frames.push(Arc::new(values));
+    }
+
+    /// Closes the innermost frame.
+    pub fn leave(&mut self) {
+        self.frames.pop();
+    }
+
+    /// Gives a name a value in the innermost frame.
+    pub fn set(&mut self, name: &str, value: Value) {
+        match self.frames.last_mut() {
+            Some(frame) => drop(Arc::make_mut(frame).insert(name.to_owned(), value)),
+            None => self.enter(HashMap::from([(name.to_owned(), value)])),
+        }
+    }
+
+    /// Gives a name a value in the outermost frame, so that it outlives a `use`.
+    pub fn set_outermost(&mut self, name: &str, value: Value) {
+        match self.frames.first_mut() {
+            Some(frame) => drop(Arc::make_mut(frame).insert(name.to_owned(), value)),
+            None => self.enter(HashMap::from([(name.to_owned(), value)])),
+        }
+    }
+
+    /// A name's value.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        self.frames.iter().rev().find_map(|frame| frame.get(name))
+    }
+
+    /// The scope as the value that expressions are evaluated against. Cheap: frames are shared.
+    #[must_use]
+    pub fn value(&self) -> Value {
+        Value::from_object(self.clone())
+    }
+}
+
+impl Object for Scope {
+    fn repr(self: &Arc<Self>) -> ObjectRepr {
+        ObjectRepr::Map
+    }
+
+    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
+        self.get(key.as_str()?).cloned()
+    }
+}

@@ -1,0 +1,425 @@
+//! Reads an expression before `minijinja` does, to bound what it may ask for. The crate's parser, its compiler and the
+//! dropping of its syntax tree all recurse, and its arithmetic makes values of any size: so length, nesting and the
+//! number of operators are limited here, and arithmetic is written as calls of filters that look at sizes first
+//! (`a * b` as `(a)|__mul(b)`). It must not know what names mean.
+
+use super::{
+    known::Known,
+    tokens::{Kind, Token, brief, tokens},
+};
+
+/// The longest expression, in bytes.
+pub const LONGEST: usize = 4096;
+
+/// The most operators, filters, tests and subscripts in one expression: each is one level of the syntax tree.
+pub const OPERATORS: usize = 200;
+
+/// The deepest nesting of brackets, signs, `not` and `else`.
+pub const DEEPEST: usize = 24;
+
+/// The filters that stand for arithmetic. No lesson can name them.
+pub(super) const ARITHMETIC: [(&str, &str); 8] = [
+    ("+", "__add"),
+    ("-", "__sub"),
+    ("~", "__concat"),
+    ("*", "__mul"),
+    ("/", "__div"),
+    ("//", "__floor"),
+    ("%", "__rem"),
+    ("**", "__pow"),
+];
+
+/// The filter that stands for `a[b:c:d]`.
+pub(super) const SLICE: &str = "__slice";
+
+/// The expression with its arithmetic written as filters, for `minijinja` to compile.
+///
+/// # Errors
+/// What is too long, too deep or no expression, without quoting the whole of it.
+pub(super) fn guarded(source: &str, known: &Known<'_>) -> Result<String, String> {
+    if source.len() > LONGEST {
+        return Err(format!(
+            "it has {} bytes; an expression may have at most {LONGEST}",
+            source.len()
+        ));
+    }
+    let mut reader = Reader {
+        tokens: tokens(source)?,
+        at: 0,
+        depth: 0,
+        operators: 0,
+        known,
+    };
+    let guarded = reader.expression()?;
+    match reader.peek() {
+        None => Ok(guarded),
+        Some("=") => Err("unexpected `=`: to compare, write `==`".to_owned()),
+        Some(token) => Err(format!("unexpected `{token}` after its end")),
+    }
+}
+
+/// Reads by the grammar of `minijinja`'s expressions and writes each again.
+struct Reader<'s, 'k> {
+    tokens: Vec<Token<'s>>,
+    at: usize,
+    depth: usize,
+    operators: usize,
+    known: &'k Known<'k>,
+}
+
+type Written = Result<String, String>;
+
+impl<'s> Reader<'s, '_> {
+    /// The next token. A quoted text is none of the signs and words that grammar asks for: its quotes are part of it.
+    fn peek(&self) -> Option<&'s str> {
+        self.tokens.get(self.at).map(|(_, text)| *text)
+    }
+
+    fn kind(&self) -> Option<Kind> {
+        self.tokens.get(self.at).map(|(kind, _)| *kind)
+    }
+
+    fn eat(&mut self, token: &str) -> bool {
+        let is_it = self.peek() == Some(token);
+        self.at += usize::from(is_it);
+        is_it
+    }
+
+    fn eat_one(&mut self, of: &[&'static str]) -> Option<&'static str> {
+        let found = of.iter().find(|token| self.peek() == Some(token))?;
+        self.at += 1;
+        Some(found)
+    }
+
+    fn expect(&mut self, token: &str) -> Result<(), String> {
+        if self.eat(token) {
+            return Ok(());
+        }
+        Err(self.unexpected(&format!("`{token}`")))
+    }
+
+    fn unexpected(&self, expected: &str) -> String {
+        match self.peek() {
+            Some("=") => "unexpected `=`: to compare, write `==`".to_owned(),
+            Some(token) => format!("unexpected `{}`, expected {expected}", brief(token)),
+            None => format!("unexpected end, expected {expected}"),
+        }
+    }
+
+    fn operator(&mut self) -> Result<(), String> {
+        self.operators += 1;
+        if self.operators > OPERATORS {
+            return Err(format!("an expression may have at most {OPERATORS} operators"));
+        }
+        Ok(())
+    }
+
+    fn deeper(&mut self, inner: impl FnOnce(&mut Self) -> Written) -> Written {
+        self.depth += 1;
+        if self.depth > DEEPEST {
+            return Err(format!("it is nested deeper than {DEEPEST} levels"));
+        }
+        let written = inner(self);
+        self.depth -= 1;
+        written
+    }
+
+    fn expression(&mut self) -> Written {
+        self.deeper(Self::choice)
+    }
+
+    fn choice(&mut self) -> Written {
+        let mut written = self.or()?;
+        while self.eat("if") {
+            self.operator()?;
+            let condition = self.or()?;
+            written = format!("{written} if {condition}");
+            if self.eat("else") {
+                let other = self.deeper(Self::choice)?;
+                written = format!("{written} else {other}");
+            }
+        }
+        Ok(written)
+    }
+
+    /// Operands with operators between them that stay as they are.
+    fn chain(&mut self, operators: &[&'static str], operand: fn(&mut Self) -> Written) -> Written {
+        let mut written = operand(self)?;
+        while let Some(operator) = self.eat_one(operators) {
+            self.operator()?;
+            if operator == "not" {
+                self.expect("in")?;
+                written.push_str(" not in ");
+            } else {
+                written = format!("{written} {operator} ");
+            }
+            written.push_str(&operand(self)?);
+        }
+        Ok(written)
+    }
+
+    fn or(&mut self) -> Written {
+        self.chain(&["or"], Self::and)
+    }
+
+    fn and(&mut self) -> Written {
+        self.chain(&["and"], Self::not)
+    }
+
+    fn not(&mut self) -> Written {
+        if !self.eat("not") {
+            return self.chain(&["==", "!=", "<", "<=", ">", ">=", "in", "not"], Self::sum);
+        }
+        self.operator()?;
+        let operand = self.deeper(Self::not)?;
+        Ok(format!("not {operand}"))
+    }
+
+    /// Operands with arithmetic between them, from left to right, as a chain of filters.
+    fn arithmetic(&mut self, operators: &[&'static str], operand: fn(&mut Self) -> Written) -> Written {
+        let mut written = operand(self)?;
+        let mut first = true;
+        while let Some(operator) = self.eat_one(operators) {
+            self.operator()?;
+            if std::mem::take(&mut first) {
+                written = format!("({written})");
+            }
+            let right = operand(self)?;
+            let filter = ARITHMETIC.iter().find(|(sign, _)| *sign == operator);
+            let filter = filter.map_or("", |(_, filter)| *filter);
+            written = format!("{written}|{filter}({right})");
+        }
+        Ok(written)
+    }
+
+    fn sum(&mut self) -> Written {
+        self.arithmetic(&["+", "-"], Self::concatenation)
+    }
+
+    fn concatenation(&mut self) -> Written {
+        self.arithmetic(&["~"], Self::product)
+    }
+
+    fn product(&mut self) -> Written {
+        self.arithmetic(&["*", "/", "//", "%"], Self::power)
+    }
+
+    fn power(&mut self) -> Written {
+        self.arithmetic(&["**"], Self::filtered)
+    }
+
+    /// A value with the filters and tests behind it.
+    fn filtered(&mut self) -> Written {
+        let mut written = self.signed()?;
+        loop {
+            if self.eat("|") {
+                self.operator()?;
+                let name = self.dotted_name()?;
+                self.known.filter(&name)?;
+                self.check_named_argument(&name)?;
+                written = format!("{written}|{name}");
+                if self.peek() == Some("(") {
+                    written.push_str(&self.arguments()?);
+                }
+            } else if self.eat("is") {
+                self.operator()?;
+                let negated = if self.eat("not") { "not " } else { "" };
+                let name = self.dotted_name()?;
+                self.known.test(&name)?;
+                written = format!("{written} is {negated}{name}");
+                if self.peek() == Some("(") {
+                    written.push_str(&self.arguments()?);
+                } else if self.begins_argument() {
+                    let argument = self.signed()?;
+                    written = format!("{written} {argument}");
+                }
+            } else {
+                return Ok(written);
+            }
+        }
+    }
+
+    /// Whether the argument of a test follows without brackets, as in `n is divisibleby 3`.
+    fn begins_argument(&self) -> bool {
+        match (self.kind(), self.peek()) {
+            (Some(Kind::Name), Some("and" | "or" | "else" | "is")) => false,
+            (Some(Kind::Name | Kind::Text | Kind::Number), _) | (_, Some("+" | "-" | "[" | "{")) => true,
+            _ => false,
+        }
+    }
+
+    fn dotted_name(&mut self) -> Written {
+        let mut name = String::new();
+        loop {
+            let Some((Kind::Name, part)) = self.tokens.get(self.at) else {
+                return Err(self.unexpected("a name"));
+            };
+            name.push_str(part);
+            self.at += 1;
+            if !self.eat(".") {
+                return Ok(name);
+            }
+            name.push('.');
+        }
+    }
+
+    /// `map('name')` and `select('name')` take a filter or a test by its name.
+    fn check_named_argument(&self, filter: &str) -> Result<(), String> {
+        let at = match filter {
+            "map" | "select" | "reject" => self.at + 1,
+            "selectattr" | "rejectattr" => self.at + 3,
+            _ => return Ok(()),
+        };
+        let ends = matches!(self.tokens.get(at + 1), Some((Kind::Sign, "," | ")")));
+        match self.tokens.get(at) {
+            Some((Kind::Text, quoted)) if ends && self.peek() == Some("(") => {
+                let name = &quoted[1..quoted.len() - 1];
+                if filter == "map" {
+                    self.known.filter(name)
+                } else {
+                    self.known.test(name)
+                }
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A value, perhaps with signs before it, with what is asked of it: `-a.b[0](c)`.
+    fn signed(&mut self) -> Written {
+        if !self.eat("-") {
+            let value = self.value()?;
+            return self.postfix(value);
+        }
+        self.operator()?;
+        let operand = self.deeper(Self::signed)?;
+        Ok(format!("-{operand}"))
+    }
+
+    fn postfix(&mut self, mut written: String) -> Written {
+        loop {
+            if self.eat(".") {
+                self.operator()?;
+                let Some((Kind::Name | Kind::Number, name)) = self.tokens.get(self.at) else {
+                    return Err(self.unexpected("a name or an index"));
+                };
+                self.at += 1;
+                written = format!("{written}.{name}");
+            } else if self.eat("[") {
+                self.operator()?;
+                written = self.subscript(&written)?;
+            } else if self.peek() == Some("(") {
+                self.operator()?;
+                written.push_str(&self.arguments()?);
+            } else {
+                return Ok(written);
+            }
+        }
+    }
+
+    fn subscript(&mut self, written: &str) -> Written {
+        let mut parts = [const { None }; 3];
+        let mut part = 0;
+        loop {
+            if !matches!(self.peek(), Some(":" | "]")) {
+                parts[part] = Some(self.expression()?);
+            }
+            if part < 2 && self.eat(":") {
+                part += 1;
+                continue;
+            }
+            self.expect("]")?;
+            break;
+        }
+        if part == 0 {
+            let [Some(index), ..] = parts else {
+                return Err("a subscript is empty".to_owned());
+            };
+            return Ok(format!("{written}[{index}]"));
+        }
+        let parts = parts.map(|part| part.unwrap_or_else(|| "none".to_owned()));
+        Ok(format!("({written}|{SLICE}({}))", parts.join(", ")))
+    }
+
+    fn arguments(&mut self) -> Written {
+        self.expect("(")?;
+        let mut written = "(".to_owned();
+        while !self.eat(")") {
+            if written.len() > 1 {
+                self.expect(",")?;
+                if self.eat(")") {
+                    break;
+                }
+                written.push_str(", ");
+            }
+            if let Some(spread) = self.eat_one(&["**", "*"]) {
+                written.push_str(spread);
+            }
+            let keyword = self.kind() == Some(Kind::Name)
+                && matches!(self.tokens.get(self.at + 1), Some((Kind::Sign, "=")));
+            if keyword {
+                written.push_str(self.peek().unwrap_or_default());
+                written.push('=');
+                self.at += 2;
+            }
+            written.push_str(&self.expression()?);
+        }
+        written.push(')');
+        Ok(written)
+    }
+
+    fn value(&mut self) -> Written {
+        let Some((kind, token)) = self.tokens.get(self.at).copied() else {
+            return Err(self.unexpected("a value"));
+        };
+        match (kind, token) {
+            (Kind::Text, _) => {
+                // Texts that follow each other are one text.
+                let mut written = String::new();
+                while self.kind() == Some(Kind::Text) {
+                    if !written.is_empty() {
+                        written.push(' ');
+                    }
+                    written.push_str(self.peek().unwrap_or_default());
+                    self.at += 1;
+                }
+                Ok(written)
+            }
+            (Kind::Name, "not" | "and" | "or" | "if" | "else" | "is" | "in") => {
+                Err(self.unexpected("a value"))
+            }
+            (Kind::Name | Kind::Number, _) => {
+                self.at += 1;
+                Ok(token.to_owned())
+            }
+            (_, "(") => self.items(")", false),
+            (_, "[") => self.items("]", false),
+            (_, "{") => self.items("}", true),
+            _ => Err(self.unexpected("a value")),
+        }
+    }
+
+    /// What stands between brackets, with commas between.
+    fn items(&mut self, end: &str, pairs: bool) -> Written {
+        let mut written = self.peek().unwrap_or_default().to_owned();
+        self.at += 1;
+        let mut any = false;
+        while !self.eat(end) {
+            if any {
+                self.expect(",")?;
+                written.push_str(", ");
+                if self.eat(end) {
+                    break;
+                }
+            }
+            any = true;
+            written.push_str(&self.expression()?);
+            if pairs {
+                self.expect(":")?;
+                written.push_str(": ");
+                written.push_str(&self.expression()?);
+            }
+        }
+        written.push_str(end);
+        Ok(written)
+    }
+}

@@ -1,0 +1,386 @@
+use std::collections::HashMap;
+
+use minijinja::Value;
+use proptest::prelude::*;
+
+use super::{Expr, Scope, Template, split_words};
+
+fn scope(pairs: &[(&str, Value)]) -> Value {
+    Scope::new(
+        pairs
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), value.clone()))
+            .collect(),
+    )
+    .value()
+}
+
+#[test]
+fn a_template_keeps_text_and_fills_in_values() {
+    let template = Template::parse("SET ${key} ${ttl // 3} $${x}").expect("parses");
+    let names = scope(&[("key", "lock".into()), ("ttl", 30_000.into())]);
+    assert_eq!(template.render(&names).as_deref(), Ok("SET lock 10000 ${x}"));
+    assert_eq!(template.names().into_iter().collect::<Vec<_>>(), ["key", "ttl"]);
+}
+
+#[test]
+fn an_unknown_name_is_an_error_and_names_the_expression() {
+    let error = Template::parse("${nobody}")
+        .expect("parses")
+        .render(&scope(&[]))
+        .expect_err("unknown");
+    assert!(error.contains("nobody"), "{error}");
+}
+
+#[test]
+fn conditions_compare_replies() {
+    let condition = Expr::parse("reply == 'OK' and left|int > 0").expect("parses");
+    let yes = scope(&[("reply", "OK".into()), ("left", "1".into())]);
+    let no = scope(&[("reply", Value::from(())), ("left", "1".into())]);
+    assert!(condition.eval(yes).expect("evaluates").is_true());
+    assert!(!condition.eval(no).expect("evaluates").is_true());
+    assert!(Expr::parse("reply ==").expect_err("broken").contains("reply =="));
+}
+
+#[test]
+fn words_are_split_outside_quotes_and_expressions() {
+    let words = split_words("SET lock ${ a + 'x y' } \"two words\" 'x'").expect("splits");
+    assert_eq!(words, ["SET", "lock", "${ a + 'x y' }", "two words", "x"]);
+    assert!(split_words("GET 'open").is_err());
+    assert!(split_words("GET ${open").is_err());
+}
+
+#[test]
+fn durations_and_node_names_are_filtered() {
+    let render = |source: &str| Template::parse(source).expect("parses").render(&scope(&[]));
+    assert_eq!(
+        render("${3000|duration} ${200|duration} ${1500|duration} ${120000|duration}").as_deref(),
+        Ok("3 s 200 ms 1.5 s 2 min")
+    );
+    assert_eq!(
+        render("${1500|duration_zh}，${120000|duration_zh}").as_deref(),
+        Ok("1.5 秒，2 分钟")
+    );
+    assert_eq!(render("${'/l/guid-n-0000000012'|suffix}").as_deref(), Ok("12"));
+    let sorted = "${['b-0000000003', 'c-0000000001']|by_suffix|join(' ')}";
+    assert_eq!(render(sorted).as_deref(), Ok("c-0000000001 b-0000000003"));
+}
+
+#[test]
+fn an_inner_frame_hides_an_outer_name_until_it_ends() {
+    let mut scope = Scope::new(HashMap::from([("x".to_owned(), Value::from(1))]));
+    scope.enter(HashMap::from([("x".to_owned(), Value::from(2))]));
+    assert_eq!(scope.get("x"), Some(&Value::from(2)));
+    scope.leave();
+    assert_eq!(scope.get("x"), Some(&Value::from(1)));
+}
+
+proptest! {
+    #[test]
+    fn no_text_makes_the_parsers_panic(text in "\\PC{0,40}") {
+        let _ = Template::parse(&text);
+        let _ = split_words(&text);
+        let _ = Expr::parse(&text);
+    }
+
+    #[test]
+    fn words_without_quotes_come_back_joined(words in proptest::collection::vec("[a-zA-Z0-9:/_-]{1,8}", 0..6)) {
+        prop_assert_eq!(split_words(&words.join("  ")), Ok(words));
+    }
+}
+
+/// The kinds of expressions that overflow a stack when nothing bounds them, each `n` long.
+fn long(n: usize) -> Vec<String> {
+    vec![
+        format!("1{}", "+1".repeat(n)),
+        format!("1{}", "*1".repeat(n)),
+        format!("1{}", "**1".repeat(n)),
+        format!("{}1", "not ".repeat(n)),
+        format!("{}1", "- ".repeat(n)),
+        format!("x{}", "[0]".repeat(n)),
+        format!("x{}", ".y".repeat(n)),
+        format!("x{}", "()".repeat(n)),
+        format!("x{}", "[::1]".repeat(n)),
+        format!("'a'{}", "|upper".repeat(n)),
+        format!("1{}", " is number".repeat(n)),
+        format!("1{}", " and 1".repeat(n)),
+        format!("1{}", " or 1".repeat(n)),
+        format!("1{}", " < 1".repeat(n)),
+        format!("'a'{}", "~'a'".repeat(n)),
+        format!("{}1", "1 if 0 else ".repeat(n)),
+        format!("1{}", " if 1".repeat(n)),
+        format!("{}1{}", "(".repeat(n), ")".repeat(n)),
+        format!("{}1{}", "[".repeat(n), "]".repeat(n)),
+        format!("{}1{}", "{1:".repeat(n), "}".repeat(n)),
+        format!("{}1{}", "range(".repeat(n), ")".repeat(n)),
+        format!("{}1{}", "x[".repeat(n), "]".repeat(n)),
+        "'".repeat(n | 1),
+        "(".repeat(n),
+        "é".repeat(n),
+    ]
+}
+
+/// Runs on a stack smaller than that of any thread of Lockstep, in a build without optimization.
+fn on_a_small_stack(test: impl FnOnce() + Send + 'static) {
+    let thread = std::thread::Builder::new().stack_size(1 << 20).spawn(test);
+    thread
+        .expect("a thread")
+        .join()
+        .expect("no panic and no overflow");
+}
+
+#[test]
+fn what_is_long_or_deep_is_refused_and_what_is_just_allowed_needs_little_stack() {
+    on_a_small_stack(|| {
+        for text in long(50_000).iter().chain(&long(1_100)) {
+            let error = Expr::parse(text).expect_err("too long");
+            assert!(error.len() < 300, "{error}");
+        }
+        for n in [1, 11, 12, 23, 24, 40, 60, 100, 200] {
+            for text in long(n) {
+                if let Ok(expr) = Expr::parse(&text) {
+                    let _ = expr.names();
+                    let _ = expr.eval(scope(&[]));
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn values_are_bounded_whatever_makes_them() {
+    let names = scope(&[("text", "x".repeat(100_000).into())]);
+    for text in [
+        "'x' * 100000000",
+        "100000000 * 'x'",
+        "[0] * 100000000",
+        "(0,) * 100000000",
+        "[[[0] * 1000] * 1000] * 1000",
+        "([[[0] * 1000] * 1000] * 1000)|string",
+        "([[[0] * 1000] * 1000] * 1000) == [1]",
+        "[text, text, text, text, text, text, text, text, text, text, text]",
+        "text ~ text ~ text ~ text ~ text ~ text ~ text ~ text ~ text ~ text ~ text",
+        "text + text + text + text + text + text + text + text + text + text + text",
+        "text|replace('x', 'xxxxxxxxxxxx')",
+        "text|replace('', text)",
+        "range(100000)|join(text)",
+        "range(100000)|map('replace', '1', text)|list",
+        "range(100000)|map('string')|map('center', 9)",
+        "'a'|indent(100000000000, true)",
+        "'a'|indent(width=100000000000, first=true)",
+        "[1]|batch(100000000000, 1)",
+        "[1]|batch(1000000, 1)",
+        "[1]|slice(100000000000, 1)",
+        "[1]|slice(1000000)",
+        "'%1000000000d'|format(1)",
+        "'%*d'|format(1000000000, 1)",
+        "'%.1000000000f'|format(1)",
+        "'%s%s%s%s%s%s%s%s%s%s%s%s'|format(text)",
+        "'%(a)s%(a)s%(a)s%(a)s%(a)s%(a)s%(a)s%(a)s%(a)s%(a)s%(a)s%(a)s'|format(a=text)",
+        "[text, text, text, text, text, text, text, text, text, text]|sum(start='')",
+        "text|list|sum(start='')",
+        "range(100000)|map(attribute='a')|sort(attribute='a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p')",
+        "range(100000)|list|list|list|list|list|list|list",
+        "range(100000)|select('in', range(100000)|list)|list",
+        "dict(a=text, b=text, c=text, d=text, e=text, f=text, g=text, h=text, i=text, j=text, k=text)",
+        "range(100000)|zip(range(100000))|list",
+    ] {
+        let started = std::time::Instant::now();
+        let result = Expr::parse(text).and_then(|expr| expr.eval(names.clone()));
+        let error = result.expect_err(text);
+        assert!(error.len() < 300, "{error}");
+        assert!(
+            started.elapsed() < std::time::Duration::from_secs(2),
+            "{text}: {:?}",
+            started.elapsed()
+        );
+    }
+}
+
+#[test]
+fn values_that_are_kept_do_not_pile_up() {
+    on_a_small_stack(|| {
+        for (start, step) in [
+            ("[1]", "[x]"),
+            ("[1]", "x[0:]"),
+            ("[1]", "x + [1]"),
+            ("[1]", "x|chain([1])"),
+            ("[1]", "[x, x]"),
+            ("'x'", "x ~ x"),
+            ("{'a': 1}", "{'a': x}"),
+            ("{'a': 1}", "x|items|list"),
+            ("{'a': 1}", "x|chain({'a': x})"),
+            ("namespace(a=1)", "namespace(a=x)"),
+            ("(1,)", "x + (1,)"),
+        ] {
+            let mut x = Expr::parse(start)
+                .and_then(|expr| expr.eval(scope(&[])))
+                .expect(start);
+            let step = Expr::parse(step).expect(step);
+            for _ in 0..2_000 {
+                match step.eval(scope(&[("x", x.clone())])) {
+                    Ok(next) => x = next,
+                    Err(_) => break,
+                }
+            }
+            drop(x.to_string());
+        }
+    });
+}
+
+#[test]
+fn filters_and_tests_that_do_not_exist_are_named() {
+    for (text, wanted) in [
+        ("lease|seconds", "there is no filter `seconds`"),
+        ("lease|duratoin", "did you mean `duration`?"),
+        ("[1]|map('nothing')", "there is no filter `nothing`"),
+        ("[1]|select('nothing')", "there is no test `nothing`"),
+        ("[1]|selectattr('a', 'nothing')", "there is no test `nothing`"),
+        ("1 is nothing", "there is no test `nothing`"),
+        ("a = 1", "to compare, write `==`"),
+    ] {
+        let error = Expr::parse(text).expect_err(text);
+        assert!(error.contains(wanted), "{error}");
+    }
+    for text in [
+        "[1]|map('string')",
+        "[1]|select|list",
+        "a is not none",
+        "[{'a': 1}]|selectattr('a', 'eq', 1)",
+    ] {
+        Expr::parse(text).expect(text);
+    }
+}
+
+/// An environment without bounds, to compare with.
+fn unbounded() -> minijinja::Environment<'static> {
+    let mut environment = minijinja::Environment::new();
+    environment.set_undefined_behavior(minijinja::UndefinedBehavior::Strict);
+    environment
+}
+
+/// Expressions that are small, whatever they do.
+fn small() -> impl Strategy<Value = String> {
+    let leaf = prop_oneof![
+        "[0-9]{1,3}".prop_map(|n| n),
+        Just("1.5".to_owned()),
+        Just("0x1f".to_owned()),
+        Just("1_000".to_owned()),
+        Just("2e3".to_owned()),
+        Just("'ab'".to_owned()),
+        Just("\"c\" 'd\\'e'".to_owned()),
+        Just("n".to_owned()),
+        Just("s".to_owned()),
+        Just("l".to_owned()),
+        Just("m.a".to_owned()),
+        Just("m.nothing".to_owned()),
+        Just("nobody".to_owned()),
+        Just("true".to_owned()),
+        Just("none".to_owned()),
+        Just("[]".to_owned()),
+        Just("()".to_owned()),
+    ];
+    leaf.prop_recursive(4, 24, 3, |inner| {
+        let operator = proptest::sample::select(vec![
+            "+", "-", "*", "/", "//", "%", "**", "~", "and", "or", "==", "!=", "<", "<=", ">", ">=", "in",
+            "not in",
+        ]);
+        let filter = proptest::sample::select(vec![
+            "|upper",
+            "|length",
+            "|int",
+            "|first",
+            "|last",
+            "|list",
+            "|join('-')",
+            "|sum",
+            "|sort",
+            "|unique",
+            "|reverse",
+            "|string",
+            "|default(1)",
+            "|batch(2, 0)|list",
+            "|replace('a', 'b')",
+            "|items|list",
+            "|map('string')|list",
+            " is number",
+            " is not string",
+            " is divisibleby 3",
+            " is in [1, 2]",
+            "[0]",
+            "[1:]",
+            "[::-1]",
+            "[-1:0:-2]",
+            "[:2]",
+            ".a",
+            ".0",
+        ]);
+        prop_oneof![
+            (inner.clone(), operator, inner.clone()).prop_map(|(a, op, b)| format!("{a} {op} {b}")),
+            (inner.clone(), filter).prop_map(|(a, filter)| format!("{a}{filter}")),
+            inner.clone().prop_map(|a| format!("({a})")),
+            inner.clone().prop_map(|a| format!("not {a}")),
+            inner.clone().prop_map(|a| format!("-{a}")),
+            (inner.clone(), inner.clone(), inner.clone())
+                .prop_map(|(a, b, c)| format!("{a} if {b} else {c}")),
+            (inner.clone(), inner.clone()).prop_map(|(a, b)| format!("[{a}, {b},]")),
+            (inner.clone(), inner.clone()).prop_map(|(a, b)| format!("({a}, {b})")),
+            (inner.clone(), inner).prop_map(|(a, b)| format!("{{'k': {a}, {b}: 1}}")),
+        ]
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(if std::env::var_os("LOCKSTEP_CAMPAIGN").is_some() { 200_000 } else { 2_000 }))]
+
+    /// Bounds change no small expression: its value or the kind of its error is `minijinja`'s own.
+    #[test]
+    fn bounds_change_nothing_that_is_small(text in small()) {
+        let names = scope(&[
+            ("n", 7.into()),
+            ("s", "abc".into()),
+            ("l", Value::from(vec![3, 1, 2])),
+            ("m", Value::from(std::collections::BTreeMap::from([("a", 1)]))),
+        ]);
+        let plain = unbounded();
+        let expected = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            let value = plain.compile_expression(&text).and_then(|expr| expr.eval(names.clone()));
+            value.map(|value| value.to_string())
+        }));
+        // What `minijinja` panics at, such as `[][::-1]`, has a value here.
+        let Ok(expected) = expected else {
+            let _ = Expr::parse(&text).and_then(|bounded| bounded.eval(names)).map(|value| value.to_string());
+            return Ok(());
+        };
+        let bounded = Expr::parse(&text);
+        match (expected, bounded) {
+            (Err(_), Err(_)) => {}
+            (expected, Ok(bounded)) => match (expected, bounded.compiled.eval(names.clone())) {
+                (Ok(expected), Ok(value)) => {
+                    prop_assert_eq!(&expected, &value.to_string(), "{}", &text);
+                    let kept = bounded.eval(names).map(|value| value.to_string());
+                    prop_assert_eq!(kept, Ok(expected), "{}", &text);
+                }
+                (Err(expected), Err(error)) => prop_assert_eq!(expected.kind(), error.kind(), "{}", text),
+                (expected, found) => prop_assert!(false, "{text}: {expected:?} became {found:?}"),
+            },
+            (Ok(_), Err(error)) => prop_assert!(false, "{text}: {error}"),
+        }
+    }
+
+    /// No string of tokens makes anything panic, and what is accepted ends soon.
+    #[test]
+    fn no_tokens_do_harm(tokens in proptest::collection::vec(proptest::sample::select(vec![
+        "1", "99999999999", "0x", "1e", "1.5e9", "'x'", "\"", "x", "range", "(", ")", "[", "]", "{", "}", ",", ":", "|", ".", "=", "==",
+        "+", "-", "*", "/", "//", "%", "**", "~", "not", "and", "or", "in", "is", "if", "else", "none", "upper", "list", "join",
+        "batch", "slice", "indent", "format", "replace", "map", "number", "-9223372036854775808", "9223372036854775807",
+    ]), 0..40)) {
+        let text = tokens.join(" ");
+        let started = std::time::Instant::now();
+        if let Ok(expr) = Expr::parse(&text) {
+            let _ = expr.names();
+            let _ = expr.eval(scope(&[("x", "y".into())]));
+        }
+        prop_assert!(started.elapsed() < std::time::Duration::from_secs(2), "{text}");
+    }
+}

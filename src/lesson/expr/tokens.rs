@@ -1,0 +1,89 @@
+//! The words, numbers, texts and signs of an expression, as `minijinja` divides it. It must not know its grammar.
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Name,
+    Number,
+    Text,
+    Sign,
+}
+
+pub(super) type Token<'s> = (Kind, &'s str);
+
+pub(super) fn tokens(source: &str) -> Result<Vec<Token<'_>>, String> {
+    const PAIRS: [&str; 6] = ["//", "**", "==", "!=", "<=", ">="];
+    let mut tokens: Vec<Token<'_>> = Vec::new();
+    let mut rest = source;
+    loop {
+        rest = rest.trim_start_matches(|c: char| c.is_ascii_whitespace());
+        let Some(first) = rest.chars().next() else {
+            return Ok(tokens);
+        };
+        let (kind, length) = match first {
+            '0'..='9' => {
+                let after_dot = tokens.last().is_some_and(|(_, text)| *text == ".");
+                (Kind::Number, number(rest, after_dot))
+            }
+            'a'..='z' | 'A'..='Z' | '_' => (Kind::Name, run(rest, |c| c.is_ascii_alphanumeric() || c == '_')),
+            '\'' | '"' => (Kind::Text, text(rest, first)?),
+            _ if PAIRS.iter().any(|pair| rest.starts_with(pair)) => (Kind::Sign, 2),
+            _ if "+-*/%.,:~|=<>()[]{}".contains(first) => (Kind::Sign, 1),
+            other => return Err(format!("unexpected character `{}`", other.escape_debug())),
+        };
+        tokens.push((kind, &rest[..length]));
+        rest = &rest[length..];
+    }
+}
+
+fn run(text: &str, is_part: impl Fn(char) -> bool) -> usize {
+    text.find(|c| !is_part(c)).unwrap_or(text.len())
+}
+
+/// How long the number is that a text begins with. After a dot it is an index: `a.1.0` is `a[1][0]`.
+fn number(text: &str, after_dot: bool) -> usize {
+    let digits = |text: &str| run(text, |c| c.is_ascii_digit() || c == '_');
+    if text.starts_with('0') && text[1..].starts_with(['x', 'X', 'b', 'B', 'o', 'O']) {
+        return 2 + run(&text[2..], |c| c.is_ascii_hexdigit() || c == '_');
+    }
+    let mut length = digits(text);
+    let exponent = |text: &str| {
+        let sign = text
+            .strip_prefix(['e', 'E'])
+            .map(|rest| usize::from(rest.starts_with(['+', '-'])))?;
+        let digits = digits(&text[1 + sign..]);
+        (digits > 0).then_some(1 + sign + digits)
+    };
+    if !after_dot && text[length..].starts_with('.') {
+        let fraction = &text[length + 1..];
+        let is_name = fraction.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+        if !is_name || exponent(fraction).is_some() {
+            length += 1 + digits(fraction);
+        }
+    }
+    length + exponent(&text[length..]).unwrap_or(0)
+}
+
+/// How long the quoted text is, with its quotes.
+fn text(text: &str, quote: char) -> Result<usize, String> {
+    let mut escaped = false;
+    for (at, c) in text.char_indices().skip(1) {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            c if c == quote => return Ok(at + 1),
+            _ => {}
+        }
+    }
+    Err("a quote is not closed".to_owned())
+}
+
+/// A piece of an expression, short enough to be read in a message.
+pub(super) fn brief(text: &str) -> String {
+    const MOST: usize = 60;
+    if text.chars().count() <= MOST {
+        return text.to_owned();
+    }
+    let mut short: String = text.chars().take(MOST).collect();
+    short.push('…');
+    short
+}

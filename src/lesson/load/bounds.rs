@@ -1,0 +1,211 @@
+//! What a file may ask of the YAML parser, looked at before anything is made of it. The parser's time grows with the
+//! square of the depth of `[` and `{`, and an alias (`*name`) stands for everything behind its anchor, so that a few
+//! lines can stand for gigabytes.
+
+use std::{collections::HashSet, fmt};
+
+use serde::{
+    Deserializer,
+    de::{DeserializeSeed, EnumAccess, Error, MapAccess, SeqAccess, VariantAccess, Visitor},
+};
+
+/// The most `[` and `{` in a file. The most that a lesson of Lockstep's own has is 200.
+const BRACKETS: usize = 8_000;
+
+/// The most values in a file, each counted as often as aliases repeat it.
+const VALUES: usize = 100_000;
+
+/// The most text in a file, counted in the same way, in bytes.
+const TEXT: usize = 4 << 20;
+
+/// What is too much of a file or stands twice in it, with its line and column.
+pub(super) fn check(text: &str) -> Result<(), (Option<(usize, usize)>, String)> {
+    if let Some((at, _)) = text.match_indices(['[', '{']).nth(BRACKETS) {
+        let before = &text[..at];
+        let line = before.matches('\n').count() + 1;
+        let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
+        let message = format!("has more than {BRACKETS} `[` and `{{`, which is more than a lesson may have");
+        return Err((Some((line, column)), message));
+    }
+    let mut weight = Weight::default();
+    match (&mut weight).deserialize(serde_yaml::Deserializer::from_str(text)) {
+        Err(error) if weight.refused => {
+            let place = error.location().map(|place| (place.line(), place.column()));
+            Err((place, error.to_string()))
+        }
+        // What is no YAML is told when it is read, up to the same place.
+        _ => Ok(()),
+    }
+}
+
+/// How much a file has been seen to hold.
+#[derive(Debug, Default)]
+struct Weight {
+    values: usize,
+    text: usize,
+    /// Whether it is too much or stands twice: the reason for the error.
+    refused: bool,
+}
+
+impl Weight {
+    fn add<E: Error>(&mut self, text: usize) -> Result<(), E> {
+        self.values += 1;
+        self.text += text;
+        if self.values > VALUES || self.text > TEXT {
+            self.refused = true;
+            return Err(E::custom(format!(
+                "with what its aliases (`*name`) repeat it has more than {VALUES} values or {} MiB of text",
+                TEXT >> 20
+            )));
+        }
+        Ok(())
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for &mut Weight {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for &mut Weight {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("anything")
+    }
+
+    fn visit_bool<E: Error>(self, _: bool) -> Result<(), E> {
+        self.add(0)
+    }
+
+    fn visit_i64<E: Error>(self, _: i64) -> Result<(), E> {
+        self.add(0)
+    }
+
+    fn visit_u64<E: Error>(self, _: u64) -> Result<(), E> {
+        self.add(0)
+    }
+
+    fn visit_i128<E: Error>(self, _: i128) -> Result<(), E> {
+        self.add(0)
+    }
+
+    fn visit_u128<E: Error>(self, _: u128) -> Result<(), E> {
+        self.add(0)
+    }
+
+    fn visit_f64<E: Error>(self, _: f64) -> Result<(), E> {
+        self.add(0)
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<(), E> {
+        self.add(text.len())
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<(), E> {
+        self.add(0)
+    }
+
+    fn visit_none<E: Error>(self) -> Result<(), E> {
+        self.add(0)
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
+        self.add(0)?;
+        while items.next_element_seed(&mut *self)?.is_some() {}
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<(), A::Error> {
+        self.add(0)?;
+        let mut keys = HashSet::new();
+        while entries
+            .next_key_seed(Key {
+                keys: &mut keys,
+                weight: &mut *self,
+            })?
+            .is_some()
+        {
+            entries.next_value_seed(&mut *self)?;
+        }
+        Ok(())
+    }
+
+    fn visit_enum<A: EnumAccess<'de>>(self, tagged: A) -> Result<(), A::Error> {
+        let (_tag, value) = tagged.variant::<String>()?;
+        value.newtype_variant_seed(self)
+    }
+}
+
+/// A key of a map, which must not have been there before: the first would vanish without a word.
+struct Key<'k> {
+    keys: &'k mut HashSet<String>,
+    weight: &'k mut Weight,
+}
+
+impl<'de> DeserializeSeed<'de> for Key<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for Key<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a name")
+    }
+
+    fn visit_str<E: Error>(self, name: &str) -> Result<(), E> {
+        self.weight.add(name.len())?;
+        if self.keys.insert(name.to_owned()) {
+            return Ok(());
+        }
+        self.weight.refused = true;
+        Err(E::custom(format!("`{name}` is here twice")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write;
+
+    use super::check;
+
+    #[test]
+    fn aliases_that_multiply_and_names_that_repeat_are_refused_where_they_are() {
+        let mut text = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
+        for n in 1..9 {
+            let alias = format!("*a{}", n - 1);
+            let _ = writeln!(text, "a{n}: &a{n} [{}]", [alias.as_str(); 10].join(", "));
+        }
+        let (place, message) = check(&text).expect_err("too much");
+        assert!(
+            place.is_some() && message.contains("aliases"),
+            "{place:?} {message}"
+        );
+        let (place, message) = check("a: 1\nb:\n  c: 1\n  c: 2\n").expect_err("twice");
+        assert_eq!(
+            (place, message.contains("`c` is here twice")),
+            (Some((4, 3)), true)
+        );
+        assert_eq!(check("a: &a [x, y]\nb: *a\nc: [*a, *a]\n"), Ok(()));
+    }
+
+    #[test]
+    fn brackets_are_counted() {
+        let (place, message) = check(&format!("x: 1\ny: {}", "[".repeat(1 << 20))).expect_err("too many");
+        assert_eq!(place, Some((2, 8_004)));
+        assert!(message.contains("8000"), "{message}");
+        assert_eq!(check(&"- [x]\n".repeat(8_000)), Ok(()));
+    }
+}
