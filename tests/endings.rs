@@ -108,35 +108,17 @@ fn an_asked_for_end_leaves_neither_processes_nor_files() {
     }
 }
 
-#[test]
-fn a_server_that_dies_while_the_lesson_is_set_up_is_named() {
+/// Runs a lesson, kills its server once the clients are there, and gives what was said.
+fn said_when_the_server_is_killed(lesson: &str) -> String {
     let place = Place::new();
-    let lesson = include_str!("../assets/new-lesson.yaml");
-    place.write(
-        "lesson.yaml",
-        format!("{lesson}\nsetup:\n  - redis: SHUTDOWN NOSAVE\n"),
-    );
-    let mut command = place.command(&["run", "lesson.yaml"]);
-    let output = command.output().expect("lockstep starts");
-    let error = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(3), "{error}");
-    assert!(error.contains("the server `redis` ended"), "{error}");
-}
-
-#[test]
-fn a_server_that_dies_in_mid_lesson_is_reported_with_its_own_words() {
-    let place = Place::new();
-    place.write(
-        "lesson.yaml",
-        include_str!("../assets/new-lesson.yaml").replace(LONG, "- work: 600s"),
-    );
+    place.write("lesson.yaml", lesson);
     let child = place
         .command(&["run", "lesson.yaml", "--wall-clock"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .expect("lockstep starts");
-    let running = Running { place, child };
+    let mut running = Running { place, child };
     let server = |running: &Running| -> Option<i32> {
         let processes = running.place.processes();
         let clients = processes
@@ -155,14 +137,28 @@ fn a_server_that_dies_in_mid_lesson_is_reported_with_its_own_words() {
         .and_then(Pid::from_raw)
         .expect("the server's pid");
     kill_process(pid, Signal::KILL).expect("the signal is sent");
-    let mut running = running;
     let status = running.child.wait().expect("it ends");
     let mut error = String::new();
     std::io::Read::read_to_string(running.child.stderr.as_mut().expect("stderr"), &mut error)
         .expect("readable");
     assert_eq!(status.code(), Some(3), "{error}");
-    assert!(error.contains("redis") && error.contains("SIGKILL"), "{error}");
     assert_eq!(running.place.left_behind(), Vec::<std::path::PathBuf>::new());
+    error
+}
+
+#[test]
+fn a_server_that_dies_while_the_lesson_is_set_up_is_named() {
+    let lesson = include_str!("../assets/new-lesson.yaml");
+    // What never comes is waited for.
+    let error = said_when_the_server_is_killed(&format!("{lesson}\nsetup:\n  - redis: BLPOP nothing 0\n"));
+    assert!(error.contains("the server `redis` ended"), "{error}");
+}
+
+#[test]
+fn a_server_that_dies_in_mid_lesson_is_reported_with_its_own_words() {
+    let lesson = include_str!("../assets/new-lesson.yaml").replace(LONG, "- work: 600s");
+    let error = said_when_the_server_is_killed(&lesson);
+    assert!(error.contains("redis") && error.contains("SIGKILL"), "{error}");
 }
 
 #[test]

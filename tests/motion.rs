@@ -360,6 +360,7 @@ fn failover() -> Script {
                 product: "Redis".into(),
                 version: "7.0.15".into(),
                 address: "127.0.0.1:1".into(),
+                password: None,
             })
             .to_vec();
     }

@@ -27,6 +27,7 @@ fn five() -> Script {
                 product: "Redis".into(),
                 version: "7.0.15".into(),
                 address: format!("/tmp/lockstep/{name}.sock"),
+                password: None,
             })
             .collect();
     }
@@ -150,4 +151,23 @@ fn a_clock_put_right_is_no_longer_shown_as_wrong() {
     let stand = Stand::lesson(script, Lang::En, (120, 40));
     assert!(stand.shows("◷ redis2 clock right again"), "{:#?}", stand.rows());
     assert!(!stand.shows("redis2 ◷"), "{:#?}", stand.rows());
+}
+
+#[test]
+fn what_a_witness_has_to_type_is_shown_beside_the_servers() {
+    let stand = Stand::lesson(five(), Lang::En, (120, 40));
+    assert!(!stand.shows("from outside"), "{:#?}", stand.rows());
+    for (lang, words) in [
+        (Lang::En, "from outside: redis-cli -s … -a 5e5a3e"),
+        (Lang::Zh, "-a 5e5a3e"),
+    ] {
+        let mut script = five();
+        if let EventKind::LabReady { servers, .. } = &mut script.events[0].kind {
+            for server in servers {
+                server.password = Some("5e5a3e".into());
+            }
+        }
+        let stand = Stand::lesson(script, lang, (120, 40));
+        assert!(stand.shows(words), "{:#?}", stand.rows());
+    }
 }

@@ -7,7 +7,7 @@ use lockstep::clock::Rate;
 use lockstep::lab::{Direction, Lab, LabOptions, LinkAddress};
 use lockstep::lesson::LabKind;
 use lockstep::log::{Keyspace, Observed, Role};
-use redis::{ConnectionAddr, IntoConnectionInfo};
+use redis::{ConnectionAddr, IntoConnectionInfo, RedisConnectionInfo};
 
 /// Longer than anything here takes; only so that a failure is a failure and not a hang.
 const SOON: Duration = Duration::from_secs(60);
@@ -28,7 +28,10 @@ async fn run(lab: &mut Lab, server: &str, command: &str) -> redis::Value {
     let LinkAddress::Unix(socket) = lab.link("A", server).await.unwrap() else {
         panic!("Redis is on a Unix socket")
     };
-    let info = ConnectionAddr::Unix(socket).into_connection_info().unwrap();
+    let mut info = ConnectionAddr::Unix(socket).into_connection_info().unwrap();
+    if let Some(password) = lab.password() {
+        info = info.set_redis_settings(RedisConnectionInfo::default().set_password(password));
+    }
     let client = redis::Client::open(info).unwrap();
     let mut connection = client.get_multiplexed_async_connection().await.unwrap();
     let words: Vec<&str> = command.split(' ').collect();
@@ -107,7 +110,8 @@ async fn no_sentinel_begins_a_lesson_in_tilt() {
         let LinkAddress::Tcp(address) = lab.link("A", name).await.unwrap() else {
             panic!("Sentinel is on TCP")
         };
-        let client = redis::Client::open(format!("redis://{address}")).unwrap();
+        let password = lab.password().expect("Sentinels are on ports");
+        let client = redis::Client::open(format!("redis://:{password}@{address}")).unwrap();
         let mut connection = client.get_multiplexed_async_connection().await.unwrap();
         let info: String = redis::cmd("INFO")
             .arg("sentinel")

@@ -3,7 +3,7 @@
 
 use redis::{Client, Cmd, Connection, RedisResult, Value};
 
-use super::redis::{reply, url};
+use super::redis::{place, reply};
 use crate::log::Reply;
 
 /// A connection on which several commands may be sent at once.
@@ -19,12 +19,14 @@ pub struct Direct {
 pub struct Answer(RedisResult<Value>);
 
 impl Direct {
-    /// Connects to a Unix socket's path or `host:port`.
+    /// Connects to a Unix socket's path or `host:port`, and says the password where there is one.
     ///
     /// # Errors
     /// Says why the server cannot be reached.
-    pub fn open(address: &str) -> Result<Self, String> {
-        let connection = Client::open(url(address)).and_then(|client| client.get_connection());
+    pub fn open(address: &str, password: Option<&str>) -> Result<Self, String> {
+        let connection = place(address, password)
+            .and_then(Client::open)
+            .and_then(|client| client.get_connection());
         Ok(Self {
             connection: connection.map_err(|error| error.to_string())?,
             out: Vec::new(),

@@ -11,16 +11,19 @@ use crate::log::{ActorId, Reply};
 /// Connections opened when they are first needed.
 pub struct Hand {
     timeout: Duration,
+    password: Option<String>,
     redis: Option<redis::aio::MultiplexedConnection>,
     zookeeper: Option<Session>,
 }
 
 impl Hand {
-    /// A hand that has not reached out yet. `timeout` is its ZooKeeper session's.
+    /// A hand that has not reached out yet. `timeout` is its ZooKeeper session's, `password` what Redis
+    /// servers ask for.
     #[must_use]
-    pub fn new(timeout: Duration) -> Self {
+    pub fn new(timeout: Duration, password: Option<&str>) -> Self {
         Self {
             timeout,
+            password: password.map(str::to_owned),
             redis: None,
             zookeeper: None,
         }
@@ -66,7 +69,7 @@ impl Hand {
     async fn redis(&mut self, address: &str) -> Result<&mut redis::aio::MultiplexedConnection, Reply> {
         match &mut self.redis {
             Some(connection) => Ok(connection),
-            empty => match redis_client::connect(address).await {
+            empty => match redis_client::connect(address, self.password.as_deref()).await {
                 Ok(connection) => Ok(empty.insert(connection)),
                 Err(error) => Err(Reply::Lost(error.to_string())),
             },

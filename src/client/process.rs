@@ -35,6 +35,7 @@ type Breaks = u64;
 /// the next operation, as redis-py, go-redis and Lettuce do.
 struct Line {
     address: String,
+    password: Option<String>,
     connection: Option<MultiplexedConnection>,
     /// How often connections had broken when this one was made.
     breaks: Breaks,
@@ -64,7 +65,7 @@ impl Line {
         }
         match &mut self.connection {
             Some(connection) => Ok(connection),
-            empty => Ok(empty.insert(redis_client::connect(&self.address).await?)),
+            empty => Ok(empty.insert(redis_client::connect(&self.address, self.password.as_deref()).await?)),
         }
     }
 
@@ -289,6 +290,7 @@ async fn open(
             ServerProtocol::Redis => {
                 let mut line = Line {
                     address: server.address.clone(),
+                    password: server.password.clone(),
                     connection: None,
                     breaks: Breaks::default(),
                     tested: server.hangs_up,

@@ -57,6 +57,9 @@ pub struct ServerAddress {
     pub address: String,
     /// Whether it may close connections by itself: Sentinel has a server do so when its role changes.
     pub hangs_up: bool,
+    /// What has to be said there first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub password: Option<String>,
 }
 
 /// A server's protocol.

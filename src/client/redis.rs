@@ -1,8 +1,8 @@
 //! One actor's connection to one Redis server. It must not know why a command is sent.
 
 use redis::{
-    AsyncConnectionConfig, ErrorKind, IntoConnectionInfo, RedisError, RedisResult, Value,
-    aio::MultiplexedConnection,
+    AsyncConnectionConfig, ConnectionInfo, ErrorKind, IntoConnectionInfo, RedisConnectionInfo, RedisError,
+    RedisResult, Value, aio::MultiplexedConnection,
 };
 use serde_json::Value as Json;
 
@@ -16,13 +16,13 @@ pub(super) const TOO_LONG_CODE: &str = "TOOLONG";
 ///
 /// # Errors
 /// The server cannot be reached.
-pub(super) async fn connect(address: &str) -> RedisResult<MultiplexedConnection> {
+pub(super) async fn connect(address: &str, password: Option<&str>) -> RedisResult<MultiplexedConnection> {
     // The crate gives up on a reply after 500 ms although the command may still run. A reply that a held link
     // keeps back must arrive late, not be forgotten.
     let config = AsyncConnectionConfig::new()
         .set_response_timeout(None)
         .set_connection_timeout(None);
-    let info = url(address).as_str().into_connection_info()?;
+    let info = place(address, password)?;
     let stream = stream::open(info.addr()).await?;
     let (connection, driver) =
         MultiplexedConnection::new_with_config(info.redis_settings(), stream, config).await?;
@@ -31,13 +31,18 @@ pub(super) async fn connect(address: &str) -> RedisResult<MultiplexedConnection>
     Ok(connection)
 }
 
-/// An address as the crate wants it.
-pub(super) fn url(address: &str) -> String {
-    if address.starts_with('/') {
+/// An address as the crate wants it, and what has to be said there first.
+pub(super) fn place(address: &str, password: Option<&str>) -> RedisResult<ConnectionInfo> {
+    let url = if address.starts_with('/') {
         format!("unix://{address}")
     } else {
         format!("redis://{address}")
-    }
+    };
+    let place = url.into_connection_info()?;
+    Ok(match password {
+        Some(password) => place.set_redis_settings(RedisConnectionInfo::default().set_password(password)),
+        None => place,
+    })
 }
 
 /// Sends one command.

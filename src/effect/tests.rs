@@ -28,6 +28,7 @@ fn exchanges(product: &str, commands: &[(&str, Reply)]) -> Vec<Event> {
         product: product.to_owned(),
         version: String::new(),
         address: String::new(),
+        password: None,
     };
     let mut events = vec![event(EventKind::LabReady {
         lesson: String::new(),

@@ -12,7 +12,7 @@ use crate::{
     lesson::{
         expr::{Scope, Template, json_value, within_allowance},
         parse_millis,
-        plan::{ActorPlan, Instruction, PlannedOperation, PlannedVerb, Program},
+        plan::{ActorPlan, Instruction, PlannedOperation, PlannedVerb, Program, passed},
     },
     log::{Belief, Reply},
 };
@@ -256,11 +256,7 @@ impl Machine {
                     .iter()
                     .map(|(name, template)| {
                         let text = template.render(&names)?;
-                        // A figure stays a figure on its way into a recipe.
-                        let value = text
-                            .parse::<i64>()
-                            .map_or_else(|_| Value::from(text), Value::from);
-                        Ok((name.clone(), value))
+                        Ok((name.clone(), passed(text)))
                     })
                     .collect::<Result<_, String>>()?;
                 self.scope.enter(values);

@@ -224,7 +224,7 @@ impl Racer {
         let hand = self
             .hands
             .entry(address.clone())
-            .or_insert_with(|| Hand::new(setup::PATIENCE));
+            .or_insert_with(|| Hand::new(setup::PATIENCE, self.director.stage.lab.password()));
         let call = ZkCall::Create {
             ephemeral: false,
             sequential: false,
@@ -247,7 +247,7 @@ impl Racer {
             let hand = self
                 .hands
                 .entry(address.clone())
-                .or_insert_with(|| Hand::new(setup::PATIENCE));
+                .or_insert_with(|| Hand::new(setup::PATIENCE, self.director.stage.lab.password()));
             let emptied = if lab.is_redis() {
                 let words = vec!["FLUSHALL".to_owned()];
                 let wire = Wire::Redis {

@@ -46,7 +46,7 @@ pub(super) async fn carry_out_on(scenario: &Scenario, lab: &Lab, first: &str) ->
         let address = address_in(lab, wire.server());
         let hand = hands
             .entry(address.clone())
-            .or_insert_with(|| Hand::new(PATIENCE));
+            .or_insert_with(|| Hand::new(PATIENCE, lab.password()));
         match hand.send(&wire, &address).await {
             Reply::Value(_) => {}
             bad => return Err(mistake(n, format!("the server answered `{wire}` with {bad}"))),

@@ -103,6 +103,7 @@ impl Stage {
                     protocol,
                     address,
                     hangs_up: !scenario.lab().sentinels().is_empty(),
+                    password: info.password.clone(),
                 });
             }
             for sentinel in scenario.lab().sentinels() {

@@ -296,6 +296,7 @@ fn crowd(members: u32) -> Log {
             product: "ZooKeeper".into(),
             version: "3.8.0".into(),
             address: "127.0.0.1:1".into(),
+            password: None,
         }],
         actors: (0..members).map(actor).collect(),
     });

@@ -9,6 +9,7 @@
 //! - No shared server is ever flushed: the lab starts its servers itself and knows no others. A fresh lab is
 //!   a new one.
 
+mod access;
 pub mod chinese;
 mod client;
 pub mod doctor;
@@ -64,6 +65,7 @@ pub use timekeeping::WallClock;
 pub use version::Version;
 pub use workspace::{Workspace, root as workspace_root};
 
+use self::access::Access;
 use self::programs::Search;
 use self::server::{Boot, Server, Topology};
 use self::timekeeping::Timekeeping;
@@ -123,6 +125,7 @@ pub struct Lab {
     /// What the clock stands on.
     time: Timekeeping,
     binary: PathBuf,
+    access: Access,
     workspace: Workspace,
 }
 
@@ -159,9 +162,11 @@ impl Lab {
     ) -> Result<Self, LabError> {
         time.allowed(options)?;
         let clock = time.clock.clone();
+        let access = Access::create(&workspace, kind)?;
         let boot = Boot {
             workspace: &workspace,
             clock: &clock,
+            access: &access,
             binary: &options.binary,
             search: &options.search,
         };
@@ -185,6 +190,7 @@ impl Lab {
             clock,
             time,
             binary: options.binary.clone(),
+            access,
             workspace,
         };
         lab.prove_clock().await?;
@@ -216,6 +222,12 @@ impl Lab {
             .iter()
             .find(|known| known.info.name == server)
             .map(|server| &server.endpoint)
+    }
+
+    /// What its Redis servers have to be told before anything is asked of them. `None` where nobody else can reach them.
+    #[must_use]
+    pub fn password(&self) -> Option<&str> {
+        self.access.password()
     }
 
     /// The slot of the clock by which one server's clock can be set apart from the others'. `None` on the
@@ -396,6 +408,7 @@ impl Lab {
         let boot = Boot {
             workspace: &self.workspace,
             clock: &self.clock,
+            access: &self.access,
             binary: &self.binary,
             search: &self.search,
         };
@@ -424,7 +437,7 @@ impl Lab {
         let Endpoint::Tcp(address) = sentinel else {
             return None;
         };
-        let named = sentinel_process::primary(*address).await?;
+        let named = sentinel_process::primary(*address, self.access.secret()).await?;
         let server = self
             .servers
             .iter()

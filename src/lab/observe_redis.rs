@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use redis::aio::MultiplexedConnection;
-use redis::{AsyncConnectionConfig, Client, ConnectionAddr, IntoConnectionInfo, Value};
+use redis::{AsyncConnectionConfig, Client, ConnectionAddr, IntoConnectionInfo, RedisConnectionInfo, Value};
 use tokio::sync::Mutex;
 
 use super::observe::{ObserveError, Observer, within};
@@ -33,15 +33,17 @@ const BYTES: usize = 1024;
 #[derive(Debug)]
 pub(crate) struct RedisObserver {
     socket: PathBuf,
+    password: Option<String>,
     /// The names of the servers by port, where it is to be asked for its role too.
     known: Option<Known>,
     connection: Mutex<Option<MultiplexedConnection>>,
 }
 
 impl RedisObserver {
-    pub fn new(socket: &Path) -> Self {
+    pub fn new(socket: &Path, password: Option<&str>) -> Self {
         Self {
             socket: socket.to_path_buf(),
+            password: password.map(str::to_owned),
             known: None,
             connection: Mutex::new(None),
         }
@@ -103,7 +105,11 @@ impl RedisObserver {
         if let Some(connection) = &*slot {
             return Ok(connection.clone());
         }
-        let client = Client::open(ConnectionAddr::Unix(self.socket.clone()).into_connection_info()?)?;
+        let mut address = ConnectionAddr::Unix(self.socket.clone()).into_connection_info()?;
+        if let Some(password) = &self.password {
+            address = address.set_redis_settings(RedisConnectionInfo::default().set_password(password));
+        }
+        let client = Client::open(address)?;
         // Without a limit of its own: `within` has one, and says what a timeout means.
         let config = AsyncConnectionConfig::new().set_response_timeout(None);
         let mut connection = client

@@ -1,5 +1,4 @@
-//! Redis servers on a Unix socket in the workspace: one as it is without any configuration file, or several
-//! that have one each. It must not know what lessons do with them.
+//! Redis servers on a Unix socket in the workspace, one or several, each with a configuration file of its own. It must not know what lessons do with them.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -22,23 +21,32 @@ const NAME: &str = "redis";
 
 /// Starts the lab's only server.
 pub(crate) async fn start(boot: &Boot<'_>) -> Result<Vec<Server>, LabError> {
-    Ok(vec![start_one(boot, NAME).await?])
+    let socket = boot.workspace.join(&format!("{NAME}.sock"));
+    let config = configuration(boot, &socket, boot.workspace.path(), None, "");
+    let config = boot.workspace.write(&format!("{NAME}.conf"), &config)?;
+    let observer = RedisObserver::new(&socket, boot.access.password());
+    Ok(vec![
+        launch(boot, NAME, &socket, vec![config.into()], observer).await?,
+    ])
 }
 
-/// Starts a server of this name.
-async fn start_one(boot: &Boot<'_>, name: &str) -> Result<Server, LabError> {
-    let socket = boot.workspace.join(&format!("{name}.sock"));
-    // Options and no file name: Redis then reads no configuration of the system's. An empty log file
-    // name means standard output, which is the lab's log and also gets what is said before logging.
-    let mut arguments: Vec<OsString> = ["--port", "0", "--unixsocketperm", "700", "--unixsocket"]
-        .map(OsString::from)
-        .into();
-    arguments.push(socket.clone().into());
-    arguments
-        .extend(["--save", "", "--appendonly", "no", "--notify-keyspace-events", ""].map(OsString::from));
-    arguments.extend(["--daemonize", "no", "--logfile", "", "--dir"].map(OsString::from));
-    arguments.push(boot.workspace.path().into());
-    launch(boot, name, &socket, arguments, RedisObserver::new(&socket)).await
+/// The configuration file of a server, which nobody but its owner may read: it has a secret in it.
+fn configuration(
+    boot: &Boot<'_>,
+    socket: &Path,
+    data: &Path,
+    port: Option<SocketAddr>,
+    extra: &str,
+) -> String {
+    // An empty log file name means standard output, which is the lab's log and also gets what is said before logging.
+    format!(
+        "bind 127.0.0.1\nport {}\nunixsocket \"{}\"\nunixsocketperm 700\ndir \"{}\"\n\
+         save \"\"\nappendonly no\nnotify-keyspace-events \"\"\ndaemonize no\nlogfile \"\"\n{}{extra}",
+        port.map_or(0, |address| address.port()),
+        socket.display(),
+        data.display(),
+        boot.access.users(),
+    )
 }
 
 /// Ports that servers are known by to each other, and the servers' names.
@@ -55,15 +63,9 @@ pub(crate) async fn start_member(
 ) -> Result<Server, LabError> {
     let socket = boot.workspace.join(&format!("{name}.sock"));
     let data = boot.workspace.make_dir(&format!("{name}-data"))?;
-    let config = format!(
-        "bind 127.0.0.1\nport {}\nunixsocket \"{}\"\nunixsocketperm 700\ndir \"{}\"\n\
-         save \"\"\nappendonly no\nnotify-keyspace-events \"\"\ndaemonize no\nlogfile \"\"\n{extra}",
-        port.map_or(0, |address| address.port()),
-        socket.display(),
-        data.display(),
-    );
+    let config = configuration(boot, &socket, &data, port, extra);
     let config = boot.workspace.write(&format!("{name}.conf"), &config)?;
-    let observer = RedisObserver::new(&socket).with_role(Arc::clone(known));
+    let observer = RedisObserver::new(&socket, boot.access.password()).with_role(Arc::clone(known));
     launch(boot, name, &socket, vec![config.into()], observer).await
 }
 
@@ -80,7 +82,8 @@ async fn launch(
     })?;
     let process = &started.0;
     ready(process, || async {
-        ping(socket).await.ok().filter(|pong| *pong).map(|_| ())
+        let pong = ping(socket, boot.access.password()).await;
+        pong.ok().filter(|pong| *pong).map(|_| ())
     })
     .await?;
     let version = ready(process, || async { observer.info("redis_version").await.ok()? }).await?;
@@ -102,17 +105,21 @@ async fn launch(
         product: "Redis".to_owned(),
         version,
         address: endpoint.to_string(),
+        password: boot.access.password().map(str::to_owned),
     };
     let server = Server::new(info, endpoint, started, Box::new(observer));
     Ok(server.restartable(Launch { program, arguments }))
 }
 
 /// Whether the server says PONG. It says LOADING and other things while it is not ready.
-async fn ping(socket: &Path) -> std::io::Result<bool> {
-    const PONG: &[u8] = b"+PONG\r\n";
+async fn ping(socket: &Path, password: Option<&str>) -> std::io::Result<bool> {
+    let (question, pong) = match password {
+        Some(password) => (format!("AUTH {password}\r\nPING\r\n"), "+OK\r\n+PONG\r\n"),
+        None => ("PING\r\n".to_owned(), "+PONG\r\n"),
+    };
     let mut stream = UnixStream::connect(socket).await?;
-    stream.write_all(b"PING\r\n").await?;
-    let mut answer = [0; PONG.len()];
+    stream.write_all(question.as_bytes()).await?;
+    let mut answer = vec![0; pong.len()];
     stream.read_exact(&mut answer).await?;
-    Ok(answer == PONG)
+    Ok(answer == pong.as_bytes())
 }

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use futures::future::try_join_all;
 use tokio::net::TcpListener;
 
+use super::access::KEEPER;
 use super::error::LabError;
 use super::link::{Link, Visitor};
 use super::redis::start_member;
@@ -53,6 +54,7 @@ async fn start_once(boot: &Boot<'_>) -> Result<Topology, LabError> {
         source,
     };
     let names = LabKind::Sentinel.servers();
+    let secret = boot.access.secret();
     let mut fronts = Vec::new();
     for name in names {
         let front = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
@@ -76,8 +78,9 @@ async fn start_once(boot: &Boot<'_>) -> Result<Topology, LabError> {
             .links
             .extend(Link::lay_front(front, own, &visitors).map_err(unlinked)?);
         let mut extra = format!(
-            "bind-source-addr {}\nreplica-announce-ip 127.0.0.1\nreplica-announce-port {}\n\
+            "masteruser {KEEPER}\nmasterauth {}\nbind-source-addr {}\nreplica-announce-ip 127.0.0.1\nreplica-announce-port {}\n\
              repl-diskless-sync yes\nrepl-diskless-sync-delay 0\n",
+            secret,
             source(name),
             door.port(),
         );
@@ -125,7 +128,7 @@ async fn start_once(boot: &Boot<'_>) -> Result<Topology, LabError> {
             continue;
         };
         ready(&helper.process, || async {
-            let seen = sentinel_process::seen(address).await?;
+            let seen = sentinel_process::seen(address, secret).await?;
             (seen == (replicas, others)).then_some(())
         })
         .await?;
@@ -136,14 +139,17 @@ async fn start_once(boot: &Boot<'_>) -> Result<Topology, LabError> {
         let Endpoint::Tcp(address) = helper.endpoint else {
             continue;
         };
-        ready(&helper.process, || sentinel_process::acts(address)).await?;
+        ready(&helper.process, || sentinel_process::acts(address, secret)).await?;
     }
     boot.clock.set_rate(Rate::NORMAL)?;
     for helper in &topology.helpers {
         let Endpoint::Tcp(address) = helper.endpoint else {
             continue;
         };
-        ready(&helper.process, || sentinel_process::watch_closely(address)).await?;
+        ready(&helper.process, || {
+            sentinel_process::watch_closely(address, secret)
+        })
+        .await?;
     }
     Ok(topology)
 }

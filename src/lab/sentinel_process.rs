@@ -6,6 +6,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use redis::{AsyncConnectionConfig, Client};
 
+use super::access::KEEPER;
 use super::error::LabError;
 use super::observe::{ObserveError, Observer, within};
 use super::sentinel::GROUP;
@@ -32,10 +33,12 @@ pub(crate) async fn start(
 ) -> Result<Server, LabError> {
     let data = boot.workspace.make_dir(&format!("{name}-data"))?;
     let (ip, port) = (master.ip(), master.port());
+    let secret = boot.access.secret();
     let config = format!(
-        "bind 127.0.0.1\nport {}\nbind-source-addr {source}\ndir \"{}\"\ndaemonize no\nlogfile \"\"\n\
+        "requirepass {secret}\nsentinel sentinel-pass {secret}\nbind 127.0.0.1\nport {}\nbind-source-addr {source}\ndir \"{}\"\ndaemonize no\nlogfile \"\"\n\
          sentinel announce-ip 127.0.0.1\nsentinel announce-port {}\n\
          sentinel monitor {GROUP} {ip} {port} {QUORUM}\n\
+         sentinel auth-user {GROUP} {KEEPER}\nsentinel auth-pass {GROUP} {secret}\n\
          sentinel down-after-milliseconds {GROUP} {DOWN_AFTER_AT_BOOT_MS}\n\
          sentinel failover-timeout {GROUP} {FAILOVER_TIMEOUT_MS}\n\
          sentinel parallel-syncs {GROUP} 2\n",
@@ -51,7 +54,7 @@ pub(crate) async fn start(
     // The port may be another lab's, which was quicker; ours then ends and is noticed. Its own process is
     // known by what it watches.
     ready(&started.0, || async {
-        (primary(address).await?.port() == port).then_some(())
+        (primary(address, secret).await?.port() == port).then_some(())
     })
     .await?;
     let endpoint = Endpoint::Tcp(address);
@@ -60,23 +63,24 @@ pub(crate) async fn start(
         product: "Redis Sentinel".to_owned(),
         version: String::new(),
         address: endpoint.to_string(),
+        password: boot.access.password().map(str::to_owned),
     };
     Ok(Server::new(info, endpoint, started, Box::new(SentinelObserver)))
 }
 
 /// How many replicas of the master and how many other Sentinels a Sentinel knows to be well.
-pub(crate) async fn seen(address: SocketAddr) -> Option<(usize, usize)> {
-    let replicas = well(ask(address, &["SENTINEL", "REPLICAS", GROUP]).await?);
-    let sentinels = well(ask(address, &["SENTINEL", "SENTINELS", GROUP]).await?);
+pub(crate) async fn seen(address: SocketAddr, secret: &str) -> Option<(usize, usize)> {
+    let replicas = well(ask(address, secret, &["SENTINEL", "REPLICAS", GROUP]).await?);
+    let sentinels = well(ask(address, secret, &["SENTINEL", "SENTINELS", GROUP]).await?);
     Some((replicas, sentinels))
 }
 
 /// Whether a Sentinel acts. One that was kept from its timer for 2 s of its time (in the rush of the start, by a
 /// slow disk for a tenth of that in real time) takes its clock for broken and does nothing for 30 s: TILT.
-pub(crate) async fn acts(address: SocketAddr) -> Option<()> {
+pub(crate) async fn acts(address: SocketAddr, secret: &str) -> Option<()> {
     // Asked twice: a pause that has just ended is noticed only after the first answer, by the timer.
-    ask(address, &["INFO", "sentinel"]).await?;
-    let info = ask(address, &["INFO", "sentinel"]).await?;
+    ask(address, secret, &["INFO", "sentinel"]).await?;
+    let info = ask(address, secret, &["INFO", "sentinel"]).await?;
     let info: String = redis::from_redis_value(info).ok()?;
     info.lines()
         .any(|line| line.trim() == "sentinel_tilt:0")
@@ -84,15 +88,15 @@ pub(crate) async fn acts(address: SocketAddr) -> Option<()> {
 }
 
 /// Ends the forbearance of the start.
-pub(crate) async fn watch_closely(address: SocketAddr) -> Option<()> {
+pub(crate) async fn watch_closely(address: SocketAddr, secret: &str) -> Option<()> {
     let after = DOWN_AFTER_MS.to_string();
     let words = ["SENTINEL", "SET", GROUP, "down-after-milliseconds", &after];
-    ask(address, &words).await.map(drop)
+    ask(address, secret, &words).await.map(drop)
 }
 
 /// Whom a Sentinel names as master.
-pub(crate) async fn primary(address: SocketAddr) -> Option<SocketAddr> {
-    let answer = ask(address, &["SENTINEL", "GET-MASTER-ADDR-BY-NAME", GROUP]).await?;
+pub(crate) async fn primary(address: SocketAddr, secret: &str) -> Option<SocketAddr> {
+    let answer = ask(address, secret, &["SENTINEL", "GET-MASTER-ADDR-BY-NAME", GROUP]).await?;
     let (ip, port): (String, u16) = redis::from_redis_value(answer).ok()?;
     Some(SocketAddr::new(ip.parse().ok()?, port))
 }
@@ -107,8 +111,8 @@ fn well(answer: redis::Value) -> usize {
         .count()
 }
 
-async fn ask(address: SocketAddr, words: &[&str]) -> Option<redis::Value> {
-    let client = Client::open(format!("redis://{address}")).ok()?;
+async fn ask(address: SocketAddr, secret: &str, words: &[&str]) -> Option<redis::Value> {
+    let client = Client::open(format!("redis://:{secret}@{address}")).ok()?;
     let config = AsyncConnectionConfig::new().set_response_timeout(None);
     let mut connection = client
         .get_multiplexed_async_connection_with_config(&config)

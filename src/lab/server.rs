@@ -16,6 +16,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
 
+use super::access::Access;
 use super::error::LabError;
 use super::link::Link;
 use super::observe::Observer;
@@ -61,6 +62,8 @@ impl fmt::Display for Endpoint {
 pub(crate) struct Boot<'a> {
     pub workspace: &'a Workspace,
     pub clock: &'a LessonClock,
+    /// Who may do what on Redis servers.
+    pub access: &'a Access,
     /// This program, to be executed again as the guard.
     pub binary: &'a Path,
     pub search: &'a Search,

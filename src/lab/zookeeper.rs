@@ -103,6 +103,7 @@ async fn start_one(boot: &Boot<'_>, name: &str, java: &Path, jars: &Jars) -> Res
         product: "ZooKeeper".to_owned(),
         version,
         address: endpoint.to_string(),
+        password: None,
     };
     Ok(Server::new(info, endpoint, started, Box::new(observer)))
 }

@@ -210,6 +210,14 @@ impl Template {
         Ok(Self { parts })
     }
 
+    /// A text that stands for itself.
+    #[must_use]
+    pub fn literal(text: String) -> Self {
+        Self {
+            parts: vec![Part::Text(text)],
+        }
+    }
+
     /// The names that it uses.
     #[must_use]
     pub fn names(&self) -> BTreeSet<String> {

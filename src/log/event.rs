@@ -49,6 +49,9 @@ pub struct ServerInfo {
     pub version: String,
     /// Where anybody can reach it from outside: a Unix socket's path or `127.0.0.1:PORT`.
     pub address: String,
+    /// What has to be said there, where not everybody who can reach it may ask. It is never written down.
+    #[serde(skip)]
+    pub password: Option<String>,
 }
 
 /// What an actor believes of a lock.

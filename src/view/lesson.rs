@@ -281,6 +281,16 @@ impl<'a> LessonView<'a> {
             let words = text::fit(&words, width.into()).into_owned();
             lines.push(Line::styled(words, scene.style(Role::Chrome)));
         }
+        // One for all servers of a lab. A recording has none.
+        let passwords = scene.world.servers.iter();
+        if let Some(password) = passwords
+            .filter_map(|server| server.info.password.as_ref())
+            .next()
+        {
+            let words = words::PASSWORD.with(scene.lang, &[password]);
+            let words = text::fit(&words, width.into()).into_owned();
+            lines.push(Line::styled(words, scene.style(Role::Chrome)));
+        }
         let (words, role) = match self.stage {
             Stage::Booting => (words::BOOTING, Role::Warning),
             Stage::Ready => (words::READY, Role::Good),

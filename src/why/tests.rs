@@ -48,6 +48,7 @@ impl Story {
             product: product.to_owned(),
             version: String::new(),
             address: String::new(),
+            password: None,
         };
         let ready = EventKind::LabReady {
             lesson: "my-lock".to_owned(),

@@ -95,15 +95,17 @@ fn socket(place: &Place, server: &str) -> Option<PathBuf> {
         .find(|socket| socket.exists())
 }
 
-/// What a server answers to commands, sent from outside.
+/// What a server answers to commands, sent from outside by who may do everything.
 fn ask(place: &Place, server: &str, commands: &str) -> Option<String> {
-    let mut stream = UnixStream::connect(socket(place, server)?).ok()?;
+    let socket = socket(place, server)?;
+    let secret = std::fs::read_to_string(socket.with_file_name("secret")).ok()?;
+    let mut stream = UnixStream::connect(socket).ok()?;
     stream.set_read_timeout(Some(Duration::from_secs(10))).ok()?;
     // A fork keeps the connection open, so its end tells nothing.
     let last = "-- all answered --";
     write!(
         stream,
-        "{}\r\nECHO \"{last}\"\r\n",
+        "AUTH lockstep {secret}\r\n{}\r\nECHO \"{last}\"\r\n",
         commands.replace('\n', "\r\n")
     )
     .ok()?;
@@ -112,7 +114,8 @@ fn ask(place: &Place, server: &str, commands: &str) -> Option<String> {
         let count = stream.read(&mut bytes).ok().filter(|count| *count > 0)?;
         answer.push_str(&String::from_utf8_lossy(&bytes[..count]));
     }
-    Some(answer)
+    // The first is the answer to `AUTH`.
+    answer.strip_prefix("+OK\r\n").map(str::to_owned)
 }
 
 /// Whether a fork of a Redis server runs: they name themselves `redis-rdb-bgsave` and `redis-rdb-to-slaves`.

@@ -39,6 +39,7 @@ impl Script {
                 version: if name == "redis" { "7.0.15" } else { "3.8.0" }.into(),
                 product: product.into(),
                 address: format!("/tmp/lockstep/{name}.sock"),
+                password: None,
                 name,
             }],
             actors: actors

@@ -268,9 +268,10 @@ impl Processes {
             why,
         };
         if !self.lines.contains_key(&server) {
-            let address = setup::address(&self.racer.director.stage, &server);
-            self.lines
-                .insert(server.clone(), Direct::open(&address).map_err(lost)?);
+            let stage = &self.racer.director.stage;
+            let address = setup::address(stage, &server);
+            let line = Direct::open(&address, stage.lab.password()).map_err(lost)?;
+            self.lines.insert(server.clone(), line);
         }
         let Some(line) = self.lines.get_mut(&server) else {
             return Ok(());

@@ -90,7 +90,7 @@ impl Servers {
         for info in infos {
             let address = setup::address_in(&lab, &info.name);
             let lost = |why| lost(&info.name, why);
-            let mut direct = Direct::open(&address).map_err(lost)?;
+            let mut direct = Direct::open(&address, lab.password()).map_err(lost)?;
             let answer = direct.ask_one(["SCRIPT", "LOAD", keyspace::LOOK]).map_err(lost)?;
             let look = match answer.into_reply() {
                 Reply::Value(sha) => sha.as_str().unwrap_or_default().to_owned(),
@@ -304,7 +304,7 @@ impl Servers {
         let place = (from.actor, server);
         if !self.own.contains_key(&place) {
             let address = setup::address_in(&self.lab, &self.lines[server].name);
-            let direct = Direct::open(&address).map_err(|why| self.lost(server, why))?;
+            let direct = Direct::open(&address, self.lab.password()).map_err(|why| self.lost(server, why))?;
             let queued = None;
             self.own.insert(place, Own { direct, queued });
         }

@@ -10,9 +10,10 @@ use super::{
         expr::Scope,
         model::{Client, Params},
     },
-    compile::{Compiler, values},
+    compile::Compiler,
     number,
     program::Program,
+    settled::values,
 };
 use crate::log::Actor;
 

@@ -1,10 +1,7 @@
 //! From steps to instructions: recipes and repetitions are flattened, names are checked, templates compiled.
 //! It must not know how an instruction is carried out.
 
-use std::{
-    collections::{BTreeSet, HashMap},
-    sync::Arc,
-};
+use std::{collections::BTreeSet, sync::Arc};
 
 use indexmap::IndexMap;
 
@@ -12,12 +9,13 @@ use super::{
     super::{
         LabKind, PRIMARY,
         error::{Mistake, Path},
-        expr::{Expr, Template, json_value, split_words},
+        expr::{Expr, Template, split_words},
         model::{Count, Params, Recipes},
         step::{Operation, Step, Verb},
     },
     program::{BUILTINS, Instruction, PlannedOperation, PlannedVerb, Program},
     releases,
+    settled::{Settled, values},
     zk::ZkPlan,
 };
 
@@ -45,6 +43,7 @@ struct Draft<'a> {
     /// The name under which `replace` knows the steps being compiled.
     name: String,
     known: BTreeSet<String>,
+    settled: Settled,
     in_recipe: bool,
     depth: usize,
     /// The labels that the steps before have on the way here, to tell a second operation of one label. What another
@@ -61,6 +60,8 @@ impl Compiler<'_> {
         let mut known: BTreeSet<String> = BUILTINS.into_iter().map(str::to_owned).collect();
         known.extend(self.params.keys().cloned());
         known.extend(extra.keys().cloned());
+        let mut given = values(self.params);
+        given.extend(values(extra));
         let program = Program {
             instructions: Vec::new(),
             labels: BTreeSet::new(),
@@ -72,11 +73,13 @@ impl Compiler<'_> {
             program,
             name: name.to_owned(),
             known,
+            settled: Settled::new(given),
             in_recipe: false,
             depth: 0,
             labelled: BTreeSet::new(),
         };
         draft.steps(steps, path)?;
+        draft.settled.verify()?;
         draft.program.instructions.push(Instruction::Stop);
         releases::mark(&mut draft.program.instructions);
         Ok(draft.program)
@@ -164,6 +167,7 @@ impl Draft<'_> {
                 for (name, source) in values {
                     let value = self.expr(source, &path.key("let").key(name))?;
                     self.known.insert(name.clone());
+                    self.settled.changes(name);
                     self.push(Instruction::Set {
                         name: name.clone(),
                         value,
@@ -248,6 +252,9 @@ impl Draft<'_> {
             .map(|(name, source)| Ok((name.clone(), self.template(source, &path.key("with").key(name))?)))
             .collect::<Result<_, Mistake>>()?;
         let names: BTreeSet<String> = with.keys().cloned().collect();
+        let outside = self
+            .settled
+            .enter(&values, !compiler.programs.contains_key(program));
         self.push(Instruction::Enter { with: values });
         self.depth += 1;
         let before = (self.known.clone(), self.name.clone(), self.in_recipe);
@@ -288,6 +295,7 @@ impl Draft<'_> {
         let labels = self.program.labels.clone();
         (self.known, self.name, self.in_recipe) = before;
         self.labelled = labelled;
+        self.settled.leave(outside);
         self.known.extend(labels);
         self.depth -= 1;
         self.push(Instruction::Leave);
@@ -321,6 +329,7 @@ impl Draft<'_> {
         };
         // What the operation itself replies may be used by its own `until`.
         self.known.insert(label.to_owned());
+        self.settled.changes(label);
         let verb = self.verb(&operation.verb, &path)?;
         self.check_server(operation, &path)?;
         let until = operation
@@ -360,7 +369,7 @@ impl Draft<'_> {
         Err(Mistake::unknown(&path.key("on"), "server", on, known))
     }
 
-    fn verb(&self, verb: &Verb, path: &Path) -> Result<PlannedVerb, Mistake> {
+    fn verb(&mut self, verb: &Verb, path: &Path) -> Result<PlannedVerb, Mistake> {
         match verb {
             Verb::Redis(command) => {
                 let path = path.key("redis");
@@ -368,7 +377,9 @@ impl Draft<'_> {
                 if words.is_empty() {
                     return Err(Mistake::new(&path, "an empty Redis command"));
                 }
-                Ok(PlannedVerb::Redis(self.templates(&words, &path)?))
+                let mut words = self.templates(&words, &path)?;
+                self.settled.command(&mut words, &path)?;
+                Ok(PlannedVerb::Redis(words))
             }
             Verb::Script { name, keys, args } => {
                 let compiler = self.compiler;
@@ -417,13 +428,4 @@ impl Draft<'_> {
             Verb::Take(about) => Ok(PlannedVerb::Take(self.template(about, &path.key("take"))?)),
         }
     }
-}
-
-/// Parameters as values for expressions: durations in milliseconds.
-#[must_use]
-pub(super) fn values(params: &Params) -> HashMap<String, minijinja::Value> {
-    params
-        .iter()
-        .map(|(name, param)| (name.clone(), json_value(&serde_json::Value::from(param))))
-        .collect()
 }

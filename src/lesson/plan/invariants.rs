@@ -11,7 +11,7 @@ use super::{
         model::{Lesson, Variant},
     },
     claims::{self, Vocabulary},
-    compile::values,
+    settled::values,
     story::Cast,
 };
 

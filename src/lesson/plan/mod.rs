@@ -3,6 +3,7 @@
 
 mod claims;
 mod clients;
+mod commands;
 mod compile;
 mod fingerprint;
 mod invariants;
@@ -10,6 +11,7 @@ mod program;
 mod question;
 mod references;
 mod releases;
+mod settled;
 mod setup;
 mod story;
 mod zk;
@@ -19,6 +21,7 @@ pub use clients::{ActorPlan, ClientPlan};
 pub use invariants::{InvariantPlan, NeverPlan};
 pub use program::{BUILTINS, Instruction, PlannedOperation, PlannedVerb, Program};
 pub use question::{AskPlan, ChoicePlan, RightPlan};
+pub use settled::passed;
 pub use setup::PlannedSetup;
 pub use story::{Act, AwaitPlan, Line, PassPlan, TextPlan, Turn};
 pub use zk::ZkPlan;
@@ -275,7 +278,7 @@ fn resolve(loaded: &Arc<Loaded>, name: &str, overrides: &Params) -> Result<Scena
         story,
         claims,
         invariants,
-        scope: Scope::new(compile::values(&params)),
+        scope: Scope::new(settled::values(&params)),
         overrides: overrides.clone(),
     })
 }
@@ -365,7 +368,7 @@ fn number(count: &super::Count, params: &Params, path: &Path, most: u32) -> Resu
         super::Count::Template(source) => {
             let template = Template::parse(source).map_err(|error| Mistake::new(path, error))?;
             let text = template
-                .render(&Scope::new(compile::values(params)).value())
+                .render(&Scope::new(settled::values(params)).value())
                 .map_err(|error| Mistake::new(path, error))?;
             text.trim()
                 .parse()

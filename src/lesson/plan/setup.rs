@@ -8,6 +8,7 @@ use super::{
         model::{Params, Setup},
     },
     PlannedVerb, ZkPlan,
+    settled::{Settled, values},
 };
 
 /// A command that Lockstep sends before the clients start.
@@ -61,12 +62,12 @@ fn verb(setup: &Setup, lab: LabKind, params: &Params, path: &Path) -> Result<Pla
             if words.is_empty() {
                 return Err(Mistake::new(path, "an empty Redis command"));
             }
-            Ok(PlannedVerb::Redis(
-                words
-                    .iter()
-                    .map(|word| template(word))
-                    .collect::<Result<_, _>>()?,
-            ))
+            let mut words: Vec<Template> = words
+                .iter()
+                .map(|word| template(word))
+                .collect::<Result<_, _>>()?;
+            Settled::new(values(params)).command(&mut words, &path.key("redis"))?;
+            Ok(PlannedVerb::Redis(words))
         }
         (None, Some(call)) => ZkPlan::parse(&words(call)?, template, path).map(PlannedVerb::Zk),
         _ => Err(Mistake::new(

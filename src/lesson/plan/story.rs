@@ -16,8 +16,8 @@ use super::{
     },
     claims::Vocabulary,
     clients::{ActorPlan, ClientPlan},
-    compile::values,
     question::{self, AskPlan},
+    settled::values,
 };
 use crate::log::{ActorId, Fault};
 

@@ -41,6 +41,7 @@ impl Story {
                 product: "Redis".to_owned(),
                 version: String::new(),
                 address: String::new(),
+                password: None,
             }],
             actors: scenario.actors.iter().map(|plan| plan.actor.clone()).collect(),
         });

@@ -45,6 +45,7 @@ fn ready() -> EventKind {
         product: "Redis".to_owned(),
         version: "7".to_owned(),
         address: String::new(),
+        password: None,
     });
     EventKind::LabReady {
         lesson: "lesson".to_owned(),

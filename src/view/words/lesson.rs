@@ -9,6 +9,11 @@ pub const CONTROLLED: Words = Words::new("CONTROLLED CLOCK", "可控时钟");
 pub const WALL: Words = Words::new("WALL CLOCK", "真实时钟");
 /// No server runs: this happened before.
 pub const RECORDED: Words = Words::new("RECORDED", "录像");
+/// What somebody who looks at the servers from outside has to add.
+pub const PASSWORD: Words = Words::new(
+    "from outside: redis-cli -s … -a {}",
+    "从外部查看：redis-cli -s … -a {}",
+);
 /// What the wall clock means.
 pub const WALL_WARNING: Words = Words::new(
     "Wall clock: pausing holds the clients, but not the servers – TTLs and timeouts run on.",

@@ -1,0 +1,217 @@
+//! What is known of a command's words before anything runs: what a parameter stands for that nothing gives another value
+//! later. It must not know which commands there are.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use minijinja::Value;
+
+use super::{
+    super::{
+        error::{Mistake, Path},
+        expr::{Scope, Template, json_value},
+        model::Params,
+    },
+    commands,
+    program::BUILTINS,
+};
+
+/// Names whose values are known.
+#[derive(Debug)]
+pub(super) struct Settled {
+    values: HashMap<String, Known>,
+    /// Names that the program gives other values while it runs.
+    changed: BTreeSet<String>,
+    /// Names that have been relied on, and where.
+    relied_on: Vec<(String, Path)>,
+}
+
+/// A value that is known, and the names that it came from.
+#[derive(Debug, Clone)]
+struct Known {
+    value: Value,
+    from: BTreeSet<String>,
+}
+
+/// The names that were known outside a `use`.
+pub(super) struct Outside(HashMap<String, Known>);
+
+/// Parameters as values for expressions: durations in milliseconds.
+#[must_use]
+pub(super) fn values(params: &Params) -> HashMap<String, Value> {
+    params
+        .iter()
+        .map(|(name, param)| (name.clone(), json_value(&serde_json::Value::from(param))))
+        .collect()
+}
+
+/// What a program or recipe gets for the text of a `with`: a figure stays a figure.
+#[must_use]
+pub fn passed(text: String) -> Value {
+    text.parse::<i64>()
+        .map_or_else(|_| Value::from(text), Value::from)
+}
+
+impl Settled {
+    /// Parameters, by name.
+    pub(super) fn new(values: HashMap<String, Value>) -> Self {
+        let mut settled = Self {
+            values: HashMap::new(),
+            changed: BTreeSet::new(),
+            relied_on: Vec::new(),
+        };
+        for (name, value) in values {
+            settled.insert(name, value, BTreeSet::new());
+        }
+        settled
+    }
+
+    fn insert(&mut self, name: String, value: Value, mut from: BTreeSet<String>) {
+        if !BUILTINS.contains(&name.as_str()) {
+            from.insert(name.clone());
+            self.values.insert(name, Known { value, from });
+        }
+    }
+
+    /// A name gets another value at some time.
+    pub(super) fn changes(&mut self, name: &str) {
+        self.changed.insert(name.to_owned());
+    }
+
+    /// Opens the frame of a `use`. `alone`: nothing from outside is seen in it.
+    pub(super) fn enter(&mut self, with: &[(String, Template)], alone: bool) -> Outside {
+        let known: Vec<_> = with
+            .iter()
+            .map(|(name, template)| (name.clone(), self.text(template)))
+            .collect();
+        let outside = Outside(self.values.clone());
+        if alone {
+            self.values.clear();
+        }
+        for (name, known) in known {
+            self.values.remove(&name);
+            if let Some((text, from)) = known {
+                self.insert(name, passed(text), from);
+            }
+        }
+        outside
+    }
+
+    /// Closes it.
+    pub(super) fn leave(&mut self, outside: Outside) {
+        self.values = outside.0;
+    }
+
+    /// Checks a Redis command, and writes out the words that make it harmless.
+    pub(super) fn command(&mut self, words: &mut [Template], path: &Path) -> Result<(), Mistake> {
+        let mut known = BTreeMap::new();
+        let word = |n: usize| {
+            let (text, from) = self.text(&words[n])?;
+            known.insert(n, (text.clone(), from));
+            Some(text)
+        };
+        commands::check(words.len(), word, path)?;
+        for (n, (text, from)) in known {
+            words[n] = Template::literal(text);
+            let from = from.into_iter().map(|name| (name, path.clone()));
+            self.relied_on.extend(from);
+        }
+        Ok(())
+    }
+
+    /// Whether everything that was relied on stays as it is.
+    pub(super) fn verify(&self) -> Result<(), Mistake> {
+        match self
+            .relied_on
+            .iter()
+            .find(|(name, _)| self.changed.contains(name))
+        {
+            None => Ok(()),
+            Some((name, path)) => Err(Mistake::new(
+                path,
+                format!("which command this is hangs on `{name}`, which the program changes"),
+            )
+            .help("write the command out, or give the parameter a name that no `let` and no operation has")),
+        }
+    }
+
+    /// A word's text, where it is known, and the names that it came from.
+    fn text(&self, template: &Template) -> Option<(String, BTreeSet<String>)> {
+        let mut from = BTreeSet::new();
+        for name in template.names() {
+            from.extend(self.values.get(&name)?.from.iter().cloned());
+        }
+        let values = self.values.iter();
+        let values = values.map(|(name, known)| (name.clone(), known.value.clone()));
+        let names = Scope::new(values.collect()).value();
+        Some((template.render(&names).ok()?, from))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn templates(command: &str) -> Vec<Template> {
+        command
+            .split(' ')
+            .map(|word| Template::parse(word).expect("a template"))
+            .collect()
+    }
+
+    fn settled() -> Settled {
+        Settled::new(HashMap::from([
+            ("command".to_owned(), Value::from("GET")),
+            ("token".to_owned(), Value::from("GET")),
+        ]))
+    }
+
+    #[test]
+    fn a_parameter_that_stays_is_written_out() {
+        let mut settled = settled();
+        let mut words = templates("${command} ${lock}");
+        settled
+            .command(&mut words, &Path::root())
+            .expect("GET is harmless");
+        assert!(words[0].names().is_empty() && words[1].names().len() == 1);
+        settled.verify().expect("nothing changes it");
+        settled.changes("command");
+        assert!(
+            settled
+                .verify()
+                .expect_err("it changes")
+                .message
+                .contains("`command`")
+        );
+    }
+
+    #[test]
+    fn what_a_recipe_is_given_is_known_in_it() {
+        let mut settled = settled();
+        let with = [(
+            "it".to_owned(),
+            Template::parse("BG${'SAVE'}").expect("a template"),
+        )];
+        let outside = settled.enter(&with, true);
+        let mut command = |words: &str| settled.command(&mut templates(words), &Path::root());
+        assert!(
+            command("${it}")
+                .expect_err("refused")
+                .message
+                .contains("`BGSAVE`")
+        );
+        assert!(command("${command} k").is_err(), "it is not seen in a recipe");
+        settled.leave(outside);
+        settled
+            .command(&mut templates("${command} k"), &Path::root())
+            .expect("it is seen again");
+    }
+
+    #[test]
+    fn a_name_that_every_program_has_is_never_known() {
+        assert!(
+            settled()
+                .command(&mut templates("${token} k"), &Path::root())
+                .is_err()
+        );
+    }
+}
