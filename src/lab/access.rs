@@ -96,7 +96,7 @@ impl fmt::Debug for Access {
 
 /// 96 bits that nobody can guess, as 24 characters that can be typed.
 fn draw() -> io::Result<String> {
-    let mut bytes = [0; 12];
+    let mut bytes = [0; 16];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(format!("{:024x}", u128::from_ne_bytes(bytes) >> 32))
 }

@@ -114,6 +114,13 @@ async fn start_once(boot: &Boot<'_>) -> Result<Topology, LabError> {
         sentinel_process::start(boot, name, port, source(name), master).await
     }))
     .await?;
+    know_each_other(boot, &topology).await?;
+    Ok(topology)
+}
+
+/// Waits until the replicas follow, every Sentinel knows everybody, and none of them is still in the rush of the start.
+async fn know_each_other(boot: &Boot<'_>, topology: &Topology) -> Result<(), LabError> {
+    let secret = boot.access.secret();
     for replica in &topology.servers[1..] {
         ready(&replica.process, || async {
             let up = replica.observer.field("master_link_status").await.ok()??;
@@ -151,7 +158,7 @@ async fn start_once(boot: &Boot<'_>) -> Result<Topology, LabError> {
         })
         .await?;
     }
-    Ok(topology)
+    Ok(())
 }
 
 /// Everybody who may come to a server's front, and from where.

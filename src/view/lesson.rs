@@ -282,11 +282,8 @@ impl<'a> LessonView<'a> {
             lines.push(Line::styled(words, scene.style(Role::Chrome)));
         }
         // One for all servers of a lab. A recording has none.
-        let passwords = scene.world.servers.iter();
-        if let Some(password) = passwords
-            .filter_map(|server| server.info.password.as_ref())
-            .next()
-        {
+        let mut servers = scene.world.servers.iter();
+        if let Some(password) = servers.find_map(|server| server.info.password.as_ref()) {
             let words = words::PASSWORD.with(scene.lang, &[password]);
             let words = text::fit(&words, width.into()).into_owned();
             lines.push(Line::styled(words, scene.style(Role::Chrome)));

@@ -197,22 +197,18 @@ fn refused(command: &str, path: &Path) -> Mistake {
             .iter()
             .any(|refused| *refused == command || *refused == name)
     });
-    match known {
-        Some((_, why, instead)) => {
-            Mistake::new(path, format!("a lesson may not send `{command}`: {why}")).help(*instead)
-        }
-        None => match SUB_COMMANDS.iter().find(|(container, _)| *container == name) {
-            Some((_, subs)) => Mistake::unknown(path, "sub-command", command, subs.split_ascii_whitespace()),
-            None => {
-                let containers = SUB_COMMANDS.iter().map(|(container, _)| *container);
-                let known = COMMANDS
-                    .split_ascii_whitespace()
-                    .chain(containers)
-                    .chain(["HELLO"]);
-                Mistake::unknown(path, "Redis command", command, known)
-            }
-        },
+    if let Some((_, why, instead)) = known {
+        return Mistake::new(path, format!("a lesson may not send `{command}`: {why}")).help(*instead);
     }
+    if let Some((_, subs)) = SUB_COMMANDS.iter().find(|(container, _)| *container == name) {
+        return Mistake::unknown(path, "sub-command", command, subs.split_ascii_whitespace());
+    }
+    let containers = SUB_COMMANDS.iter().map(|(container, _)| *container);
+    let known = COMMANDS
+        .split_ascii_whitespace()
+        .chain(containers)
+        .chain(["HELLO"]);
+    Mistake::unknown(path, "Redis command", command, known)
 }
 
 #[cfg(test)]
