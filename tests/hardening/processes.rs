@@ -114,7 +114,8 @@ fn ask(place: &Place, server: &str, commands: &str) -> Option<String> {
         let count = stream.read(&mut bytes).ok().filter(|count| *count > 0)?;
         answer.push_str(&String::from_utf8_lossy(&bytes[..count]));
     }
-    Some(answer)
+    // The first is the answer to `AUTH`.
+    answer.strip_prefix("+OK\r\n").map(str::to_owned)
 }
 
 /// Whether a fork of a Redis server runs: they name themselves `redis-rdb-bgsave` and `redis-rdb-to-slaves`.
