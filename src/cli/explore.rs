@@ -13,7 +13,11 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Value, json};
 
-use super::{Failure, Global, NOT_SHOWN, OK, run::interrupted, words};
+use super::{
+    Failure, Global, INTERRUPTED, NOT_SHOWN, OK,
+    interrupt::{self, interrupted},
+    words,
+};
 use crate::{
     engine::GroundError,
     explore::{self, Bounds, ExploreError, Explored, Failing, MOST_MOVES, MOVES, MayFail, Progress},
@@ -43,9 +47,6 @@ pub struct ExploreArgs {
     #[arg(long)]
     expect_none: bool,
 }
-
-/// What a signal ends.
-const INTERRUPTED: u8 = 130;
 
 fn moves(word: &str) -> Result<usize, String> {
     let moves = word.parse().map_err(|_| format!("`{word}` is not a number"))?;
@@ -85,6 +86,7 @@ pub(super) fn explore(global: &Global, args: &ExploreArgs) -> Result<u8, Failure
         faults: args.fault.clone(),
         never,
         prune: !args.no_prune,
+        hurries: true,
         ..Bounds::default()
     };
     let loaded = global.lesson(&args.lesson)?;
@@ -97,6 +99,7 @@ pub(super) fn explore(global: &Global, args: &ExploreArgs) -> Result<u8, Failure
         .map(|variant| Scenario::plan(&loaded, variant, &global.overrides()))
         .collect::<Result<_, _>>()?;
     let options = global.lab_options()?;
+    interrupt::listen(global.lang());
     super::block_on(async {
         let stop = Arc::new(AtomicBool::new(false));
         let asked = Arc::clone(&stop);

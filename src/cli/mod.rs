@@ -7,6 +7,7 @@ mod config;
 mod doctor;
 mod explore;
 mod export;
+mod interrupt;
 mod list;
 mod meter;
 mod new;
@@ -261,7 +262,12 @@ pub fn main() -> ExitCode {
     let outcome = global.configure().and_then(|()| answer(command, &global));
     match outcome {
         Ok(code) => ExitCode::from(code),
-        Err(Failure { message, code }) => {
+        Err(failure) => {
+            // What failed after a signal failed because of it.
+            let Failure { message, code } = interrupt::came().map_or(failure, |signal| Failure {
+                message: words::ENDED_BY.text(&[signal]),
+                code: INTERRUPTED,
+            });
             // The terminal may be gone; `eprintln` would panic.
             let _ = writeln!(std::io::stderr(), "lockstep: {}", message.get(global.lang()));
             ExitCode::from(code)

@@ -57,6 +57,9 @@ pub struct Bounds {
     pub hosted: bool,
     /// How many search at once, each on a lab of its own.
     pub workers: usize,
+    /// Whether a search that is stopped must be over within a second: without the shortest order, where confirming it
+    /// takes longer.
+    pub hurries: bool,
     /// The longest that the whole may take.
     pub longest: Duration,
 }
@@ -77,6 +80,7 @@ impl Default for Bounds {
             share: true,
             hosted: true,
             workers: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+            hurries: false,
             longest: Duration::from_secs(86_400),
         }
     }
@@ -144,6 +148,9 @@ impl From<EngineError> for ExploreError {
     }
 }
 
+/// How long confirming the shortest order may take where somebody has stopped the search and is in a hurry.
+const CONFIRMED_WITHIN: Duration = Duration::from_millis(250);
+
 /// Tries all orders. `watch` is told about ten times a second how far it is, and ends the search by breaking: what was
 /// found by then is kept.
 ///
@@ -160,7 +167,14 @@ pub async fn explore(
     let found = Box::pin(workers::run(scenario, options, bounds, watch)).await?;
     let mut explored = found::told(scenario, found);
     if let Some(order) = explored.shortest.take() {
-        explored.shortest = Some(Box::pin(found::confirmed(scenario, options, order)).await?);
+        let confirmed = Box::pin(found::confirmed(scenario, options, order));
+        explored.shortest = if bounds.hurries && !explored.complete {
+            // Nothing is claimed that was not confirmed.
+            let confirmed = tokio::time::timeout(CONFIRMED_WITHIN, confirmed).await;
+            confirmed.ok().transpose()?
+        } else {
+            Some(confirmed.await?)
+        };
     }
     explored.wall = began.elapsed();
     Ok(explored)

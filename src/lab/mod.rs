@@ -36,6 +36,7 @@ mod spawner;
 mod sweep;
 mod timekeeping;
 mod version;
+mod vitals;
 mod workspace;
 mod zookeeper;
 
@@ -55,15 +56,17 @@ pub use client::{CLIENT, ClientProcess};
 pub use error::LabError;
 pub use jars::Jars;
 pub use link::{Direction, Link, LinkAddress, LinkState};
-pub use living::end_all;
+pub use living::{end_all, end_now};
 pub use process::{Exit, Process};
 pub use server::{Endpoint, ServerDeath};
 pub use spawner::own_binary;
 pub use sweep::{Swept, sweep};
 pub use timekeeping::WallClock;
 pub use version::Version;
+pub use vitals::{Ailment, Chart, LOOK, Vitals};
 pub use workspace::{Workspace, root as workspace_root};
 
+use self::observe::ObserveError;
 use self::programs::Search;
 use self::server::{Boot, Server, Topology};
 use self::timekeeping::Timekeeping;
@@ -118,6 +121,7 @@ pub struct Lab {
     servers: Vec<Server>,
     /// Sentinels: they run and have links, and hold nothing that a lesson looks at.
     helpers: Vec<Server>,
+    vitals: Vitals,
     search: Search,
     clock: LessonClock,
     /// What the clock stands on.
@@ -175,12 +179,17 @@ impl Lab {
             LabKind::Masters => masters::start(&boot).await?.into(),
             LabKind::Sentinel => sentinel::start(&boot).await?,
         };
+        let vitals = Vitals::default();
+        for server in servers.iter().chain(&helpers) {
+            vitals.watch(server.process.fate());
+        }
         let links = links.into_iter().map(|link| (link.name().to_owned(), link));
         let lab = Self {
             links: links.collect(),
             kind,
             servers,
             helpers,
+            vitals,
             search: options.search.clone(),
             clock,
             time,
@@ -201,6 +210,12 @@ impl Lab {
     #[must_use]
     pub fn clock(&self) -> &LessonClock {
         &self.clock
+    }
+
+    /// How the servers and clients are, for whoever waits for them.
+    #[must_use]
+    pub fn vitals(&self) -> Vitals {
+        self.vitals.clone()
     }
 
     /// The servers, as people may reach them from outside.
@@ -279,7 +294,9 @@ impl Lab {
     )]
     pub async fn spawn_client(&mut self, name: &str) -> Result<ClientProcess, LabError> {
         let started = ClientProcess::start(name, &self.binary, &self.clock, &self.workspace);
-        started.map_err(limits::named)
+        let client = started.map_err(limits::named)?;
+        self.vitals.watch(client.fate());
+        Ok(client)
     }
 
     /// The truth: what every server holds at this moment. A server that has ended holds nothing any more
@@ -300,7 +317,8 @@ impl Lab {
             if server.process.ended().is_some() || frozen.contains(&server.info.name) {
                 return Ok(None);
             }
-            match server.observer.observe(&self.clock, server.slot.as_ref()).await {
+            let look = || server.observer.observe(&self.clock, server.slot.as_ref());
+            match patiently(server, look).await {
                 Ok(observed) => Ok(Some(ServerState {
                     server: server.info.name.clone(),
                     observed,
@@ -326,9 +344,7 @@ impl Lab {
     /// Where there is no such server or counter, or the server does not answer.
     pub async fn metric(&self, server: &str, name: &str) -> Result<i64, LabError> {
         let server = self.server(server)?;
-        let value = server
-            .observer
-            .metric(name)
+        let value = patiently(server, || server.observer.metric(name))
             .await
             .map_err(|error| unreadable(server, &error))?;
         value.ok_or_else(|| LabError::NoMetric {
@@ -400,7 +416,11 @@ impl Lab {
             search: &self.search,
         };
         match self.servers.iter_mut().find(|server| server.info.name == name) {
-            Some(server) => server.restart(&boot).await,
+            Some(server) => {
+                server.restart(&boot).await?;
+                self.vitals.watch(server.process.fate());
+                Ok(())
+            }
             None => Ok(()),
         }
     }
@@ -413,7 +433,10 @@ impl Lab {
         let server = self.server(server)?;
         let role = match server.process.ended() {
             Some(_) => None,
-            None => server.observer.field("role").await.ok().flatten(),
+            None => patiently(server, || server.observer.field("role"))
+                .await
+                .ok()
+                .flatten(),
         };
         Ok(role.as_deref() == Some("master"))
     }
@@ -489,7 +512,21 @@ impl Drop for Lab {
     }
 }
 
-fn unreadable(server: &Server, error: &observe::ObserveError) -> LabError {
+/// Looks into a server, and again as long as it does not answer because somebody outside has stopped it: whoever waits
+/// is told of that by [`Vitals`], and may go on when the server does.
+async fn patiently<T, F>(server: &Server, look: impl Fn() -> F) -> Result<T, ObserveError>
+where
+    F: Future<Output = Result<T, ObserveError>>,
+{
+    loop {
+        match look().await {
+            Err(ObserveError::Silent) if server.process.fate().is_stopped() => {}
+            looked => return looked,
+        }
+    }
+}
+
+fn unreadable(server: &Server, error: &ObserveError) -> LabError {
     LabError::Unreadable {
         server: server.info.name.clone(),
         why: error.to_string(),

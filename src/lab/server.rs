@@ -10,7 +10,6 @@ use std::future::Future;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -22,6 +21,7 @@ use super::observe::Observer;
 use super::process::{Process, log_tail};
 use super::programs::Search;
 use super::spawner;
+use super::vitals;
 use super::workspace::Workspace;
 use crate::clock::{LessonClock, Slot};
 use crate::log::ServerInfo;
@@ -105,8 +105,6 @@ pub(crate) struct Server {
     pub slot: Option<Slot>,
     pub observer: Box<dyn Observer>,
     pub process: Process,
-    /// Whether its end is somebody's wish, and so no news.
-    condemned: AtomicBool,
     /// How to start it again; `None` where nobody needs to.
     pub launch: Option<Launch>,
     /// The port that other servers know it by, where that is a front's.
@@ -152,7 +150,6 @@ impl Server {
             slot,
             observer,
             process,
-            condemned: AtomicBool::new(false),
             launch: None,
             door: None,
         }
@@ -183,7 +180,6 @@ impl Server {
             command.args(&launch.arguments);
         };
         self.process = boot.start_again(name, &launch.program, self.slot.as_ref(), arguments)?;
-        self.condemned.store(false, Ordering::SeqCst);
         let observer = &self.observer;
         ready(&self.process, || async {
             observer.observe(boot.clock, None).await.ok()
@@ -194,17 +190,12 @@ impl Server {
 
     /// Kills it on purpose.
     pub fn kill(&self) -> Result<(), LabError> {
-        // Before the signal, or whoever waits for its death could see one that looks natural.
-        self.condemned.store(true, Ordering::SeqCst);
         self.process.kill()
     }
 
     /// Resolves when it ends without having been told to; never if it was told to.
     pub async fn died(&self) -> ServerDeath {
-        let how = self.process.exited().await;
-        if self.condemned.load(Ordering::SeqCst) {
-            std::future::pending::<()>().await;
-        }
+        let how = self.process.died().await;
         ServerDeath {
             server: self.info.name.clone(),
             how: how.to_string(),
@@ -258,6 +249,7 @@ where
             how,
             log: log_tail(process.log_path()),
         }),
+        error = vitals::stopped(process.fate()) => Err(error),
         answer = timeout(READY_WITHIN, answered) => answer.map_err(|_| LabError::Silent {
             server: process.name().to_owned(),
             seconds: READY_WITHIN.as_secs(),

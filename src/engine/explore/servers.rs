@@ -9,7 +9,7 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 use tokio::runtime::Handle;
 
 use super::{
-    super::{EngineError, setup},
+    super::{EngineError, attended::attended, setup},
     GroundError,
     commands::{Commands, Footprint, Refusal, Transaction, key_of},
     keyspace::{self, Keyspace, Known},
@@ -17,7 +17,7 @@ use super::{
 use crate::{
     client::{Answer, Direct, protocol::Wire},
     clock::{LessonClock, LessonTime, Rate},
-    lab::{Lab, LabOptions},
+    lab::{Lab, LabOptions, Vitals},
     lesson::Scenario,
     log::{ActorId, Observed, Reply, ServerInfo, ServerState},
 };
@@ -84,7 +84,7 @@ impl Servers {
         let clock = lab.clock().clone();
         let infos = lab.servers();
         let first = infos.first().map(|info| info.name.clone()).unwrap_or_default();
-        setup::carry_out_on(scenario, &lab, &first).await?;
+        attended(&lab.vitals(), setup::carry_out_on(scenario, &lab, &first)).await?;
         clock.set_rate(Rate::PAUSED)?;
         let mut lines = Vec::new();
         for info in infos {
@@ -121,12 +121,19 @@ impl Servers {
         })
     }
 
+    pub(super) fn vitals(&self) -> Vitals {
+        self.lab.vitals()
+    }
+
     pub(super) async fn end(self) {
         self.lab.shutdown().await;
     }
 
     /// Why a server that no longer answers does not: it may have died.
     pub(super) async fn explain(&self, error: EngineError) -> EngineError {
+        if error.names_a_process() {
+            return error;
+        }
         match tokio::time::timeout(Duration::from_millis(500), self.lab.died()).await {
             Ok(death) => EngineError::ServerDied {
                 server: death.server,
