@@ -118,7 +118,13 @@ pub(super) fn explore(global: &Global, args: &ExploreArgs) -> Result<u8, Failure
                     ControlFlow::Continue(())
                 }
             };
-            let found = Box::pin(explore::explore(scenario, &options, &bounds, &watch)).await;
+            let found = tokio::select! {
+                found = Box::pin(explore::explore(scenario, &options, &bounds, &watch)) => found,
+                // While servers are started or an order is confirmed nobody asks whether to stop.
+                signal = unheard() => {
+                    return Err(Failure { message: words::ENDED_BY.text(&[signal]), code: INTERRUPTED });
+                }
+            };
             bar.finish_and_clear();
             let found = found.map_err(|error| failure(scenario, error))?;
             if args.expect_none && found.violations > 0 {
@@ -139,6 +145,13 @@ pub(super) fn explore(global: &Global, args: &ExploreArgs) -> Result<u8, Failure
         signal.abort();
         Ok(code)
     })
+}
+
+/// Resolves when a signal came and a search under way would have ended by now.
+async fn unheard() -> &'static str {
+    let signal = interrupted().await;
+    tokio::time::sleep(std::time::Duration::from_millis(750)).await;
+    signal
 }
 
 fn failure(scenario: &Scenario, error: ExploreError) -> Failure {

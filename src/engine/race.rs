@@ -104,7 +104,8 @@ impl Racer {
     /// A new lab in place of the old one.
     pub(super) async fn renew(&mut self) -> Result<(), EngineError> {
         let watched = self.tempo.subscribe();
-        let fresh = Director::set_up(self.scenario.clone(), &self.options, 0, watched, None).await?;
+        let mut fresh = Director::set_up(self.scenario.clone(), &self.options, 0, watched, None).await?;
+        fresh.stage.lab.succeed(&self.director.stage.lab);
         self.hands.clear();
         self.watched.clear();
         self.opening = opening(&fresh);

@@ -85,12 +85,13 @@ pub(super) async fn run(
         let mut bounds = bounds.clone();
         bounds.workers = 1;
         let ground = Processes::open(scenario, options, &rules).await?;
-        let off = ground.off();
-        // They attend to their lab themselves.
+        let (off, vitals) = (ground.off(), ground.vitals());
+        let all = vitals.clone();
         let tether = Tether {
-            vitals: Vec::new(),
+            vitals: vec![vitals],
             loose: Box::new(move || {
                 off.send_replace(true);
+                all.put_down();
             }),
         };
         let (mut result, grounds) = run_on(vec![ground], tether, &bounds, WAYS_WITH_PROCESSES, watch).await;
@@ -204,7 +205,7 @@ fn needs_processes(scenario: &Scenario) -> bool {
 
 /// What connects a search to those who wait for it, while its threads may be blocked on servers.
 struct Tether {
-    /// The labs that nobody else attends to.
+    /// How the labs are.
     vitals: Vec<Vitals>,
     /// Frees every thread that waits for a server. The labs are of no use afterwards.
     loose: Box<dyn Fn() + Send + Sync>,

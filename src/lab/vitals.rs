@@ -50,6 +50,12 @@ impl Vitals {
         self.lock().push(Arc::clone(fate));
     }
 
+    /// Watches the processes of another lab in place of these.
+    pub(crate) fn move_on(&self, other: &Self) {
+        let all = other.lock().clone();
+        *self.lock() = all;
+    }
+
     fn lock(&self) -> MutexGuard<'_, Vec<Arc<Fate>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

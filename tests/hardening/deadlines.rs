@@ -14,11 +14,14 @@ use lockstep::{
     engine::{self, Command as Ask, Session, Update},
     lab::LabOptions,
     lesson::{Library, Params, Scenario},
-    log::{EventKind, ServerInfo},
+    log::{ActorId, Choice, EventKind, ServerInfo},
 };
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::common::{Answer, LOCKSTEP, Place};
+use crate::{
+    common::{Answer, LOCKSTEP, Place},
+    pty::{RIGHT, Terminal},
+};
 
 /// Within this a message must come. A machine on which other tests run gets more time than a learner has patience for.
 const MESSAGE_WITHIN: Duration = Duration::from_secs(10);
@@ -42,7 +45,7 @@ struct Server {
     what: String,
 }
 
-/// The servers with this working directory that live and run.
+/// The servers that work in this directory or below it, and that live and run.
 fn servers_in(lab: &Path) -> Vec<Server> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir("/proc").expect("/proc").filter_map(Result::ok) {
@@ -59,7 +62,7 @@ fn servers_in(lab: &Path) -> Vec<Server> {
                 .to_owned();
             !after.is_empty() && !after.starts_with(['T', 'Z', 'X'])
         };
-        let here = std::fs::read_link(entry.path().join("cwd")).is_ok_and(|cwd| cwd == lab);
+        let here = std::fs::read_link(entry.path().join("cwd")).is_ok_and(|cwd| cwd.starts_with(lab));
         if here && runs(state()) {
             let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
             let line = String::from_utf8_lossy(&line).replace('\0', " ");
@@ -336,6 +339,49 @@ fn a_server_stopped_at_a_step_is_told_and_the_run_goes_on_with_it() {
     at_each_step("stopped", stopped_at);
 }
 
+#[test]
+fn the_screen_names_the_stopped_server_and_what_to_do_and_goes_on_with_it() {
+    let place = Place::new();
+    let mut terminal = Terminal::start(&place, &["play", "watchdog", "--no-questions"]);
+    terminal.wait_for("Ready: press");
+    let servers: Vec<Server> = labs_in(place.path())
+        .iter()
+        .flat_map(|lab| servers_in(lab))
+        .collect();
+    let server = servers.first().expect("a server");
+    send(server.pid, Signal::STOP);
+    let since = Instant::now();
+    terminal.press(RIGHT);
+    let told = terminal.wait_for("no answer from redis for");
+    assert!(
+        since.elapsed() < MESSAGE_WITHIN,
+        "told only after {:?}",
+        since.elapsed()
+    );
+    assert!(
+        told.has(&format!("kill -CONT {}", server.pid)) || told.has("SIGSTOP"),
+        "{told}"
+    );
+    // Keys are answered meanwhile.
+    terminal.press("?");
+    terminal.wait_for("every command by name");
+    terminal.press("\x1b");
+    send(server.pid, Signal::CONT);
+    let gone = terminal.wait_until("the message is gone", |screen| {
+        !screen.has("no answer from redis")
+    });
+    assert!(!gone.has("The lab has failed"), "{gone}");
+    // And again; this time somebody does not want to wait for it.
+    send(server.pid, Signal::STOP);
+    terminal.wait_for("no answer from redis for");
+    terminal.press("r");
+    terminal.wait_for("Ready: press");
+    terminal.press("Q");
+    assert_eq!(terminal.ended(), 0);
+    assert_eq!(place.processes(), Vec::<String>::new());
+    assert_eq!(place.left_behind(), Vec::<PathBuf>::new());
+}
+
 /// A command under way, which is ended when the test is.
 struct Running {
     child: Child,
@@ -502,7 +548,7 @@ fn without_a_screen_a_stopped_server_ends_the_command_with_3() {
 #[test]
 fn ctrl_c_ends_every_command_within_a_second() {
     let mut tally = Tally::default();
-    for args in commands().chain([&["doctor"][..]].iter()) {
+    for args in commands().copied().chain([&["doctor"][..]]) {
         for stops in [true, false] {
             for moment in moments() {
                 let mut running = Running::start(args);
@@ -575,7 +621,7 @@ fn run(text: &str) -> Answer {
 #[test]
 fn a_command_that_never_answers_is_the_lessons_mistake_and_has_its_place() {
     for (program, story, words) in [
-        ("{ redis: BLPOP k 0 }", "move: A.move", "waits.yaml:17:"),
+        ("{ redis: BLPOP k 0 }", "move: A.move", "waits.yaml:16:13"),
         (
             "{ script: forever, keys: [k], args: [] }",
             "move: A.move",
@@ -601,6 +647,49 @@ fn a_command_that_never_answers_is_the_lessons_mistake_and_has_its_place() {
             answer.err
         );
     }
+}
+
+#[test]
+fn free_play_goes_on_past_a_command_that_never_answers() {
+    let _one = ONE_AT_A_TIME
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build();
+    runtime.expect("a runtime").block_on(async {
+        let text = lesson("{ redis: BLPOP k 5 }", "move: A.move");
+        let loaded = lockstep::lesson::library::from_text("waits.yaml", &text).expect("it is good");
+        let scenario = Scenario::plan(&loaded, "only", &Params::new()).expect("planned");
+        let mut session = engine::open(scenario, LabOptions::with_binary(LOCKSTEP.into()), 1);
+        let choices = [
+            Choice::Move { actor: ActorId(0) },
+            // Time stands still in free play, so the command waits until somebody lets it pass.
+            Choice::Pass { millis: 6_000 },
+        ];
+        let mut replied = false;
+        let mut choices = choices.into_iter();
+        let mut next = choices.next();
+        // The reply comes as soon as the server has seen that its time is over.
+        while !replied {
+            if let Some(choice) = next.take() {
+                session.commands.send(Ask::Choose(choice)).expect("it listens");
+            }
+            let update = tokio::time::timeout(HANGS, session.updates.recv()).await;
+            match update.expect("it does not hang").expect("it goes on") {
+                Update::Stepped { .. } => next = choices.next(),
+                Update::Events(events) => {
+                    replied = events
+                        .iter()
+                        .any(|event| matches!(event.kind, EventKind::Replied { .. }));
+                }
+                Update::Failed { message, .. } => panic!("{}", message.en),
+                Update::Refused(why) => panic!("{}", why.en),
+                _ => {}
+            }
+        }
+    });
 }
 
 #[test]

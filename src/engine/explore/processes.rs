@@ -23,7 +23,7 @@ use crate::{
         protocol::{Wire, ZkCall},
     },
     explore::{Broken, Fate, Ground, Pick, Touch},
-    lab::LabOptions,
+    lab::{LabOptions, Vitals},
     lesson::{
         LabKind, PRIMARY, Scenario,
         plan::{InvariantPlan, NeverPlan},
@@ -123,6 +123,12 @@ impl Processes {
         self.off.clone()
     }
 
+    /// How the servers and clients are, also of the labs that come after this one.
+    #[must_use]
+    pub fn vitals(&self) -> Vitals {
+        self.racer.director.stage.lab.vitals()
+    }
+
     fn situation(&self) -> Situation {
         let director = &self.racer.director;
         let over = |n: usize| matches!(director.performers[n].state, State::Finished | State::Dead);
@@ -169,7 +175,7 @@ impl Processes {
         &mut self,
         work: impl AsyncFnOnce(&mut Racer) -> Result<T, EngineError>,
     ) -> Result<T, EngineError> {
-        let vitals = self.racer.director.stage.lab.vitals();
+        let vitals = self.vitals();
         let mut off = self.off.subscribe();
         self.runtime.block_on(async {
             tokio::select! {

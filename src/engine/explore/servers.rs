@@ -35,6 +35,24 @@ struct Line {
     holds: Option<(Arc<Keyspace>, u64)>,
 }
 
+impl Line {
+    fn open(name: String, address: &str) -> Result<Self, EngineError> {
+        let lost = |why| lost(&name, why);
+        let mut direct = Direct::open(address).map_err(lost)?;
+        let answer = direct.ask_one(["SCRIPT", "LOAD", keyspace::LOOK]).map_err(lost)?;
+        let look = match answer.into_reply() {
+            Reply::Value(sha) => sha.as_str().unwrap_or_default().to_owned(),
+            bad => return Err(lost(bad.to_string())),
+        };
+        Ok(Self {
+            name,
+            direct,
+            look,
+            holds: None,
+        })
+    }
+}
+
 /// A connection of an actor's own, for a transaction, and what is queued on it.
 struct Own {
     direct: Direct,
@@ -86,23 +104,16 @@ impl Servers {
         let first = infos.first().map(|info| info.name.clone()).unwrap_or_default();
         attended(&lab.vitals(), setup::carry_out_on(scenario, &lab, &first)).await?;
         clock.set_rate(Rate::PAUSED)?;
-        let mut lines = Vec::new();
+        let (mut lines, vitals) = (Vec::new(), lab.vitals());
         for info in infos {
             let address = setup::address_in(&lab, &info.name);
-            let lost = |why| lost(&info.name, why);
-            let mut direct = Direct::open(&address).map_err(lost)?;
-            let answer = direct.ask_one(["SCRIPT", "LOAD", keyspace::LOOK]).map_err(lost)?;
-            let look = match answer.into_reply() {
-                Reply::Value(sha) => sha.as_str().unwrap_or_default().to_owned(),
-                bad => return Err(lost(bad.to_string())),
-            };
-            let name = info.name;
-            lines.push(Line {
-                name,
-                direct,
-                look,
-                holds: None,
+            let name = info.name.clone();
+            // It blocks its thread until the server answers, or is gone with the lab.
+            let opened = tokio::task::spawn_blocking(move || Line::open(info.name, &address));
+            let line = attended(&vitals, async {
+                opened.await.map_err(|error| lost(&name, error.to_string()))?
             });
+            lines.push(line.await?);
         }
         Ok(Self {
             setup: setup::wires(scenario, &first),
