@@ -163,26 +163,33 @@ impl Lab {
     ) -> Result<Self, LabError> {
         time.allowed(options)?;
         let clock = time.clock.clone();
+        let vitals = Vitals::default();
         let boot = Boot {
             workspace: &workspace,
             clock: &clock,
             binary: &options.binary,
             search: &options.search,
+            vitals: &vitals,
         };
+        let starting = async {
+            Ok::<_, LabError>(match kind {
+                LabKind::Redis => redis::start(&boot).await?.into(),
+                LabKind::Zookeeper => zookeeper::start(&boot).await?.into(),
+                LabKind::Masters => masters::start(&boot).await?.into(),
+                LabKind::Sentinel => sentinel::start(&boot).await?,
+            })
+        };
+        // One server may wait for another one, which dies or is stopped meanwhile. Boxed: it is large, and everybody's
+        // future would be.
         let Topology {
             servers,
             helpers,
             links,
-        } = match kind {
-            LabKind::Redis => redis::start(&boot).await?.into(),
-            LabKind::Zookeeper => zookeeper::start(&boot).await?.into(),
-            LabKind::Masters => masters::start(&boot).await?.into(),
-            LabKind::Sentinel => sentinel::start(&boot).await?,
+        } = tokio::select! {
+            biased;
+            started = Box::pin(starting) => started?,
+            ailment = vitals.ailing() => return Err(ailment.into()),
         };
-        let vitals = Vitals::default();
-        for server in servers.iter().chain(&helpers) {
-            vitals.watch(server.process.fate());
-        }
         let links = links.into_iter().map(|link| (link.name().to_owned(), link));
         let lab = Self {
             links: links.collect(),
@@ -196,7 +203,11 @@ impl Lab {
             binary: options.binary.clone(),
             workspace,
         };
-        lab.prove_clock().await?;
+        tokio::select! {
+            biased;
+            proven = lab.prove_clock() => proven?,
+            ailment = lab.vitals.ailing() => return Err(ailment.into()),
+        }
         Ok(lab)
     }
 
@@ -420,13 +431,10 @@ impl Lab {
             clock: &self.clock,
             binary: &self.binary,
             search: &self.search,
+            vitals: &self.vitals,
         };
         match self.servers.iter_mut().find(|server| server.info.name == name) {
-            Some(server) => {
-                server.restart(&boot).await?;
-                self.vitals.watch(server.process.fate());
-                Ok(())
-            }
+            Some(server) => server.restart(&boot).await,
             None => Ok(()),
         }
     }

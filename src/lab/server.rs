@@ -21,7 +21,7 @@ use super::observe::Observer;
 use super::process::{Process, log_tail};
 use super::programs::Search;
 use super::spawner;
-use super::vitals;
+use super::vitals::Vitals;
 use super::workspace::Workspace;
 use crate::clock::{LessonClock, Slot};
 use crate::log::ServerInfo;
@@ -64,6 +64,8 @@ pub(crate) struct Boot<'a> {
     /// This program, to be executed again as the guard.
     pub binary: &'a Path,
     pub search: &'a Search,
+    /// Told of every server that is started.
+    pub vitals: &'a Vitals,
 }
 
 impl Boot<'_> {
@@ -93,6 +95,7 @@ impl Boot<'_> {
             .current_dir(self.workspace.path());
         arguments(&mut command);
         let (process, _) = Process::start(name, command, self.workspace, false)?;
+        self.vitals.watch(process.fate());
         Ok(process.on_clock(self.clock))
     }
 }
@@ -249,7 +252,6 @@ where
             how,
             log: log_tail(process.log_path()),
         }),
-        error = vitals::stopped(process.fate()) => Err(error),
         answer = timeout(READY_WITHIN, answered) => answer.map_err(|_| LabError::Silent {
             server: process.name().to_owned(),
             seconds: READY_WITHIN.as_secs(),

@@ -133,13 +133,16 @@ fn standstill(fate: &Fate) -> Ailment {
     }
 }
 
-/// Resolves when a process has been stopped from outside for so long that it is news, and says so.
-pub(crate) async fn stopped(fate: &Arc<Fate>) -> LabError {
-    let vitals = Vitals::default();
-    vitals.watch(fate);
-    match vitals.ailing().await {
-        Ailment::Stopped { process, pid, silent } => LabError::stopped(process, pid, silent),
-        // That it has ended, others say.
-        Ailment::Died { .. } => std::future::pending().await,
+impl From<Ailment> for LabError {
+    /// What went wrong while a lab was starting.
+    fn from(ailment: Ailment) -> Self {
+        match ailment {
+            Ailment::Died { process, how, log } => Self::Boot {
+                server: process,
+                how,
+                log,
+            },
+            Ailment::Stopped { process, pid, silent } => Self::stopped(process, pid, silent),
+        }
     }
 }
