@@ -7,6 +7,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
+    time::Duration,
 };
 
 use clap::Args;
@@ -48,6 +49,9 @@ pub struct ExploreArgs {
     expect_none: bool,
 }
 
+/// How long confirming the shortest order may take after Ctrl-C, which ends the command within a second.
+const CONFIRMED_WITHIN: Duration = Duration::from_millis(250);
+
 fn moves(word: &str) -> Result<usize, String> {
     let moves = word.parse().map_err(|_| format!("`{word}` is not a number"))?;
     if (1..=MOST_MOVES).contains(&moves) {
@@ -86,7 +90,7 @@ pub(super) fn explore(global: &Global, args: &ExploreArgs) -> Result<u8, Failure
         faults: args.fault.clone(),
         never,
         prune: !args.no_prune,
-        hurries: true,
+        confirmed_within: Some(CONFIRMED_WITHIN),
         ..Bounds::default()
     };
     let loaded = global.lesson(&args.lesson)?;
@@ -150,7 +154,7 @@ pub(super) fn explore(global: &Global, args: &ExploreArgs) -> Result<u8, Failure
 /// Resolves when a signal came and a search under way would have ended by now.
 async fn unheard() -> &'static str {
     let signal = interrupted().await;
-    tokio::time::sleep(std::time::Duration::from_millis(750)).await;
+    tokio::time::sleep(Duration::from_millis(750)).await;
     signal
 }
 
@@ -191,7 +195,7 @@ fn show(bar: &ProgressBar, progress: &Progress, lang: Lang) {
     }
     bar.set_position((progress.done.clamp(0.0, 1.0) * 1000.0) as u64);
     let left = match progress.left() {
-        Some(left) => humantime::format_duration(std::time::Duration::from_secs(left.as_secs())).to_string(),
+        Some(left) => humantime::format_duration(Duration::from_secs(left.as_secs())).to_string(),
         None => "?".to_owned(),
     };
     bar.set_message(words::EXPLORING.with(

@@ -535,7 +535,11 @@ fn struck(signal: Signal, words: &[&str]) {
 fn without_a_screen_a_killed_server_ends_the_command_with_3() {
     struck(
         Signal::KILL,
-        &["ended in mid-lesson", "ended while it was starting"],
+        &[
+            "ended in mid-lesson",
+            "ended while it was starting",
+            "could not be read",
+        ],
     );
 }
 
