@@ -6,6 +6,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
+    time::Duration,
 };
 
 use clap::Args;
@@ -213,7 +214,7 @@ fn show(bar: &ProgressBar, progress: &Progress, lang: Lang) {
     }
     bar.set_position((progress.done.clamp(0.0, 1.0) * 1000.0) as u64);
     let left = match progress.left() {
-        Some(left) => humantime::format_duration(std::time::Duration::from_secs(left.as_secs())).to_string(),
+        Some(left) => humantime::format_duration(Duration::from_secs(left.as_secs())).to_string(),
         None => "?".to_owned(),
     };
     bar.set_message(words::EXPLORING.with(

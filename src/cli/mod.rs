@@ -27,7 +27,10 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::{
     config::Config,
-    lab::{LabOptions, end_all, limits::room_for_threads},
+    lab::{
+        LabError, LabOptions, end_all,
+        limits::{self, room_for_threads},
+    },
     lesson::{Lang, LessonError, Library, Loaded, Params, Text, plan::param_from_word},
     view::theme::ThemeName,
 };
@@ -391,7 +394,13 @@ fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Fail
     let runtime = Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
-        .build()?;
+        .build()
+        .map_err(|source| {
+            limits::named(LabError::Spawn {
+                program: "the part of Lockstep that waits for servers".to_owned(),
+                source,
+            })
+        })?;
     Ending(Some(runtime)).block_on(work)
 }
 
