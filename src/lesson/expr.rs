@@ -16,7 +16,10 @@ use minijinja::{
 static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
-    environment.add_filter("duration", duration);
+    environment.add_filter("duration", |millis: i64| duration(millis, ["ms", "s", "min"]));
+    environment.add_filter("duration_zh", |millis: i64| {
+        duration(millis, ["毫秒", "秒", "分钟"])
+    });
     environment.add_filter("suffix", |name: &str| suffix(name));
     environment.add_filter("by_suffix", |mut names: Vec<String>| {
         names.sort_by_key(|name| suffix(name));
@@ -25,14 +28,14 @@ static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
     environment
 });
 
-/// The filter `duration`: milliseconds as people read them, `250 ms`, `3 s`, `1.5 s`, `2 min`.
-fn duration(millis: i64) -> String {
+/// The filters `duration` and `duration_zh`: milliseconds as people read them, `250 ms`, `3 s`, `1.5 s`, `2 min`.
+fn duration(millis: i64, [ms, s, min]: [&str; 3]) -> String {
     match millis {
-        ..1000 => format!("{millis} ms"),
-        _ if millis % 60_000 == 0 => format!("{} min", millis / 60_000),
-        _ if millis % 1000 == 0 => format!("{} s", millis / 1000),
+        ..1000 => format!("{millis} {ms}"),
+        _ if millis % 60_000 == 0 => format!("{} {min}", millis / 60_000),
+        _ if millis % 1000 == 0 => format!("{} {s}", millis / 1000),
         _ => format!(
-            "{:.1} s",
+            "{:.1} {s}",
             std::time::Duration::from_millis(millis.unsigned_abs()).as_secs_f64()
         ),
     }
@@ -380,6 +383,10 @@ mod tests {
         assert_eq!(
             render("${3000|duration} ${200|duration} ${1500|duration} ${120000|duration}").as_deref(),
             Ok("3 s 200 ms 1.5 s 2 min")
+        );
+        assert_eq!(
+            render("${1500|duration_zh}，${120000|duration_zh}").as_deref(),
+            Ok("1.5 秒，2 分钟")
         );
         assert_eq!(render("${'/l/guid-n-0000000012'|suffix}").as_deref(), Ok("12"));
         let sorted = "${['b-0000000003', 'c-0000000001']|by_suffix|join(' ')}";
