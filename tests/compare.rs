@@ -138,7 +138,7 @@ fn the_failure_and_its_fix_part_at_the_release() {
 #[test]
 fn a_lesson_is_compared_on_real_servers_and_stepped_through() {
     let place = Place::new();
-    let args = ["compare", "unlock-someone-elses-lock"];
+    let args = ["compare", "unlock-someone-elses-lock", "--before", "blind-del"];
     let mut terminal = Terminal::start_with(&place, &args, (100, 30), &[]);
     let end = terminal.wait_for("≠ First difference: another command");
     for words in [

@@ -8,7 +8,7 @@ use super::{
     super::{
         error::{Mistake, Path},
         expr::Scope,
-        model::{Client, Params},
+        model::{Client, Count, Params},
     },
     compile::Compiler,
     number,

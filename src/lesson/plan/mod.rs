@@ -216,6 +216,26 @@ fn check_fixes(lesson: &Lesson) -> Result<(), Mistake> {
     Ok(())
 }
 
+/// What a variant fixes is another variant, which shows the failure.
+fn check_fixes(lesson: &Lesson) -> Result<(), Mistake> {
+    for (name, variant) in &lesson.variants {
+        let Some(fixed) = &variant.fixes else { continue };
+        let path = Path::root().key("variants").key(name).key("fixes");
+        let Some(other) = lesson.variants.get(fixed) else {
+            let known = lesson.variants.keys().map(String::as_str);
+            return Err(Mistake::unknown(&path, "variant", fixed, known));
+        };
+        if (variant.expect, other.expect) == (Expect::Prevented, Expect::Shown) {
+            continue;
+        }
+        let message = format!("`{name}` cannot be the fix of `{fixed}`");
+        return Err(Mistake::new(&path, message).help(
+            "`fixes` stands in a variant with `expect: prevented` and names one with `expect: shown`",
+        ));
+    }
+    Ok(())
+}
+
 fn resolve(loaded: &Arc<Loaded>, name: &str, overrides: &Params) -> Result<Scenario, Mistake> {
     let lesson = &loaded.lesson;
     let root = Path::root();
