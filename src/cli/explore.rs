@@ -148,7 +148,7 @@ pub(super) fn explore(global: &Global, args: &ExploreArgs) -> Result<u8, Failure
 /// Resolves when a signal came and a search under way would have ended by now.
 async fn unheard() -> &'static str {
     let signal = interrupted().await;
-    tokio::time::sleep(std::time::Duration::from_millis(750)).await;
+    tokio::time::sleep(Duration::from_millis(750)).await;
     signal
 }
 

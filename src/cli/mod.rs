@@ -251,8 +251,8 @@ impl From<crate::engine::EngineError> for Failure {
     }
 }
 
-impl From<crate::lab::LabError> for Failure {
-    fn from(error: crate::lab::LabError) -> Self {
+impl From<LabError> for Failure {
+    fn from(error: LabError) -> Self {
         crate::engine::EngineError::from(error).into()
     }
 }

@@ -8,7 +8,7 @@ use super::{
     super::{
         error::{Mistake, Path},
         expr::Scope,
-        model::{Client, Count, Params},
+        model::{Client, Params},
     },
     compile::Compiler,
     number,

@@ -296,7 +296,6 @@ impl Draft<'_> {
         (self.known, self.name, self.in_recipe) = before;
         self.settled.leave(outside);
         self.labelled = labelled;
-        self.settled.leave(outside);
         self.known.extend(labels);
         self.depth -= 1;
         self.push(Instruction::Leave);

@@ -200,27 +200,6 @@ fn check_fixes(lesson: &Lesson) -> Result<(), Mistake> {
     for (name, variant) in &lesson.variants {
         let Some(fixed) = &variant.fixes else { continue };
         let path = Path::root().key("variants").key(name).key("fixes");
-        let shown = |variant: &&Variant| variant.expect == Expect::Shown;
-        if variant.expect == Expect::Prevented && lesson.variants.get(fixed).filter(shown).is_some() {
-            continue;
-        }
-        if !lesson.variants.contains_key(fixed) {
-            let known = lesson.variants.keys().map(String::as_str);
-            return Err(Mistake::unknown(&path, "variant", fixed, known));
-        }
-        let message = format!("`{name}` cannot be the fix of `{fixed}`");
-        return Err(Mistake::new(&path, message).help(
-            "`fixes` stands in a variant with `expect: prevented` and names one with `expect: shown`",
-        ));
-    }
-    Ok(())
-}
-
-/// What a variant fixes is another variant, which shows the failure.
-fn check_fixes(lesson: &Lesson) -> Result<(), Mistake> {
-    for (name, variant) in &lesson.variants {
-        let Some(fixed) = &variant.fixes else { continue };
-        let path = Path::root().key("variants").key(name).key("fixes");
         let Some(other) = lesson.variants.get(fixed) else {
             let known = lesson.variants.keys().map(String::as_str);
             return Err(Mistake::unknown(&path, "variant", fixed, known));
