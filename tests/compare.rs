@@ -5,7 +5,9 @@ mod pty;
 
 use common::Place;
 use lockstep::{
+    app::{self, CatalogueEntry},
     compare::{What, first_difference},
+    lesson::Library,
     log::Log,
     recording,
 };
@@ -38,6 +40,61 @@ fn two_runs_of_one_variant_do_not_differ() {
     ] {
         let logs = ["1.jsonl", "2.jsonl"].map(|file| run(&place, lesson, variant, file));
         assert_eq!(first_difference([&logs[0], &logs[1]]), None, "{lesson} {variant}");
+    }
+}
+
+#[test]
+fn by_default_a_failure_stands_above_its_own_fix() {
+    let library = Library::carried();
+    let pairs: Vec<String> = library
+        .ids()
+        .map(|id| {
+            let loaded = library.find(id).expect("it is carried");
+            let entry = CatalogueEntry::from(&loaded.lesson);
+            let sides = app::sides(&entry, None).expect("several variants");
+            let [before, after] = sides.map(|n| entry.variants[n].name.clone());
+            format!("{}: {before}, {after}", entry.id)
+        })
+        .collect();
+    let expected = [
+        "oversell: check-then-decrement, redis-lock",
+        "setnx-without-expire: two-commands, set-nx-px",
+        "unlock-someone-elses-lock: get-compare-del, owner-check",
+        "watchdog: no-renewal, watchdog",
+        "master-failover: replication-lag, wait",
+        "zk-herd: herd, predecessor",
+    ];
+    assert_eq!(pairs, expected);
+}
+
+/// Where a failure and its fix part first, in the lessons that differ in nothing but the fix.
+#[test]
+fn a_failure_and_its_fix_part_at_the_fix() {
+    let place = Place::new();
+    for (lesson, before, after, parts) in [
+        (
+            "setnx-without-expire",
+            "two-commands",
+            "set-nx-px",
+            ("A", "acquire", 0),
+        ),
+        (
+            "unlock-someone-elses-lock",
+            "get-compare-del",
+            "owner-check",
+            ("A", "check", 0),
+        ),
+        ("watchdog", "no-renewal", "watchdog", ("A.watchdog", "renew", 0)),
+    ] {
+        let logs = [before, after].map(|variant| run(&place, lesson, variant, &format!("{variant}.jsonl")));
+        let found = first_difference([&logs[0], &logs[1]]).expect("a difference");
+        let moves: Vec<_> = found
+            .moves
+            .iter()
+            .flatten()
+            .map(lockstep::compare::Move::key)
+            .collect();
+        assert!(moves.contains(&parts), "{lesson}: {found:?}");
     }
 }
 
@@ -81,7 +138,7 @@ fn the_failure_and_its_fix_part_at_the_release() {
 #[test]
 fn a_lesson_is_compared_on_real_servers_and_stepped_through() {
     let place = Place::new();
-    let args = ["compare", "unlock-someone-elses-lock"];
+    let args = ["compare", "unlock-someone-elses-lock", "--before", "blind-del"];
     let mut terminal = Terminal::start_with(&place, &args, (100, 30), &[]);
     let end = terminal.wait_for("≠ First difference: another command");
     for words in [

@@ -77,8 +77,14 @@ fn ten_buyers_oversell_one_item_as_counted_by_hand() {
 }
 
 #[test]
-fn the_herd_at_three_and_at_nine_hundred() {
-    for (clients, woken) in [("clients=3", "2"), ("clients=900", "899")] {
+fn two_buyers_are_enough_to_oversell() {
+    let reports = proved(&["oversell", "--set", "buyers=2"]);
+    assert_eq!(observed(&reports[0], "sold == buyers"), "2");
+}
+
+#[test]
+fn the_herd_at_two_at_three_and_at_nine_hundred() {
+    for (clients, woken) in [("clients=2", "1"), ("clients=3", "2"), ("clients=900", "899")] {
         let reports = proved(&["zk-herd", "--set", clients]);
         let server = "metric_by('zk_sum_node_deleted_watch_count', 'A.release')";
         assert_eq!(

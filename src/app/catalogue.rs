@@ -47,6 +47,8 @@ pub struct CatalogueVariant {
     pub title: Text,
     /// Whether it shows the failure or that it is prevented.
     pub expect: Expect,
+    /// The variant whose failure it prevents, all else being equal.
+    pub fixes: Option<usize>,
     /// The servers that it runs on.
     pub lab: LabKind,
     /// What to take away.
@@ -106,6 +108,10 @@ impl From<&Lesson> for CatalogueEntry {
             name: name.clone(),
             title: variant.title.clone(),
             expect: variant.expect,
+            fixes: variant
+                .fixes
+                .as_ref()
+                .and_then(|name| lesson.variants.get_index_of(name)),
             lab: lesson.lab_of(variant),
             lesson: variant.lesson.clone(),
             beats: variant.story.as_ref().unwrap_or(&lesson.story).len(),

@@ -79,8 +79,9 @@ struct Joint {
     worlds: [World; 2],
 }
 
-/// The two variants that show most: the first that fails, and the one that is being played if that prevents the
-/// failure, else the first that does. `None` where a lesson has only one variant.
+/// The two variants that show most. After: the one that is being played if that prevents the failure, else one that
+/// fixes another variant, else the first that prevents it. Before: the variant that it fixes, else the first that fails.
+/// `None` where a lesson has only one variant.
 #[must_use]
 pub fn sides(entry: &CatalogueEntry, playing: Option<usize>) -> Option<[usize; 2]> {
     let is = |n: &usize, expect: Expect| {
@@ -91,12 +92,15 @@ pub fn sides(entry: &CatalogueEntry, playing: Option<usize>) -> Option<[usize; 2
     };
     let all = 0..entry.variants.len();
     let playing = playing.filter(|n| *n < entry.variants.len());
+    let fixes = |n: usize| entry.variants.get(n).and_then(|variant| variant.fixes);
     let fails = all.clone().find(|n| is(n, Expect::Shown)).unwrap_or(0);
     let prevents = playing
         .filter(|n| is(n, Expect::Prevented))
+        .or_else(|| all.clone().find(|n| fixes(*n).is_some()))
         .or_else(|| all.clone().find(|n| is(n, Expect::Prevented)))
         .or_else(|| playing.filter(|n| *n != fails))
         .or_else(|| all.clone().find(|n| *n != fails))?;
+    let fails = fixes(prevents).unwrap_or(fails);
     let before = if fails == prevents {
         all.clone().find(|n| *n != prevents)?
     } else {

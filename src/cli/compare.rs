@@ -13,10 +13,10 @@ pub struct CompareArgs {
     /// Another recording of the same lesson, to stand below the first
     #[arg(value_name = "RECORDING", conflicts_with_all = ["before", "after"])]
     pub(super) other: Option<String>,
-    /// The variant that stands above [default: the first that shows the failure]
+    /// The variant that stands above [default: the one that the other fixes, else the first that shows the failure]
     #[arg(long, value_name = "NAME")]
     before: Option<String>,
-    /// The variant that stands below [default: the first that prevents the failure]
+    /// The variant that stands below [default: one that fixes another, else the first that prevents the failure]
     #[arg(long, value_name = "NAME")]
     after: Option<String>,
 }

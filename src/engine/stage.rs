@@ -90,7 +90,8 @@ impl Stage {
         let (sender, arrivals) = mpsc::unbounded_channel();
         let mut clients = Vec::new();
         let mut homes = vec![0; scenario.actors.len()];
-        for (n, plan) in scenario.clients.iter().enumerate() {
+        let somebody = scenario.clients.iter().filter(|plan| !plan.actors.is_empty());
+        for (n, plan) in somebody.enumerate() {
             homes[plan.actors.clone()].fill(n);
             let mut addresses = Vec::new();
             for info in &servers {

@@ -30,12 +30,15 @@ const COMPILING: usize = 500;
 const COMPILING_A_BYTE: usize = 25;
 
 /// The filters that are Lockstep's own.
-const OWN_FILTERS: [&str; 3] = ["duration", "suffix", "by_suffix"];
+const OWN_FILTERS: [&str; 4] = ["duration", "duration_zh", "suffix", "by_suffix"];
 
 /// One environment for all expressions.
 static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
     let mut environment = bounds::environment();
-    environment.add_filter("duration", duration);
+    environment.add_filter("duration", |millis: i64| duration(millis, ["ms", "s", "min"]));
+    environment.add_filter("duration_zh", |millis: i64| {
+        duration(millis, ["毫秒", "秒", "分钟"])
+    });
     environment.add_filter("suffix", |name: &str| suffix(name));
     environment.add_filter("by_suffix", |mut names: Vec<String>| {
         names.sort_by_key(|name| suffix(name));
@@ -48,14 +51,14 @@ static FILTERS: LazyLock<Vec<&str>> = LazyLock::new(|| bounds::filter_names().ch
 
 static TESTS: LazyLock<Vec<&str>> = LazyLock::new(|| bounds::test_names().collect());
 
-/// The filter `duration`: milliseconds as people read them, `250 ms`, `3 s`, `1.5 s`, `2 min`.
-fn duration(millis: i64) -> String {
+/// The filters `duration` and `duration_zh`: milliseconds as people read them, `250 ms`, `3 s`, `1.5 s`, `2 min`.
+fn duration(millis: i64, [ms, s, min]: [&str; 3]) -> String {
     match millis {
-        ..1000 => format!("{millis} ms"),
-        _ if millis % 60_000 == 0 => format!("{} min", millis / 60_000),
-        _ if millis % 1000 == 0 => format!("{} s", millis / 1000),
+        ..1000 => format!("{millis} {ms}"),
+        _ if millis % 60_000 == 0 => format!("{} {min}", millis / 60_000),
+        _ if millis % 1000 == 0 => format!("{} {s}", millis / 1000),
         _ => format!(
-            "{:.1} s",
+            "{:.1} {s}",
             std::time::Duration::from_millis(millis.unsigned_abs()).as_secs_f64()
         ),
     }

@@ -176,6 +176,9 @@ pub struct Variant {
     pub title: Text,
     /// Whether its claims show the failure or that it is prevented.
     pub expect: Expect,
+    /// The variant whose failure this one prevents, all else being equal: the two are compared by default.
+    #[serde(default)]
+    pub fixes: Option<String>,
     /// What the learner should take away when its claims hold.
     pub lesson: Text,
     /// The servers that it runs on, instead of the lesson's.

@@ -36,8 +36,8 @@ impl Facts {
         }
         for client in &scenario.clients {
             // `A.worker.release`: A is a process, and `worker` a thread of it.
-            let first = &scenario.actors[client.actors.start].actor.name;
-            if first.contains('.') {
+            let first = scenario.actors[client.actors.clone()].first();
+            if first.is_some_and(|plan| plan.actor.name.contains('.')) {
                 let facts = Arc::clone(self);
                 let threads = ThreadsFacts {
                     facts,

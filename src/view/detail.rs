@@ -94,7 +94,7 @@ fn reply_words(scene: &Scene<'_>, sent: usize, replied: Option<usize>) -> Words 
     let chrome = scene.style(Role::Chrome);
     let Some((replied, from)) = replied.and_then(|replied| Some((events.get(replied)?, events.get(sent)?)))
     else {
-        let words = format!("… {}", words::IN_FLIGHT.get(scene.lang));
+        let words = format!("… {}", wire::pending(scene, sent).get(scene.lang));
         return vec![(words, chrome)];
     };
     let EventKind::Replied { reply, .. } = &replied.kind else {

@@ -9,7 +9,10 @@ use ratatui::{
 };
 
 use super::{Scene, chart::WireRow, fault, selection, text, theme::Role, time, words};
-use crate::log::{ActorId, EventKind, Reply};
+use crate::{
+    lesson::Words,
+    log::{ActorId, EventKind, Reply},
+};
 
 /// Columns of the time.
 const TIME: usize = 8;
@@ -190,12 +193,18 @@ fn line<'a>(scene: &Scene<'a>, row: &WireRow, names: usize, width: usize) -> Lin
 fn reply(scene: &Scene<'_>, row: &WireRow) -> (String, Style) {
     let event = row.replied.filter(|replied| *replied < scene.world.position);
     let Some(EventKind::Replied { reply, .. }) = event.map(|event| &scene.log.events()[event].kind) else {
-        return (
-            format!("… {}", words::IN_FLIGHT.get(scene.lang)),
-            scene.style(Role::Chrome),
-        );
+        let words = format!("… {}", pending(scene, row.event).get(scene.lang));
+        return (words, scene.style(Role::Chrome));
     };
     (reply.to_string(), style(scene, reply))
+}
+
+/// What a command without a reply does: it is on its way, or waits for a mutex of its own process.
+pub fn pending(scene: &Scene<'_>, sent: usize) -> Words {
+    match scene.log.events().get(sent).map(|event| &event.kind) {
+        Some(EventKind::Sent { server, .. }) if server == "local" => words::BLOCKED,
+        _ => words::IN_FLIGHT,
+    }
 }
 
 /// The style of a reply: errors and lost ones alarm, `nil` warns.

@@ -44,6 +44,7 @@ pub fn entry(id: &str, track: Track, title: Text) -> CatalogueEntry {
         name: name.into(),
         title,
         expect,
+        fixes: None,
         invariants: vec![CatalogueInvariant {
             says: text(
                 "Two clients hold the lock at the same time.",

@@ -57,6 +57,10 @@ fn durations_and_node_names_are_filtered() {
         render("${3000|duration} ${200|duration} ${1500|duration} ${120000|duration}").as_deref(),
         Ok("3 s 200 ms 1.5 s 2 min")
     );
+    assert_eq!(
+        render("${1500|duration_zh}，${120000|duration_zh}").as_deref(),
+        Ok("1.5 秒，2 分钟")
+    );
     assert_eq!(render("${'/l/guid-n-0000000012'|suffix}").as_deref(), Ok("12"));
     let sorted = "${['b-0000000003', 'c-0000000001']|by_suffix|join(' ')}";
     assert_eq!(render(sorted).as_deref(), Ok("c-0000000001 b-0000000003"));

@@ -1,6 +1,6 @@
 //! Who takes part: processes, and the actors that live in them.
 
-use std::sync::Arc;
+use std::{ops::RangeInclusive, sync::Arc};
 
 use indexmap::IndexMap;
 
@@ -8,7 +8,7 @@ use super::{
     super::{
         error::{Mistake, Path},
         expr::Scope,
-        model::{Client, Params},
+        model::{Client, Count, Params},
     },
     compile::Compiler,
     number,
@@ -24,7 +24,7 @@ pub struct ClientPlan {
     pub name: String,
     /// The name that the lesson gives the group that it belongs to: `P` for `P1`.
     pub group: String,
-    /// Its actors: indices into the scenario's actors.
+    /// Its actors: indices into the scenario's actors. None where a group came to nobody, which has no process.
     pub actors: std::ops::Range<usize>,
 }
 
@@ -39,11 +39,11 @@ pub struct ActorPlan {
     pub scope: Scope,
 }
 
-/// The most processes, threads of a process, and members of a crowd. A crowd shares a process; processes do
-/// not, and each costs some megabytes.
-const MOST_PROCESSES: u32 = 64;
-const MOST_THREADS: u32 = 64;
-const MOST_CROWD: u32 = 2000;
+/// How many processes, threads of a process, and members of a crowd there may be. A crowd shares a process; processes
+/// do not, and each costs some megabytes. A group whose size follows from a parameter may come to nobody.
+const PROCESSES: RangeInclusive<u32> = 0..=64;
+const THREADS: RangeInclusive<u32> = 1..=64;
+const CROWD: RangeInclusive<u32> = 0..=2000;
 
 /// The most processes and actors of a lesson, all its clients together.
 const ALL_PROCESSES: usize = 128;
@@ -66,21 +66,11 @@ pub(super) fn plan(
         check_name(group, &path)?;
         let mut params = params.clone();
         params.extend(client.with.clone());
-        let crowd = client
-            .crowd
-            .as_ref()
-            .map(|n| number(n, &params, &path.key("crowd"), MOST_CROWD))
-            .transpose()?;
-        let count = client
-            .processes
-            .as_ref()
-            .map(|n| number(n, &params, &path.key("processes"), MOST_PROCESSES))
-            .transpose()?;
-        let threads = client
-            .threads
-            .as_ref()
-            .map(|n| number(n, &params, &path.key("threads"), MOST_THREADS))
-            .transpose()?;
+        let Sizes {
+            crowd,
+            processes: count,
+            threads,
+        } = sizes(client, &params, &path)?;
         check_room(
             (processes.len(), actors.len()),
             (count, threads, crowd),
@@ -123,6 +113,14 @@ pub(super) fn plan(
             }
         };
         let mut index = 0_u32;
+        if count == Some(0) || crowd == Some(0) {
+            processes.push(ClientPlan {
+                name: group.clone(),
+                group: group.clone(),
+                actors: actors.len()..actors.len(),
+            });
+            continue;
+        }
         for process in 1..=count.unwrap_or(1) {
             let name = if count.is_some() {
                 format!("{group}{process}")
@@ -158,6 +156,32 @@ pub(super) fn plan(
     Ok((processes, actors))
 }
 
+/// How many a client stands for, where it says so.
+struct Sizes {
+    crowd: Option<u32>,
+    processes: Option<u32>,
+    threads: Option<u32>,
+}
+
+fn sizes(client: &Client, params: &Params, path: &Path) -> Result<Sizes, Mistake> {
+    let size = |count: &Option<Count>, key: &str, bounds| {
+        let number = |count| number(count, params, &path.key(key), bounds);
+        count.as_ref().map(number).transpose()
+    };
+    let sizes = Sizes {
+        crowd: size(&client.crowd, "crowd", CROWD)?,
+        processes: size(&client.processes, "processes", PROCESSES)?,
+        threads: size(&client.threads, "threads", THREADS)?,
+    };
+    if sizes.crowd.is_some() && (sizes.processes.is_some() || sizes.threads.is_some()) {
+        return Err(Mistake::new(
+            &path.key("crowd"),
+            "a crowd shares one process: no `processes`, no `threads`",
+        ));
+    }
+    Ok(sizes)
+}
+
 /// Whether a client still fits, beside the processes and actors before it.
 fn check_room(
     before: (usize, usize),
@@ -165,12 +189,6 @@ fn check_room(
     client: &Client,
     path: &Path,
 ) -> Result<(), Mistake> {
-    if crowd.is_some() && (processes.is_some() || threads.is_some()) {
-        return Err(Mistake::new(
-            &path.key("crowd"),
-            "a crowd shares one process: no `processes`, no `threads`",
-        ));
-    }
     let number = |count: Option<u32>| usize::try_from(count.unwrap_or(1)).unwrap_or(usize::MAX);
     let processes = number(processes);
     let actors = processes * number(threads.or(crowd)).max(client.named_threads.len());

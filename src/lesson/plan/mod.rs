@@ -26,12 +26,12 @@ pub use setup::PlannedSetup;
 pub use story::{Act, AwaitPlan, Line, PassPlan, TextPlan, Turn};
 pub use zk::ZkPlan;
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{collections::BTreeSet, ops::RangeInclusive, sync::Arc};
 
 use indexmap::IndexMap;
 
 use super::{
-    LabKind, Lesson, LessonError, Param, Params, Recipes, Source, Text, Variant,
+    Expect, LabKind, Lesson, LessonError, Param, Params, Recipes, Source, Text, Variant,
     error::{Mistake, Path},
     expr::{Scope, Template, within_allowance},
 };
@@ -158,6 +158,7 @@ fn check_lesson(lesson: &Lesson) -> Result<(), Mistake> {
         )
         .help("use lower-case letters, digits and hyphens"));
     }
+    check_fixes(lesson)?;
     let texts = [
         ("title", &lesson.title),
         ("summary", &lesson.summary),
@@ -193,6 +194,26 @@ fn check_lesson(lesson: &Lesson) -> Result<(), Mistake> {
 
 /// The most variants of a lesson. Each is planned before the catalogue is shown.
 const MOST_VARIANTS: usize = 32;
+
+/// What a variant fixes is another variant, which shows the failure.
+fn check_fixes(lesson: &Lesson) -> Result<(), Mistake> {
+    for (name, variant) in &lesson.variants {
+        let Some(fixed) = &variant.fixes else { continue };
+        let path = Path::root().key("variants").key(name).key("fixes");
+        let Some(other) = lesson.variants.get(fixed) else {
+            let known = lesson.variants.keys().map(String::as_str);
+            return Err(Mistake::unknown(&path, "variant", fixed, known));
+        };
+        if (variant.expect, other.expect) == (Expect::Prevented, Expect::Shown) {
+            continue;
+        }
+        let message = format!("`{name}` cannot be the fix of `{fixed}`");
+        return Err(Mistake::new(&path, message).help(
+            "`fixes` stands in a variant with `expect: prevented` and names one with `expect: shown`",
+        ));
+    }
+    Ok(())
+}
 
 fn resolve(loaded: &Arc<Loaded>, name: &str, overrides: &Params) -> Result<Scenario, Mistake> {
     let lesson = &loaded.lesson;
@@ -362,7 +383,12 @@ fn labels_of(steps: &[super::Step], program: &str, labels: &mut BTreeSet<String>
 }
 
 /// A count that may be a template over the parameters.
-fn number(count: &super::Count, params: &Params, path: &Path, most: u32) -> Result<u32, Mistake> {
+fn number(
+    count: &super::Count,
+    params: &Params,
+    path: &Path,
+    bounds: RangeInclusive<u32>,
+) -> Result<u32, Mistake> {
     let number = match count {
         super::Count::Number(number) => *number,
         super::Count::Template(source) => {
@@ -375,12 +401,11 @@ fn number(count: &super::Count, params: &Params, path: &Path, most: u32) -> Resu
                 .map_err(|_| Mistake::new(path, format!("`{source}` gives `{text}`, not a number")))?
         }
     };
-    if number == 0 || number > most {
-        return Err(
-            Mistake::new(path, format!("{number} is out of bounds")).help(format!("from 1 to {most}"))
-        );
+    if bounds.contains(&number) {
+        return Ok(number);
     }
-    Ok(number)
+    let help = format!("from {} to {}", bounds.start(), bounds.end());
+    Err(Mistake::new(path, format!("{number} is out of bounds")).help(help))
 }
 
 /// Reads the value of a `--set name=value` as a lesson's file would be read.

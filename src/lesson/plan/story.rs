@@ -131,16 +131,16 @@ impl Cast<'_> {
         if let Some(one) = self.actors.iter().position(|plan| plan.actor.name == name) {
             return Ok(vec![id(one)]);
         }
-        let meant = self
+        let mut meant = self
             .clients
             .iter()
-            .filter(|client| client.name == name || client.group == name);
-        let all: Vec<ActorId> = meant.flat_map(|client| client.actors.clone()).map(id).collect();
-        if all.is_empty() {
+            .filter(|client| client.name == name || client.group == name)
+            .peekable();
+        if meant.peek().is_none() {
             let known = self.clients.iter().map(|client| client.name.as_str());
             return Err(Mistake::unknown(path, "client", name, known));
         }
-        Ok(all)
+        Ok(meant.flat_map(|client| client.actors.clone()).map(id).collect())
     }
 
     pub(super) fn text(&self, text: &Text, path: &Path) -> Result<TextPlan, Mistake> {

@@ -106,6 +106,8 @@ pub const MORE_NODES: Words = Words::new("{} more", "还有 {} 个");
 pub const NOTIFIED: Words = Words::new("notified", "已通知");
 /// No reply yet.
 pub const IN_FLIGHT: Words = Words::new("in flight", "未返回");
+/// A thread that waits for a mutex of its own process.
+pub const BLOCKED: Words = Words::new("blocked", "阻塞中");
 /// Time that passes and nothing is said.
 pub const PASSES: Words = Words::new("{} pass", "过了 {}");
 /// A reply that will never come.
