@@ -8,7 +8,7 @@ use super::{
     super::{
         error::{Mistake, Path},
         expr::Scope,
-        model::{Client, Params},
+        model::{Client, Count, Params},
     },
     compile::Compiler,
     number,
@@ -166,6 +166,32 @@ pub(super) fn plan(
     Ok((processes, actors))
 }
 
+/// How many a client stands for, where it says so.
+struct Sizes {
+    crowd: Option<u32>,
+    processes: Option<u32>,
+    threads: Option<u32>,
+}
+
+fn sizes(client: &Client, params: &Params, path: &Path) -> Result<Sizes, Mistake> {
+    let size = |count: &Option<Count>, key: &str, bounds| {
+        let number = |count| number(count, params, &path.key(key), bounds);
+        count.as_ref().map(number).transpose()
+    };
+    let sizes = Sizes {
+        crowd: size(&client.crowd, "crowd", CROWD)?,
+        processes: size(&client.processes, "processes", PROCESSES)?,
+        threads: size(&client.threads, "threads", THREADS)?,
+    };
+    if sizes.crowd.is_some() && (sizes.processes.is_some() || sizes.threads.is_some()) {
+        return Err(Mistake::new(
+            &path.key("crowd"),
+            "a crowd shares one process: no `processes`, no `threads`",
+        ));
+    }
+    Ok(sizes)
+}
+
 /// Whether a client still fits, beside the processes and actors before it.
 fn check_room(
     before: (usize, usize),
@@ -173,12 +199,6 @@ fn check_room(
     client: &Client,
     path: &Path,
 ) -> Result<(), Mistake> {
-    if crowd.is_some() && (processes.is_some() || threads.is_some()) {
-        return Err(Mistake::new(
-            &path.key("crowd"),
-            "a crowd shares one process: no `processes`, no `threads`",
-        ));
-    }
     let number = |count: Option<u32>| usize::try_from(count.unwrap_or(1)).unwrap_or(usize::MAX);
     let processes = number(processes);
     let actors = processes * number(threads.or(crowd)).max(client.named_threads.len());
