@@ -498,8 +498,8 @@ fn mutated(lines: &[Value], known: &[String], dice: &mut Dice) -> String {
 }
 
 /// Everything that looks at recordings looks at this one, at a moment of the round's. How many pictures came of it.
-fn look_at(recording: &Recording, scenario: &Scenario, round: usize) -> usize {
-    if recording.fits(scenario).is_err() {
+fn look_at(mut recording: Recording, scenario: &Scenario, round: usize) -> usize {
+    if recording.fit(scenario).is_err() {
         return 0;
     }
     let log = &recording.log;
@@ -584,7 +584,7 @@ fn a_recording_that_lies_does_no_harm() {
                 let began = Instant::now();
                 let what = format!("{} {variant}, seed {seed}, round {round}", loaded.lesson.id);
                 let looked = std::panic::catch_unwind(AssertUnwindSafe(|| match recording::read(&path) {
-                    Ok(recording) => Ok(look_at(&recording, &scenario, round)),
+                    Ok(recording) => Ok(look_at(recording, &scenario, round)),
                     Err(error) => Err(error.to_string()),
                 }));
                 match looked {

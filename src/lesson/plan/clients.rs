@@ -66,21 +66,11 @@ pub(super) fn plan(
         check_name(group, &path)?;
         let mut params = params.clone();
         params.extend(client.with.clone());
-        let crowd = client
-            .crowd
-            .as_ref()
-            .map(|n| number(n, &params, &path.key("crowd"), CROWD))
-            .transpose()?;
-        let count = client
-            .processes
-            .as_ref()
-            .map(|n| number(n, &params, &path.key("processes"), PROCESSES))
-            .transpose()?;
-        let threads = client
-            .threads
-            .as_ref()
-            .map(|n| number(n, &params, &path.key("threads"), THREADS))
-            .transpose()?;
+        let Sizes {
+            crowd,
+            processes: count,
+            threads,
+        } = sizes(client, &params, &path)?;
         check_room(
             (processes.len(), actors.len()),
             (count, threads, crowd),
