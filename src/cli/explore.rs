@@ -17,7 +17,7 @@ use super::{Failure, Global, NOT_SHOWN, OK, run::interrupted, words};
 use crate::{
     engine::GroundError,
     explore::{self, Bounds, ExploreError, Explored, Failing, MOST_MOVES, MOVES, MayFail, Progress},
-    lesson::{Lang, Scenario, expr::Expr},
+    lesson::{Lang, Scenario},
     why,
 };
 
@@ -26,9 +26,9 @@ use crate::{
 pub struct ExploreArgs {
     /// The lesson's name, or the path of a lesson file
     lesson: String,
-    /// Cuts an order after so many moves
-    #[arg(long, value_name = "N", default_value_t = MOVES, value_parser = moves)]
-    moves: usize,
+    /// Cuts an order after so many moves; 24 where nothing else is said
+    #[arg(long, value_name = "N", value_parser = moves)]
+    moves: Option<usize>,
     /// At most one fault in each order, at any point: `crash`, `freeze`, or of one client only: `freeze:A`; may be
     /// given several times
     #[arg(long, value_name = "FAULT", value_parser = fault)]
@@ -39,7 +39,7 @@ pub struct ExploreArgs {
     /// Leaves no order out, also where it is sure to come to the same as another
     #[arg(long)]
     no_prune: bool,
-    /// Exit code 1 if any order violates
+    /// Exit code 1 if any order violates, or if any was cut and `--moves` does not say where
     #[arg(long)]
     expect_none: bool,
 }
@@ -78,15 +78,6 @@ pub(super) fn explore(global: &Global, args: &ExploreArgs) -> Result<u8, Failure
         let why = "exploring needs real servers whose clock stands still; leave `--recorded` and `--wall-clock` away";
         return Err(Failure::usage(why));
     }
-    let never = args.never.as_deref().map(Expr::parse).transpose();
-    let never = never.map_err(|error| Failure::usage(format!("--never: {error}")))?;
-    let bounds = Bounds {
-        moves: args.moves,
-        faults: args.fault.clone(),
-        never,
-        prune: !args.no_prune,
-        ..Bounds::default()
-    };
     let loaded = global.lesson(&args.lesson)?;
     let variants: Vec<&String> = match &global.variant {
         Some(name) => vec![name],
@@ -96,6 +87,10 @@ pub(super) fn explore(global: &Global, args: &ExploreArgs) -> Result<u8, Failure
         .into_iter()
         .map(|variant| Scenario::plan(&loaded, variant, &global.overrides()))
         .collect::<Result<_, _>>()?;
+    let all = scenarios
+        .iter()
+        .map(|scenario| bounds(scenario, args))
+        .collect::<Result<Vec<_>, _>>()?;
     let options = global.lab_options()?;
     super::block_on(async {
         let stop = Arc::new(AtomicBool::new(false));
@@ -105,7 +100,7 @@ pub(super) fn explore(global: &Global, args: &ExploreArgs) -> Result<u8, Failure
             asked.store(true, Ordering::Release);
         });
         let mut code = OK;
-        for scenario in &scenarios {
+        for (scenario, bounds) in scenarios.iter().zip(&all) {
             let bar = bar(global.lang());
             let watch = |progress: &Progress| {
                 show(&bar, progress, global.lang());
@@ -115,16 +110,26 @@ pub(super) fn explore(global: &Global, args: &ExploreArgs) -> Result<u8, Failure
                     ControlFlow::Continue(())
                 }
             };
-            let found = Box::pin(explore::explore(scenario, &options, &bounds, &watch)).await;
+            let found = Box::pin(explore::explore(scenario, &options, bounds, &watch)).await;
             bar.finish_and_clear();
             let found = found.map_err(|error| failure(scenario, error))?;
-            if args.expect_none && found.violations > 0 {
+            let unknown = args.moves.is_none() && found.cut > 0 && found.violations == 0;
+            if args.expect_none && (found.violations > 0 || unknown) {
                 code = NOT_SHOWN;
             }
             let text = if global.json {
-                json_line(scenario, &found, args.moves)
+                json_line(scenario, &found, bounds.moves)
             } else {
                 summary(scenario, &found, global.lang())
+            };
+            let text = if args.expect_none && unknown && !global.json {
+                let cut = found.cut.to_string();
+                format!(
+                    "{text}\n    {}",
+                    words::CUT_IS_UNKNOWN.with(global.lang(), &[&cut, &bounds.moves.to_string()])
+                )
+            } else {
+                text
             };
             let mut out = std::io::stdout().lock();
             writeln!(out, "{text}").and_then(|()| out.flush())?;
@@ -135,6 +140,30 @@ pub(super) fn explore(global: &Global, args: &ExploreArgs) -> Result<u8, Failure
         }
         signal.abort();
         Ok(code)
+    })
+}
+
+/// What is looked for in a variant, and how far.
+fn bounds(scenario: &Scenario, args: &ExploreArgs) -> Result<Bounds, Failure> {
+    let never = args
+        .never
+        .as_deref()
+        .map(|source| scenario.never(source))
+        .transpose();
+    let place = || format!("{} · {}", scenario.loaded.lesson.id, scenario.variant);
+    let never = never.map_err(|error| Failure::usage(format!("{}: --never: {error}", place())))?;
+    if args.expect_none && never.is_none() && scenario.invariants.is_empty() {
+        return Err(Failure::usage(format!(
+            "{}: nothing is said never to be so, so no order could violate it; say what with --never",
+            place()
+        )));
+    }
+    Ok(Bounds {
+        moves: args.moves.unwrap_or(MOVES),
+        faults: args.fault.clone(),
+        never,
+        prune: !args.no_prune,
+        ..Bounds::default()
     })
 }
 
@@ -218,6 +247,7 @@ fn json_line(scenario: &Scenario, found: &Explored, moves: usize) -> String {
         "variant": scenario.variant,
         "moves": moves,
         "complete": found.complete,
+        "orders": number(found.orders()),
         "interleavings": found.tried,
         "pruned": number(found.pruned),
         "cut": number(found.cut),
@@ -245,10 +275,14 @@ fn summary(scenario: &Scenario, found: &Explored, lang: Lang) -> String {
             &format!("{seconds:.2}"),
             &format!("{:.0}", found.tried as f64 / seconds.max(0.001)),
             &found.pruned.to_string(),
+            &found.orders().to_string(),
             &found.violations.to_string(),
             &found.cut.to_string(),
         ],
     )];
+    if found.complete && found.orders() == 1 {
+        lines.push(format!("    {}", words::ONE_ORDER.with(lang, &[])));
+    }
     if !found.complete {
         lines.push(format!("    {}", words::INCOMPLETE.with(lang, &[])));
     }
@@ -262,10 +296,12 @@ fn summary(scenario: &Scenario, found: &Explored, lang: Lang) -> String {
         ));
     }
     if let Some(shortest) = &found.shortest {
-        lines.push(format!(
-            "    {}",
-            words::SHORTEST.with(lang, &[&shortest.moves.join(" → ")])
-        ));
+        let order = if shortest.moves.is_empty() {
+            words::BEFORE_ALL.with(lang, &[])
+        } else {
+            shortest.moves.join(" → ")
+        };
+        lines.push(format!("    {}", words::SHORTEST.with(lang, &[&order])));
         if let Some(why) = why::first(scenario, &shortest.log) {
             lines.push(format!("    {}", why.text.get(lang)));
         }

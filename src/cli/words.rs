@@ -58,10 +58,23 @@ pub(super) const NO_FAULTS_RACED: Words = Words::new(
 );
 /// Orders of moves: lesson, variant, tried, real time, rate, left out, violations, cut.
 pub(super) const EXPLORED: Words = Words::new(
-    "{} · {}: {} orders tried in {} s ({} a second), {} more are sure to come to the same; of all of them {} violate and \
-     {} were cut at the bound",
-    "{} · {}：试了 {} 种顺序，用时 {} 秒（每秒 {} 种），另有 {} 种结果必然相同、不必再试；总共 {} 种出错，{} 种到步数上限为止",
+    "{} · {}: {} orders tried in {} s ({} a second), {} more are sure to come to the same; of all {} of them {} \
+     violate and {} were cut at the bound",
+    "{} · {}：试了 {} 种顺序，用时 {} 秒（每秒 {} 种），另有 {} 种结果必然相同、不必再试；总共 {} 种顺序，其中 {} 种出错，{} 种到步数上限为止",
 );
+/// There was nothing to choose.
+pub(super) const ONE_ORDER: Words = Words::new(
+    "there is only this one order: never could two clients move at once, so nothing was tried out against each other",
+    "只有这一种顺序：从来没有两个客户端可以同时走下一步，所以什么先后都没有试到",
+);
+/// What is expected not to be found may come later: how many orders, and where they were cut.
+pub(super) const CUT_IS_UNKNOWN: Words = Words::new(
+    "not proved: {} orders were cut after {} moves, and whether they violate later is not known; raise --moves, or give it \
+     to be content with that many",
+    "未能证明：有 {} 种顺序走了 {} 步就被截断，之后会不会出错并不知道；请调大 --moves，或者明确写出它，表示查到这么多步就够了",
+);
+/// Of an invariant that was broken from the beginning.
+pub(super) const BEFORE_ALL: Words = Words::new("broken before the first move", "第一步之前就已违反");
 /// The search was stopped.
 pub(super) const INCOMPLETE: Words = Words::new(
     "INTERRUPTED: this is only what was found until then",

@@ -63,9 +63,7 @@ impl Director {
                 Stop::Move
             }
             Choice::Timer => {
-                if let Some((_, due)) = self.next_timer() {
-                    self.go_to(due, &[], &path).await?;
-                }
+                self.go_to_next_timer(&path).await?;
                 Stop::Passed
             }
             Choice::Pass { millis } => {

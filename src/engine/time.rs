@@ -72,6 +72,12 @@ pub(super) fn after_grain(time: LessonTime) -> LessonTime {
     LessonTime::from_nanos(whole * GRAIN_NANOS)
 }
 
+/// The first whole millisecond that is not before a time.
+pub(super) fn whole_millis(time: LessonTime) -> LessonTime {
+    let whole = (time.as_nanos() + GRAIN_NANOS - 1).div_euclid(GRAIN_NANOS);
+    LessonTime::from_nanos(whole * GRAIN_NANOS)
+}
+
 impl Limits {
     /// Whether time may stand still while somebody moves.
     pub(super) fn may_stand_still(self) -> bool {
@@ -139,6 +145,21 @@ impl Director {
         // What the servers sent in this time belongs to it, however late a busy machine brings it.
         self.settle(path).await?;
         self.let_move(moving, path).await
+    }
+
+    /// Lets time pass to the end of the next wait and, where time can be jumped over, no further: waits that end together
+    /// are to end together, also at the end of a chain of them.
+    pub(super) async fn go_to_next_timer(&mut self, path: &Path) -> Result<(), EngineError> {
+        let Some((_, due)) = self.next_timer() else {
+            return Ok(());
+        };
+        if !self.limits.may_stand_still() {
+            return self.go_to(due, &[], path).await;
+        }
+        self.flow_to(whole_millis(due), path).await?;
+        self.catch_up(path)?;
+        self.recorder.tell();
+        Ok(())
     }
 
     /// Ends the waits whose time came while their process stood still: its timers fire as soon as it runs.

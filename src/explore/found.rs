@@ -38,6 +38,14 @@ pub struct Explored {
     pub searching: Duration,
 }
 
+impl Explored {
+    /// How many orders there are, carried out or not.
+    #[must_use]
+    pub fn orders(&self) -> u128 {
+        self.pruned.saturating_add(u128::from(self.tried))
+    }
+}
+
 /// How often an outcome was seen.
 #[derive(Debug, Clone)]
 pub struct OutcomeSeen {

@@ -78,8 +78,9 @@ fn meet<T: PartialEq>(one: &[T], other: &[T]) -> bool {
 pub struct Broken {
     /// Which one: an index into the scenario's, or one behind them for what the user asked.
     pub invariant: usize,
-    /// The steps of the order that broke it, by their places in it; whatever these depend on comes before them.
-    pub steps: Vec<usize>,
+    /// The ways in which it did: of each the steps of the order that make it, by their places in it; whatever these depend
+    /// on comes before them. No step where it was broken before the first.
+    pub ways: Vec<Vec<usize>>,
 }
 
 /// What an order came to.

@@ -85,7 +85,9 @@ impl Found {
         for broken in &fate.broken {
             let count = self.by_invariant.entry(broken.invariant).or_default();
             *count = count.saturating_add(orders);
-            self.offer(trace::first_order(steps, &broken.steps));
+            for way in &broken.ways {
+                self.offer_way(steps, way);
+            }
         }
         let seen = self
             .outcomes
@@ -98,10 +100,20 @@ impl Found {
         seen.orders = seen.orders.saturating_add(orders);
     }
 
+    fn offer_way(&mut self, steps: &[Taken], way: &[usize]) {
+        let needed = trace::needed(steps, way);
+        let longer = |known: &Vec<Pick>| {
+            let picks = needed.iter().map(|n| &steps[*n].0);
+            (moves(picks), needed.len()) > (moves(known), known.len())
+        };
+        if !self.shortest.as_ref().is_some_and(longer) {
+            self.offer(trace::first_order(steps, needed));
+        }
+    }
+
     fn offer(&mut self, order: Vec<Pick>) {
-        let length = |order: &[Pick]| order.iter().filter(|pick| **pick != Pick::Timer).count();
         let shorter =
-            |known: &Vec<Pick>| (length(&order), order.len(), &order) < (length(known), known.len(), known);
+            |known: &Vec<Pick>| (moves(&order), order.len(), &order) < (moves(known), known.len(), known);
         if self.shortest.as_ref().is_none_or(shorter) {
             self.shortest = Some(order);
         }
@@ -131,6 +143,11 @@ impl Found {
             }
         }
     }
+}
+
+/// How long an order is: that time passes is no move.
+fn moves<'p>(order: impl IntoIterator<Item = &'p Pick>) -> usize {
+    order.into_iter().filter(|pick| **pick != Pick::Timer).count()
 }
 
 /// An end of the search, as it is told to who counts along.

@@ -23,6 +23,8 @@ enum Op {
     Add(usize),
     /// Takes the lock if the key is 0, and sets it. Otherwise it waits, and goes on without.
     Take(usize),
+    /// Takes the lock without looking at any key.
+    Hold,
     /// Gives the lock back.
     Drop,
     /// Waits for time to pass.
@@ -44,13 +46,25 @@ struct Place {
     seen: Vec<i64>,
     keys: [i64; 3],
     holders: Vec<(usize, usize)>,
-    broken: Option<Vec<usize>>,
+    broken: Vec<Vec<usize>>,
     time: i64,
     moves: usize,
     steps: usize,
 }
 
 impl Place {
+    /// This actor believes that it holds the lock since the step that is being taken.
+    fn holds(&mut self, actor: usize, touch: &mut Touch) {
+        if self.holders.iter().any(|(who, _)| *who == actor) {
+            return;
+        }
+        touch.begins.push(0);
+        let step = self.steps - 1;
+        let others = self.holders.iter().map(|(_, since)| vec![*since, step]);
+        self.broken.extend(others);
+        self.holders.push((actor, step));
+    }
+
     fn ends(&mut self, model: &Model, actor: usize) {
         while matches!(model.programs[actor].get(self.at[actor]), Some(Op::Wait)) && !self.waits[actor] {
             self.waits[actor] = true;
@@ -83,7 +97,7 @@ impl Ground for Model {
             seen: vec![0; actors],
             keys: [0; 3],
             holders: Vec::new(),
-            broken: None,
+            broken: Vec::new(),
             time: 0,
             moves: 0,
             steps: 0,
@@ -154,15 +168,10 @@ impl Ground for Model {
                 if next.keys[k] == 0 {
                     next.keys[k] = 1;
                     touch.writes.push(key(k));
-                    if !next.holders.iter().any(|(who, _)| *who == n) {
-                        touch.begins.push(0);
-                        next.holders.push((n, place.steps));
-                        if next.holders.len() > 1 && next.broken.is_none() {
-                            next.broken = Some(next.holders.iter().map(|(_, since)| *since).collect());
-                        }
-                    }
+                    next.holds(n, &mut touch);
                 }
             }
+            Op::Hold => next.holds(n, &mut touch),
             Op::Drop => {
                 if next.holders.iter().any(|(who, _)| *who == n) {
                     touch.ends.push(0);
@@ -187,14 +196,14 @@ impl Ground for Model {
             counters: seen.map(|(n, value)| (n.to_string(), *value)).collect(),
             ..Outcome::default()
         };
-        let steps = place.broken.clone();
+        let broken = (!place.broken.is_empty()).then(|| Broken {
+            invariant: 0,
+            ways: place.broken.clone(),
+        });
         Ok(Fate {
             outcome: Arc::new(outcome),
             cut: place.moves >= self.moves && !self.able(place).is_empty(),
-            broken: steps
-                .into_iter()
-                .map(|steps| Broken { invariant: 0, steps })
-                .collect(),
+            broken: broken.into_iter().collect(),
         })
     }
 }
@@ -213,12 +222,41 @@ fn whole(model: &Model, prune: bool) -> Found {
     found
 }
 
+/// In how many moves and faults the lock can have two holders, gone through breadth first.
+fn soonest(model: &Model) -> Option<usize> {
+    let mut model = model.clone();
+    let mut places = vec![model.begin().expect("begins")];
+    for length in 0.. {
+        let mut next = Vec::new();
+        while let Some(place) = places.pop() {
+            if !place.broken.is_empty() {
+                return Some(length);
+            }
+            for pick in model.picks(&place) {
+                let there = model.take(&place, pick).expect("is taken").0;
+                let to = if pick == Pick::Timer {
+                    &mut places
+                } else {
+                    &mut next
+                };
+                to.push(there);
+            }
+        }
+        if next.is_empty() {
+            return None;
+        }
+        places = next;
+    }
+    None
+}
+
 fn programs() -> impl Strategy<Value = Vec<Vec<Op>>> {
     let op = prop_oneof![
         (0..3_usize).prop_map(Op::Read),
         (0..3_usize).prop_map(Op::Write),
         (0..3_usize).prop_map(Op::Add),
         (0..2_usize).prop_map(Op::Take),
+        Just(Op::Hold),
         Just(Op::Drop),
         Just(Op::Wait),
     ];
@@ -239,6 +277,8 @@ proptest! {
         prop_assert_eq!(&all.by_invariant, &pruned.by_invariant);
         prop_assert_eq!(&all.outcomes, &pruned.outcomes);
         prop_assert_eq!(&all.shortest, &pruned.shortest);
+        let length = all.shortest.map(|order| order.iter().filter(|pick| **pick != Pick::Timer).count());
+        prop_assert_eq!(length, soonest(&model));
     }
 
     /// However the whole is parted, the parts find what the whole does.

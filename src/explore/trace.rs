@@ -110,10 +110,9 @@ fn choose(n: usize, k: usize) -> Option<u128> {
     })
 }
 
-/// The steps that some steps depend on, and these, in the first order of their trace: that in which, at each place,
-/// the smallest of the steps that can come next does.
+/// The steps that some steps depend on, and these, by their places.
 #[must_use]
-pub fn first_order(steps: &[Taken], wanted: &[usize]) -> Vec<Pick> {
+pub fn needed(steps: &[Taken], wanted: &[usize]) -> Vec<usize> {
     let mut needed = vec![false; steps.len()];
     for n in wanted {
         needed[*n] = true;
@@ -125,7 +124,13 @@ pub fn first_order(steps: &[Taken], wanted: &[usize]) -> Vec<Pick> {
             }
         }
     }
-    let mut left: Vec<usize> = (0..steps.len()).filter(|n| needed[*n]).collect();
+    (0..steps.len()).filter(|n| needed[*n]).collect()
+}
+
+/// These steps in the first order of their trace: that in which, at each place, the smallest of the steps that can come
+/// next does.
+#[must_use]
+pub fn first_order(steps: &[Taken], mut left: Vec<usize>) -> Vec<Pick> {
     let mut order = Vec::with_capacity(left.len());
     while !left.is_empty() {
         let free = (0..left.len()).filter(|at| {

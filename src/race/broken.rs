@@ -10,7 +10,8 @@ use crate::{
 };
 
 /// The invariants that a race with this outcome broke, as the lesson has them. In a race nobody looks at the servers
-/// before the end, so what must never be true is asked about then.
+/// before the end, so what must never be true is asked about then; what asks for a reply that
+/// never came is not.
 ///
 /// # Errors
 /// An expression cannot be evaluated: the message.
@@ -19,7 +20,7 @@ pub(super) fn broken(scenario: &Scenario, outcome: &Outcome, log: &Log) -> Resul
     for invariant in &scenario.invariants {
         let is_so = match &invariant.never {
             NeverPlan::Overlap(lock) => outcome.locks.get(lock) == Some(&LockFate::Violated),
-            NeverPlan::That(never) => verdict::holds(scenario, log, never)?,
+            NeverPlan::That(never) => verdict::is_so(scenario, log, never)?,
         };
         if is_so {
             broken.insert(invariant.never.to_string());

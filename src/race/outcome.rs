@@ -196,7 +196,7 @@ fn value(world: &World, key: &str, server: Option<&str>) -> Option<String> {
             return None;
         };
         let state = keyspace.keys.get(key)?;
-        if state.expires_at.is_some_and(|end| end <= world.now) {
+        if state.expires_at.is_some_and(|end| end < world.now) {
             return None;
         }
         Some(match &state.value {
@@ -231,7 +231,9 @@ pub fn values_in(source: &str, function: &str) -> Vec<(String, Option<String>)> 
     let word = |text: &str| {
         let text = text.trim();
         let quote = text.chars().next().filter(|c| matches!(c, '\'' | '"'))?;
-        Some(text.strip_prefix(quote)?.strip_suffix(quote)?.to_owned())
+        let word = text.strip_prefix(quote)?.strip_suffix(quote)?;
+        // `'a' ~ 'b'` is no word in quotes, although it begins and ends like one.
+        (!word.contains([quote, '\\'])).then(|| word.to_owned())
     };
     calls
         .filter_map(|inside| {
@@ -257,6 +259,7 @@ mod tests {
             ]
         );
         assert_eq!(of("my_value('stock') == 1 and value(key) == 2"), []);
+        assert_eq!(of("value('a' ~ 'b') == 1 and value('a\\x62') == 2"), []);
     }
 
     #[test]

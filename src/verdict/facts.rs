@@ -187,9 +187,10 @@ impl Facts {
         }
     }
 
+    /// Redis ends a key in the millisecond after its last.
     pub(super) fn live_key(&self, name: &str, server: Option<&str>) -> Option<&KeyState> {
         self.key(name, server)
-            .filter(|key| key.expires_at.is_none_or(|end| end > self.world.now))
+            .filter(|key| key.expires_at.is_none_or(|end| end >= self.world.now))
     }
 
     pub(super) fn znode(&self, path: &str) -> Option<&Znode> {
@@ -242,16 +243,20 @@ impl Facts {
         Some(self.groups.get(who)?.iter().filter(over).count())
     }
 
-    /// Whether a key is there that nobody will delete any more: whoever set it is dead, or at the end of its
-    /// program.
+    /// Whether a key is there that nobody will delete any more: the process that set it is dead, or all its threads are at
+    /// the end of their programs.
     pub(super) fn orphaned(&self, key: &str) -> bool {
         let author = self.live_key(key, None).and_then(|state| match &state.value {
             KeyValue::String(value) => self.conduct.author(key, value),
             _ => None,
         });
-        author
-            .and_then(|(actor, _)| self.world.actor(actor))
-            .is_some_and(|actor| matches!(actor.life, Life::Crashed | Life::Finished))
+        let Some(author) = author.and_then(|(actor, _)| self.world.actor(actor)) else {
+            return false;
+        };
+        let mut threads = self.world.actors.iter();
+        threads.all(|actor| {
+            actor.who.client != author.who.client || matches!(actor.life, Life::Crashed | Life::Finished)
+        })
     }
 
     /// The greatest number of actors that held a lock at one time.

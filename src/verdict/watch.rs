@@ -4,7 +4,7 @@
 //! - An `overlap` is a breach at the event with which the second holder came to hold the lock.
 //! - An expression is asked at every stop, because between two stops a step is half done: the reply is in, and what
 //!   the server holds was not read yet. Where it has become true, the breach is dated to the first event of that step
-//!   after which it is. A log without stops, such as that of a race, is asked at its end.
+//!   after which it is. So it is before the first choice, where somebody chooses. A log without stops, such as that of a race, is asked at its end.
 //!
 //! Each invariant is told once, at its first breach.
 
@@ -74,6 +74,9 @@ impl Watch {
         for n in self.position..log.len() {
             let event = &log.events()[n];
             self.position = n + 1;
+            if matches!(event.kind, EventKind::Chose(_)) && self.is_before_all(log, n) {
+                result = result.and(self.ask(scenario, log, n));
+            }
             self.hold(scenario, n, event);
             if matches!(event.kind, EventKind::Stop { .. }) {
                 result = result.and(self.ask(scenario, log, n + 1));
@@ -120,6 +123,13 @@ impl Watch {
                 });
             }
         }
+    }
+
+    /// Whether nothing was asked yet, and the servers have been looked at: then one can ask what is so from the beginning.
+    fn is_before_all(&self, log: &Log, end: usize) -> bool {
+        let unasked = self.facts.as_ref().is_some_and(|facts| facts.log.is_empty());
+        let seen = |event: &Event| matches!(event.kind, EventKind::State(_));
+        unasked && log.events()[..end].iter().any(seen)
     }
 
     /// Asks the expressions about the first `end` events.

@@ -72,7 +72,28 @@ impl Hosted {
             match self.is_so(n, watch, next) {
                 Ok(true) => next.broken.push(Broken {
                     invariant: watch.invariant,
-                    steps: vec![next.steps - 1],
+                    ways: vec![vec![next.steps - 1]],
+                }),
+                Ok(false) => {}
+                Err(error) => {
+                    result = Err(error);
+                    break;
+                }
+            }
+        }
+        self.watched.expressions = watched;
+        result
+    }
+
+    /// Asks what must never be so before the first step: what is so then breaks every order.
+    pub(super) fn watch_from(&mut self, root: &mut Place) -> Result<(), GroundError> {
+        let watched = std::mem::take(&mut self.watched.expressions);
+        let mut result = Ok(());
+        for (n, watch) in watched.iter().enumerate() {
+            match self.is_so(n, watch, root) {
+                Ok(true) => root.broken.push(Broken {
+                    invariant: watch.invariant,
+                    ways: vec![Vec::new()],
                 }),
                 Ok(false) => {}
                 Err(error) => {
@@ -132,8 +153,7 @@ impl Hosted {
         let found = (0..self.servers.count()).filter(meant).map(|n| {
             let entries = place.keyspaces[n].entries.iter();
             let mut own = entries.filter(|entry| entry.key == key.as_bytes());
-            own.find(|entry| entry.ends.is_none_or(|ends| ends > place.seats.now.as_millis()))
-                .cloned()
+            own.find(|entry| entry.lives(place.seats.now)).cloned()
         });
         found.collect()
     }

@@ -1,8 +1,14 @@
-//! What a Redis command reads and whether it may write, as the server itself says, and which commands an order could
-//! not be carried out again with. It must not know who sends them.
+//! What a Redis command reads and whether it may write, as the server itself says. It must not know who sends it.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
+use super::{
+    refused::{CHANGES_THE_SERVER, WAITS, replayable, replayable_script},
+    script,
+};
 use crate::client::{Direct, Part, protocol::Wire};
 
 /// What is known of one command with its arguments.
@@ -14,6 +20,8 @@ pub(super) struct Footprint {
     pub(super) reads_only: bool,
     /// What it does to its connection's transaction.
     pub(super) transaction: Transaction,
+    /// Whether it is a script, or calls one, of which one cannot see what it calls.
+    pub(super) opaque: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,109 +39,9 @@ pub(super) enum Transaction {
 pub(super) struct Commands {
     /// By server.
     known: HashMap<String, HashMap<Arc<[String]>, Footprint>>,
+    /// Scripts, and whether they touch only the keys that they are given.
+    scripts: HashMap<Arc<str>, bool>,
 }
-
-/// Commands whose order cannot be carried out again, or not be gone back on, and why. What waits or listens is found
-/// by the server's own flags too.
-const REFUSED: &[(&[&str], &str)] = &[
-    (
-        &[
-            "WAIT",
-            "WAITAOF",
-            "BLPOP",
-            "BRPOP",
-            "BLMOVE",
-            "BLMPOP",
-            "BRPOPLPUSH",
-            "BZPOPMIN",
-            "BZPOPMAX",
-            "BZMPOP",
-        ],
-        "it waits inside the server, and nobody else could move meanwhile",
-    ),
-    (
-        &[
-            "SUBSCRIBE",
-            "PSUBSCRIBE",
-            "SSUBSCRIBE",
-            "UNSUBSCRIBE",
-            "PUNSUBSCRIBE",
-            "SUNSUBSCRIBE",
-            "MONITOR",
-        ],
-        "it makes its connection listen, which cannot be gone back on",
-    ),
-    (
-        &[
-            "SELECT", "SWAPDB", "MOVE", "AUTH", "HELLO", "CLIENT", "RESET", "QUIT", "WATCH", "UNWATCH",
-            "READONLY",
-        ],
-        "it changes its connection or its database, which cannot be gone back on",
-    ),
-    (
-        &[
-            "TIME",
-            "LASTSAVE",
-            "INFO",
-            "EXPIREAT",
-            "PEXPIREAT",
-            "EXPIRETIME",
-            "PEXPIRETIME",
-        ],
-        "it depends on the calendar, and so does not answer the same when it is made again",
-    ),
-    (
-        &["RANDOMKEY", "SPOP", "SRANDMEMBER", "HRANDFIELD", "ZRANDMEMBER"],
-        "its reply is drawn at random, and so is not the same when it is made again",
-    ),
-    (
-        &[
-            "OBJECT", "MEMORY", "LATENCY", "SLOWLOG", "DBSIZE", "SCAN", "SSCAN", "HSCAN", "ZSCAN", "DUMP",
-        ],
-        "its reply depends on more than the keys hold, and so need not be the same when it is made again",
-    ),
-    (
-        &[
-            "CONFIG",
-            "SCRIPT",
-            "FUNCTION",
-            "DEBUG",
-            "SHUTDOWN",
-            "REPLICAOF",
-            "SLAVEOF",
-            "FAILOVER",
-            "ACL",
-            "MODULE",
-            "CLUSTER",
-            "SAVE",
-            "BGSAVE",
-            "BGREWRITEAOF",
-        ],
-        "it changes the server itself, which emptying it does not undo",
-    ),
-];
-
-/// Arguments that name a moment of the calendar.
-const CALENDAR: &[&str] = &["EXAT", "PXAT", "ABSTTL"];
-
-/// What a script may not call.
-const REFUSED_IN_SCRIPTS: &[&str] = &[
-    "TIME",
-    "RANDOMKEY",
-    "SPOP",
-    "SRANDMEMBER",
-    "HRANDFIELD",
-    "ZRANDMEMBER",
-    "EXPIREAT",
-    "PEXPIREAT",
-    "EXPIRETIME",
-    "PEXPIRETIME",
-    "DBSIZE",
-    "SCAN",
-    "SELECT",
-    "EXAT",
-    "PXAT",
-];
 
 /// Why a command cannot be explored.
 #[derive(Debug)]
@@ -149,13 +57,13 @@ impl Commands {
     pub(super) fn look_up(&mut self, line: &mut Direct, wire: &Wire) -> Result<Footprint, Refusal> {
         let server = wire.server();
         match wire {
-            Wire::Script { source, keys, .. } => {
-                replayable_script(source).map_err(Refusal::NotReplayable)?;
-                Ok(Footprint {
-                    keys: only_names_its_keys(source).then(|| cells(server, keys)),
-                    reads_only: false,
-                    transaction: Transaction::None,
-                })
+            Wire::Script {
+                source, keys, args, ..
+            } => self.of_script(line, server, source, (keys, args)),
+            Wire::Redis { words, .. } if runs_text(words) => {
+                let (keys, args) = given(words);
+                let source = words.get(1).map_or("", String::as_str);
+                self.of_script(line, server, source, (keys, args))
             }
             Wire::Redis { words, .. } => {
                 // The same key on another server is another place.
@@ -172,9 +80,100 @@ impl Commands {
                 keys: None,
                 reads_only: false,
                 transaction: Transaction::None,
+                opaque: false,
             }),
         }
     }
+
+    fn of_script(
+        &mut self,
+        line: &mut Direct,
+        server: &str,
+        source: &str,
+        (keys, args): (&[String], &[String]),
+    ) -> Result<Footprint, Refusal> {
+        let calls = script::calls(source);
+        replayable_script(source, calls.as_deref(), args).map_err(Refusal::NotReplayable)?;
+        let known = self.scripts.get(source).copied();
+        let keeps = match (known, &calls) {
+            (Some(known), _) => known,
+            (None, Some(calls)) => {
+                let keeps = keeps_to_its_keys(line, calls)?;
+                self.scripts.insert(source.into(), keeps);
+                keeps
+            }
+            (None, None) => false,
+        };
+        Ok(Footprint {
+            keys: keeps.then(|| cells(server, keys)),
+            reads_only: false,
+            transaction: Transaction::None,
+            opaque: calls.is_none(),
+        })
+    }
+}
+
+/// Whether a command is a script with its text.
+fn runs_text(words: &[String]) -> bool {
+    let name = words.first().map_or("", String::as_str);
+    ["EVAL", "EVAL_RO"]
+        .iter()
+        .any(|known| known.eq_ignore_ascii_case(name))
+}
+
+/// Whether a command runs a script or a function that is kept in the server.
+fn runs_kept(words: &[String]) -> bool {
+    let name = words.first().map_or("", String::as_str);
+    ["EVALSHA", "EVALSHA_RO", "FCALL", "FCALL_RO"]
+        .iter()
+        .any(|known| known.eq_ignore_ascii_case(name))
+}
+
+/// The keys and the other arguments of `EVAL script numkeys key … arg …`.
+fn given(words: &[String]) -> (&[String], &[String]) {
+    let rest = words.get(3..).unwrap_or_default();
+    let count = words.get(2).and_then(|count| count.parse::<usize>().ok());
+    rest.split_at(count.unwrap_or(0).min(rest.len()))
+}
+
+/// Whether each call of a script is of a command that touches nothing but the keys among its arguments, as the server says,
+/// and each of these is one that the script was given.
+fn keeps_to_its_keys(line: &mut Direct, calls: &[script::Call]) -> Result<bool, Refusal> {
+    let names: HashSet<&str> = calls.iter().map(|call| call.name.as_str()).collect();
+    let mut places: HashMap<&str, (i64, i64)> = HashMap::new();
+    for name in names {
+        let answer = line.ask_one(["COMMAND", "INFO", name]).map_err(Refusal::Lost)?;
+        let info = answer.into_parts().map_err(Refusal::Lost)?;
+        let Some(Part::List(info)) = info.first() else {
+            return Ok(false);
+        };
+        let [_, _, Part::List(flags), first, last, step, ..] = info.as_slice() else {
+            return Ok(false);
+        };
+        let movable = flags.iter().any(|flag| flag.text() == "movablekeys");
+        let (Part::Number(first), Part::Number(last), Part::Number(_)) = (first, last, step) else {
+            return Ok(false);
+        };
+        if movable || *first < 1 {
+            return Ok(false);
+        }
+        places.insert(name, (*first, *last));
+    }
+    Ok(calls.iter().all(|call| {
+        let Some((first, last)) = places.get(call.name.as_str()) else {
+            return false;
+        };
+        // A last place that is counted from behind is known only when the script runs.
+        let end = if *last < 0 {
+            call.are_keys.len()
+        } else {
+            usize::try_from(*last).unwrap_or(usize::MAX)
+        };
+        let keys = usize::try_from(*first - 1)
+            .ok()
+            .and_then(|from| call.are_keys.get(from..end));
+        keys.is_some_and(|keys| !keys.is_empty() && keys.iter().all(|is_key| *is_key))
+    }))
 }
 
 fn ask(line: &mut Direct, server: &str, words: &[String]) -> Result<Footprint, Refusal> {
@@ -183,6 +182,15 @@ fn ask(line: &mut Direct, server: &str, words: &[String]) -> Result<Footprint, R
         .map(|word| word.to_ascii_uppercase())
         .unwrap_or_default();
     replayable(&name, words).map_err(Refusal::NotReplayable)?;
+    if runs_kept(words) {
+        // What it calls, nobody can see from here.
+        return Ok(Footprint {
+            keys: None,
+            reads_only: false,
+            transaction: Transaction::None,
+            opaque: true,
+        });
+    }
     let transaction = match name.as_str() {
         "MULTI" => Transaction::Begins,
         "EXEC" | "DISCARD" => Transaction::Ends,
@@ -213,10 +221,10 @@ fn ask(line: &mut Direct, server: &str, words: &[String]) -> Result<Footprint, R
     let has = |flag: &str| flags.iter().any(|known| known == flag);
     let blocks = words.iter().any(|word| word.eq_ignore_ascii_case("BLOCK"));
     if has("blocking") && (blocks || !name.starts_with('X')) {
-        return Err(Refusal::NotReplayable(REFUSED[0].1.to_owned()));
+        return Err(Refusal::NotReplayable(WAITS.to_owned()));
     }
     if has("admin") {
-        return Err(Refusal::NotReplayable(REFUSED[REFUSED.len() - 1].1.to_owned()));
+        return Err(Refusal::NotReplayable(CHANGES_THE_SERVER.to_owned()));
     }
     let keys = match keys {
         Some(keys) => Some(keys.iter().map(Part::text).collect::<Vec<_>>()),
@@ -225,68 +233,13 @@ fn ask(line: &mut Direct, server: &str, words: &[String]) -> Result<Footprint, R
         }
         None => None,
     };
+    // `SORT … BY w_* GET d_*` reads keys that no argument names in full.
+    let by_pattern = name.starts_with("SORT") && words.iter().skip(2).any(|word| word.contains('*'));
     Ok(Footprint {
-        keys: keys.map(|keys| cells(server, &keys)),
+        keys: keys.filter(|_| !by_pattern).map(|keys| cells(server, &keys)),
         reads_only: has("readonly"),
         transaction,
-    })
-}
-
-fn replayable(name: &str, words: &[String]) -> Result<(), String> {
-    for (names, why) in REFUSED {
-        if names.contains(&name) {
-            return Err((*why).to_owned());
-        }
-    }
-    let calendar = |word: &&String| CALENDAR.iter().any(|known| known.eq_ignore_ascii_case(word));
-    if let Some(word) = words.iter().skip(1).find(calendar) {
-        return Err(format!(
-            "`{word}` names a moment of the calendar, which is another when it is made again"
-        ));
-    }
-    if name == "XADD" && words.iter().any(|word| word == "*") {
-        return Err(
-            "the server names the entry by its calendar, and so not the same when it is made again"
-                .to_owned(),
-        );
-    }
-    Ok(())
-}
-
-/// The words in quotes of a script, in capitals.
-fn quoted(source: &str) -> impl Iterator<Item = String> {
-    source
-        .split(['\'', '"'])
-        .skip(1)
-        .step_by(2)
-        .map(str::to_ascii_uppercase)
-}
-
-fn replayable_script(source: &str) -> Result<(), String> {
-    let refused = quoted(source).find(|word| REFUSED_IN_SCRIPTS.contains(&word.as_str()));
-    match refused {
-        Some(word) => Err(format!(
-            "its script calls `{word}`, which does not answer the same when it is made again"
-        )),
-        None if source.contains("math.random") => {
-            Err("its script draws at random, and so need not do the same when it is made again".to_owned())
-        }
-        None => Ok(()),
-    }
-}
-
-/// Whether a script calls Redis only on keys that it was given: `redis.call('GET', KEYS[1])`. Where one cannot tell,
-/// it does not.
-fn only_names_its_keys(source: &str) -> bool {
-    let calls = source.split("call").skip(1);
-    calls.into_iter().all(|call| {
-        let Some(inside) = call.trim_start().strip_prefix('(') else {
-            return false;
-        };
-        let Some((_, after)) = inside.split_once(',') else {
-            return false;
-        };
-        after.trim_start().starts_with("KEYS[")
+        opaque: false,
     })
 }
 
@@ -305,44 +258,8 @@ pub(super) fn key_of(cell: &str) -> Option<&str> {
     cell.split_once(' ').map(|(_, key)| key)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::{only_names_its_keys, replayable, replayable_script};
-
-    fn words(text: &str) -> Vec<String> {
-        text.split(' ').map(str::to_owned).collect()
-    }
-
-    #[test]
-    fn what_cannot_be_made_again_says_why() {
-        for (command, why) in [
-            ("BLPOP q 0", "waits inside the server"),
-            ("WAIT 1 0", "waits inside the server"),
-            ("SUBSCRIBE c", "listen"),
-            ("RANDOMKEY", "random"),
-            ("TIME", "calendar"),
-            ("SET k v EXAT 1", "calendar"),
-            ("CONFIG SET a b", "server itself"),
-        ] {
-            let words = words(command);
-            let refused = replayable(&words[0], &words).expect_err(command);
-            assert!(refused.contains(why), "{command}: {refused}");
-        }
-        assert!(replayable("SET", &words("SET k v NX PX 10")).is_ok());
-        assert!(replayable_script("return redis.call('TIME')[1]").is_err());
-        assert!(replayable_script("return redis.call('GET', KEYS[1])").is_ok());
-    }
-
-    #[test]
-    fn a_script_that_names_keys_of_its_own_may_touch_all() {
-        assert!(only_names_its_keys(
-            "local x = redis.call('GET', KEYS[1])\nreturn redis.pcall('DEL', KEYS[2])"
-        ));
-        assert!(!only_names_its_keys("return redis.call('GET', 'secret')"));
-        assert!(!only_names_its_keys("return redis.call('DBSIZE')"));
-        assert!(!only_names_its_keys(
-            "local call = redis.call; return call('GET', KEYS[1])"
-        ));
-        assert!(only_names_its_keys("return 1"));
-    }
+/// Whether a queued command is a script of which one cannot see what it calls, or runs one.
+pub(super) fn is_opaque(words: &[String]) -> bool {
+    let unread = || words.get(1).is_none_or(|source| script::calls(source).is_none());
+    runs_kept(words) || runs_text(words) && unread()
 }

@@ -165,6 +165,7 @@ impl Hosted {
         let sender = servers::From {
             server,
             actor,
+            operation: &name,
             keyspaces: &from.keyspaces,
             at: from.seats.now,
             queued: &from.seats.seat(actor).queued,
@@ -282,7 +283,7 @@ impl Hosted {
         for (actor, effects) in &told.effects {
             counted.extend(
                 next.tracked
-                    .take(&self.names, *actor, from.steps, effects, &mut touch),
+                    .take(&self.names, *actor, Some(from.steps), effects, &mut touch),
             );
         }
         if let Some(actor) = told.gave_up {
@@ -350,7 +351,7 @@ impl Ground for Hosted {
         let seats = Seats::begin(&self.scenario, &mut told).map_err(|why| self.fail(None, why))?;
         let mut tracked = Tracked::new(&self.names);
         for (actor, effects) in &told.effects {
-            tracked.take(&self.names, *actor, 0, effects, &mut Touch::default());
+            tracked.take(&self.names, *actor, None, effects, &mut Touch::default());
         }
         let mut keyspaces = Vec::new();
         for server in 0..self.servers.count() {
@@ -374,6 +375,7 @@ impl Ground for Hosted {
             let events = kinds.map(|kind| Event { at, kind }).collect();
             place.page = Some(Arc::new(Page { before: None, events }));
         }
+        self.watch_from(&mut place)?;
         self.root = Some(place.clone());
         Ok(place)
     }

@@ -3,7 +3,7 @@
 //! know which orders there are.
 
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     sync::Arc,
 };
 
@@ -297,6 +297,30 @@ impl Processes {
         Ok(())
     }
 
+    /// By lock: the steps that made each two holders of it.
+    fn overlaps(log: &Log) -> HashMap<String, Vec<Vec<usize>>> {
+        let mut holding = Holding::default();
+        let mut since: BTreeMap<(String, ActorId), usize> = BTreeMap::new();
+        let mut ways: HashMap<String, Vec<Vec<usize>>> = HashMap::new();
+        for (n, event) in log.events().iter().enumerate() {
+            for turn in holding.take(n, event) {
+                let key = (turn.lock, turn.actor);
+                if !turn.holds {
+                    since.remove(&key);
+                    continue;
+                }
+                let others = since.iter().filter(|((lock, _), _)| *lock == key.0);
+                let pairs = others.map(|(_, other)| {
+                    let both = [*other, n].into_iter().filter_map(|at| step_of(log, at));
+                    both.collect::<BTreeSet<usize>>().into_iter().collect()
+                });
+                ways.entry(key.0.clone()).or_default().extend(pairs);
+                since.insert(key, n);
+            }
+        }
+        ways
+    }
+
     /// What a step turned out to touch besides.
     fn see(&self, from: usize, touch: &mut Touch) {
         let log = self.racer.director.log();
@@ -366,19 +390,15 @@ impl Ground for Processes {
         let log = self.racer.director.log();
         let outcome = Arc::new(Outcome::of(&self.scenario, log));
         let breaches = verdict::breaches(&self.scenario, log).map_err(GroundError::Invariant)?;
+        let overlaps = Self::overlaps(log);
         let broken = breaches.into_iter().map(|breach| {
-            let overlap = matches!(
-                self.scenario.invariants[breach.invariant].never,
-                NeverPlan::Overlap(_)
-            );
-            let events = if overlap { breach.evidence } else { vec![breach.at] };
-            let steps: BTreeSet<usize> = events
-                .into_iter()
-                .filter_map(|event| step_of(log, event))
-                .collect();
+            let ways = match &self.scenario.invariants[breach.invariant].never {
+                NeverPlan::Overlap(lock) => overlaps.get(lock).cloned().unwrap_or_default(),
+                NeverPlan::That(_) => vec![step_of(log, breach.at).into_iter().collect()],
+            };
             Broken {
                 invariant: breach.invariant,
-                steps: steps.into_iter().collect(),
+                ways,
             }
         });
         let broken = broken.collect();

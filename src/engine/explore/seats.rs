@@ -8,7 +8,7 @@ use super::{
         machine::{After, Effect, Machine, Next},
         performer::State,
         stage::actor_id,
-        time::after_grain,
+        time::whole_millis,
     },
     rules::{Situation, homes},
     servers::Queue,
@@ -261,8 +261,8 @@ impl Seats {
         let Some((_, due)) = self.next_timer(cast) else {
             return Ok(());
         };
-        self.now = self.now.max(after_grain(due));
-        self.wake_until(due, cast, told)
+        self.now = self.now.max(whole_millis(due));
+        self.wake_until(self.now, cast, told)
     }
 
     /// Ends the waits that were over by then.

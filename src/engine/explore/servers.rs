@@ -11,8 +11,9 @@ use tokio::runtime::Handle;
 use super::{
     super::{EngineError, setup},
     GroundError,
-    commands::{Commands, Footprint, Refusal, Transaction, key_of},
+    commands::{Commands, Footprint, Refusal, Transaction, is_opaque, key_of},
     keyspace::{self, Keyspace, Known},
+    refused,
 };
 use crate::{
     client::{Answer, Direct, protocol::Wire},
@@ -45,6 +46,8 @@ struct Own {
 pub(super) struct From<'p> {
     pub(super) server: usize,
     pub(super) actor: ActorId,
+    /// Its operation: `A.acquire`.
+    pub(super) operation: &'p str,
     /// What the servers hold there.
     pub(super) keyspaces: &'p [Arc<Keyspace>],
     pub(super) at: LessonTime,
@@ -235,7 +238,13 @@ impl Servers {
         let looks = self.looks && !footprint.reads_only;
         let before = self.turn(server, &from.keyspaces[server], from.at)?;
         let line = &mut self.lines[server];
+        if footprint.opaque {
+            line.direct.push(COUNTS);
+        }
         push(&mut line.direct, wire);
+        if footprint.opaque {
+            line.direct.push(COUNTS);
+        }
         // What a command may write it names, so that is all that needs to be looked at.
         let named = footprint.keys.as_ref().filter(|_| looks);
         let keys = || {
@@ -255,7 +264,16 @@ impl Servers {
         for answer in answers.by_ref().take(before) {
             answer.done().map_err(|why| self.lost(server, why))?;
         }
+        let counted = footprint.opaque.then(|| answers.next()).flatten().map(counts);
         let reply = answers.next().map_or_else(none, Answer::into_reply);
+        if let Some(counted) = counted {
+            called(
+                from,
+                wire,
+                &counted,
+                &answers.next().map(counts).unwrap_or_default(),
+            )?;
+        }
         if named.is_some() {
             let keyspace = from.keyspaces[server].with(keys(), &mut answers, from.at);
             let keyspace = keyspace.map_err(|why| self.lost(server, why))?;
@@ -313,7 +331,19 @@ impl Servers {
         };
         let before = own.queue(from.queued);
         push(&mut own.direct, wire);
+        let queued = from.queued.iter().flat_map(|queued| queued.iter());
+        let counted = if ends && queued.into_iter().any(|words| is_opaque(words)) {
+            Some(self.counts(server)?)
+        } else {
+            None
+        };
+        let Some(own) = self.own.get_mut(&place) else {
+            return Ok((none(), None));
+        };
         let answers = own.direct.ask().map_err(|why| self.lost(server, why))?;
+        if let Some(counted) = counted {
+            called(from, wire, &counted, &self.counts(server)?)?;
+        }
         let reply = answers.into_iter().nth(before);
         let reply = reply.map_or_else(none, Answer::into_reply);
         let holds = if ends && self.looks {
@@ -322,6 +352,11 @@ impl Servers {
             None
         };
         Ok((reply, holds))
+    }
+
+    fn counts(&mut self, server: usize) -> Result<Counts, GroundError> {
+        let answer = self.lines[server].direct.ask_one(COUNTS);
+        answer.map(counts).map_err(|why| self.lost(server, why))
     }
 
     /// Remembers what waits on an actor's connection.
@@ -412,6 +447,45 @@ fn to_order_time(state: &mut ServerState, ahead: i64) {
                 *ends = LessonTime::from_nanos(ends.as_nanos() - ahead);
             }
         }
+    }
+}
+
+/// Asks how often which command was called, in scripts too.
+const COUNTS: [&str; 2] = ["INFO", "commandstats"];
+
+/// By name, in capitals.
+type Counts = HashMap<String, u64>;
+
+/// Reads `cmdstat_object|encoding:calls=1,usec=2,…`.
+fn counts(answer: Answer) -> Counts {
+    let Reply::Value(told) = answer.into_reply() else {
+        return Counts::new();
+    };
+    let lines = told.as_str().unwrap_or_default().lines();
+    let each = lines.filter_map(|line| {
+        let (name, rest) = line.strip_prefix("cmdstat_")?.split_once(":calls=")?;
+        let name = name.split('|').next()?.to_ascii_uppercase();
+        Some((name, rest.split(',').next()?.parse::<u64>().ok()?))
+    });
+    let mut counts = Counts::new();
+    for (name, calls) in each {
+        *counts.entry(name).or_default() += calls;
+    }
+    counts
+}
+
+/// What a script calls that one cannot see into, only the server knows.
+fn called(from: &From<'_>, wire: &Wire, before: &Counts, after: &Counts) -> Result<(), GroundError> {
+    let grown = |name: &&&str| before.get(**name) < after.get(**name);
+    // That it is asked is counted, too.
+    let names = refused::REFUSED_IN_SCRIPTS.iter().filter(|name| **name != "INFO");
+    match names.into_iter().find(grown) {
+        None => Ok(()),
+        Some(name) => Err(GroundError::NotReplayable {
+            operation: from.operation.to_owned(),
+            command: wire.to_string(),
+            why: refused::in_script(name),
+        }),
     }
 }
 

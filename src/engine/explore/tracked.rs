@@ -45,12 +45,13 @@ impl Names {
 /// What an order has come to.
 #[derive(Debug, Clone)]
 pub(super) struct Tracked {
-    /// By lock: who holds it, and since which step.
+    /// By lock: who holds it, and since after how many steps with its own; 0 is before the first.
     holders: Vec<Holders>,
     pub(super) fates: Vec<LockFate>,
     pub(super) counters: Vec<i64>,
-    /// By lock: the first steps that made two holders.
-    pub(super) overlaps: Vec<Option<Vec<usize>>>,
+    /// By lock: the steps that made each two holders. Steps of orders that come to the same may come in another order, so
+    /// the first two need not be those that are soonest reached.
+    pub(super) overlaps: Vec<Vec<Vec<usize>>>,
 }
 
 impl Tracked {
@@ -60,7 +61,7 @@ impl Tracked {
             holders: vec![Holders::default(); locks],
             fates: vec![LockFate::NeverHeld; locks],
             counters: vec![0; names.counters.len()],
-            overlaps: vec![None; locks],
+            overlaps: vec![Vec::new(); locks],
         }
     }
 
@@ -69,7 +70,7 @@ impl Tracked {
         &mut self,
         names: &Names,
         actor: ActorId,
-        step: usize,
+        step: Option<usize>,
         effects: &[Effect],
         touch: &mut Touch,
     ) -> Vec<usize> {
@@ -92,9 +93,18 @@ impl Tracked {
         counted
     }
 
-    fn believes(&mut self, lock: usize, actor: ActorId, step: usize, belief: Belief, touch: &mut Touch) {
+    fn believes(
+        &mut self,
+        lock: usize,
+        actor: ActorId,
+        step: Option<usize>,
+        belief: Belief,
+        touch: &mut Touch,
+    ) {
         let holders = &mut self.holders[lock];
-        if !holders.believes(actor, belief, step) {
+        let others = holders.begins();
+        let after = step.map_or(0, |step| step + 1);
+        if !holders.believes(actor, belief, after) {
             return;
         }
         if belief != Belief::Holding {
@@ -104,7 +114,11 @@ impl Tracked {
         touch.begins.push(lock);
         if holders.overlap() {
             self.fates[lock] = LockFate::Violated;
-            self.overlaps[lock].get_or_insert_with(|| holders.begins());
+            let pairs = others.into_iter().map(|other| {
+                let both = [other, after].into_iter();
+                both.filter_map(|after| after.checked_sub(1)).collect()
+            });
+            self.overlaps[lock].extend(pairs);
         } else if self.fates[lock] == LockFate::NeverHeld {
             self.fates[lock] = LockFate::Held;
         }
@@ -131,9 +145,10 @@ impl Tracked {
     /// The invariants that were broken by two holders.
     pub(super) fn broken(&self, names: &Names) -> impl Iterator<Item = Broken> {
         names.overlaps.iter().filter_map(|(invariant, lock)| {
-            Some(Broken {
+            let ways = self.overlaps[*lock].clone();
+            (!ways.is_empty()).then_some(Broken {
                 invariant: *invariant,
-                steps: self.overlaps[*lock].clone()?,
+                ways,
             })
         })
     }
@@ -187,7 +202,7 @@ mod tests {
                 let mut touch = Touch::default();
                 let kind = match step {
                     Step::Believes(belief) => {
-                        tracked.take(&names, actor, n, &[Effect::Believes(name.clone(), belief)], &mut touch);
+                        tracked.take(&names, actor, Some(n), &[Effect::Believes(name.clone(), belief)], &mut touch);
                         EventKind::Believes { actor, lock: name, belief }
                     }
                     Step::Releases => {
@@ -216,7 +231,7 @@ mod tests {
             }
             for (n, lock) in names.locks.iter().enumerate() {
                 let first = holding.overlaps().iter().find(|overlap| overlap.lock == *lock);
-                prop_assert_eq!(tracked.overlaps[n].as_ref(), first.map(|overlap| &overlap.evidence));
+                prop_assert_eq!(tracked.overlaps[n].first(), first.map(|overlap| &overlap.evidence));
                 let fate = match holding.most(lock).len() {
                     0 => LockFate::NeverHeld,
                     1 => LockFate::Held,

@@ -24,7 +24,7 @@ pub struct Walk {
 pub struct Carried {
     /// What happened, with a stop after every choice.
     pub log: Log,
-    /// Each choice in few words: `A.acquire`, `freeze A`, `+3.002 s`.
+    /// Each choice in few words: `A.acquire`, `freeze A`, `+3.000 s`.
     pub told: Vec<String>,
 }
 
@@ -99,29 +99,32 @@ impl Racer {
     /// Makes one choice, and says in few words what it was.
     pub(super) async fn take_choice(&mut self, choice: &Choice) -> Result<String, EngineError> {
         let before = self.director.log().len();
+        let label = match choice {
+            Choice::Move { actor } => self.label(*actor),
+            _ => String::new(),
+        };
         // A dead process does not come back.
         self.spoilt |= matches!(choice, Choice::Cause(Fault::Crash { .. }));
         match self.director.choose(choice).await? {
-            Chosen::Done => Ok(self.in_words(choice, before)),
+            Chosen::Done => Ok(self.in_words(choice, &label, before)),
             Chosen::Refused(why) => Err(self.director.mistake(&programs(), why.en)),
         }
     }
 
-    fn in_words(&self, choice: &Choice, before: usize) -> String {
+    /// The operation that an actor stands before. Whoever waits for a notification may not get it with its move, so what the
+    /// move makes happen does not say it.
+    fn label(&self, actor: ActorId) -> String {
+        let performer = self.director.performers.get(actor.0 as usize);
+        match performer.map(|performer| &performer.state) {
+            Some(State::Ready(operation)) => operation.label.clone(),
+            _ => String::new(),
+        }
+    }
+
+    fn in_words(&self, choice: &Choice, label: &str, before: usize) -> String {
         let events = self.director.log().events();
         match choice {
-            Choice::Move { actor } => {
-                let label = events[before..].iter().find_map(|event| match &event.kind {
-                    EventKind::Sent {
-                        actor: who, label, ..
-                    }
-                    | EventKind::Took {
-                        actor: who, label, ..
-                    } if who == actor => Some(label.as_str()),
-                    _ => None,
-                });
-                format!("{}.{}", self.director.name(*actor), label.unwrap_or("take"))
-            }
+            Choice::Move { actor } => format!("{}.{label}", self.director.name(*actor)),
             Choice::Timer | Choice::Pass { .. } => {
                 let from = events[before].at;
                 format!("+{:.3} s", self.director.clock.now().since(from).as_secs_f64())
@@ -175,11 +178,8 @@ impl Racer {
     /// Time passes to the next timer, and everybody whose wait is over goes on.
     pub(super) async fn let_time_pass(&mut self) -> Result<(), EngineError> {
         let path = programs();
-        let director = &mut self.director;
-        if let Some((_, due)) = director.next_timer() {
-            director.go_to(due, &[], &path).await?;
-            director.clock.set_rate(Rate::PAUSED)?;
-        }
+        self.director.go_to_next_timer(&path).await?;
+        self.director.clock.set_rate(Rate::PAUSED)?;
         Ok(())
     }
 

@@ -115,12 +115,18 @@ impl Reads {
         let source = expr.source();
         let mut counters = Vec::new();
         for name in expr.names() {
-            if let Some(n) = names.counters.iter().position(|known| *known == name) {
-                counters.push(n);
-            } else if FUNCTIONS.contains(&name.as_str()) {
+            // Of several things with one name, an expression means the first of these.
+            if FUNCTIONS.contains(&name.as_str()) {
                 if !OF_KEYS.contains(&name.as_str()) {
                     return None;
                 }
+            } else if scenario.actors.iter().any(|plan| {
+                let own = &plan.actor.name;
+                *own == name || own.split_once('.').is_some_and(|(process, _)| process == name)
+            }) {
+                return None;
+            } else if let Some(n) = names.counters.iter().position(|known| *known == name) {
+                counters.push(n);
             } else if scenario.scope.get(&name).is_none() {
                 return None;
             }
@@ -137,9 +143,11 @@ impl Reads {
                 return None;
             }
             reads.ends |= function == "orphaned" && !asked.is_empty();
-            if function.ends_with("_by_another") {
-                reads.past.extend(asked.into_iter().map(|(key, _)| key));
-            } else {
+            // Whoever sets a key to what it holds already has set it all the same.
+            if function == "orphaned" || function.ends_with("_by_another") {
+                reads.past.extend(asked.iter().map(|(key, _)| key.clone()));
+            }
+            if !function.ends_with("_by_another") {
                 reads.keys.extend(asked);
             }
         }

@@ -94,7 +94,7 @@ impl<'a> Vocabulary<'a> {
 
     /// Compiles an expression over what happened.
     pub(super) fn expr(&self, source: &str, path: &Path) -> Result<Expr, Mistake> {
-        references::check(source, self.cast, path)?;
+        references::check(source, self.cast.clients, self.cast.actors, path)?;
         check_metrics(source, self.lesson, path)?;
         let expr = Expr::parse(source).map_err(|error| Mistake::new(path, error))?;
         match expr.names().iter().find(|name| !self.known.contains(*name)) {
@@ -201,7 +201,7 @@ fn split_comparison(source: &str) -> Option<(&str, &str, &str)> {
 }
 
 /// `metric_by('name', …)` must ask for a counter that the lesson has read.
-fn check_metrics(source: &str, lesson: &Lesson, path: &Path) -> Result<(), Mistake> {
+pub(super) fn check_metrics(source: &str, lesson: &Lesson, path: &Path) -> Result<(), Mistake> {
     for (at, call) in source.match_indices("metric_by(") {
         let rest = source[at + call.len()..].trim_start();
         let Some(quote) = rest.chars().next().filter(|c| matches!(c, '\'' | '"')) else {

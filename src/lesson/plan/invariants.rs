@@ -1,19 +1,52 @@
 //! What must never be so, with names checked. Watching for it is the verdict's business.
 
-use std::fmt;
+use std::{collections::BTreeSet, fmt};
 
 use super::{
     super::{
-        Text,
+        Scenario, Text,
         error::{Mistake, Path},
         expr::{Expr, Scope, Template},
         invariant::{Invariant, Never},
         model::{Lesson, Variant},
     },
     claims::{self, Vocabulary},
+    references,
     settled::values,
     story::Cast,
 };
+
+impl Scenario {
+    /// Compiles an expression that somebody wants never to be so beside the lesson's. Whatever it names must be there:
+    /// of a counter that nobody counts it would never be so.
+    ///
+    /// # Errors
+    /// Says what is wrong with it.
+    pub fn never(&self, source: &str) -> Result<Expr, String> {
+        let path = Path::root();
+        let told = |mistake: Mistake| match mistake.help {
+            Some(help) => format!("{}; {help}", mistake.message),
+            None => mistake.message,
+        };
+        let expr = Expr::parse(source)?;
+        references::check(source, &self.clients, &self.actors, &path).map_err(told)?;
+        claims::check_metrics(source, &self.loaded.lesson, &path).map_err(told)?;
+        let mut known: BTreeSet<&str> = claims::FUNCTIONS.into_iter().collect();
+        for plan in &self.actors {
+            let name = plan.actor.name.as_str();
+            known.extend([name, name.split('.').next().unwrap_or(name)]);
+            known.extend(plan.program.counters.iter().map(String::as_str));
+        }
+        let names = expr.names();
+        let mut unknown = names
+            .iter()
+            .filter(|name| !known.contains(name.as_str()) && self.scope.get(name).is_none());
+        match unknown.next() {
+            None => Ok(expr),
+            Some(name) => Err(told(Mistake::unknown(&path, "name", name, known))),
+        }
+    }
+}
 
 /// Something that must never be so, ready to be watched for.
 #[derive(Debug, Clone)]

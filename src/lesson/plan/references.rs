@@ -6,14 +6,18 @@ use super::{
     super::error::{Mistake, Path},
     claims::ACTOR_FUNCTIONS,
     clients::{ActorPlan, ClientPlan},
-    story::Cast,
 };
 
 /// Checks every reference that begins with the name of a process.
-pub(super) fn check(source: &str, cast: &Cast<'_>, path: &Path) -> Result<(), Mistake> {
-    for client in cast.clients {
+pub(super) fn check(
+    source: &str,
+    clients: &[ClientPlan],
+    actors: &[ActorPlan],
+    path: &Path,
+) -> Result<(), Mistake> {
+    for client in clients {
         for (rest, quoted) in mentions(source, &client.name) {
-            let actors = &cast.actors[client.actors.clone()];
+            let actors = &actors[client.actors.clone()];
             check_one(&rest, quoted, (client, actors), path)?;
         }
     }

@@ -1,0 +1,186 @@
+//! Random programs, explored by Lockstep and by a model that shares no code with it; and the programs of which Lockstep
+//! once said something false.
+
+mod orders;
+mod program;
+mod redis;
+mod rows;
+
+use std::{
+    collections::BTreeMap,
+    ops::ControlFlow,
+    time::{Duration, Instant},
+};
+
+use lockstep::{
+    explore::{Bounds, Explored, Failing, MayFail, explore},
+    lab::LabOptions,
+    lesson::{Params, Scenario, library::from_text},
+    log::Choice,
+};
+
+use self::{
+    orders::{Model, Outcome, Sum},
+    program::{Case, Draw, May},
+};
+use crate::common::LOCKSTEP;
+
+/// How long programs are drawn where nothing else is said.
+const QUICK: Duration = Duration::from_secs(20);
+/// How many are drawn in a campaign.
+const CAMPAIGN: u32 = 1_000;
+
+async fn explored(text: &str, moves: usize, may: Option<May>) -> Result<Explored, String> {
+    let loaded = from_text("drawn.yaml", text).map_err(|error| error.to_string())?;
+    let scenario = Scenario::plan(&loaded, "only", &Params::new()).map_err(|error| error.to_string())?;
+    let bounds = Bounds {
+        moves,
+        workers: 1,
+        faults: may
+            .iter()
+            .map(|may| MayFail {
+                how: match may {
+                    May::Crash => Failing::Crash,
+                    May::Freeze => Failing::Freeze,
+                },
+                client: None,
+            })
+            .collect(),
+        ..Bounds::default()
+    };
+    let options = LabOptions::with_binary(LOCKSTEP.into());
+    let watch = |_: &_| ControlFlow::Continue(());
+    explore(&scenario, &options, &bounds, &watch)
+        .await
+        .map_err(|error| error.to_string())
+}
+
+/// The moves and faults of the shortest order that goes wrong.
+fn length(found: &Explored) -> Option<usize> {
+    let choices = &found.shortest.as_ref()?.choices;
+    Some(choices.iter().filter(|choice| **choice != Choice::Timer).count())
+}
+
+fn by_lockstep(found: &Explored) -> String {
+    let outcomes: BTreeMap<Outcome, u128> = found
+        .outcomes
+        .iter()
+        .map(|seen| {
+            let outcome = &seen.outcome;
+            let locks = outcome.locks.iter().map(|(lock, fate)| {
+                let told = match fate {
+                    lockstep::race::LockFate::Violated => "VIOLATED",
+                    lockstep::race::LockFate::Held => "held",
+                    lockstep::race::LockFate::NeverHeld => "never held",
+                };
+                (lock.clone(), told.to_owned())
+            });
+            let told = (
+                locks.collect(),
+                outcome.counters.clone(),
+                outcome.values.clone(),
+                outcome.unfinished,
+            );
+            (told, seen.orders)
+        })
+        .collect();
+    let mut broken = found.broken.clone();
+    broken.sort();
+    told(
+        found.pruned + u128::from(found.tried),
+        (found.cut, found.violations),
+        &broken,
+        length(found),
+        &outcomes,
+    )
+}
+
+fn by_model(case: &Case, sum: &Sum) -> String {
+    let name = |text: String| {
+        let lock = text
+            .strip_prefix("{ overlap: ")
+            .and_then(|rest| rest.strip_suffix(" }"));
+        lock.map_or(text.clone(), |lock| format!("overlap: {lock}"))
+    };
+    let named = case.never.iter().map(|never| name(never.to_string()));
+    let mut broken: Vec<(String, u128)> = named
+        .zip(sum.by_never.iter().copied())
+        .filter(|(_, orders)| *orders > 0)
+        .collect();
+    broken.sort();
+    told(
+        sum.orders,
+        (sum.cut, sum.violations),
+        &broken,
+        sum.soonest,
+        &sum.outcomes,
+    )
+}
+
+fn told(
+    orders: u128,
+    (cut, violations): (u128, u128),
+    broken: &[(String, u128)],
+    soonest: Option<usize>,
+    outcomes: &BTreeMap<Outcome, u128>,
+) -> String {
+    format!("{orders} orders, {cut} cut, {violations} violate, {broken:?}, after {soonest:?}, {outcomes:#?}")
+}
+
+/// A seed that nobody has had, or that of `LOCKSTEP_MODEL_SEED`.
+fn seed() -> u64 {
+    let given = std::env::var("LOCKSTEP_MODEL_SEED").ok();
+    given.map_or_else(
+        || {
+            let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+            u64::try_from(since.map_or(0, |since| since.as_nanos()) & u128::from(u64::MAX)).unwrap_or(0)
+        },
+        |given| given.parse().expect("LOCKSTEP_MODEL_SEED is a number"),
+    )
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn random_programs_come_to_what_the_model_says() {
+    let campaign = std::env::var_os("LOCKSTEP_CAMPAIGN").is_some();
+    let mut seed = seed();
+    println!("LOCKSTEP_MODEL_SEED={seed}");
+    let began = Instant::now();
+    let (mut programs, mut orders, mut violating, mut too_many) = (0, 0_u128, 0, 0);
+    while if campaign {
+        programs < CAMPAIGN
+    } else {
+        began.elapsed() < QUICK
+    } {
+        let case = Case::draw(&mut Draw(seed));
+        let this = seed;
+        seed = seed.wrapping_add(1);
+        let Some(sum) = Model::count(&case).filter(|sum| sum.orders <= 20_000) else {
+            too_many += 1;
+            continue;
+        };
+        let text = case.yaml();
+        let found = explored(&text, case.moves, case.may).await;
+        let found = found.unwrap_or_else(|error| {
+            panic!(
+                "LOCKSTEP_MODEL_SEED={this}: {error}\n--moves {} --fault {:?}\n{text}",
+                case.moves, case.may
+            )
+        });
+        let (lockstep, model) = (by_lockstep(&found), by_model(&case, &sum));
+        assert_eq!(
+            lockstep, model,
+            "LOCKSTEP_MODEL_SEED={this}: Lockstep (left) and the model (right) differ\n--moves {} --fault {:?}\n{text}",
+            case.moves, case.may
+        );
+        assert!(found.complete);
+        programs += 1;
+        orders += sum.orders;
+        violating += u32::from(sum.violations > 0);
+    }
+    println!(
+        "{programs} programs ({violating} go wrong in some order), {orders} orders, 0 differences, {:.1} s; {too_many} \
+         more were too large",
+        began.elapsed().as_secs_f64()
+    );
+    assert!(programs > 0);
+}

@@ -1,0 +1,421 @@
+//! All orders of a case, counted over the states that they come to: each state is gone on from once, however many orders
+//! come to it. Nothing is left out, and nothing is known of what depends on what.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    rc::Rc,
+};
+
+use super::{
+    program::{Case, Is, May, Never, SCRIPTS, Send, Step},
+    redis::{Redis, Reply},
+};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Life {
+    Ready,
+    Waits { until: i64, again: bool },
+    Over,
+    Dead,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Client {
+    at: usize,
+    life: Life,
+    reply: Reply,
+    /// The steps that are queued since MULTI.
+    queued: Option<Vec<usize>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct State {
+    redis: Redis,
+    now: i64,
+    clients: Vec<Client>,
+    holds: BTreeSet<(&'static str, usize)>,
+    was_held: BTreeSet<&'static str>,
+    had_two: BTreeSet<&'static str>,
+    counted: BTreeMap<&'static str, i64>,
+    /// Replies that are asked for, by client and label.
+    answers: BTreeMap<(usize, String), Reply>,
+    moves: usize,
+    frozen: Option<usize>,
+    spent: bool,
+    broken: Vec<bool>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pick {
+    Move(usize),
+    Time,
+    Thaw,
+    Crash(usize),
+    Freeze(usize),
+}
+
+/// What an order comes to: locks, counters, values, who did not come to the end.
+pub type Outcome = (
+    BTreeMap<String, String>,
+    BTreeMap<String, i64>,
+    BTreeMap<String, Option<String>>,
+    usize,
+);
+
+/// What all orders from a state come to.
+#[derive(Debug, Clone, Default)]
+pub struct Sum {
+    pub orders: u128,
+    pub cut: u128,
+    pub violations: u128,
+    pub by_never: Vec<u128>,
+    pub outcomes: BTreeMap<Outcome, u128>,
+    /// How many moves and faults, at least, until something is broken.
+    pub soonest: Option<usize>,
+}
+
+pub struct Model<'c> {
+    case: &'c Case,
+    known: HashMap<State, Rc<Sum>>,
+}
+
+/// More states than that are not worth the time.
+const MOST_STATES: usize = 60_000;
+
+impl<'c> Model<'c> {
+    /// All orders; nothing where there are too many states.
+    pub fn count(case: &'c Case) -> Option<Rc<Sum>> {
+        let mut model = Self {
+            case,
+            known: HashMap::new(),
+        };
+        let mut redis = Redis::default();
+        for words in &case.setup {
+            redis.call(words, 0);
+        }
+        let client = Client {
+            at: 0,
+            life: Life::Ready,
+            reply: Reply::Nil,
+            queued: None,
+        };
+        let mut state = State {
+            redis,
+            now: 0,
+            clients: vec![client; case.programs.len()],
+            holds: BTreeSet::new(),
+            was_held: BTreeSet::new(),
+            had_two: BTreeSet::new(),
+            counted: BTreeMap::new(),
+            answers: BTreeMap::new(),
+            moves: 0,
+            frozen: None,
+            spent: false,
+            broken: vec![false; case.never.len()],
+        };
+        for n in 0..case.programs.len() {
+            model.advance(&mut state, n);
+        }
+        model.ask(&mut state);
+        model.from(&state)
+    }
+
+    fn from(&mut self, state: &State) -> Option<Rc<Sum>> {
+        if let Some(known) = self.known.get(state) {
+            return Some(Rc::clone(known));
+        }
+        if self.known.len() > MOST_STATES {
+            return None;
+        }
+        let mut sum = Sum {
+            by_never: vec![0; self.case.never.len()],
+            ..Sum::default()
+        };
+        if state.broken.contains(&true) {
+            sum.soonest = Some(0);
+        }
+        let picks = self.picks(state);
+        if picks.is_empty() {
+            self.end(state, &mut sum);
+        }
+        for pick in picks {
+            let next = self.take(state, pick);
+            let below = self.from(&next)?;
+            sum.orders += below.orders;
+            sum.cut += below.cut;
+            sum.violations += below.violations;
+            for (n, orders) in below.by_never.iter().enumerate() {
+                sum.by_never[n] += orders;
+            }
+            for (outcome, orders) in &below.outcomes {
+                *sum.outcomes.entry(outcome.clone()).or_default() += orders;
+            }
+            let soonest = below
+                .soonest
+                .map(|soonest| soonest + usize::from(pick != Pick::Time));
+            sum.soonest = sum.soonest.into_iter().chain(soonest).min();
+        }
+        let sum = Rc::new(sum);
+        self.known.insert(state.clone(), Rc::clone(&sum));
+        Some(sum)
+    }
+
+    fn end(&self, state: &State, sum: &mut Sum) {
+        sum.orders = 1;
+        sum.cut = (state.moves >= self.case.moves && !able(state).is_empty()).into();
+        sum.violations = state.broken.contains(&true).into();
+        sum.by_never = state.broken.iter().map(|broken| u128::from(*broken)).collect();
+        let fate = |lock: &&'static str| match (state.had_two.contains(lock), state.was_held.contains(lock)) {
+            (true, _) => "VIOLATED",
+            (false, true) => "held",
+            (false, false) => "never held",
+        };
+        let locks = self.case.locks();
+        let locks = locks
+            .iter()
+            .map(|lock| ((*lock).to_owned(), fate(lock).to_owned()));
+        let counters = self.case.counters().into_iter();
+        let counters = counters.map(|name| (name.to_owned(), state.counted.get(name).copied().unwrap_or(0)));
+        let values = ["k", "n"].map(|key| {
+            let value = state.redis.value(key, state.now);
+            (key.to_owned(), value.map(str::to_owned))
+        });
+        let unfinished = state
+            .clients
+            .iter()
+            .filter(|client| client.life != Life::Over)
+            .count();
+        let outcome = (locks.collect(), counters.collect(), values.into(), unfinished);
+        sum.outcomes.insert(outcome, 1);
+    }
+
+    fn picks(&self, state: &State) -> Vec<Pick> {
+        let able = able(state);
+        let over = state.moves >= self.case.moves;
+        if over && !able.is_empty() {
+            return Vec::new();
+        }
+        let mut picks: Vec<Pick> = able.into_iter().map(Pick::Move).collect();
+        if picks.is_empty() && timer(state).is_some() {
+            picks.push(Pick::Time);
+        }
+        if state.frozen.is_some() && (picks.is_empty() || !over) {
+            picks.push(Pick::Thaw);
+        }
+        if let Some(may) = self.case.may
+            && !picks.is_empty()
+            && !state.spent
+            && !over
+        {
+            for (n, client) in state.clients.iter().enumerate() {
+                if !matches!(client.life, Life::Over | Life::Dead) {
+                    picks.push(match may {
+                        May::Crash => Pick::Crash(n),
+                        May::Freeze => Pick::Freeze(n),
+                    });
+                }
+            }
+        }
+        picks
+    }
+
+    fn take(&self, state: &State, pick: Pick) -> State {
+        let mut next = state.clone();
+        match pick {
+            Pick::Move(n) => {
+                next.moves += 1;
+                self.make(&mut next, n);
+            }
+            Pick::Time => {
+                let (until, _) = timer(&next).expect("somebody waits");
+                next.now = next.now.max(until);
+                self.wake(&mut next);
+            }
+            Pick::Thaw => {
+                next.frozen = None;
+                self.wake(&mut next);
+            }
+            Pick::Freeze(n) => (next.frozen, next.spent) = (Some(n), true),
+            Pick::Crash(n) => {
+                next.spent = true;
+                dies(&mut next, n);
+            }
+        }
+        self.ask(&mut next);
+        next
+    }
+
+    /// Ends every wait whose time has come, the earliest first.
+    fn wake(&self, state: &mut State) {
+        while let Some((until, n)) = timer(state)
+            && until <= state.now
+        {
+            let Life::Waits { again, .. } = state.clients[n].life else {
+                unreachable!()
+            };
+            state.clients[n].life = Life::Ready;
+            if !again {
+                state.clients[n].at += 1;
+                self.advance(state, n);
+            }
+        }
+    }
+
+    fn make(&self, state: &mut State, n: usize) {
+        let at = state.clients[n].at;
+        let Step::Move {
+            send,
+            label,
+            until_ok,
+        } = &self.case.programs[n][at]
+        else {
+            unreachable!()
+        };
+        let (reply, queued) = match (send, state.clients[n].queued.take()) {
+            (Send::Begin, None) => (Reply::Text("OK".to_owned()), Some(Vec::new())),
+            (Send::Exec, Some(queued)) => {
+                let run = |at| match &self.case.programs[n][at] {
+                    Step::Move { send, .. } => run(&mut state.redis, send, n, state.now),
+                    _ => unreachable!(),
+                };
+                let replies: Vec<Reply> = queued.into_iter().map(run).collect();
+                let wrong = replies.contains(&Reply::Wrong);
+                (if wrong { Reply::Wrong } else { Reply::List(replies) }, None)
+            }
+            (_, Some(mut queued)) => {
+                queued.push(at);
+                (Reply::Text("QUEUED".to_owned()), Some(queued))
+            }
+            (send, None) => (run(&mut state.redis, send, n, state.now), None),
+        };
+        state.clients[n].queued = queued;
+        let asked = |never: &Never| matches!(never, Never::Answered { client, label: known, .. } if *client == n && known == label);
+        if self.case.never.iter().any(asked) {
+            state.answers.insert((n, label.clone()), reply.clone());
+        }
+        if reply == Reply::Wrong {
+            dies(state, n);
+            return;
+        }
+        let client = &mut state.clients[n];
+        client.reply = reply;
+        match until_ok {
+            Some(every) if client.reply != Reply::Text("OK".to_owned()) => {
+                client.life = Life::Waits {
+                    until: state.now + every,
+                    again: true,
+                };
+            }
+            _ => {
+                client.at += 1;
+                self.advance(state, n);
+            }
+        }
+    }
+
+    /// Goes on to the next move or wait.
+    fn advance(&self, state: &mut State, n: usize) {
+        loop {
+            let at = state.clients[n].at;
+            match self.case.programs[n].get(at) {
+                None => {
+                    state.clients[n].life = Life::Over;
+                    return;
+                }
+                Some(Step::Move { .. }) => {
+                    state.clients[n].life = Life::Ready;
+                    return;
+                }
+                Some(Step::Wait { millis, .. }) => {
+                    state.clients[n].life = Life::Waits {
+                        until: state.now + millis,
+                        again: false,
+                    };
+                    return;
+                }
+                Some(Step::Unless { is, skip }) => {
+                    let so = match (is, &state.clients[n].reply) {
+                        (Is::Int(wanted), Reply::Int(number)) => wanted == number,
+                        (Is::Text(wanted), Reply::Text(text)) => wanted == text,
+                        (Is::Nil, Reply::Nil) => true,
+                        _ => false,
+                    };
+                    state.clients[n].at += if so { 0 } else { *skip };
+                }
+                Some(Step::Count(counter)) => *state.counted.entry(counter).or_default() += 1,
+                Some(Step::Drops(lock)) => drop(state.holds.remove(&(*lock, n))),
+                Some(Step::Holds(lock)) => {
+                    state.holds.insert((lock, n));
+                    state.was_held.insert(lock);
+                    if state.holds.iter().filter(|(held, _)| held == lock).count() > 1 {
+                        state.had_two.insert(lock);
+                    }
+                }
+            }
+            state.clients[n].at += 1;
+        }
+    }
+
+    fn ask(&self, state: &mut State) {
+        let count = |counter: &str| state.counted.get(counter).copied().unwrap_or(0);
+        let so: Vec<bool> = self
+            .case
+            .never
+            .iter()
+            .map(|never| match never {
+                Never::Overlap(lock) => state.had_two.contains(lock),
+                Never::Counted { counter, most } => count(counter) > *most,
+                Never::Value { key, is, .. } => state.redis.value(key, state.now) == Some(is),
+                Never::ThereAndCounted { key, counter } => {
+                    state.redis.exists(key, state.now) && count(counter) > 0
+                }
+                Never::Left { key, more } => state.redis.left(key, state.now) > *more,
+                Never::Answered { client, label, is } => {
+                    state.answers.get(&(*client, label.clone())) == Some(&Reply::Int(*is))
+                }
+            })
+            .collect();
+        for (broken, so) in state.broken.iter_mut().zip(so) {
+            *broken |= so;
+        }
+    }
+}
+
+fn run(redis: &mut Redis, send: &Send, n: usize, now: i64) -> Reply {
+    let own = format!("P{n}");
+    match send {
+        Send::Words(words) => {
+            let words: Vec<&str> = words
+                .iter()
+                .map(|word| if word == "self" { own.as_str() } else { word })
+                .collect();
+            redis.call(&words, now)
+        }
+        Send::Script { script, key, .. } => (SCRIPTS[*script].run)(redis, key, &own, now),
+        Send::Begin | Send::Exec => unreachable!("a transaction has no other in it"),
+    }
+}
+
+fn able(state: &State) -> Vec<usize> {
+    let able = |n: &usize| state.clients[*n].life == Life::Ready && state.frozen != Some(*n);
+    (0..state.clients.len()).filter(able).collect()
+}
+
+/// The wait that ends first.
+fn timer(state: &State) -> Option<(i64, usize)> {
+    let waits = state
+        .clients
+        .iter()
+        .enumerate()
+        .filter_map(|(n, client)| match client.life {
+            Life::Waits { until, .. } if state.frozen != Some(n) => Some((until, n)),
+            _ => None,
+        });
+    waits.min()
+}
+
+fn dies(state: &mut State, n: usize) {
+    state.clients[n].life = Life::Dead;
+    state.clients[n].queued = None;
+    state.holds.retain(|(_, client)| *client != n);
+}

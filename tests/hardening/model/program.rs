@@ -1,0 +1,554 @@
+//! Random programs: drawn, written as a lesson, and as the model carries them out.
+
+use std::fmt::Write;
+
+use super::redis::{Redis, Reply};
+
+/// SplitMix64 (Steele, Lea, Flood 2014).
+#[derive(Debug, Clone)]
+pub struct Draw(pub u64);
+
+impl Draw {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut x = self.0;
+        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        x ^ (x >> 31)
+    }
+
+    pub fn below(&mut self, bound: usize) -> usize {
+        usize::try_from(self.next() % bound as u64).expect("small")
+    }
+
+    pub fn one<T: Copy>(&mut self, items: &[T]) -> T {
+        items[self.below(items.len())]
+    }
+
+    pub fn once_in(&mut self, times: usize) -> bool {
+        self.below(times) == 0
+    }
+}
+
+/// A script, in Lua and in the model. Most do more than their keys say.
+#[derive(Debug)]
+pub struct Script {
+    pub name: &'static str,
+    pub lua: &'static str,
+    pub run: fn(&mut Redis, &str, &str, i64) -> Reply,
+}
+
+pub const SCRIPTS: &[Script] = &[
+    Script {
+        name: "owned",
+        lua: "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0",
+        run: |redis, key, arg, now| {
+            if redis.call(&["GET", key], now) == Reply::Text(arg.to_owned()) {
+                redis.call(&["DEL", key], now)
+            } else {
+                Reply::Int(0)
+            }
+        },
+    },
+    Script {
+        name: "counted",
+        lua: "return redis.call('INCR', KEYS[1])",
+        run: |redis, key, _, now| redis.call(&["INCR", key], now),
+    },
+    Script {
+        name: "fenced",
+        lua: "return redis.call('INCR', KEYS[1] .. ':fence')",
+        run: |redis, key, _, now| redis.call(&["INCR", &format!("{key}:fence")], now),
+    },
+    Script {
+        name: "unasked",
+        lua: "return redis.call('GET', 'n')",
+        run: |redis, _, _, now| redis.call(&["GET", "n"], now),
+    },
+    Script {
+        name: "sets",
+        lua: "return redis.call('SET', 'n', ARGV[1])",
+        run: |redis, _, arg, now| redis.call(&["SET", "n", arg], now),
+    },
+    Script {
+        name: "copies",
+        lua: "return redis.call('COPY', KEYS[1], 'q')",
+        run: |redis, key, _, now| redis.call(&["COPY", key, "q"], now),
+    },
+    Script {
+        name: "renames",
+        lua: "if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('RENAME', KEYS[1], 'q') return 1 end return 0",
+        run: |redis, key, _, now| {
+            if redis.call(&["EXISTS", key], now) == Reply::Int(0) {
+                return Reply::Int(0);
+            }
+            redis.call(&["RENAME", key, "q"], now);
+            Reply::Int(1)
+        },
+    },
+    Script {
+        name: "two",
+        lua: "redis.call('MSET', KEYS[1], 1, 'n', 1) return redis.call('GET', 'q')",
+        run: |redis, key, _, now| {
+            redis.call(&["MSET", key, "1", "n", "1"], now);
+            redis.call(&["GET", "q"], now)
+        },
+    },
+    Script {
+        name: "renamed",
+        lua: "local c = redis.call if c('EXISTS', 'q') == 1 then return c('INCR', 'n') end return 0",
+        run: |redis, _, _, now| {
+            if redis.call(&["EXISTS", "q"], now) == Reply::Int(0) {
+                return Reply::Int(0);
+            }
+            redis.call(&["INCR", "n"], now)
+        },
+    },
+    Script {
+        name: "sorts",
+        lua: "return redis.call('SORT', KEYS[2], 'BY', 'w_*')[1]",
+        run: |redis, _, _, now| match redis.call(&["SORT", "list", "BY", "w_*"], now) {
+            Reply::List(members) => members.first().cloned().unwrap_or(Reply::Nil),
+            other => other,
+        },
+    },
+];
+
+/// What a move sends. `self` stands for the client's name.
+#[derive(Debug, Clone)]
+pub enum Send {
+    Words(Vec<String>),
+    Script { script: usize, raw: bool, key: String },
+    Begin,
+    Exec,
+}
+
+#[derive(Debug, Clone)]
+pub enum Is {
+    Int(i64),
+    Text(String),
+    Nil,
+}
+
+#[derive(Debug, Clone)]
+pub enum Step {
+    Move {
+        send: Send,
+        label: String,
+        until_ok: Option<i64>,
+    },
+    Wait {
+        millis: i64,
+        label: String,
+    },
+    /// Goes on behind so many of the next steps unless the last reply was this.
+    Unless {
+        is: Is,
+        skip: usize,
+    },
+    Count(&'static str),
+    Holds(&'static str),
+    Drops(&'static str),
+}
+
+#[derive(Debug, Clone)]
+pub enum Never {
+    Overlap(&'static str),
+    Counted {
+        counter: &'static str,
+        most: i64,
+    },
+    Value {
+        key: &'static str,
+        is: String,
+        derived: bool,
+    },
+    ThereAndCounted {
+        key: &'static str,
+        counter: &'static str,
+    },
+    Left {
+        key: &'static str,
+        more: i64,
+    },
+    Answered {
+        client: usize,
+        label: String,
+        is: i64,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum May {
+    Crash,
+    Freeze,
+}
+
+#[derive(Debug, Clone)]
+pub struct Case {
+    pub programs: Vec<Vec<Step>>,
+    pub never: Vec<Never>,
+    pub setup: Vec<Vec<&'static str>>,
+    pub moves: usize,
+    pub may: Option<May>,
+}
+
+const KEYS: [&str; 3] = ["k", "n", "q"];
+const COUNTERS: [&str; 2] = ["c", "d"];
+const LOCKS: [&str; 2] = ["lock", "seat"];
+
+fn words(words: &[&str]) -> Send {
+    Send::Words(words.iter().map(|word| (*word).to_owned()).collect())
+}
+
+impl Case {
+    pub fn draw(draw: &mut Draw) -> Self {
+        let clients = 2 + usize::from(draw.once_in(2)) + usize::from(draw.once_in(5));
+        let most = [0, 0, 4, 3, 2][clients];
+        let programs = (0..clients).map(|_| program(draw, most)).collect();
+        let mut case = Self {
+            never: Vec::new(),
+            setup: [
+                vec!["SET", "k", "1"],
+                vec!["SET", "q", "2", "PX", "2000"],
+                vec!["RPUSH", "list", "a", "b"],
+                vec!["SET", "w_a", "1"],
+            ]
+            .into_iter()
+            .filter(|_| !draw.once_in(3))
+            .collect(),
+            moves: 3 + draw.below(6),
+            may: match draw.below(6) {
+                0 => Some(May::Crash),
+                1 => Some(May::Freeze),
+                _ => None,
+            },
+            programs,
+        };
+        let wanted = 1 + draw.below(3);
+        while case.never.len() < wanted {
+            let never = case.draw_never(draw);
+            case.never.extend(never);
+        }
+        case
+    }
+
+    fn steps(&self) -> impl Iterator<Item = &Step> {
+        self.programs.iter().flatten()
+    }
+
+    pub fn counters(&self) -> Vec<&'static str> {
+        let counted = |name: &&str| {
+            self.steps()
+                .any(|step| matches!(step, Step::Count(known) if known == name))
+        };
+        COUNTERS.into_iter().filter(counted).collect()
+    }
+
+    pub fn locks(&self) -> Vec<&'static str> {
+        let known = |name: &&str| {
+            let mut steps = self.steps();
+            steps.any(|step| matches!(step, Step::Holds(lock) | Step::Drops(lock) if lock == name))
+        };
+        LOCKS.into_iter().filter(known).collect()
+    }
+
+    fn draw_never(&self, draw: &mut Draw) -> Option<Never> {
+        let (counters, locks) = (self.counters(), self.locks());
+        let key = draw.one(&KEYS);
+        Some(match draw.below(8) {
+            0..=2 if !locks.is_empty() => Never::Overlap(draw.one(&locks)),
+            3 if !counters.is_empty() => {
+                let (counter, most) = (draw.one(&counters), i64::try_from(draw.below(3)).ok()?);
+                Never::Counted { counter, most }
+            }
+            4 => {
+                let is = draw.one(&["1", "2", "P0", "P1"]).to_string();
+                Never::Value {
+                    key,
+                    is,
+                    derived: draw.once_in(2),
+                }
+            }
+            5 if !counters.is_empty() => Never::ThereAndCounted {
+                key,
+                counter: draw.one(&counters),
+            },
+            6 => Never::Left {
+                key,
+                more: 500 * i64::try_from(draw.below(4)).ok()?,
+            },
+            7 => {
+                let client = draw.below(self.programs.len());
+                let labels: Vec<&String> = self.programs[client]
+                    .iter()
+                    .filter_map(|step| match step {
+                        Step::Move { label, .. } => Some(label),
+                        _ => None,
+                    })
+                    .collect();
+                let label = draw.one(&labels).clone();
+                let is = i64::try_from(draw.below(3)).ok()?;
+                Never::Answered { client, label, is }
+            }
+            _ => return None,
+        })
+    }
+
+    /// As a lesson.
+    pub fn yaml(&self) -> String {
+        let mut text = String::from(
+            "format: 1\nid: drawn\ntrack: redis\ntitle: { en: Drawn, zh: 抽 }\nsummary: { en: Drawn, zh: 抽 }\n\
+             intro: { en: Drawn, zh: 抽 }\nminutes: 1\nlab: redis\n",
+        );
+        if !self.setup.is_empty() {
+            text.push_str("setup:\n");
+        }
+        for words in &self.setup {
+            let _ = writeln!(text, "  - redis: {}", words.join(" "));
+        }
+        text.push_str("scripts:\n");
+        for Script { name, lua, .. } in SCRIPTS {
+            let _ = writeln!(text, "  {name}: |\n    {lua}");
+        }
+        text.push_str("clients:\n");
+        for n in 0..self.programs.len() {
+            let _ = writeln!(text, "  P{n}: {{ runs: p{n} }}");
+        }
+        text.push_str("programs:\n");
+        for (n, steps) in self.programs.iter().enumerate() {
+            let _ = writeln!(text, "  p{n}:");
+            block(&mut text, steps, "    ");
+        }
+        let claims = self
+            .counters()
+            .into_iter()
+            .map(|counter| format!("{counter} >= 0"));
+        let claims: Vec<String> = claims
+            .chain(["value('k') != 'x'".to_owned(), "value('n') != 'x'".to_owned()])
+            .collect();
+        text.push_str(
+            "variants:\n  only:\n    title: { en: Only, zh: 唯一 }\n    expect: shown\n    lesson: { en: Drawn, zh: 抽 }\n    \
+             invariants:\n",
+        );
+        for never in &self.never {
+            let _ = writeln!(
+                text,
+                "      - never: {never}\n        says: {{ en: Broken., zh: 破。 }}\n        goal: {{ en: Break., zh: 破。 }}"
+            );
+        }
+        let _ = writeln!(
+            text,
+            "    claims:\n      - that: {}\nstory:\n  - finish: P0",
+            claims.join(" and ")
+        );
+        text
+    }
+}
+
+impl std::fmt::Display for Never {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Overlap(lock) => write!(f, "{{ overlap: {lock} }}"),
+            Self::Counted { counter, most } => write!(f, "{counter} > {most}"),
+            Self::Value {
+                key,
+                is,
+                derived: false,
+            } => write!(f, "value('{key}') == '{is}'"),
+            Self::Value {
+                key,
+                is,
+                derived: true,
+            } => write!(f, "value('{key}' ~ '') == '{is}'"),
+            Self::ThereAndCounted { key, counter } => write!(f, "exists('{key}') and {counter} > 0"),
+            Self::Left { key, more } => write!(f, "pttl('{key}') > {more}"),
+            Self::Answered { client, label, is } => write!(f, "P{client}.{label} == {is}"),
+        }
+    }
+}
+
+fn block(text: &mut String, steps: &[Step], indent: &str) {
+    let mut n = 0;
+    while let Some(step) = steps.get(n) {
+        n += 1;
+        let _ = match step {
+            Step::Wait { millis, label } => writeln!(text, "{indent}- {label}: {{ wait: {millis}ms }}"),
+            Step::Count(counter) => writeln!(text, "{indent}- count: {counter}"),
+            Step::Holds(lock) => writeln!(text, "{indent}- holds: {lock}"),
+            Step::Drops(lock) => writeln!(text, "{indent}- drops: {lock}"),
+            Step::Unless { is, skip } => {
+                let is = match is {
+                    Is::Int(number) => format!("reply == {number}"),
+                    Is::Text(word) => format!("reply == '{word}'"),
+                    Is::Nil => "reply is none".to_owned(),
+                };
+                let _ = writeln!(text, "{indent}- if: {is}\n{indent}  then:");
+                block(text, &steps[n..n + skip], &format!("{indent}    "));
+                n += skip;
+                Ok(())
+            }
+            Step::Move {
+                send,
+                label,
+                until_ok,
+            } => {
+                let sent = match send {
+                    Send::Words(words) => format!("redis: {}", words.join(" ").replace("self", "${self}")),
+                    Send::Begin => "redis: MULTI".to_owned(),
+                    Send::Exec => "redis: EXEC".to_owned(),
+                    Send::Script {
+                        script,
+                        raw: true,
+                        key,
+                    } => {
+                        let lua = SCRIPTS[*script].lua;
+                        format!("redis: EVAL \"{lua}\" 2 {key} list ${{self}}")
+                    }
+                    Send::Script {
+                        script,
+                        raw: false,
+                        key,
+                    } => {
+                        let name = SCRIPTS[*script].name;
+                        format!(
+                            "script: {name}\n{indent}    keys: [{key}, list]\n{indent}    args: ['${{self}}']"
+                        )
+                    }
+                };
+                let _ = writeln!(text, "{indent}- {label}:\n{indent}    {sent}");
+                match until_ok {
+                    Some(every) => writeln!(
+                        text,
+                        "{indent}    until: reply == 'OK'\n{indent}    every: {every}ms"
+                    ),
+                    None => Ok(()),
+                }
+            }
+        };
+    }
+}
+
+/// A program of so many moves at most, about.
+fn program(draw: &mut Draw, most: usize) -> Vec<Step> {
+    let moves = 1 + draw.below(most);
+    let mut steps = Vec::new();
+    if draw.once_in(8) {
+        steps.push(Step::Holds(draw.one(&LOCKS)));
+    }
+    let mut made = 0;
+    while made < moves {
+        made += one(draw, &mut steps, true);
+        after(draw, &mut steps);
+    }
+    for (n, step) in steps.iter_mut().enumerate() {
+        if let Step::Move { label, .. } | Step::Wait { label, .. } = step {
+            *label = format!("s{n}");
+        }
+    }
+    steps
+}
+
+fn made(send: Send) -> Step {
+    Step::Move {
+        send,
+        label: String::new(),
+        until_ok: None,
+    }
+}
+
+/// A command. Gives how many moves it takes.
+fn one(draw: &mut Draw, steps: &mut Vec<Step>, may_begin: bool) -> usize {
+    let key = draw.one(&KEYS);
+    let left = draw.one(&["1000", "2000"]);
+    let send = match draw.below(20) {
+        0 | 1 => words(&["GET", key]),
+        2 | 3 => words(&["INCR", key]),
+        4 => words(&["DECR", key]),
+        5 => words(&["DEL", key]),
+        6 => words(&["SET", key, draw.one(&["0", "1", "self"]), "PX", left]),
+        7 => words(&["SET", key, draw.one(&["1", "2"])]),
+        8 => words(&["PEXPIRE", key, left]),
+        9 => words(&["PTTL", key]),
+        10 => words(&["HINCRBY", "h", "f", "1"]),
+        11 => match draw.below(2) {
+            0 => words(&["ZADD", "z", draw.one(&["1", "2"]), draw.one(&["self", "m"])]),
+            _ => words(&["ZCARD", "z"]),
+        },
+        12 => match draw.below(2) {
+            0 => words(&["SORT", "list", "BY", "w_*"]),
+            _ => words(&["SET", draw.one(&["w_a", "w_b"]), draw.one(&["0", "1", "2"])]),
+        },
+        13 => {
+            let send = words(&["SET", "lock", "self", "NX", "PX", left]);
+            let until_ok = draw.once_in(2).then(|| draw.one(&[500, 1000]));
+            steps.push(Step::Move {
+                send,
+                label: String::new(),
+                until_ok,
+            });
+            return 1;
+        }
+        14 if may_begin => {
+            steps.push(made(Send::Begin));
+            let inside = 1 + draw.below(2);
+            for _ in 0..inside {
+                let send = match draw.below(4) {
+                    0 => words(&["SET", key, "1"]),
+                    1 => words(&["HINCRBY", "h", "f", "1"]),
+                    2 => words(&["DEL", key]),
+                    _ => script(draw, key),
+                };
+                steps.push(made(send));
+            }
+            steps.push(made(Send::Exec));
+            return inside + 2;
+        }
+        15 => {
+            let millis = draw.one(&[500, 1000, 1500]);
+            steps.push(Step::Wait {
+                millis,
+                label: String::new(),
+            });
+            return usize::from(draw.once_in(3));
+        }
+        _ => script(draw, key),
+    };
+    steps.push(made(send));
+    1
+}
+
+fn script(draw: &mut Draw, key: &str) -> Send {
+    let script = draw.below(SCRIPTS.len());
+    Send::Script {
+        script,
+        raw: draw.once_in(2),
+        key: draw.one(&[key, "lock"]).to_owned(),
+    }
+}
+
+/// What a program makes of a reply, or of none.
+fn after(draw: &mut Draw, steps: &mut Vec<Step>) {
+    let made = match draw.below(4) {
+        0 => Step::Count(draw.one(&COUNTERS)),
+        1 => Step::Holds(draw.one(&LOCKS)),
+        2 => Step::Drops(draw.one(&LOCKS)),
+        _ => return,
+    };
+    if draw.once_in(2) {
+        let is = match draw.below(5) {
+            0 => Is::Nil,
+            1 => Is::Text("OK".to_owned()),
+            2 => Is::Text("1".to_owned()),
+            3 => Is::Int(2),
+            _ => Is::Int(1),
+        };
+        let at = steps.len();
+        if draw.once_in(3) {
+            one(draw, steps, false);
+        }
+        let skip = steps.len() - at + 1;
+        steps.insert(at, Step::Unless { is, skip });
+    }
+    steps.push(made);
+}

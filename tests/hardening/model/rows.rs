@@ -1,0 +1,256 @@
+//! Programs of which Lockstep once said something false, and what is never to be taken for a proof.
+
+use super::{explored, length};
+use crate::common::{Answer, Place};
+
+/// A lesson of clients with programs of their own, and what must never be so.
+fn lesson(programs: &[&str], never: &[&str]) -> String {
+    let mut text = String::from(
+        "format: 1\nid: row\ntrack: redis\ntitle: { en: Row, zh: 行 }\nsummary: { en: Row, zh: 行 }\n\
+         intro: { en: Row, zh: 行 }\nminutes: 1\nlab: redis\nsetup:\n  - redis: SET k 1\n  - redis: RPUSH list a b\n\
+         scripts:\n  copies: return redis.call('COPY', KEYS[1], 'q')\n  \
+         renames: return redis.call('RENAME', KEYS[1], 'q')\n  \
+         both: return redis.call('MSET', KEYS[1], 1, ARGV[1], 1)\n  \
+         sorts: return redis.call('SORT', KEYS[1], 'BY', 'w_*')[1]\n  \
+         fence: return redis.call('INCR', KEYS[1] .. ':fence')\n  \
+         hidden: local c = redis.call return c(ARGV[1], KEYS[1])\n  \
+         joined: local c = redis.call return c('TI' .. 'ME')[1]\nclients:\n",
+    );
+    for (n, _) in programs.iter().enumerate() {
+        let name = char::from(b'A' + u8::try_from(n).expect("few"));
+        text += &format!("  {name}: {{ runs: p{n} }}\n");
+    }
+    text.push_str("programs:\n");
+    for (n, program) in programs.iter().enumerate() {
+        text += &format!("  p{n}:\n");
+        for line in program.lines() {
+            text += &format!("    {line}\n");
+        }
+    }
+    text.push_str(
+        "variants:\n  only:\n    title: { en: Only, zh: 唯一 }\n    expect: shown\n    lesson: { en: Row, zh: 行 }\n",
+    );
+    if !never.is_empty() {
+        text.push_str("    invariants:\n");
+    }
+    for never in never {
+        text += &format!(
+            "      - never: {never}\n        says: {{ en: Broken., zh: 破。 }}\n        goal: {{ en: Break., zh: 破。 }}\n"
+        );
+    }
+    text.push_str("    claims:\n      - that: value('k') != 'x'\nstory:\n  - finish: A\n");
+    text
+}
+
+/// How many orders there are, how many go wrong, and how soon.
+async fn found(programs: &[&str], never: &[&str]) -> (u128, u128, Option<usize>) {
+    let text = lesson(programs, never);
+    let found = explored(&text, 24, None)
+        .await
+        .unwrap_or_else(|error| panic!("{error}\n{text}"));
+    assert!(found.complete);
+    (found.orders(), found.violations, length(&found))
+}
+
+const UNASKED: &str = "- check:
+    redis: EVAL \"return redis.call('GET','n')\" 1 ${self}
+- if: check is none
+  then:
+    - buy:
+        redis: EVAL \"return redis.call('SET','n',ARGV[1])\" 1 ${self} x
+    - count: sold";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_raw_script_is_not_believed_by_the_keys_that_it_declares() {
+    assert_eq!(found(&[UNASKED, UNASKED], &["sold > 1"]).await, (6, 4, Some(4)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_script_that_touches_a_second_key_is_seen_to() {
+    let sees =
+        |key: &str| format!("- look: {{ redis: EXISTS {key} }}\n- if: look == 1\n  then:\n    - count: seen");
+    for (script, arg, key) in [("copies", "x", "q"), ("renames", "x", "q"), ("both", "m", "m")] {
+        let runs = format!("- run: {{ script: {script}, keys: [k], args: [{arg}] }}");
+        assert_eq!(
+            found(&[&runs, &sees(key)], &["seen > 0"]).await,
+            (2, 1, Some(2)),
+            "{script}"
+        );
+    }
+    let weighs = "- weigh: { redis: SET w_a 9 }";
+    for sorts in [
+        "- first: { script: sorts, keys: [list], args: [] }\n- if: first == 'b'\n  then:\n    - count: seen",
+        "- first: { redis: SORT list BY w_* }\n- if: first[0] == 'b'\n  then:\n    - count: seen",
+    ] {
+        assert_eq!(
+            found(&[weighs, sorts], &["seen > 0"]).await,
+            (2, 1, Some(2)),
+            "{sorts}"
+        );
+    }
+    let fence =
+        "- fence: { script: fence, keys: [k], args: [] }\n- if: fence == 2\n  then:\n    - count: second";
+    assert_eq!(found(&[fence, fence], &["second > 1"]).await, (2, 0, None));
+    assert_eq!(
+        found(&[fence, fence], &["value('k:fence') == '2'"]).await,
+        (2, 2, Some(2))
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_script_hides_is_asked_of_the_server() {
+    let hidden =
+        "- get: { script: hidden, keys: [n], args: [GET] }\n- if: get is none\n  then:\n    - count: missed";
+    let sets = "- set: { redis: SET n 1 }";
+    assert_eq!(found(&[hidden, sets], &["missed > 0"]).await, (2, 1, Some(1)));
+    let text = lesson(
+        &["- time: { script: joined, keys: [], args: [] }", sets],
+        &["missed > 0"],
+    )
+    .replace("- time:", "- count: missed\n    - time:");
+    let refused = explored(&text, 24, None).await.expect_err("the calendar");
+    assert!(
+        refused.contains("A.time") && refused.contains("`TIME`"),
+        "{refused}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_invariant_may_ask_for_a_key_by_an_expression() {
+    let sets = "- set: { redis: SET ab 1 }";
+    assert_eq!(
+        found(&[sets], &["value('a' ~ 'b') == '1'"]).await,
+        (1, 1, Some(1))
+    );
+    let other = "- other: { redis: SET c 1 }";
+    assert_eq!(
+        found(&[sets, other], &["value('a' ~ 'b') == '1'"]).await,
+        (2, 2, Some(1))
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_broken_before_the_first_move_breaks_every_order() {
+    let sets = "- set: { redis: SET k 2 }";
+    assert_eq!(
+        found(&[sets, sets], &["value('k') == '1'"]).await,
+        (2, 2, Some(0))
+    );
+    let holds = "- holds: lock\n- set: { redis: SET k 2 }";
+    assert_eq!(found(&[holds, holds], &[]).await, (2, 2, Some(0)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_shortest_order_is_the_shortest() {
+    let late = "- a: { redis: SET a 1 }\n- b: { redis: SET a 2 }\n- c: { redis: SET a 3 }\n- holds: lock";
+    let soon = |key: &str| format!("- a: {{ redis: SET {key} 1 }}\n- holds: lock");
+    let (orders, violations, shortest) = found(&[late, &soon("b"), &soon("c")], &[]).await;
+    assert_eq!((orders, violations, shortest), (20, 20, Some(2)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn waits_that_end_together_end_together() {
+    let chain = "- a: { wait: 500ms }\n- b: { wait: 500ms }\n- c: { wait: 1s }\n- get: { redis: GET k }";
+    let once = "- a: { wait: 2s }\n- get: { redis: SET k 2 }";
+    assert_eq!(found(&[chain, once], &["value('k') == '3'"]).await, (2, 0, None));
+}
+
+/// A process is over when all of its threads are.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_is_not_orphaned_while_its_process_has_a_thread() {
+    let text = lesson(
+        &[
+            "- set: { redis: SET lock A }",
+            "- pause: { wait: 1s }\n- free: { redis: DEL lock }",
+        ],
+        &["orphaned('lock')"],
+    );
+    let text = text.replace(
+        "  A: { runs: p0 }\n  B: { runs: p1 }\n",
+        "  A: { named_threads: { one: p0, two: p1 } }\n",
+    );
+    let text = text.replace("finish: A", "finish: A.one");
+    let found = explored(&text, 24, None)
+        .await
+        .unwrap_or_else(|error| panic!("{error}\n{text}"));
+    assert_eq!((found.orders(), found.violations), (1, 0));
+}
+
+fn run(text: &str, args: &[&str]) -> Answer {
+    let place = Place::new();
+    place.write("row.yaml", text);
+    let answer = place.run(&[&[args[0], "row.yaml"], &args[1..]].concat());
+    assert_eq!(place.left_behind(), Vec::<std::path::PathBuf>::new());
+    answer
+}
+
+#[test]
+fn expecting_none_is_content_with_a_proof_only() {
+    let sets = "- a: { redis: SET k 2 }\n- b: { redis: SET k 3 }";
+    // Nothing is asked.
+    let nothing = lesson(&[sets, sets], &[]);
+    let answer = run(&nothing, &["explore", "--expect-none"]);
+    assert_eq!(answer.code, Some(2), "{}", answer.out);
+    assert!(answer.err.contains("--never"), "{}", answer.err);
+    // What is asked can never be so, because nothing has that name.
+    let asked = lesson(&[sets, sets], &["value('k') == '4'"]);
+    for never in ["sodl > 1", "A.c == 1", "value('k') == 1 and B.nobody == 2"] {
+        let answer = run(&asked, &["explore", "--expect-none", "--never", never]);
+        assert_eq!(answer.code, Some(2), "{never}: {}", answer.out);
+        assert!(answer.err.contains("--never"), "{}", answer.err);
+    }
+    // It is proved.
+    let answer = run(&asked, &["explore", "--expect-none"]);
+    assert_eq!(answer.code, Some(0), "{}{}", answer.out, answer.err);
+    assert!(
+        answer.out.contains("of all 6 of them 0 violate"),
+        "{}",
+        answer.out
+    );
+    // It is not, because an order that asks again and again is cut; who says where, knows.
+    let again = "- a: { redis: GET k, until: reply == '7', every: 1s }";
+    let cut = lesson(&[again], &["value('k') == '4'"]);
+    let answer = run(&cut, &["explore", "--expect-none"]);
+    assert_eq!(answer.code, Some(1), "{}{}", answer.out, answer.err);
+    assert!(answer.out.contains("--moves"), "{}", answer.out);
+    assert!(answer.out.contains("only this one order"), "{}", answer.out);
+    let answer = run(&cut, &["explore", "--expect-none", "--moves", "5"]);
+    assert_eq!(answer.code, Some(0), "{}{}", answer.out, answer.err);
+}
+
+/// The last reply to an operation that nobody ever sent is no reply, and not a mistake.
+#[test]
+fn a_race_may_ask_for_a_reply_that_never_comes() {
+    let maybe = "- a: { redis: GET k }\n- if: a == '7'\n  then:\n    - b: { redis: GET k }";
+    let answer = run(
+        &lesson(&[maybe, maybe], &["A.b == '1'"]),
+        &["race", "--runs", "5"],
+    );
+    assert_eq!(answer.code, Some(0), "{}{}", answer.out, answer.err);
+}
+
+/// Whoever watches for a notification makes a move of its own name, be the notification there or not: here it is not, because
+/// time passes only when nobody can move.
+#[test]
+fn a_move_is_told_by_its_label() {
+    let text = lesson(
+        &[
+            "- pause: { wait: 1s }\n- make: { zk: create -e /a }",
+            "- look: { zk: exists -w /a }\n- wake: { take: /a }\n- count: woken",
+        ],
+        &["woken > 0"],
+    );
+    let (before, rest) = text.split_once("setup:").expect("a set-up");
+    let (_, after) = rest.split_once("clients:").expect("clients");
+    let text = format!("{before}clients:{after}")
+        .replace("lab: redis", "lab: zookeeper")
+        .replace("track: redis", "track: zookeeper");
+    let text = text.replace("value('k') != 'x'", "woken >= 0");
+    let answer = run(&text, &["explore", "--json"]);
+    assert_eq!(answer.code, Some(0), "{}{}", answer.out, answer.err);
+    let shortest = answer.json()[0]["shortest"].to_string();
+    assert!(
+        shortest.contains("B.wake") && !shortest.contains("B.take"),
+        "{shortest}"
+    );
+}
