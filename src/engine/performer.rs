@@ -1,6 +1,6 @@
 //! An actor during a run: its place in its program, and what it is in the middle of.
 
-use std::{collections::VecDeque, sync::Arc};
+use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use super::machine::Machine;
 use crate::{clock::LessonTime, lesson::plan::PlannedOperation};
@@ -36,6 +36,17 @@ pub(super) enum State {
     Finished,
     /// Its process was killed.
     Dead,
+}
+
+impl State {
+    /// Puts off a wait that ends after a time.
+    pub(super) fn put_off(&mut self, after: LessonTime, by: Duration) {
+        if let Self::Waiting { until, .. } = self
+            && *until > after
+        {
+            *until = *until + by;
+        }
+    }
 }
 
 impl Performer {

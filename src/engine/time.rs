@@ -72,9 +72,9 @@ pub(super) fn after_grain(time: LessonTime) -> LessonTime {
     LessonTime::from_nanos(whole * GRAIN_NANOS)
 }
 
-/// The first whole millisecond that is not before a time.
-pub(super) fn whole_millis(time: LessonTime) -> LessonTime {
-    let whole = (time.as_nanos() + GRAIN_NANOS - 1).div_euclid(GRAIN_NANOS);
+/// The whole millisecond after a time: what lasts until then is over.
+pub(super) fn next_milli(time: LessonTime) -> LessonTime {
+    let whole = time.as_nanos().div_euclid(GRAIN_NANOS) + 1;
     LessonTime::from_nanos(whole * GRAIN_NANOS)
 }
 
@@ -147,8 +147,8 @@ impl Director {
         self.let_move(moving, path).await
     }
 
-    /// Lets time pass to the end of the next wait and, where time can be jumped over, no further: waits that end together
-    /// are to end together, also at the end of a chain of them.
+    /// Lets time pass to the end of the next wait. Where time can be jumped over, the other waits are put off by as much as
+    /// that is too far, so that what ends together ends together, also at the end of a chain of waits.
     pub(super) async fn go_to_next_timer(&mut self, path: &Path) -> Result<(), EngineError> {
         let Some((_, due)) = self.next_timer() else {
             return Ok(());
@@ -156,8 +156,14 @@ impl Director {
         if !self.limits.may_stand_still() {
             return self.go_to(due, &[], path).await;
         }
-        self.flow_to(whole_millis(due), path).await?;
-        self.catch_up(path)?;
+        self.flow_to(next_milli(due), path).await?;
+        let now = self.clock.now();
+        for performer in &mut self.performers {
+            performer.state.put_off(due, now.since(due));
+        }
+        while let Some((actor, _)) = self.next_timer().filter(|(_, end)| *end <= due) {
+            self.wake(actor, now, path)?;
+        }
         self.recorder.tell();
         Ok(())
     }

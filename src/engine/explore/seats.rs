@@ -8,7 +8,7 @@ use super::{
         machine::{After, Effect, Machine, Next},
         performer::State,
         stage::actor_id,
-        time::whole_millis,
+        time::next_milli,
     },
     rules::{Situation, homes},
     servers::Queue,
@@ -256,13 +256,19 @@ impl Seats {
         timers.min_by_key(|(actor, until)| (*until, *actor))
     }
 
-    /// Time passes to the next timer.
+    /// Time passes to the next timer, and a little more; the others are put off by as much.
     pub(super) fn pass(&mut self, cast: &Cast, told: &mut Told) -> Result<(), String> {
         let Some((_, due)) = self.next_timer(cast) else {
             return Ok(());
         };
-        self.now = self.now.max(whole_millis(due));
-        self.wake_until(self.now, cast, told)
+        let end = next_milli(due);
+        for n in 0..self.all.len() {
+            if matches!(self.all[n].state, State::Waiting { .. }) {
+                self.seat_mut(actor_id(n)).state.put_off(due, end.since(due));
+            }
+        }
+        self.now = self.now.max(end);
+        self.wake_until(due, cast, told)
     }
 
     /// Ends the waits that were over by then.

@@ -24,7 +24,7 @@ pub struct Walk {
 pub struct Carried {
     /// What happened, with a stop after every choice.
     pub log: Log,
-    /// Each choice in few words: `A.acquire`, `freeze A`, `+3.000 s`.
+    /// Each choice in few words: `A.acquire`, `freeze A`, `+3.001 s`.
     pub told: Vec<String>,
 }
 

@@ -31,7 +31,10 @@ struct Client {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct State {
     redis: Redis,
+    /// By the waits: a chain of them ends with one as long.
     now: i64,
+    /// How often time has passed. Each time Redis is a millisecond late, so that a wait is over after a lease as long.
+    passed: i64,
     clients: Vec<Client>,
     holds: BTreeSet<(&'static str, usize)>,
     was_held: BTreeSet<&'static str>,
@@ -43,6 +46,13 @@ struct State {
     frozen: Option<usize>,
     spent: bool,
     broken: Vec<bool>,
+}
+
+impl State {
+    /// The time by Redis' clock.
+    fn late(&self) -> i64 {
+        self.now + self.passed
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,6 +112,7 @@ impl<'c> Model<'c> {
         let mut state = State {
             redis,
             now: 0,
+            passed: 0,
             clients: vec![client; case.programs.len()],
             holds: BTreeSet::new(),
             was_held: BTreeSet::new(),
@@ -177,7 +188,7 @@ impl<'c> Model<'c> {
         let counters = self.case.counters().into_iter();
         let counters = counters.map(|name| (name.to_owned(), state.counted.get(name).copied().unwrap_or(0)));
         let values = ["k", "n"].map(|key| {
-            let value = state.redis.value(key, state.now);
+            let value = state.redis.value(key, state.late());
             (key.to_owned(), value.map(str::to_owned))
         });
         let unfinished = state
@@ -229,6 +240,7 @@ impl<'c> Model<'c> {
             Pick::Time => {
                 let (until, _) = timer(&next).expect("somebody waits");
                 next.now = next.now.max(until);
+                next.passed += 1;
                 self.wake(&mut next);
             }
             Pick::Thaw => {
@@ -262,7 +274,7 @@ impl<'c> Model<'c> {
     }
 
     fn make(&self, state: &mut State, n: usize) {
-        let at = state.clients[n].at;
+        let (at, now) = (state.clients[n].at, state.late());
         let Step::Move {
             send,
             label,
@@ -275,7 +287,7 @@ impl<'c> Model<'c> {
             (Send::Begin, None) => (Reply::Text("OK".to_owned()), Some(Vec::new())),
             (Send::Exec, Some(queued)) => {
                 let run = |at| match &self.case.programs[n][at] {
-                    Step::Move { send, .. } => run(&mut state.redis, send, n, state.now),
+                    Step::Move { send, .. } => run(&mut state.redis, send, n, now),
                     _ => unreachable!(),
                 };
                 let replies: Vec<Reply> = queued.into_iter().map(run).collect();
@@ -286,7 +298,7 @@ impl<'c> Model<'c> {
                 queued.push(at);
                 (Reply::Text("QUEUED".to_owned()), Some(queued))
             }
-            (send, None) => (run(&mut state.redis, send, n, state.now), None),
+            (send, None) => (run(&mut state.redis, send, n, now), None),
         };
         state.clients[n].queued = queued;
         let asked = |never: &Never| matches!(never, Never::Answered { client, label: known, .. } if *client == n && known == label);
@@ -365,11 +377,11 @@ impl<'c> Model<'c> {
             .map(|never| match never {
                 Never::Overlap(lock) => state.had_two.contains(lock),
                 Never::Counted { counter, most } => count(counter) > *most,
-                Never::Value { key, is, .. } => state.redis.value(key, state.now) == Some(is),
+                Never::Value { key, is, .. } => state.redis.value(key, state.late()) == Some(is),
                 Never::ThereAndCounted { key, counter } => {
-                    state.redis.exists(key, state.now) && count(counter) > 0
+                    state.redis.exists(key, state.late()) && count(counter) > 0
                 }
-                Never::Left { key, more } => state.redis.left(key, state.now) > *more,
+                Never::Left { key, more } => state.redis.left(key, state.late()) > *more,
                 Never::Answered { client, label, is } => {
                     state.answers.get(&(*client, label.clone())) == Some(&Reply::Int(*is))
                 }
