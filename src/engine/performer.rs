@@ -44,7 +44,7 @@ impl State {
         if let Self::Waiting { until, .. } = self
             && *until > after
         {
-            *until = *until + by;
+            *until += by;
         }
     }
 }

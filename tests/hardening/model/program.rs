@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::redis::{Redis, Reply};
 
-/// SplitMix64 (Steele, Lea, Flood 2014).
+/// `SplitMix64` (Steele, Lea, Flood 2014).
 #[derive(Debug, Clone)]
 pub struct Draw(pub u64);
 
@@ -287,7 +287,8 @@ impl Case {
                         _ => None,
                     })
                     .collect();
-                let label = draw.one(&labels).clone();
+                // A program may only wait.
+                let label = (!labels.is_empty()).then(|| draw.one(&labels).clone())?;
                 let is = i64::try_from(draw.below(3)).ok()?;
                 Never::Answered { client, label, is }
             }

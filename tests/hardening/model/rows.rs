@@ -1,5 +1,7 @@
 //! Programs of which Lockstep once said something false, and what is never to be taken for a proof.
 
+use std::fmt::Write;
+
 use super::{explored, length};
 use crate::common::{Answer, Place};
 
@@ -18,13 +20,13 @@ fn lesson(programs: &[&str], never: &[&str]) -> String {
     );
     for (n, _) in programs.iter().enumerate() {
         let name = char::from(b'A' + u8::try_from(n).expect("few"));
-        text += &format!("  {name}: {{ runs: p{n} }}\n");
+        let _ = writeln!(text, "  {name}: {{ runs: p{n} }}");
     }
     text.push_str("programs:\n");
     for (n, program) in programs.iter().enumerate() {
-        text += &format!("  p{n}:\n");
+        let _ = writeln!(text, "  p{n}:");
         for line in program.lines() {
-            text += &format!("    {line}\n");
+            let _ = writeln!(text, "    {line}");
         }
     }
     text.push_str(
@@ -34,8 +36,9 @@ fn lesson(programs: &[&str], never: &[&str]) -> String {
         text.push_str("    invariants:\n");
     }
     for never in never {
-        text += &format!(
-            "      - never: {never}\n        says: {{ en: Broken., zh: 破。 }}\n        goal: {{ en: Break., zh: 破。 }}\n"
+        let _ = writeln!(
+            text,
+            "      - never: {never}\n        says: {{ en: Broken., zh: 破。 }}\n        goal: {{ en: Break., zh: 破。 }}"
         );
     }
     text.push_str("    claims:\n      - that: value('k') != 'x'\nstory:\n  - finish: A\n");
