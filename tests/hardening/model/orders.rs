@@ -90,7 +90,7 @@ pub struct Model<'c> {
 }
 
 /// More states than that are not worth the time.
-const MOST_STATES: usize = 60_000;
+const MOST_STATES: usize = 10_000;
 
 impl<'c> Model<'c> {
     /// All orders; nothing where there are too many states.
