@@ -4,6 +4,8 @@
 //! What is measured is mostly how fast the system hands over between two processes, and that varies with what else runs.
 //! `taskset -c 0` keeps everything on one core, and the ratios of one worker still.
 
+#![allow(clippy::print_stdout, reason = "figures for whoever runs it")]
+
 use std::{
     path::PathBuf,
     time::{Duration, Instant},

@@ -1,6 +1,8 @@
 //! What a frame costs, and what folding a long log costs. The budgets are 1 ms for three lanes and 4 ms for a
 //! crowd of 900 with 10,000 events, both at 160x48, also while messages are on their way.
 
+#![allow(clippy::print_stdout, reason = "figures for whoever runs it")]
+
 #[path = "../tests/screens_support/mod.rs"]
 mod screens_support;
 #[path = "../tests/staged/mod.rs"]

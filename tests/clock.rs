@@ -1,6 +1,8 @@
 //! What real servers and clients make of the lesson clock. Each test starts its own processes, in a directory of
 //! its own, and ends them. Real time is slept through only where its passing is what is tested.
 
+#![allow(clippy::print_stderr, reason = "what a child tells the test")]
+
 use lockstep::clock::{LessonClock, Rate, Slot};
 use std::{
     env, fs,

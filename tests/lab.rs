@@ -1,6 +1,8 @@
 //! The lab on real servers: started, looked at, cut off, killed, and nothing left behind.
 //! They run in parallel; each lab is its own directory and its own servers.
 
+#![allow(clippy::print_stdout, reason = "figures for whoever runs it")]
+
 use std::fmt::Write;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};

@@ -87,7 +87,10 @@ fn many_runs_are_recorded_in_a_directory() {
 
     // What is of the lesson as it is now is left alone; what is not is made again.
     std::fs::remove_file(place.path().join("runs/oversell.local-lock.jsonl.gz")).expect("it was there");
-    place.write("runs/oversell.redis-lock.jsonl.gz", "no recording");
+    place.write(
+        "runs/oversell.redis-lock.jsonl.gz",
+        "{\"lockstep_recording\":1, damaged",
+    );
     let answer = place.run(&["run", "oversell", "--record", "runs", "--stale", "--json"]);
     assert_eq!(answer.code, Some(0), "{}", answer.err);
     let made: Vec<_> = answer.json().iter().map(|run| run["variant"].clone()).collect();

@@ -1,5 +1,7 @@
 //! Several Redis servers: replication, failover and faults of servers, on real ones.
 
+#![allow(clippy::print_stdout, reason = "figures for whoever runs it")]
+
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 

@@ -11,12 +11,17 @@ use std::{
 use etcetera::BaseStrategy as _;
 use serde::{Deserialize, Serialize};
 
-use crate::verdict::Outcome;
+use crate::{
+    files::{self, Output, Unwritable},
+    verdict::Outcome,
+};
 
 /// The version of the file that this program reads and writes.
 pub const FORMAT: u32 = 1;
 
 const FILE: &str = "progress.json";
+/// The largest file that is read, in bytes: tens of thousands of variants.
+const LARGEST: u64 = 4 << 20;
 
 /// What was done in one variant of a lesson.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -161,7 +166,7 @@ impl Store {
     }
 }
 
-fn unkept(path: &Path, error: &io::Error) -> Trouble {
+fn unkept(path: &Path, error: &dyn std::error::Error) -> Trouble {
     Trouble::Unkept(format!("{}: {error}", path.display()))
 }
 
@@ -172,7 +177,7 @@ fn read(path: &Path) -> Result<Progress, Trouble> {
     struct Version {
         format: u32,
     }
-    let bytes = match fs::read(path) {
+    let bytes = match files::read(path, LARGEST) {
         Ok(bytes) => bytes,
         // A file where a directory is wanted: nothing is there, and writing will say so.
         Err(error)
@@ -200,7 +205,7 @@ fn set_aside(path: &Path) -> Trouble {
     let mut number = 1;
     loop {
         let aside = path.with_file_name(format!("{FILE}.damaged-{number}"));
-        if aside.exists() {
+        if aside.symlink_metadata().is_ok() {
             number += 1;
             continue;
         }
@@ -211,15 +216,13 @@ fn set_aside(path: &Path) -> Trouble {
     }
 }
 
-/// Writes beside the file and renames, so that a reader sees the old file or the new one.
-fn write(path: &Path, progress: &Progress) -> io::Result<()> {
-    let dir = path.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(dir)?;
-    let mut file = tempfile::NamedTempFile::new_in(dir)?;
-    serde_json::to_writer_pretty(&mut file, progress)?;
-    file.write_all(b"\n")?;
-    file.persist(path).map_err(|error| error.error)?;
-    Ok(())
+/// Writes it, so that a reader sees the old file or the new one.
+fn write(path: &Path, progress: &Progress) -> Result<(), Unwritable> {
+    fs::create_dir_all(path.parent().unwrap_or(Path::new(".")))?;
+    Output::new(path)?.write(|out| {
+        serde_json::to_writer_pretty(&mut *out, progress)?;
+        out.write_all(b"\n")
+    })
 }
 
 #[cfg(test)]

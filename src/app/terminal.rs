@@ -3,6 +3,11 @@
 //! **Architecture Invariant:** the terminal is restored on every way out: by the guard's drop, by the panic
 //! hook, and after a signal, because a signal ends the loop and the guard is dropped.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "screens are drawn here, and no cell of them acts on a terminal"
+)]
+
 use std::{
     io,
     mem::ManuallyDrop,

@@ -4,7 +4,7 @@ use std::{path::PathBuf, sync::Arc};
 
 use serde_json::json;
 
-use super::{Failure, Global, OK, USAGE, words};
+use super::{Failure, Global, OK, USAGE, print, words};
 use crate::lesson::{
     LessonError, Loaded, Source,
     library::{RECIPES, load_file},
@@ -36,25 +36,22 @@ pub(super) fn check(global: &Global, files: &[PathBuf]) -> Result<u8, Failure> {
             Ok(loaded) => {
                 let (file, lesson) = (&loaded.source.file, &loaded.lesson);
                 if global.json {
-                    println!("{}", json!({ "file": file, "lesson": lesson.id, "ok": true }));
+                    print::json(&json!({ "file": file, "lesson": lesson.id, "ok": true }))?;
                 } else {
                     let count = lesson.variants.len().to_string();
-                    println!("{}", words::GOOD.with(global.lang(), &[file, &lesson.id, &count]));
+                    print::line(&words::GOOD.with(global.lang(), &[file, &lesson.id, &count]))?;
                 }
             }
             Err(error) => {
                 code = USAGE;
                 if global.json {
                     let (line, column) = error.place.unzip();
-                    println!(
-                        "{}",
-                        json!({
-                            "file": error.file, "ok": false, "line": line, "column": column,
-                            "message": error.message, "help": error.help,
-                        })
-                    );
+                    print::json(&json!({
+                        "file": error.file, "ok": false, "line": line, "column": column,
+                        "message": error.message, "help": error.help,
+                    }))?;
                 } else {
-                    eprintln!("{error}");
+                    print::tell(&error.to_string());
                 }
             }
         }

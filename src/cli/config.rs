@@ -2,44 +2,43 @@
 
 use serde_json::json;
 
-use super::{Global, OK, USAGE};
+use super::{Failure, Global, OK, USAGE, print};
 use crate::config::{self, Config};
 
 /// Prints the whole file as it is without one, or says what is wrong with the user's.
-pub(super) fn config(global: &Global, check: bool) -> u8 {
+pub(super) fn config(global: &Global, check: bool) -> Result<u8, Failure> {
     let path = global.config.clone().or_else(Config::path);
     let shown = path
         .as_deref()
         .map_or_else(|| "nowhere: there is no home directory".to_owned(), config::short);
     if !check {
-        print!("{}", config::file(&shown));
-        return OK;
+        print::document(&config::file(&shown))?;
+        return Ok(OK);
     }
     let mistakes = &global.chosen.mistakes;
     for mistake in mistakes {
         if global.json {
             let (line, column) = mistake.place.unzip();
-            println!(
-                "{}",
-                json!({
-                    "file": mistake.file, "ok": false, "line": line, "column": column,
-                    "message": mistake.message, "help": mistake.help,
-                })
-            );
+            print::json(&json!({
+                "file": mistake.file, "ok": false, "line": line, "column": column,
+                "message": mistake.message, "help": mistake.help,
+            }))?;
         } else {
-            eprintln!("{mistake}");
+            print::tell(&mistake.to_string());
         }
     }
     if !mistakes.is_empty() {
-        return USAGE;
+        return Ok(USAGE);
     }
     let exists = path.is_some_and(|path| path.exists());
     if global.json {
-        println!("{}", json!({ "file": shown, "ok": true, "exists": exists }));
+        print::json(&json!({ "file": shown, "ok": true, "exists": exists }))?;
     } else if exists {
-        println!("{shown}: good");
+        print::line(&format!("{shown}: good"))?;
     } else {
-        println!("{shown} does not exist; `lockstep config` prints what could stand there");
+        print::line(&format!(
+            "{shown} does not exist; `lockstep config` prints what could stand there"
+        ))?;
     }
-    OK
+    Ok(OK)
 }

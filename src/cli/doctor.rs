@@ -1,8 +1,6 @@
 //! `lockstep doctor`: what this machine has and lacks, and whether time can be stopped on it.
 
-use std::io::{BufRead, IsTerminal, Write};
-
-use super::{Failure, Global, OK, SERVER, words};
+use super::{Failure, Global, OK, SERVER, print, words};
 use crate::{
     engine::EngineError,
     lab::{chinese, doctor::report, install::InstallPlan},
@@ -18,10 +16,10 @@ pub(super) fn doctor(global: &Global, install: bool, yes: bool) -> Result<u8, Fa
         match InstallPlan::new(&programs, &options.search)
             .map_err(|error| Failure::server(EngineError::from(error).text()))?
         {
-            None if !global.json => println!("{}", words::NOTHING_MISSING.get(lang)),
+            None if !global.json => print::line(words::NOTHING_MISSING.get(lang))?,
             None => {}
             Some(plan) => {
-                eprintln!("{}", plan_words(&plan, lang));
+                print::tell(&plan_words(&plan, lang));
                 if !yes && !asked(words::INSTALL_THIS, lang)? {
                     return Err(Failure::server(words::NOTHING_INSTALLED.text(&[])));
                 }
@@ -32,11 +30,11 @@ pub(super) fn doctor(global: &Global, install: bool, yes: bool) -> Result<u8, Fa
     }
     let report = super::block_on(async { Ok(report(&options).await) })?;
     if global.json {
-        println!("{}", serde_json::to_string(&report).unwrap_or_default());
+        print::json(&serde_json::to_value(&report).unwrap_or_default())?;
     } else {
         match lang {
-            Lang::En => println!("{report}"),
-            Lang::Zh => println!("{}", chinese::report(&report)),
+            Lang::En => print::line(&report.to_string())?,
+            Lang::Zh => print::line(&chinese::report(&report))?,
         }
     }
     Ok(if report.healthy() { OK } else { SERVER })
@@ -52,22 +50,10 @@ pub(super) fn plan_words(plan: &InstallPlan, lang: Lang) -> String {
 
 /// Asks the user at the terminal. Without one nobody can answer, and the answer is an error that says so.
 pub(super) fn asked(question: Words, lang: Lang) -> Result<bool, Failure> {
-    if !std::io::stdin().is_terminal() {
+    print::ask(question.get(lang), true)?.ok_or_else(|| {
         let mut message = question.text(&[]);
         message.en.push_str(words::NOBODY_INSTALLS.get(Lang::En));
         message.zh.push_str(words::NOBODY_INSTALLS.get(Lang::Zh));
-        return Err(Failure::server(message));
-    }
-    eprint!("{} [Y/n] ", question.get(lang));
-    std::io::stderr().flush()?;
-    let mut answer = String::new();
-    if std::io::stdin().lock().read_line(&mut answer)? == 0 {
-        // The end of the input is no answer, and least of all a yes.
-        eprintln!();
-        return Ok(false);
-    }
-    Ok(matches!(
-        answer.trim().to_lowercase().as_str(),
-        "" | "y" | "yes" | "是"
-    ))
+        Failure::server(message)
+    })
 }

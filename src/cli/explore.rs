@@ -1,7 +1,6 @@
 //! `lockstep explore`: every order of moves tried, and how many of them break what must never be so.
 
 use std::{
-    io::{IsTerminal, Write},
     ops::ControlFlow,
     sync::{
         Arc,
@@ -13,7 +12,7 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Value, json};
 
-use super::{Failure, Global, NOT_SHOWN, OK, run::interrupted, words};
+use super::{Failure, Global, NOT_SHOWN, OK, print, run::interrupted, words};
 use crate::{
     engine::GroundError,
     explore::{self, Bounds, ExploreError, Explored, Failing, MOST_MOVES, MOVES, MayFail, Progress},
@@ -117,22 +116,16 @@ pub(super) fn explore(global: &Global, args: &ExploreArgs) -> Result<u8, Failure
             if args.expect_none && (found.violations > 0 || unknown) {
                 code = NOT_SHOWN;
             }
-            let text = if global.json {
-                json_line(scenario, &found, bounds.moves)
+            if global.json {
+                print::json(&json_line(scenario, &found, bounds.moves))?;
             } else {
-                summary(scenario, &found, global.lang())
-            };
-            let text = if args.expect_none && unknown && !global.json {
-                let cut = found.cut.to_string();
-                format!(
-                    "{text}\n    {}",
-                    words::CUT_IS_UNKNOWN.with(global.lang(), &[&cut, &bounds.moves.to_string()])
-                )
-            } else {
-                text
-            };
-            let mut out = std::io::stdout().lock();
-            writeln!(out, "{text}").and_then(|()| out.flush())?;
+                print::line(&summary(scenario, &found, global.lang()))?;
+            }
+            if args.expect_none && unknown && !global.json {
+                let counts = [found.cut.to_string(), bounds.moves.to_string()];
+                let words = words::CUT_IS_UNKNOWN.with(global.lang(), &[&counts[0], &counts[1]]);
+                print::line(&format!("    {words}"))?;
+            }
             if !found.complete {
                 code = INTERRUPTED;
                 break;
@@ -179,7 +172,7 @@ fn failure(scenario: &Scenario, error: ExploreError) -> Failure {
 
 /// A bar where somebody watches, and nothing elsewhere.
 fn bar(lang: Lang) -> ProgressBar {
-    if !std::io::stderr().is_terminal() {
+    if !print::is_watched() {
         return ProgressBar::hidden();
     }
     let bar = ProgressBar::with_draw_target(Some(1000), ProgressDrawTarget::stderr());
@@ -225,7 +218,7 @@ fn number(count: u128) -> Value {
     u64::try_from(count).map_or_else(|_| json!(count as f64), |count| json!(count))
 }
 
-fn json_line(scenario: &Scenario, found: &Explored, moves: usize) -> String {
+fn json_line(scenario: &Scenario, found: &Explored, moves: usize) -> Value {
     let outcomes: Vec<_> = found
         .outcomes
         .iter()
@@ -260,7 +253,6 @@ fn json_line(scenario: &Scenario, found: &Explored, moves: usize) -> String {
         "searching_ms": u64::try_from(found.searching.as_millis()).unwrap_or(u64::MAX),
         "wall_ms": u64::try_from(found.wall.as_millis()).unwrap_or(u64::MAX),
     })
-    .to_string()
 }
 
 #[expect(clippy::cast_precision_loss, reason = "for people to read")]

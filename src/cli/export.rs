@@ -1,16 +1,14 @@
 //! `lockstep export`: pictures of runs, in files.
 
 use std::{
-    fs,
-    io::{self, Write as _},
-    os::unix::fs::PermissionsExt as _,
+    io::Write as _,
     path::{Path, PathBuf},
 };
 
 use clap::Args;
 use serde_json::json;
 
-use super::{Failure, Global, NOT_SHOWN, OK, play, run, words};
+use super::{Failure, Global, NOT_SHOWN, OK, output, play, print, run, words};
 use crate::{
     export::{self, Finished, Format, Look, Moment},
     lesson::Scenario,
@@ -59,6 +57,9 @@ pub struct ExportArgs {
     /// The file to write [default: standard output]
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Overwrites a file that is none of Lockstep's in this format, without asking
+    #[arg(long, requires = "output")]
+    force: bool,
 }
 
 fn parse_view(text: &str) -> Result<Lens, String> {
@@ -92,9 +93,15 @@ pub(super) fn export(global: &Global, args: &ExportArgs) -> Result<u8, Failure> 
     });
     let format = format.unwrap_or(Format::Svg);
     // Every mistake that can be found without a server is found before the first server starts.
-    if let Some(output) = &args.output {
-        check_output(output)?;
-    }
+    let output = args.output.as_deref().filter(|path| !is_standard_output(path));
+    let output = match output {
+        None => None,
+        Some(path) => {
+            let ours = |there: &Path| format.wrote(&output::beginning(there));
+            let output = output::claim(global, path, args.force, "picture.svg", ours)?;
+            Some((path, output))
+        }
+    };
     let (scenario, log) = source(global, &args.lesson)?;
     let log = match log {
         Some(log) => log,
@@ -112,9 +119,10 @@ pub(super) fn export(global: &Global, args: &ExportArgs) -> Result<u8, Failure> 
     };
     let text =
         export::export(&finished, format, args.at, &look).map_err(|error| Failure::usage(error.text()))?;
-    match &args.output {
-        Some(path) => {
-            write(path, &text).map_err(|error| {
+    match output {
+        Some((path, output)) => {
+            let written = output.write(|out| out.write_all(text.as_bytes()));
+            written.map_err(|error| {
                 let (path, error) = (path.display().to_string(), error.to_string());
                 Failure::usage(words::NO_PICTURE.text(&[&path, &error]))
             })?;
@@ -123,13 +131,13 @@ pub(super) fn export(global: &Global, args: &ExportArgs) -> Result<u8, Failure> 
                     "lesson": finished.entry.id, "variant": finished.variant_name(), "format": format.name(),
                     "file": path, "bytes": text.len(), "verdict": finished.verdict.outcome,
                 });
-                println!("{done}");
+                print::json(&done)?;
             }
         }
-        None => print(&text)?,
+        None => print::document(&text)?,
     }
     if finished.verdict.outcome == Outcome::NotShown {
-        eprintln!("lockstep: {}", words::SHOWS_NOT.get(global.lang()));
+        print::complain(words::SHOWS_NOT.get(global.lang()));
         return Ok(NOT_SHOWN);
     }
     Ok(OK)
@@ -165,7 +173,7 @@ fn recorded(
         return Err(Failure::usage(words::FIGURES_FIXED.text(&[file, &header.lesson])));
     }
     if play::has_changed(&mut recording, &global.library()?)? {
-        eprintln!("lockstep: {}", words::OUTDATED.with(global.lang(), &[file]));
+        print::complain(&words::OUTDATED.with(global.lang(), &[file]));
     }
     let header = &recording.header;
     let loaded = global.lesson(&header.lesson)?;
@@ -188,47 +196,7 @@ fn finished(scenario: &Scenario, log: Log) -> Finished {
     }
 }
 
-/// The directory that a file is in.
-fn folder(path: &Path) -> &Path {
-    path.parent()
-        .filter(|folder| !folder.as_os_str().is_empty())
-        .unwrap_or(Path::new("."))
-}
-
-fn check_output(path: &Path) -> Result<(), Failure> {
-    let shown = path.display().to_string();
-    if path.is_dir() {
-        let inside = path.join("picture.svg").display().to_string();
-        return Err(Failure::usage(words::IS_DIRECTORY.text(&[&shown, &inside])));
-    }
-    let folder = folder(path);
-    if !folder.is_dir() {
-        let folder = folder.display().to_string();
-        return Err(Failure::usage(
-            words::NO_DIRECTORY.text(&[&shown, &folder, &folder]),
-        ));
-    }
-    Ok(())
-}
-
-/// Writes a file that is whole or not there at all.
-fn write(path: &Path, text: &str) -> io::Result<()> {
-    // What is no plain file, such as /dev/stdout, cannot be replaced.
-    if path.exists() && !path.is_file() {
-        return fs::write(path, text);
-    }
-    let mut file = tempfile::Builder::new()
-        .permissions(fs::Permissions::from_mode(0o666))
-        .tempfile_in(folder(path))?;
-    file.write_all(text.as_bytes())?;
-    file.persist(path).map(drop).map_err(|error| error.error)
-}
-
-/// Prints it; whoever stops reading has read enough.
-fn print(text: &str) -> Result<(), Failure> {
-    let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
-        _ => Ok(()),
-    }
+/// Whether a file is another name of standard output, to which pictures go anyway.
+fn is_standard_output(path: &Path) -> bool {
+    path == Path::new("-") || path == Path::new("/dev/stdout")
 }

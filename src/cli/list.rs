@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Failure, Global, OK, USAGE, words};
+use super::{Failure, Global, OK, USAGE, print, words};
 
 /// Lists the lessons.
 pub(super) fn list(global: &Global) -> Result<u8, Failure> {
@@ -21,26 +21,20 @@ pub(super) fn list(global: &Global) -> Result<u8, Failure> {
                     })
                 })
                 .collect();
-            println!(
-                "{}",
-                json!({
-                    "id": lesson.id, "track": lesson.track, "lab": lesson.lab, "minutes": lesson.minutes,
-                    "title": lesson.title, "summary": lesson.summary, "variants": variants,
-                })
-            );
+            print::json(&json!({
+                "id": lesson.id, "track": lesson.track, "lab": lesson.lab, "minutes": lesson.minutes,
+                "title": lesson.title, "summary": lesson.summary, "variants": variants,
+            }))?;
         } else {
-            println!(
-                "{}",
-                words::TITLED.with(lang, &[&lesson.id, lesson.title.get(lang)])
-            );
-            println!("    {}", lesson.summary.get(lang));
+            print::line(&words::TITLED.with(lang, &[&lesson.id, lesson.title.get(lang)]))?;
+            print::line(&format!("    {}", lesson.summary.get(lang)))?;
             for (name, variant) in &lesson.variants {
-                println!("{}", words::VARIANT.with(lang, &[name, variant.title.get(lang)]));
+                print::line(&words::VARIANT.with(lang, &[name, variant.title.get(lang)]))?;
             }
         }
     }
     for broken in &library.broken {
-        eprintln!("lockstep: {broken}");
+        print::complain(&broken.to_string());
     }
     Ok(if library.broken.is_empty() { OK } else { USAGE })
 }

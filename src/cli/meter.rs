@@ -1,11 +1,9 @@
 //! How far a long piece of work has come: one line of standard error that is written over, and only where somebody
 //! looks at it. It must not know what the work is.
 
-use std::{
-    io::{IsTerminal as _, Write as _},
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
+use super::print;
 use crate::view;
 
 /// From one line to the next: often enough to be read, seldom enough to cost nothing.
@@ -25,7 +23,7 @@ impl Meter {
         Self {
             began: Instant::now(),
             shown: None,
-            seen: std::io::stderr().is_terminal(),
+            seen: print::is_watched(),
         }
     }
 
@@ -40,15 +38,14 @@ impl Meter {
         // A line that wraps could not be written over.
         let columns = crossterm::terminal::size().map_or(80, |(columns, _)| usize::from(columns));
         let line = view::fit(&line, columns.saturating_sub(1));
-        // Back to the first column, the line, and nothing behind it. It may go nowhere: it is only for the eye.
-        let _ = write!(std::io::stderr(), "\r{line}\x1b[K");
+        print::over(&line);
     }
 }
 
 impl Drop for Meter {
     fn drop(&mut self) {
         if self.shown.is_some() {
-            let _ = write!(std::io::stderr(), "\r\x1b[K");
+            print::over("");
         }
     }
 }

@@ -10,14 +10,16 @@ mod export;
 mod list;
 mod meter;
 mod new;
+mod output;
 mod play;
+mod print;
 mod progress;
 mod race;
 mod run;
 mod runs;
 mod words;
 
-use std::{io::Write as _, path::PathBuf, process::ExitCode, time::Duration};
+use std::{path::PathBuf, process::ExitCode, time::Duration};
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use tokio::runtime::{Builder, Runtime};
@@ -42,6 +44,9 @@ pub const INTERRUPTED: u8 = 130;
 
 /// How long tasks that own no lab are waited for at the end.
 const TASKS_END_WITHIN: Duration = Duration::from_millis(100);
+
+/// The variable that names a directory of lessons.
+const LESSONS: &str = "LOCKSTEP_LESSONS";
 
 /// Watch distributed locks fail on real servers, one move at a time, and then fix them.
 #[derive(Debug, Parser)]
@@ -72,7 +77,7 @@ pub struct Global {
         id = "lessons_dir",
         global = true,
         value_name = "DIR",
-        env = "LOCKSTEP_LESSONS"
+        env = LESSONS
     )]
     lessons: Option<PathBuf>,
     /// One variant of the lesson
@@ -257,16 +262,20 @@ impl From<std::io::Error> for Failure {
 /// Reads the command line and does what it says.
 #[must_use]
 pub fn main() -> ExitCode {
-    let Cli { command, mut global } = Cli::parse();
-    let outcome = global.configure().and_then(|()| answer(command, &global));
-    match outcome {
-        Ok(code) => ExitCode::from(code),
-        Err(Failure { message, code }) => {
-            // The terminal may be gone; `eprintln` would panic.
-            let _ = writeln!(std::io::stderr(), "lockstep: {}", message.get(global.lang()));
-            ExitCode::from(code)
+    let (outcome, lang) = match Cli::try_parse() {
+        Ok(Cli { command, mut global }) => {
+            let outcome = global.configure().and_then(|()| answer(command, &global));
+            (outcome, global.lang())
         }
-    }
+        Err(said) => (print::usage(&said), Lang::from_env()),
+    };
+    let code = outcome.unwrap_or_else(|Failure { message, code }| {
+        if code != print::UNREAD {
+            print::complain(message.get(lang));
+        }
+        code
+    });
+    ExitCode::from(code)
 }
 
 fn answer(command: Option<Command>, global: &Global) -> Result<u8, Failure> {
@@ -282,14 +291,16 @@ fn answer(command: Option<Command>, global: &Global) -> Result<u8, Failure> {
         Some(Command::Check { files }) => check::check(global, &files),
         Some(Command::Doctor { install, yes }) => doctor::doctor(global, install, yes),
         Some(Command::Progress { reset, yes }) => progress::progress(global, reset, yes),
-        Some(Command::Config { check }) => Ok(config::config(global, check)),
+        Some(Command::Config { check }) => config::config(global, check),
         Some(Command::Schema) => {
-            print!("{}", crate::lesson::schema());
+            print::document(&crate::lesson::schema())?;
             Ok(OK)
         }
         Some(Command::New { name }) => new::new(global, &name),
         Some(Command::Completions { shell }) => {
-            clap_complete::generate(shell, &mut Cli::command(), "lockstep", &mut std::io::stdout());
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "lockstep", &mut script);
+            print::document(&String::from_utf8_lossy(&script))?;
             Ok(OK)
         }
     }
@@ -359,6 +370,7 @@ impl Global {
     }
 
     fn lab_options(&self) -> Result<LabOptions, Failure> {
+        crate::files::check_umask().map_err(output::umask)?;
         let mut options = LabOptions::new()?;
         options.wall_clock = self.wall_clock;
         Ok(options)

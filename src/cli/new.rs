@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use super::{Failure, Global, OK, words};
+use super::{Failure, Global, OK, output, print, words};
+use crate::files;
 
 const TEMPLATE: &str = include_str!("../../assets/new-lesson.yaml");
 
@@ -16,6 +17,7 @@ pub(super) fn new(global: &Global, name: &str) -> Result<u8, Failure> {
     if !good {
         return Err(Failure::usage(words::BAD_NAME.text(&[name])));
     }
+    files::check_umask().map_err(output::umask)?;
     let directory = global.lessons.clone().unwrap_or_else(|| PathBuf::from("."));
     let path = directory.join(format!("{name}.yaml"));
     let text = TEMPLATE.replace("id: my-lock", &format!("id: {name}"));
@@ -29,13 +31,10 @@ pub(super) fn new(global: &Global, name: &str) -> Result<u8, Failure> {
             let (path, error) = (path.display().to_string(), error.to_string());
             Failure::usage(words::NOT_WRITTEN.text(&[&path, &error]))
         })?;
-    println!(
-        "{}",
-        words::WRITTEN.with(global.lang(), &[&path.display().to_string()])
-    );
-    println!(
+    print::line(&words::WRITTEN.with(global.lang(), &[&path.display().to_string()]))?;
+    print::line(&format!(
         "    lockstep check {0}\n    lockstep run {0}\n    lockstep play {0}",
         path.display()
-    );
+    ))?;
     Ok(OK)
 }

@@ -1,8 +1,8 @@
 //! `lockstep` and `lockstep play`: the screen. Brings lessons, live runs and the terminal together.
 
-use std::{io::IsTerminal, path::PathBuf, sync::Arc};
+use std::{path::PathBuf, sync::Arc};
 
-use super::{Failure, Global, OK, compare::CompareArgs, doctor, runs::ChosenRuns, words};
+use super::{Failure, Global, OK, compare::CompareArgs, doctor, print, runs::ChosenRuns, words};
 use crate::{
     app::{
         self, AppOptions, Catalogue, CatalogueEntry, CatalogueInvariant, Ended, LessonChoice, Store, terminal,
@@ -96,7 +96,7 @@ pub(super) fn play(
         }
         _ => None,
     };
-    if !std::io::stdout().is_terminal() || !std::io::stdin().is_terminal() {
+    if !print::has_screen() {
         return Err(Failure::usage(words::NEEDS_TERMINAL.text(&[])));
     }
     let options = global.lab_options()?;
@@ -226,13 +226,13 @@ fn offer_to_install(options: &LabOptions, wanted: &[LabKind], lang: Lang) -> Res
         return Ok(());
     };
     let plan_words = doctor::plan_words(&plan, lang);
-    eprintln!("{}", words::SOME_MISSING.with(lang, &[&plan_words]));
-    eprintln!("{}\n", words::OR_RECORDINGS.get(lang));
+    print::tell(&words::SOME_MISSING.with(lang, &[&plan_words]));
+    print::tell(&format!("{}\n", words::OR_RECORDINGS.get(lang)));
     if doctor::asked(words::INSTALL_NOW, lang)?
         && let Err(error) = plan.run()
     {
         let said = EngineError::from(error).text();
-        eprintln!("lockstep: {}", said.get(lang));
+        print::complain(said.get(lang));
         if !doctor::asked(words::GO_ON_RECORDED, lang)? {
             return Err(Failure::server(said));
         }
@@ -244,7 +244,7 @@ fn offer_to_install(options: &LabOptions, wanted: &[LabKind], lang: Lang) -> Res
 fn install_plan(search: &Search, lang: Lang) -> Option<InstallPlan> {
     let programs = crate::lab::doctor::programs(search);
     InstallPlan::new(&programs, search).unwrap_or_else(|error| {
-        eprintln!("lockstep: {}", EngineError::from(error).text().get(lang));
+        print::complain(EngineError::from(error).text().get(lang));
         None
     })
 }

@@ -1,10 +1,8 @@
 //! `lockstep progress`: what the learner has done so far.
 
-use std::io::{BufRead, IsTerminal, Write};
-
 use serde_json::json;
 
-use super::{Failure, Global, OK, words};
+use super::{Failure, Global, OK, print, words};
 use crate::{
     app::{Record, Store, Trouble},
     lesson::Lang,
@@ -24,13 +22,13 @@ pub(super) fn progress(global: &Global, reset: bool, yes: bool) -> Result<u8, Fa
             })?;
         }
         if !global.json {
-            println!("{}", words::FORGOTTEN.get(lang));
+            print::line(words::FORGOTTEN.get(lang))?;
         }
         return Ok(OK);
     }
     let (store, trouble) = Store::open();
     if let Some(trouble) = &trouble {
-        eprintln!("lockstep: {}", told(trouble, lang));
+        print::complain(&told(trouble, lang));
     }
     let progress = store.progress();
     if global.json {
@@ -46,25 +44,22 @@ pub(super) fn progress(global: &Global, reset: bool, yes: bool) -> Result<u8, Fa
                 },
             ) in variants
             {
-                println!(
-                    "{}",
-                    json!({
-                        "lesson": lesson, "variant": variant, "finished": finished, "outcome": outcome,
-                        "right": right, "asked": asked, "solved": solved,
-                    })
-                );
+                print::json(&json!({
+                    "lesson": lesson, "variant": variant, "finished": finished, "outcome": outcome,
+                    "right": right, "asked": asked, "solved": solved,
+                }))?;
             }
         }
         return Ok(OK);
     }
     if progress.lessons.is_empty() {
-        println!("{}", words::NO_PROGRESS.get(lang));
+        print::line(words::NO_PROGRESS.get(lang))?;
     }
     let library = global.library()?;
     for (lesson, variants) in &progress.lessons {
         match library.find(lesson) {
-            Some(loaded) => println!("{lesson}: {}", loaded.lesson.title.get(lang)),
-            None => println!("{lesson}"),
+            Some(loaded) => print::line(&format!("{lesson}: {}", loaded.lesson.title.get(lang)))?,
+            None => print::line(lesson)?,
         }
         for (variant, record) in variants {
             let mark = if record.finished { "✓" } else { "·" };
@@ -77,7 +72,7 @@ pub(super) fn progress(global: &Global, reset: bool, yes: bool) -> Result<u8, Fa
                 0 => String::new(),
                 solved => words::SOLVED.with(lang, &[&solved.to_string()]),
             };
-            println!("    {mark} {variant}{predictions}{solved}");
+            print::line(&format!("    {mark} {variant}{predictions}{solved}"))?;
         }
     }
     Ok(OK)
@@ -94,15 +89,6 @@ fn told(trouble: &Trouble, lang: Lang) -> String {
 
 /// Asks the user at the terminal; only a yes is a yes.
 fn asked(lang: Lang) -> Result<bool, Failure> {
-    if !std::io::stdin().is_terminal() {
-        return Err(Failure::usage(words::NOBODY_FORGETS.text(&[])));
-    }
-    eprint!("{} [y/N] ", words::FORGET.get(lang));
-    std::io::stderr().flush()?;
-    let mut answer = String::new();
-    std::io::stdin().lock().read_line(&mut answer)?;
-    Ok(matches!(
-        answer.trim().to_lowercase().as_str(),
-        "y" | "yes" | "是"
-    ))
+    let answer = print::ask(words::FORGET.get(lang), false)?;
+    answer.ok_or_else(|| Failure::usage(words::NOBODY_FORGETS.text(&[])))
 }

@@ -1,14 +1,11 @@
 //! `lockstep race`: everybody at once, many times, and how it came out.
 
-use std::{
-    io::Write,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use clap::Args;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::{Failure, Global, INTERRUPTED, OK, meter::Meter, run::interrupted, words};
+use super::{Failure, Global, INTERRUPTED, OK, meter::Meter, print, run::interrupted, words};
 use crate::{
     lab::LabOptions,
     lesson::{Lang, Scenario},
@@ -51,19 +48,16 @@ pub(super) fn race(global: &Global, args: &RaceArgs) -> Result<u8, Failure> {
                 lang: global.lang(),
             };
             let (report, cut) = races.run(&options, args.runs).await?;
-            let mut text = if global.json {
-                json_line(scenario, &report, global.seed)
+            if global.json {
+                print::json(&json_line(scenario, &report, global.seed))?;
             } else {
-                histogram(scenario, &report, global.lang())
-            };
-            if let Some(signal) = cut.filter(|_| !global.json) {
-                let counts = [report.runs.to_string(), report.asked.to_string()];
-                let words = words::RACES_CUT.with(global.lang(), &[signal, &counts[0], &counts[1]]);
-                text.push_str("\n    ");
-                text.push_str(&words);
+                print::line(&histogram(scenario, &report, global.lang()))?;
+                if let Some(signal) = cut {
+                    let counts = [report.runs.to_string(), report.asked.to_string()];
+                    let words = words::RACES_CUT.with(global.lang(), &[signal, &counts[0], &counts[1]]);
+                    print::line(&format!("    {words}"))?;
+                }
             }
-            let mut out = std::io::stdout().lock();
-            writeln!(out, "{text}").and_then(|()| out.flush())?;
             if cut.is_some() {
                 return Ok(INTERRUPTED);
             }
@@ -151,7 +145,7 @@ impl Races<'_> {
     }
 }
 
-fn json_line(scenario: &Scenario, report: &RaceReport, seed: u64) -> String {
+fn json_line(scenario: &Scenario, report: &RaceReport, seed: u64) -> Value {
     let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
     let outcomes: Vec<_> = report
         .tally
@@ -180,7 +174,6 @@ fn json_line(scenario: &Scenario, report: &RaceReport, seed: u64) -> String {
         "lesson_ms": millis(report.lesson),
         "wall_ms": millis(report.wall),
     })
-    .to_string()
 }
 
 /// The longest bar, in cells.

@@ -1,16 +1,15 @@
 //! `lockstep run`: lessons without a screen.
 
 use std::{
-    io::Write,
     path::{Path, PathBuf},
     sync::Arc,
     time::Instant,
 };
 
 use clap::Args;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::{Failure, Global, NOT_SHOWN, OK, words};
+use super::{Failure, Global, NOT_SHOWN, OK, output, print, words};
 use crate::{
     engine::{self, RunReport},
     lab::LabOptions,
@@ -24,6 +23,10 @@ use crate::{
 
 /// What to run.
 #[derive(Debug, Args)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "flags of the command line, each by itself"
+)]
 pub struct RunArgs {
     /// Lessons by name, or lesson files
     #[arg(required_unless_present = "all", value_name = "LESSON")]
@@ -38,6 +41,9 @@ pub struct RunArgs {
     /// With --record: runs only what has no recording there that is of the lesson as it is now
     #[arg(long, requires = "record")]
     stale: bool,
+    /// With --record: overwrites a file that is no recording, without asking
+    #[arg(long, requires = "record")]
+    force: bool,
     /// With --json: every event of the run
     #[arg(long, requires = "json")]
     events: bool,
@@ -73,14 +79,16 @@ pub(super) fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
         }
     }
     let options = global.lab_options()?;
+    let files: Vec<Option<PathBuf>> = match &args.record {
+        None => vec![None; scenarios.len()],
+        Some(path) => recording_files(global, path, &scenarios, args.force)?
+            .into_iter()
+            .map(Some)
+            .collect(),
+    };
     super::block_on(async {
         let mut code = OK;
-        for scenario in &scenarios {
-            let file = args
-                .record
-                .as_ref()
-                .map(|path| recording_file(path, scenario, scenarios.len()));
-            let file = file.transpose()?;
+        for (scenario, file) in scenarios.iter().zip(files) {
             if args.stale && file.as_ref().is_some_and(|file| is_fresh(file, scenario)) {
                 continue;
             }
@@ -97,15 +105,13 @@ pub(super) fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
                     zh: why.chinese(),
                 };
                 let words = words::ON_WALL_CLOCK.with(global.lang(), &[why.get(global.lang())]);
-                let _ = writeln!(std::io::stderr(), "lockstep: {words}");
+                print::complain(&words);
             }
-            let text = if global.json {
-                json_line(scenario, &report, args.events)
+            if global.json {
+                print::json(&json_line(scenario, &report, args.events))?;
             } else {
-                summary(scenario, &report, global.lang())
-            };
-            let mut out = std::io::stdout().lock();
-            writeln!(out, "{text}").and_then(|()| out.flush())?;
+                print::line(&summary(scenario, &report, global.lang()))?;
+            }
         }
         Ok(code)
     })
@@ -127,6 +133,22 @@ pub(super) fn log_of(global: &Global, scenario: &Scenario) -> Result<Log, Failur
     let options = global.lab_options()?;
     let report = super::block_on(report(global, scenario, &options))?;
     Ok(report.log)
+}
+
+/// The file of each run's recording. All of them can be written, and none is anybody else's.
+fn recording_files(
+    global: &Global,
+    path: &Path,
+    scenarios: &[Scenario],
+    force: bool,
+) -> Result<Vec<PathBuf>, Failure> {
+    let file = |scenario| {
+        let file = recording_file(path, scenario, scenarios.len())?;
+        let example = carried::file_name(scenario);
+        output::claim(global, &file, force, &example, recording::looks_like_one)?;
+        Ok(file)
+    };
+    scenarios.iter().map(file).collect()
 }
 
 /// The file of one run's recording.
@@ -169,7 +191,7 @@ pub(super) async fn interrupted() -> &'static str {
     }
 }
 
-fn json_line(scenario: &Scenario, report: &RunReport, events: bool) -> String {
+fn json_line(scenario: &Scenario, report: &RunReport, events: bool) -> Value {
     let Verdict { outcome, claims } = &report.verdict;
     let claims: Vec<_> = claims
         .iter()
@@ -195,7 +217,7 @@ fn json_line(scenario: &Scenario, report: &RunReport, events: bool) -> String {
     if events {
         line["events"] = serde_json::to_value(report.log.events()).unwrap_or_default();
     }
-    line.to_string()
+    line
 }
 
 /// The most lines of evidence for one claim.

@@ -230,6 +230,35 @@ pub(super) const NO_DIRECTORY: Words = Words::new(
     "{}: there is no directory {}; make it first: `mkdir -p {}`",
     "{}：没有目录 {}；请先创建：`mkdir -p {}`",
 );
+/// Something else than a file is where a file should be written: the file, what is there.
+pub(super) const IRREGULAR: Words = Words::new(
+    "{} is {}, and only a regular file is ever replaced; name another file",
+    "{} 是{}，只有普通文件才会被替换；请换个文件名",
+);
+/// What can be there instead of a file: a named pipe, a socket, a device.
+pub(super) const NAMED_PIPE: Words = Words::new("a named pipe", "命名管道");
+pub(super) const SOCKET: Words = Words::new("a socket", "套接字");
+pub(super) const DEVICE: Words = Words::new("a device", "设备");
+/// A link to nowhere is where a file should be written: the file, the link's target.
+pub(super) const DANGLING: Words = Words::new(
+    "{} is a link to {}, which does not exist; name the file itself",
+    "{} 是符号链接，它指向的 {} 不存在；请直接写出目标文件",
+);
+/// A file that somebody else made would be lost: the file.
+pub(super) const OVERWRITE: Words = Words::new(
+    "{} was not made by this command. Overwrite it?",
+    "{} 不是由这个命令生成的。要覆盖它吗？",
+);
+/// The same where nobody can answer, or the answer was no: the file.
+pub(super) const NOT_OVERWRITTEN: Words = Words::new(
+    "{} was not made by this command and is left as it is; name another file, or add `--force` to overwrite it",
+    "{} 不是由这个命令生成的，因此没有改动；请换个文件名，或加上 `--force` 覆盖它",
+);
+/// Nobody could read what would be written: the umask.
+pub(super) const UMASK: Words = Words::new(
+    "the umask {} keeps you from the files that you make yourself; set another one first: `umask 022`",
+    "umask {} 使你无法读写自己新建的文件；请先换一个：`umask 022`",
+);
 /// A picture could not be written: the file, why.
 pub(super) const NO_PICTURE: Words = Words::new("{} was not written: {}", "无法写入 {}：{}");
 /// A claim does not hold in a run that was exported.

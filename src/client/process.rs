@@ -1,5 +1,10 @@
 //! The body of a client process: reads requests, hands each to its actor, writes responses.
 
+#![expect(
+    clippy::print_stderr,
+    reason = "a client's standard error is its log in the lab"
+)]
+
 use std::{collections::HashMap, process::ExitCode, sync::Arc, time::Duration};
 
 use futures::{StreamExt, stream};

@@ -20,9 +20,13 @@ use etcetera::BaseStrategy as _;
 
 use crate::{
     app::{KeyMap, Mistakes},
+    files,
     lesson::{Lang, LessonError},
     view::theme::ThemeName,
 };
+
+/// The largest file that is read, in bytes. The one that `lockstep config` prints has an eighth of it.
+const LARGEST: u64 = 64 << 10;
 
 /// What a user has chosen; `None` where nothing was said.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -84,7 +88,7 @@ impl Config {
     /// # Errors
     /// When it cannot be read or is no UTF-8.
     pub fn read(path: &Path) -> io::Result<Self> {
-        let text = std::fs::read_to_string(path)?;
+        let text = files::read_text(path, LARGEST)?;
         Ok(Self::parse(&short(path), &text))
     }
 

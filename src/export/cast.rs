@@ -25,6 +25,8 @@ use crate::{
     view::{self, Motion},
 };
 
+/// What every recording says in its first line.
+pub const MARK: &str = "\"command\":\"lockstep export\"";
 /// Between two frames of a wait.
 const FRAME: Duration = Duration::from_millis(100);
 /// Shorter waits are not drawn out.
@@ -179,6 +181,7 @@ impl<'a> Reel<'a> {
             "width": look.size.0,
             "height": look.size.1,
             "title": run.title().get(look.lang),
+            "command": "lockstep export",
             "env": { "TERM": "xterm-256color" },
         });
         let mut text = header.to_string();

@@ -5,6 +5,8 @@ use serde_json::json;
 use super::{Finished, moment::Found};
 use crate::log::Steps;
 
+/// What every document has in it.
+pub const MARK: &str = "\n  \"lockstep_export\": 1,\n";
 /// The version of the document.
 const VERSION: u32 = 1;
 

@@ -16,6 +16,8 @@ use crate::{
 
 use text::{escape, shorten, wrapped};
 
+/// Between every diagram's title and its participants.
+pub const MARK: &str = "\nconfig:\n  theme: default\n---\nsequenceDiagram\n  autonumber\n";
 /// Waits shorter than this are left out.
 const NOTICEABLE: std::time::Duration = std::time::Duration::from_millis(1);
 /// The ground behind a stretch with two holders: it can be read on light and dark pages.
@@ -46,10 +48,7 @@ struct Diagram<'a> {
 impl<'a> Diagram<'a> {
     fn new(run: &'a Finished, position: usize, lang: Lang) -> Self {
         let crowds = Crowds::new(&run.log, position);
-        let mut lines = format!(
-            "---\ntitle: {}\nconfig:\n  theme: default\n---\nsequenceDiagram\n  autonumber\n",
-            text::yaml(run.title().get(lang))
-        );
+        let mut lines = format!("---\ntitle: {}{MARK}", text::yaml(run.title().get(lang)));
         let mut servers = Vec::new();
         let mut ids = Vec::new();
         if let Some(EventKind::LabReady {

@@ -18,6 +18,7 @@ use crate::{
     app::CatalogueEntry,
     lesson::{Params, Text},
     log::Log,
+    printable,
     verdict::Verdict,
 };
 
@@ -61,6 +62,19 @@ impl Format {
             _ => return None,
         })
     }
+
+    /// Whether a file that begins like this was written in this format.
+    #[must_use]
+    pub fn wrote(self, beginning: &str) -> bool {
+        let (first, mark) = match self {
+            Self::Svg => ("<svg ", svg::MARK),
+            Self::Html => ("<!DOCTYPE html>", html::MARK),
+            Self::Cast => ("{", cast::MARK),
+            Self::Mermaid => ("---\ntitle: ", mermaid::MARK),
+            Self::Json => ("{", json::MARK),
+        };
+        beginning.starts_with(first) && beginning.contains(mark)
+    }
 }
 
 /// A finished run, and what its lesson says about it.
@@ -93,8 +107,8 @@ impl Finished {
     pub fn title(&self) -> Text {
         let variant = self.entry.variants.get(self.variant);
         let both = |title: &str, variant: Option<&str>| match variant {
-            Some(variant) => format!("{title} · {variant}"),
-            None => title.to_owned(),
+            Some(variant) => printable::line(&format!("{title} · {variant}")).into_owned(),
+            None => printable::line(title).into_owned(),
         };
         Text {
             en: both(
@@ -120,12 +134,13 @@ pub fn export(
     look: &Look,
 ) -> Result<String, MomentError> {
     let moment = moment.unwrap_or(Moment::End).resolve(&run.log)?;
+    // Each format is clean by itself; here is what somebody forgot.
     Ok(match format {
-        Format::Svg => svg::picture(run, moment, look),
-        Format::Html => html::page(run, moment, look),
-        Format::Cast => cast::recording(run, moment, look),
-        Format::Mermaid => mermaid::diagram(run, moment, look.lang),
-        Format::Json => json::document(run, moment),
+        Format::Svg => printable::lines(&svg::picture(run, moment, look)).into_owned(),
+        Format::Html => printable::lines(&html::page(run, moment, look)).into_owned(),
+        Format::Cast => printable::json(&cast::recording(run, moment, look)).into_owned(),
+        Format::Mermaid => printable::lines(&mermaid::diagram(run, moment, look.lang)).into_owned(),
+        Format::Json => printable::json(&json::document(run, moment)).into_owned(),
     })
 }
 

@@ -3,6 +3,9 @@
 use super::{Finished, Look, moment::Found, screen::Camera};
 use crate::view::{Motion, svg};
 
+/// What every drawing has in it.
+pub const MARK: &str = svg::FONTS;
+
 /// The drawing.
 pub fn picture(run: &Finished, moment: Found, look: &Look) -> String {
     let buffer = Camera::new(run, look).draw(moment, Motion::Paused);

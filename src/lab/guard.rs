@@ -5,6 +5,11 @@
 //! own outlives it. Nothing that Lockstep does at its own end can promise that, for SIGKILL leaves it no
 //! time to do anything. So the promise is made at each child's start, before the child's own program runs.
 
+#![expect(
+    clippy::print_stderr,
+    reason = "a guard's standard error is its child's log in the lab"
+)]
+
 use std::ffi::OsString;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;

@@ -2,18 +2,45 @@
 
 use std::{io, path::PathBuf};
 
-use super::VERSION;
+use super::{Bound, VERSION};
+use crate::files::Unwritable;
 
 /// Why a recording cannot be written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordingError {
-    /// The file cannot be written or read.
+    /// The file cannot be read.
     #[error("{}: {source}", path.display())]
     File {
         /// The file.
         path: PathBuf,
         /// Why.
         source: io::Error,
+    },
+    /// The file cannot be written.
+    #[error("{} was not written: {source}", path.display())]
+    NotWritten {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: Unwritable,
+    },
+    /// It is larger than what is read.
+    #[error("{}:{line}: the recording is too large: {bound}, and no run makes so much; record the run again", path.display())]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+        /// The line that is too much, from 1.
+        line: usize,
+        /// What it is too much of.
+        bound: Bound,
+    },
+    /// The run is larger than what would be read again.
+    #[error("{} was not written: the run is too long for a recording: {bound}; record it with a smaller crowd", path.display())]
+    TooLong {
+        /// The file.
+        path: PathBuf,
+        /// What it is too much of.
+        bound: Bound,
     },
     /// It is something else.
     #[error("{}:1: this is no recording of Lockstep's; `lockstep run LESSON --variant NAME --record FILE` makes one", path.display())]

@@ -5,15 +5,16 @@
 //! events. A file whose name ends in `.gz` is that, compressed with gzip; reading tells them apart by what they
 //! begin with.
 
+mod bounds;
 pub mod carried;
 mod error;
 
+pub use bounds::Bound;
 pub use error::RecordingError;
 
 use std::{
-    fs,
+    fs::File,
     io::{self, BufRead, BufReader, Read, Write},
-    os::unix::fs::PermissionsExt,
     path::Path,
 };
 
@@ -22,9 +23,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     clock::ClockKind,
+    files::{self, Output},
     lesson::{Params, Scenario},
     log::{ActorId, Event, EventKind, Log},
+    printable,
 };
+use bounds::{Lines, MOST_BYTES, MOST_LINES, Spent, Stopped};
 
 /// The version of the format that is written and read.
 pub const VERSION: u32 = 1;
@@ -122,7 +126,7 @@ const GZIP: [u8; 2] = [0x1f, 0x8b];
 /// Whether a file begins like a recording. A lesson never does.
 #[must_use]
 pub fn looks_like_one(path: &Path) -> bool {
-    let Ok(file) = fs::File::open(path) else {
+    let Ok(file) = files::open(path) else {
         return false;
     };
     let Ok(text) = plain(BufReader::new(file)) else {
@@ -155,41 +159,42 @@ pub fn write(path: &Path, scenario: &Scenario, log: &Log) -> Result<(), Recordin
         program: env!("CARGO_PKG_VERSION").to_owned(),
         fingerprint: Some(scenario.fingerprint()),
     };
-    let write = || -> io::Result<()> {
-        let folder = path
-            .parent()
-            .filter(|folder| !folder.as_os_str().is_empty())
-            .unwrap_or(Path::new("."));
-        // Readable as the user's own new files are: the umask takes away what they are not.
-        let everybody = fs::Permissions::from_mode(0o666);
-        let mut file = tempfile::Builder::new()
-            .permissions(everybody)
-            .tempfile_in(folder)?;
-        let out = io::BufWriter::new(file.as_file_mut());
-        if path.extension().is_some_and(|ending| ending == "gz") {
+    let text = lines(&header, log).map_err(|bound| RecordingError::TooLong {
+        path: path.to_owned(),
+        bound,
+    })?;
+    let packed = path.extension().is_some_and(|ending| ending == "gz");
+    let written = Output::new(path).and_then(|output| {
+        output.write(|out| {
+            if !packed {
+                return text.iter().try_for_each(|line| writeln!(out, "{line}"));
+            }
             let mut out = GzEncoder::new(out, Compression::best());
-            lines(&header, log, &mut out)?;
-            out.finish()?.flush()?;
-        } else {
-            let mut out = out;
-            lines(&header, log, &mut out)?;
-            out.flush()?;
-        }
-        file.persist(path).map(drop).map_err(|error| error.error)
-    };
-    write().map_err(|source| RecordingError::File {
+            text.iter().try_for_each(|line| writeln!(out, "{line}"))?;
+            out.finish().map(drop)
+        })
+    });
+    written.map_err(|source| RecordingError::NotWritten {
         path: path.to_owned(),
         source,
     })
 }
 
-fn lines(header: &Header, log: &Log, out: &mut impl Write) -> io::Result<()> {
-    let mut line = |value: serde_json::Result<String>| writeln!(out, "{}", value?);
-    line(serde_json::to_string(header))?;
+/// What is written, and what can be read again.
+fn lines(header: &Header, log: &Log) -> Result<Vec<String>, Bound> {
+    let mut spent = Spent::default();
+    let mut line = |value: serde_json::Result<String>| {
+        // Plain data always has a JSON form.
+        let line = value.unwrap_or_default();
+        let line = printable::json(&line).into_owned();
+        spent.line(line.as_bytes()).map(|()| line)
+    };
+    let mut lines = vec![line(serde_json::to_string(header))?];
     for event in log.events() {
-        line(serde_json::to_string(event))?;
+        lines.push(line(serde_json::to_string(event))?);
     }
-    line(serde_json::to_string(&End { end: log.len() }))
+    lines.push(line(serde_json::to_string(&End { end: log.len() }))?);
+    Ok(lines)
 }
 
 /// Reads a recording.
@@ -201,7 +206,11 @@ pub fn read(path: &Path) -> Result<Recording, RecordingError> {
         path: path.to_owned(),
         source,
     };
-    let text = plain(BufReader::new(fs::File::open(path).map_err(file)?)).map_err(file)?;
+    let packed = files::open(path).map_err(file)?;
+    if packed.metadata().map_err(file)?.len() > MOST_BYTES {
+        return Err(too_large(path, 1, Bound::Bytes));
+    }
+    let text = plain(BufReader::<io::Take<File>>::new(packed.take(MOST_BYTES))).map_err(file)?;
     parse(text, path)
 }
 
@@ -231,49 +240,64 @@ fn damaged(path: &Path, line: usize, error: &serde_json::Error) -> RecordingErro
     }
 }
 
-fn parse(text: impl BufRead, path: &Path) -> Result<Recording, RecordingError> {
-    let mut lines = text.lines();
-    let no_recording = || RecordingError::NoRecording {
+fn too_large(path: &Path, line: usize, bound: Bound) -> RecordingError {
+    RecordingError::TooLarge {
         path: path.to_owned(),
+        line,
+        bound,
+    }
+}
+
+fn parse(text: impl BufRead, path: &Path) -> Result<Recording, RecordingError> {
+    let mut lines = Lines::new(text);
+    let wrong = |line: usize, column: usize, why: String| RecordingError::Damaged {
+        path: path.to_owned(),
+        line,
+        column,
+        why,
     };
-    let first = lines.next().and_then(Result::ok).ok_or_else(no_recording)?;
+    let stopped = |line: usize, stopped: Stopped| match stopped {
+        Stopped::At(bound) => too_large(path, line, bound),
+        Stopped::NoText(at) => wrong(line, at + 1, "this is not UTF-8".to_owned()),
+        Stopped::Io(source) => RecordingError::File {
+            path: path.to_owned(),
+            source,
+        },
+    };
+    let first = match lines.next() {
+        Ok(Some(first)) => first,
+        Err(Stopped::At(bound)) => return Err(too_large(path, 1, bound)),
+        Ok(None) | Err(_) => {
+            let path = path.to_owned();
+            return Err(RecordingError::NoRecording { path });
+        }
+    };
     let header = header(&first, path)?;
     let mut log = Log::new();
-    let mut number = 1;
-    let file = |source| RecordingError::File {
-        path: path.to_owned(),
-        source,
-    };
-    while let Some(line) = lines.next() {
-        number += 1;
-        let line = match line {
-            Ok(line) => line,
+    loop {
+        let line = match lines.next() {
+            Ok(Some(line)) => line,
+            Ok(None) => break,
             // Compressed text that ends too soon.
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => break,
-            Err(error) => return Err(file(error)),
+            Err(Stopped::Io(error)) if error.kind() == io::ErrorKind::UnexpectedEof => break,
+            Err(why) => return Err(stopped(lines.number().max(1), why)),
         };
         if let Ok(End { end }) = serde_json::from_str(&line) {
-            if end == log.len() {
-                // Behind compressed text comes its checksum.
-                match lines.next() {
-                    Some(Err(error)) if error.kind() == io::ErrorKind::UnexpectedEof => break,
-                    Some(Err(error)) => return Err(file(error)),
-                    Some(Ok(_)) | None => {}
-                }
-                let recording = Recording { header, log };
-                let cast = recording.log.actors().len();
-                return match first_stranger(&recording.log, cast) {
-                    None => Ok(recording),
-                    // The first event stands in the second line.
-                    Some((event, ActorId(actor))) => Err(RecordingError::Damaged {
-                        path: path.to_owned(),
-                        line: event + 2,
-                        column: 1,
-                        why: format!("actor {actor} acts, and {cast} take part"),
-                    }),
-                };
+            if end != log.len() {
+                break;
             }
-            break;
+            // Behind compressed text comes its checksum.
+            match lines.next() {
+                Err(Stopped::Io(error)) if error.kind() == io::ErrorKind::UnexpectedEof => break,
+                Err(why) => return Err(stopped(lines.number(), why)),
+                Ok(_) => {}
+            }
+            let recording = Recording { header, log };
+            return match contradiction(&recording.log) {
+                None => Ok(recording),
+                // The first event stands in the second line.
+                Some((event, why)) => Err(wrong(event + 2, 1, why)),
+            };
         }
         match serde_json::from_str::<Event>(&line) {
             Ok(mut event) => {
@@ -284,21 +308,45 @@ fn parse(text: impl BufRead, path: &Path) -> Result<Recording, RecordingError> {
             }
             // A file that ends in the middle of a line was cut off there.
             Err(error) if error.is_eof() => break,
-            Err(error) => return Err(damaged(path, number, &error)),
+            Err(error) => return Err(damaged(path, lines.number(), &error)),
         }
     }
     Err(RecordingError::CutOff {
         path: path.to_owned(),
-        line: number + 1,
+        line: lines.number() + 1,
         have: log.len(),
     })
 }
 
-/// The first event of somebody who does not take part.
-fn first_stranger(log: &Log, cast: usize) -> Option<(usize, ActorId)> {
-    let actors = log.events().iter().map(|event| event.kind.actor());
-    let mut acting = actors.enumerate().filter_map(|(n, actor)| Some((n, actor?)));
-    acting.find(|(_, actor)| actor.0 as usize >= cast)
+/// The most servers that a lab has, with room to spare.
+const MOST_SERVERS: usize = 64;
+
+/// The first event that cannot be part of any run, and why.
+fn contradiction(log: &Log) -> Option<(usize, String)> {
+    let cast = log.actors().len();
+    log.events().iter().enumerate().find_map(|(n, event)| {
+        let why = match &event.kind {
+            EventKind::LabReady { .. } if n > 0 => "the lab is made ready a second time".to_owned(),
+            EventKind::LabReady { servers, .. } if servers.len() > MOST_SERVERS => {
+                format!("{} servers, and a lab has at most {MOST_SERVERS}", servers.len())
+            }
+            EventKind::Say { item, .. }
+            | EventKind::Asked { item, .. }
+            | EventKind::Decided { item, .. }
+            | EventKind::Stop { item, .. }
+                if *item > MOST_LINES =>
+            {
+                format!("line {item} of a story, and no story is so long")
+            }
+            kind => match kind.actor() {
+                Some(ActorId(actor)) if actor as usize >= cast => {
+                    format!("actor {actor} acts, and {cast} take part")
+                }
+                _ => return None,
+            },
+        };
+        Some((n, why))
+    })
 }
 
 #[cfg(test)]

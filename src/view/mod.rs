@@ -74,6 +74,7 @@ use theme::{Role, Theme};
 use crate::{
     app::keys::{KeyMap, Place},
     lesson::Lang,
+    printable::is_harmless,
 };
 
 /// The smallest screen that anything but an apology fits on.
@@ -152,6 +153,19 @@ pub fn draw(
         }
     }
     theme.finish(buf);
+    harmless(buf);
+}
+
+/// **Architecture Invariant:** whatever a lesson or a server says, no cell of a screen holds a character that acts on a
+/// terminal. Texts are cleaned before they are fitted; here is what somebody forgot.
+fn harmless(buf: &mut Buffer) {
+    for cell in &mut buf.content {
+        if cell.symbol().chars().all(is_harmless) {
+            continue;
+        }
+        let kept: String = cell.symbol().chars().filter(|c| is_harmless(*c)).collect();
+        cell.set_symbol(if kept.is_empty() { "·" } else { &kept });
+    }
 }
 
 impl<'a> Screen<'a> {

@@ -21,8 +21,8 @@ use shapes::CELL;
 const BASELINE: f32 = 13.5;
 /// Space around the screen.
 const MARGIN: f32 = 12.0;
-/// Monospaced fonts of the usual systems, and those that have Chinese.
-const FONTS: &str = "'DejaVu Sans Mono','Cascadia Mono',Menlo,Consolas,'Liberation Mono','Noto Sans Mono CJK SC',\
+/// Monospaced fonts of the usual systems, and those that have Chinese. Every picture names them.
+pub const FONTS: &str = "'DejaVu Sans Mono','Cascadia Mono',Menlo,Consolas,'Liberation Mono','Noto Sans Mono CJK SC',\
                      'Noto Sans CJK SC','PingFang SC','Microsoft YaHei','WenQuanYi Zen Hei',monospace";
 /// At this size a letter of the first font is as wide as a cell.
 const FONT_SIZE: f32 = 14.95;

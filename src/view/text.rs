@@ -5,24 +5,13 @@ use std::borrow::Cow;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
+/// On one line, without characters that would move the cursor or have no width: a reply is a stranger's.
+pub use crate::printable::line as clean;
+
 /// How many columns a text takes.
 #[must_use]
 pub fn width(text: &str) -> usize {
     UnicodeWidthStr::width(text)
-}
-
-/// The text without characters that would move the cursor or take no defined width: a reply is a stranger's.
-#[must_use]
-pub fn clean(text: &str) -> Cow<'_, str> {
-    if text.chars().any(char::is_control) {
-        Cow::Owned(
-            text.chars()
-                .map(|c| if c.is_control() { '·' } else { c })
-                .collect(),
-        )
-    } else {
-        Cow::Borrowed(text)
-    }
 }
 
 /// The pieces that must not be taken apart (a character and the marks that join it), with their columns.

@@ -257,7 +257,8 @@ impl World {
                 }
             }
             EventKind::Counted { counter, by, .. } => {
-                *self.counters.entry(counter.clone()).or_default() += by;
+                let count = self.counters.entry(counter.clone()).or_default();
+                *count = count.saturating_add(*by);
             }
             EventKind::Believes { actor, lock, belief } => {
                 if let Some(world) = self.actor_mut(*actor) {

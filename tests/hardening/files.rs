@@ -1,1 +1,620 @@
 //! Recordings, exports and configuration: what is overwritten, and what is read.
+
+use std::{
+    collections::HashMap,
+    fmt::Write as _,
+    fs,
+    io::Write as _,
+    os::unix::{
+        fs::{FileTypeExt as _, symlink},
+        net::UnixListener,
+    },
+    panic::AssertUnwindSafe,
+    path::Path,
+    process::Command,
+    time::{Duration, Instant},
+};
+
+use flate2::{Compression, write::GzEncoder};
+use lockstep::{
+    app::CatalogueEntry,
+    export::{self, Finished, Format, Look, Moment},
+    lesson::{Library, Scenario},
+    recording::{self, Recording, carried},
+    verdict, why,
+};
+use serde_json::Value;
+
+use crate::common::{Answer, LOCKSTEP, Place};
+
+/// Ends whatever hangs: `timeout` then answers 124.
+fn bounded(place: &Place, args: &[&str]) -> Answer {
+    let mut command = Command::new("timeout");
+    command.args([
+        "-k",
+        "1",
+        "60",
+        "sh",
+        "-c",
+        "ulimit -v 1572864; exec \"$@\"",
+        "sh",
+        LOCKSTEP,
+    ]);
+    let like = place.command(args);
+    for (name, value) in like.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    let output = command
+        .args(args)
+        .current_dir(place.path())
+        .output()
+        .expect("it starts");
+    Answer {
+        code: output.status.code(),
+        out: String::from_utf8_lossy(&output.stdout).into_owned(),
+        err: String::from_utf8_lossy(&output.stderr).into_owned(),
+    }
+}
+
+fn make(program: &str, args: &[&str]) -> bool {
+    let status = Command::new(program).args(args).status();
+    status.is_ok_and(|status| status.success())
+}
+
+/// What is no regular file is refused at once, wherever a file is read.
+#[test]
+fn nobody_waits_for_what_is_no_file() {
+    let place = Place::new();
+    let fifo = place.path().join("fifo.jsonl");
+    assert!(make("mkfifo", &[fifo.to_str().expect("UTF-8")]));
+    let _socket = UnixListener::bind(place.path().join("socket")).expect("bound");
+    fs::create_dir(place.path().join("folder")).expect("made");
+    for file in ["fifo.jsonl", "socket", "folder", "/dev/zero", "/dev/full"] {
+        let commands: [&[&str]; 7] = [
+            &["check", file],
+            &["run", file],
+            &["export", file],
+            &["play", file],
+            &["compare", file],
+            &["list", "--config", file],
+            &["run", "--all", "--lessons", "folder", "--config", file],
+        ];
+        for args in commands {
+            let answer = bounded(&place, args);
+            assert_eq!(answer.code, Some(2), "{args:?}: {}", answer.err);
+            assert!(
+                answer.err.contains(file.trim_start_matches("./")),
+                "{args:?}: {}",
+                answer.err
+            );
+        }
+    }
+    // The second of two recordings, the user's own configuration, what was done so far, recipes beside a lesson.
+    let answer = bounded(&place, &["compare", "fifo.jsonl", "fifo.jsonl"]);
+    assert_eq!(answer.code, Some(2), "{}", answer.err);
+    for file in [
+        "config/lockstep/config.toml",
+        "state/lockstep/progress.json",
+        "recipes.yaml",
+    ] {
+        let file = place.path().join(file);
+        fs::create_dir_all(file.parent().expect("a folder")).expect("made");
+        assert!(make("mkfifo", &[file.to_str().expect("UTF-8")]));
+    }
+    assert_eq!(bounded(&place, &["config", "--check"]).code, Some(2));
+    let progress = bounded(&place, &["progress"]);
+    assert_eq!(progress.code, Some(0), "{}", progress.err);
+    assert!(progress.err.contains("named pipe"), "{}", progress.err);
+    place.write("lesson.yaml", "format: 1");
+    assert_eq!(bounded(&place, &["check", "lesson.yaml"]).code, Some(2));
+}
+
+fn is_fifo(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|facts| facts.file_type().is_fifo())
+}
+
+/// Nothing but a regular file is replaced, by recordings and by pictures.
+#[test]
+fn what_is_no_file_is_never_replaced() {
+    let place = Place::new();
+    let at = |name: &str| place.path().join(name);
+    let text = |name: &str| at(name).to_str().expect("UTF-8").to_owned();
+    assert!(make("mkfifo", &[&text("fifo")]));
+    let _socket = UnixListener::bind(at("socket")).expect("bound");
+    symlink("nowhere", at("dangling")).expect("linked");
+    symlink("fifo", at("to-fifo")).expect("linked");
+    // Devices can be made by root only.
+    let device = make("mknod", &[&text("device"), "c", "1", "3"]);
+    let names = ["fifo", "socket", "dangling", "to-fifo", "device"];
+    for name in names.iter().filter(|name| **name != "device" || device) {
+        let kind = |name: &str| fs::symlink_metadata(at(name)).expect("it is there").file_type();
+        let before = kind(name);
+        for force in [&[][..], &["--force"]] {
+            let export = [&["export", "oversell", "--recorded", "--output", name], force].concat();
+            let record = [
+                &["run", "oversell", "--variant", "lost-update", "--record", name],
+                force,
+            ]
+            .concat();
+            for args in [export, record] {
+                let answer = bounded(&place, &args);
+                assert_eq!(answer.code, Some(2), "{args:?}: {}", answer.err);
+                assert!(answer.err.contains(name), "{args:?}: {}", answer.err);
+                assert_eq!(kind(name), before, "{args:?}");
+            }
+        }
+    }
+    assert!(is_fifo(&at("fifo")) && !at("nowhere").exists());
+    let answer = bounded(&place, &["export", "oversell", "--recorded", "--output", "."]);
+    assert_eq!(answer.code, Some(2), "{}", answer.err);
+    // `new` makes files and never touches one that is there, whatever it is.
+    symlink("nowhere", at("my-lock.yaml")).expect("linked");
+    assert_eq!(bounded(&place, &["new", "my-lock"]).code, Some(2));
+    assert!(!at("nowhere").exists());
+    // Other names of standard output are no files.
+    for name in ["-", "/dev/stdout"] {
+        let answer = bounded(&place, &["export", "oversell", "--recorded", "--output", name]);
+        assert!(answer.out.starts_with("<svg"), "{name}: {}", answer.err);
+    }
+}
+
+/// A file of somebody else's is kept where nobody can be asked, and `--force` overwrites it. What the same command has
+/// made is made again.
+#[test]
+fn a_strangers_file_is_not_overwritten_unasked() {
+    let place = Place::new();
+    let at = |name: &str| place.path().join(name);
+    for format in ["svg", "html", "cast", "mermaid", "json"] {
+        let export = [
+            "export",
+            "oversell",
+            "--recorded",
+            "--format",
+            format,
+            "--output",
+            "out",
+        ];
+        fs::write(at("out"), "my thesis").expect("written");
+        let answer = bounded(&place, &export);
+        assert_eq!(answer.code, Some(2), "{}", answer.err);
+        assert!(answer.err.contains("--force"), "{}", answer.err);
+        assert_eq!(fs::read_to_string(at("out")).expect("there"), "my thesis");
+        let answer = bounded(&place, &[&export[..], &["--force"]].concat());
+        assert_eq!(answer.code, Some(0), "{}", answer.err);
+        let first = fs::read_to_string(at("out")).expect("there");
+        assert!(first.len() > 200, "{first}");
+        symlink("out", at("link")).expect("linked");
+        let again = [
+            "export",
+            "watchdog",
+            "--recorded",
+            "--format",
+            format,
+            "--output",
+            "link",
+        ];
+        let answer = bounded(&place, &again);
+        assert_eq!(answer.code, Some(0), "{format} is known again: {}", answer.err);
+        assert!(at("link").is_symlink(), "a link stays a link");
+        assert_ne!(fs::read_to_string(at("out")).expect("there"), first);
+        fs::remove_file(at("link")).expect("removed");
+        // A picture of another format is another file.
+        let other = if format == "svg" { "json" } else { "svg" };
+        let answer = bounded(
+            &place,
+            &[
+                "export",
+                "oversell",
+                "--recorded",
+                "--format",
+                other,
+                "--output",
+                "out",
+            ],
+        );
+        assert_eq!(answer.code, Some(2), "{}", answer.err);
+    }
+    let temporary = fs::read_dir(place.path()).expect("readable").count();
+    assert_eq!(temporary, 1, "nothing is left beside the file");
+}
+
+#[test]
+fn a_recording_replaces_recordings_only() {
+    let place = Place::new();
+    let at = |name: &str| place.path().join(name);
+    for name in ["run.jsonl", "run.jsonl.gz"] {
+        let run = ["run", "oversell", "--variant", "lost-update", "--record", name];
+        fs::write(at(name), "my thesis").expect("written");
+        let answer = bounded(&place, &run);
+        assert_eq!(answer.code, Some(2), "{}", answer.err);
+        assert!(answer.err.contains("--force"), "{}", answer.err);
+        assert_eq!(fs::read_to_string(at(name)).expect("there"), "my thesis");
+        for args in [[&run[..], &["--force"]].concat(), run.to_vec()] {
+            let answer = place.run(&args);
+            assert_eq!(answer.code, Some(0), "{args:?}: {}", answer.err);
+            assert!(recording::read(&at(name)).is_ok());
+        }
+    }
+    // Of several runs none begins before all of their files are known to be free.
+    fs::create_dir(at("runs")).expect("made");
+    let library = Library::carried();
+    let loaded = library.find("oversell").expect("carried");
+    let last = loaded
+        .lesson
+        .variants
+        .keys()
+        .next_back()
+        .expect("it has variants");
+    fs::write(at("runs").join(format!("oversell.{last}.jsonl.gz")), "my thesis").expect("written");
+    let answer = bounded(&place, &["run", "oversell", "--record", "runs"]);
+    assert_eq!(answer.code, Some(2), "{}", answer.err);
+    assert_eq!(answer.out, "");
+    assert_eq!(fs::read_dir(at("runs")).expect("readable").count(), 1);
+}
+
+/// A umask that takes from the user what the user writes is named before anything starts.
+#[test]
+fn a_umask_that_locks_the_user_out_is_named() {
+    let place = Place::new();
+    let commands: [&[&str]; 4] = [
+        &["export", "oversell", "--recorded", "--output", "out.svg"],
+        &[
+            "run",
+            "oversell",
+            "--variant",
+            "lost-update",
+            "--record",
+            "run.jsonl",
+        ],
+        &["run", "oversell"],
+        &["new", "my-lock"],
+    ];
+    for args in commands {
+        let mut command = Command::new("sh");
+        command
+            .args(["-c", "umask 777; exec \"$@\"", "sh", LOCKSTEP])
+            .args(args);
+        let output = command
+            .current_dir(place.path())
+            .env("TMPDIR", place.path())
+            .env("HOME", place.path())
+            .output()
+            .expect("it starts");
+        let err = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {err}");
+        assert!(err.contains("umask 777"), "{args:?}: {err}");
+    }
+    assert_eq!(fs::read_dir(place.path()).expect("readable").count(), 0);
+}
+
+/// A recording's first lines, good as far as they go.
+fn beginning() -> [String; 2] {
+    let text = carried_text("oversell", "lost-update");
+    let mut lines = text.lines().map(str::to_owned);
+    [lines.next().expect("a header"), lines.next().expect("an event")]
+}
+
+fn scenario(lesson: &str, variant: &str) -> Scenario {
+    let library = Library::carried();
+    let loaded = library.find(lesson).expect("carried");
+    Scenario::plan(loaded, variant, &lockstep::lesson::Params::new()).expect("it is good")
+}
+
+/// A carried recording as text.
+fn carried_text(lesson: &str, variant: &str) -> String {
+    let folder = tempfile::tempdir().expect("a directory");
+    let path = folder.path().join("run.jsonl");
+    let scenario = scenario(lesson, variant);
+    let Recording { log, .. } = carried::open(&scenario).expect("carried");
+    recording::write(&path, &scenario, &log).expect("written");
+    fs::read_to_string(path).expect("there")
+}
+
+/// A gzip file of a few hundred kilobytes that says one thing again and again.
+fn bomb(path: &Path, first: &str, again: &[u8], times: usize) {
+    let file = fs::File::create(path).expect("made");
+    let mut gzip = GzEncoder::new(file, Compression::fast());
+    gzip.write_all(first.as_bytes()).expect("written");
+    for _ in 0..times {
+        gzip.write_all(again).expect("written");
+    }
+    gzip.finish().expect("written");
+}
+
+/// Small files that are large in memory are read as far as is sensible.
+#[test]
+fn a_small_file_cannot_become_a_large_one() {
+    let place = Place::new();
+    let path = place.path().join("bomb.jsonl.gz");
+    let [header, ready] = beginning();
+    let start = format!("{header}\n{ready}\n");
+    let say = format!(
+        r#"{{"at":1,"event":"say","item":0,"en":"{}","zh":""}}"#,
+        "a".repeat(20_000)
+    );
+    let say = format!("{say}\n").repeat(10).into_bytes();
+    let stop = b"{\"at\":1,\"event\":\"stop\",\"item\":0,\"stop\":\"move\"}\n".repeat(100);
+    let nested = b"[".repeat(100_000);
+    let spaces = b" ".repeat(100_000);
+    let zeros = b"0,".repeat(50_000);
+    let reply = format!(
+        "{start}{}",
+        r#"{"at":1,"event":"replied","op":1,"actor":0,"label":"x","reply":{"value":["#
+    );
+    let row = format!("{}{}]}}}}\n", &reply[start.len()..], "0,".repeat(1_500_000) + "0");
+    let bombs: [(&str, &str, &[u8], usize, &str); 7] = [
+        ("many bytes", &start, &say, 1_000, "MiB, unpacked"),
+        ("many lines", &start, &stop, 1_100, "lines"),
+        ("one line", &start, &spaces, 100, "in one line"),
+        (
+            "one first line",
+            "{\"lockstep_recording\":",
+            &nested,
+            100,
+            "in one line",
+        ),
+        ("one value", &reply, &zeros, 2_000, "in one line"),
+        ("many values", &start, row.as_bytes(), 40, "values"),
+        ("nesting", &reply, &nested, 30, "recursion limit"),
+    ];
+    for (what, first, again, times, told) in bombs {
+        bomb(&path, first, again, times);
+        let size = fs::metadata(&path).expect("there").len();
+        assert!(size < 4 << 20, "{what}: {size} bytes are no small file");
+        let began = Instant::now();
+        let answer = bounded(&place, &["export", "bomb.jsonl.gz"]);
+        assert_eq!(answer.code, Some(2), "{what}: {}", answer.err);
+        let error = answer.err.trim_end();
+        assert!(error.contains("bomb.jsonl.gz:"), "{what}: {error}");
+        assert!(error.contains(told), "{what}: {error}");
+        assert!(error.len() < 1_000, "{what}: {error}");
+        println!("{what}: {size} bytes, refused after {:?}", began.elapsed());
+    }
+    for args in [
+        &["play", "bomb.jsonl.gz"][..],
+        &["compare", "bomb.jsonl.gz", "bomb.jsonl.gz"],
+    ] {
+        let answer = bounded(&place, args);
+        assert_eq!(answer.code, Some(2), "{args:?}: {}", answer.err);
+    }
+}
+
+/// Numbers that repeat: a seed makes the same mutations everywhere.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 % u64::try_from(n.max(1)).expect("fits")).expect("fits")
+    }
+
+    fn one<'a, T>(&mut self, of: &'a [T]) -> &'a T {
+        &of[self.below(of.len())]
+    }
+
+    /// Changes one place of a value to what nobody expects there.
+    fn mutate(&mut self, value: &mut Value, known: &[String]) {
+        match value {
+            Value::Object(map) if !map.is_empty() && self.below(12) > 0 => {
+                let name = map
+                    .keys()
+                    .nth(self.below(map.len()))
+                    .expect("one of them")
+                    .clone();
+                match self.below(30) {
+                    0 => drop(map.remove(&name)),
+                    1 => {
+                        let value = map.remove(&name).expect("it is there");
+                        map.insert(self.one(known).clone(), value);
+                    }
+                    _ => self.mutate(map.get_mut(&name).expect("it is there"), known),
+                }
+            }
+            Value::Array(items) if !items.is_empty() && self.below(12) > 0 => {
+                let n = self.below(items.len());
+                match self.below(8) {
+                    0 => drop(items.remove(n)),
+                    1 => items.push(items[n].clone()),
+                    _ => self.mutate(&mut items[n], known),
+                }
+            }
+            Value::Number(_) => {
+                let numbers: [Value; 14] = [
+                    0.into(),
+                    1.into(),
+                    2.into(),
+                    (-1).into(),
+                    i64::MIN.into(),
+                    i64::MAX.into(),
+                    u64::MAX.into(),
+                    i32::MAX.into(),
+                    u32::MAX.into(),
+                    1_000_000_000_u64.into(),
+                    60_000_000_000_u64.into(),
+                    4_000_000_000_000_000_000_i64.into(),
+                    1e300.into(),
+                    0.5.into(),
+                ];
+                *value = self.one(&numbers).clone();
+            }
+            Value::String(text) => match self.below(6) {
+                0 => text.clear(),
+                1 => "\u{1b}[2J\u{202e}<script>".clone_into(text),
+                2 => *text = "很长".repeat(3_000),
+                3 => text.push_str("/0000000001->redis"),
+                _ => text.clone_from(self.one(known)),
+            },
+            Value::Bool(yes) => *yes = !*yes,
+            other => {
+                let values = [
+                    Value::Null,
+                    7.into(),
+                    "x".into(),
+                    serde_json::json!([]),
+                    serde_json::json!({}),
+                ];
+                *other = self.one(&values).clone();
+            }
+        }
+    }
+}
+
+/// All texts of a recording: names of actors, servers, locks, events.
+fn texts(value: &Value, into: &mut Vec<String>) {
+    match value {
+        Value::String(text) if text.len() < 80 && !into.contains(text) => into.push(text.clone()),
+        Value::Array(items) => items.iter().for_each(|item| texts(item, into)),
+        Value::Object(map) => map.values().for_each(|item| texts(item, into)),
+        _ => {}
+    }
+}
+
+/// A recording with a few lines changed, left out, doubled or swapped.
+fn mutated(lines: &[Value], known: &[String], dice: &mut Dice) -> String {
+    let mut lines = lines.to_vec();
+    for _ in 0..=dice.below(6) {
+        let n = 1 + dice.below(lines.len() - 2);
+        match dice.below(12) {
+            0 if n > 1 => drop(lines.remove(n)),
+            1 => lines.insert(n + 1, lines[n].clone()),
+            2 => {
+                let other = 1 + dice.below(lines.len() - 2);
+                lines.swap(n, other);
+            }
+            _ => dice.mutate(&mut lines[n], known),
+        }
+    }
+    let last = lines.len() - 1;
+    lines[last] = serde_json::json!({"end": last - 1});
+    lines.iter().fold(String::new(), |mut text, line| {
+        let _ = writeln!(text, "{line}");
+        text
+    })
+}
+
+/// Everything that looks at recordings looks at this one, at a moment of the round's. How many pictures came of it.
+fn look_at(mut recording: Recording, scenario: &Scenario, round: usize) -> usize {
+    if recording.fit(scenario).is_err() {
+        return 0;
+    }
+    let log = &recording.log;
+    let _ = verdict::breaches(scenario, log);
+    let _ = why::first(scenario, log);
+    let entry = CatalogueEntry::from(&scenario.loaded.lesson);
+    let variant = entry
+        .variants
+        .iter()
+        .position(|variant| variant.name == scenario.variant);
+    let run = Finished {
+        variant: variant.expect("it has it"),
+        entry,
+        params: scenario.overrides.clone(),
+        verdict: verdict::judge(scenario, log),
+        log: log.clone(),
+    };
+    let moments = [
+        Moment::End,
+        Moment::Step(0),
+        Moment::Step(7),
+        "4s".parse().expect("a time"),
+    ];
+    let looks = [
+        Look::default(),
+        Look {
+            size: (60, 16),
+            presenting: true,
+            ..Look::default()
+        },
+        Look {
+            size: (200, 60),
+            lens: lockstep::view::Lens::Sequence,
+            lang: lockstep::lesson::Lang::Zh,
+            ..Look::default()
+        },
+    ];
+    let mut drawn = 0;
+    let moment = moments[round % moments.len()];
+    for look in &looks {
+        drawn += usize::from(export::export(&run, Format::Svg, Some(moment), look).is_ok());
+    }
+    let mut formats = vec![Format::Html, Format::Mermaid, Format::Json];
+    // Hundreds of frames.
+    if round % 8 == 1 {
+        formats.push(Format::Cast);
+    }
+    for format in formats {
+        drawn += usize::from(export::export(&run, format, Some(moment), &looks[0]).is_ok());
+    }
+    drawn
+}
+
+/// Recordings whose events say what cannot be: nothing panics, and nothing takes long.
+#[test]
+fn a_recording_that_lies_does_no_harm() {
+    let campaign = std::env::var_os("LOCKSTEP_CAMPAIGN").is_some();
+    let each = if campaign { 300 } else { 3 };
+    let seed: u64 = std::env::var("LOCKSTEP_SEED")
+        .ok()
+        .and_then(|seed| seed.parse().ok())
+        .unwrap_or(1);
+    let folder = tempfile::tempdir().expect("a directory");
+    let path = folder.path().join("run.jsonl");
+    let mut panicked = Vec::new();
+    let (mut read, mut drawn, mut refused) = (0, 0, HashMap::<String, usize>::new());
+    for loaded in &Library::carried().lessons {
+        for (n, variant) in (0_u64..).zip(loaded.lesson.variants.keys()) {
+            let scenario = scenario(&loaded.lesson.id, variant);
+            let text = carried_text(&loaded.lesson.id, variant);
+            let lines: Vec<Value> = text
+                .lines()
+                .map(|line| serde_json::from_str(line).expect("JSON"))
+                .collect();
+            let mut known = Vec::new();
+            for line in &lines {
+                texts(line, &mut known);
+            }
+            let mut dice = Dice(0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(seed).wrapping_add(n + 1));
+            for round in 0..each {
+                fs::write(&path, mutated(&lines, &known, &mut dice)).expect("written");
+                let began = Instant::now();
+                let what = format!("{} {variant}, seed {seed}, round {round}", loaded.lesson.id);
+                let looked = std::panic::catch_unwind(AssertUnwindSafe(|| match recording::read(&path) {
+                    Ok(recording) => Ok(look_at(recording, &scenario, round)),
+                    Err(error) => Err(error.to_string()),
+                }));
+                match looked {
+                    Ok(Ok(pictures)) => {
+                        read += 1;
+                        drawn += pictures;
+                    }
+                    Ok(Err(error)) => {
+                        let why = error.rsplit("damaged: ").next().unwrap_or_default().to_owned();
+                        *refused.entry(why).or_default() += 1;
+                    }
+                    Err(_) => {
+                        let kept =
+                            std::env::temp_dir().join(format!("lockstep-lies-{}.jsonl", panicked.len()));
+                        let _ = fs::copy(&path, &kept);
+                        panicked.push(format!("{what}: see {}", kept.display()));
+                    }
+                }
+                let took = began.elapsed();
+                assert!(took < Duration::from_secs(30), "{what}: {took:?}");
+            }
+        }
+    }
+    println!(
+        "{read} were read and gave {drawn} pictures; refused: {}",
+        refused.values().sum::<usize>()
+    );
+    assert!(panicked.is_empty(), "{panicked:#?}");
+    assert!(
+        read > each && drawn > 5 * each,
+        "most mutations are still recordings: {read}, {drawn}, {refused:?}"
+    );
+}

@@ -8,6 +8,10 @@ mod colours;
 mod data;
 
 use super::{Finished, Look, moment::Found};
+use crate::printable;
+
+/// What every page has in it.
+pub const MARK: &str = "<meta name=\"generator\" content=\"Lockstep\">";
 
 const PAGE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("player.css");
@@ -21,7 +25,9 @@ const SCRIPT: [&str; 4] = [
 
 /// The page.
 pub fn page(run: &Finished, moment: Found, look: &Look) -> String {
-    let data = data::of(run, moment, look).to_string().replace('<', "\\u003c");
+    let mut data = data::of(run, moment, look);
+    printable::value(&mut data);
+    let data = data.to_string().replace('<', "\\u003c");
     let title = run.title();
     let style = format!("{}\n{STYLE}", colours::variables(look.theme));
     let parts = [

@@ -5,7 +5,10 @@
 
 use std::fmt::Write as _;
 
-use crate::view::{fit, wrap};
+use crate::{
+    printable::{self, is_harmless},
+    view::{fit, wrap},
+};
 
 /// The widest line of a note, in columns.
 const NOTE: usize = 60;
@@ -37,7 +40,7 @@ fn entities(words: &str, special: &str) -> String {
     for letter in words.chars() {
         match letter {
             '\n' => safe.push_str("<br/>"),
-            letter if letter.is_control() => safe.push(' '),
+            letter if !is_harmless(letter) => safe.push(' '),
             letter if special.contains(letter) => {
                 let _ = write!(safe, "#{};", u32::from(letter));
             }
@@ -59,9 +62,12 @@ pub(super) fn shorten(words: &str) -> String {
     fit(words, LABEL).into_owned()
 }
 
-/// A value for the front matter, which is YAML: in double quotes, as JSON has it.
+/// A value for the front matter, which is YAML: in double quotes, as JSON has it, and without markup for whoever puts the
+/// diagram into a page as it is.
 pub(super) fn yaml(words: &str) -> String {
-    serde_json::Value::from(words).to_string()
+    let quoted = printable::json(&serde_json::Value::from(words).to_string()).into_owned();
+    let quoted = quoted.replace('&', "\\u0026");
+    quoted.replace('<', "\\u003c").replace('>', "\\u003e")
 }
 
 #[cfg(test)]
@@ -85,5 +91,6 @@ mod tests {
         let lines = wrapped(&"word ".repeat(30));
         assert!(lines.contains("<br/>") && !lines.contains('\n'), "{lines}");
         assert_eq!(yaml("a \"b\": c\n"), r#""a \"b\": c\n""#);
+        assert_eq!(yaml("<b>&"), r#""\u003cb\u003e\u0026""#);
     }
 }

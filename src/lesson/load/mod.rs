@@ -7,6 +7,8 @@ mod locate;
 
 use std::{fs, path::Path as FilePath, sync::Arc};
 
+use crate::files;
+
 use super::{
     error::{LessonError, Mistake, Path},
     model::{FORMAT, Lesson, Recipes},
@@ -62,7 +64,7 @@ impl Source {
             let message = format!("has {} bytes; a lesson may have at most {LARGEST}", facts.len());
             return Err(fail(message, "split it into several lessons"));
         }
-        let bytes = fs::read(path).map_err(|error| {
+        let bytes = files::read(path, LARGEST).map_err(|error| {
             fail(
                 format!("cannot be read: {error}"),
                 "look at the file's permissions",

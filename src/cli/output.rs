@@ -1,0 +1,74 @@
+//! Files that a command is to write: looked at before the first server starts, and never taken from anybody unasked. It
+//! must not know what will be written.
+
+use std::{io::Read as _, path::Path};
+
+use super::{Failure, Global, print, words};
+use crate::{
+    files::{self, Kind, Output, Umask, Unwritable},
+    lesson::{Lang, Text, Words},
+};
+
+/// How much of a file says what made it.
+const BEGINNING: u64 = 64 << 10;
+
+/// The place of a file that can be written, and that holds nothing of anybody else's. `example` is a file's name, for
+/// whoever has named a directory; `ours` tells whether a file was made by the same command.
+pub(super) fn claim(
+    global: &Global,
+    path: &Path,
+    force: bool,
+    example: &str,
+    ours: impl FnOnce(&Path) -> bool,
+) -> Result<Output, Failure> {
+    let shown = path.display().to_string();
+    let refused = |error: Unwritable| unwritable(path, example, error);
+    let output = Output::new(path).map_err(refused)?;
+    if let Some(there) = output.replaces()
+        && !force
+        && !ours(there)
+        && print::ask(&words::OVERWRITE.with(global.lang(), &[&shown]), false)? != Some(true)
+    {
+        return Err(Failure::usage(words::NOT_OVERWRITTEN.text(&[&shown])));
+    }
+    output.try_out().map_err(refused)?;
+    Ok(output)
+}
+
+/// The beginning of a file as text; nothing of what cannot be read.
+pub(super) fn beginning(path: &Path) -> String {
+    let mut bytes = Vec::new();
+    let read = files::open(path).and_then(|file| file.take(BEGINNING).read_to_end(&mut bytes));
+    read.map_or_else(
+        |_| String::new(),
+        |_| String::from_utf8_lossy(&bytes).into_owned(),
+    )
+}
+
+fn unwritable(path: &Path, example: &str, error: Unwritable) -> Failure {
+    let shown = path.display().to_string();
+    let other = |kind: Words| Text {
+        en: words::IRREGULAR.with(Lang::En, &[&shown, kind.get(Lang::En)]),
+        zh: words::IRREGULAR.with(Lang::Zh, &[&shown, kind.get(Lang::Zh)]),
+    };
+    Failure::usage(match error {
+        Unwritable::Irregular(Kind::Directory) => {
+            words::IS_DIRECTORY.text(&[&shown, &path.join(example).display().to_string()])
+        }
+        Unwritable::Irregular(Kind::Fifo) => other(words::NAMED_PIPE),
+        Unwritable::Irregular(Kind::Socket) => other(words::SOCKET),
+        Unwritable::Irregular(Kind::Device) => other(words::DEVICE),
+        Unwritable::Dangling(target) => words::DANGLING.text(&[&shown, &target.display().to_string()]),
+        Unwritable::NoDirectory(folder) => {
+            let folder = folder.display().to_string();
+            words::NO_DIRECTORY.text(&[&shown, &folder, &folder])
+        }
+        Unwritable::Umask(mask) => return umask(mask),
+        Unwritable::System(error) => words::NO_PICTURE.text(&[&shown, &error.to_string()]),
+    })
+}
+
+/// The user could not read what would be written.
+pub(super) fn umask(Umask(mask): Umask) -> Failure {
+    Failure::usage(words::UMASK.text(&[&format!("{mask:03o}")]))
+}

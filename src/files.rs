@@ -1,0 +1,296 @@
+//! Files of the user's: read only where they are regular files and no longer than is sensible, and written whole or
+//! not at all. It must not know what is in them.
+//!
+//! **Architecture Invariant:** nothing here ever waits for somebody else (as reading from a FIFO does), and nothing
+//! but a regular file is ever replaced.
+
+use std::{
+    fmt,
+    fs::{self, File, OpenOptions, Permissions},
+    io::{self, BufWriter, Read as _, Write as _},
+    os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _, PermissionsExt as _},
+    path::{Path, PathBuf},
+};
+
+use rustix::{fs::OFlags, process::umask};
+use tempfile::NamedTempFile;
+
+/// What a file is that is no regular file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A directory.
+    Directory,
+    /// A pipe with a name.
+    Fifo,
+    /// A socket.
+    Socket,
+    /// A device, such as `/dev/zero`.
+    Device,
+}
+
+impl Kind {
+    /// Of a file; `None` where it is a regular file.
+    fn of(facts: &fs::Metadata) -> Option<Self> {
+        let kind = facts.file_type();
+        if kind.is_file() {
+            None
+        } else if kind.is_dir() {
+            Some(Self::Directory)
+        } else if kind.is_fifo() {
+            Some(Self::Fifo)
+        } else if kind.is_socket() {
+            Some(Self::Socket)
+        } else {
+            Some(Self::Device)
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Directory => "a directory",
+            Self::Fifo => "a named pipe",
+            Self::Socket => "a socket",
+            Self::Device => "a device",
+        })
+    }
+}
+
+/// Opens a regular file for reading.
+///
+/// # Errors
+/// It cannot be opened, or is no regular file.
+pub fn open(path: &Path) -> io::Result<File> {
+    regular(&fs::metadata(path)?)?;
+    // What was looked at and what is opened need not be the same.
+    let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(flags.bits().cast_signed())
+        .open(path)?;
+    regular(&file.metadata()?)?;
+    Ok(file)
+}
+
+fn regular(facts: &fs::Metadata) -> io::Result<()> {
+    match Kind::of(facts) {
+        None => Ok(()),
+        Some(kind) => {
+            let why = format!("it is {kind}, not a regular file");
+            Err(io::Error::new(io::ErrorKind::InvalidInput, why))
+        }
+    }
+}
+
+/// Reads a regular file.
+///
+/// # Errors
+/// It cannot be read, is no regular file, or has more than `most` bytes.
+pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open(path)?.take(most + 1).read_to_end(&mut bytes)?;
+    if u64::try_from(bytes.len()).is_ok_and(|length| length <= most) {
+        return Ok(bytes);
+    }
+    let why = format!("it has more than {most} bytes");
+    Err(io::Error::new(io::ErrorKind::FileTooLarge, why))
+}
+
+/// Reads a regular file of text.
+///
+/// # Errors
+/// As [`read`]; or it is no UTF-8.
+pub fn read_text(path: &Path, most: u64) -> io::Result<String> {
+    let invalid = |error| io::Error::new(io::ErrorKind::InvalidData, error);
+    String::from_utf8(read(path, most)?).map_err(invalid)
+}
+
+/// Why a file cannot be written.
+#[derive(Debug, thiserror::Error)]
+pub enum Unwritable {
+    /// Something else than a regular file is there.
+    #[error("it is {0}, and only a regular file is replaced")]
+    Irregular(Kind),
+    /// A link is there that leads nowhere.
+    #[error("it is a link to {}, which does not exist", .0.display())]
+    Dangling(PathBuf),
+    /// The directory is not there.
+    #[error("there is no directory {}", .0.display())]
+    NoDirectory(PathBuf),
+    /// Nobody could read what would be written.
+    #[error("{0}")]
+    Umask(#[from] Umask),
+    /// The system says no.
+    #[error("{0}")]
+    System(#[from] io::Error),
+}
+
+/// The user's umask takes new files away from the user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the umask {0:03o} keeps you from what you write yourself; set another first: `umask 022`")]
+pub struct Umask(pub u32);
+
+/// Looks at the umask, which must leave to the user what the user writes.
+///
+/// # Errors
+/// It takes it away.
+pub fn check_umask() -> Result<(), Umask> {
+    // There is no way to look at it without setting it; what is created meanwhile is the user's alone.
+    let mask = umask(rustix::fs::Mode::RWXG | rustix::fs::Mode::RWXO);
+    umask(mask);
+    if mask.intersects(rustix::fs::Mode::RWXU) {
+        return Err(Umask(mask.bits()));
+    }
+    Ok(())
+}
+
+/// A file to be written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Output {
+    /// Where it really is: a link to a file is written through, and stays a link.
+    path: PathBuf,
+}
+
+impl Output {
+    /// Looks at the place.
+    ///
+    /// # Errors
+    /// Nothing can be written there.
+    pub fn new(path: &Path) -> Result<Self, Unwritable> {
+        let path = match fs::symlink_metadata(path) {
+            Ok(facts) if facts.file_type().is_symlink() => match fs::canonicalize(path) {
+                Ok(path) => path,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    return Err(Unwritable::Dangling(fs::read_link(path)?));
+                }
+                Err(error) => return Err(error.into()),
+            },
+            Ok(_) => path.to_owned(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => path.to_owned(),
+            Err(error) => return Err(error.into()),
+        };
+        let output = Self { path };
+        output.check()?;
+        Ok(output)
+    }
+
+    fn check(&self) -> Result<(), Unwritable> {
+        match fs::symlink_metadata(&self.path) {
+            Ok(facts) if facts.file_type().is_symlink() => {
+                Err(Unwritable::Dangling(fs::read_link(&self.path)?))
+            }
+            Ok(facts) => Kind::of(&facts).map_or(Ok(()), |kind| Err(Unwritable::Irregular(kind))),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let folder = self.folder();
+                if folder.is_dir() {
+                    return Ok(());
+                }
+                Err(Unwritable::NoDirectory(folder.to_owned()))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The file that is there now and would be lost. An empty one has nothing to lose.
+    #[must_use]
+    pub fn replaces(&self) -> Option<&Path> {
+        let facts = fs::symlink_metadata(&self.path).ok()?;
+        (facts.len() > 0).then_some(self.path.as_path())
+    }
+
+    fn folder(&self) -> &Path {
+        let parent = self.path.parent();
+        parent
+            .filter(|folder| !folder.as_os_str().is_empty())
+            .unwrap_or(Path::new("."))
+    }
+
+    /// A file beside it, readable as the user's own new files are: the umask takes away what they are not.
+    fn beside(&self) -> io::Result<NamedTempFile> {
+        tempfile::Builder::new()
+            .permissions(Permissions::from_mode(0o666))
+            .tempfile_in(self.folder())
+    }
+
+    /// Tries whether it can be written, without writing it.
+    ///
+    /// # Errors
+    /// It cannot.
+    pub fn try_out(&self) -> Result<(), Unwritable> {
+        check_umask()?;
+        self.beside()?.close()?;
+        Ok(())
+    }
+
+    /// Writes it: whoever looks sees what was there before, or all of it.
+    ///
+    /// # Errors
+    /// It cannot be written. What was there before is there still.
+    pub fn write(
+        &self,
+        contents: impl FnOnce(&mut BufWriter<&mut File>) -> io::Result<()>,
+    ) -> Result<(), Unwritable> {
+        self.check()?;
+        let mut file = self.beside()?;
+        let mut out = BufWriter::new(file.as_file_mut());
+        contents(&mut out)?;
+        out.flush()?;
+        drop(out);
+        file.persist(&self.path).map_err(|error| error.error)?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{io::Write as _, os::unix::fs::symlink, path::Path};
+
+    use super::{Kind, Output, Unwritable, open, read};
+
+    fn written(path: &Path, text: &str) -> Result<(), Unwritable> {
+        Output::new(path)?.write(|out| out.write_all(text.as_bytes()))
+    }
+
+    #[test]
+    fn only_regular_files_of_a_sensible_length_are_read() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let file = dir.path().join("file");
+        std::fs::write(&file, "12345").expect("written");
+        assert_eq!(read(&file, 5).expect("read"), b"12345");
+        assert!(read(&file, 4).is_err());
+        for path in [dir.path(), Path::new("/dev/zero")] {
+            assert!(open(path).is_err(), "{}", path.display());
+        }
+    }
+
+    #[test]
+    fn a_link_is_written_through_and_nothing_but_a_file_is_replaced() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let at = |name: &str| dir.path().join(name);
+        written(&at("file"), "old").expect("written");
+        symlink("file", at("link")).expect("linked");
+        written(&at("link"), "new").expect("written");
+        assert!(at("link").is_symlink());
+        assert_eq!(std::fs::read_to_string(at("file")).expect("there"), "new");
+        symlink("nowhere", at("dangling")).expect("linked");
+        assert!(matches!(
+            written(&at("dangling"), ""),
+            Err(Unwritable::Dangling(_))
+        ));
+        symlink("/dev/null", at("device")).expect("linked");
+        for (name, kind) in [("device", Kind::Device), (".", Kind::Directory)] {
+            let refused = written(&at(name), "");
+            assert!(
+                matches!(refused, Err(Unwritable::Irregular(found)) if found == kind),
+                "{name}"
+            );
+        }
+        let refused = written(&at("none/file"), "");
+        assert!(matches!(refused, Err(Unwritable::NoDirectory(_))));
+        assert_eq!(Output::new(&at("new")).expect("good").replaces(), None);
+        assert!(Output::new(&at("link")).expect("good").replaces().is_some());
+        let left = std::fs::read_dir(dir.path()).expect("readable").count();
+        assert_eq!(left, 4, "no temporary file is left");
+    }
+}

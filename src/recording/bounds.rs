@@ -1,0 +1,105 @@
+//! How much of a recording is read: a few times what the longest runs come to (a crowd of 2,000 makes 26,000 events, or
+//! 60 MB), and little enough for any machine. It must not know what the lines say.
+
+use std::io::{self, BufRead, Read as _};
+
+/// The most bytes, packed and unpacked.
+pub(super) const MOST_BYTES: u64 = 128 << 20;
+/// The most lines.
+pub(super) const MOST_LINES: usize = 100_000;
+/// The most bytes of a line.
+pub(super) const MOST_IN_LINE: usize = 4 << 20;
+/// The most JSON values: in memory each takes much more than the two bytes that it may have in the file.
+pub(super) const MOST_VALUES: usize = 8_000_000;
+
+/// A bound that was passed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Bound {
+    /// [`MOST_BYTES`].
+    #[error("more than {} MiB, unpacked", MOST_BYTES >> 20)]
+    Bytes,
+    /// [`MOST_LINES`].
+    #[error("more than {MOST_LINES} lines")]
+    Lines,
+    /// [`MOST_IN_LINE`].
+    #[error("more than {} MiB in one line", MOST_IN_LINE >> 20)]
+    Line,
+    /// [`MOST_VALUES`].
+    #[error("more than {MOST_VALUES} values")]
+    Values,
+}
+
+/// What the lines so far come to.
+#[derive(Debug, Default)]
+pub(super) struct Spent {
+    bytes: u64,
+    lines: usize,
+    values: usize,
+}
+
+impl Spent {
+    /// One line more.
+    pub(super) fn line(&mut self, line: &[u8]) -> Result<(), Bound> {
+        self.bytes += u64::try_from(line.len()).unwrap_or(u64::MAX).saturating_add(1);
+        self.lines += 1;
+        // At most one value begins behind each of these.
+        self.values += line
+            .iter()
+            .filter(|byte| matches!(byte, b',' | b':' | b'[' | b'{'))
+            .count();
+        let bounds = [
+            (line.len() > MOST_IN_LINE, Bound::Line),
+            (self.lines > MOST_LINES, Bound::Lines),
+            (self.bytes > MOST_BYTES, Bound::Bytes),
+            (self.values > MOST_VALUES, Bound::Values),
+        ];
+        let passed = bounds.into_iter().find(|(passed, _)| *passed);
+        passed.map_or(Ok(()), |(_, bound)| Err(bound))
+    }
+}
+
+/// Why there is no next line.
+pub(super) enum Stopped {
+    /// The recording is too large.
+    At(Bound),
+    /// The file cannot be read on.
+    Io(io::Error),
+    /// What is no UTF-8, after so many bytes.
+    NoText(usize),
+}
+
+/// The lines of a text, within the bounds.
+pub(super) struct Lines<R> {
+    text: R,
+    spent: Spent,
+}
+
+impl<R: BufRead> Lines<R> {
+    pub(super) fn new(text: R) -> Self {
+        Self {
+            text,
+            spent: Spent::default(),
+        }
+    }
+
+    /// The number of the line that was read last, from 1.
+    pub(super) fn number(&self) -> usize {
+        self.spent.lines
+    }
+
+    /// The next line without its line feed; `None` at the end.
+    pub(super) fn next(&mut self) -> Result<Option<String>, Stopped> {
+        let mut line = Vec::new();
+        let most = u64::try_from(MOST_IN_LINE + 2).unwrap_or(u64::MAX);
+        let read = (&mut self.text).take(most).read_until(b'\n', &mut line);
+        if read.map_err(Stopped::Io)? == 0 {
+            return Ok(None);
+        }
+        line.pop_if(|last| *last == b'\n');
+        line.pop_if(|last| *last == b'\r');
+        self.spent.line(&line).map_err(Stopped::At)?;
+        let text = String::from_utf8(line);
+        let text = text.map_err(|error| Stopped::NoText(error.utf8_error().valid_up_to()))?;
+        Ok(Some(text))
+    }
+}
