@@ -71,7 +71,10 @@ async fn every_recording_is_stepped_to_the_verdict_that_its_lesson_promises() {
                 match session.updates.recv().await.expect("it goes on") {
                     Update::Events(events) => log.extend(events),
                     Update::TimeRuns => {}
-                    other @ (Update::Outlook(_) | Update::Refused(_) | Update::Branched { .. }) => {
+                    other @ (Update::Outlook(_)
+                    | Update::Refused(_)
+                    | Update::Silent(_)
+                    | Update::Branched { .. }) => {
                         panic!("{name}: {other:?}")
                     }
                     Update::Verdict(told) => verdict = Some(told),

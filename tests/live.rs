@@ -47,7 +47,10 @@ impl Live {
             match update.await.expect("in time").expect("the run goes on") {
                 Update::Events(events) => self.log.extend(events),
                 Update::TimeRuns => {}
-                other @ (Update::Outlook(_) | Update::Refused(_) | Update::Branched { .. }) => {
+                other @ (Update::Outlook(_)
+                | Update::Refused(_)
+                | Update::Silent(_)
+                | Update::Branched { .. }) => {
                     panic!("{other:?}")
                 }
                 Update::Verdict(verdict) => self.outcome = Some(verdict.outcome),

@@ -244,6 +244,7 @@ impl Comparing {
                 Update::Stepped { ended: true }
                 | Update::TimeRuns
                 | Update::Outlook(_)
+                | Update::Silent(None)
                 | Update::Refused(_)
                 | Update::Branched { .. },
             ) => {}
@@ -251,6 +252,8 @@ impl Comparing {
                 run.session = None;
                 run.ending = Some(Ending::Judged(verdict));
             }
+            // Nobody watches this run, so it need not wait for whoever stopped a process to let it go on.
+            Some(Update::Silent(Some(message))) => run.fail(message, true),
             Some(Update::Failed { message, server }) => run.fail(message, server),
             None => run.fail(ENDED.text(&[]), false),
         }

@@ -87,6 +87,8 @@ pub struct Learning {
     free: Option<Free>,
     /// While another run is done again on a fresh lab: what has been heard of it so far.
     again: Option<Again>,
+    /// What is to be said of a process that somebody outside has stopped, while it stands still.
+    silent: Option<Text>,
 }
 
 impl Learning {
@@ -103,6 +105,7 @@ impl Learning {
             predicting: Predicting::new(questions),
             free: None,
             again: None,
+            silent: None,
         };
         learning.playback.pass_over_questions(!questions);
         learning.playback.set_speed(speed);
@@ -127,7 +130,14 @@ impl Learning {
             predicting: Predicting::new(false),
             free: None,
             again: None,
+            silent: None,
         }
+    }
+
+    /// What is to be said of a process that somebody outside has stopped.
+    #[must_use]
+    pub fn silent(&self) -> Option<&Text> {
+        self.silent.as_ref()
     }
 
     /// The live run, while it lives.
@@ -465,6 +475,7 @@ impl Learning {
         match update {
             Some(Update::Events(events)) if let Some(again) = &mut self.again => again.heard.extend(events),
             Some(Update::Branched { difference, refused }) => self.branched(difference, refused),
+            Some(Update::Silent(why)) => self.silent = why,
             Some(Update::Outlook(outlook)) => self.free.get_or_insert_default().look_ahead(outlook),
             Some(Update::Refused(why)) => {
                 self.engine = Engine::Ready;
@@ -554,6 +565,7 @@ impl Learning {
         self.pace = Pace::ByHand;
         // What happened before stays; it could not be done again.
         self.again = None;
+        self.silent = None;
         self.engine = Engine::Failed { message, server };
     }
 

@@ -2,7 +2,11 @@
 
 use std::io::{BufRead, IsTerminal, Write};
 
-use super::{Failure, Global, OK, SERVER, words};
+use super::{
+    Failure, Global, INTERRUPTED, OK, SERVER,
+    interrupt::{self, interrupted},
+    words,
+};
 use crate::{
     engine::EngineError,
     lab::{chinese, doctor::report, install::InstallPlan},
@@ -30,7 +34,13 @@ pub(super) fn doctor(global: &Global, install: bool, yes: bool) -> Result<u8, Fa
             }
         }
     }
-    let report = super::block_on(async { Ok(report(&options).await) })?;
+    interrupt::listen(lang);
+    let report = super::block_on(async {
+        tokio::select! {
+            report = report(&options) => Ok(report),
+            signal = interrupted() => Err(Failure { message: words::ENDED_BY.text(&[signal]), code: INTERRUPTED }),
+        }
+    })?;
     if global.json {
         println!("{}", serde_json::to_string(&report).unwrap_or_default());
     } else {

@@ -7,13 +7,18 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
+    time::Duration,
 };
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Value, json};
 
-use super::{Failure, Global, NOT_SHOWN, OK, run::interrupted, words};
+use super::{
+    Failure, Global, INTERRUPTED, NOT_SHOWN, OK,
+    interrupt::{self, interrupted},
+    words,
+};
 use crate::{
     engine::GroundError,
     explore::{self, Bounds, ExploreError, Explored, Failing, MOST_MOVES, MOVES, MayFail, Progress},
@@ -44,8 +49,8 @@ pub struct ExploreArgs {
     expect_none: bool,
 }
 
-/// What a signal ends.
-const INTERRUPTED: u8 = 130;
+/// How long confirming the shortest order may take after Ctrl-C, which ends the command within a second.
+const CONFIRMED_WITHIN: Duration = Duration::from_millis(250);
 
 fn moves(word: &str) -> Result<usize, String> {
     let moves = word.parse().map_err(|_| format!("`{word}` is not a number"))?;
@@ -85,6 +90,7 @@ pub(super) fn explore(global: &Global, args: &ExploreArgs) -> Result<u8, Failure
         faults: args.fault.clone(),
         never,
         prune: !args.no_prune,
+        confirmed_within: Some(CONFIRMED_WITHIN),
         ..Bounds::default()
     };
     let loaded = global.lesson(&args.lesson)?;
@@ -97,6 +103,7 @@ pub(super) fn explore(global: &Global, args: &ExploreArgs) -> Result<u8, Failure
         .map(|variant| Scenario::plan(&loaded, variant, &global.overrides()))
         .collect::<Result<_, _>>()?;
     let options = global.lab_options()?;
+    interrupt::listen(global.lang());
     super::block_on(async {
         let stop = Arc::new(AtomicBool::new(false));
         let asked = Arc::clone(&stop);
@@ -115,7 +122,13 @@ pub(super) fn explore(global: &Global, args: &ExploreArgs) -> Result<u8, Failure
                     ControlFlow::Continue(())
                 }
             };
-            let found = Box::pin(explore::explore(scenario, &options, &bounds, &watch)).await;
+            let found = tokio::select! {
+                found = Box::pin(explore::explore(scenario, &options, &bounds, &watch)) => found,
+                // While servers are started or an order is confirmed nobody asks whether to stop.
+                signal = unheard() => {
+                    return Err(Failure { message: words::ENDED_BY.text(&[signal]), code: INTERRUPTED });
+                }
+            };
             bar.finish_and_clear();
             let found = found.map_err(|error| failure(scenario, error))?;
             if args.expect_none && found.violations > 0 {
@@ -136,6 +149,13 @@ pub(super) fn explore(global: &Global, args: &ExploreArgs) -> Result<u8, Failure
         signal.abort();
         Ok(code)
     })
+}
+
+/// Resolves when a signal came and a search under way would have ended by now.
+async fn unheard() -> &'static str {
+    let signal = interrupted().await;
+    tokio::time::sleep(Duration::from_millis(750)).await;
+    signal
 }
 
 fn failure(scenario: &Scenario, error: ExploreError) -> Failure {
@@ -175,7 +195,7 @@ fn show(bar: &ProgressBar, progress: &Progress, lang: Lang) {
     }
     bar.set_position((progress.done.clamp(0.0, 1.0) * 1000.0) as u64);
     let left = match progress.left() {
-        Some(left) => humantime::format_duration(std::time::Duration::from_secs(left.as_secs())).to_string(),
+        Some(left) => humantime::format_duration(Duration::from_secs(left.as_secs())).to_string(),
         None => "?".to_owned(),
     };
     bar.set_message(words::EXPLORING.with(

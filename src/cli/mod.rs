@@ -7,6 +7,7 @@ mod config;
 mod doctor;
 mod explore;
 mod export;
+mod interrupt;
 mod list;
 mod meter;
 mod new;
@@ -24,7 +25,10 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::{
     config::Config,
-    lab::{LabOptions, end_all, limits::room_for_threads},
+    lab::{
+        LabError, LabOptions, end_all,
+        limits::{self, room_for_threads},
+    },
     lesson::{Lang, LessonError, Library, Loaded, Params, Text, plan::param_from_word},
     view::theme::ThemeName,
 };
@@ -242,8 +246,8 @@ impl From<crate::engine::EngineError> for Failure {
     }
 }
 
-impl From<crate::lab::LabError> for Failure {
-    fn from(error: crate::lab::LabError) -> Self {
+impl From<LabError> for Failure {
+    fn from(error: LabError) -> Self {
         crate::engine::EngineError::from(error).into()
     }
 }
@@ -261,7 +265,12 @@ pub fn main() -> ExitCode {
     let outcome = global.configure().and_then(|()| answer(command, &global));
     match outcome {
         Ok(code) => ExitCode::from(code),
-        Err(Failure { message, code }) => {
+        Err(failure) => {
+            // What failed after a signal failed because of it.
+            let Failure { message, code } = interrupt::came().map_or(failure, |signal| Failure {
+                message: words::ENDED_BY.text(&[signal]),
+                code: INTERRUPTED,
+            });
             // The terminal may be gone; `eprintln` would panic.
             let _ = writeln!(std::io::stderr(), "lockstep: {}", message.get(global.lang()));
             ExitCode::from(code)
@@ -371,7 +380,13 @@ fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Fail
     let runtime = Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
-        .build()?;
+        .build()
+        .map_err(|source| {
+            limits::named(LabError::Spawn {
+                program: "the part of Lockstep that waits for servers".to_owned(),
+                source,
+            })
+        })?;
     Ending(Some(runtime)).block_on(work)
 }
 

@@ -8,7 +8,12 @@ use std::{
 use clap::Args;
 use serde_json::json;
 
-use super::{Failure, Global, INTERRUPTED, OK, meter::Meter, run::interrupted, words};
+use super::{
+    Failure, Global, INTERRUPTED, OK,
+    interrupt::{self, interrupted},
+    meter::Meter,
+    words,
+};
 use crate::{
     lab::LabOptions,
     lesson::{Lang, Scenario},
@@ -43,6 +48,7 @@ pub(super) fn race(global: &Global, args: &RaceArgs) -> Result<u8, Failure> {
         .map(|variant| Scenario::plan(&loaded, variant, &global.overrides()))
         .collect::<Result<Vec<_>, _>>()?;
     let options = global.lab_options()?;
+    interrupt::listen(global.lang());
     super::block_on(async {
         for scenario in &scenarios {
             let races = Races {

@@ -10,14 +10,17 @@ use std::{
 use clap::Args;
 use serde_json::json;
 
-use super::{Failure, Global, NOT_SHOWN, OK, words};
+use super::{
+    Failure, Global, INTERRUPTED, NOT_SHOWN, OK,
+    interrupt::{self, interrupted},
+    words,
+};
 use crate::{
     engine::{self, RunReport},
     lab::LabOptions,
     lesson::{Lang, Loaded, Scenario, Text},
     log::Log,
     recording::{self, carried},
-    signals::Signals,
     verdict::{self, Outcome, Verdict, evidence},
     view,
 };
@@ -73,6 +76,7 @@ pub(super) fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
         }
     }
     let options = global.lab_options()?;
+    interrupt::listen(global.lang());
     super::block_on(async {
         let mut code = OK;
         for scenario in &scenarios {
@@ -118,13 +122,14 @@ async fn report(global: &Global, scenario: &Scenario, options: &LabOptions) -> R
     }
     tokio::select! {
         report = engine::run_story(scenario, options, global.seed) => Ok(report?),
-        signal = interrupted() => Err(Failure { message: words::ENDED_BY.text(&[signal]), code: 130 }),
+        signal = interrupted() => Err(Failure { message: words::ENDED_BY.text(&[signal]), code: INTERRUPTED }),
     }
 }
 
 /// The log of one run and nothing else.
 pub(super) fn log_of(global: &Global, scenario: &Scenario) -> Result<Log, Failure> {
     let options = global.lab_options()?;
+    interrupt::listen(global.lang());
     let report = super::block_on(report(global, scenario, &options))?;
     Ok(report.log)
 }
@@ -157,16 +162,6 @@ fn judge_again(scenario: &Scenario) -> Result<RunReport, Failure> {
     let began = Instant::now();
     let log = carried::open(scenario)?.log;
     Ok(RunReport::of(scenario, log, began))
-}
-
-/// Resolves when the user or the system asks this program to end. The run is then dropped, and with it its
-/// servers and clients.
-pub(super) async fn interrupted() -> &'static str {
-    match Signals::listen() {
-        Ok(mut signals) => signals.next().await.1,
-        // Where nobody can listen, a signal ends the program at once.
-        Err(_) => std::future::pending().await,
-    }
 }
 
 fn json_line(scenario: &Scenario, report: &RunReport, events: bool) -> String {

@@ -1,10 +1,15 @@
 //! A blocking connection to one Redis server, for programs that Lockstep hosts in its own process because nobody
 //! needs to kill or stop them: nothing is faster. It must not know why a command is sent.
 
-use redis::{Client, Cmd, Connection, RedisResult, Value};
+use std::time::Duration;
+
+use redis::{Client, Cmd, Connection, RedisError, RedisResult, Value};
 
 use super::redis::{place, reply};
 use crate::log::Reply;
+
+/// How long a server may leave an answer out, in real time. None of the commands that are sent here waits.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(10);
 
 /// A connection on which several commands may be sent at once.
 pub struct Direct {
@@ -24,9 +29,13 @@ impl Direct {
     /// # Errors
     /// Says why the server cannot be reached.
     pub fn open(address: &str, password: Option<&str>) -> Result<Self, String> {
-        let connection = place(address, password)
-            .and_then(Client::open)
-            .and_then(|client| client.get_connection());
+        let client = place(address, password).and_then(Client::open);
+        let connection = client.and_then(|client| {
+            let connection = client.get_connection_with_timeout(ANSWERS_WITHIN)?;
+            connection.set_read_timeout(Some(ANSWERS_WITHIN))?;
+            connection.set_write_timeout(Some(ANSWERS_WITHIN))?;
+            Ok(connection)
+        });
         Ok(Self {
             connection: connection.map_err(|error| error.to_string())?,
             out: Vec::new(),
@@ -52,14 +61,14 @@ impl Direct {
         let count = std::mem::take(&mut self.count);
         let sent = self.connection.send_packed_command(&self.out);
         self.out.clear();
-        sent.map_err(|error| error.to_string())?;
+        sent.map_err(|error| broken(&error))?;
         let mut answers = Vec::with_capacity(count);
         for _ in 0..count {
             let answer = self.connection.recv_response().and_then(Value::extract_error);
             if let Err(error) = &answer
-                && error.is_unrecoverable_error()
+                && (error.is_unrecoverable_error() || error.is_timeout())
             {
-                return Err(error.to_string());
+                return Err(broken(error));
             }
             answers.push(Answer(answer));
         }
@@ -75,6 +84,24 @@ impl Direct {
         let answer = self.ask()?.pop();
         answer.ok_or_else(|| "no answer".to_owned())
     }
+}
+
+/// Why nothing more can be asked.
+fn broken(error: &RedisError) -> String {
+    if error.is_timeout() {
+        return silence();
+    }
+    error.to_string()
+}
+
+fn silence() -> String {
+    format!("no answer for {} s", ANSWERS_WITHIN.as_secs())
+}
+
+/// Whether a connection was given up because no answer came.
+#[must_use]
+pub fn is_silence(why: &str) -> bool {
+    why == silence()
 }
 
 impl Answer {

@@ -29,8 +29,19 @@ impl Hand {
         }
     }
 
-    /// Sends a command to the server at an address (a Unix socket's path or `host:port`).
-    pub async fn send(&mut self, wire: &Wire, address: &str) -> Reply {
+    /// Sends a command to the server at an address (a Unix socket's path or `host:port`), and waits for its answer no
+    /// longer than the command itself may wait, and `longest` beyond.
+    pub async fn send(&mut self, wire: &Wire, address: &str, longest: Duration) -> Reply {
+        let longest = longest.saturating_add(wire.waits());
+        let Ok(reply) = tokio::time::timeout(longest, self.ask(wire, address)).await else {
+            // An answer that comes later must not be taken for another one's.
+            (self.redis, self.zookeeper) = (None, None);
+            return Reply::Lost(format!("no answer for {} s", longest.as_secs()));
+        };
+        reply
+    }
+
+    async fn ask(&mut self, wire: &Wire, address: &str) -> Reply {
         match wire {
             Wire::Redis { words, .. } => match self.redis(address).await {
                 Ok(connection) => redis_client::command(connection, words).await,

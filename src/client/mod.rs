@@ -13,6 +13,6 @@ mod redis;
 mod stream;
 mod zookeeper;
 
-pub use direct::{Answer, Direct, Part};
+pub use direct::{Answer, Direct, Part, is_silence};
 pub use hand::Hand;
 pub use process::client_main;

@@ -111,6 +111,7 @@ async fn serve() -> std::io::Result<()> {
     let mut process = Process {
         actors: HashMap::new(),
         breaks: HashMap::new(),
+        watches: false,
         locks: LocalLocks::default(),
         responses,
     };
@@ -145,6 +146,8 @@ struct Process {
     actors: HashMap<ActorId, Arc<Mutex<Connections>>>,
     /// By server name.
     breaks: HashMap<String, Breaks>,
+    /// Whether its servers tell it something without being asked.
+    watches: bool,
     locks: LocalLocks,
     responses: mpsc::UnboundedSender<Response>,
 }
@@ -165,6 +168,9 @@ impl Process {
                 self.respond(response);
             }
             Request::Do { op, actor, wire } => self.carry_out(op, actor, wire),
+            // Whoever speaks only to Redis is never told anything unasked; and one who waits for a reply would keep
+            // this from being answered.
+            Request::Settle if !self.watches => self.respond(Response::Settled),
             Request::Settle => {
                 let actors = self.actors.values();
                 stream::iter(actors)
@@ -212,6 +218,9 @@ impl Process {
         timeout: Duration,
     ) -> Result<Vec<(ActorId, String, i64)>, String> {
         let mut sessions = Vec::new();
+        self.watches = servers
+            .iter()
+            .any(|server| server.protocol == ServerProtocol::Zookeeper);
         let responses = &self.responses;
         let mut opening = stream::iter(actors.iter().map(|actor| async move {
             open(*actor, servers, timeout, responses)

@@ -1,7 +1,7 @@
 //! What Lockstep and its client processes say to each other: JSON, one message per line, requests on the
 //! client's standard input and responses on its standard output.
 
-use std::fmt;
+use std::{fmt, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
@@ -180,6 +180,32 @@ impl ZkCall {
 }
 
 impl Wire {
+    /// How long the command asks the server to wait before it answers; zero for those that do not wait, and for those
+    /// that would wait for ever. In the time of the server's clock.
+    #[must_use]
+    pub fn waits(&self) -> Duration {
+        let Self::Redis { words, .. } = self else {
+            return Duration::ZERO;
+        };
+        let number = |word: Option<&String>| word.and_then(|word| word.parse::<f64>().ok());
+        let command = words.first().map(|name| name.to_ascii_uppercase());
+        // The names and arguments are those of the Redis command reference.
+        let seconds = match command.as_deref().unwrap_or_default() {
+            "BLPOP" | "BRPOP" | "BRPOPLPUSH" | "BLMOVE" | "BZPOPMIN" | "BZPOPMAX" => number(words.last()),
+            "BLMPOP" | "BZMPOP" => number(words.get(1)),
+            "WAIT" => number(words.get(2)).map(|millis| millis / 1000.0),
+            "WAITAOF" => number(words.get(3)).map(|millis| millis / 1000.0),
+            "XREAD" | "XREADGROUP" => {
+                let block = words.iter().position(|word| word.eq_ignore_ascii_case("BLOCK"));
+                number(block.and_then(|at| words.get(at + 1))).map(|millis| millis / 1000.0)
+            }
+            _ => None,
+        };
+        seconds
+            .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+            .unwrap_or_default()
+    }
+
     /// The server that it goes to; `local` for a mutex of the process.
     #[must_use]
     pub fn server(&self) -> &str {

@@ -7,6 +7,7 @@ use tokio::sync::{mpsc::UnboundedSender, watch};
 
 use super::{
     EngineError, Update,
+    attended::{ANSWERS_WITHIN, attended},
     governor::Governor,
     machine::Machine,
     performer::{Performer, State},
@@ -85,7 +86,8 @@ impl Director {
             seen: Vec::new(),
             metrics: HashMap::new(),
         };
-        match director.open(sessions).await {
+        let vitals = director.stage.lab.vitals();
+        match attended(&vitals, director.open(sessions)).await {
             Ok(()) => Ok(director),
             Err(error) => Err(director.stage.or_death(error).await),
         }
@@ -355,7 +357,7 @@ impl Director {
         path: &Path,
     ) -> Result<(), EngineError> {
         loop {
-            let arrived = self.stage.next().await?;
+            let arrived = self.stage.next_within(2 * ANSWERS_WITHIN).await?;
             let over = matches!(&arrived, Arrived::Response(_, response) if last(response));
             self.take_in(arrived, path)?;
             if over {

@@ -46,6 +46,18 @@ pub enum EngineError {
         /// The end of what it wrote to standard error.
         log: String,
     },
+    /// A client process runs and does not answer Lockstep.
+    #[error(
+        "no client process has answered for {seconds} s, though no server has died and no process is stopped; \
+         if this machine is busy, try again"
+    )]
+    ClientSilent {
+        /// How long was waited, in seconds of real time.
+        seconds: u64,
+    },
+    /// Somebody who waited was called off: nobody wants the outcome any more.
+    #[error("called off")]
+    CalledOff,
     /// A client process could not reach its servers.
     #[error("the client process `{client}` could not start: {why}")]
     ClientNotReady {
@@ -71,6 +83,10 @@ impl EngineError {
             Self::ClientDied { client, why, log } => {
                 format!("客户端进程 `{client}` 意外退出：{why}\n它的日志：\n{log}")
             }
+            Self::ClientSilent { seconds } => format!(
+                "{seconds} 秒内没有任何客户端进程应答，而服务器都没有退出，也没有进程被暂停；如果机器正忙，请重试"
+            ),
+            Self::CalledOff => "已取消".to_owned(),
             Self::ClientNotReady { client, why } => {
                 format!("客户端进程 `{client}` 无法启动：{why}")
             }
@@ -79,6 +95,14 @@ impl EngineError {
             en: self.to_string(),
             zh,
         }
+    }
+
+    /// Whether it says already which process has died or been stopped.
+    pub(super) fn names_a_process(&self) -> bool {
+        matches!(
+            self,
+            Self::ServerDied { .. } | Self::ClientDied { .. } | Self::Lab(LabError::Stopped { .. })
+        )
     }
 
     /// Whether a server is missing or failed, rather than the lesson being wrong: exit code 3, and a fresh
@@ -92,6 +116,8 @@ impl EngineError {
             | Self::ServerDied { .. }
             | Self::ServerLost { .. }
             | Self::ClientDied { .. }
+            | Self::ClientSilent { .. }
+            | Self::CalledOff
             | Self::ClientNotReady { .. } => true,
         }
     }

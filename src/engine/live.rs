@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     compare,
-    lab::LabOptions,
+    lab::{Ailment, Chart, LOOK, LabOptions, Vitals},
     lesson::Scenario,
     log::{Deed, Log},
     verdict,
@@ -51,6 +51,35 @@ fn start(scenario: Scenario, options: LabOptions, seed: u64, past: Option<Log>) 
     Session { commands, updates }
 }
 
+/// Tells of processes that somebody outside has stopped, and when they run again, as long as what it gives is kept.
+fn tell_of_standstills(vitals: Vitals, tell: UnboundedSender<Update>) -> AbortOnDrop {
+    let task = tokio::spawn(async move {
+        let (mut chart, mut told) = (Chart::default(), None);
+        loop {
+            tokio::time::sleep(LOOK).await;
+            let stopped = |ailment: &Ailment| matches!(ailment, Ailment::Stopped { .. });
+            let news = chart.look(&vitals).filter(stopped);
+            // The seconds are counted before the eyes of whoever looks.
+            let news = news.map(|ailment| EngineError::from(ailment).text());
+            if news != told {
+                if tell.send(Update::Silent(news.clone())).is_err() {
+                    return;
+                }
+                told = news;
+            }
+        }
+    });
+    AbortOnDrop(task.abort_handle())
+}
+
+struct AbortOnDrop(tokio::task::AbortHandle);
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
 struct Driver {
     asked: UnboundedReceiver<Command>,
     tell: UnboundedSender<Update>,
@@ -80,6 +109,7 @@ impl Driver {
             return Ok(());
         };
         let mut director = director?;
+        let _watcher = tell_of_standstills(director.stage.lab.vitals(), self.tell.clone());
         let outcome = match past {
             Some(past) => self.again(&mut director, &past).await,
             None => Ok(Ending::Over),

@@ -3,6 +3,7 @@
 //! It must not know the screen. Lessons come in resolved ([`crate::lesson::Scenario`]), events go out; the
 //! servers are reached only through the lab, the clients only through their pipes.
 
+mod attended;
 mod director;
 mod error;
 mod explore;

@@ -141,7 +141,7 @@ impl Director {
             wire: wire.to_string(),
             releases: operation.releases.clone(),
         });
-        self.flights.by_op.insert(op, (actor, wire.server().to_owned()));
+        self.flights.begin(op, actor, &wire);
         self.performers[n].state = State::InFlight { operation };
         self.stage.send(actor, &Request::Do { op, actor, wire }).await?;
         Ok(Some(op))

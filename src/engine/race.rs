@@ -10,6 +10,7 @@ use tokio::sync::watch;
 
 use super::{
     EngineError,
+    attended::{ANSWERS_WITHIN, attended},
     director::Director,
     machine::Machine,
     performer::{Performer, State},
@@ -88,7 +89,8 @@ impl Racer {
         if self.spoilt {
             self.renew().await?;
         }
-        match self.race(seed).await {
+        let vitals = self.director.stage.lab.vitals();
+        match attended(&vitals, self.race(seed)).await {
             Ok(log) => Ok(log),
             Err(error) => Err(self.director.stage.or_death(error).await),
         }
@@ -102,7 +104,8 @@ impl Racer {
     /// A new lab in place of the old one.
     pub(super) async fn renew(&mut self) -> Result<(), EngineError> {
         let watched = self.tempo.subscribe();
-        let fresh = Director::set_up(self.scenario.clone(), &self.options, 0, watched, None).await?;
+        let mut fresh = Director::set_up(self.scenario.clone(), &self.options, 0, watched, None).await?;
+        fresh.stage.lab.succeed(&self.director.stage.lab);
         self.hands.clear();
         self.watched.clear();
         self.opening = opening(&fresh);
@@ -232,7 +235,9 @@ impl Racer {
             data: String::new(),
         };
         // It is there, or will be: nothing else is wanted.
-        let _ = hand.send(&Wire::Zookeeper { server, call }, &address).await;
+        let _ = hand
+            .send(&Wire::Zookeeper { server, call }, &address, ANSWERS_WITHIN)
+            .await;
     }
 
     /// Empties the servers. They are this lab's own, and nobody else's.
@@ -254,7 +259,7 @@ impl Racer {
                     server: server.name.clone(),
                     words,
                 };
-                match hand.send(&wire, &address).await {
+                match hand.send(&wire, &address, ANSWERS_WITHIN).await {
                     Reply::Value(_) => Ok(()),
                     bad => Err(bad),
                 }
@@ -274,7 +279,8 @@ impl Racer {
 async fn uproot(hand: &mut Hand, server: &str, address: &str) -> Result<(), Reply> {
     let mut ask = async |call: ZkCall| {
         let server = server.to_owned();
-        match hand.send(&Wire::Zookeeper { server, call }, address).await {
+        let wire = Wire::Zookeeper { server, call };
+        match hand.send(&wire, address, ANSWERS_WITHIN).await {
             Reply::Value(value) => Ok(value),
             bad => Err(bad),
         }

@@ -38,6 +38,11 @@ impl Recorder {
         }
     }
 
+    /// Whether somebody follows the run while it goes on.
+    pub(super) fn is_followed(&self) -> bool {
+        self.listener.is_some()
+    }
+
     /// Appends what happened just now.
     pub(super) fn record(&mut self, kind: EventKind) {
         self.record_at(self.clock.now(), kind);

@@ -57,6 +57,9 @@ pub enum Update {
     },
     /// The story is over and this is what it amounts to.
     Verdict(Verdict),
+    /// Somebody outside has stopped a process, and this is to be said of it until the next word on it; `None` when it
+    /// runs again. The run waits meanwhile.
+    Silent(Option<Text>),
     /// The run cannot go on: what happened, why, and what to do. The lab is being taken down.
     Failed {
         /// The message, perhaps of several lines.

@@ -3,7 +3,7 @@
 
 use std::{collections::HashMap, time::Duration};
 
-use super::{EngineError, stage::Stage, wire};
+use super::{EngineError, attended::ANSWERS_WITHIN, stage::Stage, wire};
 use crate::{
     client::{Hand, protocol::Wire},
     lab::{Endpoint, Lab},
@@ -47,7 +47,7 @@ pub(super) async fn carry_out_on(scenario: &Scenario, lab: &Lab, first: &str) ->
         let hand = hands
             .entry(address.clone())
             .or_insert_with(|| Hand::new(PATIENCE, lab.password()));
-        match hand.send(&wire, &address).await {
+        match hand.send(&wire, &address, ANSWERS_WITHIN).await {
             Reply::Value(_) => {}
             bad => return Err(mistake(n, format!("the server answered `{wire}` with {bad}"))),
         }

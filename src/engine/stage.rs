@@ -13,10 +13,10 @@ use tokio::{
     sync::mpsc,
 };
 
-use super::EngineError;
+use super::{EngineError, attended::attended};
 use crate::{
     client::protocol::{Request, Response, ServerAddress, ServerProtocol},
-    lab::{ClientProcess, Lab, LabOptions, Link, LinkAddress, LinkState},
+    lab::{Ailment, ClientProcess, Lab, LabOptions, Link, LinkAddress, LinkState},
     lesson::{LabKind, Scenario},
     log::{ActorId, ServerInfo, ServerState},
 };
@@ -27,6 +27,9 @@ pub(super) const SESSION_TIMEOUT_MS: u64 = 10_000;
 
 /// How long the end of a server is waited for after something has failed that its death would explain.
 const DEATH: Duration = Duration::from_millis(500);
+
+/// How long a client may take to connect all its actors, in real time: a crowd's sessions are many.
+const JOINS_WITHIN: Duration = Duration::from_secs(60);
 
 /// A client process and how it is.
 pub(super) struct Client {
@@ -80,7 +83,13 @@ impl Stage {
         scenario: &Scenario,
         options: &LabOptions,
     ) -> Result<(Self, Sessions), EngineError> {
-        let mut lab = Lab::start(scenario.lab(), options).await?;
+        let lab = Lab::start(scenario.lab(), options).await?;
+        let vitals = lab.vitals();
+        attended(&vitals, Self::enter(scenario, lab)).await
+    }
+
+    /// Starts the clients in a lab.
+    async fn enter(scenario: &Scenario, mut lab: Lab) -> Result<(Self, Sessions), EngineError> {
         let protocol = match scenario.lab() {
             LabKind::Redis | LabKind::Sentinel | LabKind::Masters => ServerProtocol::Redis,
             LabKind::Zookeeper => ServerProtocol::Zookeeper,
@@ -170,7 +179,7 @@ impl Stage {
     async fn joined(&mut self) -> Result<Sessions, EngineError> {
         let mut sessions = Vec::new();
         for _ in 0..self.clients.len() {
-            match self.next().await? {
+            match self.next_within(JOINS_WITHIN).await? {
                 Arrived::Response(_, Response::Joined { sessions: opened }) => sessions.extend(opened),
                 Arrived::Response(n, Response::JoinFailed { why }) => {
                     return Err(EngineError::ClientNotReady {
@@ -184,6 +193,27 @@ impl Stage {
         }
         sessions.sort_by_key(|(actor, ..)| *actor);
         Ok(sessions)
+    }
+
+    /// As [`Stage::next`], for something that must come soon. A process that is stopped from outside is waited for:
+    /// who attends the run decides how long.
+    pub(super) async fn next_within(&mut self, longest: Duration) -> Result<Arrived, EngineError> {
+        loop {
+            match tokio::time::timeout(longest, self.next()).await {
+                Ok(arrived) => return arrived,
+                Err(_) if self.is_stopped() => {}
+                Err(_) => {
+                    return Err(EngineError::ClientSilent {
+                        seconds: longest.as_secs(),
+                    });
+                }
+            }
+        }
+    }
+
+    /// Whether somebody outside has stopped a process.
+    pub(super) fn is_stopped(&self) -> bool {
+        matches!(self.lab.vitals().look(), Some(Ailment::Stopped { .. }))
     }
 
     /// The next thing that a client reports. Ends with an error when a server of the lab dies meanwhile.
@@ -204,6 +234,9 @@ impl Stage {
     /// Why something could not be done: a server that has died is the cause of whatever failed since. Its
     /// connections break a moment before its end is known, so that moment is waited for.
     pub(super) async fn or_death(&self, error: EngineError) -> EngineError {
+        if error.names_a_process() {
+            return error;
+        }
         match tokio::time::timeout(DEATH, self.lab.died()).await {
             Ok(death) => EngineError::ServerDied {
                 server: death.server,

@@ -59,6 +59,9 @@ impl Limits {
     }
 }
 
+/// The most real time that one line of a story may take where nobody watches.
+const LONGEST_LINE: Duration = Duration::from_secs(600);
+
 /// How often a story that waits for something looks whether it is so, in milliseconds of lesson time.
 const AWAIT_STEP_MS: i64 = 200;
 
@@ -100,6 +103,7 @@ impl Director {
             .and_then(|text| crate::lesson::parse_millis(&text))
             .map_err(|error| self.mistake(&path.key("within"), error))?;
         let end = self.clock.now() + Duration::from_millis(u64::try_from(within).unwrap_or(0));
+        let began = Instant::now();
         loop {
             self.observe().await?;
             let holds = verdict::holds(&self.scenario, self.recorder.log(), &plan.that);
@@ -108,6 +112,15 @@ impl Director {
             }
             if self.clock.now() >= end {
                 let why = format!("`{}` did not come true within {within} ms", plan.that.source());
+                return Err(self.mistake(path, why));
+            }
+            if began.elapsed() >= LONGEST_LINE && *self.tempo.borrow() == Tempo::Jump {
+                let why = format!(
+                    "`{}` did not come true in {} minutes of real time, long before the {within} ms of lesson time \
+                     were over",
+                    plan.that.source(),
+                    LONGEST_LINE.as_secs() / 60,
+                );
                 return Err(self.mistake(path, why));
             }
             self.pass(AWAIT_STEP_MS, &plan.moving, path).await?;
@@ -166,6 +179,27 @@ impl Director {
         timers.min_by_key(|(actor, until)| (*until, *actor))
     }
 
+    /// Nobody can be asked to wait for a day where time can only run.
+    fn must_be_affordable(&self, target: LessonTime, path: &Path) -> Result<(), EngineError> {
+        if self.limits.jump || *self.tempo.borrow() != Tempo::Jump {
+            return Ok(());
+        }
+        let left = target.since(self.clock.now());
+        let real = left.div_f64(self.limits.fastest);
+        if real <= LONGEST_LINE {
+            return Ok(());
+        }
+        let why = format!(
+            "{} s of lesson time would take {} minutes of real time, and no line may take more than {}: time on these \
+             servers runs at most {} times as fast",
+            left.as_secs(),
+            real.as_secs() / 60,
+            LONGEST_LINE.as_secs() / 60,
+            self.limits.fastest,
+        );
+        Err(self.mistake(path, why))
+    }
+
     /// Lets the clock run or jump until a moment, and takes in what arrives meanwhile.
     pub(super) async fn flow_to(&mut self, target: LessonTime, path: &Path) -> Result<(), EngineError> {
         self.flow_until(target, &[], path).await.map(drop)
@@ -178,6 +212,7 @@ impl Director {
         moving: &[ActorId],
         path: &Path,
     ) -> Result<bool, EngineError> {
+        self.must_be_affordable(target, path)?;
         let mut told = None;
         loop {
             let left = target.since(self.clock.now());

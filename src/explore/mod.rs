@@ -57,6 +57,9 @@ pub struct Bounds {
     pub hosted: bool,
     /// How many search at once, each on a lab of its own.
     pub workers: usize,
+    /// How long confirming the shortest order may take once the search was stopped; it is left out where it takes
+    /// longer. `None`: as long as it takes.
+    pub confirmed_within: Option<Duration>,
     /// The longest that the whole may take.
     pub longest: Duration,
 }
@@ -77,6 +80,7 @@ impl Default for Bounds {
             share: true,
             hosted: true,
             workers: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+            confirmed_within: None,
             longest: Duration::from_secs(86_400),
         }
     }
@@ -160,7 +164,15 @@ pub async fn explore(
     let found = Box::pin(workers::run(scenario, options, bounds, watch)).await?;
     let mut explored = found::told(scenario, found);
     if let Some(order) = explored.shortest.take() {
-        explored.shortest = Some(Box::pin(found::confirmed(scenario, options, order)).await?);
+        let confirmed = Box::pin(found::confirmed(scenario, options, order));
+        explored.shortest = match bounds.confirmed_within {
+            // Nothing is claimed that was not confirmed.
+            Some(within) if !explored.complete => {
+                let confirmed = tokio::time::timeout(within, confirmed).await;
+                confirmed.ok().transpose()?
+            }
+            _ => Some(confirmed.await?),
+        };
     }
     explored.wall = began.elapsed();
     Ok(explored)

@@ -147,7 +147,8 @@ pub struct End {
 /// Where somebody else wants the search to stop.
 pub type Flow = ControlFlow<()>;
 
-/// Goes through everything that follows from a seed.
+/// Goes through everything that follows from a seed. Once it is `called_off`, what fails is no error but the end: what
+/// was found by then stands.
 ///
 /// # Errors
 /// Those of the ground.
@@ -156,6 +157,7 @@ pub fn search<G: Ground>(
     seed: &Seed<G::Place>,
     prune: bool,
     tell: &mut impl FnMut(End) -> Flow,
+    called_off: &impl Fn() -> bool,
 ) -> Result<(Found, Flow), G::Error> {
     let mut walk = Walk {
         ground,
@@ -164,7 +166,10 @@ pub fn search<G: Ground>(
         found: Found::default(),
         steps: seed.steps.clone(),
     };
-    let flow = walk.go(&seed.place, seed.sleep.clone(), seed.share)?;
+    let flow = match walk.go(&seed.place, seed.sleep.clone(), seed.share) {
+        Err(_) if called_off() => Flow::Break(()),
+        gone => gone?,
+    };
     Ok((walk.found, flow))
 }
 

@@ -203,10 +203,16 @@ fn whole(model: &Model, prune: bool) -> Found {
     let mut model = model.clone();
     let root = model.begin().expect("begins");
     let mut share = 0.0;
-    let (found, flow) = search::search(&mut model, &Seed::root(root), prune, &mut |end| {
-        share += end.share;
-        ControlFlow::Continue(())
-    })
+    let (found, flow) = search::search(
+        &mut model,
+        &Seed::root(root),
+        prune,
+        &mut |end| {
+            share += end.share;
+            ControlFlow::Continue(())
+        },
+        &|| false,
+    )
     .expect("searches");
     assert!(flow.is_continue());
     assert!((share - 1.0).abs() < 1e-6, "all parts make one whole: {share}");
@@ -248,7 +254,7 @@ proptest! {
         let seeds = search::part(&mut model, true, parts).expect("parts");
         let mut found = Found::default();
         for seed in &seeds {
-            found.add(search::search(&mut model, seed, true, &mut |_| ControlFlow::Continue(())).expect("searches").0);
+            found.add(search::search(&mut model, seed, true, &mut |_| ControlFlow::Continue(()), &|| false).expect("searches").0);
         }
         prop_assert_eq!(found, whole(&model, true));
     }

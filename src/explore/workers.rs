@@ -18,8 +18,8 @@ use super::{
     search::{self, End, Found, Seed},
 };
 use crate::{
-    engine::{GroundError, Hosted, Means, Processes, Rules},
-    lab::LabOptions,
+    engine::{EngineError, GroundError, Hosted, Means, Processes, Rules},
+    lab::{Chart, LabOptions, Vitals},
     lesson::{
         LabKind, Scenario,
         plan::{Instruction, PlannedVerb},
@@ -38,6 +38,8 @@ const HOPELESS: f64 = 1_000.0;
 const WAYS_WITH_PROCESSES: u32 = 1;
 /// How often somebody who watches is told.
 const TOLD_EVERY: Duration = Duration::from_millis(100);
+/// How long a step may take to end by itself when the search is to stop.
+const GRACE: Duration = Duration::from_millis(300);
 /// Steps may be many where time passes: room for as many calls.
 const STACK: usize = 32 << 20;
 
@@ -83,7 +85,16 @@ pub(super) async fn run(
         let mut bounds = bounds.clone();
         bounds.workers = 1;
         let ground = Processes::open(scenario, options, &rules).await?;
-        let (mut result, grounds) = run_on(vec![ground], &bounds, WAYS_WITH_PROCESSES, watch).await;
+        let (off, vitals) = (ground.off(), ground.vitals());
+        let all = vitals.clone();
+        let tether = Tether {
+            vitals: vec![vitals],
+            loose: Box::new(move || {
+                off.send_replace(true);
+                all.put_down();
+            }),
+        };
+        let (mut result, grounds) = run_on(vec![ground], tether, &bounds, WAYS_WITH_PROCESSES, watch).await;
         for ground in grounds {
             if let Err(ExploreError::Ground(GroundError::Engine(error))) = result {
                 result = Err(ground.explain(error).await.into());
@@ -100,7 +111,14 @@ pub(super) async fn run(
     for _ in 0..bounds.workers.max(1) {
         grounds.push(Hosted::open(scenario, options, &rules, means).await?);
     }
-    let (mut result, grounds) = run_on(grounds, bounds, WAYS, watch).await;
+    let vitals: Vec<Vitals> = grounds.iter().map(Hosted::vitals).collect();
+    let all = vitals.clone();
+    let tether = Tether {
+        vitals,
+        // A thread that waits for an answer can be reached only through the server that owes it.
+        loose: Box::new(move || all.iter().for_each(Vitals::put_down)),
+    };
+    let (mut result, grounds) = run_on(grounds, tether, bounds, WAYS, watch).await;
     for ground in grounds {
         if let Err(ExploreError::Ground(GroundError::Engine(error))) = result {
             result = Err(ground.explain(error).await.into());
@@ -185,9 +203,18 @@ fn needs_processes(scenario: &Scenario) -> bool {
     }
 }
 
-/// Searches everything on these grounds, and gives them back.
+/// What connects a search to those who wait for it, while its threads may be blocked on servers.
+struct Tether {
+    /// How the labs are.
+    vitals: Vec<Vitals>,
+    /// Frees every thread that waits for a server. The labs are of no use afterwards.
+    loose: Box<dyn Fn() + Send + Sync>,
+}
+
+/// Searches everything on these grounds, and gives them back, as far as their threads could be freed.
 async fn run_on<G>(
     grounds: Vec<G>,
+    tether: Tether,
     bounds: &Bounds,
     ways: u32,
     watch: &(dyn Fn(&Progress) -> ControlFlow<()> + Sync),
@@ -214,6 +241,10 @@ where
     if let Err(error) = started {
         return (Err(thread_failed(&error)), Vec::new());
     }
+    let mut charts: Vec<Chart> = tether.vitals.iter().map(|_| Chart::default()).collect();
+    // Why it cannot go on, and since when it is to end.
+    let (mut ailing, mut asked): (Option<EngineError>, Option<Instant>) = (None, None);
+    let mut loosed = false;
     let mut ticks = tokio::time::interval(TOLD_EVERY);
     tokio::pin!(receiver);
     let (result, grounds) = loop {
@@ -226,11 +257,30 @@ where
                 let mut now = *lock(&progress);
                 now.wall = began.elapsed();
                 if watch(&now).is_break() {
-                    stop.0.store(true, Ordering::Release);
+                    asked.get_or_insert_with(Instant::now);
+                }
+                if ailing.is_none() {
+                    let mut looks = tether.vitals.iter().zip(&mut charts);
+                    ailing = looks.find_map(|(vitals, chart)| chart.look(vitals)).map(EngineError::from);
+                }
+                if ailing.is_some() {
+                    asked.get_or_insert_with(Instant::now);
+                }
+                let Some(asked) = asked else { continue };
+                stop.0.store(true, Ordering::Release);
+                if asked.elapsed() >= GRACE && !loosed {
+                    (tether.loose)();
+                    loosed = true;
+                }
+                if asked.elapsed() >= 4 * GRACE {
+                    break (Err(EngineError::CalledOff.into()), Vec::new());
                 }
             }
         }
     };
+    if let Some(error) = ailing {
+        return (Err(error.into()), grounds);
+    }
     let result = result.map(|(found, complete)| {
         let mut last = *lock(&progress);
         last.wall = began.elapsed();
@@ -263,6 +313,7 @@ impl Work {
         let size = self.sized(&mut grounds[0]);
         match size.and_then(|size| self.parted(&mut grounds[0], &size)) {
             Ok(seeds) => self.search(seeds, grounds),
+            Err(_) if self.stop.load(Ordering::Acquire) => (Ok((Found::default(), false)), grounds),
             Err(error) => (Err(error), grounds),
         }
     }
@@ -401,7 +452,8 @@ fn work<G: Ground<Error = GroundError>>(
                 ControlFlow::Continue(())
             }
         };
-        match search::search(ground, seed, shared.prune, &mut tell) {
+        let called_off = || shared.stop.load(Ordering::Acquire);
+        match search::search(ground, seed, shared.prune, &mut tell, &called_off) {
             Ok((found, _)) => done.push((n, found)),
             Err(error) => {
                 shared.stop.store(true, Ordering::Release);
@@ -470,7 +522,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 fn thread_failed(error: &std::io::Error) -> ExploreError {
-    crate::engine::EngineError::ServerLost {
+    EngineError::ServerLost {
         server: "explore".to_owned(),
         why: error.to_string(),
     }

@@ -36,6 +36,13 @@ impl LabError {
             Self::Silent { server, seconds, log } => format!(
                 "{server} 启动后 {seconds} 秒内没有应答。如果机器正忙，请重试；`lockstep doctor` 会单独检查服务器。它自己的日志结尾：\n{log}"
             ),
+            Self::Stopped {
+                process,
+                pid,
+                seconds,
+            } => format!(
+                "{process} 已有 {seconds} 秒没有应答：它被暂停了（SIGSTOP），而且不是课程造成的。`kill -CONT {pid}` 可以让它继续"
+            ),
             Self::Unreadable { server, why, log } => {
                 format!("无法读取 {server} 的状态：{why}。它自己的日志结尾：\n{log}")
             }

@@ -2,11 +2,12 @@
 //! It must not know what is said.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use tokio::process::{ChildStdin, ChildStdout};
 
 use super::error::LabError;
-use super::process::{Exit, Process};
+use super::process::{Exit, Fate, Process};
 use super::spawner;
 use super::workspace::Workspace;
 use crate::clock::LessonClock;
@@ -66,6 +67,11 @@ impl ClientProcess {
     #[must_use]
     pub fn pid(&self) -> u32 {
         self.process.pid()
+    }
+
+    /// What is known of it, for whoever watches it from elsewhere.
+    pub(crate) fn fate(&self) -> &Arc<Fate> {
+        self.process.fate()
     }
 
     /// The file that its standard error goes to.

@@ -3,6 +3,7 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use thiserror::Error;
 
@@ -64,6 +65,19 @@ pub enum LabError {
         seconds: u64,
         /// The last lines of its log.
         log: String,
+    },
+    /// Somebody outside of Lockstep has stopped a process of the lab.
+    #[error(
+        "no answer from {process} for {seconds} s: it is stopped (SIGSTOP), and not by the lesson. \
+         `kill -CONT {pid}` lets it go on"
+    )]
+    Stopped {
+        /// The process.
+        process: String,
+        /// Its number.
+        pid: u32,
+        /// How long it has stood still, in seconds of real time.
+        seconds: u64,
     },
     /// A server that was ready cannot be read.
     #[error("{server} could not be read: {why}. The end of its own log:\n{log}")]
@@ -215,6 +229,15 @@ pub enum LabError {
 }
 
 impl LabError {
+    /// That somebody outside of Lockstep has stopped a process, for so long.
+    pub(crate) fn stopped(process: String, pid: u32, silent: Duration) -> Self {
+        Self::Stopped {
+            process,
+            pid,
+            seconds: silent.as_secs(),
+        }
+    }
+
     /// Whether a server is missing, too old, or fails: the command line's exit code 3. Everything else is
     /// about this machine or about the caller.
     #[must_use]
@@ -225,6 +248,7 @@ impl LabError {
                 | Self::TooOld { .. }
                 | Self::Boot { .. }
                 | Self::Silent { .. }
+                | Self::Stopped { .. }
                 | Self::Unreadable { .. }
                 | Self::Spawn { .. }
                 | Self::Limit { .. }

@@ -17,6 +17,9 @@ const BY_THEMSELVES: Duration = Duration::from_millis(500);
 /// How long they have after their servers were killed. Real time.
 const WITHOUT_SERVERS: Duration = Duration::from_secs(2);
 
+/// How long they have then where nobody waits. Real time.
+const AT_ONCE: Duration = Duration::from_millis(100);
+
 static LIVING: Mutex<Living> = Mutex::new(Living {
     ending: false,
     directories: Vec::new(),
@@ -70,6 +73,20 @@ pub fn end_all(last: impl FnOnce()) {
     }
     last();
     lock().ending = false;
+}
+
+/// Ends every lab of this process by force, at once. For a program that is ended by somebody who does not wait.
+pub fn end_now() {
+    lock().ending = true;
+    for directory in here() {
+        end_recorded(&directory);
+    }
+    if !all_gone_within(AT_ONCE) {
+        for directory in here() {
+            // What cannot be removed is left for the next sweep.
+            let _ = fs::remove_dir_all(directory);
+        }
+    }
 }
 
 fn here() -> Vec<PathBuf> {

@@ -37,6 +37,7 @@ mod spawner;
 mod sweep;
 mod timekeeping;
 mod version;
+mod vitals;
 mod workspace;
 mod zookeeper;
 
@@ -56,16 +57,18 @@ pub use client::{CLIENT, ClientProcess};
 pub use error::LabError;
 pub use jars::Jars;
 pub use link::{Direction, Link, LinkAddress, LinkState};
-pub use living::end_all;
+pub use living::{end_all, end_now};
 pub use process::{Exit, Process};
 pub use server::{Endpoint, ServerDeath};
 pub use spawner::own_binary;
 pub use sweep::{Swept, sweep};
 pub use timekeeping::WallClock;
 pub use version::Version;
+pub use vitals::{Ailment, Chart, LOOK, Vitals};
 pub use workspace::{Workspace, root as workspace_root};
 
 use self::access::Access;
+use self::observe::ObserveError;
 use self::programs::Search;
 use self::server::{Boot, Server, Topology};
 use self::timekeeping::Timekeeping;
@@ -120,6 +123,7 @@ pub struct Lab {
     servers: Vec<Server>,
     /// Sentinels: they run and have links, and hold nothing that a lesson looks at.
     helpers: Vec<Server>,
+    vitals: Vitals,
     search: Search,
     clock: LessonClock,
     /// What the clock stands on.
@@ -163,22 +167,33 @@ impl Lab {
         time.allowed(options)?;
         let clock = time.clock.clone();
         let access = Access::create(&workspace, kind)?;
+        let vitals = Vitals::default();
         let boot = Boot {
             workspace: &workspace,
             clock: &clock,
             access: &access,
             binary: &options.binary,
             search: &options.search,
+            vitals: &vitals,
         };
+        let starting = async {
+            Ok::<_, LabError>(match kind {
+                LabKind::Redis => redis::start(&boot).await?.into(),
+                LabKind::Zookeeper => zookeeper::start(&boot).await?.into(),
+                LabKind::Masters => masters::start(&boot).await?.into(),
+                LabKind::Sentinel => sentinel::start(&boot).await?,
+            })
+        };
+        // One server may wait for another one, which dies or is stopped meanwhile. Boxed: it is large, and everybody's
+        // future would be.
         let Topology {
             servers,
             helpers,
             links,
-        } = match kind {
-            LabKind::Redis => redis::start(&boot).await?.into(),
-            LabKind::Zookeeper => zookeeper::start(&boot).await?.into(),
-            LabKind::Masters => masters::start(&boot).await?.into(),
-            LabKind::Sentinel => sentinel::start(&boot).await?,
+        } = tokio::select! {
+            biased;
+            started = Box::pin(starting) => started?,
+            ailment = vitals.ailing() => return Err(ailment.into()),
         };
         let links = links.into_iter().map(|link| (link.name().to_owned(), link));
         let lab = Self {
@@ -186,6 +201,7 @@ impl Lab {
             kind,
             servers,
             helpers,
+            vitals,
             search: options.search.clone(),
             clock,
             time,
@@ -193,7 +209,11 @@ impl Lab {
             access,
             workspace,
         };
-        lab.prove_clock().await?;
+        tokio::select! {
+            biased;
+            proven = lab.prove_clock() => proven?,
+            ailment = lab.vitals.ailing() => return Err(ailment.into()),
+        }
         Ok(lab)
     }
 
@@ -207,6 +227,18 @@ impl Lab {
     #[must_use]
     pub fn clock(&self) -> &LessonClock {
         &self.clock
+    }
+
+    /// How the servers and clients are, for whoever waits for them.
+    #[must_use]
+    pub fn vitals(&self) -> Vitals {
+        self.vitals.clone()
+    }
+
+    /// This lab takes the place of another one: whoever watched that one watches this one from now on.
+    pub fn succeed(&mut self, other: &Self) {
+        other.vitals.move_on(&self.vitals);
+        self.vitals = other.vitals();
     }
 
     /// The servers, as people may reach them from outside.
@@ -291,7 +323,9 @@ impl Lab {
     )]
     pub async fn spawn_client(&mut self, name: &str) -> Result<ClientProcess, LabError> {
         let started = ClientProcess::start(name, &self.binary, &self.clock, &self.workspace);
-        started.map_err(limits::named)
+        let client = started.map_err(limits::named)?;
+        self.vitals.watch(client.fate());
+        Ok(client)
     }
 
     /// The truth: what every server holds at this moment. A server that has ended holds nothing any more
@@ -312,7 +346,8 @@ impl Lab {
             if server.process.ended().is_some() || frozen.contains(&server.info.name) {
                 return Ok(None);
             }
-            match server.observer.observe(&self.clock, server.slot.as_ref()).await {
+            let look = || server.observer.observe(&self.clock, server.slot.as_ref());
+            match patiently(server, look).await {
                 Ok(observed) => Ok(Some(ServerState {
                     server: server.info.name.clone(),
                     observed,
@@ -338,9 +373,7 @@ impl Lab {
     /// Where there is no such server or counter, or the server does not answer.
     pub async fn metric(&self, server: &str, name: &str) -> Result<i64, LabError> {
         let server = self.server(server)?;
-        let value = server
-            .observer
-            .metric(name)
+        let value = patiently(server, || server.observer.metric(name))
             .await
             .map_err(|error| unreadable(server, &error))?;
         value.ok_or_else(|| LabError::NoMetric {
@@ -411,6 +444,7 @@ impl Lab {
             access: &self.access,
             binary: &self.binary,
             search: &self.search,
+            vitals: &self.vitals,
         };
         match self.servers.iter_mut().find(|server| server.info.name == name) {
             Some(server) => server.restart(&boot).await,
@@ -426,7 +460,10 @@ impl Lab {
         let server = self.server(server)?;
         let role = match server.process.ended() {
             Some(_) => None,
-            None => server.observer.field("role").await.ok().flatten(),
+            None => patiently(server, || server.observer.field("role"))
+                .await
+                .ok()
+                .flatten(),
         };
         Ok(role.as_deref() == Some("master"))
     }
@@ -502,7 +539,21 @@ impl Drop for Lab {
     }
 }
 
-fn unreadable(server: &Server, error: &observe::ObserveError) -> LabError {
+/// Looks into a server, and again as long as it does not answer because somebody outside has stopped it: whoever waits
+/// is told of that by [`Vitals`], and may go on when the server does.
+async fn patiently<T, F>(server: &Server, look: impl Fn() -> F) -> Result<T, ObserveError>
+where
+    F: Future<Output = Result<T, ObserveError>>,
+{
+    loop {
+        match look().await {
+            Err(ObserveError::Silent) if server.process.fate().is_stopped() => {}
+            looked => return looked,
+        }
+    }
+}
+
+fn unreadable(server: &Server, error: &ObserveError) -> LabError {
     LabError::Unreadable {
         server: server.info.name.clone(),
         why: error.to_string(),

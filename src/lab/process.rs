@@ -6,6 +6,7 @@ use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -65,17 +66,21 @@ impl fmt::Display for Exit {
 /// A running process. Dropping it kills the process, even a frozen one, and its forks, and waits until they are gone.
 #[derive(Debug)]
 pub struct Process {
-    name: String,
-    pid: Pid,
-    log: PathBuf,
     fate: Arc<Fate>,
     /// The clock that it was started on, until it has been seen to keep it.
     clock: Mutex<Option<LessonClock>>,
 }
 
-/// What is known of a process' end, shared with the thread that waits for it.
+/// What is known of a process and its end, shared with the thread that waits for it and with whoever watches the lab.
 #[derive(Debug)]
-struct Fate {
+pub(crate) struct Fate {
+    name: String,
+    pid: Pid,
+    log: PathBuf,
+    /// Whether its end is somebody's wish, and so no news.
+    condemned: AtomicBool,
+    /// Whether it stands still because the lab has stopped it.
+    frozen: AtomicBool,
     /// `None` while the pid is certainly this process': it lives, or it is a zombie that only the waiting
     /// thread may reap, and it reaps under this lock. A signal sent under the lock can hit nobody else.
     ended: Mutex<Option<Exit>>,
@@ -86,6 +91,51 @@ struct Fate {
 impl Fate {
     fn lock(&self) -> MutexGuard<'_, Option<Exit>> {
         self.ended.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.pid.as_raw_nonzero().get().unsigned_abs()
+    }
+
+    pub(crate) fn log_path(&self) -> &Path {
+        &self.log
+    }
+
+    /// How it ended, where nobody in Lockstep has wished it.
+    pub(crate) fn ended_by_itself(&self) -> Option<Exit> {
+        let ended = *self.lock();
+        ended.filter(|_| !self.condemned.load(Ordering::SeqCst))
+    }
+
+    /// Whether somebody outside of Lockstep has stopped it (SIGSTOP) and nobody has let it go on yet.
+    pub(crate) fn is_stopped(&self) -> bool {
+        let ended = self.lock();
+        if ended.is_some() || self.frozen.load(Ordering::SeqCst) {
+            return false;
+        }
+        // The kernel reports a stop as long as it lasts; NOWAIT leaves the report for the next look.
+        let now = WaitIdOptions::STOPPED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        matches!(retry_on_intr(|| waitid(WaitId::Pid(self.pid), now)), Ok(Some(_)))
+    }
+
+    /// Kills it without having wished for its end: whoever waits for it finds it dead.
+    pub(crate) fn put_down(&self) {
+        // A refusal means that it is gone already.
+        let _ = self.signal(Signal::KILL);
+    }
+
+    /// Signals the process' group, which is the process alone, or with the guard that supervises it.
+    /// Answers how it ended, in which case nothing was sent.
+    fn signal(&self, signal: Signal) -> Result<Option<Exit>, Errno> {
+        let ended = self.lock();
+        match *ended {
+            Some(exit) => Ok(Some(exit)),
+            None => kill_process_group(self.pid, signal).map(|()| None),
+        }
     }
 }
 
@@ -128,6 +178,11 @@ impl Process {
             .and_then(Pid::from_raw)
             .ok_or_else(|| failed(io::Error::other("its process number makes no sense")))?;
         let fate = Arc::new(Fate {
+            name: name.to_owned(),
+            pid,
+            log,
+            condemned: AtomicBool::new(false),
+            frozen: AtomicBool::new(false),
             ended: Mutex::new(None),
             reaped: Condvar::new(),
             told: watch::Sender::new(None),
@@ -142,9 +197,6 @@ impl Process {
                 failed(source)
             })?;
         let process = Self {
-            name: name.to_owned(),
-            pid,
-            log,
             fate,
             clock: Mutex::new(None),
         };
@@ -171,19 +223,33 @@ impl Process {
     /// The name that it was started under.
     #[must_use]
     pub fn name(&self) -> &str {
-        &self.name
+        &self.fate.name
     }
 
     /// Its process number.
     #[must_use]
     pub fn pid(&self) -> u32 {
-        self.pid.as_raw_nonzero().get().unsigned_abs()
+        self.fate.pid()
     }
 
     /// The file that its messages go to.
     #[must_use]
     pub fn log_path(&self) -> &Path {
-        &self.log
+        &self.fate.log
+    }
+
+    /// What is known of it, for whoever watches it from elsewhere.
+    pub(crate) fn fate(&self) -> &Arc<Fate> {
+        &self.fate
+    }
+
+    /// Resolves when it has ended without anybody's wish.
+    pub(crate) async fn died(&self) -> Exit {
+        let exit = self.exited().await;
+        if self.fate.condemned.load(Ordering::SeqCst) {
+            std::future::pending::<()>().await;
+        }
+        exit
     }
 
     /// How it ended, `None` while it runs or is frozen.
@@ -208,6 +274,8 @@ impl Process {
     /// # Errors
     /// Where the kernel refuses.
     pub fn kill(&self) -> Result<(), LabError> {
+        // Before the signal, or whoever waits for its death could see one that looks natural.
+        self.fate.condemned.store(true, Ordering::SeqCst);
         match self.signal(Signal::KILL) {
             Ok(_) => Ok(()),
             Err(error) => Err(self.refused("SIGKILL", error)),
@@ -221,16 +289,17 @@ impl Process {
     /// Where it has ended or the kernel refuses.
     pub fn freeze(&self) -> Result<(), LabError> {
         let ended = self.fate.lock();
-        let stopped = match *ended {
-            Some(exit) => return Err(self.gone("SIGSTOP", exit)),
-            None => kill_process_group(self.pid, Signal::STOP),
-        };
+        if let Some(exit) = *ended {
+            return Err(self.gone("SIGSTOP", exit));
+        }
+        self.fate.frozen.store(true, Ordering::SeqCst);
+        let stopped = kill_process_group(self.fate.pid, Signal::STOP);
         stopped.map_err(|error| self.refused("SIGSTOP", error))?;
         // The kernel stops it a moment after the signal. Its end counts too, or a crash would hang us here.
         // The lock is kept: it may die, but it cannot be reaped, so the number stays its own.
         let seen = WaitIdOptions::STOPPED | WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
         // An error means that there is nothing to wait for any more.
-        let _ = retry_on_intr(|| waitid(WaitId::Pid(self.pid), seen));
+        let _ = retry_on_intr(|| waitid(WaitId::Pid(self.fate.pid), seen));
         Ok(())
     }
 
@@ -240,25 +309,22 @@ impl Process {
     /// Where it has ended or the kernel refuses.
     pub fn thaw(&self) -> Result<(), LabError> {
         match self.signal(Signal::CONT) {
-            Ok(None) => Ok(()),
+            Ok(None) => {
+                self.fate.frozen.store(false, Ordering::SeqCst);
+                Ok(())
+            }
             Ok(Some(exit)) => Err(self.gone("SIGCONT", exit)),
             Err(error) => Err(self.refused("SIGCONT", error)),
         }
     }
 
-    /// Signals the process' group, which is the process alone, or with the guard that supervises it.
-    /// Answers how it ended, in which case nothing was sent.
     fn signal(&self, signal: Signal) -> Result<Option<Exit>, Errno> {
-        let ended = self.fate.lock();
-        match *ended {
-            Some(exit) => Ok(Some(exit)),
-            None => kill_process_group(self.pid, signal).map(|()| None),
-        }
+        self.fate.signal(signal)
     }
 
     fn gone(&self, signal: &'static str, exit: Exit) -> LabError {
         LabError::Signal {
-            process: self.name.clone(),
+            process: self.fate.name.clone(),
             signal,
             why: format!("it has ended ({exit})"),
         }
@@ -266,7 +332,7 @@ impl Process {
 
     fn refused(&self, signal: &'static str, error: Errno) -> LabError {
         LabError::Signal {
-            process: self.name.clone(),
+            process: self.fate.name.clone(),
             signal,
             why: error.to_string(),
         }
@@ -275,6 +341,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
+        self.fate.condemned.store(true, Ordering::SeqCst);
         // SIGKILL ends a stopped process too. A refusal means that it is gone already.
         let _ = self.signal(Signal::KILL);
         let ended = self.fate.lock();

@@ -10,7 +10,6 @@ use std::future::Future;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -23,6 +22,7 @@ use super::observe::Observer;
 use super::process::{Process, log_tail};
 use super::programs::Search;
 use super::spawner;
+use super::vitals::Vitals;
 use super::workspace::Workspace;
 use crate::clock::{LessonClock, Slot};
 use crate::log::ServerInfo;
@@ -67,6 +67,8 @@ pub(crate) struct Boot<'a> {
     /// This program, to be executed again as the guard.
     pub binary: &'a Path,
     pub search: &'a Search,
+    /// Told of every server that is started.
+    pub vitals: &'a Vitals,
 }
 
 impl Boot<'_> {
@@ -96,6 +98,7 @@ impl Boot<'_> {
             .current_dir(self.workspace.path());
         arguments(&mut command);
         let (process, _) = Process::start(name, command, self.workspace, false)?;
+        self.vitals.watch(process.fate());
         Ok(process.on_clock(self.clock))
     }
 }
@@ -108,8 +111,6 @@ pub(crate) struct Server {
     pub slot: Option<Slot>,
     pub observer: Box<dyn Observer>,
     pub process: Process,
-    /// Whether its end is somebody's wish, and so no news.
-    condemned: AtomicBool,
     /// How to start it again; `None` where nobody needs to.
     pub launch: Option<Launch>,
     /// The port that other servers know it by, where that is a front's.
@@ -155,7 +156,6 @@ impl Server {
             slot,
             observer,
             process,
-            condemned: AtomicBool::new(false),
             launch: None,
             door: None,
         }
@@ -186,7 +186,6 @@ impl Server {
             command.args(&launch.arguments);
         };
         self.process = boot.start_again(name, &launch.program, self.slot.as_ref(), arguments)?;
-        self.condemned.store(false, Ordering::SeqCst);
         let observer = &self.observer;
         ready(&self.process, || async {
             observer.observe(boot.clock, None).await.ok()
@@ -197,17 +196,12 @@ impl Server {
 
     /// Kills it on purpose.
     pub fn kill(&self) -> Result<(), LabError> {
-        // Before the signal, or whoever waits for its death could see one that looks natural.
-        self.condemned.store(true, Ordering::SeqCst);
         self.process.kill()
     }
 
     /// Resolves when it ends without having been told to; never if it was told to.
     pub async fn died(&self) -> ServerDeath {
-        let how = self.process.exited().await;
-        if self.condemned.load(Ordering::SeqCst) {
-            std::future::pending::<()>().await;
-        }
+        let how = self.process.died().await;
         ServerDeath {
             server: self.info.name.clone(),
             how: how.to_string(),

@@ -5,6 +5,16 @@
 /// # Errors
 /// Says what would be right, in words for the author.
 pub fn parse_millis(text: &str) -> Result<i64, String> {
+    match read_millis(text)? {
+        millis if millis > LONGEST_MS => Err(format!("`{}` is too long: at most a year", text.trim())),
+        millis => Ok(millis),
+    }
+}
+
+/// The longest duration, in milliseconds. Times are counted in nanoseconds, of which 292 years have room.
+const LONGEST_MS: i64 = 366 * 24 * 60 * 60 * 1000;
+
+fn read_millis(text: &str) -> Result<i64, String> {
     let text = text.trim();
     if let Ok(millis) = text.parse::<i64>() {
         return if millis >= 0 {

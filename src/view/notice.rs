@@ -9,12 +9,14 @@ use super::{
 };
 use crate::{
     app::{KeyMap, Mistakes, Trouble},
-    lesson::Lang,
+    lesson::{Lang, Text},
 };
 
 /// What is told.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Notice {
+    /// Somebody outside has stopped a process, and this is to be said of it.
+    Silent(Text),
     /// Questions were turned on or off.
     Questions(bool),
     /// The recording is of an earlier text of its lesson.
@@ -45,6 +47,7 @@ pub enum Notice {
 impl Notice {
     fn words(&self, keys: &KeyMap, lang: Lang) -> String {
         match self {
+            Self::Silent(why) => words::SILENT.with(lang, &[why.get(lang), &keys.label("restart")]),
             Self::Questions(true) => words::QUESTIONS_ON.with(lang, &[&keys.label("questions")]),
             Self::Questions(false) => words::QUESTIONS_OFF.with(lang, &[&keys.label("questions")]),
             Self::Outdated => words::OUTDATED.get(lang).to_owned(),

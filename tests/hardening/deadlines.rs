@@ -1,1 +1,705 @@
 //! Servers that die, stop or never answer: a message within seconds, and a way on.
+//!
+//! Quick by default: a few steps of one variant of each lab, a few moments of each command. With `LOCKSTEP_CAMPAIGN`
+//! every step of every variant, every server, and many moments.
+
+use std::{
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    sync::Mutex,
+    time::{Duration, Instant},
+};
+
+use lockstep::{
+    engine::{self, Command as Ask, Session, Update},
+    lab::LabOptions,
+    lesson::{Library, Params, Scenario},
+    log::{ActorId, Choice, EventKind, ServerInfo},
+};
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::{
+    common::{Answer, LOCKSTEP, Place},
+    pty::{RIGHT, Terminal},
+};
+
+/// Within this a message must come. A machine on which other tests run gets more time than a learner has patience for.
+const MESSAGE_WITHIN: Duration = Duration::from_secs(10);
+/// Nothing may take longer, or it hangs.
+const HANGS: Duration = Duration::from_secs(60);
+
+fn campaign() -> bool {
+    std::env::var_os("LOCKSTEP_CAMPAIGN").is_some()
+}
+
+fn send(pid: i32, signal: Signal) {
+    // It may have ended meanwhile.
+    let _ = kill_process(Pid::from_raw(pid).expect("a process number"), signal);
+}
+
+/// A process of a lab.
+#[derive(Debug, Clone)]
+struct Server {
+    pid: i32,
+    /// What runs, for messages.
+    what: String,
+}
+
+/// The servers that work in this directory or below it, and that live and run.
+fn servers_in(lab: &Path) -> Vec<Server> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir("/proc").expect("/proc").filter_map(Result::ok) {
+        let Ok(pid) = entry.file_name().to_string_lossy().parse::<i32>() else {
+            continue;
+        };
+        let state = || std::fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
+        let runs = |stat: String| {
+            let after = stat
+                .rsplit(')')
+                .next()
+                .unwrap_or_default()
+                .trim_start()
+                .to_owned();
+            !after.is_empty() && !after.starts_with(['T', 'Z', 'X'])
+        };
+        let here = std::fs::read_link(entry.path().join("cwd")).is_ok_and(|cwd| cwd.starts_with(lab));
+        if here && runs(state()) {
+            let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+            let line = String::from_utf8_lossy(&line).replace('\0', " ");
+            let what = line.split(&lab.display().to_string()).nth(1).unwrap_or(&line);
+            found.push(Server {
+                pid,
+                what: what.chars().take(40).collect(),
+            });
+        }
+    }
+    found.sort_by_key(|server| server.pid);
+    found
+}
+
+/// The directories of labs in a place.
+fn labs_in(place: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(place)
+        .into_iter()
+        .flatten()
+        .filter_map(Result::ok);
+    let paths = entries.map(|entry| entry.path());
+    paths.filter(|path| path.is_dir()).collect()
+}
+
+/// The directory of the lab whose servers these are.
+fn lab_of(servers: &[ServerInfo]) -> PathBuf {
+    let address = &servers.first().expect("a server").address;
+    if address.starts_with('/') {
+        return Path::new(address).parent().expect("a directory").to_owned();
+    }
+    let port = address.rsplit(':').next().expect("a port");
+    let config = |lab: &PathBuf| std::fs::read_to_string(lab.join("zookeeper.cfg")).unwrap_or_default();
+    labs_in(&lockstep::lab::workspace_root())
+        .into_iter()
+        .find(|lab| {
+            config(lab)
+                .lines()
+                .any(|line| line == format!("clientPort={port}"))
+        })
+        .expect("the lab's directory")
+}
+
+/// A live run as the screen has one.
+struct Live {
+    session: Session,
+    lab: Option<PathBuf>,
+    ended: bool,
+}
+
+/// What a live run said.
+#[derive(Debug, PartialEq)]
+enum Said {
+    Stepped,
+    /// A process stands still, or runs again.
+    Silent(Option<String>),
+    Failed(String, bool),
+    Over,
+}
+
+impl Live {
+    fn open(lesson: &str, variant: &str) -> Self {
+        let loaded = Library::carried().find(lesson).expect("it is carried").clone();
+        let scenario = Scenario::plan(&loaded, variant, &Params::new()).expect("planned");
+        Self {
+            session: engine::open(scenario, LabOptions::with_binary(LOCKSTEP.into()), 1),
+            lab: None,
+            ended: false,
+        }
+    }
+
+    /// The next thing that is said and that somebody would react to.
+    async fn said(&mut self, within: Duration) -> Said {
+        let heard = tokio::time::timeout(within, async {
+            loop {
+                match self.session.updates.recv().await {
+                    Some(Update::Events(events)) => {
+                        let ready = events.iter().find_map(|event| match &event.kind {
+                            EventKind::LabReady { servers, .. } => Some(lab_of(servers)),
+                            _ => None,
+                        });
+                        if ready.is_some() {
+                            self.lab = ready;
+                            return Said::Stepped;
+                        }
+                    }
+                    Some(Update::Stepped { ended }) => {
+                        self.ended |= ended;
+                        return Said::Stepped;
+                    }
+                    Some(Update::Silent(why)) => return Said::Silent(why.map(|why| why.en)),
+                    Some(Update::Failed { message, server }) => return Said::Failed(message.en, server),
+                    None => return Said::Over,
+                    Some(_) => {}
+                }
+            }
+        });
+        heard.await.expect("something is said: it hangs")
+    }
+
+    fn step(&self) {
+        // A run that has failed says so.
+        let _ = self.session.commands.send(Ask::Step);
+    }
+
+    /// Takes so many steps; false where the story is over before.
+    async fn steps(&mut self, steps: usize) -> bool {
+        assert_eq!(self.said(HANGS).await, Said::Stepped, "the lab is ready");
+        for _ in 0..steps {
+            self.step();
+            assert_eq!(self.said(HANGS).await, Said::Stepped);
+            if self.ended {
+                return false;
+            }
+        }
+        true
+    }
+
+    fn servers(&self) -> Vec<Server> {
+        servers_in(self.lab.as_ref().expect("ready"))
+    }
+}
+
+/// What was done to how many servers, and the longest that it took to be told.
+#[derive(Debug, Default)]
+struct Tally {
+    times: usize,
+    worst: Duration,
+}
+
+impl Tally {
+    fn add(&mut self, took: Duration, what: &str) {
+        assert!(took <= MESSAGE_WITHIN, "{what}: told only after {took:?}");
+        self.times += 1;
+        self.worst = self.worst.max(took);
+    }
+}
+
+/// Kills a server after so many steps. False where there are not so many steps, or servers.
+async fn killed_at(lesson: &str, variant: &str, (steps, victim): (usize, usize), tally: &mut Tally) -> bool {
+    let mut live = Live::open(lesson, variant);
+    let goes_on = live.steps(steps).await;
+    let servers = live.servers();
+    let Some(server) = servers.get(victim) else {
+        return false;
+    };
+    let what = format!("{lesson} {variant}, {} killed at step {steps}", server.what);
+    send(server.pid, Signal::KILL);
+    let since = Instant::now();
+    live.step();
+    loop {
+        match live.said(HANGS).await {
+            Said::Failed(message, server) => {
+                assert!(
+                    server && message.contains("ended in mid-lesson"),
+                    "{what}: {message}"
+                );
+                break;
+            }
+            Said::Over => panic!("{what}: it ended without a word"),
+            Said::Stepped | Said::Silent(_) => {}
+        }
+    }
+    tally.add(since.elapsed(), &what);
+    goes_on
+}
+
+/// Stops a server after so many steps, in the midst of the next one or before it; lets it go on later.
+async fn stopped_at(lesson: &str, variant: &str, (steps, victim): (usize, usize), tally: &mut Tally) -> bool {
+    let mut live = Live::open(lesson, variant);
+    let goes_on = live.steps(steps).await;
+    let servers = live.servers();
+    let Some(server) = servers.get(victim) else {
+        return false;
+    };
+    let what = format!("{lesson} {variant}, {} stopped at step {steps}", server.what);
+    send(server.pid, Signal::STOP);
+    let since = Instant::now();
+    // Half of the time somebody steps on meanwhile.
+    let meanwhile = (steps + victim) % 2 == 1;
+    if meanwhile {
+        live.step();
+    }
+    loop {
+        match live.said(HANGS).await {
+            Said::Silent(Some(why)) => {
+                let pid = format!("kill -CONT {}", server.pid);
+                assert!(
+                    why.contains("no answer from") && why.contains(&pid),
+                    "{what}: {why}"
+                );
+                break;
+            }
+            Said::Stepped => {}
+            other => panic!("{what}: {other:?}"),
+        }
+    }
+    tally.add(since.elapsed(), &what);
+    send(server.pid, Signal::CONT);
+    // The words count the seconds until it runs again.
+    while let Said::Silent(Some(_)) | Said::Stepped = live.said(HANGS).await {}
+    if !meanwhile && !live.ended {
+        // Nobody was waiting for it, and time stood still: it is as if nothing had been.
+        live.step();
+        loop {
+            match live.said(HANGS).await {
+                Said::Stepped => break,
+                Said::Silent(_) => {}
+                other => panic!("{what}: {other:?}"),
+            }
+        }
+    }
+    goes_on
+}
+
+/// One variant for each kind of lab; in a campaign all of all.
+fn lessons() -> Vec<(String, String)> {
+    if campaign() {
+        let all = Library::carried();
+        let each = all.lessons.iter().flat_map(|loaded| {
+            let variants = loaded.lesson.variants.keys();
+            variants.map(|variant| (loaded.lesson.id.clone(), variant.clone()))
+        });
+        return each.collect();
+    }
+    [
+        ("unlock-someone-elses-lock", "blind-del"),
+        ("zk-herd", "herd"),
+        ("master-failover", "replication-lag"),
+    ]
+    .map(|(lesson, variant)| (lesson.to_owned(), variant.to_owned()))
+    .into()
+}
+
+/// Labs that are started in this process share its directory, and are told apart; but their load need not be added.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+fn at_each_step(what: &str, at: &impl AsyncFn(&str, &str, (usize, usize), &mut Tally) -> bool) {
+    let _one = ONE_AT_A_TIME
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build();
+    let mut tally = Tally::default();
+    runtime.expect("a runtime").block_on(async {
+        for (lesson, variant) in lessons() {
+            let steps: Vec<usize> = if campaign() { (0..1000).collect() } else { vec![3] };
+            for step in steps {
+                let mut victim = 0;
+                let mut goes_on = at(&lesson, &variant, (step, victim), &mut tally).await;
+                let more = goes_on;
+                while goes_on && campaign() {
+                    victim += 1;
+                    goes_on = at(&lesson, &variant, (step, victim), &mut tally).await;
+                }
+                if !more {
+                    break;
+                }
+            }
+        }
+    });
+    println!("{what}: {} times, worst {:?}", tally.times, tally.worst);
+    assert!(tally.times >= 3, "{tally:?}");
+}
+
+#[test]
+fn a_server_killed_at_a_step_is_told() {
+    at_each_step("killed", &killed_at);
+}
+
+#[test]
+fn a_server_stopped_at_a_step_is_told_and_the_run_goes_on_with_it() {
+    at_each_step("stopped", &stopped_at);
+}
+
+#[test]
+fn the_screen_names_the_stopped_server_and_what_to_do_and_goes_on_with_it() {
+    let place = Place::new();
+    let mut terminal = Terminal::start(&place, &["play", "watchdog", "--no-questions"]);
+    terminal.wait_for("Ready: press");
+    let servers: Vec<Server> = labs_in(place.path())
+        .iter()
+        .flat_map(|lab| servers_in(lab))
+        .collect();
+    let server = servers.first().expect("a server");
+    send(server.pid, Signal::STOP);
+    let since = Instant::now();
+    terminal.press(RIGHT);
+    let told = terminal.wait_for("no answer from redis for");
+    assert!(
+        since.elapsed() < MESSAGE_WITHIN,
+        "told only after {:?}",
+        since.elapsed()
+    );
+    assert!(
+        told.has(&format!("kill -CONT {}", server.pid)) || told.has("SIGSTOP"),
+        "{told}"
+    );
+    // Keys are answered meanwhile.
+    terminal.press("?");
+    terminal.wait_for("every command by name");
+    terminal.press("\x1b");
+    send(server.pid, Signal::CONT);
+    let gone = terminal.wait_until("the message is gone", |screen| {
+        !screen.has("no answer from redis")
+    });
+    assert!(!gone.has("The lab has failed"), "{gone}");
+    // And again; this time somebody does not want to wait for it.
+    send(server.pid, Signal::STOP);
+    terminal.wait_for("no answer from redis for");
+    terminal.press("r");
+    terminal.wait_for("Ready: press");
+    terminal.press("Q");
+    assert_eq!(terminal.ended(), 0);
+    assert_eq!(place.processes(), Vec::<String>::new());
+    assert_eq!(place.left_behind(), Vec::<PathBuf>::new());
+}
+
+/// A command under way, which is ended when the test is.
+struct Running {
+    child: Child,
+    place: Place,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Running {
+    fn start(args: &[&str]) -> Self {
+        let place = Place::new();
+        let child = Self::command(&place, args).spawn().expect("lockstep starts");
+        Self { child, place }
+    }
+
+    fn command(place: &Place, args: &[&str]) -> Command {
+        let out = std::fs::File::create(place.path().join("out")).expect("a file");
+        let err = std::fs::File::create(place.path().join("err")).expect("a file");
+        let mut command = place.command(args);
+        command.stdin(Stdio::null()).stdout(out).stderr(err);
+        command
+    }
+
+    fn servers(&self) -> Vec<Server> {
+        labs_in(self.place.path())
+            .iter()
+            .flat_map(|lab| servers_in(lab))
+            .collect()
+    }
+
+    /// Waits until a server runs; false where the command has ended before.
+    fn until_a_server_runs(&mut self) -> bool {
+        let since = Instant::now();
+        while self.servers().is_empty() {
+            assert!(since.elapsed() < HANGS, "no server was started");
+            if self.child.try_wait().expect("its state").is_some() {
+                return false;
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        true
+    }
+
+    fn pid(&self) -> i32 {
+        i32::try_from(self.child.id()).expect("a process number")
+    }
+
+    /// Waits for the end. Gives the exit code, standard error, and how long it took.
+    fn ended(mut self, what: &str) -> (Option<i32>, String, Duration) {
+        let since = Instant::now();
+        let status = loop {
+            if let Some(status) = self.child.try_wait().expect("its state") {
+                break status;
+            }
+            if since.elapsed() > HANGS {
+                for server in self.servers() {
+                    send(server.pid, Signal::CONT);
+                }
+                panic!("{what}: it hangs");
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        };
+        let took = since.elapsed();
+        let err = std::fs::read_to_string(self.place.path().join("err")).unwrap_or_default();
+        assert_eq!(
+            self.place.processes(),
+            Vec::<String>::new(),
+            "{what}: left running"
+        );
+        (status.code(), err, took)
+    }
+}
+
+const COMMANDS: &[&[&str]] = &[
+    &["run", "zk-herd"],
+    &["run", "master-failover"],
+    &["run", "watchdog"],
+    &["race", "zk-herd", "-n", "100000"],
+    &["race", "oversell", "-n", "100000"],
+    &["explore", "zk-herd", "--variant", "herd"],
+    &["explore", "master-failover", "--variant", "replication-lag"],
+    &[
+        "explore",
+        "unlock-someone-elses-lock",
+        "--moves",
+        "40",
+        "--fault",
+        "freeze",
+        "--no-prune",
+    ],
+    &["export", "zk-herd", "--variant", "herd", "--format", "json"],
+];
+
+/// Moments from the start of the first server on: during set-up, at its end, and in the midst of the work.
+fn moments() -> Vec<Duration> {
+    if campaign() {
+        (0..24).map(|n| Duration::from_millis(n * n * 6)).collect()
+    } else {
+        vec![Duration::from_millis(900)]
+    }
+}
+
+/// The commands, of which the quick tests take some.
+fn commands() -> impl Iterator<Item = &'static &'static [&'static str]> {
+    COMMANDS
+        .iter()
+        .enumerate()
+        .filter(|(n, _)| campaign() || [1, 4, 5, 7].contains(n))
+        .map(|(_, args)| args)
+}
+
+fn struck(signal: Signal, words: &[&str]) {
+    let (mut tally, mut too_late) = (Tally::default(), 0);
+    for args in commands() {
+        for (n, moment) in moments().into_iter().enumerate() {
+            let mut running = Running::start(args);
+            if !running.until_a_server_runs() {
+                continue;
+            }
+            std::thread::sleep(moment);
+            let servers = running.servers();
+            let Some(server) = servers.get(n % servers.len().max(1)) else {
+                continue;
+            };
+            let what = format!("{args:?}, {signal:?} to {} after {moment:?}", server.what);
+            send(server.pid, signal);
+            let (code, err, took) = running.ended(&what);
+            if code != Some(3) && took < Duration::from_secs(2) {
+                // The command was done with that server, or the lesson has killed or stopped it itself.
+                too_late += 1;
+                continue;
+            }
+            assert_eq!(code, Some(3), "{what}: {err}");
+            assert!(words.iter().any(|word| err.contains(word)), "{what}: {err}");
+            tally.add(took, &what);
+        }
+    }
+    println!(
+        "{signal:?}: {} times, worst {:?}; too late {too_late} times",
+        tally.times, tally.worst
+    );
+    assert!(tally.times > too_late, "{tally:?}, too late {too_late} times");
+}
+
+#[test]
+fn without_a_screen_a_killed_server_ends_the_command_with_3() {
+    struck(
+        Signal::KILL,
+        &[
+            "ended in mid-lesson",
+            "ended while it was starting",
+            "could not be read",
+        ],
+    );
+}
+
+#[test]
+fn without_a_screen_a_stopped_server_ends_the_command_with_3() {
+    struck(Signal::STOP, &["kill -CONT"]);
+}
+
+/// Ctrl-C while every server is stopped, so that whoever waits for one would wait for ever.
+#[test]
+fn ctrl_c_ends_every_command_within_a_second() {
+    let mut tally = Tally::default();
+    for args in commands().copied().chain([&["doctor"][..]]) {
+        for stops in [true, false] {
+            for moment in moments() {
+                let mut running = Running::start(args);
+                if !running.until_a_server_runs() {
+                    continue;
+                }
+                std::thread::sleep(moment);
+                if stops {
+                    for server in running.servers() {
+                        send(server.pid, Signal::STOP);
+                    }
+                }
+                send(running.pid(), Signal::INT);
+                let what = format!("{args:?}, SIGINT after {moment:?}, servers stopped: {stops}");
+                let (code, err, took) = running.ended(&what);
+                if code == Some(130) {
+                    tally.add(took, &what);
+                } else {
+                    assert!(took < Duration::from_secs(1), "{what}: {code:?} {err}");
+                }
+            }
+        }
+    }
+    println!("SIGINT: {} times, worst {:?}", tally.times, tally.worst);
+    // One second, on a machine on which nothing else runs.
+    assert!(
+        tally.times >= 4 && tally.worst < Duration::from_secs(5),
+        "{tally:?}"
+    );
+}
+
+fn lesson(program: &str, story: &str) -> String {
+    format!(
+        "
+format: 1
+id: waits
+track: redis
+title: {{ en: Waits, zh: 等 }}
+summary: {{ en: Waits, zh: 等 }}
+intro: {{ en: Waits, zh: 等 }}
+minutes: 1
+lab: redis
+clients:
+  A: {{ runs: p }}
+scripts:
+  forever: while true do end
+programs:
+  p:
+    - move: {program}
+variants:
+  only:
+    title: {{ en: Only, zh: 唯一 }}
+    expect: prevented
+    lesson: {{ en: Waits, zh: 等 }}
+    claims: [ that: A.move == none ]
+story: [ {story} ]
+"
+    )
+}
+
+fn run(text: &str) -> Answer {
+    let place = Place::new();
+    let file = place.write("waits.yaml", text);
+    let answer = place.run(&["run", file.to_str().expect("a name")]);
+    assert_eq!(place.processes(), Vec::<String>::new());
+    assert_eq!(place.left_behind(), Vec::<PathBuf>::new());
+    answer
+}
+
+#[test]
+fn a_command_that_never_answers_is_the_lessons_mistake_and_has_its_place() {
+    for (program, story, words) in [
+        ("{ redis: BLPOP k 0 }", "move: A.move", "waits.yaml:16:13"),
+        (
+            "{ script: forever, keys: [k], args: [] }",
+            "move: A.move",
+            "answers nobody meanwhile",
+        ),
+        (
+            "{ redis: GET k }",
+            "await: { that: 'false', within: 1000000h }",
+            "too long",
+        ),
+        (
+            "{ redis: GET k }",
+            "await: { that: 'false', within: 25h }",
+            "at most 24h",
+        ),
+    ] {
+        let answer = run(&lesson(program, story));
+        assert_eq!(answer.code, Some(2), "{program} {story}: {}", answer.err);
+        assert!(answer.err.contains(words), "{program} {story}: {}", answer.err);
+        assert!(
+            answer.err.contains("waits.yaml:"),
+            "{program} {story}: {}",
+            answer.err
+        );
+    }
+}
+
+#[test]
+fn free_play_goes_on_past_a_command_that_never_answers() {
+    let _one = ONE_AT_A_TIME
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build();
+    runtime.expect("a runtime").block_on(async {
+        let text = lesson("{ redis: BLPOP k 5 }", "move: A.move");
+        let loaded = lockstep::lesson::library::from_text("waits.yaml", &text).expect("it is good");
+        let scenario = Scenario::plan(&loaded, "only", &Params::new()).expect("planned");
+        let mut session = engine::open(scenario, LabOptions::with_binary(LOCKSTEP.into()), 1);
+        let choices = [
+            Choice::Move { actor: ActorId(0) },
+            // Time stands still in free play, so the command waits until somebody lets it pass.
+            Choice::Pass { millis: 6_000 },
+        ];
+        let mut replied = false;
+        let mut choices = choices.into_iter();
+        let mut next = choices.next();
+        // The reply comes as soon as the server has seen that its time is over.
+        while !replied {
+            if let Some(choice) = next.take() {
+                session.commands.send(Ask::Choose(choice)).expect("it listens");
+            }
+            let update = tokio::time::timeout(HANGS, session.updates.recv()).await;
+            match update.expect("it does not hang").expect("it goes on") {
+                Update::Stepped { .. } => next = choices.next(),
+                Update::Events(events) => {
+                    replied = events
+                        .iter()
+                        .any(|event| matches!(event.kind, EventKind::Replied { .. }));
+                }
+                Update::Failed { message, .. } => panic!("{}", message.en),
+                Update::Refused(why) => panic!("{}", why.en),
+                _ => {}
+            }
+        }
+    });
+}
+
+#[test]
+fn a_command_that_waits_for_a_while_is_not_cut() {
+    // Longer than an answer may take where the command itself does not wait.
+    let answer = run(&lesson("{ redis: BLPOP k 11 }", "move: A.move"));
+    assert_ne!(answer.code, Some(3), "{}", answer.err);
+    assert!(!answer.err.contains("no reply"), "{}", answer.err);
+}

@@ -9,7 +9,7 @@ use ratatui::{
 use super::{App, Mode, Single};
 use crate::{
     app::{Runs, palette::Listed},
-    view::{self, CatalogueView, FreeView, LessonView, Overlay, PaletteView, Scene, Screen},
+    view::{self, CatalogueView, FreeView, LessonView, Notice, Overlay, PaletteView, Scene, Screen},
 };
 
 impl<R: Runs> App<R> {
@@ -85,7 +85,11 @@ impl<R: Runs> App<R> {
         if self.overlay == Overlay::Palette {
             self.palette_view(&self.listed()).draw(area, buf);
         }
-        if let Some(notice) = &self.notice {
+        let silent = match &self.mode {
+            Mode::Learning(lesson) => lesson.run.silent().cloned().map(Notice::Silent),
+            _ => None,
+        };
+        if let Some(notice) = silent.as_ref().or(self.notice.as_ref()) {
             view::notice(notice, &self.keys, (self.lang, self.theme), area, buf);
         }
     }

@@ -21,10 +21,10 @@ use super::{
     written::{self, Page},
 };
 use crate::{
-    client::protocol::Wire,
+    client::{self, protocol::Wire},
     clock::LessonTime,
     explore::{Broken, Fate, Ground, Pick, Touch},
-    lab::LabOptions,
+    lab::{LabOptions, Vitals},
     lesson::{Mistake, Path, Scenario, plan::PlannedOperation},
     log::{ActorId, Event, EventKind, Reply},
 };
@@ -109,6 +109,12 @@ impl Hosted {
         self.servers.end().await;
     }
 
+    /// How the servers are.
+    #[must_use]
+    pub fn vitals(&self) -> Vitals {
+        self.servers.vitals()
+    }
+
     /// Why a server that no longer answers does not: it may have died.
     pub async fn explain(&self, error: EngineError) -> EngineError {
         self.servers.explain(error).await
@@ -169,7 +175,16 @@ impl Hosted {
             at: from.seats.now,
             queued: &from.seats.seat(actor).queued,
         };
-        let (reply, holds) = self.servers.send(&sender, &wire, &footprint)?;
+        let sent = self.servers.send(&sender, &wire, &footprint);
+        let (reply, holds) = sent.map_err(|error| match error {
+            // The server lives, or whoever attends to it would say so: it is the command that does not end.
+            GroundError::Engine(EngineError::ServerLost { why, .. }) if client::is_silence(&why) => self
+                .fail(
+                    Some(&operation),
+                    format!("`{name}` (`{wire}`): {why}; it keeps its server busy"),
+                ),
+            error => error,
+        })?;
         let mut touch = Touch {
             actor: Some(actor),
             ..Touch::default()

@@ -7,10 +7,10 @@ use std::{
     sync::Arc,
 };
 
-use tokio::runtime::Handle;
+use tokio::{runtime::Handle, sync::watch};
 
 use super::{
-    super::{EngineError, Racer, performer::State, setup},
+    super::{EngineError, Racer, attended::attended, performer::State, setup},
     GroundError,
     commands::{Commands, Refusal},
     rules::{Rules, Situation},
@@ -23,7 +23,7 @@ use crate::{
         protocol::{Wire, ZkCall},
     },
     explore::{Broken, Fate, Ground, Pick, Touch},
-    lab::LabOptions,
+    lab::{LabOptions, Vitals},
     lesson::{
         LabKind, PRIMARY, Scenario,
         plan::{InvariantPlan, NeverPlan},
@@ -73,6 +73,8 @@ pub struct Processes {
     names: Names,
     racer: Racer,
     runtime: Handle,
+    /// True calls everything off.
+    off: watch::Sender<bool>,
     /// Where the clients stand; nowhere before the first order.
     here: Here,
     moves: usize,
@@ -95,6 +97,7 @@ impl Processes {
             scenario: scenario.clone(),
             rules: rules.clone(),
             runtime: Handle::current(),
+            off: watch::Sender::new(false),
             here: Here::Nowhere,
             moves: 0,
             frozen: None,
@@ -112,6 +115,18 @@ impl Processes {
     /// Why something could not be done: a server may have died.
     pub async fn explain(&self, error: EngineError) -> EngineError {
         self.racer.director.stage.or_death(error).await
+    }
+
+    /// A way to call off whatever is waited for, from another thread.
+    #[must_use]
+    pub fn off(&self) -> watch::Sender<bool> {
+        self.off.clone()
+    }
+
+    /// How the servers and clients are, also of the labs that come after this one.
+    #[must_use]
+    pub fn vitals(&self) -> Vitals {
+        self.racer.director.stage.lab.vitals()
     }
 
     fn situation(&self) -> Situation {
@@ -143,14 +158,33 @@ impl Processes {
     fn set_out(&mut self) -> Result<(), GroundError> {
         (self.moves, self.frozen, self.spent) = (0, None, false);
         if !matches!(std::mem::replace(&mut self.here, Here::Nowhere), Here::Nowhere) {
-            self.runtime.block_on(self.racer.come_home())?;
+            self.wait(async |racer| racer.come_home().await)?;
         }
         if self.racer.spoilt {
             // The lab will be another one.
             self.lines.clear();
+            self.wait(async |racer| racer.renew().await)?;
         }
-        self.runtime.block_on(self.racer.set_out())?;
+        self.wait(async |racer| racer.set_out().await)?;
         Ok(())
+    }
+
+    /// Waits, in this thread, for something that is done with the clients; no longer than their lab is well and
+    /// somebody wants it.
+    fn wait<T>(
+        &mut self,
+        work: impl AsyncFnOnce(&mut Racer) -> Result<T, EngineError>,
+    ) -> Result<T, EngineError> {
+        let vitals = self.vitals();
+        let mut off = self.off.subscribe();
+        self.runtime.block_on(async {
+            tokio::select! {
+                biased;
+                done = attended(&vitals, work(&mut self.racer)) => done,
+                // Its sender is ours, so it is not dropped meanwhile.
+                _ = off.wait_for(|off| *off) => Err(EngineError::CalledOff),
+            }
+        })
     }
 
     fn is_here(&self, place: &Place) -> bool {
@@ -206,7 +240,7 @@ impl Processes {
             Pick::Crash(_) => self.spent = true,
             Pick::Freeze(n) => (self.frozen, self.spent) = (Some(n), true),
         }
-        self.runtime.block_on(self.racer.take_choice(&choice))?;
+        self.wait(async |racer| racer.take_choice(&choice).await)?;
         let events = &self.racer.director.log().events()[from..];
         let said = events.iter().filter_map(|event| match &event.kind {
             EventKind::Replied {

@@ -9,7 +9,7 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 use tokio::runtime::Handle;
 
 use super::{
-    super::{EngineError, setup},
+    super::{EngineError, attended::attended, setup},
     GroundError,
     commands::{Commands, Footprint, Refusal, Transaction, key_of},
     keyspace::{self, Keyspace, Known},
@@ -17,7 +17,7 @@ use super::{
 use crate::{
     client::{Answer, Direct, protocol::Wire},
     clock::{LessonClock, LessonTime, Rate},
-    lab::{Lab, LabOptions},
+    lab::{Lab, LabOptions, Vitals},
     lesson::Scenario,
     log::{ActorId, Observed, Reply, ServerInfo, ServerState},
 };
@@ -33,6 +33,24 @@ struct Line {
     look: String,
     /// With the number of times that the order's time had gone back by then.
     holds: Option<(Arc<Keyspace>, u64)>,
+}
+
+impl Line {
+    fn open(name: String, address: &str, password: Option<&str>) -> Result<Self, EngineError> {
+        let lost = |why| lost(&name, why);
+        let mut direct = Direct::open(address, password).map_err(lost)?;
+        let answer = direct.ask_one(["SCRIPT", "LOAD", keyspace::LOOK]).map_err(lost)?;
+        let look = match answer.into_reply() {
+            Reply::Value(sha) => sha.as_str().unwrap_or_default().to_owned(),
+            bad => return Err(lost(bad.to_string())),
+        };
+        Ok(Self {
+            name,
+            direct,
+            look,
+            holds: None,
+        })
+    }
 }
 
 /// A connection of an actor's own, for a transaction, and what is queued on it.
@@ -84,25 +102,20 @@ impl Servers {
         let clock = lab.clock().clone();
         let infos = lab.servers();
         let first = infos.first().map(|info| info.name.clone()).unwrap_or_default();
-        setup::carry_out_on(scenario, &lab, &first).await?;
+        attended(&lab.vitals(), setup::carry_out_on(scenario, &lab, &first)).await?;
         clock.set_rate(Rate::PAUSED)?;
-        let mut lines = Vec::new();
+        let (mut lines, vitals) = (Vec::new(), lab.vitals());
         for info in infos {
             let address = setup::address_in(&lab, &info.name);
-            let lost = |why| lost(&info.name, why);
-            let mut direct = Direct::open(&address, lab.password()).map_err(lost)?;
-            let answer = direct.ask_one(["SCRIPT", "LOAD", keyspace::LOOK]).map_err(lost)?;
-            let look = match answer.into_reply() {
-                Reply::Value(sha) => sha.as_str().unwrap_or_default().to_owned(),
-                bad => return Err(lost(bad.to_string())),
-            };
-            let name = info.name;
-            lines.push(Line {
-                name,
-                direct,
-                look,
-                holds: None,
+            let name = info.name.clone();
+            let password = lab.password().map(str::to_owned);
+            // It blocks its thread until the server answers, or is gone with the lab.
+            let opened =
+                tokio::task::spawn_blocking(move || Line::open(info.name, &address, password.as_deref()));
+            let line = attended(&vitals, async {
+                opened.await.map_err(|error| lost(&name, error.to_string()))?
             });
+            lines.push(line.await?);
         }
         Ok(Self {
             setup: setup::wires(scenario, &first),
@@ -121,12 +134,19 @@ impl Servers {
         })
     }
 
+    pub(super) fn vitals(&self) -> Vitals {
+        self.lab.vitals()
+    }
+
     pub(super) async fn end(self) {
         self.lab.shutdown().await;
     }
 
     /// Why a server that no longer answers does not: it may have died.
     pub(super) async fn explain(&self, error: EngineError) -> EngineError {
+        if error.names_a_process() {
+            return error;
+        }
         match tokio::time::timeout(Duration::from_millis(500), self.lab.died()).await {
             Ok(death) => EngineError::ServerDied {
                 server: death.server,

@@ -1,7 +1,9 @@
 //! One chosen order of moves with client processes, on real servers: somebody else says who moves next, and time
 //! passes only when nobody can move. It must not know which orders there are, nor what is looked for in them.
 
-use super::super::{EngineError, Racer, free::Chosen, performer::State, race, stage::actor_id};
+use super::super::{
+    EngineError, Racer, attended::attended, free::Chosen, performer::State, race, stage::actor_id,
+};
 use crate::{
     clock::Rate,
     lesson::Path,
@@ -39,7 +41,11 @@ impl Racer {
         most_moves: usize,
         choose: &mut (impl FnMut(&[ActorId]) -> usize + Send),
     ) -> Result<Walk, EngineError> {
-        match self.in_order(most_moves, choose).await {
+        if self.spoilt {
+            self.renew().await?;
+        }
+        let vitals = self.director.stage.lab.vitals();
+        match attended(&vitals, self.in_order(most_moves, choose)).await {
             Ok(walk) => Ok(walk),
             Err(error) => Err(self.director.stage.or_death(error).await),
         }
@@ -77,7 +83,11 @@ impl Racer {
     /// # Errors
     /// A server or a client failed, a program cannot cope with a reply, or a choice cannot be made.
     pub async fn carry_out(&mut self, choices: &[Choice]) -> Result<Carried, EngineError> {
-        match self.one_by_one(choices).await {
+        if self.spoilt {
+            self.renew().await?;
+        }
+        let vitals = self.director.stage.lab.vitals();
+        match attended(&vitals, self.one_by_one(choices)).await {
             Ok(carried) => Ok(carried),
             Err(error) => Err(self.director.stage.or_death(error).await),
         }

@@ -64,7 +64,10 @@ impl Session {
             match self.updates.recv().await.expect("the recording goes on") {
                 Update::Events(events) => told += events.len(),
                 Update::TimeRuns => {}
-                other @ (Update::Outlook(_) | Update::Refused(_) | Update::Branched { .. }) => {
+                other @ (Update::Outlook(_)
+                | Update::Refused(_)
+                | Update::Silent(_)
+                | Update::Branched { .. }) => {
                     panic!("a recording is no free play: {other:?}")
                 }
                 Update::Verdict(_) => judged = true,
@@ -129,7 +132,10 @@ async fn watched_each_event_comes_in_its_time() {
             Update::Events(events) => parts.push(events.len()),
             Update::Stepped { ended } => break assert!(ended),
             Update::TimeRuns | Update::Verdict(_) => {}
-            other @ (Update::Outlook(_) | Update::Refused(_) | Update::Branched { .. }) => {
+            other @ (Update::Outlook(_)
+            | Update::Refused(_)
+            | Update::Silent(_)
+            | Update::Branched { .. }) => {
                 panic!("{other:?}")
             }
             Update::Failed { message, .. } => panic!("{}", message.en),

@@ -290,7 +290,23 @@ impl Cast<'_> {
         }
         Ok(duration)
     }
+
+    /// How long a story may wait for something.
+    fn limit(&self, source: &str, path: &Path) -> Result<Template, Mistake> {
+        let duration = self.duration(source, path)?;
+        match super::super::parse_millis(source) {
+            Ok(millis) if millis > LONGEST_AWAIT_MS => {
+                let message = format!("`{source}` is too long: a story waits for at most 24h of lesson time");
+                Err(Mistake::new(path, message))
+            }
+            // One with parameters is looked at when it is known.
+            _ => Ok(duration),
+        }
+    }
 }
+
+/// The longest that a story waits for something, in milliseconds of lesson time: it looks every 200 ms.
+const LONGEST_AWAIT_MS: i64 = 24 * 60 * 60 * 1000;
 
 /// Resolves the items that happen in a variant.
 pub(super) fn plan(
@@ -350,7 +366,7 @@ pub(super) fn plan(
                 let path = path.key("await");
                 push(Act::Await(AwaitPlan {
                     that: vocabulary.expr(&until.that, &path.key("that"))?,
-                    within: cast.duration(&until.within, &path.key("within"))?,
+                    within: cast.limit(&until.within, &path.key("within"))?,
                     moving: cast.everybody(&until.moving, &path)?,
                 }));
             }

@@ -13,6 +13,12 @@ pub const LOOK_BACK: Words = Words::new("look at what happened", "查看已发�
 /// When the lab has failed: to leave.
 pub const TO_CATALOGUE: Words = Words::new("catalogue", "返回目录");
 
+/// Somebody outside has stopped a server or a client: what is known of it, and the key that starts again.
+pub const SILENT: Words = Words::new(
+    "{}; `{}` starts again on a fresh lab",
+    "{}；按 `{}` 在全新环境中重新开始",
+);
+
 /// Below a chosen event: to take the playhead to it.
 pub const GO_THERE: Words = Words::new("go there", "跳到这里");
 /// Below a chosen event: to choose none.

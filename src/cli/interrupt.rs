@@ -1,0 +1,83 @@
+//! Signals that end a command without a screen. Whoever works is told and ends in good order; whoever does not within
+//! a second is ended. It must not know what the command does.
+
+use std::{
+    io::{self, Write as _},
+    process,
+    sync::{OnceLock, mpsc},
+    thread,
+    time::Duration,
+};
+
+use tokio::{
+    runtime::{Builder, Runtime},
+    sync::watch,
+};
+
+use super::{INTERRUPTED, words};
+use crate::{lab, lesson::Lang, signals::Signals};
+
+/// How long a command may take to end by itself after a signal, in real time.
+const IN_GOOD_ORDER: Duration = Duration::from_millis(850);
+
+/// The name of the signal that came, if one has.
+static CAME: OnceLock<watch::Sender<Option<&'static str>>> = OnceLock::new();
+
+/// From now on SIGINT and the other signals that can be heard ask the command to end, and end it where it does not
+/// within a second, be it that a thread is blocked. To be called before the first server is started.
+pub(super) fn listen(lang: Lang) {
+    if CAME.get().is_some() {
+        return;
+    }
+    let came = watch::Sender::new(None);
+    let (listens, ready) = mpsc::sync_channel(1);
+    let tell = came.clone();
+    let thread = thread::Builder::new().name("signals".to_owned());
+    let started = thread.spawn(move || {
+        // Without it signals do what they do by default: they end the program, and the kernel its children.
+        let Ok((runtime, mut signals)) = begin() else {
+            return;
+        };
+        let _ = listens.send(());
+        let (_, name) = runtime.block_on(signals.next());
+        tell.send_replace(Some(name));
+        // Another signal is somebody's wish that it be now.
+        let _ = runtime.block_on(async { tokio::time::timeout(IN_GOOD_ORDER, signals.next()).await });
+        lab::end_now();
+        let message = words::ENDED_BY.text(&[name]);
+        // The terminal may be gone.
+        let _ = writeln!(io::stderr(), "lockstep: {}", message.get(lang));
+        process::exit(INTERRUPTED.into());
+    });
+    if started.is_ok() && ready.recv().is_ok() {
+        // Nobody else sets it: commands are carried out one by one.
+        let _ = CAME.set(came);
+    }
+}
+
+/// The signal that has asked this program to end, if one has.
+pub(super) fn came() -> Option<&'static str> {
+    CAME.get().and_then(|came| *came.borrow())
+}
+
+/// Resolves when the user or the system has asked this program to end, with the signal's name.
+pub(super) async fn interrupted() -> &'static str {
+    let Some(came) = CAME.get() else {
+        return std::future::pending().await;
+    };
+    let mut came = came.subscribe();
+    let name = came.wait_for(Option::is_some).await.ok().and_then(|name| *name);
+    match name {
+        Some(name) => name,
+        // Its sender is never dropped.
+        None => std::future::pending().await,
+    }
+}
+
+fn begin() -> io::Result<(Runtime, Signals)> {
+    let runtime = Builder::new_current_thread().enable_all().build()?;
+    let inside = runtime.enter();
+    let signals = Signals::listen()?;
+    drop(inside);
+    Ok((runtime, signals))
+}

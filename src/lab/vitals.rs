@@ -1,0 +1,148 @@
+//! How a lab's processes are, for whoever waits for one of them: which has died, and which somebody outside has
+//! stopped. It must not know who waits, nor what for.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::error::LabError;
+use super::process::{Exit, Fate, log_tail};
+
+/// How often is looked. Real time.
+pub const LOOK: Duration = Duration::from_millis(100);
+
+/// How long a process may stand still before that is news. Real time: a debugger or a shell's job control stops a
+/// process for a moment too.
+const STOPPED_FOR: Duration = Duration::from_secs(2);
+
+/// How long whoever waits for a process may take to notice its death by itself, and say better what it broke.
+const DEAD_FOR: Duration = Duration::from_secs(1);
+
+/// What is wrong with a process of the lab.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ailment {
+    /// It ended, and nobody in Lockstep had wished it.
+    Died {
+        /// Its name: `redis`, `client A`.
+        process: String,
+        /// How it ended.
+        how: Exit,
+        /// The last lines of its own log.
+        log: String,
+    },
+    /// Somebody outside of Lockstep has stopped it.
+    Stopped {
+        /// Its name: `redis`, `client A`.
+        process: String,
+        /// Its process number.
+        pid: u32,
+        /// How long that has been known. Real time.
+        silent: Duration,
+    },
+}
+
+/// How all processes of one lab are. Clones see the same lab.
+#[derive(Debug, Clone, Default)]
+pub struct Vitals(Arc<Mutex<Vec<Arc<Fate>>>>);
+
+impl Vitals {
+    /// Watches one process more.
+    pub(crate) fn watch(&self, fate: &Arc<Fate>) {
+        self.lock().push(Arc::clone(fate));
+    }
+
+    /// Watches the processes of another lab in place of these.
+    pub(crate) fn move_on(&self, other: &Self) {
+        let all = other.lock().clone();
+        *self.lock() = all;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Arc<Fate>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is wrong at this moment, the dead first; `None` where every process lives and runs, or its end or
+    /// standstill is Lockstep's own doing.
+    #[must_use]
+    pub fn look(&self) -> Option<Ailment> {
+        let all = self.lock();
+        let dead = all.iter().find_map(|fate| {
+            let how = fate.ended_by_itself()?;
+            Some(Ailment::Died {
+                process: fate.name().to_owned(),
+                how,
+                log: log_tail(fate.log_path()),
+            })
+        });
+        dead.or_else(|| {
+            all.iter()
+                .find(|fate| fate.is_stopped())
+                .map(|fate| standstill(fate))
+        })
+    }
+
+    /// Resolves when something has been wrong for so long that whoever waits will not find out by itself.
+    pub async fn ailing(&self) -> Ailment {
+        let mut chart = Chart::default();
+        loop {
+            if let Some(ailment) = chart.look(self) {
+                return ailment;
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+
+    /// Kills every process, so that whoever is blocked on one of them comes free. For those who wait in threads and
+    /// cannot be called off otherwise.
+    pub fn put_down(&self) {
+        for fate in self.lock().iter() {
+            fate.put_down();
+        }
+    }
+}
+
+/// What has been wrong since when, for whoever looks again and again.
+#[derive(Debug, Default)]
+pub struct Chart(Option<(Ailment, Instant)>);
+
+impl Chart {
+    /// Looks. Gives what has been wrong for so long that it is news.
+    pub fn look(&mut self, vitals: &Vitals) -> Option<Ailment> {
+        self.0 = match (vitals.look(), self.0.take()) {
+            (Some(now), Some((before, since))) if now == before => Some((before, since)),
+            (Some(now), _) => Some((now, Instant::now())),
+            (None, _) => None,
+        };
+        let (ailment, since) = self.0.as_ref()?;
+        let lasted = since.elapsed();
+        match ailment.clone() {
+            died @ Ailment::Died { .. } => (lasted >= DEAD_FOR).then_some(died),
+            Ailment::Stopped { process, pid, .. } => (lasted >= STOPPED_FOR).then_some(Ailment::Stopped {
+                process,
+                pid,
+                silent: lasted,
+            }),
+        }
+    }
+}
+
+fn standstill(fate: &Fate) -> Ailment {
+    Ailment::Stopped {
+        process: fate.name().to_owned(),
+        pid: fate.pid(),
+        silent: Duration::ZERO,
+    }
+}
+
+impl From<Ailment> for LabError {
+    /// What went wrong while a lab was starting.
+    fn from(ailment: Ailment) -> Self {
+        match ailment {
+            Ailment::Died { process, how, log } => Self::Boot {
+                server: process,
+                how,
+                log,
+            },
+            Ailment::Stopped { process, pid, silent } => Self::stopped(process, pid, silent),
+        }
+    }
+}
