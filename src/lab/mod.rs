@@ -168,6 +168,7 @@ impl Lab {
         let clock = time.clock.clone();
         let vitals = Vitals::default();
         let access = Access::create(&workspace, kind)?;
+        let vitals = Vitals::default();
         let boot = Boot {
             workspace: &workspace,
             clock: &clock,
