@@ -141,7 +141,7 @@ impl Lab {
     /// Where a program is missing or too old, a server fails, or this machine has no room.
     pub async fn start(kind: LabKind, options: &LabOptions) -> Result<Self, LabError> {
         // Boxed: it is large, and everybody's future would be.
-        let started = Box::pin(Self::start_proven(kind, options)).await;
+        let started = Self::start_proven(kind, options).boxed().await;
         started.map_err(limits::named)
     }
 
@@ -168,7 +168,6 @@ impl Lab {
         let clock = time.clock.clone();
         let vitals = Vitals::default();
         let access = Access::create(&workspace, kind)?;
-        let vitals = Vitals::default();
         let boot = Boot {
             workspace: &workspace,
             clock: &clock,
@@ -193,7 +192,7 @@ impl Lab {
             links,
         } = tokio::select! {
             biased;
-            started = Box::pin(starting) => started?,
+            started = starting.boxed() => started?,
             ailment = vitals.ailing() => return Err(ailment.into()),
         };
         let links = links.into_iter().map(|link| (link.name().to_owned(), link));
