@@ -48,6 +48,9 @@ pub struct ExploreArgs {
     expect_none: bool,
 }
 
+/// How long confirming the shortest order may take after Ctrl-C, which ends the command within a second.
+const CONFIRMED_WITHIN: Duration = Duration::from_millis(250);
+
 fn moves(word: &str) -> Result<usize, String> {
     let moves = word.parse().map_err(|_| format!("`{word}` is not a number"))?;
     if (1..=MOST_MOVES).contains(&moves) {
@@ -129,11 +132,11 @@ pub(super) fn explore(global: &Global, args: &ExploreArgs) -> Result<u8, Failure
                 print::json(&json_line(scenario, &found, bounds.moves))?;
             } else {
                 print::line(&summary(scenario, &found, global.lang()))?;
-                if args.expect_none && unknown {
-                    let (cut, moves) = (found.cut.to_string(), bounds.moves.to_string());
-                    let words = words::CUT_IS_UNKNOWN.with(global.lang(), &[&cut, &moves]);
-                    print::line(&format!("    {words}"))?;
-                }
+            }
+            if args.expect_none && unknown && !global.json {
+                let counts = [found.cut.to_string(), bounds.moves.to_string()];
+                let words = words::CUT_IS_UNKNOWN.with(global.lang(), &[&counts[0], &counts[1]]);
+                print::line(&format!("    {words}"))?;
             }
             if !found.complete {
                 code = INTERRUPTED;
@@ -143,13 +146,6 @@ pub(super) fn explore(global: &Global, args: &ExploreArgs) -> Result<u8, Failure
         signal.abort();
         Ok(code)
     })
-}
-
-/// Resolves when a signal came and a search under way would have ended by now.
-async fn unheard() -> &'static str {
-    let signal = interrupted().await;
-    tokio::time::sleep(Duration::from_millis(750)).await;
-    signal
 }
 
 /// What is looked for in a variant, and how far.
@@ -172,9 +168,16 @@ fn bounds(scenario: &Scenario, args: &ExploreArgs) -> Result<Bounds, Failure> {
         faults: args.fault.clone(),
         never,
         prune: !args.no_prune,
-        hurries: true,
+        confirmed_within: Some(CONFIRMED_WITHIN),
         ..Bounds::default()
     })
+}
+
+/// Resolves when a signal came and a search under way would have ended by now.
+async fn unheard() -> &'static str {
+    let signal = interrupted().await;
+    tokio::time::sleep(Duration::from_millis(750)).await;
+    signal
 }
 
 fn failure(scenario: &Scenario, error: ExploreError) -> Failure {

@@ -29,14 +29,13 @@ impl Direct {
     /// # Errors
     /// Says why the server cannot be reached.
     pub fn open(address: &str, password: Option<&str>) -> Result<Self, String> {
-        let connection = place(address, password)
-            .and_then(Client::open)
-            .and_then(|client| {
-                let connection = client.get_connection_with_timeout(ANSWERS_WITHIN)?;
-                connection.set_read_timeout(Some(ANSWERS_WITHIN))?;
-                connection.set_write_timeout(Some(ANSWERS_WITHIN))?;
-                Ok(connection)
-            });
+        let client = place(address, password).and_then(Client::open);
+        let connection = client.and_then(|client| {
+            let connection = client.get_connection_with_timeout(ANSWERS_WITHIN)?;
+            connection.set_read_timeout(Some(ANSWERS_WITHIN))?;
+            connection.set_write_timeout(Some(ANSWERS_WITHIN))?;
+            Ok(connection)
+        });
         Ok(Self {
             connection: connection.map_err(|error| error.to_string())?,
             out: Vec::new(),

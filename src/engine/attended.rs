@@ -12,14 +12,18 @@ pub(super) const ANSWERS_WITHIN: Duration = Duration::from_secs(10);
 
 /// Does some work on a lab, unless one of its processes dies or is stopped from outside and the work does not come to
 /// its end by itself.
-pub(super) async fn attended<T>(
-    vitals: &Vitals,
-    work: impl Future<Output = Result<T, EngineError>>,
-) -> Result<T, EngineError> {
-    tokio::select! {
-        biased;
-        done = work => done,
-        ailment = vitals.ailing() => Err(ailment.into()),
+pub(super) fn attended<'a, T: 'a>(
+    vitals: &'a Vitals,
+    work: impl Future<Output = Result<T, EngineError>> + 'a,
+) -> impl Future<Output = Result<T, EngineError>> + 'a {
+    // Boxed: the work on a lab is large, and everybody's future would be.
+    let work = Box::pin(work);
+    async move {
+        tokio::select! {
+            biased;
+            done = work => done,
+            ailment = vitals.ailing() => Err(ailment.into()),
+        }
     }
 }
 

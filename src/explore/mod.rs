@@ -57,9 +57,9 @@ pub struct Bounds {
     pub hosted: bool,
     /// How many search at once, each on a lab of its own.
     pub workers: usize,
-    /// Whether a search that is stopped must be over within a second: without the shortest order, where confirming it
-    /// takes longer.
-    pub hurries: bool,
+    /// How long confirming the shortest order may take once the search was stopped; it is left out where it takes
+    /// longer. `None`: as long as it takes.
+    pub confirmed_within: Option<Duration>,
     /// The longest that the whole may take.
     pub longest: Duration,
 }
@@ -80,7 +80,7 @@ impl Default for Bounds {
             share: true,
             hosted: true,
             workers: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
-            hurries: false,
+            confirmed_within: None,
             longest: Duration::from_secs(86_400),
         }
     }
@@ -148,9 +148,6 @@ impl From<EngineError> for ExploreError {
     }
 }
 
-/// How long confirming the shortest order may take where somebody has stopped the search and is in a hurry.
-const CONFIRMED_WITHIN: Duration = Duration::from_millis(250);
-
 /// Tries all orders. `watch` is told about ten times a second how far it is, and ends the search by breaking: what was
 /// found by then is kept.
 ///
@@ -168,12 +165,13 @@ pub async fn explore(
     let mut explored = found::told(scenario, found);
     if let Some(order) = explored.shortest.take() {
         let confirmed = Box::pin(found::confirmed(scenario, options, order));
-        explored.shortest = if bounds.hurries && !explored.complete {
+        explored.shortest = match bounds.confirmed_within {
             // Nothing is claimed that was not confirmed.
-            let confirmed = tokio::time::timeout(CONFIRMED_WITHIN, confirmed).await;
-            confirmed.ok().transpose()?
-        } else {
-            Some(confirmed.await?)
+            Some(within) if !explored.complete => {
+                let confirmed = tokio::time::timeout(within, confirmed).await;
+                confirmed.ok().transpose()?
+            }
+            _ => Some(confirmed.await?),
         };
     }
     explored.wall = began.elapsed();

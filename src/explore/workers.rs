@@ -243,7 +243,7 @@ where
     }
     let mut charts: Vec<Chart> = tether.vitals.iter().map(|_| Chart::default()).collect();
     // Why it cannot go on, and since when it is to end.
-    let (mut lost, mut asked): (Option<EngineError>, Option<Instant>) = (None, None);
+    let (mut ailing, mut asked): (Option<EngineError>, Option<Instant>) = (None, None);
     let mut loosed = false;
     let mut ticks = tokio::time::interval(TOLD_EVERY);
     tokio::pin!(receiver);
@@ -259,11 +259,11 @@ where
                 if watch(&now).is_break() {
                     asked.get_or_insert_with(Instant::now);
                 }
-                if lost.is_none() {
+                if ailing.is_none() {
                     let mut looks = tether.vitals.iter().zip(&mut charts);
-                    lost = looks.find_map(|(vitals, chart)| chart.look(vitals)).map(EngineError::from);
+                    ailing = looks.find_map(|(vitals, chart)| chart.look(vitals)).map(EngineError::from);
                 }
-                if lost.is_some() {
+                if ailing.is_some() {
                     asked.get_or_insert_with(Instant::now);
                 }
                 let Some(asked) = asked else { continue };
@@ -278,8 +278,8 @@ where
             }
         }
     };
-    if let Some(lost) = lost {
-        return (Err(lost.into()), grounds);
+    if let Some(error) = ailing {
+        return (Err(error.into()), grounds);
     }
     let result = result.map(|(found, complete)| {
         let mut last = *lock(&progress);

@@ -289,13 +289,11 @@ impl Process {
     /// Where it has ended or the kernel refuses.
     pub fn freeze(&self) -> Result<(), LabError> {
         let ended = self.fate.lock();
-        let stopped = match *ended {
-            Some(exit) => return Err(self.gone("SIGSTOP", exit)),
-            None => {
-                self.fate.frozen.store(true, Ordering::SeqCst);
-                kill_process_group(self.fate.pid, Signal::STOP)
-            }
-        };
+        if let Some(exit) = *ended {
+            return Err(self.gone("SIGSTOP", exit));
+        }
+        self.fate.frozen.store(true, Ordering::SeqCst);
+        let stopped = kill_process_group(self.fate.pid, Signal::STOP);
         stopped.map_err(|error| self.refused("SIGSTOP", error))?;
         // The kernel stops it a moment after the signal. Its end counts too, or a crash would hang us here.
         // The lock is kept: it may die, but it cannot be reaped, so the number stays its own.

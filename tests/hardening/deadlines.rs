@@ -299,7 +299,7 @@ fn lessons() -> Vec<(String, String)> {
 /// Labs that are started in this process share its directory, and are told apart; but their load need not be added.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-fn at_each_step(what: &str, at: impl AsyncFn(&str, &str, (usize, usize), &mut Tally) -> bool) {
+fn at_each_step(what: &str, at: &impl AsyncFn(&str, &str, (usize, usize), &mut Tally) -> bool) {
     let _one = ONE_AT_A_TIME
         .lock()
         .unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -331,12 +331,12 @@ fn at_each_step(what: &str, at: impl AsyncFn(&str, &str, (usize, usize), &mut Ta
 
 #[test]
 fn a_server_killed_at_a_step_is_told() {
-    at_each_step("killed", killed_at);
+    at_each_step("killed", &killed_at);
 }
 
 #[test]
 fn a_server_stopped_at_a_step_is_told_and_the_run_goes_on_with_it() {
-    at_each_step("stopped", stopped_at);
+    at_each_step("stopped", &stopped_at);
 }
 
 #[test]
@@ -535,7 +535,11 @@ fn struck(signal: Signal, words: &[&str]) {
 fn without_a_screen_a_killed_server_ends_the_command_with_3() {
     struck(
         Signal::KILL,
-        &["ended in mid-lesson", "ended while it was starting"],
+        &[
+            "ended in mid-lesson",
+            "ended while it was starting",
+            "could not be read",
+        ],
     );
 }
 
