@@ -103,12 +103,18 @@ const NOT_LAST: &str = "（【《「『“‘([{";
 /// characters where it has none, never before closing punctuation if it can be helped. Line feeds break too.
 #[must_use]
 pub fn wrap(text: &str, columns: usize) -> Vec<String> {
+    let paragraphs: Vec<_> = text.trim_end().split('\n').map(clean).collect();
+    wrap_clean(&paragraphs.join("\n"), columns)
+}
+
+/// As [`wrap`], of a text whose parts are [`clean`] already.
+#[must_use]
+pub fn wrap_clean(text: &str, columns: usize) -> Vec<String> {
     if columns == 0 {
         return Vec::new();
     }
-    text.trim_end()
-        .split('\n')
-        .flat_map(|paragraph| wrap_paragraph(&clean(paragraph), columns))
+    text.split('\n')
+        .flat_map(|paragraph| wrap_paragraph(paragraph, columns))
         .collect()
 }
 

@@ -56,7 +56,7 @@ fn line(view: &CompareView<'_>, side: usize, difference: &Difference, width: usi
         view.theme.style(role).add_modifier(Modifier::BOLD),
     );
     let (mut lines, mut code) = (Vec::new(), false);
-    for row in text::wrap(&said, width.saturating_sub(indent)) {
+    for row in text::wrap_clean(&said, width.saturating_sub(indent)) {
         let mut spans = vec![first];
         for (n, part) in row.split(COMMAND).enumerate() {
             code ^= n > 0;
@@ -88,7 +88,7 @@ fn sentence(view: &CompareView<'_>, made: &Move, next: Option<&Move>, what: What
 fn does(view: &CompareView<'_>, made: &Move) -> String {
     /// A reply's end tells less than its beginning.
     const REPLY: usize = 60;
-    let who = format!("{}.{}", made.who, made.label);
+    let who = text::clean(&format!("{}.{}", made.who, made.label)).into_owned();
     let wire = format!("{COMMAND}{}{COMMAND}", text::clean(&made.wire));
     match &made.reply {
         Some(reply) => {
@@ -101,8 +101,8 @@ fn does(view: &CompareView<'_>, made: &Move) -> String {
 
 fn came_of_it(view: &CompareView<'_>, came: &Consequence) -> String {
     match came {
-        Consequence::Believes(lock, belief) => words::believes(*belief).with(view.lang, &[lock]),
-        Consequence::Counted(counter, by) => format!("{counter} {by:+}"),
+        Consequence::Believes(lock, belief) => words::believes(*belief).with(view.lang, &[&text::clean(lock)]),
+        Consequence::Counted(counter, by) => format!("{} {by:+}", text::clean(counter)),
     }
 }
 
