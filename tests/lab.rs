@@ -311,11 +311,11 @@ async fn a_frozen_server_is_not_waited_for_and_goes_with_the_lab() {
 #[tokio::test]
 async fn a_server_that_cannot_start_is_quoted() {
     let mut options = LabOptions::with_binary(binary());
-    let named = |name: &str| (name == "LOCKSTEP_REDIS_SERVER").then(|| "/bin/ls".into());
+    let named = |name: &str| (name == "LOCKSTEP_REDIS_SERVER").then(|| "/bin/mkdir".into());
     options.search = lockstep::lab::programs::Search::new(vec![], named);
     let error = Lab::start(LabKind::Redis, &options).await.unwrap_err();
     assert!(error.is_server(), "{error}");
-    assert!(error.to_string().contains("unrecognized option"), "{error}");
+    assert!(error.to_string().contains("File exists"), "{error}");
 }
 
 #[tokio::test]

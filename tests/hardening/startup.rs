@@ -256,7 +256,7 @@ fn a_umask_that_makes_files_useless_is_named() {
     let place = Place::new();
     assert_named(
         &limited(&place, "umask 777", "run oversell"),
-        "umask 077",
+        "umask 777",
         2,
         "umask 777",
     );
