@@ -323,6 +323,10 @@ fn at_each_step(what: &str, at: &impl AsyncFn(&str, &str, (usize, usize), &mut T
                     break;
                 }
             }
+            println!(
+                "{what}, as far as {lesson} {variant}: {} times, worst {:?}",
+                tally.times, tally.worst
+            );
         }
     });
     println!("{what}: {} times, worst {:?}", tally.times, tally.worst);
@@ -523,6 +527,10 @@ fn struck(signal: Signal, words: &[&str]) {
             assert!(words.iter().any(|word| err.contains(word)), "{what}: {err}");
             tally.add(took, &what);
         }
+        println!(
+            "{signal:?}, as far as {args:?}: {} times, worst {:?}",
+            tally.times, tally.worst
+        );
     }
     println!(
         "{signal:?}: {} times, worst {:?}; too late {too_late} times",
@@ -575,6 +583,10 @@ fn ctrl_c_ends_every_command_within_a_second() {
                 }
             }
         }
+        println!(
+            "SIGINT, as far as {args:?}: {} times, worst {:?}",
+            tally.times, tally.worst
+        );
     }
     println!("SIGINT: {} times, worst {:?}", tally.times, tally.worst);
     // One second, on a machine on which nothing else runs.

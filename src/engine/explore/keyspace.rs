@@ -181,6 +181,17 @@ pub(super) struct Known(HashSet<Arc<Keyspace>>);
 const MOST: usize = 50_000;
 
 impl Known {
+    /// What of a keyspace is there at a time.
+    pub(super) fn living(&mut self, keyspace: &Arc<Keyspace>, at: LessonTime) -> Arc<Keyspace> {
+        if keyspace.entries.iter().all(|entry| entry.lives(at)) {
+            return Arc::clone(keyspace);
+        }
+        let living = keyspace.entries.iter().filter(|entry| entry.lives(at));
+        self.intern(Keyspace {
+            entries: living.cloned().collect(),
+        })
+    }
+
     pub(super) fn intern(&mut self, keyspace: Keyspace) -> Arc<Keyspace> {
         if let Some(known) = self.0.get(&keyspace) {
             return Arc::clone(known);

@@ -392,6 +392,11 @@ impl Servers {
         keyspaces: &[Arc<Keyspace>],
         at: LessonTime,
     ) -> Result<Vec<ServerState>, GroundError> {
+        // What is over by then is not there: the same keys at another time are another state.
+        let keyspaces: Vec<_> = keyspaces
+            .iter()
+            .map(|keyspace| self.known.living(keyspace, at))
+            .collect();
         let missing = (0..self.lines.len()).any(|n| self.state(n, &keyspaces[n]).is_none());
         if missing {
             self.be_at(at)?;
