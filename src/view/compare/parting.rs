@@ -101,7 +101,9 @@ fn does(view: &CompareView<'_>, made: &Move) -> String {
 
 fn came_of_it(view: &CompareView<'_>, came: &Consequence) -> String {
     match came {
-        Consequence::Believes(lock, belief) => words::believes(*belief).with(view.lang, &[&text::clean(lock)]),
+        Consequence::Believes(lock, belief) => {
+            words::believes(*belief).with(view.lang, &[&text::clean(lock)])
+        }
         Consequence::Counted(counter, by) => format!("{} {by:+}", text::clean(counter)),
     }
 }

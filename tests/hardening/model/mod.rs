@@ -26,7 +26,7 @@ use self::{
 use crate::common::LOCKSTEP;
 
 /// How long programs are drawn where nothing else is said.
-const QUICK: Duration = Duration::from_secs(20);
+const QUICK: Duration = Duration::from_secs(60);
 /// How many are drawn in a campaign.
 const CAMPAIGN: u32 = 1_000;
 /// Programs of more orders are left out: many small ones find more than few large ones.
