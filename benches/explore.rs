@@ -86,7 +86,7 @@ fn one_connection(runtime: &Runtime, rounds: u32) -> Duration {
     let Some(Endpoint::Unix(socket)) = lab.endpoint("redis") else {
         panic!("no socket")
     };
-    let mut direct = Direct::open(&socket.display().to_string()).expect("connects");
+    let mut direct = Direct::open(&socket.display().to_string(), None).expect("connects");
     let mut all = Vec::new();
     orders([3, 3], &[], &mut all);
     let moves = |client: usize| {

@@ -15,16 +15,16 @@ pub(super) const MOST_VALUES: usize = 8_000_000;
 /// A bound that was passed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Bound {
-    /// [`MOST_BYTES`].
+    /// `MOST_BYTES`.
     #[error("more than {} MiB, unpacked", MOST_BYTES >> 20)]
     Bytes,
-    /// [`MOST_LINES`].
+    /// `MOST_LINES`.
     #[error("more than {MOST_LINES} lines")]
     Lines,
-    /// [`MOST_IN_LINE`].
+    /// `MOST_IN_LINE`.
     #[error("more than {} MiB in one line", MOST_IN_LINE >> 20)]
     Line,
-    /// [`MOST_VALUES`].
+    /// `MOST_VALUES`.
     #[error("more than {MOST_VALUES} values")]
     Values,
 }

@@ -1,6 +1,6 @@
 //! The filters, tests and functions of expressions, each behind a look at the sizes of what goes in and comes out.
 //! Expressions have no loops, so their length bounds their instructions; what is left to bound is how large values
-//! get. A value has a cost (bytes of text, [`ITEM`] for anything else), no value may cost more than [`LARGEST_VALUE`],
+//! get. A value has a cost (bytes of text, `ITEM` for anything else), no value may cost more than [`LARGEST_VALUE`],
 //! and all the values that one evaluation looks at or makes no more than [`MOST_WORK`].
 
 use std::{collections::BTreeMap, sync::LazyLock};
@@ -16,7 +16,7 @@ use super::{
     syntax::{ARITHMETIC, SLICE},
 };
 
-/// The largest value that an expression may make, in bytes of text; other values count [`ITEM`] bytes each.
+/// The largest value that an expression may make, in bytes of text; other values count `ITEM` bytes each.
 pub const LARGEST_VALUE: usize = 1 << 20;
 
 /// All values that one evaluation looks at and makes, in the same measure.
