@@ -225,7 +225,7 @@ impl Lab {
     ) -> Result<Option<(LessonTime, LessonTime, LessonTime)>, LabError> {
         for _ in 0..TRIES {
             let before = self.clock.now();
-            let told = server.observer.unix_millis().await;
+            let told = super::patiently(server, || server.observer.unix_millis()).await;
             let Some(told) = told.map_err(|error| super::unreadable(server, &error))? else {
                 return Ok(None);
             };

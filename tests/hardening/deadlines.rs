@@ -159,13 +159,13 @@ impl Live {
                 }
             }
         });
-        match heard.await {
-            Ok(said) => said,
-            Err(_) => panic!(
+        let said = heard.await.ok();
+        said.unwrap_or_else(|| {
+            panic!(
                 "nothing is said: it hangs; ended: {}, lab {:?}",
                 self.ended, self.lab
-            ),
-        }
+            )
+        })
     }
 
     fn step(&self) {
