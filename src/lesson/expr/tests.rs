@@ -67,6 +67,13 @@ fn durations_and_node_names_are_filtered() {
 }
 
 #[test]
+fn backwards_is_backwards_and_nothing_stays_nothing() {
+    let render = |source: &str| Template::parse(source).expect("parses").render(&scope(&[]));
+    let backwards = "${[1, 2, 3][::-1]} ${'abc'[::-1]} ${[][::-1]} ${1 if [][::-1] else 0}";
+    assert_eq!(render(backwards).as_deref(), Ok("[3, 2, 1] cba [] 0"));
+}
+
+#[test]
 fn an_inner_frame_hides_an_outer_name_until_it_ends() {
     let mut scope = Scope::new(HashMap::from([("x".to_owned(), Value::from(1))]));
     scope.enter(HashMap::from([("x".to_owned(), Value::from(2))]));
@@ -343,6 +350,15 @@ proptest! {
             ("m", Value::from(std::collections::BTreeMap::from([("a", 1)]))),
         ]);
         let plain = unbounded();
+        // Where a value is expected, as in `-not x`, `minijinja` takes an operator for a name; here that is a mistake.
+        let names_an_operator = plain.compile_expression(&text).is_ok_and(|expr| {
+            let operators = ["not", "and", "or", "if", "else", "is", "in"];
+            expr.undeclared_variables(false).iter().any(|name| operators.contains(&name.as_str()))
+        });
+        // Of an empty list, what is taken backwards is something to `minijinja`: it panics, or takes it for true.
+        if names_an_operator || text.contains(":-") {
+            return Ok(());
+        }
         let expected = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             let value = plain.compile_expression(&text).and_then(|expr| expr.eval(names.clone()));
             value.map(|value| value.to_string())
