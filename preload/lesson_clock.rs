@@ -1,6 +1,6 @@
 //! The lesson clock inside a server or client process: preloaded before libc, it answers "what time is it?" and
 //! "wake me at that time" in lesson time. It must not know why lesson time stops or jumps, it only reads the
-//! page, and it must not change anything else about the process.
+//! page, and it changes nothing else about the process, but for one thing: its forks end with it.
 //!
 //! # How it works
 //! With `LD_PRELOAD`, the dynamic linker finds the functions listed below before libc's of the same names. Each reads
@@ -23,6 +23,7 @@
 //! | `files.rs` | `epoll_wait`, `epoll_pwait`, `poll` | event loops: redis-server, the JVM's selectors and sockets, tokio |
 //! | `files.rs` | `timerfd_settime` | async-io, below zookeeper-client |
 //! | `sleeping.rs` | `clock_nanosleep`, `nanosleep` | `DEBUG SLEEP`, `std::thread::sleep` |
+//! | `forking.rs` | `fork` | redis-server, which saves in a fork |
 //! | `sleeping.rs` | `syscall` | Rust's `std`: `park_timeout` and `wait_timeout` are futex calls with a deadline |
 //!
 //! No deadline may reach the kernel in lesson time: with the lesson ahead of the world it would wait far too
@@ -34,6 +35,7 @@
 
 mod conditions;
 mod files;
+mod forking;
 mod libc;
 mod moment;
 mod page;

@@ -2,7 +2,7 @@
 //! nothing of lesson time.
 
 use core::{
-    ffi::{CStr, c_char, c_int, c_long, c_void},
+    ffi::{CStr, c_char, c_int, c_long, c_ulong, c_void},
     marker::PhantomData,
     mem, ptr,
     sync::atomic::{AtomicPtr, Ordering},
@@ -68,6 +68,10 @@ unsafe extern "C" {
     pub(crate) fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
     pub(crate) fn dlvsym(handle: *mut c_void, name: *const c_char, version: *const c_char) -> *mut c_void;
     pub(crate) fn sched_yield() -> c_int;
+    pub(crate) fn getpid() -> c_int;
+    pub(crate) fn getppid() -> c_int;
+    pub(crate) fn prctl(option: c_int, argument: c_ulong, ...) -> c_int;
+    pub(crate) fn _exit(status: c_int) -> !;
     pub(crate) fn __errno_location() -> *mut c_int;
 }
 
@@ -111,6 +115,7 @@ impl<F: Copy> Next<F> {
     }
 }
 
+pub(crate) type Fork = unsafe extern "C" fn() -> c_int;
 pub(crate) type ClockGettime = unsafe extern "C" fn(c_int, *mut Timespec) -> c_int;
 pub(crate) type CondTimedwait = unsafe extern "C" fn(*mut c_void, *mut c_void, *const Timespec) -> c_int;
 pub(crate) type CondClockwait =
@@ -124,6 +129,7 @@ pub(crate) type ClockNanosleep = unsafe extern "C" fn(c_int, c_int, *const Times
 pub(crate) type Syscall =
     unsafe extern "C" fn(c_long, c_long, c_long, c_long, c_long, c_long, c_long) -> c_long;
 
+pub(crate) static FORK: Next<Fork> = Next::new(c"fork", None);
 pub(crate) static CLOCK_GETTIME: Next<ClockGettime> = Next::new(c"clock_gettime", None);
 pub(crate) static COND_TIMEDWAIT: Next<CondTimedwait> =
     Next::new(c"pthread_cond_timedwait", Some(CONDVAR_VERSION));

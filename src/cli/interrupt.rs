@@ -17,20 +17,20 @@ use super::{INTERRUPTED, print, words};
 use crate::{lab, lesson::Lang, signals::Signals};
 
 /// How long a command may take to end by itself after a signal, in real time.
-const IN_GOOD_ORDER: Duration = Duration::from_millis(850);
+const IN_GOOD_ORDER: Duration = Duration::from_millis(600);
 
 /// The name of the signal that came, if one has.
-static CAME: OnceLock<watch::Sender<Option<&'static str>>> = OnceLock::new();
+static SIGNAL: OnceLock<watch::Sender<Option<&'static str>>> = OnceLock::new();
 
 /// From now on SIGINT and the other signals that can be heard ask the command to end, and end it where it does not
 /// within a second, be it that a thread is blocked. To be called before the first server is started.
 pub(super) fn listen(lang: Lang) {
-    if CAME.get().is_some() {
+    if SIGNAL.get().is_some() {
         return;
     }
-    let came = watch::Sender::new(None);
+    let sender = watch::Sender::new(None);
     let (listens, ready) = mpsc::sync_channel(1);
-    let tell = came.clone();
+    let announce = sender.clone();
     let thread = thread::Builder::new().name("signals".to_owned());
     let started = thread.spawn(move || {
         // Without it signals do what they do by default: they end the program, and the kernel its children.
@@ -39,7 +39,7 @@ pub(super) fn listen(lang: Lang) {
         };
         let _ = listens.send(());
         let (_, name) = runtime.block_on(signals.next());
-        tell.send_replace(Some(name));
+        announce.send_replace(Some(name));
         // Another signal is somebody's wish that it be now.
         let _ = runtime.block_on(async { tokio::time::timeout(IN_GOOD_ORDER, signals.next()).await });
         lab::end_now();
@@ -49,22 +49,22 @@ pub(super) fn listen(lang: Lang) {
     });
     if started.is_ok() && ready.recv().is_ok() {
         // Nobody else sets it: commands are carried out one by one.
-        let _ = CAME.set(came);
+        let _ = SIGNAL.set(sender);
     }
 }
 
 /// The signal that has asked this program to end, if one has.
-pub(super) fn came() -> Option<&'static str> {
-    CAME.get().and_then(|came| *came.borrow())
+pub(super) fn received() -> Option<&'static str> {
+    SIGNAL.get().and_then(|signal| *signal.borrow())
 }
 
 /// Resolves when the user or the system has asked this program to end, with the signal's name.
 pub(super) async fn interrupted() -> &'static str {
-    let Some(came) = CAME.get() else {
+    let Some(signal) = SIGNAL.get() else {
         return std::future::pending().await;
     };
-    let mut came = came.subscribe();
-    let name = came.wait_for(Option::is_some).await.ok().and_then(|name| *name);
+    let mut signal = signal.subscribe();
+    let name = signal.wait_for(Option::is_some).await.ok().and_then(|name| *name);
     match name {
         Some(name) => name,
         // Its sender is never dropped.

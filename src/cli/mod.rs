@@ -271,7 +271,7 @@ pub fn main() -> ExitCode {
             let outcome = global.configure().and_then(|()| answer(command, &global));
             // What failed after a signal failed because of it.
             let outcome = outcome.map_err(|failure| {
-                interrupt::came().map_or(failure, |signal| Failure {
+                interrupt::received().map_or(failure, |signal| Failure {
                     message: words::ENDED_BY.text(&[signal]),
                     code: INTERRUPTED,
                 })

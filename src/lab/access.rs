@@ -35,6 +35,9 @@ const CHANNELS: &str = "&*";
 /// follow it to servers outside the lab.
 const CHANNELS_BESIDE_SENTINEL: &str = "&[^_]* &_[^_]* &__[^s]*";
 
+/// The most that a server keeps to send to one client: it closes the connection rather than send a longer reply.
+const LONGEST_OUTPUT: &str = "32mb";
+
 /// A secret of one run, and whether everybody needs it.
 pub(crate) struct Access {
     secret: String,
@@ -80,7 +83,7 @@ impl Access {
         format!(
             "user default on {password} sanitize-payload {RIGHTS} resetchannels {channels}\n\
              user {KEEPER} on >{} ~* &* +@all\n\
-             sanitize-dump-payload clients\n",
+             sanitize-dump-payload clients\nclient-output-buffer-limit normal {LONGEST_OUTPUT} 0 0\n",
             self.secret
         )
     }

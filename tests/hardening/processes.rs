@@ -188,6 +188,23 @@ fn a_fork_ends_with_its_lockstep() {
     }
 }
 
+/// The lesson clock's library sees to it, before the next start.
+#[test]
+fn a_fork_ends_when_lockstep_is_killed() {
+    let place = Place::new();
+    let mut terminal = played(&place, "oversell");
+    save_slowly(&place, "redis");
+    terminal.signal(Signal::KILL);
+    terminal.ended();
+    eventually(
+        "the fork is gone",
+        || forks(&place) == 0,
+        || format!("{:?}", place.processes()),
+    );
+    start_next(&place);
+    assert_nothing_left(&place, "after the next start");
+}
+
 #[test]
 fn a_fork_ends_with_its_server() {
     let place = Place::new();
