@@ -10,10 +10,10 @@ use std::{
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use lockstep::{
-    engine::{self, Command, Session, Update},
     lab::LabOptions,
     lesson::{Library, Param, Params, Scenario, library::from_text},
     log::{ActorId, Choice, EventKind, Log, Stop},
+    run::session::{self, Command, Session, Update},
 };
 use portable_pty::{CommandBuilder, PtySize, native_pty_system};
 
@@ -70,7 +70,7 @@ fn branches(criterion: &mut Criterion) {
     let scenario = Scenario::plan(&loaded, "only", &Params::new()).expect("it is good");
     let options = || LabOptions::with_binary(PathBuf::from(LOCKSTEP));
     let past = runtime.block_on(async {
-        let mut session = engine::open(scenario.clone(), options(), 1);
+        let mut session = session::open(scenario.clone(), options(), 1);
         for n in 0..50 {
             let actor = ActorId(n % 2);
             let choose = Command::Choose(Choice::Move { actor });
@@ -96,7 +96,7 @@ fn branches(criterion: &mut Criterion) {
                     let mut total = Duration::ZERO;
                     for _ in 0..times {
                         let began = Instant::now();
-                        let mut session = engine::branch(scenario.clone(), options(), 1, past.clone());
+                        let mut session = session::branch(scenario.clone(), options(), 1, past.clone());
                         until(&mut session, |update| match update {
                             Update::Branched { difference, refused } => {
                                 assert!(difference.is_none() && refused.is_none());
@@ -142,7 +142,7 @@ fn boots(criterion: &mut Criterion) {
                     let mut total = Duration::ZERO;
                     for _ in 0..times {
                         let began = Instant::now();
-                        let mut session = engine::open(
+                        let mut session = session::open(
                             scenario.clone(),
                             LabOptions::with_binary(PathBuf::from(LOCKSTEP)),
                             1,
@@ -169,7 +169,7 @@ fn jump(criterion: &mut Criterion) {
                 let mut total = Duration::ZERO;
                 for _ in 0..times {
                     let options = LabOptions::with_binary(PathBuf::from(LOCKSTEP));
-                    let mut session = engine::open(scenario.clone(), options, 1);
+                    let mut session = session::open(scenario.clone(), options, 1);
                     loop {
                         let began = Instant::now();
                         session.commands.send(Command::Step).expect("the run listens");

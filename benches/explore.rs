@@ -14,9 +14,9 @@ use std::{
 use criterion::{Criterion, criterion_group, criterion_main};
 use lockstep::{
     client::Direct,
-    explore::{Bounds, repeat},
     lab::{Endpoint, Lab, LabOptions},
     lesson::{LabKind, Params, Scenario, library::from_text},
+    run::explore::{Bounds, repeat},
 };
 use tokio::runtime::Runtime;
 

@@ -12,8 +12,8 @@ use std::{hint::black_box, time::Instant};
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use lockstep::{
-    lesson::Lang,
-    view::{chart::Chart, sequence::Sequence},
+    text::Lang,
+    ui::chart::{Chart, sequence::Sequence},
     world::World,
 };
 use ratatui::buffer::Buffer;

@@ -8,10 +8,10 @@ use std::collections::BTreeSet;
 
 use common::Place;
 use lockstep::{
-    engine::{self, Command, Update},
     lesson::{Expect, Library, Params, Scenario},
     log::{EventKind, Log, Stop},
     recording::carried,
+    run::session::{self, Command, Update},
     verdict::Outcome,
 };
 use pty::{DOWN, ENTER, HOME, LEFT, RIGHT, Screen, Terminal};
@@ -61,7 +61,7 @@ async fn every_recording_is_stepped_to_the_verdict_that_its_lesson_promises() {
         let name = carried::file_name(&scenario);
         let recording = carried::open(&scenario).unwrap_or_else(|error| panic!("{error}; {MENDED_BY}"));
         let (steps, expect) = (scenario.story.len(), scenario.variant().expect);
-        let mut session = engine::replay(scenario, recording.log.clone());
+        let mut session = session::replay(scenario, recording.log.clone());
         let (mut log, mut verdict, mut taken) = (Log::new(), None, 0);
         let mut ended = false;
         while !ended {

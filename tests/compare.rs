@@ -5,11 +5,11 @@ mod pty;
 
 use common::Place;
 use lockstep::{
-    app::{self, CatalogueEntry},
-    compare::{What, first_difference},
     lesson::Library,
     log::Log,
     recording,
+    ui::{state::catalogue::CatalogueEntry, state::comparing},
+    verdict::compare::{What, first_difference},
 };
 use pty::{END, HOME, LEFT, RIGHT, Terminal};
 
@@ -51,7 +51,7 @@ fn by_default_a_failure_stands_above_its_own_fix() {
         .map(|id| {
             let loaded = library.find(id).expect("it is carried");
             let entry = CatalogueEntry::from(&loaded.lesson);
-            let sides = app::sides(&entry, None).expect("several variants");
+            let sides = comparing::sides(&entry, None).expect("several variants");
             let [before, after] = sides.map(|n| entry.variants[n].name.clone());
             format!("{}: {before}, {after}", entry.id)
         })
@@ -92,7 +92,7 @@ fn a_failure_and_its_fix_part_at_the_fix() {
             .moves
             .iter()
             .flatten()
-            .map(lockstep::compare::Move::key)
+            .map(lockstep::verdict::compare::Move::key)
             .collect();
         assert!(moves.contains(&parts), "{lesson}: {found:?}");
     }

@@ -8,9 +8,9 @@ use std::{ops::ControlFlow, time::Duration};
 
 use common::LOCKSTEP;
 use lockstep::{
-    explore::{Bounds, Explored, Failing, MayFail, explore},
     lab::LabOptions,
     lesson::{Params, Scenario, library::from_text},
+    run::explore::{Bounds, Explored, Failing, MayFail, explore},
 };
 use proptest::{
     prelude::*,

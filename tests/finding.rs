@@ -6,15 +6,13 @@ mod staged;
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use lockstep::{
-    app::{
-        App, AppOptions, KeyMap, Message, Mistakes, Mode,
-        keys::{Bindings, row},
-    },
     clock::ClockKind,
-    lesson::Lang,
-    view::{
-        theme::{Environment, Theme, ThemeName},
-        width,
+    text::Lang,
+    ui::{
+        app::{App, AppOptions, Message, Mode},
+        keys::{Bindings, map::KeyMap, row},
+        state::screen::Mistakes,
+        theme::{Environment, Theme, ThemeName, text::width},
     },
 };
 use ratatui::{buffer::Buffer, layout::Rect, style::Modifier};
@@ -443,10 +441,10 @@ fn what_is_wrong_with_the_configuration_is_told_whole_until_the_next_key() {
 #[test]
 fn tracks_show_how_far_one_has_come() {
     let dir = tempfile::tempdir().expect("a directory");
-    let (mut store, _) = lockstep::app::Store::at(dir.path().join("progress.json"));
-    let done = lockstep::app::Record {
+    let (mut store, _) = lockstep::ui::state::progress::Store::at(dir.path().join("progress.json"));
+    let done = lockstep::ui::state::progress::Record {
         finished: true,
-        ..lockstep::app::Record::default()
+        ..lockstep::ui::state::progress::Record::default()
     };
     for variant in ["blind-del", "get-del", "script"] {
         store.note("unlock", variant, done).expect("noted");

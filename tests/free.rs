@@ -8,10 +8,9 @@ use std::time::Duration;
 
 use free_support::{Free, STOCK, breaches, carried, cause, crash, moves, options, pass, scenario};
 use lockstep::{
-    engine::{self, Command, Update},
     lesson::LabKind,
-    log::{ActorId, Belief, Choice, Event, EventKind, Fault, Reply, Way},
-    outlook::Hindered,
+    log::{ActorId, Belief, Choice, Event, EventKind, Fault, Reply, Way, outlook::Hindered},
+    run::session::{self, Command, Update},
     world::World,
 };
 
@@ -175,7 +174,7 @@ async fn a_cut_link_tells_of_the_loss_even_where_the_server_is_frozen() {
 
 #[tokio::test]
 async fn free_play_begins_in_the_middle_of_a_story() {
-    let mut free = Free::of(engine::open(scenario(STOCK, "unguarded"), options(), 1));
+    let mut free = Free::of(session::open(scenario(STOCK, "unguarded"), options(), 1));
     for _ in 0..2 {
         free.tell(Command::Step);
         while !matches!(free.next().await, Update::Stepped { .. }) {}

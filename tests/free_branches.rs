@@ -5,11 +5,11 @@ mod free_support;
 
 use free_support::{Free, STOCK, carried, cause, crash, moves, options, pass, scenario};
 use lockstep::{
-    compare::Difference,
-    engine::{self, Command, Update},
-    lesson::{Scenario, Text},
-    log::{Choice, Deed, Event, EventKind, Fault, Log, Reply, Way},
-    outlook::Hindered,
+    lesson::Scenario,
+    log::{Choice, Deed, Event, EventKind, Fault, Log, Reply, Way, outlook::Hindered},
+    run::session::{self, Command, Update},
+    text::Text,
+    verdict::compare::Difference,
 };
 use proptest::{prelude::*, sample::Index};
 
@@ -21,7 +21,7 @@ type Branched = (Option<Box<Difference>>, Option<Text>);
 
 /// A run that begins like another, with what came of that.
 async fn branch(scenario: &Scenario, past: Log) -> (Free, Branched) {
-    let mut free = Free::of(engine::branch(scenario.clone(), options(), SEED, past));
+    let mut free = Free::of(session::branch(scenario.clone(), options(), SEED, past));
     let branched = loop {
         if let Update::Branched { difference, refused } = free.next().await {
             break (difference, refused);
@@ -33,7 +33,7 @@ async fn branch(scenario: &Scenario, past: Log) -> (Free, Branched) {
 
 /// A run of which the story's first steps have been taken.
 async fn told(scenario: &Scenario, steps: usize) -> Free {
-    let mut free = Free::of(engine::open(scenario.clone(), options(), SEED));
+    let mut free = Free::of(session::open(scenario.clone(), options(), SEED));
     for _ in 0..steps {
         free.tell(Command::Step);
         while !matches!(free.next().await, Update::Stepped { .. }) {}
@@ -185,7 +185,7 @@ async fn sessions_watches_and_notifications_are_had_again() {
 #[tokio::test]
 async fn a_branch_does_the_same_again_and_then_something_else() {
     let planned = scenario(STOCK, "unguarded");
-    let mut first = Free::of(engine::open(planned.clone(), options(), 7));
+    let mut first = Free::of(session::open(planned.clone(), options(), 7));
     for _ in 0..2 {
         first.tell(Command::Step);
         while !matches!(first.next().await, Update::Stepped { .. }) {}
@@ -195,7 +195,7 @@ async fn a_branch_does_the_same_again_and_then_something_else() {
     first.moves([0, 1]).await;
     assert_eq!(first.world().counters["sold"], 2);
     let past = prefix(&first.log, here);
-    let mut second = Free::of(engine::branch(planned, options(), 7, past));
+    let mut second = Free::of(session::branch(planned, options(), 7, past));
     let branched = loop {
         if let Update::Branched { difference, refused } = second.next().await {
             break (difference, refused);
@@ -225,7 +225,7 @@ async fn a_branch_that_comes_out_differently_says_where() {
         }
         event
     }));
-    let mut second = Free::of(engine::branch(planned.clone(), options(), 1, past));
+    let mut second = Free::of(session::branch(planned.clone(), options(), 1, past));
     let difference = loop {
         if let Update::Branched { difference, refused } = second.next().await {
             assert_eq!(refused, None);
@@ -249,7 +249,7 @@ async fn a_branch_that_comes_out_differently_says_where() {
             kind: EventKind::Chose(choice),
         });
     }
-    let mut third = Free::of(engine::branch(planned, options(), 1, past));
+    let mut third = Free::of(session::branch(planned, options(), 1, past));
     let refused = loop {
         if let Update::Branched { refused, .. } = third.next().await {
             break refused.expect("A is done");

@@ -12,14 +12,15 @@ use std::path::PathBuf;
 
 use free_support::{Free, carried, moves, pass};
 use lockstep::{
-    app::{App, AppOptions, Catalogue, CatalogueEntry, CatalogueInvariant, LessonChoice},
-    engine::Update,
-    lesson::{Lang, library::Library},
-    log::{Choice, Event},
-    outlook::Outlook,
-    view::{
-        svg,
+    lesson::library::Library,
+    log::{Choice, Event, outlook::Outlook},
+    run::{LessonChoice, session::Update},
+    text::Lang,
+    ui::{
+        app::{App, AppOptions},
+        state::catalogue::{Catalogue, CatalogueEntry, CatalogueInvariant},
         theme::{Environment, Theme, ThemeName},
+        view::svg,
     },
 };
 use ratatui::layout::Rect;

@@ -8,13 +8,10 @@ use lockstep::{
     clock::{ClockKind, LessonTime},
     lesson::{Expect, Library, Params, Scenario, library::from_text},
     log::{ActorId, Belief, Event, EventKind, Fault, Log, OpId, Reply},
-    race::{LockFate, Outcome},
     recording::{self, carried},
+    run::race::{LockFate, Outcome},
+    ui::chart::{Chart, Detail, sequence::Sequence},
     verdict::{Breach, Watch, breaches},
-    view::{
-        chart::{Chart, Detail},
-        sequence::Sequence,
-    },
     world::World,
 };
 use proptest::prelude::*;

@@ -1,11 +1,8 @@
 //! The README's table of keys is the program's.
 
 use lockstep::{
-    app::{
-        KeyMap,
-        keys::{Place, TABLE},
-    },
-    lesson::Lang,
+    text::Lang,
+    ui::keys::{Place, TABLE, map::KeyMap},
 };
 
 const README: &str = include_str!("../README.md");

@@ -9,8 +9,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use lockstep::lab::doctor::{self, ClockProof, ProgramStatus};
 use lockstep::lab::{Direction, Lab, LabError, LabOptions, LinkAddress, LinkState, sweep};
+use lockstep::lab::{
+    doctor::ClockProof,
+    doctor::{self, ProgramStatus},
+};
 use lockstep::lesson::LabKind;
 use lockstep::log::{KeyValue, Observed};
 use redis::aio::MultiplexedConnection;

@@ -9,10 +9,10 @@ use std::{
 
 use common::LOCKSTEP;
 use lockstep::{
-    engine::{self, Command, Session, Update},
     lab::LabOptions,
     lesson::{Params, Scenario, library::from_text},
     log::{EventKind, Log, Stop},
+    run::session::{self, Command, Session, Update},
     verdict::Outcome,
 };
 
@@ -28,7 +28,7 @@ impl Live {
     fn open(variant: &str) -> Self {
         let loaded = from_text("lesson.yaml", LESSON).expect("it is good");
         let scenario = Scenario::plan(&loaded, variant, &Params::new()).expect("planned");
-        let session = engine::open(scenario, LabOptions::with_binary(LOCKSTEP.into()), 1);
+        let session = session::open(scenario, LabOptions::with_binary(LOCKSTEP.into()), 1);
         Self {
             session,
             log: Log::new(),

@@ -6,10 +6,10 @@ mod staged;
 use crossterm::event::KeyCode;
 use lockstep::{
     clock::ClockKind,
-    engine::{Command, Update},
-    lesson::Lang,
     log::{Event, EventKind, Fault, Keyspace, Observed, Role, ServerInfo, ServerState, Stop, Way},
-    view::theme::glyphs,
+    run::session::{Command, Update},
+    text::Lang,
+    ui::theme::glyphs,
 };
 use ratatui::layout::Rect;
 use screens_support::Stand;
@@ -76,7 +76,11 @@ fn a_command_goes_down_and_the_reply_comes_up_and_nobody_knows_it_before() {
                 rows.push(travels(&stand, "●").map(|(_, y)| y));
                 assert!(!stand.rows().concat().contains("→ OK"), "{:#?}", stand.rows());
                 for row in stand.rows() {
-                    assert_eq!(lockstep::view::width(&row), usize::from(size.0), "{row}");
+                    assert_eq!(
+                        lockstep::ui::theme::text::width(&row),
+                        usize::from(size.0),
+                        "{row}"
+                    );
                 }
                 stand.wait(31);
             }
@@ -516,7 +520,11 @@ fn nothing_in_flight_breaks_a_screen_of_any_size() {
                     stand.area = Rect::new(0, 0, width, height);
                     stand.app.resize(stand.area);
                     for row in stand.rows() {
-                        assert_eq!(lockstep::view::width(&row), usize::from(width), "{row}");
+                        assert_eq!(
+                            lockstep::ui::theme::text::width(&row),
+                            usize::from(width),
+                            "{row}"
+                        );
                     }
                 }
             }

@@ -6,10 +6,11 @@ mod staged;
 
 use crossterm::event::KeyCode;
 use lockstep::{
-    engine::Update,
-    lesson::{Lang, Library, Params, Scenario},
+    lesson::{Library, Params, Scenario},
     recording::carried,
-    view::width,
+    run::session::Update,
+    text::Lang,
+    ui::theme::text::width,
 };
 use screens_support::Stand;
 

@@ -7,16 +7,16 @@ use std::time::Instant;
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use lockstep::{
-    app::{App, AppOptions, Ended, Message, Mode, run},
     clock::ClockKind,
-    engine::{Command, Update},
-    lesson::Lang,
     log::{EventKind, Log, Stop},
-    verdict::{Outcome, Verdict},
-    view::{
+    run::session::{Command, Update},
+    text::Lang,
+    ui::{
+        app::{App, AppOptions, Ended, Message, Mode, run},
         chart::Chart,
         theme::{Environment, Glyphs, Ink, Role, Theme, ThemeName, glyphs},
     },
+    verdict::{Outcome, Verdict},
 };
 use ratatui::{
     Terminal,
@@ -124,7 +124,11 @@ fn every_row_fills_the_screen_exactly() {
             let mut stand = Stand::lesson(staged::misdelete(ClockKind::Wall), lang, size);
             stand.ended();
             for row in stand.rows() {
-                assert_eq!(lockstep::view::width(&row), usize::from(size.0), "{row}");
+                assert_eq!(
+                    lockstep::ui::theme::text::width(&row),
+                    usize::from(size.0),
+                    "{row}"
+                );
             }
         }
     }
@@ -143,8 +147,9 @@ fn an_overlay_cuts_no_wide_character_in_half() {
             // The second column of a wide character belongs to it: whatever else stands there is not seen.
             let buffer = stand.buffer();
             let cells = buffer.content.windows(2);
-            let covered =
-                cells.filter(|pair| lockstep::view::width(pair[0].symbol()) > 1 && pair[1].symbol() != " ");
+            let covered = cells.filter(|pair| {
+                lockstep::ui::theme::text::width(pair[0].symbol()) > 1 && pair[1].symbol() != " "
+            });
             assert_eq!(covered.count(), 0, "{width}, {key}: {:#?}", stand.rows());
         }
     }
@@ -382,7 +387,7 @@ fn every_theme_tells_of_the_failure_at_every_size_in_both_languages() {
                 );
                 for row in stand.rows() {
                     assert_eq!(
-                        lockstep::view::width(&row),
+                        lockstep::ui::theme::text::width(&row),
                         usize::from(size.0),
                         "{theme:?}: {row}"
                     );
@@ -585,7 +590,11 @@ fn a_question_is_seen_whole_answered_and_decided_at_every_size() {
             let see = |stand: &Stand, words: &str| {
                 assert!(stand.shows(words), "{words}: {:#?}", stand.rows());
                 for row in stand.rows() {
-                    assert_eq!(lockstep::view::width(&row), usize::from(size.0), "{row}");
+                    assert_eq!(
+                        lockstep::ui::theme::text::width(&row),
+                        usize::from(size.0),
+                        "{row}"
+                    );
                 }
             };
             words[..3].iter().for_each(|words| see(&stand, words));

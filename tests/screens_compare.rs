@@ -5,15 +5,14 @@ mod staged;
 
 use crossterm::event::KeyCode;
 use lockstep::{
-    app::Mode,
     clock::ClockKind,
-    engine::{Command, Update},
-    lesson::{Lang, Text},
-    verdict::{ClaimResult, Outcome, Verdict},
-    view::{
-        theme::{Role, Theme},
-        width,
+    run::session::{Command, Update},
+    text::{Lang, Text},
+    ui::{
+        app::Mode,
+        theme::{Role, Theme, text::width},
     },
+    verdict::{ClaimResult, Outcome, Verdict},
 };
 use screens_support::Stand;
 use staged::Script;
@@ -336,7 +335,7 @@ fn a_run_that_dies_half_way_shows_how_far_it_came() {
     let mut stand = Stand::catalogue(Lang::En, (100, 30));
     stand.press('b');
     stand.events(staged::misdelete(ClockKind::Controlled).events[..12].to_vec());
-    stand.app.handle(lockstep::app::Message::Run(None), stand.now);
+    stand.app.handle(lockstep::ui::app::Message::Run(None), stand.now);
     finish(
         &mut stand,
         staged::owner_check(ClockKind::Controlled),

@@ -6,8 +6,8 @@ mod staged;
 use crossterm::event::KeyCode;
 use lockstep::{
     clock::ClockKind,
-    lesson::Lang,
     log::{EventKind, Fault, ServerInfo, Stop, Way},
+    text::Lang,
 };
 use screens_support::Stand;
 use staged::Script;

@@ -6,10 +6,12 @@ mod staged;
 use crossterm::event::KeyCode;
 use lockstep::{
     clock::{ClockKind, LessonTime},
-    engine::{Command, Update},
-    lesson::{Lang, Text},
-    log::{ActorId, Choice, Event, EventKind, Fault, OpId, Reply, Stop},
-    outlook::{Hindered, Next, Outlook, Prospect, Timer},
+    log::{
+        ActorId, Choice, Event, EventKind, Fault, OpId, Reply, Stop,
+        outlook::{Hindered, Next, Outlook, Prospect, Timer},
+    },
+    run::session::{Command, Update},
+    text::{Lang, Text},
 };
 use screens_support::Stand;
 

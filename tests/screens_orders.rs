@@ -11,13 +11,14 @@ use std::{
 
 use crossterm::event::KeyCode;
 use lockstep::{
-    app::Mode,
     clock::ClockKind,
-    explore::{Bounds, Explored, Failing, Finding, OutcomeSeen, Progress, Shortest, Told},
-    lesson::Lang,
     log::{ActorId, Choice},
-    race::{Invariant, LockFate, Outcome},
-    view::width,
+    run::{
+        explore::{Bounds, Explored, Failing, Finding, OutcomeSeen, Progress, Shortest, Told},
+        race::{Invariant, LockFate, Outcome},
+    },
+    text::Lang,
+    ui::{app::Mode, theme::text::width},
 };
 use screens_support::{Stand, text};
 
@@ -363,7 +364,7 @@ fn what_cannot_be_explored_says_why() {
         assert_eq!(bounds(&stand).last().map(|bounds| bounds.moves), Some(23));
         stand
             .app
-            .handle(lockstep::app::Message::Explored(None), stand.now);
+            .handle(lockstep::ui::app::Message::Explored(None), stand.now);
         assert!(stand.shows(title), "{:#?}", stand.rows());
     }
 }

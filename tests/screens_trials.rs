@@ -8,16 +8,16 @@ use std::time::Duration;
 
 use crossterm::event::KeyCode;
 use lockstep::{
-    app::Mode,
     clock::ClockKind,
-    engine::Update,
-    lesson::Lang,
-    log::Log,
-    outlook::Outlook,
-    race::{Field, Invariant, LockFate, Orders, Outcome, Race, Told},
-    view::{
-        theme::{Glyphs, Ink, Role, Theme, ThemeName},
-        width,
+    log::{Log, outlook::Outlook},
+    run::{
+        race::{Field, Invariant, LockFate, Orders, Outcome, Race, Told},
+        session::Update,
+    },
+    text::Lang,
+    ui::{
+        app::Mode,
+        theme::{Glyphs, Ink, Role, Theme, ThemeName, text::width},
     },
 };
 use screens_support::Stand;
@@ -493,7 +493,9 @@ fn races_that_cannot_go_on_say_why_and_keep_what_was_counted() {
         }
         stand.press('r');
         assert_eq!(stand.runs.raced.borrow().len(), 2);
-        stand.app.handle(lockstep::app::Message::Raced(None), stand.now);
+        stand
+            .app
+            .handle(lockstep::ui::app::Message::Raced(None), stand.now);
         assert!(!stand.shows("sold 2"), "{:#?}", stand.rows());
     }
 }

@@ -6,13 +6,12 @@ mod staged;
 
 use crossterm::event::KeyCode;
 use lockstep::{
-    app::Mode,
     clock::ClockKind,
-    lesson::Lang,
     log::{ActorId, EventKind, Fault, Reply, Stop, Way},
-    view::{
-        theme::{Environment, Role, Theme, ThemeName},
-        width,
+    text::Lang,
+    ui::{
+        app::Mode,
+        theme::{Environment, Role, Theme, ThemeName, text::width},
     },
 };
 use ratatui::{layout::Rect, style::Modifier};
@@ -379,7 +378,7 @@ fn too_many_columns_are_paged_and_moved_sideways() {
 }
 
 fn theme_is_ascii(theme: Theme) -> bool {
-    theme.glyphs == lockstep::view::theme::Glyphs::Ascii
+    theme.glyphs == lockstep::ui::theme::Glyphs::Ascii
 }
 
 /// The ground or the attribute of what is chosen.

@@ -7,13 +7,15 @@ use std::fmt::Write;
 
 use common::{LOCKSTEP, Place};
 use lockstep::{
-    engine::Racer,
     lab::LabOptions,
     lesson::{Library, Params, Scenario, library::from_text},
     log::{ActorId, EventKind, Log},
     recording::{self, carried},
-    verdict::{Breach, breaches},
-    why::{Kind, Why, explain},
+    run::race::racer::Racer,
+    verdict::{
+        Breach, breaches,
+        why::{Kind, Why, explain},
+    },
 };
 
 /// Every breach in every carried recording, with its explanation.

@@ -11,7 +11,7 @@ use crate::lesson::{
 };
 
 /// Checks lesson files, or every known lesson.
-pub(super) fn check(global: &Global, files: &[PathBuf]) -> Result<u8, Failure> {
+pub(crate) fn check(global: &Global, files: &[PathBuf]) -> Result<u8, Failure> {
     // `check lessons/*.yaml` names the recipes too; they are no lesson, and can be wrong all the same.
     let (recipes, files): (Vec<&PathBuf>, Vec<&PathBuf>) = files
         .iter()

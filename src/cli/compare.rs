@@ -3,16 +3,20 @@
 use clap::Args;
 
 use super::Failure;
-use crate::{app, lesson::Loaded, recording::Recording};
+use crate::{
+    lesson::Loaded,
+    recording::Recording,
+    ui::state::{catalogue::CatalogueEntry, comparing},
+};
 
 /// What to compare.
 #[derive(Debug, Args)]
 pub struct CompareArgs {
     /// The lesson's name, the path of a lesson file, or a recording
-    pub(super) lesson: String,
+    pub(crate) lesson: String,
     /// Another recording of the same lesson, to stand below the first
     #[arg(value_name = "RECORDING", conflicts_with_all = ["before", "after"])]
-    pub(super) other: Option<String>,
+    pub(crate) other: Option<String>,
     /// The variant that stands above [default: the one that the other fixes, else the first that shows the failure]
     #[arg(long, value_name = "NAME")]
     before: Option<String>,
@@ -23,7 +27,7 @@ pub struct CompareArgs {
 
 impl CompareArgs {
     /// The two variants, by name. `recorded` are the recordings that were given, in their order.
-    pub(super) fn sides(&self, loaded: &Loaded, recorded: &[Recording]) -> Result<[String; 2], Failure> {
+    pub(crate) fn sides(&self, loaded: &Loaded, recorded: &[Recording]) -> Result<[String; 2], Failure> {
         if let [one, other] = recorded {
             let [one, other] = [&one.header, &other.header];
             if one.lesson != other.lesson {
@@ -51,8 +55,8 @@ impl CompareArgs {
             .first()
             .map(|recording| place(&recording.header.variant))
             .transpose()?;
-        let entry = app::CatalogueEntry::from(&loaded.lesson);
-        let usual = app::sides(&entry, after.or(playing)).ok_or_else(|| {
+        let entry = CatalogueEntry::from(&loaded.lesson);
+        let usual = comparing::sides(&entry, after.or(playing)).ok_or_else(|| {
             Failure::usage(format!(
                 "the lesson `{}` has only one variant: there is nothing to compare",
                 loaded.lesson.id

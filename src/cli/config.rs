@@ -6,7 +6,7 @@ use super::{Failure, Global, OK, USAGE, print};
 use crate::config::{self, Config};
 
 /// Prints the whole file as it is without one, or says what is wrong with the user's.
-pub(super) fn config(global: &Global, check: bool) -> Result<u8, Failure> {
+pub(crate) fn config(global: &Global, check: bool) -> Result<u8, Failure> {
     let path = global.config.clone().or_else(Config::path);
     let shown = path
         .as_deref()

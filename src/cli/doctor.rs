@@ -6,13 +6,13 @@ use super::{
     print, words,
 };
 use crate::{
-    engine::EngineError,
     lab::{chinese, doctor::report, install::InstallPlan},
-    lesson::{Lang, Words},
+    run::session::EngineError,
+    text::{Lang, Words},
 };
 
 /// Reports, and installs what is missing where that is asked for.
-pub(super) fn doctor(global: &Global, install: bool, yes: bool) -> Result<u8, Failure> {
+pub(crate) fn doctor(global: &Global, install: bool, yes: bool) -> Result<u8, Failure> {
     let options = global.lab_options()?;
     let lang = global.lang();
     if install {
@@ -51,7 +51,7 @@ pub(super) fn doctor(global: &Global, install: bool, yes: bool) -> Result<u8, Fa
 }
 
 /// What would be installed.
-pub(super) fn plan_words(plan: &InstallPlan, lang: Lang) -> String {
+pub(crate) fn plan_words(plan: &InstallPlan, lang: Lang) -> String {
     match lang {
         Lang::En => plan.to_string(),
         Lang::Zh => chinese::plan(plan),
@@ -59,7 +59,7 @@ pub(super) fn plan_words(plan: &InstallPlan, lang: Lang) -> String {
 }
 
 /// Asks the user at the terminal. Without one nobody can answer, and the answer is an error that says so.
-pub(super) fn asked(question: Words, lang: Lang) -> Result<bool, Failure> {
+pub(crate) fn asked(question: Words, lang: Lang) -> Result<bool, Failure> {
     print::ask(question.get(lang), true)?.ok_or_else(|| {
         let mut message = question.text(&[]);
         message.en.push_str(words::NOBODY_INSTALLS.get(Lang::En));

@@ -19,10 +19,13 @@ use super::{
     print, words,
 };
 use crate::{
-    engine::GroundError,
-    explore::{self, Bounds, ExploreError, Explored, Failing, MOST_MOVES, MOVES, MayFail, Progress},
-    lesson::{Lang, Scenario},
-    why,
+    lesson::Scenario,
+    run::explore::{
+        self, Bounds, ExploreError, Explored, Failing, MOST_MOVES, MOVES, MayFail, Progress,
+        execution::GroundError,
+    },
+    text::Lang,
+    verdict::why,
 };
 
 /// What to explore.
@@ -77,7 +80,7 @@ fn fault(word: &str) -> Result<MayFail, String> {
 }
 
 /// Tries every order of a lesson's variants.
-pub(super) fn explore(global: &Global, args: &ExploreArgs) -> Result<u8, Failure> {
+pub(crate) fn explore(global: &Global, args: &ExploreArgs) -> Result<u8, Failure> {
     if global.recorded || global.wall_clock {
         let why = "exploring needs real servers whose clock stands still; leave `--recorded` and `--wall-clock` away";
         return Err(Failure::usage(why));

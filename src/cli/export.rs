@@ -14,8 +14,8 @@ use crate::{
     lesson::Scenario,
     log::Log,
     recording::{self, Recording},
+    ui::{state::screen::Lens, view::SMALLEST},
     verdict::{self, Outcome},
-    view::{Lens, SMALLEST},
 };
 
 /// The largest screen that is drawn: columns and rows.
@@ -86,7 +86,7 @@ fn parse_size(text: &str) -> Result<(u16, u16), String> {
 }
 
 /// Makes a run and writes a picture of it.
-pub(super) fn export(global: &Global, args: &ExportArgs) -> Result<u8, Failure> {
+pub(crate) fn export(global: &Global, args: &ExportArgs) -> Result<u8, Failure> {
     let format = args.format.or_else(|| {
         let name = args.output.as_ref()?.file_name()?.to_str()?;
         Format::of_file(name)

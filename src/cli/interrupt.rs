@@ -14,7 +14,7 @@ use tokio::{
 };
 
 use super::{INTERRUPTED, print, words};
-use crate::{lab, lesson::Lang, signals::Signals};
+use crate::{lab, signals::Signals, text::Lang};
 
 /// How long a command may take to end by itself after a signal, in real time.
 const IN_GOOD_ORDER: Duration = Duration::from_millis(600);
@@ -24,7 +24,7 @@ static SIGNAL: OnceLock<watch::Sender<Option<&'static str>>> = OnceLock::new();
 
 /// From now on SIGINT and the other signals that can be heard ask the command to end, and end it where it does not
 /// within a second, be it that a thread is blocked. To be called before the first server is started.
-pub(super) fn listen(lang: Lang) {
+pub(crate) fn listen(lang: Lang) {
     if SIGNAL.get().is_some() {
         return;
     }
@@ -54,12 +54,12 @@ pub(super) fn listen(lang: Lang) {
 }
 
 /// The signal that has asked this program to end, if one has.
-pub(super) fn received() -> Option<&'static str> {
+pub(crate) fn received() -> Option<&'static str> {
     SIGNAL.get().and_then(|signal| *signal.borrow())
 }
 
 /// Resolves when the user or the system has asked this program to end, with the signal's name.
-pub(super) async fn interrupted() -> &'static str {
+pub(crate) async fn interrupted() -> &'static str {
     let Some(signal) = SIGNAL.get() else {
         return std::future::pending().await;
     };

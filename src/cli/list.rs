@@ -5,7 +5,7 @@ use serde_json::json;
 use super::{Failure, Global, OK, USAGE, print, words};
 
 /// Lists the lessons.
-pub(super) fn list(global: &Global) -> Result<u8, Failure> {
+pub(crate) fn list(global: &Global) -> Result<u8, Failure> {
     let library = global.library()?;
     let lang = global.lang();
     for loaded in &library.lessons {

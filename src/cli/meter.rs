@@ -4,14 +4,14 @@
 use std::time::{Duration, Instant};
 
 use super::print;
-use crate::view;
+use crate::ui::theme::text;
 
 /// From one line to the next: often enough to be read, seldom enough to cost nothing.
 const EVERY: Duration = Duration::from_millis(100);
 
 /// The line. Dropping it takes it away.
 #[derive(Debug)]
-pub(super) struct Meter {
+pub(crate) struct Meter {
     began: Instant,
     shown: Option<Instant>,
     /// Whether standard error is a terminal.
@@ -19,7 +19,7 @@ pub(super) struct Meter {
 }
 
 impl Meter {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             began: Instant::now(),
             shown: None,
@@ -28,7 +28,7 @@ impl Meter {
     }
 
     /// Shows a line about the time since the beginning, if the last one has been there long enough.
-    pub(super) fn show(&mut self, line: impl FnOnce(Duration) -> String) {
+    pub(crate) fn show(&mut self, line: impl FnOnce(Duration) -> String) {
         let now = Instant::now();
         if !self.seen || self.shown.is_some_and(|shown| now < shown + EVERY) {
             return;
@@ -37,7 +37,7 @@ impl Meter {
         let line = line(now - self.began);
         // A line that wraps could not be written over.
         let columns = crossterm::terminal::size().map_or(80, |(columns, _)| usize::from(columns));
-        let line = view::fit(&line, columns.saturating_sub(1));
+        let line = text::fit(&line, columns.saturating_sub(1));
         print::over(&line);
     }
 }

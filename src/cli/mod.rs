@@ -1,24 +1,23 @@
 //! The command line: what the user may type, and which exit code answers. It must not know how lessons run
 //! or look.
 
-mod check;
-mod compare;
-mod config;
-mod doctor;
-mod explore;
-mod export;
-mod interrupt;
-mod list;
-mod meter;
-mod new;
-mod output;
-mod play;
-mod print;
-mod progress;
-mod race;
-mod run;
-mod runs;
-mod words;
+pub(crate) mod check;
+pub(crate) mod compare;
+pub(crate) mod config;
+pub(crate) mod doctor;
+pub(crate) mod explore;
+pub(crate) mod export;
+pub(crate) mod interrupt;
+pub(crate) mod list;
+pub(crate) mod meter;
+pub(crate) mod new;
+pub(crate) mod output;
+pub(crate) mod play;
+pub(crate) mod print;
+pub(crate) mod progress;
+pub(crate) mod race;
+pub(crate) mod run;
+pub(crate) mod words;
 
 use std::{path::PathBuf, process::ExitCode, time::Duration};
 
@@ -31,8 +30,9 @@ use crate::{
         LabError, LabOptions, end_all,
         limits::{self, room_for_threads},
     },
-    lesson::{Lang, LessonError, Library, Loaded, Params, Text, plan::param_from_word},
-    view::theme::ThemeName,
+    lesson::{LessonError, Library, Loaded, Params, plan::param_from_word},
+    text::{Lang, Text},
+    ui::theme::ThemeName,
 };
 
 /// Every claim held.
@@ -241,8 +241,8 @@ impl From<crate::recording::carried::NotCarried> for Failure {
     }
 }
 
-impl From<crate::engine::EngineError> for Failure {
-    fn from(error: crate::engine::EngineError) -> Self {
+impl From<crate::run::session::EngineError> for Failure {
+    fn from(error: crate::run::session::EngineError) -> Self {
         if error.is_server() {
             Self::server(error.text())
         } else {
@@ -253,7 +253,7 @@ impl From<crate::engine::EngineError> for Failure {
 
 impl From<LabError> for Failure {
     fn from(error: LabError) -> Self {
-        crate::engine::EngineError::from(error).into()
+        crate::run::session::EngineError::from(error).into()
     }
 }
 

@@ -8,7 +8,7 @@ use crate::files;
 const TEMPLATE: &str = include_str!("../../assets/new-lesson.yaml");
 
 /// Writes `NAME.yaml` into the lessons directory, or here.
-pub(super) fn new(global: &Global, name: &str) -> Result<u8, Failure> {
+pub(crate) fn new(global: &Global, name: &str) -> Result<u8, Failure> {
     let good = !name.is_empty()
         && !name.starts_with('-')
         && name

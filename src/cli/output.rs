@@ -6,7 +6,7 @@ use std::{io::Read as _, path::Path};
 use super::{Failure, Global, print, words};
 use crate::{
     files::{self, Kind, Output, Umask, Unwritable},
-    lesson::{Lang, Text, Words},
+    text::{Lang, Text, Words},
 };
 
 /// How much of a file says what made it.
@@ -14,7 +14,7 @@ const BEGINNING: u64 = 64 << 10;
 
 /// The place of a file that can be written, and that holds nothing of anybody else's. `example` is a file's name, for
 /// whoever has named a directory; `ours` tells whether a file was made by the same command.
-pub(super) fn claim(
+pub(crate) fn claim(
     global: &Global,
     path: &Path,
     force: bool,
@@ -36,7 +36,7 @@ pub(super) fn claim(
 }
 
 /// The beginning of a file as text; nothing of what cannot be read.
-pub(super) fn beginning(path: &Path) -> String {
+pub(crate) fn beginning(path: &Path) -> String {
     let mut bytes = Vec::new();
     let read = files::open(path).and_then(|file| file.take(BEGINNING).read_to_end(&mut bytes));
     read.map_or_else(
@@ -69,6 +69,6 @@ fn unwritable(path: &Path, example: &str, error: Unwritable) -> Failure {
 }
 
 /// The user could not read what would be written.
-pub(super) fn umask(Umask(mask): Umask) -> Failure {
+pub(crate) fn umask(Umask(mask): Umask) -> Failure {
     Failure::usage(words::UMASK.text(&[&format!("{mask:03o}")]))
 }

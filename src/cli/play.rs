@@ -2,16 +2,22 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use super::{Failure, Global, OK, compare::CompareArgs, doctor, print, runs::ChosenRuns, words};
+use super::{Failure, Global, OK, compare::CompareArgs, doctor, print, words};
+use crate::run::open::ChosenRuns;
 use crate::{
-    app::{
-        self, AppOptions, Catalogue, CatalogueEntry, CatalogueInvariant, Ended, LessonChoice, Store, terminal,
-    },
-    engine::EngineError,
     lab::{LabOptions, install::InstallPlan, programs::Search},
-    lesson::{LabKind, Lang, Library, Loaded, Params, Scenario, expr::within_allowance},
+    lesson::{LabKind, Library, Loaded, Params, Scenario, expr::within_allowance},
     recording::{self, Recording, carried},
-    view::theme::Theme,
+    run::{LessonChoice, session::EngineError},
+    text::Lang,
+    ui::{
+        app::{self, AppOptions, Ended, terminal},
+        state::{
+            catalogue::{Catalogue, CatalogueEntry, CatalogueInvariant},
+            progress::Store,
+        },
+        theme::Theme,
+    },
 };
 
 /// The recordings among what the user named.
@@ -51,7 +57,7 @@ fn compared(
 }
 
 /// Opens the screen, with a lesson, with two variants of it, or with the catalogue.
-pub(super) fn play(
+pub(crate) fn play(
     global: &Global,
     lesson: Option<&str>,
     compare: Option<&CompareArgs>,
@@ -152,7 +158,7 @@ pub(super) fn play(
 }
 
 /// Whether a recording's lesson, which must be here, has changed since.
-pub(super) fn has_changed(recording: &mut Recording, library: &Library) -> Result<bool, Failure> {
+pub(crate) fn has_changed(recording: &mut Recording, library: &Library) -> Result<bool, Failure> {
     let header = &recording.header;
     let loaded = library
         .find(&header.lesson)
@@ -178,7 +184,7 @@ fn entries(global: &Global, library: &Library, options: &LabOptions) -> Vec<Cata
 }
 
 /// A lesson's entry, with the figures of its parameters filled into its texts.
-pub(super) fn entry(loaded: &Arc<Loaded>, overrides: &Params, live: bool) -> CatalogueEntry {
+pub(crate) fn entry(loaded: &Arc<Loaded>, overrides: &Params, live: bool) -> CatalogueEntry {
     let mut entry = CatalogueEntry::from(&loaded.lesson);
     for variant in &mut entry.variants {
         match Scenario::plan(loaded, &variant.name, overrides)

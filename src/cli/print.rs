@@ -12,23 +12,23 @@ use clap::error::ErrorKind;
 use serde_json::Value;
 
 use super::{Failure, OK, USAGE};
-use crate::{lesson::Text, printable};
+use crate::{printable, text::Text};
 
 /// As a shell reports a program that SIGPIPE ended: whoever reads standard output has gone.
-pub(super) const UNREAD: u8 = 141;
+pub(crate) const UNREAD: u8 = 141;
 
 /// A line, or several, on standard output.
-pub(super) fn line(text: &str) -> Result<(), Failure> {
+pub(crate) fn line(text: &str) -> Result<(), Failure> {
     write(&format!("{text}\n"))
 }
 
 /// A JSON value as one line of standard output.
-pub(super) fn json(value: &Value) -> Result<(), Failure> {
+pub(crate) fn json(value: &Value) -> Result<(), Failure> {
     write(&format!("{}\n", printable::json(&value.to_string())))
 }
 
 /// A whole text, such as a picture, on standard output.
-pub(super) fn document(text: &str) -> Result<(), Failure> {
+pub(crate) fn document(text: &str) -> Result<(), Failure> {
     write(text)
 }
 
@@ -50,33 +50,33 @@ fn unless_unread(written: io::Result<()>) -> Result<(), Failure> {
 
 /// A line, or several, on standard error. It may go nowhere: the terminal may be gone, and there is no other place to
 /// say so.
-pub(super) fn tell(text: &str) {
+pub(crate) fn tell(text: &str) {
     let _ = writeln!(io::stderr(), "{}", printable::lines(text));
 }
 
 /// Something that the program itself says, on standard error.
-pub(super) fn complain(text: &str) {
+pub(crate) fn complain(text: &str) {
     tell(&format!("lockstep: {text}"));
 }
 
 /// Whether a terminal is there to draw on and to read keys from.
-pub(super) fn has_screen() -> bool {
+pub(crate) fn has_screen() -> bool {
     io::stdout().is_terminal() && io::stdin().is_terminal()
 }
 
 /// Whether somebody looks at standard error.
-pub(super) fn is_watched() -> bool {
+pub(crate) fn is_watched() -> bool {
     io::stderr().is_terminal()
 }
 
 /// A line of standard error that is written over the one before.
-pub(super) fn over(line: &str) {
+pub(crate) fn over(line: &str) {
     // Back to the first column, the line, and nothing behind it.
     let _ = write!(io::stderr(), "\r{}\x1b[K", printable::line(line));
 }
 
 /// Asks at the terminal: `Ok(None)` where nobody is there to answer. `usual` is what an empty line means.
-pub(super) fn ask(question: &str, usual: bool) -> io::Result<Option<bool>> {
+pub(crate) fn ask(question: &str, usual: bool) -> io::Result<Option<bool>> {
     if !io::stdin().is_terminal() {
         return Ok(None);
     }
@@ -96,7 +96,7 @@ pub(super) fn ask(question: &str, usual: bool) -> io::Result<Option<bool>> {
 }
 
 /// Help, the version, or what is wrong with the arguments.
-pub(super) fn usage(said: &clap::Error) -> Result<u8, Failure> {
+pub(crate) fn usage(said: &clap::Error) -> Result<u8, Failure> {
     // Escape sequences of an argument could not be told from those of clap's colours: then there are no colours.
     let quoted = std::env::args_os().chain(std::env::var_os(super::LESSONS));
     let mut quoted = quoted.map(|word| word.to_string_lossy().into_owned());

@@ -4,12 +4,12 @@ use serde_json::json;
 
 use super::{Failure, Global, OK, print, words};
 use crate::{
-    app::{Record, Store, Trouble},
-    lesson::Lang,
+    text::Lang,
+    ui::state::progress::{Record, Store, Trouble},
 };
 
 /// Prints it, or clears it.
-pub(super) fn progress(global: &Global, reset: bool, yes: bool) -> Result<u8, Failure> {
+pub(crate) fn progress(global: &Global, reset: bool, yes: bool) -> Result<u8, Failure> {
     let lang = global.lang();
     if reset {
         if !yes && !asked(lang)? {

@@ -13,9 +13,10 @@ use super::{
 };
 use crate::{
     lab::LabOptions,
-    lesson::{Lang, Scenario},
-    race::{self, MOST_RACES, Pace, RaceReport, Told},
-    view,
+    lesson::Scenario,
+    run::race::{self, MOST_RACES, Pace, RaceReport, Told},
+    text::Lang,
+    ui::theme::{text, time},
 };
 
 /// What to race.
@@ -30,7 +31,7 @@ pub struct RaceArgs {
 }
 
 /// Races a lesson's variants.
-pub(super) fn race(global: &Global, args: &RaceArgs) -> Result<u8, Failure> {
+pub(crate) fn race(global: &Global, args: &RaceArgs) -> Result<u8, Failure> {
     if global.recorded {
         let why = "a race needs real servers, and `--recorded` asks for none; leave it away";
         return Err(Failure::usage(why));
@@ -144,8 +145,8 @@ impl Races<'_> {
                 &self.scenario.variant,
                 &pace.done.to_string(),
                 &pace.of.to_string(),
-                &view::rate(pace.per_second()),
-                &view::left(pace.left()),
+                &time::rate(pace.per_second()),
+                &time::left(pace.left()),
             ],
         )
     }
@@ -209,12 +210,12 @@ fn histogram(scenario: &Scenario, report: &RaceReport, lang: Lang) -> String {
     for (name, (outcome, seen)) in names.iter().zip(&outcomes).take(MOST) {
         let cells = (seen.count * BAR).div_ceil(report.runs.max(1));
         let bar = "█".repeat(usize::try_from(cells).unwrap_or(0));
-        let bar = view::pad(&bar, usize::try_from(BAR).unwrap_or(0));
+        let bar = text::pad(&bar, usize::try_from(BAR).unwrap_or(0));
         let first = words::FIRST_SEED.with(lang, &[&seen.first_seed.to_string()]);
         let mark = if outcome.is_violated() { "✗" } else { " " };
         lines.push(format!(
             "  {mark} {} {bar} {:>digits$}  {first}",
-            view::pad(name, wide),
+            text::pad(name, wide),
             seen.count
         ));
     }

@@ -15,13 +15,14 @@ use super::{
     output, print, words,
 };
 use crate::{
-    engine::{self, RunReport},
     lab::LabOptions,
-    lesson::{Lang, Loaded, Scenario, Text},
+    lesson::{Loaded, Scenario},
     log::Log,
     recording::{self, carried},
+    run::session::{self, RunReport},
+    text::{Lang, Text},
+    ui::theme::text,
     verdict::{self, Outcome, Verdict, evidence},
-    view,
 };
 
 /// What to run.
@@ -53,7 +54,7 @@ pub struct RunArgs {
 }
 
 /// Runs lessons and proves their claims.
-pub(super) fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
+pub(crate) fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
     if global.recorded && args.record.is_some() {
         let why = "a recorded run is recorded already; leave one of `--recorded` and `--record` away";
         return Err(Failure::usage(why));
@@ -127,13 +128,13 @@ async fn report(global: &Global, scenario: &Scenario, options: &LabOptions) -> R
         return judge_again(scenario);
     }
     tokio::select! {
-        report = engine::run_story(scenario, options, global.seed) => Ok(report?),
+        report = session::run_story(scenario, options, global.seed) => Ok(report?),
         signal = interrupted() => Err(Failure { message: words::ENDED_BY.text(&[signal]), code: INTERRUPTED }),
     }
 }
 
 /// The log of one run and nothing else.
-pub(super) fn log_of(global: &Global, scenario: &Scenario) -> Result<Log, Failure> {
+pub(crate) fn log_of(global: &Global, scenario: &Scenario) -> Result<Log, Failure> {
     let options = global.lab_options()?;
     interrupt::listen(global.lang());
     let report = super::block_on(report(global, scenario, &options))?;
@@ -226,7 +227,7 @@ fn summary(scenario: &Scenario, report: &RunReport, lang: Lang) -> String {
     let mut lines = vec![words::RAN.with(
         lang,
         &[
-            &view::pad(outcome, 14),
+            &text::pad(outcome, 14),
             &scenario.loaded.lesson.id,
             &scenario.variant,
             title,

@@ -7,7 +7,7 @@ use crate::log::{ActorId, OpId, Reply};
 
 /// The mutexes of this process.
 #[derive(Debug, Default)]
-pub(super) struct LocalLocks {
+pub(crate) struct LocalLocks {
     locks: HashMap<String, LocalLock>,
 }
 
@@ -19,7 +19,7 @@ struct LocalLock {
 
 /// What comes of asking for a mutex.
 #[derive(Debug, PartialEq)]
-pub(super) enum Asked {
+pub(crate) enum Asked {
     /// It is answered at once.
     Done(Reply),
     /// It waits for the holder.
@@ -28,7 +28,7 @@ pub(super) enum Asked {
 
 impl LocalLocks {
     /// Asks for a mutex.
-    pub(super) fn lock(&mut self, name: &str, actor: ActorId, op: OpId) -> Asked {
+    pub(crate) fn lock(&mut self, name: &str, actor: ActorId, op: OpId) -> Asked {
         let lock = self.locks.entry(name.to_owned()).or_default();
         if lock.holder.is_none() {
             lock.holder = Some(actor);
@@ -40,7 +40,7 @@ impl LocalLocks {
     }
 
     /// Gives a mutex back. Also returns the operation that waited for it longest: it has the mutex now.
-    pub(super) fn unlock(&mut self, name: &str, actor: ActorId) -> (Reply, Option<OpId>) {
+    pub(crate) fn unlock(&mut self, name: &str, actor: ActorId) -> (Reply, Option<OpId>) {
         let lock = self.locks.entry(name.to_owned()).or_default();
         if lock.holder != Some(actor) {
             let text = format!("this thread does not hold the local lock `{name}`");
@@ -59,7 +59,7 @@ impl LocalLocks {
 }
 
 /// The reply of an operation that worked.
-pub(super) fn ok() -> Reply {
+pub(crate) fn ok() -> Reply {
     Reply::Value("OK".into())
 }
 

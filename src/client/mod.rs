@@ -4,14 +4,14 @@
 //! It must not know lessons, stories or locks: what to send comes in over a pipe, what came back goes out.
 //! That is what makes a SIGKILL or a SIGSTOP of it real.
 
-mod direct;
-mod hand;
-mod local;
-mod process;
+pub(crate) mod direct;
+pub(crate) mod hand;
+pub(crate) mod local;
+pub(crate) mod process;
 pub mod protocol;
-mod redis;
-mod stream;
-mod zookeeper;
+pub(crate) mod redis;
+pub(crate) mod stream;
+pub(crate) mod zookeeper;
 
 pub use direct::{Answer, Direct, Part, is_silence};
 pub use hand::Hand;

@@ -10,13 +10,13 @@ use super::stream::{self, LONGEST_REPLY, TOO_LONG};
 use crate::log::Reply;
 
 /// The code of a reply that was not read to its end.
-pub(super) const TOO_LONG_CODE: &str = "TOOLONG";
+pub(crate) const TOO_LONG_CODE: &str = "TOOLONG";
 
 /// Connects, over a Unix socket or TCP.
 ///
 /// # Errors
 /// The server cannot be reached.
-pub(super) async fn connect(address: &str, password: Option<&str>) -> RedisResult<MultiplexedConnection> {
+pub(crate) async fn connect(address: &str, password: Option<&str>) -> RedisResult<MultiplexedConnection> {
     // The crate gives up on a reply after 500 ms although the command may still run. A reply that a held link
     // keeps back must arrive late, not be forgotten.
     let config = AsyncConnectionConfig::new()
@@ -32,7 +32,7 @@ pub(super) async fn connect(address: &str, password: Option<&str>) -> RedisResul
 }
 
 /// An address as the crate wants it, and what has to be said there first.
-pub(super) fn place(address: &str, password: Option<&str>) -> RedisResult<ConnectionInfo> {
+pub(crate) fn place(address: &str, password: Option<&str>) -> RedisResult<ConnectionInfo> {
     let url = if address.starts_with('/') {
         format!("unix://{address}")
     } else {
@@ -46,7 +46,7 @@ pub(super) fn place(address: &str, password: Option<&str>) -> RedisResult<Connec
 }
 
 /// Sends one command.
-pub(super) async fn command(connection: &mut MultiplexedConnection, words: &[String]) -> Reply {
+pub(crate) async fn command(connection: &mut MultiplexedConnection, words: &[String]) -> Reply {
     let Some((name, args)) = words.split_first() else {
         return Reply::Error {
             code: "EMPTY".to_owned(),
@@ -59,7 +59,7 @@ pub(super) async fn command(connection: &mut MultiplexedConnection, words: &[Str
 }
 
 /// Sends a script as one `EVAL`, so that it is one command on the wire, always.
-pub(super) async fn script(
+pub(crate) async fn script(
     connection: &mut MultiplexedConnection,
     source: &str,
     keys: &[String],
@@ -71,7 +71,7 @@ pub(super) async fn script(
 }
 
 /// What the server said, as a log has it.
-pub(super) fn reply(result: RedisResult<Value>) -> Reply {
+pub(crate) fn reply(result: RedisResult<Value>) -> Reply {
     match result {
         // Where the connection did not see to it.
         Ok(value) if size(&value) > LONGEST_REPLY => too_long(),

@@ -14,13 +14,13 @@ use tokio::{
 };
 
 /// The most bytes that are read for what was sent.
-pub(super) const LONGEST_REPLY: usize = 1 << 20;
+pub(crate) const LONGEST_REPLY: usize = 1 << 20;
 
 /// What the connection breaks with when a reply is longer.
-pub(super) const TOO_LONG: &str = "the reply is longer than 1 MiB, the most that Lockstep reads";
+pub(crate) const TOO_LONG: &str = "the reply is longer than 1 MiB, the most that Lockstep reads";
 
 /// A connection to the path of a Unix socket, or to a host and port.
-pub(super) async fn open(address: &ConnectionAddr) -> io::Result<Bounded> {
+pub(crate) async fn open(address: &ConnectionAddr) -> io::Result<Bounded> {
     let inner: Box<dyn Stream> = match address {
         ConnectionAddr::Unix(path) => Box::new(UnixStream::connect(path).await?),
         ConnectionAddr::Tcp(host, port) => {
@@ -38,7 +38,7 @@ trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
 
 /// A stream that breaks when too much comes back for what was sent.
-pub(super) struct Bounded {
+pub(crate) struct Bounded {
     inner: Box<dyn Stream>,
     /// What has come since something was sent.
     read: usize,

@@ -11,7 +11,7 @@ use super::protocol::{Response, ZkCall};
 use crate::log::{ActorId, Reply};
 
 /// A session.
-pub(super) struct Session {
+pub(crate) struct Session {
     actor: ActorId,
     server: String,
     client: Client,
@@ -25,7 +25,7 @@ impl Session {
     ///
     /// # Errors
     /// The server cannot be reached.
-    pub(super) async fn open(
+    pub(crate) async fn open(
         actor: ActorId,
         server: &str,
         address: &str,
@@ -46,12 +46,12 @@ impl Session {
     }
 
     /// Its session id.
-    pub(super) fn id(&self) -> i64 {
+    pub(crate) fn id(&self) -> i64 {
         self.client.session_id().0
     }
 
     /// Makes one call.
-    pub(super) async fn call(&mut self, call: &ZkCall) -> Reply {
+    pub(crate) async fn call(&mut self, call: &ZkCall) -> Reply {
         match self.try_call(call).await {
             Ok(reply) => reply,
             Err(error) => failed(&error),
@@ -144,7 +144,7 @@ impl Session {
     /// ZooKeeper sends the notifications and the replies of a session in order, so a read whose reply has
     /// come has all earlier notifications before it. (ZooKeeper Programmer's Guide, "What ZooKeeper
     /// Guarantees about Watches".)
-    pub(super) async fn settle(&mut self) {
+    pub(crate) async fn settle(&mut self) {
         self.watches.retain(|watch| !watch.is_closed());
         if self.watches.is_empty() {
             return;

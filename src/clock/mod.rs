@@ -13,12 +13,12 @@
 //! | `time.rs`, `rate.rs` | the values |
 
 #[path = "../../preload/page.rs"]
-mod page;
+pub(crate) mod page;
 
-mod preload;
-mod rate;
-mod time;
-mod writer;
+pub(crate) mod preload;
+pub(crate) mod rate;
+pub(crate) mod time;
+pub(crate) mod writer;
 
 pub use self::{
     rate::{BadRate, Rate},

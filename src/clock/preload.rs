@@ -9,13 +9,13 @@ use std::{
 };
 
 /// The library; empty where there is none. Made by `build.rs` from `preload/lesson_clock.rs`.
-pub(super) static LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/lesson_clock.so"));
+pub(crate) static LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/lesson_clock.so"));
 
 const PRELOAD_VARIABLE: &str = "LD_PRELOAD";
 
 /// Whether the dynamic linker can be given this path: it splits its list at colons and white space, knows no
 /// quoting, and replaces words that begin with a dollar sign.
-pub(super) fn can_be_preloaded(library: &Path) -> bool {
+pub(crate) fn can_be_preloaded(library: &Path) -> bool {
     let path = library.as_os_str().as_bytes();
     library.is_absolute()
         && !path
@@ -24,7 +24,7 @@ pub(super) fn can_be_preloaded(library: &Path) -> bool {
 }
 
 /// The variables for a process. Those that are preloaded anyway stay, and stay first.
-pub(super) fn variables(
+pub(crate) fn variables(
     library: &Path,
     page: &Path,
     slot: Option<usize>,
@@ -47,7 +47,7 @@ pub(super) fn variables(
 }
 
 /// What this process itself preloads.
-pub(super) fn already_preloaded() -> Option<OsString> {
+pub(crate) fn already_preloaded() -> Option<OsString> {
     std::env::var_os(PRELOAD_VARIABLE)
 }
 

@@ -55,7 +55,7 @@ impl Rate {
     }
 
     /// In the page's unit.
-    pub(super) fn per_mille(self) -> i64 {
+    pub(crate) fn per_mille(self) -> i64 {
         i64::from(self.0)
     }
 }

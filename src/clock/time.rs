@@ -53,7 +53,7 @@ impl LessonTime {
 }
 
 /// A duration as a number to add to a time, saturated.
-pub(super) fn nanos(duration: Duration) -> i64 {
+pub(crate) fn nanos(duration: Duration) -> i64 {
     i64::try_from(duration.as_nanos()).unwrap_or(i64::MAX)
 }
 

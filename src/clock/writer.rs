@@ -15,7 +15,7 @@ use std::{
 /// The page's file, open for writing. Processes have it mapped, so what is written here they see at once; that
 /// is why the writer needs neither a mapping nor `unsafe`.
 #[derive(Debug)]
-pub(super) struct PageFile {
+pub(crate) struct PageFile {
     file: File,
     path: PathBuf,
     sequence: i64,
@@ -23,7 +23,7 @@ pub(super) struct PageFile {
 
 impl PageFile {
     /// Makes the page. Fails if there is one already, as another clock's processes may have it mapped.
-    pub(super) fn create(path: PathBuf, line: Line, epoch: i64) -> io::Result<Self> {
+    pub(crate) fn create(path: PathBuf, line: Line, epoch: i64) -> io::Result<Self> {
         let file = OpenOptions::new().write(true).create_new(true).open(&path)?;
         // All of it is written, not only its size set: its blocks exist from now on, so that no later change
         // can fail on a full disk half-way.
@@ -38,14 +38,14 @@ impl PageFile {
         Ok(page)
     }
 
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
     /// Moves every process to another line at once. `next` is called when no process can read the old line any
     /// more and is the place to read the real clock: a moment before, some process could still read a lesson
     /// time later than the one at which the new line begins, and would then see time go back.
-    pub(super) fn change_line(&mut self, next: impl FnOnce() -> Line) -> io::Result<Line> {
+    pub(crate) fn change_line(&mut self, next: impl FnOnce() -> Line) -> io::Result<Line> {
         self.guarded(|page| {
             let line = next();
             page.put_line(line)?;
@@ -54,7 +54,7 @@ impl PageFile {
     }
 
     /// Sets one server's skew, in nanoseconds.
-    pub(super) fn change_skew(&mut self, slot: usize, nanos: i64) -> io::Result<()> {
+    pub(crate) fn change_skew(&mut self, slot: usize, nanos: i64) -> io::Result<()> {
         self.guarded(|page| page.put(skew_at(slot), nanos))
     }
 

@@ -2,9 +2,11 @@
 //! must not know whether there is such a file.
 
 use crate::{
-    app::keys::{Place, TABLE},
-    lesson::Lang,
-    view::words,
+    text::Lang,
+    ui::{
+        keys::{Place, TABLE},
+        words,
+    },
 };
 
 /// What stands above the keys.

@@ -4,8 +4,8 @@
 //! **Architecture Invariant:** nothing in the file stops anybody. What is wrong with it is told, with its place,
 //! and the default stands for it.
 
-mod defaults;
-mod read;
+pub(crate) mod defaults;
+pub(crate) mod read;
 #[cfg(test)]
 mod tests;
 
@@ -19,10 +19,10 @@ use std::{
 use etcetera::BaseStrategy as _;
 
 use crate::{
-    app::{KeyMap, Mistakes},
     files,
-    lesson::{Lang, LessonError},
-    view::theme::ThemeName,
+    lesson::LessonError,
+    text::Lang,
+    ui::{keys::map::KeyMap, state::screen::Mistakes, theme::ThemeName},
 };
 
 /// The largest file that is read, in bytes. The one that `lockstep config` prints has an eighth of it.

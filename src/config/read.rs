@@ -9,13 +9,16 @@ use toml::{
 
 use super::Config;
 use crate::{
-    app::keys::{Bindings, Chord, KeyMap, TABLE, row},
-    lesson::{Lang, LessonError},
-    view::theme::ThemeName,
+    lesson::LessonError,
+    text::Lang,
+    ui::{
+        keys::{Bindings, Chord, KeyMap, TABLE, row},
+        theme::ThemeName,
+    },
 };
 
 /// What may be written outside `[keys]`.
-pub(super) const SETTINGS: [&str; 6] = ["lang", "theme", "speed", "questions", "reduced_motion", "keys"];
+pub(crate) const SETTINGS: [&str; 6] = ["lang", "theme", "speed", "questions", "reduced_motion", "keys"];
 
 /// A value and where it stands.
 type Value<'i> = Spanned<DeValue<'i>>;

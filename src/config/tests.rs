@@ -1,11 +1,10 @@
 use super::{Config, file};
 use crate::{
-    app::{
-        KeyMap,
-        keys::{Action, Place, TABLE},
+    text::Lang,
+    ui::{
+        keys::{Action, Place, TABLE, map::KeyMap},
+        theme::ThemeName,
     },
-    lesson::Lang,
-    view::theme::ThemeName,
 };
 
 fn parse(text: &str) -> Config {

@@ -20,9 +20,9 @@ use serde_json::json;
 use super::{Finished, Look, moment::Found, screen::Camera};
 use crate::{
     clock::LessonTime,
-    lesson::Lang,
     log::{Event, EventKind, Step, Steps, Stop},
-    view::{self, Motion},
+    text::Lang,
+    ui::{state::screen::Motion, view},
 };
 
 /// What every recording says in its first line.

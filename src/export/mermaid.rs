@@ -1,16 +1,19 @@
 //! The run as a sequence diagram in Mermaid's words: who sent what to whom, what came back, who believed what, which
 //! faults were caused. It must not know how Mermaid draws.
 
-mod text;
+pub(crate) mod text;
 
 use std::fmt::Write as _;
 
 use super::{Finished, crowd::Crowds, moment::Found};
 use crate::{
     clock::LessonTime,
-    lesson::Lang,
     log::{ActorId, Belief, EventKind, Fault, Log, Reply, Stop},
-    view::{common, fault, time, words},
+    text::Lang,
+    ui::{
+        theme::{text::common, time},
+        words::{self, fault},
+    },
     world::World,
 };
 

@@ -2,24 +2,20 @@
 //! page that plays, a sequence diagram, the data. Pure functions of a log, its verdict and the lesson's texts; they
 //! must not know how the run was made, nor touch a file.
 
-mod cast;
-mod crowd;
-mod html;
-mod json;
-mod mermaid;
-mod moment;
-mod screen;
-mod svg;
+pub(crate) mod cast;
+pub(crate) mod crowd;
+pub(crate) mod html;
+pub(crate) mod json;
+pub(crate) mod mermaid;
+pub(crate) mod moment;
+pub(crate) mod screen;
+pub(crate) mod svg;
 
 pub use moment::{Moment, MomentError};
 pub use screen::Look;
 
 use crate::{
-    app::CatalogueEntry,
-    lesson::{Params, Text},
-    log::Log,
-    printable,
-    verdict::Verdict,
+    lesson::Params, log::Log, printable, text::Text, ui::state::catalogue::CatalogueEntry, verdict::Verdict,
 };
 
 /// What a run is turned into.

@@ -4,9 +4,9 @@ use std::{str::FromStr, time::Duration};
 
 use crate::{
     clock::LessonTime,
-    lesson::{Text, Words},
     log::{Log, Steps},
-    view::time,
+    text::{Text, Words},
+    ui::theme::time,
 };
 
 /// A moment, as it was asked for.

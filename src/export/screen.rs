@@ -5,14 +5,17 @@ use ratatui::{buffer::Buffer, layout::Rect};
 
 use super::{Finished, moment::Found};
 use crate::{
-    app::{Answers, KeyMap},
-    lesson::Lang,
     log::Log,
-    view::{
-        self, Asking, Form, Lens, LessonView, Motion, Overlay, Pane, Scene, Screen, Scrolls, Stage,
-        chart::{Chart, Detail},
-        sequence::Sequence,
+    text::Lang,
+    ui::{
+        chart::{Chart, Detail, sequence::Sequence},
+        keys::{Pane, map::KeyMap},
+        state::{
+            answers::Answers,
+            screen::{Asking, Form, Lens, Motion, Overlay, Scrolls, Stage},
+        },
         theme::{Environment, Theme, ThemeName},
+        view::{self, LessonView, Scene, Screen},
     },
     world::World,
 };

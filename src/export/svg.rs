@@ -1,7 +1,7 @@
 //! The lesson screen at one moment, as a drawing. It must not know how cells become shapes.
 
 use super::{Finished, Look, moment::Found, screen::Camera};
-use crate::view::{Motion, svg};
+use crate::ui::{state::screen::Motion, view::svg};
 
 /// What every drawing has in it.
 pub const MARK: &str = svg::FONTS;

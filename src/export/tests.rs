@@ -7,13 +7,13 @@ use serde_json::Value;
 
 use super::{Finished, Format, Look, Moment, MomentError, export, moment::Found, screen::Camera};
 use crate::{
-    app::CatalogueEntry,
     clock::{ClockKind, LessonTime},
-    lesson::{Lang, Library, Params, Scenario},
+    lesson::{Library, Params, Scenario},
     log::{Actor, ActorId, Belief, Event, EventKind, Log, OpId, Reply, ServerInfo, Steps, Stop},
     recording::carried,
+    text::Lang,
+    ui::state::{catalogue::CatalogueEntry, screen::Motion},
     verdict,
-    view::Motion,
 };
 
 /// The carried recording of a variant.

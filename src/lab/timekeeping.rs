@@ -200,7 +200,7 @@ pub(crate) fn is_on(clock: &LessonClock, process: &Process) -> bool {
 
 impl Lab {
     /// Asks every server that can tell for its own time: it must be the lesson's.
-    pub(super) async fn prove_clock(&self) -> Result<(), LabError> {
+    pub(crate) async fn prove_clock(&self) -> Result<(), LabError> {
         if self.clock.kind() != ClockKind::Controlled {
             return Ok(());
         }

@@ -1,12 +1,12 @@
 //! The one expression language of lessons, for arguments, conditions, texts and claims: that of the crate
 //! `minijinja`, inside `${…}` in templates and bare in conditions. It must not know what names mean.
 
-mod allowance;
-mod bounds;
-mod known;
-mod scope;
-mod syntax;
-mod tokens;
+pub(crate) mod allowance;
+pub(crate) mod bounds;
+pub(crate) mod known;
+pub(crate) mod scope;
+pub(crate) mod syntax;
+pub(crate) mod tokens;
 
 use std::{
     collections::BTreeSet,

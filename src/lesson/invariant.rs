@@ -8,7 +8,7 @@ use serde::{
     de::{Error, MapAccess, Visitor},
 };
 
-use super::Text;
+use crate::text::Text;
 
 /// `{ never: …, says: …, goal: … }`: something that a lock is there to prevent, and that a learner may try to
 /// bring about.

@@ -1,23 +1,22 @@
 //! Lessons: what an author wrote, checked, and resolved to what a run needs. It must not know how a run is
 //! carried out (the engine), on which servers (the lab) or how it looks (the views).
 
-mod duration;
-mod error;
+pub(crate) mod duration;
+pub(crate) mod error;
 pub mod expr;
-mod fault;
-mod invariant;
-mod lab_kind;
+pub(crate) mod fault;
+pub(crate) mod invariant;
+pub(crate) mod lab_kind;
 pub mod library;
-mod load;
-mod model;
+pub(crate) mod load;
+pub(crate) mod model;
 pub mod plan;
-mod question;
-mod scalars;
-mod schema;
-mod script;
-mod step;
-mod story;
-mod text;
+pub(crate) mod question;
+pub(crate) mod scalars;
+pub(crate) mod schema;
+pub(crate) mod script;
+pub(crate) mod step;
+pub(crate) mod story;
 
 pub use duration::{parse_millis, parse_signed_millis};
 pub use error::{LessonError, Mistake, Path, Segment};
@@ -36,4 +35,3 @@ pub use schema::schema;
 pub use script::script_calls;
 pub use step::{DEFAULT_AT_MOST, KEYWORDS, Operation, Step, Verb};
 pub use story::{Beat, MoveRef, Pass, StoryItem};
-pub use text::{Lang, Text, Words};

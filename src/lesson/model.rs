@@ -5,7 +5,8 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{LabKind, Text, invariant::Invariant, step::Step, story::StoryItem};
+use super::{LabKind, invariant::Invariant, step::Step, story::StoryItem};
+use crate::text::Text;
 
 /// The version of the grammar that this program reads.
 pub const FORMAT: u32 = 1;

@@ -9,7 +9,7 @@ use serde::{
     de::{Error, Visitor},
 };
 
-use super::Text;
+use crate::text::Text;
 
 /// `ask: { q: …, choices: […] }`: the learner says what will happen before it does.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]

@@ -8,10 +8,8 @@ use serde::{
     de::{Error, MapAccess, Visitor},
 };
 
-use super::{
-    Text,
-    model::{Claim, Count, Param},
-};
+use super::model::{Claim, Count, Param};
+use crate::text::Text;
 
 impl<'de> Deserialize<'de> for Param {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

@@ -9,10 +9,10 @@ use serde::{
 };
 
 use super::{
-    Text,
     fault::{Hold, Skew},
     question::Ask,
 };
+use crate::text::Text;
 
 /// One item of a story.
 #[derive(Debug, Clone, PartialEq)]

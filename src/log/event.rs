@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{fault::Fault, observed::ServerState, reply::Reply};
 use crate::{
     clock::{ClockKind, LessonTime},
-    lesson::Text,
+    text::Text,
 };
 
 /// One thing that happened.

@@ -4,12 +4,13 @@
 //! recordings and exports read. It must not know who writes it (the engine) or who reads it (the world,
 //! the views): it names no client process, no server process and no screen.
 
-mod deeds;
-mod event;
-mod fault;
-mod observed;
-mod reply;
-mod steps;
+pub(crate) mod deeds;
+pub(crate) mod event;
+pub(crate) mod fault;
+pub(crate) mod observed;
+pub mod outlook;
+pub(crate) mod reply;
+pub(crate) mod steps;
 
 pub use deeds::Deed;
 pub use event::{Actor, ActorId, AskedChoice, Belief, Choice, Event, EventKind, OpId, ServerInfo, Stop};

@@ -4,13 +4,13 @@
 use std::io::{self, BufRead, Read as _};
 
 /// The most bytes, packed and unpacked.
-pub(super) const MOST_BYTES: u64 = 128 << 20;
+pub(crate) const MOST_BYTES: u64 = 128 << 20;
 /// The most lines.
-pub(super) const MOST_LINES: usize = 100_000;
+pub(crate) const MOST_LINES: usize = 100_000;
 /// The most bytes of a line.
-pub(super) const MOST_IN_LINE: usize = 4 << 20;
+pub(crate) const MOST_IN_LINE: usize = 4 << 20;
 /// The most JSON values: in memory each takes much more than the two bytes that it may have in the file.
-pub(super) const MOST_VALUES: usize = 8_000_000;
+pub(crate) const MOST_VALUES: usize = 8_000_000;
 
 /// A bound that was passed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -31,7 +31,7 @@ pub enum Bound {
 
 /// What the lines so far come to.
 #[derive(Debug, Default)]
-pub(super) struct Spent {
+pub(crate) struct Spent {
     bytes: u64,
     lines: usize,
     values: usize,
@@ -39,7 +39,7 @@ pub(super) struct Spent {
 
 impl Spent {
     /// One line more.
-    pub(super) fn line(&mut self, line: &[u8]) -> Result<(), Bound> {
+    pub(crate) fn line(&mut self, line: &[u8]) -> Result<(), Bound> {
         self.bytes += u64::try_from(line.len()).unwrap_or(u64::MAX).saturating_add(1);
         self.lines += 1;
         // At most one value begins behind each of these.
@@ -59,7 +59,7 @@ impl Spent {
 }
 
 /// Why there is no next line.
-pub(super) enum Stopped {
+pub(crate) enum Stopped {
     /// The recording is too large.
     At(Bound),
     /// The file cannot be read on.
@@ -69,13 +69,13 @@ pub(super) enum Stopped {
 }
 
 /// The lines of a text, within the bounds.
-pub(super) struct Lines<R> {
+pub(crate) struct Lines<R> {
     text: R,
     spent: Spent,
 }
 
 impl<R: BufRead> Lines<R> {
-    pub(super) fn new(text: R) -> Self {
+    pub(crate) fn new(text: R) -> Self {
         Self {
             text,
             spent: Spent::default(),
@@ -83,12 +83,12 @@ impl<R: BufRead> Lines<R> {
     }
 
     /// The number of the line that was read last, from 1.
-    pub(super) fn number(&self) -> usize {
+    pub(crate) fn number(&self) -> usize {
         self.spent.lines
     }
 
     /// The next line without its line feed; `None` at the end.
-    pub(super) fn next(&mut self) -> Result<Option<String>, Stopped> {
+    pub(crate) fn next(&mut self) -> Result<Option<String>, Stopped> {
         let mut line = Vec::new();
         let most = u64::try_from(MOST_IN_LINE + 2).unwrap_or(u64::MAX);
         let read = (&mut self.text).take(most).read_until(b'\n', &mut line);

@@ -5,9 +5,9 @@
 //! events. A file whose name ends in `.gz` is that, compressed with gzip; reading tells them apart by what they
 //! begin with.
 
-mod bounds;
+pub(crate) mod bounds;
 pub mod carried;
-mod error;
+pub(crate) mod error;
 
 pub use bounds::Bound;
 pub use error::RecordingError;

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     clock::LessonTime,
-    effect::{Access, Effect, Effects},
     lesson::Scenario,
     log::{ActorId, Event, EventKind, KeyValue, Observed, ServerState},
+    world::effect::{Access, Effect, Effects},
 };
 
 /// A key was set: when the reply came, where, and by which client.
@@ -44,7 +44,7 @@ struct Herd {
 
 /// What everybody has done so far.
 #[derive(Debug)]
-pub(super) struct Conduct {
+pub(crate) struct Conduct {
     effects: Effects,
     /// By actor: the client that it lives in.
     clients: Vec<String>,
@@ -58,7 +58,7 @@ pub(super) struct Conduct {
 }
 
 impl Conduct {
-    pub(super) fn new(scenario: &Scenario) -> Self {
+    pub(crate) fn new(scenario: &Scenario) -> Self {
         Self {
             effects: Effects::new(scenario),
             clients: scenario
@@ -74,7 +74,7 @@ impl Conduct {
         }
     }
 
-    pub(super) fn take(&mut self, index: usize, event: &Event) {
+    pub(crate) fn take(&mut self, index: usize, event: &Event) {
         for effect in self.effects.take(index, event) {
             self.note(effect, event.at);
         }
@@ -189,14 +189,14 @@ impl Conduct {
     }
 
     /// The replies that prove that somebody did this to a key that another client had set.
-    pub(super) fn foreign(&self, key: &str, access: Access) -> &[usize] {
+    pub(crate) fn foreign(&self, key: &str, access: Access) -> &[usize] {
         self.foreign
             .get(&(key.to_owned(), access))
             .map_or(&[], Vec::as_slice)
     }
 
     /// Who asked for a key to be set to what it holds, and the event in which it was asked.
-    pub(super) fn author(&self, key: &str, value: &str) -> Option<(ActorId, usize)> {
+    pub(crate) fn author(&self, key: &str, value: &str) -> Option<(ActorId, usize)> {
         let mut asked = self.effects.attempts().iter().rev();
         asked
             .find(|known| known.key == key && known.value == value && !known.refused)
@@ -204,7 +204,7 @@ impl Conduct {
     }
 
     /// The notifications that one change sent to the most clients.
-    pub(super) fn herd(&self) -> &[usize] {
+    pub(crate) fn herd(&self) -> &[usize] {
         &self.largest
     }
 }

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use crate::{
     clock::LessonTime,
-    lesson::Text,
     log::{
         ActorId, Belief, Event, EventKind, KeyState, KeyValue, Keyspace, Log, Observed, OpId, Role, ZnodeTree,
     },
+    text::Text,
 };
 
 /// A reply that took as long as this is told with a time of its own.

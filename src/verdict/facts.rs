@@ -18,27 +18,27 @@ use crate::{
 
 /// What has happened so far, ready to be asked.
 #[derive(Debug)]
-pub(super) struct Facts {
-    pub(super) log: Log,
-    pub(super) world: World,
-    pub(super) conduct: Conduct,
+pub(crate) struct Facts {
+    pub(crate) log: Log,
+    pub(crate) world: World,
+    pub(crate) conduct: Conduct,
     /// What each name of a client stands for: the indices of its actors.
-    pub(super) groups: HashMap<String, Vec<usize>>,
+    pub(crate) groups: HashMap<String, Vec<usize>>,
     /// Whether it is noted which events were looked at. That takes longer than most answers.
-    pub(super) tracing: bool,
+    pub(crate) tracing: bool,
     /// The events that were looked at.
-    pub(super) trace: Mutex<BTreeSet<usize>>,
+    pub(crate) trace: Mutex<BTreeSet<usize>>,
 }
 
 impl Facts {
-    pub(super) fn new(scenario: &Scenario, log: &Log) -> Self {
+    pub(crate) fn new(scenario: &Scenario, log: &Log) -> Self {
         let mut facts = Self::none(scenario);
         facts.extend(log.events());
         facts
     }
 
     /// Nothing has happened yet.
-    pub(super) fn none(scenario: &Scenario) -> Self {
+    pub(crate) fn none(scenario: &Scenario) -> Self {
         let mut groups: HashMap<String, Vec<usize>> = HashMap::new();
         for client in &scenario.clients {
             groups
@@ -66,7 +66,7 @@ impl Facts {
     }
 
     /// Something more has happened.
-    pub(super) fn extend(&mut self, events: &[Event]) {
+    pub(crate) fn extend(&mut self, events: &[Event]) {
         for event in events {
             self.conduct.take(self.log.len(), event);
             self.log.append(event.clone());
@@ -76,7 +76,7 @@ impl Facts {
 
     /// The events of the operations that a reference such as `A.acquire` or `acquire` means, by the index of
     /// their `Sent` or `Took`.
-    pub(super) fn moves(&self, reference: &str) -> Vec<usize> {
+    pub(crate) fn moves(&self, reference: &str) -> Vec<usize> {
         let (actors, label) = self.reference(reference);
         let mine = |actor: u32| {
             actors
@@ -101,14 +101,14 @@ impl Facts {
             .collect()
     }
 
-    pub(super) fn reference<'r>(&self, reference: &'r str) -> (Option<&Vec<usize>>, &'r str) {
+    pub(crate) fn reference<'r>(&self, reference: &'r str) -> (Option<&Vec<usize>>, &'r str) {
         match reference.rsplit_once('.') {
             Some((who, label)) if self.groups.contains_key(who) => (self.groups.get(who), label),
             _ => (None, reference),
         }
     }
 
-    pub(super) fn replies(&self, reference: &str) -> Vec<Value> {
+    pub(crate) fn replies(&self, reference: &str) -> Vec<Value> {
         let (actors, label) = self.reference(reference);
         let events = self.log.events().iter().filter_map(|event| match &event.kind {
             EventKind::Replied {
@@ -126,7 +126,7 @@ impl Facts {
 
     /// The events of the step in which the last such move was made: from after the stop before it to its own
     /// stop.
-    pub(super) fn step_of(&self, reference: &str) -> Option<Range<usize>> {
+    pub(crate) fn step_of(&self, reference: &str) -> Option<Range<usize>> {
         let moved = *self.moves(reference).last()?;
         let events = self.log.events();
         let is_stop = |event: &Event| matches!(event.kind, EventKind::Stop { .. });
@@ -141,13 +141,13 @@ impl Facts {
         Some(start..end)
     }
 
-    pub(super) fn woken_by(&self, reference: &str) -> Option<usize> {
+    pub(crate) fn woken_by(&self, reference: &str) -> Option<usize> {
         let step = self.step_of(reference)?;
         let notified = |event: &&Event| matches!(event.kind, EventKind::Notified { .. });
         Some(self.log.events()[step].iter().filter(notified).count())
     }
 
-    pub(super) fn metric_by(&self, metric: &str, reference: &str) -> Option<i64> {
+    pub(crate) fn metric_by(&self, metric: &str, reference: &str) -> Option<i64> {
         let step = self.step_of(reference)?;
         let value = |event: &Event| match &event.kind {
             EventKind::Metric { name, value, .. } if name == metric => Some(*value),
@@ -160,7 +160,7 @@ impl Facts {
     }
 
     /// A key of one server, or of the first that has it. The dead hold nothing.
-    pub(super) fn key(&self, name: &str, server: Option<&str>) -> Option<&KeyState> {
+    pub(crate) fn key(&self, name: &str, server: Option<&str>) -> Option<&KeyState> {
         self.world
             .servers
             .iter()
@@ -172,7 +172,7 @@ impl Facts {
     }
 
     /// What a server that lives said last that it is: `master`, `replica`.
-    pub(super) fn role(&self, server: &str) -> Option<&'static str> {
+    pub(crate) fn role(&self, server: &str) -> Option<&'static str> {
         let known = self
             .world
             .servers
@@ -188,12 +188,12 @@ impl Facts {
     }
 
     /// Redis ends a key in the millisecond after its last.
-    pub(super) fn live_key(&self, name: &str, server: Option<&str>) -> Option<&KeyState> {
+    pub(crate) fn live_key(&self, name: &str, server: Option<&str>) -> Option<&KeyState> {
         self.key(name, server)
             .filter(|key| key.expires_at.is_none_or(|end| end >= self.world.now))
     }
 
-    pub(super) fn znode(&self, path: &str) -> Option<&Znode> {
+    pub(crate) fn znode(&self, path: &str) -> Option<&Znode> {
         self.world
             .servers
             .iter()
@@ -203,7 +203,7 @@ impl Facts {
             })
     }
 
-    pub(super) fn children(&self, path: &str) -> Vec<String> {
+    pub(crate) fn children(&self, path: &str) -> Vec<String> {
         let prefix = if path == "/" {
             "/".to_owned()
         } else {
@@ -225,7 +225,7 @@ impl Facts {
             .collect()
     }
 
-    pub(super) fn notified(&self, who: Option<&str>) -> Option<usize> {
+    pub(crate) fn notified(&self, who: Option<&str>) -> Option<usize> {
         match who {
             None => Some(self.world.actors.iter().map(|actor| actor.notified).sum()),
             Some(who) => Some(
@@ -238,14 +238,14 @@ impl Facts {
         }
     }
 
-    pub(super) fn finished(&self, who: &str) -> Option<usize> {
+    pub(crate) fn finished(&self, who: &str) -> Option<usize> {
         let over = |n: &&usize| self.world.actors[**n].life == Life::Finished;
         Some(self.groups.get(who)?.iter().filter(over).count())
     }
 
     /// Whether a key is there that nobody will delete any more: the process that set it is dead, or all its threads are at
     /// the end of their programs.
-    pub(super) fn orphaned(&self, key: &str) -> bool {
+    pub(crate) fn orphaned(&self, key: &str) -> bool {
         let author = self.live_key(key, None).and_then(|state| match &state.value {
             KeyValue::String(value) => self.conduct.author(key, value),
             _ => None,
@@ -260,12 +260,12 @@ impl Facts {
     }
 
     /// The greatest number of actors that held a lock at one time.
-    pub(super) fn holders(&self, lock: &str) -> usize {
+    pub(crate) fn holders(&self, lock: &str) -> usize {
         self.world.holding.most(lock).len()
     }
 }
 
 /// A moment as it is written in a verdict: seconds of lesson time.
-pub(super) fn moment(at: LessonTime) -> String {
+pub(crate) fn moment(at: LessonTime) -> String {
     at.to_string()
 }

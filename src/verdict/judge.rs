@@ -11,11 +11,12 @@ use super::{
 };
 use crate::{
     lesson::{
-        Expect, LockClaim, Scenario, Text,
+        Expect, LockClaim, Scenario,
         expr::{Expr, Template, within_allowance},
         plan::{ActorPlan, Condition, TextPlan},
     },
     log::{ActorId, Belief, EventKind, Log},
+    text::Text,
     world::{Overlap, World},
 };
 
@@ -262,7 +263,7 @@ fn held_one_after_another(facts: &Facts, lock: &str) -> Vec<usize> {
 }
 
 /// The events that made the counters what they are which a claim's text names.
-pub(super) fn counted(scenario: &Scenario, log: &Log, source: &str) -> Vec<usize> {
+pub(crate) fn counted(scenario: &Scenario, log: &Log, source: &str) -> Vec<usize> {
     let words = || source.split(|c: char| !c.is_alphanumeric() && c != '_');
     let known = |counter: &String| {
         let counts = |plan: &ActorPlan| plan.program.counters.contains(counter);

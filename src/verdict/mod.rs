@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::lesson::Text;
+use crate::text::Text;
 
 /// What a run amounts to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,14 +44,16 @@ pub struct Verdict {
     pub claims: Vec<ClaimResult>,
 }
 
-mod conduct;
-mod decide;
-mod evidence;
-mod facts;
-mod judge;
-mod names;
-mod trace;
-mod watch;
+pub mod compare;
+pub(crate) mod conduct;
+pub(crate) mod decide;
+pub(crate) mod evidence;
+pub(crate) mod facts;
+pub(crate) mod judge;
+pub(crate) mod names;
+pub(crate) mod trace;
+pub(crate) mod watch;
+pub mod why;
 
 pub use decide::{Undecided, decide};
 pub use evidence::evidence;

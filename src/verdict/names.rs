@@ -11,15 +11,14 @@ use serde_json::Value as Json;
 
 use super::facts::Facts;
 use crate::{
-    effect::Access,
     lesson::{Scenario, expr::json_value},
     log::{KeyState, KeyValue, Reply},
-    world::Life,
+    world::{Life, effect::Access},
 };
 
 impl Facts {
     /// The names and functions as the value that claims are evaluated against.
-    pub(super) fn names(self: &Arc<Self>, scenario: &Scenario) -> Value {
+    pub(crate) fn names(self: &Arc<Self>, scenario: &Scenario) -> Value {
         let mut names: HashMap<String, Value> = HashMap::new();
         for plan in &scenario.actors {
             for counter in &plan.program.counters {
@@ -57,7 +56,7 @@ impl Facts {
 }
 
 /// A reply as expressions see it.
-pub(super) fn reply_value(reply: &Reply) -> Value {
+pub(crate) fn reply_value(reply: &Reply) -> Value {
     match reply {
         Reply::Value(value) => json_value(value),
         Reply::Error { code, .. } => Value::from(code.as_str()),

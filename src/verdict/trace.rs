@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 
 use super::facts::Facts;
 use crate::{
-    effect::Access,
     log::{EventKind, Fault, KeyValue, Observed},
+    world::effect::Access,
 };
 
 impl Facts {
     /// Forgets what was looked at so far; gives it.
-    pub(super) fn take_trace(&self) -> BTreeSet<usize> {
+    pub(crate) fn take_trace(&self) -> BTreeSet<usize> {
         let mut trace = self
             .trace
             .lock()
@@ -34,7 +34,7 @@ impl Facts {
     }
 
     /// A reply was asked for by its actor and its operation's label: the last one answers.
-    pub(super) fn trace_reply(&self, of: usize, wanted: &str) {
+    pub(crate) fn trace_reply(&self, of: usize, wanted: &str) {
         if !self.tracing {
             return;
         }
@@ -45,7 +45,7 @@ impl Facts {
     }
 
     /// A function was called: notes the events that its answer comes from.
-    pub(super) fn trace_call(&self, function: &str, about: Option<&str>, second: Option<&str>) {
+    pub(crate) fn trace_call(&self, function: &str, about: Option<&str>, second: Option<&str>) {
         if !self.tracing {
             return;
         }

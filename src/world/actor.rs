@@ -91,7 +91,7 @@ pub struct ActorWorld {
 }
 
 impl ActorWorld {
-    pub(super) fn new(who: Actor) -> Self {
+    pub(crate) fn new(who: Actor) -> Self {
         Self {
             who,
             life: Life::Running,
@@ -109,7 +109,7 @@ impl ActorWorld {
         self.spans.iter().chain(self.beliefs.values())
     }
 
-    pub(super) fn believe(&mut self, lock: &str, belief: Belief, at: LessonTime) {
+    pub(crate) fn believe(&mut self, lock: &str, belief: Belief, at: LessonTime) {
         if self.life == Life::Crashed {
             return;
         }
@@ -131,7 +131,7 @@ impl ActorWorld {
     }
 
     /// The process is gone, and with it everything that it believed.
-    pub(super) fn crash(&mut self, at: LessonTime) {
+    pub(crate) fn crash(&mut self, at: LessonTime) {
         self.life = Life::Crashed;
         self.doing = Doing::Idle;
         self.queue.clear();

@@ -3,9 +3,10 @@
 //! **Architecture Invariant:** a [`World`] is a pure function of a prefix of the log. Stepping back folds a
 //! shorter prefix; it touches no server. This module must not know the engine, the lab or the screen.
 
-mod actor;
-mod holding;
-mod server;
+pub(crate) mod actor;
+pub mod effect;
+pub(crate) mod holding;
+pub(crate) mod server;
 
 pub use actor::{ActorWorld, BeliefSpan, Doing, Life, Notification};
 pub use holding::{Holders, Holding, Overlap, Turn};
@@ -17,8 +18,8 @@ use indexmap::IndexMap;
 
 use crate::{
     clock::{ClockKind, LessonTime},
-    lesson::Text,
     log::{ActorId, AskedChoice, Event, EventKind, Fault, Log, OpId, Way},
+    text::Text,
 };
 
 /// The state of one link, as faults have left it. A link without an entry is open.

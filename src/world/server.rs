@@ -40,7 +40,7 @@ pub struct ServerWorld {
 }
 
 impl ServerWorld {
-    pub(super) fn new(info: ServerInfo) -> Self {
+    pub(crate) fn new(info: ServerInfo) -> Self {
         Self {
             info,
             died: None,
@@ -53,7 +53,7 @@ impl ServerWorld {
         }
     }
 
-    pub(super) fn observe(&mut self, observed: &Observed, at: LessonTime) {
+    pub(crate) fn observe(&mut self, observed: &Observed, at: LessonTime) {
         self.changes = changes(self.observed.as_ref(), observed);
         self.observed = Some(observed.clone());
         self.seen_at = at;

@@ -4,14 +4,14 @@
 use std::time::Duration;
 
 use lockstep::{
-    engine::{self, Command, Session, Update},
     lab::LabOptions,
     lesson::{
-        Params, Scenario, Text,
+        Params, Scenario,
         library::{Library, from_text},
     },
-    log::{ActorId, Choice, EventKind, Fault, Log, Reply},
-    outlook::Outlook,
+    log::{ActorId, Choice, EventKind, Fault, Log, Reply, outlook::Outlook},
+    run::session::{self, Command, Session, Update},
+    text::Text,
     world::World,
 };
 
@@ -109,7 +109,7 @@ impl Free {
 
     /// Free play of a scenario from its beginning.
     pub async fn begin(scenario: Scenario) -> Self {
-        let mut free = Self::of(engine::open(scenario, options(), 1));
+        let mut free = Self::of(session::open(scenario, options(), 1));
         free.tell(Command::LeaveStory);
         free.outlook().await;
         free

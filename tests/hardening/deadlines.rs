@@ -11,10 +11,10 @@ use std::{
 };
 
 use lockstep::{
-    engine::{self, Command as Ask, Session, Update},
     lab::LabOptions,
     lesson::{Library, Params, Scenario},
     log::{ActorId, Choice, EventKind, ServerInfo},
+    run::session::{self, Command as Ask, Session, Update},
 };
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -127,7 +127,7 @@ impl Live {
         let loaded = Library::carried().find(lesson).expect("it is carried").clone();
         let scenario = Scenario::plan(&loaded, variant, &Params::new()).expect("planned");
         Self {
-            session: engine::open(scenario, LabOptions::with_binary(LOCKSTEP.into()), 1),
+            session: session::open(scenario, LabOptions::with_binary(LOCKSTEP.into()), 1),
             lab: None,
             ended: false,
         }
@@ -707,7 +707,7 @@ fn free_play_goes_on_past_a_command_that_never_answers() {
         let text = lesson("{ redis: BLPOP k 5 }", "move: A.move");
         let loaded = lockstep::lesson::library::from_text("waits.yaml", &text).expect("it is good");
         let scenario = Scenario::plan(&loaded, "only", &Params::new()).expect("planned");
-        let mut session = engine::open(scenario, LabOptions::with_binary(LOCKSTEP.into()), 1);
+        let mut session = session::open(scenario, LabOptions::with_binary(LOCKSTEP.into()), 1);
         let choices = [
             Choice::Move { actor: ActorId(0) },
             // Time stands still in free play, so the command waits until somebody lets it pass.

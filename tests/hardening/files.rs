@@ -17,11 +17,11 @@ use std::{
 
 use flate2::{Compression, write::GzEncoder};
 use lockstep::{
-    app::CatalogueEntry,
     export::{self, Finished, Format, Look, Moment},
     lesson::{Library, Scenario},
     recording::{self, Recording, carried},
-    verdict, why,
+    ui::state::catalogue::CatalogueEntry,
+    verdict::{self, why},
 };
 use serde_json::Value;
 
@@ -532,8 +532,8 @@ fn look_at(mut recording: Recording, scenario: &Scenario, round: usize) -> usize
         },
         Look {
             size: (200, 60),
-            lens: lockstep::view::Lens::Sequence,
-            lang: lockstep::lesson::Lang::Zh,
+            lens: lockstep::ui::state::screen::Lens::Sequence,
+            lang: lockstep::text::Lang::Zh,
             ..Look::default()
         },
     ];

@@ -12,17 +12,22 @@ use std::{
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use lockstep::{
-    app::{
-        App, AppOptions, Catalogue, CatalogueEntry, CatalogueInvariant, CatalogueVariant, LessonChoice,
-        Message, Runs,
-    },
-    engine::{Command, Session, Update},
-    explore::{self, Bounds, Exploring},
-    lesson::{Card, Expect, LabKind, Lang, Text, Track},
+    lesson::{Card, Expect, LabKind, Track},
     log::{Event as Happened, Log},
-    race::{Orders, Racing, Told},
+    run::{
+        LessonChoice, Runs,
+        explore::{self, Bounds, Exploring},
+        race::{Orders, Racing, Told},
+        session::{Command, Session, Update},
+    },
+    text::{Lang, Text},
+    ui::{
+        app::{App, AppOptions, Message},
+        state::catalogue::{Catalogue, CatalogueEntry, CatalogueInvariant, CatalogueVariant},
+        theme::{Theme, text::width},
+        view::svg,
+    },
     verdict::{ClaimResult, Outcome, Verdict},
-    view::{svg, theme::Theme, width},
 };
 use ratatui::{buffer::Buffer, layout::Rect};
 use tokio::sync::{

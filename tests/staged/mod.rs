@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 
 use lockstep::{
     clock::{ClockKind, LessonTime},
-    lesson::Text,
     log::{
         Actor, ActorId, AskedChoice, Belief, Event, EventKind, Fault, KeyState, KeyValue, Keyspace, Log,
         Observed, OpId, Reply, ServerInfo, ServerState, Stop, Znode, ZnodeTree,
     },
+    text::Text,
 };
 use serde_json::json;
 

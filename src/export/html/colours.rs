@@ -4,16 +4,16 @@ use std::fmt::Write as _;
 
 use ratatui::{buffer::Buffer, layout::Rect, style::Color};
 
-use crate::view::{
-    svg::hex,
+use crate::ui::{
     theme::{Environment, Role, Theme, ThemeName},
+    view::svg::hex,
 };
 
 /// Clients that have colours of their own.
 const CLIENTS: usize = 8;
 
 /// The variables: of one theme, or of the dark and the light one by what the reader prefers.
-pub(super) fn variables(theme: ThemeName) -> String {
+pub(crate) fn variables(theme: ThemeName) -> String {
     if theme != ThemeName::Auto {
         return format!(":root {{ {} }}", of(theme));
     }

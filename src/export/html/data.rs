@@ -1,24 +1,23 @@
 //! What the page knows of a run, as JSON: places on the time axis in columns, and for everything the event that it
 //! came with, so that the page can show any moment. It must not know how it is drawn.
 
-mod lanes;
-mod servers;
-mod wire;
+pub(crate) mod lanes;
+pub(crate) mod servers;
+pub(crate) mod wire;
 
 use serde_json::{Value, json};
 
 use super::super::{Finished, Look, crowd::Crowds, moment::Found};
 use crate::{
     clock::LessonTime,
-    lesson::Text,
     log::{ActorId, Event, EventKind, Log, Steps, Stop},
-    verdict::{ClaimResult, evidence},
-    view::{
+    text::Text,
+    ui::{
         chart::{Chart, Detail},
-        fault, words,
+        words::{self, fault},
     },
-    world::Holding,
-    world::World,
+    verdict::{ClaimResult, evidence},
+    world::{Holding, World},
 };
 
 /// The longest that a reply or a value may be, in characters.
@@ -27,7 +26,7 @@ const LONGEST: usize = 300;
 const EVIDENCE: usize = 3;
 
 /// What everything here is made from.
-struct Source<'a> {
+pub(crate) struct Source<'a> {
     log: &'a Log,
     chart: &'a Chart,
     world: &'a World,
@@ -55,7 +54,7 @@ impl Source<'_> {
 }
 
 /// Everything.
-pub(super) fn of(run: &Finished, moment: Found, look: &Look) -> Value {
+pub(crate) fn of(run: &Finished, moment: Found, look: &Look) -> Value {
     let mut log = Log::new();
     log.extend(run.log.events()[..moment.position].to_vec());
     let mut chart = Chart::new(Detail::Wires);
@@ -184,10 +183,10 @@ fn faults(source: &Source<'_>) -> Vec<Value> {
     faults
 }
 
-fn both(words: impl Fn(crate::lesson::Lang) -> String) -> Text {
+fn both(words: impl Fn(crate::text::Lang) -> String) -> Text {
     Text {
-        en: words(crate::lesson::Lang::En),
-        zh: words(crate::lesson::Lang::Zh),
+        en: words(crate::text::Lang::En),
+        zh: words(crate::text::Lang::Zh),
     }
 }
 

@@ -4,8 +4,8 @@
 //! Whatever a lesson or a server says is data: it reaches the page inside a JSON block in which no `<` is left, and the
 //! script writes it as text, never as markup.
 
-mod colours;
-mod data;
+pub(crate) mod colours;
+pub(crate) mod data;
 
 use super::{Finished, Look, moment::Found};
 use crate::printable;

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use crate::{
     printable::{self, is_harmless},
-    view::{fit, wrap},
+    ui::theme::text::{fit, wrap},
 };
 
 /// The widest line of a note, in columns.
@@ -16,7 +16,7 @@ const NOTE: usize = 60;
 const LABEL: usize = 80;
 
 /// Words of a note or a message that mean nothing to Mermaid.
-pub(super) fn escape(words: &str) -> String {
+pub(crate) fn escape(words: &str) -> String {
     let safe = entities(words, "#;<>&\"%$\\");
     // `wrap:` at the beginning is an instruction.
     match safe.split_once(':') {
@@ -26,7 +26,7 @@ pub(super) fn escape(words: &str) -> String {
 }
 
 /// The name of a participant: arrows and lists end one.
-pub(super) fn name(words: &str) -> String {
+pub(crate) fn name(words: &str) -> String {
     let safe = entities(words, "#;<>&\"%$\\-+:,()@{}");
     // These words alone begin and end blocks.
     if safe.trim().eq_ignore_ascii_case("end") {
@@ -51,20 +51,20 @@ fn entities(words: &str, special: &str) -> String {
 }
 
 /// A long text in lines, as a note has it. Its backticks are left out: a note knows no code.
-pub(super) fn wrapped(words: &str) -> String {
+pub(crate) fn wrapped(words: &str) -> String {
     let lines = wrap(&words.replace('`', ""), NOTE);
     let lines: Vec<String> = lines.iter().map(|line| escape(line.trim_end())).collect();
     lines.join("<br/>")
 }
 
 /// A command or reply of reasonable length.
-pub(super) fn shorten(words: &str) -> String {
+pub(crate) fn shorten(words: &str) -> String {
     fit(words, LABEL).into_owned()
 }
 
 /// A value for the front matter, which is YAML: in double quotes, as JSON has it, and without markup for whoever puts the
 /// diagram into a page as it is.
-pub(super) fn yaml(words: &str) -> String {
+pub(crate) fn yaml(words: &str) -> String {
     let quoted = printable::json(&serde_json::Value::from(words).to_string()).into_owned();
     let quoted = quoted.replace('&', "\\u0026");
     quoted.replace('<', "\\u003c").replace('>', "\\u003e")

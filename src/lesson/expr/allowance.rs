@@ -32,7 +32,7 @@ pub fn within_allowance<R>(task: impl FnOnce() -> R) -> R {
 ///
 /// # Errors
 /// It is used up.
-pub(super) fn take(cost: usize) -> Result<(), String> {
+pub(crate) fn take(cost: usize) -> Result<(), String> {
     let Some(left) = LEFT.get() else { return Ok(()) };
     LEFT.set(Some(left.saturating_sub(cost)));
     if cost > left {

@@ -62,18 +62,18 @@ const TESTS: Table = table![tests:
 const FUNCTIONS: Table = table![functions: "range" range, "dict" dict, "namespace" namespace];
 
 /// The names of all filters that a lesson can use, but those that are its own.
-pub(super) fn filter_names() -> impl Iterator<Item = &'static str> {
+pub(crate) fn filter_names() -> impl Iterator<Item = &'static str> {
     FILTERS.iter().map(|(name, _)| *name)
 }
 
 /// The names of all tests.
-pub(super) fn test_names() -> impl Iterator<Item = &'static str> {
+pub(crate) fn test_names() -> impl Iterator<Item = &'static str> {
     TESTS.iter().map(|(name, _)| *name)
 }
 
 /// An environment whose filters, tests, functions and arithmetic are bounded. A name that is not known is an error,
 /// not an empty text.
-pub(super) fn environment() -> Environment<'static> {
+pub(crate) fn environment() -> Environment<'static> {
     let mut environment = Environment::empty();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     for (name, function) in FILTERS {
@@ -124,7 +124,7 @@ fn spend(state: &mut State<'_, '_>, cost: usize) -> Result<(), Error> {
 }
 
 /// What a value costs, or an error when that is too much. A value within a value counts each time that it appears.
-pub(super) fn cost(value: &Value) -> Result<usize, Error> {
+pub(crate) fn cost(value: &Value) -> Result<usize, Error> {
     fn add(value: &Value, depth: usize, sum: &mut usize) -> Result<(), Error> {
         *sum += ITEM;
         if let Some(text) = value.as_str() {
@@ -164,7 +164,7 @@ pub(super) fn cost(value: &Value) -> Result<usize, Error> {
 ///
 /// # Errors
 /// It is too large.
-pub(super) fn settled(value: Value) -> Result<Value, Error> {
+pub(crate) fn settled(value: Value) -> Result<Value, Error> {
     fn settle(value: &Value) -> Value {
         let Some(object) = value.as_object() else {
             return value.clone();

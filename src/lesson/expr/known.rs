@@ -4,7 +4,7 @@
 use super::tokens::brief;
 
 /// The names of filters and tests that there are.
-pub(super) struct Known<'k> {
+pub(crate) struct Known<'k> {
     pub filters: &'k [&'k str],
     pub tests: &'k [&'k str],
 }
@@ -14,7 +14,7 @@ impl Known<'_> {
     ///
     /// # Errors
     /// There is none; with the one that may have been meant.
-    pub(super) fn filter(&self, name: &str) -> Result<(), String> {
+    pub(crate) fn filter(&self, name: &str) -> Result<(), String> {
         let some = "such as `duration`, `length`, `int`, `first` and `join` there are";
         check("filter", name, self.filters, some)
     }
@@ -23,7 +23,7 @@ impl Known<'_> {
     ///
     /// # Errors
     /// There is none; with the one that may have been meant.
-    pub(super) fn test(&self, name: &str) -> Result<(), String> {
+    pub(crate) fn test(&self, name: &str) -> Result<(), String> {
         let some = "such as `defined`, `none`, `number` and `string` there are";
         check("test", name, self.tests, some)
     }

@@ -18,7 +18,7 @@ pub const OPERATORS: usize = 200;
 pub const DEEPEST: usize = 24;
 
 /// The filters that stand for arithmetic. No lesson can name them.
-pub(super) const ARITHMETIC: [(&str, &str); 8] = [
+pub(crate) const ARITHMETIC: [(&str, &str); 8] = [
     ("+", "__add"),
     ("-", "__sub"),
     ("~", "__concat"),
@@ -30,13 +30,13 @@ pub(super) const ARITHMETIC: [(&str, &str); 8] = [
 ];
 
 /// The filter that stands for `a[b:c:d]`.
-pub(super) const SLICE: &str = "__slice";
+pub(crate) const SLICE: &str = "__slice";
 
 /// The expression with its arithmetic written as filters, for `minijinja` to compile.
 ///
 /// # Errors
 /// What is too long, too deep or no expression, without quoting the whole of it.
-pub(super) fn guarded(source: &str, known: &Known<'_>) -> Result<String, String> {
+pub(crate) fn guarded(source: &str, known: &Known<'_>) -> Result<String, String> {
     if source.len() > LONGEST {
         return Err(format!(
             "it has {} bytes; an expression may have at most {LONGEST}",

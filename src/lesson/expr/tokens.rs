@@ -1,16 +1,16 @@
 //! The words, numbers, texts and signs of an expression, as `minijinja` divides it. It must not know its grammar.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Name,
     Number,
     Text,
     Sign,
 }
 
-pub(super) type Token<'s> = (Kind, &'s str);
+pub(crate) type Token<'s> = (Kind, &'s str);
 
-pub(super) fn tokens(source: &str) -> Result<Vec<Token<'_>>, String> {
+pub(crate) fn tokens(source: &str) -> Result<Vec<Token<'_>>, String> {
     const PAIRS: [&str; 6] = ["//", "**", "==", "!=", "<=", ">="];
     let mut tokens: Vec<Token<'_>> = Vec::new();
     let mut rest = source;
@@ -78,7 +78,7 @@ fn text(text: &str, quote: char) -> Result<usize, String> {
 }
 
 /// A piece of an expression, short enough to be read in a message.
-pub(super) fn brief(text: &str) -> String {
+pub(crate) fn brief(text: &str) -> String {
     const MOST: usize = 60;
     if text.chars().count() <= MOST {
         return text.to_owned();

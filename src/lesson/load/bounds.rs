@@ -19,7 +19,7 @@ const VALUES: usize = 100_000;
 const TEXT: usize = 4 << 20;
 
 /// What is too much of a file or stands twice in it, with its line and column.
-pub(super) fn check(text: &str) -> Result<(), (Option<(usize, usize)>, String)> {
+pub(crate) fn check(text: &str) -> Result<(), (Option<(usize, usize)>, String)> {
     if let Some((at, _)) = text.match_indices(['[', '{']).nth(BRACKETS) {
         let before = &text[..at];
         let line = before.matches('\n').count() + 1;

@@ -14,7 +14,7 @@ use serde::{
 use super::super::error::{Path, Segment};
 
 /// The line and column, from 1, of the value at `path`, or of the nearest value around it that exists.
-pub(super) fn locate(yaml: &str, path: &Path) -> Option<(usize, usize)> {
+pub(crate) fn locate(yaml: &str, path: &Path) -> Option<(usize, usize)> {
     let mut segments = path.segments();
     loop {
         let found = Seeker { segments }.deserialize(serde_yaml::Deserializer::from_str(yaml));

@@ -2,8 +2,8 @@
 //!
 //! **Architecture Invariant:** this module alone knows that lessons are YAML.
 
-mod bounds;
-mod locate;
+pub(crate) mod bounds;
+pub(crate) mod locate;
 
 use std::{fs, path::Path as FilePath, sync::Arc};
 

@@ -65,7 +65,7 @@ pub const FUNCTIONS: [&str; 17] = [
 pub const ACTOR_FUNCTIONS: [&str; 2] = ["notified", "finished"];
 
 /// The names that expressions over what happened may use.
-pub(super) struct Vocabulary<'a> {
+pub(crate) struct Vocabulary<'a> {
     known: BTreeSet<String>,
     locks: BTreeSet<String>,
     cast: &'a Cast<'a>,
@@ -73,7 +73,7 @@ pub(super) struct Vocabulary<'a> {
 }
 
 impl<'a> Vocabulary<'a> {
-    pub(super) fn new(cast: &'a Cast<'a>, lesson: &'a Lesson) -> Self {
+    pub(crate) fn new(cast: &'a Cast<'a>, lesson: &'a Lesson) -> Self {
         let mut known: BTreeSet<String> = FUNCTIONS.into_iter().map(str::to_owned).collect();
         known.extend(cast.counters());
         known.extend(cast.params.keys().cloned());
@@ -93,7 +93,7 @@ impl<'a> Vocabulary<'a> {
     }
 
     /// Compiles an expression over what happened.
-    pub(super) fn expr(&self, source: &str, path: &Path) -> Result<Expr, Mistake> {
+    pub(crate) fn expr(&self, source: &str, path: &Path) -> Result<Expr, Mistake> {
         references::check(source, self.cast.clients, self.cast.actors, path)?;
         check_metrics(source, self.lesson, path)?;
         let expr = Expr::parse(source).map_err(|error| Mistake::new(path, error))?;
@@ -107,7 +107,7 @@ impl<'a> Vocabulary<'a> {
     }
 }
 
-pub(super) fn plan(
+pub(crate) fn plan(
     claims: &[Claim],
     path: &Path,
     vocabulary: &Vocabulary<'_>,
@@ -141,7 +141,7 @@ pub(super) fn plan(
     claims.iter().enumerate().map(plan_one).collect()
 }
 
-pub(super) fn check_lock(lock: &str, path: &Path, vocabulary: &Vocabulary<'_>) -> Result<(), Mistake> {
+pub(crate) fn check_lock(lock: &str, path: &Path, vocabulary: &Vocabulary<'_>) -> Result<(), Mistake> {
     let locks = &vocabulary.locks;
     if locks.contains(lock) {
         return Ok(());
@@ -201,7 +201,7 @@ fn split_comparison(source: &str) -> Option<(&str, &str, &str)> {
 }
 
 /// `metric_by('name', …)` must ask for a counter that the lesson has read.
-pub(super) fn check_metrics(source: &str, lesson: &Lesson, path: &Path) -> Result<(), Mistake> {
+pub(crate) fn check_metrics(source: &str, lesson: &Lesson, path: &Path) -> Result<(), Mistake> {
     for (at, call) in source.match_indices("metric_by(") {
         let rest = source[at + call.len()..].trim_start();
         let Some(quote) = rest.chars().next().filter(|c| matches!(c, '\'' | '"')) else {

@@ -50,7 +50,7 @@ const ALL_PROCESSES: usize = 128;
 const ALL_ACTORS: usize = 5000;
 
 /// Expands the lesson's clients.
-pub(super) fn plan(
+pub(crate) fn plan(
     clients: &IndexMap<String, Client>,
     path: &Path,
     params: &Params,

@@ -123,7 +123,7 @@ const REFUSED: &[(&[&str], &str, &str)] = &[
 ];
 
 /// Checks a command of so many words. `word` gives one of them, or nothing where it is known only when it is sent.
-pub(super) fn check(
+pub(crate) fn check(
     count: usize,
     mut word: impl FnMut(usize) -> Option<String>,
     path: &Path,

@@ -26,7 +26,7 @@ const DEEPEST: usize = 8;
 const MOST_INSTRUCTIONS: usize = 5_000;
 
 /// What programs are compiled with.
-pub(super) struct Compiler<'a> {
+pub(crate) struct Compiler<'a> {
     pub programs: &'a IndexMap<String, Vec<Step>>,
     pub replace: &'a IndexMap<String, Operation>,
     pub replace_path: Path,
@@ -53,7 +53,7 @@ struct Draft<'a> {
 
 impl Compiler<'_> {
     /// Compiles a program of the lesson. `extra` are names that a client's `with` adds.
-    pub(super) fn compile(&self, name: &str, path: &Path, extra: &Params) -> Result<Program, Mistake> {
+    pub(crate) fn compile(&self, name: &str, path: &Path, extra: &Params) -> Result<Program, Mistake> {
         let steps = self.programs.get(name).ok_or_else(|| {
             Mistake::unknown(path, "program", name, self.programs.keys().map(String::as_str))
         })?;

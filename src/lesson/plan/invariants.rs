@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, fmt};
 
 use super::{
     super::{
-        Scenario, Text,
+        Scenario,
         error::{Mistake, Path},
         expr::{Expr, Scope, Template},
         invariant::{Invariant, Never},
@@ -15,6 +15,7 @@ use super::{
     settled::values,
     story::Cast,
 };
+use crate::text::Text;
 
 impl Scenario {
     /// Compiles an expression that somebody wants never to be so beside the lesson's. Whatever it names must be there:
@@ -79,7 +80,7 @@ impl fmt::Display for NeverPlan {
 }
 
 /// The variant's own, or else the lesson's, or else one for each lock that its programs have beliefs about.
-pub(super) fn plan(
+pub(crate) fn plan(
     lesson: &Lesson,
     (name, variant): (&str, &Variant),
     cast: &Cast<'_>,

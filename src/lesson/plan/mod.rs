@@ -1,20 +1,20 @@
 //! A lesson and one of its variants, resolved to what a run needs: who takes part, what they do, what
 //! happens, what must be observed. Names are checked here. It must not know how any of it is carried out.
 
-mod claims;
-mod clients;
-mod commands;
-mod compile;
-mod fingerprint;
-mod invariants;
-mod program;
-mod question;
-mod references;
-mod releases;
-mod settled;
-mod setup;
-mod story;
-mod zk;
+pub(crate) mod claims;
+pub(crate) mod clients;
+pub(crate) mod commands;
+pub(crate) mod compile;
+pub(crate) mod fingerprint;
+pub(crate) mod invariants;
+pub(crate) mod program;
+pub(crate) mod question;
+pub(crate) mod references;
+pub(crate) mod releases;
+pub(crate) mod settled;
+pub(crate) mod setup;
+pub(crate) mod story;
+pub(crate) mod zk;
 
 pub use claims::{ACTOR_FUNCTIONS, Condition, FUNCTIONS, PlannedClaim};
 pub use clients::{ActorPlan, ClientPlan};
@@ -31,10 +31,11 @@ use std::{collections::BTreeSet, ops::RangeInclusive, sync::Arc};
 use indexmap::IndexMap;
 
 use super::{
-    Expect, LabKind, Lesson, LessonError, Param, Params, Recipes, Source, Text, Variant,
+    Expect, LabKind, Lesson, LessonError, Param, Params, Recipes, Source, Variant,
     error::{Mistake, Path},
     expr::{Scope, Template, within_allowance},
 };
+use crate::text::Text;
 
 /// A lesson with the text that it was read from.
 #[derive(Debug, Clone)]

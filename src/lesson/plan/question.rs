@@ -46,7 +46,7 @@ pub enum RightPlan {
 /// How many answers a question may have: more would not fit on a small screen, nor under one hand.
 const CHOICES: std::ops::RangeInclusive<usize> = 2..=4;
 
-pub(super) fn plan(
+pub(crate) fn plan(
     ask: &Ask,
     path: &Path,
     cast: &Cast<'_>,
@@ -111,7 +111,7 @@ fn plan_choice(
 }
 
 /// Every question must be decided before the story is over.
-pub(super) fn check_decided(story: &[Line]) -> Result<(), Mistake> {
+pub(crate) fn check_decided(story: &[Line]) -> Result<(), Mistake> {
     for (n, line) in story.iter().enumerate() {
         let Act::Ask(ask) = &line.act else { continue };
         let left = story[n + 1..].iter().filter(|line| line.act.is_step()).count();

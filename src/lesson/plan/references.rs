@@ -9,7 +9,7 @@ use super::{
 };
 
 /// Checks every reference that begins with the name of a process.
-pub(super) fn check(
+pub(crate) fn check(
     source: &str,
     clients: &[ClientPlan],
     actors: &[ActorPlan],

@@ -15,7 +15,7 @@ use super::{
 use crate::log::Belief;
 
 /// Notes in each operation of a program the locks that it releases.
-pub(super) fn mark(instructions: &mut [Instruction]) {
+pub(crate) fn mark(instructions: &mut [Instruction]) {
     for n in 0..instructions.len() {
         let asks = |operation: &PlannedOperation| releases(&operation.verb);
         if !matches!(&instructions[n], Instruction::Operate(operation) if asks(operation)) {

@@ -17,7 +17,7 @@ use super::{
 
 /// Names whose values are known.
 #[derive(Debug)]
-pub(super) struct Settled {
+pub(crate) struct Settled {
     values: HashMap<String, Known>,
     /// Names that the program gives other values while it runs.
     changed: BTreeSet<String>,
@@ -33,11 +33,11 @@ struct Known {
 }
 
 /// The names that were known outside a `use`.
-pub(super) struct Outside(HashMap<String, Known>);
+pub(crate) struct Outside(HashMap<String, Known>);
 
 /// Parameters as values for expressions: durations in milliseconds.
 #[must_use]
-pub(super) fn values(params: &Params) -> HashMap<String, Value> {
+pub(crate) fn values(params: &Params) -> HashMap<String, Value> {
     params
         .iter()
         .map(|(name, param)| (name.clone(), json_value(&serde_json::Value::from(param))))
@@ -53,7 +53,7 @@ pub fn passed(text: String) -> Value {
 
 impl Settled {
     /// Parameters, by name.
-    pub(super) fn new(values: HashMap<String, Value>) -> Self {
+    pub(crate) fn new(values: HashMap<String, Value>) -> Self {
         let mut settled = Self {
             values: HashMap::new(),
             changed: BTreeSet::new(),
@@ -73,12 +73,12 @@ impl Settled {
     }
 
     /// A name gets another value at some time.
-    pub(super) fn changes(&mut self, name: &str) {
+    pub(crate) fn changes(&mut self, name: &str) {
         self.changed.insert(name.to_owned());
     }
 
     /// Opens the frame of a `use`. `alone`: nothing from outside is seen in it.
-    pub(super) fn enter(&mut self, with: &[(String, Template)], alone: bool) -> Outside {
+    pub(crate) fn enter(&mut self, with: &[(String, Template)], alone: bool) -> Outside {
         let known: Vec<_> = with
             .iter()
             .map(|(name, template)| (name.clone(), self.text(template)))
@@ -97,12 +97,12 @@ impl Settled {
     }
 
     /// Closes it.
-    pub(super) fn leave(&mut self, outside: Outside) {
+    pub(crate) fn leave(&mut self, outside: Outside) {
         self.values = outside.0;
     }
 
     /// Checks a Redis command, and writes out the words that make it harmless.
-    pub(super) fn command(&mut self, words: &mut [Template], path: &Path) -> Result<(), Mistake> {
+    pub(crate) fn command(&mut self, words: &mut [Template], path: &Path) -> Result<(), Mistake> {
         let mut known = BTreeMap::new();
         let word = |n: usize| {
             let (text, from) = self.text(&words[n])?;
@@ -119,7 +119,7 @@ impl Settled {
     }
 
     /// Whether everything that was relied on stays as it is.
-    pub(super) fn verify(&self) -> Result<(), Mistake> {
+    pub(crate) fn verify(&self) -> Result<(), Mistake> {
         match self
             .relied_on
             .iter()

@@ -20,7 +20,7 @@ pub struct PlannedSetup {
     pub on: Option<String>,
 }
 
-pub(super) fn plan(
+pub(crate) fn plan(
     setup: &Setup,
     lab: LabKind,
     params: &Params,

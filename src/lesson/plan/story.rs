@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 
 use super::{
     super::{
-        LabKind, Text,
+        LabKind,
         error::{Mistake, Path},
         expr::{Expr, Scope, Template},
         fault::Skew,
@@ -20,6 +20,7 @@ use super::{
     settled::values,
 };
 use crate::log::{ActorId, Fault};
+use crate::text::Text;
 
 /// One line of a story: what happens, and where the lesson says so.
 #[derive(Debug, Clone)]
@@ -100,7 +101,7 @@ pub struct TextPlan {
 }
 
 /// Who and what a story can name.
-pub(super) struct Cast<'a> {
+pub(crate) struct Cast<'a> {
     pub clients: &'a [ClientPlan],
     pub actors: &'a [ActorPlan],
     pub params: &'a Params,
@@ -110,7 +111,7 @@ pub(super) struct Cast<'a> {
 
 impl Cast<'_> {
     /// Every counter that any program may count.
-    pub(super) fn counters(&self) -> BTreeSet<String> {
+    pub(crate) fn counters(&self) -> BTreeSet<String> {
         self.actors
             .iter()
             .flat_map(|plan| plan.program.counters.iter().cloned())
@@ -118,7 +119,7 @@ impl Cast<'_> {
     }
 
     /// Every lock that any program may have a belief about.
-    pub(super) fn locks(&self) -> BTreeSet<String> {
+    pub(crate) fn locks(&self) -> BTreeSet<String> {
         self.actors
             .iter()
             .flat_map(|plan| plan.program.locks.iter().cloned())
@@ -126,7 +127,7 @@ impl Cast<'_> {
     }
 
     /// The actors that a name stands for: one, or all of a process, or all of a group.
-    pub(super) fn who(&self, name: &str, path: &Path) -> Result<Vec<ActorId>, Mistake> {
+    pub(crate) fn who(&self, name: &str, path: &Path) -> Result<Vec<ActorId>, Mistake> {
         let id = |n: usize| ActorId(u32::try_from(n).unwrap_or(u32::MAX));
         if let Some(one) = self.actors.iter().position(|plan| plan.actor.name == name) {
             return Ok(vec![id(one)]);
@@ -143,7 +144,7 @@ impl Cast<'_> {
         Ok(meant.flat_map(|client| client.actors.clone()).map(id).collect())
     }
 
-    pub(super) fn text(&self, text: &Text, path: &Path) -> Result<TextPlan, Mistake> {
+    pub(crate) fn text(&self, text: &Text, path: &Path) -> Result<TextPlan, Mistake> {
         let counters = self.counters();
         let template = |source: &str, lang: &str| -> Result<Template, Mistake> {
             let path = path.key(lang);
@@ -309,7 +310,7 @@ impl Cast<'_> {
 const LONGEST_AWAIT_MS: i64 = 24 * 60 * 60 * 1000;
 
 /// Resolves the items that happen in a variant.
-pub(super) fn plan(
+pub(crate) fn plan(
     items: &[StoryItem],
     path: &Path,
     cast: &Cast<'_>,

@@ -61,7 +61,7 @@ const HELP: &str = "create [-e] [-s] PATH [DATA], delete PATH, exists [-w] PATH,
 
 impl ZkPlan {
     /// Reads a call from its words.
-    pub(super) fn parse(
+    pub(crate) fn parse(
         words: &[String],
         template: impl Fn(&str) -> Result<Template, Mistake>,
         place: &Path,

@@ -13,10 +13,10 @@ use std::{
 };
 
 use lockstep::{
-    explore::{Bounds, Explored, Failing, MayFail, explore},
     lab::LabOptions,
     lesson::{Params, Scenario, library::from_text},
     log::Choice,
+    run::explore::{Bounds, Explored, Failing, MayFail, explore},
 };
 
 use self::{
@@ -71,9 +71,9 @@ fn by_lockstep(found: &Explored) -> String {
             let outcome = &seen.outcome;
             let locks = outcome.locks.iter().map(|(lock, fate)| {
                 let told = match fate {
-                    lockstep::race::LockFate::Violated => "VIOLATED",
-                    lockstep::race::LockFate::Held => "held",
-                    lockstep::race::LockFate::NeverHeld => "never held",
+                    lockstep::run::race::LockFate::Violated => "VIOLATED",
+                    lockstep::run::race::LockFate::Held => "held",
+                    lockstep::run::race::LockFate::NeverHeld => "never held",
                 };
                 (lock.clone(), told.to_owned())
             });

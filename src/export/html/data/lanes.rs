@@ -5,13 +5,13 @@ use serde_json::{Value, json};
 use super::Source;
 use crate::{
     log::{ActorId, Belief, EventKind, Reply},
-    view::chart::{Band, BarKind, Lane, Mark},
+    ui::chart::{Band, BarKind, Lane, Mark},
 };
 
 /// Members of a crowd that get lanes of their own.
 const SAMPLE: usize = 5;
 
-pub(super) fn lanes(source: &Source<'_>) -> Vec<Value> {
+pub(crate) fn lanes(source: &Source<'_>) -> Vec<Value> {
     let lanes = source.chart.lanes.iter().enumerate();
     let single = lanes.filter(|(_, lane)| lane.band.is_none());
     single.map(|(n, lane)| one(source, n, lane)).collect()
@@ -59,7 +59,7 @@ fn mark(source: &Source<'_>, mark: &Mark) -> Value {
     json!({"x": mark.x, "e": mark.event, "r": known, "sent": before, "done": after, "kind": kind})
 }
 
-pub(super) fn bands(source: &Source<'_>) -> Vec<Value> {
+pub(crate) fn bands(source: &Source<'_>) -> Vec<Value> {
     source
         .chart
         .bands

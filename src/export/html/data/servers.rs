@@ -6,7 +6,7 @@ use super::{Source, micros, shorten};
 use crate::{
     clock::LessonTime,
     log::{EventKind, Fault, KeyValue, Observed, Role},
-    view::chart::{About, Owner, Span, Truth},
+    ui::chart::{About, Owner, Span, Truth},
     world::World,
 };
 
@@ -17,7 +17,7 @@ const LISTED: usize = 30;
 /// How finely a lease is seen to drain: the largest digit of base 36.
 const FULL: u32 = 35;
 
-pub(super) fn truths(source: &Source<'_>) -> Vec<Value> {
+pub(crate) fn truths(source: &Source<'_>) -> Vec<Value> {
     let mut rows = Vec::new();
     for truth in &source.chart.truths {
         let before = rows.len();
@@ -79,7 +79,7 @@ fn lease(source: &Source<'_>, truth: &Truth, span: &Span) -> Option<String> {
 }
 
 /// What each server held, whenever that had changed.
-pub(super) fn states(source: &Source<'_>) -> Vec<Value> {
+pub(crate) fn states(source: &Source<'_>) -> Vec<Value> {
     let mut world = World::default();
     let mut seen = Vec::new();
     for (n, event) in source.events().iter().enumerate() {

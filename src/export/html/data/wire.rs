@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 use super::{Source, micros, shorten};
 use crate::{
     log::{ActorId, EventKind, OpId, Reply},
-    view::common,
+    ui::theme::text::common,
 };
 
-pub(super) fn rows(source: &Source<'_>) -> Vec<Value> {
+pub(crate) fn rows(source: &Source<'_>) -> Vec<Value> {
     let mut rows: Vec<Value> = Vec::new();
     // By row: the replies that came to its command, several to a crowd's.
     let mut replies: Vec<Vec<String>> = Vec::new();

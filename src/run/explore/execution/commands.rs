@@ -1,0 +1,265 @@
+//! What a Redis command reads and whether it may write, as the server itself says. It must not know who sends it.
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
+
+use super::{
+    refused::{CHANGES_THE_SERVER, WAITS, replayable, replayable_script},
+    script,
+};
+use crate::client::{Direct, Part, protocol::Wire};
+
+/// What is known of one command with its arguments.
+#[derive(Debug, Clone)]
+pub(crate) struct Footprint {
+    /// The keys that it names, each with its server. `None`: it may touch all.
+    pub(crate) keys: Option<Arc<[Arc<str>]>>,
+    /// Whether it writes nothing.
+    pub(crate) reads_only: bool,
+    /// What it does to its connection's transaction.
+    pub(crate) transaction: Transaction,
+    /// Whether it is a script, or calls one, of which one cannot see what it calls.
+    pub(crate) opaque: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Transaction {
+    /// Nothing.
+    None,
+    /// It begins one.
+    Begins,
+    /// It ends one.
+    Ends,
+}
+
+/// What the server has said so far.
+#[derive(Debug, Default)]
+pub(crate) struct Commands {
+    /// By server.
+    known: HashMap<String, HashMap<Arc<[String]>, Footprint>>,
+    /// Scripts, and whether they touch only the keys that they are given.
+    scripts: HashMap<Arc<str>, bool>,
+}
+
+/// Why a command cannot be explored.
+#[derive(Debug)]
+pub(crate) enum Refusal {
+    /// An order with it could not be carried out again.
+    NotReplayable(String),
+    /// The connection broke.
+    Lost(String),
+}
+
+impl Commands {
+    /// What a command touches. The server is asked once for each.
+    pub(crate) fn look_up(&mut self, line: &mut Direct, wire: &Wire) -> Result<Footprint, Refusal> {
+        let server = wire.server();
+        match wire {
+            Wire::Script {
+                source, keys, args, ..
+            } => self.of_script(line, server, source, (keys, args)),
+            Wire::Redis { words, .. } if runs_text(words) => {
+                let (keys, args) = given(words);
+                let source = words.get(1).map_or("", String::as_str);
+                self.of_script(line, server, source, (keys, args))
+            }
+            Wire::Redis { words, .. } => {
+                // The same key on another server is another place.
+                let known = self.known.get(server).and_then(|known| known.get(&words[..]));
+                if let Some(known) = known {
+                    return Ok(known.clone());
+                }
+                let found = ask(line, server, words)?;
+                let known = self.known.entry(server.to_owned()).or_default();
+                known.insert(words.clone().into(), found.clone());
+                Ok(found)
+            }
+            Wire::Zookeeper { .. } | Wire::Local { .. } => Ok(Footprint {
+                keys: None,
+                reads_only: false,
+                transaction: Transaction::None,
+                opaque: false,
+            }),
+        }
+    }
+
+    fn of_script(
+        &mut self,
+        line: &mut Direct,
+        server: &str,
+        source: &str,
+        (keys, args): (&[String], &[String]),
+    ) -> Result<Footprint, Refusal> {
+        let calls = script::calls(source);
+        replayable_script(source, calls.as_deref(), args).map_err(Refusal::NotReplayable)?;
+        let known = self.scripts.get(source).copied();
+        let keeps = match (known, &calls) {
+            (Some(known), _) => known,
+            (None, Some(calls)) => {
+                let keeps = keeps_to_its_keys(line, calls)?;
+                self.scripts.insert(source.into(), keeps);
+                keeps
+            }
+            (None, None) => false,
+        };
+        Ok(Footprint {
+            keys: keeps.then(|| cells(server, keys)),
+            reads_only: false,
+            transaction: Transaction::None,
+            opaque: calls.is_none(),
+        })
+    }
+}
+
+/// Whether a command is a script with its text.
+fn runs_text(words: &[String]) -> bool {
+    let name = words.first().map_or("", String::as_str);
+    ["EVAL", "EVAL_RO"]
+        .iter()
+        .any(|known| known.eq_ignore_ascii_case(name))
+}
+
+/// Whether a command runs a script or a function that is kept in the server.
+fn runs_kept(words: &[String]) -> bool {
+    let name = words.first().map_or("", String::as_str);
+    ["EVALSHA", "EVALSHA_RO", "FCALL", "FCALL_RO"]
+        .iter()
+        .any(|known| known.eq_ignore_ascii_case(name))
+}
+
+/// The keys and the other arguments of `EVAL script numkeys key … arg …`.
+fn given(words: &[String]) -> (&[String], &[String]) {
+    let rest = words.get(3..).unwrap_or_default();
+    let count = words.get(2).and_then(|count| count.parse::<usize>().ok());
+    rest.split_at(count.unwrap_or(0).min(rest.len()))
+}
+
+/// Whether each call of a script is of a command that touches nothing but the keys among its arguments, as the server says,
+/// and each of these is one that the script was given.
+fn keeps_to_its_keys(line: &mut Direct, calls: &[script::Call]) -> Result<bool, Refusal> {
+    let names: HashSet<&str> = calls.iter().map(|call| call.name.as_str()).collect();
+    let mut places: HashMap<&str, (i64, i64)> = HashMap::new();
+    for name in names {
+        let answer = line.ask_one(["COMMAND", "INFO", name]).map_err(Refusal::Lost)?;
+        let info = answer.into_parts().map_err(Refusal::Lost)?;
+        let Some(Part::List(info)) = info.first() else {
+            return Ok(false);
+        };
+        let [_, _, Part::List(flags), first, last, step, ..] = info.as_slice() else {
+            return Ok(false);
+        };
+        let movable = flags.iter().any(|flag| flag.text() == "movablekeys");
+        let (Part::Number(first), Part::Number(last), Part::Number(_)) = (first, last, step) else {
+            return Ok(false);
+        };
+        if movable || *first < 1 {
+            return Ok(false);
+        }
+        places.insert(name, (*first, *last));
+    }
+    Ok(calls.iter().all(|call| {
+        let Some((first, last)) = places.get(call.name.as_str()) else {
+            return false;
+        };
+        // A last place that is counted from behind is known only when the script runs.
+        let end = if *last < 0 {
+            call.are_keys.len()
+        } else {
+            usize::try_from(*last).unwrap_or(usize::MAX)
+        };
+        let keys = usize::try_from(*first - 1)
+            .ok()
+            .and_then(|from| call.are_keys.get(from..end));
+        keys.is_some_and(|keys| !keys.is_empty() && keys.iter().all(|is_key| *is_key))
+    }))
+}
+
+fn ask(line: &mut Direct, server: &str, words: &[String]) -> Result<Footprint, Refusal> {
+    let name = words
+        .first()
+        .map(|word| word.to_ascii_uppercase())
+        .unwrap_or_default();
+    replayable(&name, words).map_err(Refusal::NotReplayable)?;
+    if runs_kept(words) {
+        // What it calls, nobody can see from here.
+        return Ok(Footprint {
+            keys: None,
+            reads_only: false,
+            transaction: Transaction::None,
+            opaque: true,
+        });
+    }
+    let transaction = match name.as_str() {
+        "MULTI" => Transaction::Begins,
+        "EXEC" | "DISCARD" => Transaction::Ends,
+        _ => Transaction::None,
+    };
+    line.push(["COMMAND", "INFO", &name]);
+    line.push(
+        ["COMMAND", "GETKEYS"]
+            .into_iter()
+            .chain(words.iter().map(String::as_str)),
+    );
+    let mut answers = line.ask().map_err(Refusal::Lost)?.into_iter();
+    let mut next = || {
+        answers
+            .next()
+            .ok_or_else(|| Refusal::Lost("no answer".to_owned()))
+    };
+    let info = next()?.into_parts().map_err(Refusal::Lost)?;
+    // A command without keys is answered with an error, and so is one that is written wrongly.
+    let keys = next()?.into_parts().ok();
+    let flags = match info.first() {
+        Some(Part::List(info)) => match info.get(2) {
+            Some(Part::List(flags)) => flags.iter().map(Part::text).collect(),
+            _ => Vec::new(),
+        },
+        _ => Vec::new(),
+    };
+    let has = |flag: &str| flags.iter().any(|known| known == flag);
+    let blocks = words.iter().any(|word| word.eq_ignore_ascii_case("BLOCK"));
+    if has("blocking") && (blocks || !name.starts_with('X')) {
+        return Err(Refusal::NotReplayable(WAITS.to_owned()));
+    }
+    if has("admin") {
+        return Err(Refusal::NotReplayable(CHANGES_THE_SERVER.to_owned()));
+    }
+    let keys = match keys {
+        Some(keys) => Some(keys.iter().map(Part::text).collect::<Vec<_>>()),
+        None if transaction != Transaction::None || matches!(name.as_str(), "PING" | "ECHO") => {
+            Some(Vec::new())
+        }
+        None => None,
+    };
+    // `SORT … BY w_* GET d_*` reads keys that no argument names in full.
+    let by_pattern = name.starts_with("SORT") && words.iter().skip(2).any(|word| word.contains('*'));
+    Ok(Footprint {
+        keys: keys.filter(|_| !by_pattern).map(|keys| cells(server, &keys)),
+        reads_only: has("readonly"),
+        transaction,
+        opaque: false,
+    })
+}
+
+/// Keys as places that steps touch.
+pub(crate) fn cells<K: AsRef<str>>(server: &str, keys: &[K]) -> Arc<[Arc<str>]> {
+    keys.iter().map(|key| cell(server, key.as_ref())).collect()
+}
+
+/// A key as a place that steps touch.
+pub(crate) fn cell(server: &str, key: &str) -> Arc<str> {
+    format!("{server} {key}").into()
+}
+
+/// The key's own name.
+pub(crate) fn key_of(cell: &str) -> Option<&str> {
+    cell.split_once(' ').map(|(_, key)| key)
+}
+
+/// Whether a queued command is a script of which one cannot see what it calls, or runs one.
+pub(crate) fn is_opaque(words: &[String]) -> bool {
+    let unread = || words.get(1).is_none_or(|source| script::calls(source).is_none());
+    runs_kept(words) || runs_text(words) && unread()
+}

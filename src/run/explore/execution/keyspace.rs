@@ -1,0 +1,206 @@
+//! What a Redis server holds, kept so that it can be put back at another time: values as the server dumps them, and
+//! when they end, in the time of the order and not of the clock. It must not know why one goes back.
+
+use std::{collections::HashSet, sync::Arc};
+
+use crate::{
+    client::{Answer, Direct, Part},
+    clock::LessonTime,
+};
+
+/// Lists every key: its name, its PTTL, its DUMP.
+pub(crate) const LOOK: &str = "local all = {}
+for _, name in ipairs(redis.call('KEYS', '*')) do
+  all[#all + 1] = name
+  all[#all + 1] = redis.call('PTTL', name)
+  all[#all + 1] = redis.call('DUMP', name)
+end
+return all";
+
+/// A key with what it holds.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Entry {
+    pub(crate) key: Vec<u8>,
+    /// In the time of the order, in milliseconds.
+    pub(crate) ends: Option<i64>,
+    dump: Vec<u8>,
+}
+
+/// All keys of a server, in the order of their names.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Keyspace {
+    pub(crate) entries: Vec<Entry>,
+}
+
+impl Entry {
+    /// Redis ends a key in the millisecond after its last.
+    pub(crate) fn lives(&self, at: LessonTime) -> bool {
+        self.ends.is_none_or(|ends| ends >= at.as_millis())
+    }
+}
+
+impl Keyspace {
+    /// Reads the answer of [`LOOK`].
+    pub(crate) fn read(answer: Answer, at: LessonTime) -> Result<Self, String> {
+        let mut entries = Vec::new();
+        let mut parts = answer.into_parts()?.into_iter();
+        while let (Some(Part::Bytes(key)), Some(Part::Number(left)), Some(Part::Bytes(dump))) =
+            (parts.next(), parts.next(), parts.next())
+        {
+            let ends = (left >= 0).then(|| at.as_millis() + left);
+            entries.push(Entry { key, ends, dump });
+        }
+        entries.sort_unstable_by(|one, other| one.key.cmp(&other.key));
+        Ok(Self { entries })
+    }
+
+    /// Reads the answers to `PTTL` and `DUMP` of some keys. The others are what they were.
+    pub(crate) fn with<'k>(
+        &self,
+        keys: impl Iterator<Item = &'k str>,
+        answers: &mut impl Iterator<Item = Answer>,
+        at: LessonTime,
+    ) -> Result<Self, String> {
+        let mut entries = self.entries.clone();
+        for key in keys {
+            let mut next = || {
+                let answer = answers.next().ok_or("no answer")?.into_parts()?.pop();
+                Ok::<_, String>(answer)
+            };
+            let (left, dump) = (next()?, next()?);
+            let key = key.as_bytes();
+            let there = entries.binary_search_by(|entry| entry.key.as_slice().cmp(key));
+            let Some(Part::Bytes(dump)) = dump else {
+                if let Ok(n) = there {
+                    entries.remove(n);
+                }
+                continue;
+            };
+            let ends = match left {
+                Some(Part::Number(left)) if left >= 0 => Some(at.as_millis() + left),
+                _ => None,
+            };
+            let key = key.to_vec();
+            let entry = Entry { key, ends, dump };
+            match there {
+                Ok(n) => entries[n] = entry,
+                Err(n) => entries.insert(n, entry),
+            }
+        }
+        Ok(Self { entries })
+    }
+
+    fn get(&self, key: &[u8]) -> Option<&Entry> {
+        let found = self
+            .entries
+            .binary_search_by(|entry| entry.key.as_slice().cmp(key));
+        found.ok().map(|n| &self.entries[n])
+    }
+
+    pub(crate) fn has_ends(&self) -> bool {
+        self.entries.iter().any(|entry| entry.ends.is_some())
+    }
+
+    /// The keys that are not the same in both at a time.
+    pub(crate) fn differences(&self, other: &Self, at: LessonTime) -> Vec<String> {
+        let alive = |entry: &&Entry| entry.lives(at);
+        let changed = |one: &Self, other: &Self| -> Vec<Vec<u8>> {
+            let same = |entry: &Entry| other.get(&entry.key).filter(alive) == Some(entry);
+            let entries = one.entries.iter().filter(alive);
+            entries
+                .filter(|entry| !same(entry))
+                .map(|entry| entry.key.clone())
+                .collect()
+        };
+        let mut keys = changed(self, other);
+        keys.extend(changed(other, self));
+        keys.sort_unstable();
+        keys.dedup();
+        keys.iter()
+            .map(|key| String::from_utf8_lossy(key).into_owned())
+            .collect()
+    }
+
+    /// Whether a key ends with this very millisecond: no command can make one that has no time left.
+    pub(crate) fn ends_now(&self, at: LessonTime) -> bool {
+        self.entries
+            .iter()
+            .any(|entry| entry.ends == Some(at.as_millis()))
+    }
+
+    /// Adds to a line what makes the server, which holds `now`, hold this. `shifted`: the order's time is not
+    /// where it was when `now` was looked at, so what ends would end at another time. Gives how many commands these
+    /// are.
+    pub(crate) fn put_back(
+        &self,
+        line: &mut Direct,
+        now: Option<&Self>,
+        shifted: bool,
+        at: LessonTime,
+    ) -> usize {
+        let mut commands = 0;
+        match now {
+            None => {
+                line.push(["FLUSHALL"]);
+                commands += 1;
+            }
+            Some(now) => {
+                let stays = |entry: &&Entry| self.get(&entry.key).is_some_and(|wanted| wanted.lives(at));
+                let mut gone = now.entries.iter().filter(|entry| !stays(entry)).peekable();
+                if gone.peek().is_some() {
+                    let keys = gone.map(|entry| entry.key.as_slice());
+                    line.push(std::iter::once(b"DEL".as_slice()).chain(keys));
+                    commands += 1;
+                }
+            }
+        }
+        for entry in self.entries.iter().filter(|entry| entry.lives(at)) {
+            let there = now.and_then(|now| now.get(&entry.key));
+            if there == Some(entry) && !(shifted && entry.ends.is_some()) {
+                continue;
+            }
+            let left = entry.ends.map_or(0, |ends| ends - at.as_millis()).to_string();
+            line.push([
+                b"RESTORE".as_slice(),
+                &entry.key,
+                left.as_bytes(),
+                &entry.dump,
+                b"REPLACE",
+            ]);
+            commands += 1;
+        }
+        commands
+    }
+}
+
+/// Keyspaces that have been met, each kept once: what is the same is the same object.
+#[derive(Debug, Default)]
+pub(crate) struct Known(HashSet<Arc<Keyspace>>);
+
+/// More are forgotten: they would only take memory.
+const MOST: usize = 50_000;
+
+impl Known {
+    /// What of a keyspace is there at a time.
+    pub(crate) fn living(&mut self, keyspace: &Arc<Keyspace>, at: LessonTime) -> Arc<Keyspace> {
+        if keyspace.entries.iter().all(|entry| entry.lives(at)) {
+            return Arc::clone(keyspace);
+        }
+        let living = keyspace.entries.iter().filter(|entry| entry.lives(at));
+        self.intern(Keyspace {
+            entries: living.cloned().collect(),
+        })
+    }
+
+    pub(crate) fn intern(&mut self, keyspace: Keyspace) -> Arc<Keyspace> {
+        if let Some(known) = self.0.get(&keyspace) {
+            return Arc::clone(known);
+        }
+        if self.0.len() >= MOST {
+            self.0.clear();
+        }
+        let new = Arc::new(keyspace);
+        self.0.insert(Arc::clone(&new));
+        new
+    }
+}

@@ -1,0 +1,232 @@
+//! Which commands an order could not be carried out again with, and why. It must not know what they touch.
+
+use super::script;
+
+pub(crate) const WAITS: &str = "it waits inside the server, and nobody else could move meanwhile";
+pub(crate) const CHANGES_THE_SERVER: &str = "it changes the server itself, which emptying it does not undo";
+
+/// Commands whose order cannot be carried out again, or not be gone back on, and why. What waits or listens is found
+/// by the server's own flags too.
+const REFUSED: &[(&[&str], &str)] = &[
+    (
+        &[
+            "WAIT",
+            "WAITAOF",
+            "BLPOP",
+            "BRPOP",
+            "BLMOVE",
+            "BLMPOP",
+            "BRPOPLPUSH",
+            "BZPOPMIN",
+            "BZPOPMAX",
+            "BZMPOP",
+        ],
+        WAITS,
+    ),
+    (
+        &[
+            "SUBSCRIBE",
+            "PSUBSCRIBE",
+            "SSUBSCRIBE",
+            "UNSUBSCRIBE",
+            "PUNSUBSCRIBE",
+            "SUNSUBSCRIBE",
+            "MONITOR",
+        ],
+        "it makes its connection listen, which cannot be gone back on",
+    ),
+    (
+        &[
+            "SELECT", "SWAPDB", "MOVE", "AUTH", "HELLO", "CLIENT", "RESET", "QUIT", "WATCH", "UNWATCH",
+            "READONLY",
+        ],
+        "it changes its connection or its database, which cannot be gone back on",
+    ),
+    (
+        &[
+            "TIME",
+            "LASTSAVE",
+            "INFO",
+            "EXPIREAT",
+            "PEXPIREAT",
+            "EXPIRETIME",
+            "PEXPIRETIME",
+            "HEXPIRE",
+            "HPEXPIRE",
+            "HEXPIREAT",
+            "HPEXPIREAT",
+            "HGETEX",
+            "HSETEX",
+            "XPENDING",
+            "XCLAIM",
+            "XAUTOCLAIM",
+            "XINFO",
+        ],
+        "it depends on the calendar, and so does not answer the same when it is made again",
+    ),
+    (
+        &["RANDOMKEY", "SPOP", "SRANDMEMBER", "HRANDFIELD", "ZRANDMEMBER"],
+        "its reply is drawn at random, and so is not the same when it is made again",
+    ),
+    (
+        &[
+            "OBJECT", "MEMORY", "LATENCY", "SLOWLOG", "DBSIZE", "SCAN", "SSCAN", "HSCAN", "ZSCAN", "DUMP",
+        ],
+        "its reply depends on more than the keys hold, and so need not be the same when it is made again",
+    ),
+    (
+        &[
+            "CONFIG",
+            "SCRIPT",
+            "FUNCTION",
+            "DEBUG",
+            "SHUTDOWN",
+            "REPLICAOF",
+            "SLAVEOF",
+            "FAILOVER",
+            "ACL",
+            "MODULE",
+            "CLUSTER",
+            "SAVE",
+            "BGSAVE",
+            "BGREWRITEAOF",
+        ],
+        CHANGES_THE_SERVER,
+    ),
+];
+
+/// Arguments that name a moment of the calendar.
+const CALENDAR: &[&str] = &["EXAT", "PXAT", "ABSTTL"];
+
+/// What a script may not call: as little as anybody else, but for what the server itself does not let scripts do.
+pub(crate) const REFUSED_IN_SCRIPTS: &[&str] = &[
+    "TIME",
+    "LASTSAVE",
+    "INFO",
+    "RANDOMKEY",
+    "SPOP",
+    "SRANDMEMBER",
+    "HRANDFIELD",
+    "ZRANDMEMBER",
+    "EXPIREAT",
+    "PEXPIREAT",
+    "EXPIRETIME",
+    "PEXPIRETIME",
+    "HEXPIRE",
+    "HPEXPIRE",
+    "HEXPIREAT",
+    "HPEXPIREAT",
+    "HGETEX",
+    "HSETEX",
+    "XPENDING",
+    "XCLAIM",
+    "XAUTOCLAIM",
+    "XINFO",
+    "OBJECT",
+    "MEMORY",
+    "DBSIZE",
+    "DUMP",
+    "SCAN",
+    "SSCAN",
+    "HSCAN",
+    "ZSCAN",
+    "SELECT",
+    "MOVE",
+    "SWAPDB",
+];
+
+/// Whether an order with a command can be carried out again. Gives why not.
+pub(crate) fn replayable(name: &str, words: &[String]) -> Result<(), String> {
+    for (names, why) in REFUSED {
+        if names.contains(&name) {
+            return Err((*why).to_owned());
+        }
+    }
+    odd_arguments(&[name], words.get(1..).unwrap_or_default())
+}
+
+/// What commands cannot be explored with. Gives why.
+fn odd_arguments(names: &[&str], words: &[String]) -> Result<(), String> {
+    let has = |wanted: &str| words.iter().any(|word| word.eq_ignore_ascii_case(wanted));
+    if let Some(word) = CALENDAR.iter().find(|word| has(word)) {
+        return Err(format!(
+            "`{word}` names a moment of the calendar, which is another when it is made again"
+        ));
+    }
+    if names.contains(&"XADD") && has("*") {
+        return Err(
+            "the server names the entry by its calendar, and so not the same when it is made again"
+                .to_owned(),
+        );
+    }
+    if names.contains(&"COPY") && has("DB") {
+        return Err("it writes to another database, which cannot be gone back on".to_owned());
+    }
+    Ok(())
+}
+
+/// Whether a script can be carried out again. Where one cannot see what it calls, no text in it may be the name of what it
+/// may not call, nor may an argument.
+pub(crate) fn replayable_script(
+    source: &str,
+    calls: Option<&[script::Call]>,
+    args: &[String],
+) -> Result<(), String> {
+    let mut texts = script::quoted(source);
+    texts.extend(args.iter().map(|arg| arg.to_ascii_uppercase()));
+    let names: Vec<&str> = match calls {
+        Some(calls) => calls.iter().map(|call| call.name.as_str()).collect(),
+        None => texts.iter().map(String::as_str).collect(),
+    };
+    if let Some(word) = names.iter().find(|name| REFUSED_IN_SCRIPTS.contains(name)) {
+        return Err(in_script(word));
+    }
+    if source.contains("math.random") {
+        return Err(
+            "its script draws at random, and so need not do the same when it is made again".to_owned(),
+        );
+    }
+    odd_arguments(&names, &texts).map_err(|why| format!("its script: {why}"))
+}
+
+/// Why a script cannot be explored that calls this.
+pub(crate) fn in_script(name: &str) -> String {
+    format!("its script calls `{name}`, which does not answer the same when it is made again")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::script, replayable, replayable_script};
+
+    fn words(text: &str) -> Vec<String> {
+        text.split(' ').map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn what_cannot_be_made_again_says_why() {
+        for (command, why) in [
+            ("BLPOP q 0", "waits inside the server"),
+            ("WAIT 1 0", "waits inside the server"),
+            ("SUBSCRIBE c", "listen"),
+            ("RANDOMKEY", "random"),
+            ("TIME", "calendar"),
+            ("SET k v EXAT 1", "calendar"),
+            ("CONFIG SET a b", "server itself"),
+        ] {
+            let words = words(command);
+            let refused = replayable(&words[0], &words).expect_err(command);
+            assert!(refused.contains(why), "{command}: {refused}");
+        }
+        assert!(replayable("SET", &words("SET k v NX PX 10")).is_ok());
+        let script = |source: &str, args: &str| {
+            replayable_script(source, script::calls(source).as_deref(), &[args.to_owned()])
+        };
+        assert!(script("return redis.call('TIME')[1]", "").is_err());
+        assert!(script("local c = redis.call return c('TIME')", "").is_err());
+        assert!(script("return redis.call(ARGV[1])", "time").is_err());
+        assert!(script("return redis.call('XADD', KEYS[1], '*', 'a', 'b')", "").is_err());
+        assert!(script("return redis.call('COPY', 'a', 'b', 'DB', 1)", "").is_err());
+        assert!(script("return redis.call('GET', KEYS[1])", "").is_ok());
+        assert!(script("return redis.call('HGET', KEYS[1], 'time')", "").is_ok());
+    }
+}

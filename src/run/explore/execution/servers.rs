@@ -1,0 +1,548 @@
+//! The servers of hosted orders: commands are sent and answered one by one, and what a server held is put back. It must
+//! not know programs, nor why one goes back.
+//!
+//! The order's time is not the clock's, which never goes back: going back only means that the same clock now stands for
+//! an earlier time of the order, and that keys with an expiry are made anew.
+
+use std::{collections::HashMap, sync::Arc, time::Duration};
+
+use tokio::runtime::Handle;
+
+use super::{
+    GroundError,
+    commands::{Commands, Footprint, Refusal, Transaction, is_opaque, key_of},
+    keyspace::{self, Keyspace, Known},
+    refused,
+};
+use crate::run::session::{EngineError, attended::attended, setup};
+use crate::{
+    client::{Answer, Direct, protocol::Wire},
+    clock::{LessonClock, LessonTime, Rate},
+    lab::{Lab, LabOptions, Vitals},
+    lesson::Scenario,
+    log::{ActorId, Observed, Reply, ServerInfo, ServerState},
+};
+
+/// The commands that wait on a connection since MULTI.
+pub(crate) type Queue = Option<Arc<Vec<Vec<String>>>>;
+
+/// A server, and what it is known to hold.
+struct Line {
+    name: String,
+    direct: Direct,
+    /// The script that reads everything.
+    look: String,
+    /// With the number of times that the order's time had gone back by then.
+    holds: Option<(Arc<Keyspace>, u64)>,
+}
+
+impl Line {
+    fn open(name: String, address: &str, password: Option<&str>) -> Result<Self, EngineError> {
+        let lost = |why| lost(&name, why);
+        let mut direct = Direct::open(address, password).map_err(lost)?;
+        let answer = direct.ask_one(["SCRIPT", "LOAD", keyspace::LOOK]).map_err(lost)?;
+        let look = match answer.into_reply() {
+            Reply::Value(sha) => sha.as_str().unwrap_or_default().to_owned(),
+            bad => return Err(lost(bad.to_string())),
+        };
+        Ok(Self {
+            name,
+            direct,
+            look,
+            holds: None,
+        })
+    }
+}
+
+/// A connection of an actor's own, for a transaction, and what is queued on it.
+struct Own {
+    direct: Direct,
+    queued: Queue,
+}
+
+/// Who sends a command from where.
+pub(crate) struct From<'p> {
+    pub(crate) server: usize,
+    pub(crate) actor: ActorId,
+    /// Its operation: `A.acquire`.
+    pub(crate) operation: &'p str,
+    /// What the servers hold there.
+    pub(crate) keyspaces: &'p [Arc<Keyspace>],
+    pub(crate) at: LessonTime,
+    /// What waits on the actor's connection.
+    pub(crate) queued: &'p Queue,
+}
+
+/// The servers of one lab.
+pub(crate) struct Servers {
+    lab: Lab,
+    clock: LessonClock,
+    runtime: Handle,
+    lines: Vec<Line>,
+    own: HashMap<(ActorId, usize), Own>,
+    commands: Commands,
+    known: Known,
+    setup: Vec<Wire>,
+    /// Whether a place's keys are put back.
+    share: bool,
+    /// Whether they are looked at after commands that may write.
+    pub(crate) looks: bool,
+    /// The order's time.
+    now: LessonTime,
+    /// How often it has gone back.
+    backs: u64,
+    states: HashMap<Arc<Keyspace>, HashMap<usize, ServerState>>,
+}
+
+impl Servers {
+    /// Starts a lab.
+    pub(crate) async fn start(
+        scenario: &Scenario,
+        options: &LabOptions,
+        (share, looks): (bool, bool),
+    ) -> Result<Self, EngineError> {
+        let lab = Lab::start(scenario.lab(), options).await?;
+        let clock = lab.clock().clone();
+        let infos = lab.servers();
+        let first = infos.first().map(|info| info.name.clone()).unwrap_or_default();
+        attended(&lab.vitals(), setup::carry_out_on(scenario, &lab, &first)).await?;
+        clock.set_rate(Rate::PAUSED)?;
+        let (mut lines, vitals) = (Vec::new(), lab.vitals());
+        for info in infos {
+            let address = setup::address_in(&lab, &info.name);
+            let name = info.name.clone();
+            let password = lab.password().map(str::to_owned);
+            // It blocks its thread until the server answers, or is gone with the lab.
+            let opened =
+                tokio::task::spawn_blocking(move || Line::open(info.name, &address, password.as_deref()));
+            let line = attended(&vitals, async {
+                opened.await.map_err(|error| lost(&name, error.to_string()))?
+            });
+            lines.push(line.await?);
+        }
+        Ok(Self {
+            setup: setup::wires(scenario, &first),
+            lab,
+            clock,
+            runtime: Handle::current(),
+            lines,
+            own: HashMap::new(),
+            commands: Commands::default(),
+            known: Known::default(),
+            share,
+            looks,
+            now: LessonTime::ZERO,
+            backs: 0,
+            states: HashMap::new(),
+        })
+    }
+
+    pub(crate) fn vitals(&self) -> Vitals {
+        self.lab.vitals()
+    }
+
+    pub(crate) async fn end(self) {
+        self.lab.shutdown().await;
+    }
+
+    /// Why a server that no longer answers does not: it may have died.
+    pub(crate) async fn explain(&self, error: EngineError) -> EngineError {
+        if error.names_a_process() {
+            return error;
+        }
+        match tokio::time::timeout(Duration::from_millis(500), self.lab.died()).await {
+            Ok(death) => EngineError::ServerDied {
+                server: death.server,
+                why: death.how,
+                log: death.log,
+            },
+            Err(_) => error,
+        }
+    }
+
+    pub(crate) fn infos(&self) -> Vec<ServerInfo> {
+        self.lab.servers()
+    }
+
+    pub(crate) fn clock(&self) -> &LessonClock {
+        &self.clock
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.lines.len()
+    }
+
+    pub(crate) fn name(&self, server: usize) -> &str {
+        &self.lines[server].name
+    }
+
+    pub(crate) fn find(&self, name: &str) -> Option<usize> {
+        self.lines.iter().position(|line| line.name == name)
+    }
+
+    fn lost(&self, server: usize, why: String) -> GroundError {
+        lost(&self.lines[server].name, why).into()
+    }
+
+    /// What a command touches.
+    pub(crate) fn footprint(&mut self, server: usize, wire: &Wire) -> Result<Footprint, Refusal> {
+        self.commands.look_up(&mut self.lines[server].direct, wire)
+    }
+
+    /// Moves the order's time. The clock follows forward; that it went back is only remembered.
+    fn be_at(&mut self, at: LessonTime) -> Result<(), GroundError> {
+        if at > self.now {
+            self.clock.jump(at.since(self.now)).map_err(EngineError::from)?;
+        }
+        if at < self.now {
+            self.backs += 1;
+        }
+        self.now = at;
+        Ok(())
+    }
+
+    /// Adds what is needed to make a server hold this. Gives how many answers come before others.
+    fn turn(&mut self, server: usize, wanted: &Arc<Keyspace>, at: LessonTime) -> Result<usize, GroundError> {
+        if !self.share {
+            return Ok(0);
+        }
+        let there = self.lines[server].holds.clone();
+        if let Some((holds, backs)) = &there
+            && holds == wanted
+            && (*backs == self.backs || !wanted.has_ends())
+        {
+            self.lines[server].holds = Some((Arc::clone(wanted), self.backs));
+            return Ok(0);
+        }
+        let mut before = at;
+        if wanted.ends_now(at) {
+            // It can only be made while it has time left.
+            before = LessonTime::from_millis(at.as_millis() - 1);
+            self.be_at(before)?;
+        }
+        let shifted = there.as_ref().is_none_or(|(_, backs)| *backs != self.backs);
+        let line = &mut self.lines[server];
+        let now = there.as_ref().map(|(holds, _)| holds.as_ref());
+        let commands = wanted.put_back(&mut line.direct, now, shifted, before);
+        line.holds = Some((Arc::clone(wanted), self.backs));
+        if before == at {
+            return Ok(commands);
+        }
+        self.flush(server, commands)?;
+        self.be_at(at)?;
+        Ok(0)
+    }
+
+    /// Sends what was added, if anything was.
+    fn flush(&mut self, server: usize, commands: usize) -> Result<(), GroundError> {
+        if commands == 0 {
+            return Ok(());
+        }
+        let answers = self.lines[server].direct.ask();
+        let done = answers.and_then(|answers| answers.into_iter().try_for_each(Answer::done));
+        done.map_err(|why| self.lost(server, why))
+    }
+
+    /// Sends a command at a place. Gives the reply, and what the server holds then, where that may have changed.
+    pub(crate) fn send(
+        &mut self,
+        from: &From<'_>,
+        wire: &Wire,
+        footprint: &Footprint,
+    ) -> Result<(Reply, Option<Arc<Keyspace>>), GroundError> {
+        self.be_at(from.at)?;
+        if from.queued.is_some() || footprint.transaction != Transaction::None {
+            return self.send_in_transaction(from, wire, footprint);
+        }
+        let server = from.server;
+        let looks = self.looks && !footprint.reads_only;
+        let before = self.turn(server, &from.keyspaces[server], from.at)?;
+        let line = &mut self.lines[server];
+        if footprint.opaque {
+            line.direct.push(COUNTS);
+        }
+        push(&mut line.direct, wire);
+        if footprint.opaque {
+            line.direct.push(COUNTS);
+        }
+        // What a command may write it names, so that is all that needs to be looked at.
+        let named = footprint.keys.as_ref().filter(|_| looks);
+        let keys = || {
+            let cells = named.into_iter().flat_map(|keys| keys.iter());
+            cells.filter_map(|cell| key_of(cell))
+        };
+        if named.is_some() {
+            for key in keys() {
+                line.direct.push(["PTTL", key]);
+                line.direct.push(["DUMP", key]);
+            }
+        } else if looks {
+            line.direct.push(["EVALSHA", &line.look, "0"]);
+        }
+        let answers = line.direct.ask().map_err(|why| self.lost(server, why))?;
+        let mut answers = answers.into_iter();
+        for answer in answers.by_ref().take(before) {
+            answer.done().map_err(|why| self.lost(server, why))?;
+        }
+        let counted = footprint.opaque.then(|| answers.next()).flatten().map(counts);
+        let reply = answers.next().map_or_else(none, Answer::into_reply);
+        if let Some(counted) = counted {
+            called(
+                from,
+                wire,
+                &counted,
+                &answers.next().map(counts).unwrap_or_default(),
+            )?;
+        }
+        if named.is_some() {
+            let keyspace = from.keyspaces[server].with(keys(), &mut answers, from.at);
+            let keyspace = keyspace.map_err(|why| self.lost(server, why))?;
+            return Ok((reply, Some(self.holds(server, keyspace))));
+        }
+        let holds = match answers.next() {
+            Some(answer) => Some(self.read(server, answer)?),
+            None => None,
+        };
+        Ok((reply, holds))
+    }
+
+    fn holds(&mut self, server: usize, keyspace: Keyspace) -> Arc<Keyspace> {
+        let holds = self.known.intern(keyspace);
+        self.lines[server].holds = Some((Arc::clone(&holds), self.backs));
+        holds
+    }
+
+    fn read(&mut self, server: usize, answer: Answer) -> Result<Arc<Keyspace>, GroundError> {
+        let keyspace = Keyspace::read(answer, self.now).map_err(|why| self.lost(server, why))?;
+        Ok(self.holds(server, keyspace))
+    }
+
+    /// What a server holds now.
+    pub(crate) fn look(&mut self, server: usize) -> Result<Arc<Keyspace>, GroundError> {
+        let line = &mut self.lines[server];
+        let answer = line.direct.ask_one(["EVALSHA", &line.look, "0"]);
+        let answer = answer.map_err(|why| self.lost(server, why))?;
+        self.read(server, answer)
+    }
+
+    /// A transaction belongs to a connection, so whoever has one gets a connection of its own; and coming back to a
+    /// place in the middle of one queues again what was queued.
+    fn send_in_transaction(
+        &mut self,
+        from: &From<'_>,
+        wire: &Wire,
+        footprint: &Footprint,
+    ) -> Result<(Reply, Option<Arc<Keyspace>>), GroundError> {
+        let server = from.server;
+        let ends = footprint.transaction == Transaction::Ends;
+        if ends {
+            let before = self.turn(server, &from.keyspaces[server], from.at)?;
+            self.flush(server, before)?;
+        }
+        let place = (from.actor, server);
+        if !self.own.contains_key(&place) {
+            let address = setup::address_in(&self.lab, &self.lines[server].name);
+            let direct = Direct::open(&address, self.lab.password()).map_err(|why| self.lost(server, why))?;
+            let queued = None;
+            self.own.insert(place, Own { direct, queued });
+        }
+        let Some(own) = self.own.get_mut(&place) else {
+            return Ok((none(), None));
+        };
+        let before = own.queue(from.queued);
+        push(&mut own.direct, wire);
+        let queued = from.queued.iter().flat_map(|queued| queued.iter());
+        let counted = if ends && queued.into_iter().any(|words| is_opaque(words)) {
+            Some(self.counts(server)?)
+        } else {
+            None
+        };
+        let Some(own) = self.own.get_mut(&place) else {
+            return Ok((none(), None));
+        };
+        let answers = own.direct.ask().map_err(|why| self.lost(server, why))?;
+        if let Some(counted) = counted {
+            called(from, wire, &counted, &self.counts(server)?)?;
+        }
+        let reply = answers.into_iter().nth(before);
+        let reply = reply.map_or_else(none, Answer::into_reply);
+        let holds = if ends && self.looks {
+            Some(self.look(server)?)
+        } else {
+            None
+        };
+        Ok((reply, holds))
+    }
+
+    fn counts(&mut self, server: usize) -> Result<Counts, GroundError> {
+        let answer = self.lines[server].direct.ask_one(COUNTS);
+        answer.map(counts).map_err(|why| self.lost(server, why))
+    }
+
+    /// Remembers what waits on an actor's connection.
+    pub(crate) fn is_queued(&mut self, actor: ActorId, server: usize, queued: &Queue) {
+        if let Some(own) = self.own.get_mut(&(actor, server)) {
+            own.queued.clone_from(queued);
+        }
+    }
+
+    /// What the servers hold at a place, as an observer sees it.
+    pub(crate) fn states(
+        &mut self,
+        keyspaces: &[Arc<Keyspace>],
+        at: LessonTime,
+    ) -> Result<Vec<ServerState>, GroundError> {
+        // What is over by then is not there: the same keys at another time are another state.
+        let keyspaces: Vec<_> = keyspaces
+            .iter()
+            .map(|keyspace| self.known.living(keyspace, at))
+            .collect();
+        let missing = (0..self.lines.len()).any(|n| self.state(n, &keyspaces[n]).is_none());
+        if missing {
+            self.be_at(at)?;
+            for (server, keyspace) in keyspaces.iter().enumerate() {
+                let before = self.turn(server, keyspace, at)?;
+                self.flush(server, before)?;
+            }
+            let observed = self
+                .runtime
+                .block_on(self.lab.observe())
+                .map_err(EngineError::from)?;
+            let ahead = self.clock.now().as_nanos() - self.now.as_nanos();
+            for mut state in observed {
+                to_order_time(&mut state, ahead);
+                if let Some(n) = self.find(&state.server) {
+                    let keyspace = Arc::clone(&keyspaces[n]);
+                    self.states.entry(keyspace).or_default().insert(n, state);
+                }
+            }
+        }
+        let known = (0..self.lines.len()).filter_map(|n| self.state(n, &keyspaces[n]).cloned());
+        Ok(known.collect())
+    }
+
+    fn state(&self, server: usize, keyspace: &Arc<Keyspace>) -> Option<&ServerState> {
+        self.states.get(keyspace)?.get(&server)
+    }
+
+    /// Servers as the lesson prepares them, and the order's time at its beginning.
+    pub(crate) fn reset(&mut self) -> Result<(), GroundError> {
+        for server in 0..self.lines.len() {
+            let line = &mut self.lines[server];
+            line.holds = None;
+            line.direct.push(["FLUSHALL"]);
+            for wire in self.setup.iter().filter(|wire| wire.server() == line.name) {
+                push(&mut line.direct, wire);
+            }
+            self.flush(server, 1)?;
+        }
+        self.backs += 1;
+        self.now = LessonTime::ZERO;
+        Ok(())
+    }
+}
+
+impl Own {
+    /// Adds what makes this connection have queued what is wanted. Gives how many answers that makes.
+    fn queue(&mut self, wanted: &Queue) -> usize {
+        let mut commands = 0;
+        if self.queued != *wanted {
+            if self.queued.is_some() {
+                self.direct.push(["DISCARD"]);
+                commands += 1;
+            }
+            if let Some(queued) = wanted {
+                self.direct.push(["MULTI"]);
+                for words in queued.iter() {
+                    self.direct.push(words);
+                }
+                commands += 1 + queued.len();
+            }
+        }
+        self.queued = None;
+        commands
+    }
+}
+
+/// An order's time is not the clock's, which never goes back.
+fn to_order_time(state: &mut ServerState, ahead: i64) {
+    if let Observed::Redis(keyspace) = &mut state.observed {
+        for key in keyspace.keys.values_mut() {
+            if let Some(ends) = &mut key.expires_at {
+                *ends = LessonTime::from_nanos(ends.as_nanos() - ahead);
+            }
+        }
+    }
+}
+
+/// Asks how often which command was called, in scripts too.
+const COUNTS: [&str; 2] = ["INFO", "commandstats"];
+
+/// By name, in capitals.
+type Counts = HashMap<String, u64>;
+
+/// Reads `cmdstat_object|encoding:calls=1,usec=2,…`.
+fn counts(answer: Answer) -> Counts {
+    let Reply::Value(told) = answer.into_reply() else {
+        return Counts::new();
+    };
+    let lines = told.as_str().unwrap_or_default().lines();
+    let each = lines.filter_map(|line| {
+        let (name, rest) = line.strip_prefix("cmdstat_")?.split_once(":calls=")?;
+        let name = name.split('|').next()?.to_ascii_uppercase();
+        Some((name, rest.split(',').next()?.parse::<u64>().ok()?))
+    });
+    let mut counts = Counts::new();
+    for (name, calls) in each {
+        *counts.entry(name).or_default() += calls;
+    }
+    counts
+}
+
+/// What a script calls that one cannot see into, only the server knows.
+fn called(from: &From<'_>, wire: &Wire, before: &Counts, after: &Counts) -> Result<(), GroundError> {
+    let grown = |name: &&&str| before.get(**name) < after.get(**name);
+    // That it is asked is counted, too.
+    let names = refused::REFUSED_IN_SCRIPTS.iter().filter(|name| **name != "INFO");
+    match names.into_iter().find(grown) {
+        None => Ok(()),
+        Some(name) => Err(GroundError::NotReplayable {
+            operation: from.operation.to_owned(),
+            command: wire.to_string(),
+            why: refused::in_script(name),
+        }),
+    }
+}
+
+/// A command's words.
+pub(crate) fn words(wire: &Wire) -> Vec<String> {
+    match wire {
+        Wire::Redis { words, .. } => words.clone(),
+        Wire::Script {
+            source, keys, args, ..
+        } => {
+            let mut words = vec!["EVAL".to_owned(), source.clone(), keys.len().to_string()];
+            words.extend(keys.iter().chain(args).cloned());
+            words
+        }
+        Wire::Zookeeper { .. } | Wire::Local { .. } => Vec::new(),
+    }
+}
+
+fn push(direct: &mut Direct, wire: &Wire) {
+    match wire {
+        Wire::Redis { words, .. } => direct.push(words),
+        other => direct.push(words(other)),
+    }
+}
+
+fn none() -> Reply {
+    Reply::Lost("no answer".to_owned())
+}
+
+fn lost(server: &str, why: String) -> EngineError {
+    EngineError::ServerLost {
+        server: server.to_owned(),
+        why,
+    }
+}

@@ -1,0 +1,158 @@
+//! What was found, in the lesson's words, and the shortest violation carried out again with client processes. It must
+//! not know how the search went.
+
+use std::{sync::Arc, time::Duration};
+
+use super::{ExploreError, Pick, workers};
+use crate::{
+    lab::LabOptions,
+    lesson::Scenario,
+    log::{Choice, Fault, Log},
+    run::{
+        explore::execution::{GroundError, walk::Carried},
+        race::{Outcome, racer::Racer},
+    },
+    verdict,
+};
+
+/// What was found.
+#[derive(Debug, Clone)]
+pub struct Explored {
+    /// Orders that were carried out.
+    pub tried: u64,
+    /// Orders that were not, because they are sure to come to the same as one that was.
+    pub pruned: u128,
+    /// Orders of both that were cut at the bound.
+    pub cut: u128,
+    /// Orders of both that broke something.
+    pub violations: u128,
+    /// What was broken, and by how many orders.
+    pub broken: Vec<(String, u128)>,
+    /// What came of the orders, the most frequent first.
+    pub outcomes: Vec<OutcomeSeen>,
+    /// The shortest way to break something.
+    pub shortest: Option<Shortest>,
+    /// Whether the search came to its end, rather than being stopped.
+    pub complete: bool,
+    /// Real time, starting and ending the servers included.
+    pub wall: Duration,
+    /// Of that, searching.
+    pub searching: Duration,
+}
+
+impl Explored {
+    /// How many orders there are, carried out or not.
+    #[must_use]
+    pub fn orders(&self) -> u128 {
+        self.pruned.saturating_add(u128::from(self.tried))
+    }
+}
+
+/// How often an outcome was seen.
+#[derive(Debug, Clone)]
+pub struct OutcomeSeen {
+    /// The outcome.
+    pub outcome: Arc<Outcome>,
+    /// Orders that came to it.
+    pub orders: u128,
+    /// The first of them.
+    pub first: Vec<Choice>,
+    /// Whether that one broke something.
+    pub violates: bool,
+}
+
+/// The shortest way to break something.
+#[derive(Debug, Clone)]
+pub struct Shortest {
+    /// What is chosen.
+    pub choices: Vec<Choice>,
+    /// The same in words: `A.check`, `freeze A`, ….
+    pub moves: Vec<String>,
+    /// What happened when it was carried out with client processes, with a stop after every choice.
+    pub log: Log,
+}
+
+/// What the search found, told.
+pub(crate) fn told(scenario: &Scenario, ended: workers::Outcome) -> Explored {
+    let found = ended.found;
+    let name = |n: usize| scenario.invariants[n].never.to_string();
+    let mut outcomes: Vec<OutcomeSeen> = found
+        .outcomes
+        .into_iter()
+        .map(|(outcome, seen)| OutcomeSeen {
+            outcome,
+            orders: seen.orders,
+            violates: seen.violates,
+            first: seen.first.iter().map(|pick| choice(scenario, *pick)).collect(),
+        })
+        .collect();
+    outcomes.sort_by_key(|seen| std::cmp::Reverse(seen.orders));
+    Explored {
+        tried: found.tried,
+        pruned: found.orders.saturating_sub(u128::from(found.tried)),
+        cut: found.cut,
+        violations: found.violations,
+        broken: found
+            .by_invariant
+            .into_iter()
+            .map(|(n, orders)| (name(n), orders))
+            .collect(),
+        outcomes,
+        shortest: found.shortest.map(|order| Shortest {
+            choices: order.iter().map(|pick| choice(scenario, *pick)).collect(),
+            moves: Vec::new(),
+            log: Log::new(),
+        }),
+        complete: ended.complete,
+        wall: ended.wall,
+        searching: ended.wall,
+    }
+}
+
+fn choice(scenario: &Scenario, pick: Pick) -> Choice {
+    let client = |n: usize| scenario.clients[n].name.clone();
+    match pick {
+        Pick::Move(actor) => Choice::Move { actor },
+        Pick::Timer => Choice::Timer,
+        Pick::Thaw(n) => Choice::Cause(Fault::Thaw { client: client(n) }),
+        Pick::Crash(n) => Choice::Cause(Fault::Crash { client: client(n) }),
+        Pick::Freeze(n) => Choice::Cause(Fault::Freeze { client: client(n) }),
+    }
+}
+
+/// Carries out an order with client processes, so that it can be stepped through: the first that came to an outcome, or
+/// any other.
+///
+/// # Errors
+/// A server or a client failed, or a choice cannot be made.
+pub async fn carry_out(
+    scenario: &Scenario,
+    options: &LabOptions,
+    choices: &[Choice],
+) -> Result<Carried, ExploreError> {
+    let mut racer = Racer::set_up(scenario, options).await?;
+    let carried = racer.carry_out(choices).await;
+    racer.tear_down().await;
+    Ok(carried?)
+}
+
+/// The shortest order carried out again, with client processes. It must break something there, too.
+pub(crate) async fn confirmed(
+    scenario: &Scenario,
+    options: &LabOptions,
+    shortest: Shortest,
+) -> Result<Shortest, ExploreError> {
+    let carried = carry_out(scenario, options, &shortest.choices).await?;
+    let shortest = Shortest {
+        choices: shortest.choices,
+        moves: carried.told,
+        log: carried.log,
+    };
+    let breaches = verdict::breaches(scenario, &shortest.log).map_err(GroundError::Invariant)?;
+    if !breaches.is_empty() {
+        return Ok(shortest);
+    }
+    Err(ExploreError::NotConfirmed {
+        order: shortest.moves.join(" → "),
+    })
+}

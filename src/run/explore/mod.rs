@@ -1,0 +1,221 @@
+//! Every order in which the clients of a variant can make their moves, on the real server: how many break what must
+//! never be so, and the shortest that does. It must not know how a move is made, nor how what was found is told.
+//!
+//! | file | idea |
+//! |---|---|
+//! | `ground.rs` | what can be explored: places, steps, what a step touched |
+//! | `search.rs` | depth first, without what is sure to come to the same |
+//! | `trace.rs` | orders that are sure to come to the same: how many, and the first of them |
+//! | `workers.rs` | several searches at once |
+//! | `progress.rs` | how far they are |
+//! | `found.rs` | what was found, in the lesson's words |
+//! | `watch.rs` | a search in the background, for a screen that follows it |
+
+pub mod execution;
+pub(crate) mod found;
+pub(crate) mod ground;
+pub(crate) mod progress;
+pub(crate) mod search;
+pub(crate) mod trace;
+pub(crate) mod watch;
+pub(crate) mod workers;
+
+#[cfg(test)]
+mod tests;
+
+use std::{ops::ControlFlow, time::Duration};
+
+pub use found::{Explored, OutcomeSeen, Shortest, carry_out};
+pub use ground::{Broken, Fate, Ground, Pick, Touch};
+pub use progress::Progress;
+pub use watch::{Exploring, Finding, Told, watch};
+pub use workers::repeat;
+
+use crate::{
+    lab::LabOptions,
+    lesson::{
+        Scenario,
+        expr::Expr,
+        plan::{InvariantPlan, NeverPlan},
+    },
+    run::{explore::execution::GroundError, session::EngineError},
+    text::Text,
+};
+
+/// What is looked for, and how far.
+#[derive(Debug, Clone)]
+pub struct Bounds {
+    /// An order is cut after so many moves; [`MOST_MOVES`] at most.
+    pub moves: usize,
+    /// The faults that an order may have one of.
+    pub faults: Vec<MayFail>,
+    /// What must not be so after any step, beside what the lesson has.
+    pub never: Option<Expr>,
+    /// Whether orders that are sure to come to the same as another are left out.
+    pub prune: bool,
+    /// Whether what orders have in common is carried out once.
+    pub share: bool,
+    /// Whether Lockstep hosts the clients' programs itself where that is enough.
+    pub hosted: bool,
+    /// How many search at once, each on a lab of its own.
+    pub workers: usize,
+    /// How long confirming the shortest order may take once the search was stopped; it is left out where it takes
+    /// longer. `None`: as long as it takes.
+    pub confirmed_within: Option<Duration>,
+    /// The longest that the whole may take.
+    pub longest: Duration,
+}
+
+/// An order is cut after so many moves where nobody says otherwise: enough for two clients that wait for a lock of a few
+/// seconds and ask for it again and again.
+pub const MOVES: usize = 24;
+/// No order is longer.
+pub const MOST_MOVES: usize = 100;
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self {
+            moves: MOVES,
+            faults: Vec::new(),
+            never: None,
+            prune: true,
+            share: true,
+            hosted: true,
+            workers: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+            confirmed_within: None,
+            longest: Duration::from_secs(86_400),
+        }
+    }
+}
+
+/// A fault that an order may have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MayFail {
+    /// What may happen.
+    pub how: Failing,
+    /// To whom; to any client where nobody is named.
+    pub client: Option<String>,
+}
+
+/// What may happen to a client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Failing {
+    /// It is killed.
+    Crash,
+    /// It is stopped, and runs again later.
+    Freeze,
+}
+
+/// Why nothing was found.
+#[derive(Debug, thiserror::Error)]
+pub enum ExploreError {
+    /// The servers, the clients or the lesson, or a move that cannot be made again.
+    #[error(transparent)]
+    Ground(#[from] GroundError),
+    /// There are too many orders.
+    #[error(
+        "about {orders:.1e} orders at {rate:.0} a second would take {days:.0} days; lower --moves, --set fewer clients, \
+         or leave --fault and --no-prune away"
+    )]
+    TooMany {
+        /// How many would have to be carried out, about.
+        orders: f64,
+        /// Orders in a second.
+        rate: f64,
+        /// How long that takes.
+        days: f64,
+    },
+    /// A client that the variant does not have.
+    #[error("--fault: there is no client `{name}`; there are {known}")]
+    NoClient {
+        /// The name.
+        name: String,
+        /// Those that there are.
+        known: String,
+    },
+    /// What was found with hosted programs did not happen with client processes. That must not be.
+    #[error(
+        "the order {order} broke an invariant when it was explored, and did not when it was carried out again with \
+         client processes: one of the two is wrong, so nothing is claimed"
+    )]
+    NotConfirmed {
+        /// The order.
+        order: String,
+    },
+}
+
+impl From<EngineError> for ExploreError {
+    fn from(error: EngineError) -> Self {
+        Self::Ground(error.into())
+    }
+}
+
+/// Tries all orders. `watch` is told about ten times a second how far it is, and ends the search by breaking: what was
+/// found by then is kept.
+///
+/// # Errors
+/// See [`ExploreError`].
+pub async fn explore(
+    scenario: &Scenario,
+    options: &LabOptions,
+    bounds: &Bounds,
+    watch: &(dyn Fn(&Progress) -> ControlFlow<()> + Sync),
+) -> Result<Explored, ExploreError> {
+    let began = std::time::Instant::now();
+    let scenario = &with_never(scenario, bounds);
+    let found = Box::pin(workers::run(scenario, options, bounds, watch)).await?;
+    let mut explored = found::told(scenario, found);
+    if let Some(order) = explored.shortest.take() {
+        let confirmed = Box::pin(found::confirmed(scenario, options, order));
+        explored.shortest = match bounds.confirmed_within {
+            // Nothing is claimed that was not confirmed.
+            Some(within) if !explored.complete => {
+                let confirmed = tokio::time::timeout(within, confirmed).await;
+                confirmed.ok().transpose()?
+            }
+            _ => Some(confirmed.await?),
+        };
+    }
+    explored.wall = began.elapsed();
+    Ok(explored)
+}
+
+/// The scenario with what the user wants never to be so as one more of its invariants.
+fn with_never(scenario: &Scenario, bounds: &Bounds) -> Scenario {
+    let mut scenario = scenario.clone();
+    scenario.invariants.extend(bounds.never.iter().map(|expr| {
+        let says = Text {
+            en: format!("`{}` is so.", expr.source()),
+            zh: format!("`{}` 成立。", expr.source()),
+        };
+        InvariantPlan {
+            never: NeverPlan::That(expr.clone()),
+            goal: says.clone(),
+            says,
+        }
+    }));
+    scenario
+}
+
+/// How many orders there are of the moves of clients that make so many each, cut after `most` moves: for `N`
+/// clients of `k` moves and no cut, `(Nk)!/(k!)^N`.
+#[must_use]
+pub fn count(moves: &[usize], most: usize) -> f64 {
+    let length = moves.iter().sum::<usize>().min(most);
+    // ways[m]: orders of m moves of the clients so far.
+    let mut ways = vec![0.0; length + 1];
+    ways[0] = 1.0;
+    for own in moves {
+        ways = (0..=length)
+            .map(|m| (0..=m.min(*own)).map(|j| choose(m, j) * ways[m - j]).sum())
+            .collect();
+    }
+    ways[length]
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a count of moves is small")]
+fn choose(n: usize, k: usize) -> f64 {
+    (0..k)
+        .fold(1.0, |product: f64, i| product * (n - i) as f64 / (i + 1) as f64)
+        .round()
+}

@@ -1,0 +1,364 @@
+//! The search: depth first through all orders, without those that are sure to come to what another one comes to. It
+//! must not know how a step is taken, nor who takes part of the work.
+//!
+//! The method are *sleep sets* (Godefroid, "Partial-Order Methods for the Verification of Concurrent Systems", LNCS
+//! 1032, 1996, chapter 5): a step whose order has been gone through "sleeps" below its younger siblings until
+//! something that depends on it happens. So of every trace (see [`super::trace`]) exactly one order is carried out,
+//! the first. That holds for orders that are cut, too: sleeping keeps a step from being taken, never another one from
+//! being taken in its stead.
+
+use std::{collections::BTreeMap, ops::ControlFlow, sync::Arc};
+
+use super::{
+    ground::{Fate, Ground, Pick, Touch},
+    trace::{self, Taken},
+};
+use crate::run::race::Outcome;
+
+/// A place from which to go on, and how one came there.
+#[derive(Debug, Clone)]
+pub struct Seed<P> {
+    place: P,
+    steps: Vec<Taken>,
+    /// Steps that need not be taken from here.
+    sleep: Vec<Taken>,
+    /// Which part of the whole this is, as far as one can tell on the way there: all seeds make 1.
+    share: f64,
+}
+
+impl<P> Seed<P> {
+    /// Where every order begins.
+    pub fn root(place: P) -> Self {
+        Self {
+            place,
+            steps: Vec::new(),
+            sleep: Vec::new(),
+            share: 1.0,
+        }
+    }
+}
+
+/// What a search has found so far, or in a part of the whole.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Found {
+    /// Orders that were carried out to their end.
+    pub tried: u64,
+    /// Orders that these stand for, themselves included.
+    pub orders: u128,
+    /// Orders of these that were cut at the bound.
+    pub cut: u128,
+    /// Orders of these that broke an invariant.
+    pub violations: u128,
+    /// The same for each invariant that any broke, by its index.
+    pub by_invariant: BTreeMap<usize, u128>,
+    /// What came of the orders.
+    pub outcomes: BTreeMap<Arc<Outcome>, Seen>,
+    /// The shortest way to break an invariant, the first of several.
+    pub shortest: Option<Vec<Pick>>,
+    /// Ends at which only sleeping steps were left.
+    pub redundant: u64,
+}
+
+/// How often an outcome was seen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Seen {
+    /// By so many orders.
+    pub orders: u128,
+    /// The first order that came to it.
+    pub first: Vec<Pick>,
+    /// Whether the first broke an invariant.
+    pub violates: bool,
+}
+
+impl Found {
+    fn take(&mut self, steps: &[Taken], fate: &Fate, prune: bool) {
+        let orders = if prune { trace::extensions(steps) } else { 1 };
+        self.tried += 1;
+        self.orders = self.orders.saturating_add(orders);
+        if fate.cut {
+            self.cut = self.cut.saturating_add(orders);
+        }
+        let violates = !fate.broken.is_empty();
+        if violates {
+            self.violations = self.violations.saturating_add(orders);
+        }
+        for broken in &fate.broken {
+            let count = self.by_invariant.entry(broken.invariant).or_default();
+            *count = count.saturating_add(orders);
+            for way in &broken.ways {
+                self.offer_way(steps, way);
+            }
+        }
+        let seen = self
+            .outcomes
+            .entry(Arc::clone(&fate.outcome))
+            .or_insert_with(|| Seen {
+                orders: 0,
+                first: steps.iter().map(|(pick, _)| *pick).collect(),
+                violates,
+            });
+        seen.orders = seen.orders.saturating_add(orders);
+    }
+
+    fn offer_way(&mut self, steps: &[Taken], way: &[usize]) {
+        let needed = trace::needed(steps, way);
+        let longer = |known: &Vec<Pick>| {
+            let picks = needed.iter().map(|n| &steps[*n].0);
+            (moves(picks), needed.len()) > (moves(known), known.len())
+        };
+        if !self.shortest.as_ref().is_some_and(longer) {
+            self.offer(trace::first_order(steps, needed));
+        }
+    }
+
+    fn offer(&mut self, order: Vec<Pick>) {
+        let shorter =
+            |known: &Vec<Pick>| (moves(&order), order.len(), &order) < (moves(known), known.len(), known);
+        if self.shortest.as_ref().is_none_or(shorter) {
+            self.shortest = Some(order);
+        }
+    }
+
+    /// Adds what was found in the part that comes next.
+    pub fn add(&mut self, later: Self) {
+        self.tried += later.tried;
+        self.redundant += later.redundant;
+        self.orders = self.orders.saturating_add(later.orders);
+        self.cut = self.cut.saturating_add(later.cut);
+        self.violations = self.violations.saturating_add(later.violations);
+        for (invariant, orders) in later.by_invariant {
+            let count = self.by_invariant.entry(invariant).or_default();
+            *count = count.saturating_add(orders);
+        }
+        if let Some(order) = later.shortest {
+            self.offer(order);
+        }
+        for (outcome, seen) in later.outcomes {
+            match self.outcomes.entry(outcome) {
+                std::collections::btree_map::Entry::Occupied(mut known) => {
+                    let known = known.get_mut();
+                    known.orders = known.orders.saturating_add(seen.orders);
+                }
+                std::collections::btree_map::Entry::Vacant(new) => drop(new.insert(seen)),
+            }
+        }
+    }
+}
+
+/// How long an order is: that time passes is no move.
+fn moves<'p>(order: impl IntoIterator<Item = &'p Pick>) -> usize {
+    order.into_iter().filter(|pick| **pick != Pick::Timer).count()
+}
+
+/// An end of the search, as it is told to who counts along.
+#[derive(Debug, Clone, Copy)]
+pub struct End {
+    /// Orders that the one which ended here stands for; none where only sleeping steps were left.
+    pub orders: u128,
+    /// Whether it broke an invariant.
+    pub violates: bool,
+    /// Which part of the whole ends here.
+    pub share: f64,
+}
+
+/// Where somebody else wants the search to stop.
+pub type Flow = ControlFlow<()>;
+
+/// Goes through everything that follows from a seed. Once it is `called_off`, what fails is no error but the end: what
+/// was found by then stands.
+///
+/// # Errors
+/// Those of the ground.
+pub fn search<G: Ground>(
+    ground: &mut G,
+    seed: &Seed<G::Place>,
+    prune: bool,
+    tell: &mut impl FnMut(End) -> Flow,
+    called_off: &impl Fn() -> bool,
+) -> Result<(Found, Flow), G::Error> {
+    let mut walk = Walk {
+        ground,
+        prune,
+        tell,
+        found: Found::default(),
+        steps: seed.steps.clone(),
+    };
+    let flow = match walk.go(&seed.place, seed.sleep.clone(), seed.share) {
+        Err(_) if called_off() => Flow::Break(()),
+        gone => gone?,
+    };
+    Ok((walk.found, flow))
+}
+
+struct Walk<'w, G: Ground, T> {
+    ground: &'w mut G,
+    prune: bool,
+    tell: &'w mut T,
+    found: Found,
+    steps: Vec<Taken>,
+}
+
+impl<G: Ground, T: FnMut(End) -> Flow> Walk<'_, G, T> {
+    fn go(&mut self, place: &G::Place, mut sleep: Vec<Taken>, share: f64) -> Result<Flow, G::Error> {
+        let picks = self.ground.picks(place);
+        if picks.is_empty() {
+            let fate = self.ground.fate(place)?;
+            let before = self.found.orders;
+            self.found.take(&self.steps, &fate, self.prune);
+            let orders = self.found.orders.saturating_sub(before);
+            let violates = !fate.broken.is_empty();
+            return Ok((self.tell)(End {
+                orders,
+                violates,
+                share,
+            }));
+        }
+        let awake = awake(&picks, &sleep);
+        if awake.is_empty() {
+            self.found.redundant += 1;
+            return Ok((self.tell)(End {
+                orders: 0,
+                violates: false,
+                share,
+            }));
+        }
+        let part = share / parts(awake.len());
+        for pick in awake {
+            let (next, touch) = self.ground.take(place, pick)?;
+            let taken = (pick, Arc::new(touch));
+            let below = still_asleep(&sleep, &taken.1);
+            self.steps.push(taken.clone());
+            let flow = self.go(&next, below, part)?;
+            self.steps.pop();
+            if flow.is_break() {
+                return Ok(flow);
+            }
+            if self.prune {
+                sleep.push(taken);
+            }
+        }
+        Ok(Flow::Continue(()))
+    }
+}
+
+fn awake(picks: &[Pick], sleep: &[Taken]) -> Vec<Pick> {
+    let asleep = |pick: &Pick| sleep.iter().any(|(known, _)| known == pick);
+    picks.iter().copied().filter(|pick| !asleep(pick)).collect()
+}
+
+fn still_asleep(sleep: &[Taken], touch: &Touch) -> Vec<Taken> {
+    let sleeps = |known: &&Taken| !known.1.depends_on(touch);
+    sleep.iter().filter(sleeps).cloned().collect()
+}
+
+fn parts(count: usize) -> f64 {
+    f64::from(u32::try_from(count).unwrap_or(u32::MAX))
+}
+
+/// Parts the whole into seeds, in the order of the search, until there are so many or nothing is left to part.
+///
+/// # Errors
+/// Those of the ground.
+pub fn part<G: Ground>(ground: &mut G, prune: bool, enough: usize) -> Result<Vec<Seed<G::Place>>, G::Error> {
+    let mut seeds = vec![Seed::root(ground.begin()?)];
+    while seeds.len() < enough {
+        let mut next = Vec::new();
+        let mut parted = false;
+        for mut seed in seeds {
+            let picks = awake(&ground.picks(&seed.place), &seed.sleep);
+            if picks.is_empty() {
+                next.push(seed);
+                continue;
+            }
+            parted = true;
+            let share = seed.share / parts(picks.len());
+            for pick in picks {
+                let (place, touch) = ground.take(&seed.place, pick)?;
+                let taken = (pick, Arc::new(touch));
+                let mut steps = seed.steps.clone();
+                steps.push(taken.clone());
+                next.push(Seed {
+                    place,
+                    steps,
+                    sleep: still_asleep(&seed.sleep, &taken.1),
+                    share,
+                });
+                if prune {
+                    seed.sleep.push(taken);
+                }
+            }
+        }
+        seeds = next;
+        if !parted {
+            break;
+        }
+    }
+    Ok(seeds)
+}
+
+/// How many steps and ends the whole search has, about, from so many random ways down (Knuth, "Estimating the
+/// Efficiency of Backtrack Programs", Mathematics of Computation 29, 1975). `draw` gives a number below another, or `None` to
+/// end it here;
+/// `hopeless` ends it where what is known already is far more than anybody wants to know.
+///
+/// # Errors
+/// Those of the ground.
+pub fn estimate<G: Ground>(
+    ground: &mut G,
+    prune: bool,
+    ways: u32,
+    mut draw: impl FnMut(usize) -> Option<usize>,
+    hopeless: impl Fn(&Size) -> bool,
+) -> Result<Size, G::Error> {
+    let root = ground.begin()?;
+    let mut size = Size::default();
+    for way in 1..=ways {
+        let (mut place, mut sleep, mut weight) = (root.clone(), Vec::new(), 1.0);
+        loop {
+            let all = ground.picks(&place);
+            let picks = awake(&all, &sleep);
+            let Some(last) = picks.len().checked_sub(1) else {
+                size.ends += if all.is_empty() { weight } else { 0.0 };
+                break;
+            };
+            weight *= parts(picks.len());
+            size.steps += weight;
+            if hopeless(&size) {
+                size.steps /= f64::from(way);
+                size.ends = (size.ends + weight) / f64::from(way);
+                return Ok(size);
+            }
+            let Some(chosen) = draw(last + 1).map(|chosen| chosen.min(last)) else {
+                return Ok(Size::default());
+            };
+            // Which steps sleep is known only when they have been taken.
+            let first = if prune { 0 } else { chosen };
+            let mut next = None;
+            for pick in &picks[first..=chosen] {
+                let (there, touch) = ground.take(&place, *pick)?;
+                size.taken += 1;
+                let taken = (*pick, Arc::new(touch));
+                next = Some((there, still_asleep(&sleep, &taken.1)));
+                if prune {
+                    sleep.push(taken);
+                }
+            }
+            let Some((there, below)) = next else { break };
+            (place, sleep) = (there, below);
+        }
+    }
+    size.steps /= f64::from(ways.max(1));
+    size.ends /= f64::from(ways.max(1));
+    Ok(size)
+}
+
+/// How large a search is.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Size {
+    /// Steps, about.
+    pub steps: f64,
+    /// Orders that are carried out, about.
+    pub ends: f64,
+    /// Steps that were taken to find that out.
+    pub taken: u64,
+}

@@ -1,0 +1,387 @@
+//! The search against a ground of its own, without servers: programs over a few keys, where what is left out can be
+//! counted by carrying it out.
+
+use std::{collections::BTreeMap, ops::ControlFlow, sync::Arc};
+
+use proptest::prelude::*;
+
+use super::{
+    Broken, Fate, Ground, Pick, Touch, count,
+    search::{self, Found, Seed},
+    trace,
+};
+use crate::{log::ActorId, run::race::Outcome};
+
+/// What an actor does in one move.
+#[derive(Debug, Clone, Copy)]
+enum Op {
+    /// Remembers a key's value.
+    Read(usize),
+    /// Sets a key to what it remembers, and one more.
+    Write(usize),
+    /// Adds to a key.
+    Add(usize),
+    /// Takes the lock if the key is 0, and sets it. Otherwise it waits, and goes on without.
+    Take(usize),
+    /// Takes the lock without looking at any key.
+    Hold,
+    /// Gives the lock back.
+    Drop,
+    /// Waits for time to pass.
+    Wait,
+}
+
+#[derive(Debug, Clone)]
+struct Model {
+    programs: Vec<Vec<Op>>,
+    moves: usize,
+    crash: bool,
+}
+
+#[derive(Debug, Clone)]
+struct Place {
+    at: Vec<usize>,
+    waits: Vec<bool>,
+    dead: Vec<bool>,
+    seen: Vec<i64>,
+    keys: [i64; 3],
+    holders: Vec<(usize, usize)>,
+    broken: Vec<Vec<usize>>,
+    time: i64,
+    moves: usize,
+    steps: usize,
+}
+
+impl Place {
+    /// This actor believes that it holds the lock since the step that is being taken.
+    fn holds(&mut self, actor: usize, touch: &mut Touch) {
+        if self.holders.iter().any(|(who, _)| *who == actor) {
+            return;
+        }
+        touch.begins.push(0);
+        let step = self.steps - 1;
+        let others = self.holders.iter().map(|(_, since)| vec![*since, step]);
+        self.broken.extend(others);
+        self.holders.push((actor, step));
+    }
+
+    fn ends(&mut self, model: &Model, actor: usize) {
+        while matches!(model.programs[actor].get(self.at[actor]), Some(Op::Wait)) && !self.waits[actor] {
+            self.waits[actor] = true;
+        }
+    }
+}
+
+impl Model {
+    fn able(&self, place: &Place) -> Vec<usize> {
+        (0..self.programs.len())
+            .filter(|n| !place.dead[*n] && !place.waits[*n] && place.at[*n] < self.programs[*n].len())
+            .collect()
+    }
+}
+
+fn key(n: usize) -> Arc<str> {
+    format!("server key{n}").into()
+}
+
+impl Ground for Model {
+    type Place = Place;
+    type Error = ();
+
+    fn begin(&mut self) -> Result<Place, ()> {
+        let actors = self.programs.len();
+        let mut place = Place {
+            at: vec![0; actors],
+            waits: vec![false; actors],
+            dead: vec![false; actors],
+            seen: vec![0; actors],
+            keys: [0; 3],
+            holders: Vec::new(),
+            broken: Vec::new(),
+            time: 0,
+            moves: 0,
+            steps: 0,
+        };
+        (0..actors).for_each(|actor| place.ends(self, actor));
+        Ok(place)
+    }
+
+    fn picks(&self, place: &Place) -> Vec<Pick> {
+        let able = self.able(place);
+        if place.moves >= self.moves && !able.is_empty() {
+            return Vec::new();
+        }
+        let actor = |n: &usize| Pick::Move(ActorId(u32::try_from(*n).expect("few")));
+        let mut picks: Vec<Pick> = able.iter().map(actor).collect();
+        let waits = |n: usize| place.waits[n] && !place.dead[n];
+        if picks.is_empty() && (0..self.programs.len()).any(waits) {
+            picks.push(Pick::Timer);
+        }
+        if self.crash && !picks.is_empty() && place.moves < self.moves && !place.dead.contains(&true) {
+            picks.push(Pick::Crash(0));
+        }
+        picks
+    }
+
+    fn take(&mut self, place: &Place, pick: Pick) -> Result<(Place, Touch), ()> {
+        let mut next = place.clone();
+        next.steps += 1;
+        let Pick::Move(actor) = pick else {
+            if pick == Pick::Timer {
+                next.time += 1;
+                for n in 0..self.programs.len() {
+                    if std::mem::take(&mut next.waits[n]) {
+                        next.at[n] += 1;
+                        next.ends(self, n);
+                    }
+                }
+            } else {
+                next.dead[0] = true;
+                next.holders.retain(|(who, _)| *who != 0);
+            }
+            return Ok((next, Touch::everything()));
+        };
+        let n = actor.0 as usize;
+        let mut touch = Touch {
+            actor: Some(actor),
+            ..Touch::default()
+        };
+        next.moves += 1;
+        match self.programs[n][next.at[n]] {
+            Op::Read(k) => {
+                touch.reads.push(key(k));
+                next.seen[n] = next.keys[k];
+            }
+            Op::Write(k) => {
+                touch.reads.push(key(k));
+                if next.keys[k] != next.seen[n] + 1 {
+                    next.keys[k] = next.seen[n] + 1;
+                    touch.writes.push(key(k));
+                }
+            }
+            Op::Add(k) => {
+                touch.writes.push(key(k));
+                next.keys[k] += 1;
+            }
+            Op::Take(k) => {
+                touch.reads.push(key(k));
+                if next.keys[k] == 0 {
+                    next.keys[k] = 1;
+                    touch.writes.push(key(k));
+                    next.holds(n, &mut touch);
+                }
+            }
+            Op::Hold => next.holds(n, &mut touch),
+            Op::Drop => {
+                if next.holders.iter().any(|(who, _)| *who == n) {
+                    touch.ends.push(0);
+                    next.holders.retain(|(who, _)| *who != n);
+                }
+            }
+            Op::Wait => {}
+        }
+        next.at[n] += 1;
+        next.ends(self, n);
+        Ok((next, touch))
+    }
+
+    fn fate(&mut self, place: &Place) -> Result<Fate, ()> {
+        let keys = place.keys.iter().enumerate();
+        let values: BTreeMap<String, Option<String>> = keys
+            .map(|(n, value)| (n.to_string(), Some(value.to_string())))
+            .collect();
+        let seen = place.seen.iter().enumerate();
+        let outcome = Outcome {
+            values,
+            counters: seen.map(|(n, value)| (n.to_string(), *value)).collect(),
+            ..Outcome::default()
+        };
+        let broken = (!place.broken.is_empty()).then(|| Broken {
+            invariant: 0,
+            ways: place.broken.clone(),
+        });
+        Ok(Fate {
+            outcome: Arc::new(outcome),
+            cut: place.moves >= self.moves && !self.able(place).is_empty(),
+            broken: broken.into_iter().collect(),
+        })
+    }
+}
+
+fn whole(model: &Model, prune: bool) -> Found {
+    let mut model = model.clone();
+    let root = model.begin().expect("begins");
+    let mut share = 0.0;
+    let (found, flow) = search::search(
+        &mut model,
+        &Seed::root(root),
+        prune,
+        &mut |end| {
+            share += end.share;
+            ControlFlow::Continue(())
+        },
+        &|| false,
+    )
+    .expect("searches");
+    assert!(flow.is_continue());
+    assert!((share - 1.0).abs() < 1e-6, "all parts make one whole: {share}");
+    found
+}
+
+/// In how many moves and faults the lock can have two holders, gone through breadth first.
+fn soonest(model: &Model) -> Option<usize> {
+    let mut model = model.clone();
+    let mut places = vec![model.begin().expect("begins")];
+    for length in 0.. {
+        let mut next = Vec::new();
+        while let Some(place) = places.pop() {
+            if !place.broken.is_empty() {
+                return Some(length);
+            }
+            for pick in model.picks(&place) {
+                let there = model.take(&place, pick).expect("is taken").0;
+                let to = if pick == Pick::Timer {
+                    &mut places
+                } else {
+                    &mut next
+                };
+                to.push(there);
+            }
+        }
+        if next.is_empty() {
+            return None;
+        }
+        places = next;
+    }
+    None
+}
+
+fn programs() -> impl Strategy<Value = Vec<Vec<Op>>> {
+    let op = prop_oneof![
+        (0..3_usize).prop_map(Op::Read),
+        (0..3_usize).prop_map(Op::Write),
+        (0..3_usize).prop_map(Op::Add),
+        (0..2_usize).prop_map(Op::Take),
+        Just(Op::Hold),
+        Just(Op::Drop),
+        Just(Op::Wait),
+    ];
+    proptest::collection::vec(proptest::collection::vec(op, 0..5), 1..4)
+}
+
+proptest! {
+    /// The whole point: what is left out is counted exactly, and nothing is missed.
+    #[test]
+    fn leaving_out_changes_no_count(programs in programs(), moves in 1..12_usize, crash in any::<bool>()) {
+        let model = Model { programs, moves, crash };
+        let (all, pruned) = (whole(&model, false), whole(&model, true));
+        prop_assert_eq!(u128::from(all.tried), all.orders);
+        prop_assert_eq!(all.orders, pruned.orders);
+        prop_assert!(pruned.tried <= all.tried);
+        prop_assert_eq!(all.cut, pruned.cut);
+        prop_assert_eq!(all.violations, pruned.violations);
+        prop_assert_eq!(&all.by_invariant, &pruned.by_invariant);
+        prop_assert_eq!(&all.outcomes, &pruned.outcomes);
+        prop_assert_eq!(&all.shortest, &pruned.shortest);
+        let length = all.shortest.map(|order| order.iter().filter(|pick| **pick != Pick::Timer).count());
+        prop_assert_eq!(length, soonest(&model));
+    }
+
+    /// However the whole is parted, the parts find what the whole does.
+    #[test]
+    fn parts_find_what_the_whole_does(programs in programs(), parts in 1..40_usize) {
+        let mut model = Model { programs, moves: 12, crash: false };
+        let seeds = search::part(&mut model, true, parts).expect("parts");
+        let mut found = Found::default();
+        for seed in &seeds {
+            found.add(search::search(&mut model, seed, true, &mut |_| ControlFlow::Continue(()), &|| false).expect("searches").0);
+        }
+        prop_assert_eq!(found, whole(&model, true));
+    }
+}
+
+#[test]
+fn counts_are_those_of_the_formula() {
+    let factorial = |n: usize| (1..=n).map(|n| n as u128).product::<u128>();
+    for clients in 1..=4 {
+        for k in 1..=3 {
+            let formula = factorial(clients * k) / factorial(k).pow(u32::try_from(clients).expect("few"));
+            // Everybody on one key: no order is like another. Everybody on their own: all are alike.
+            let shared = Model {
+                programs: vec![vec![Op::Add(0); k]; clients],
+                moves: 99,
+                crash: false,
+            };
+            let alone = Model {
+                programs: vec![vec![Op::Read(0); k]; clients],
+                moves: 99,
+                crash: false,
+            };
+            if formula < 20_000 {
+                assert_eq!(whole(&shared, true).orders, formula);
+                assert_eq!(u128::from(whole(&shared, true).tried), formula);
+            }
+            let alone = whole(&alone, true);
+            assert_eq!((alone.tried, alone.orders), (1, formula));
+            let counted = count(&vec![k; clients], 99);
+            #[expect(clippy::cast_precision_loss, reason = "small")]
+            let exact = formula as f64;
+            assert!((counted - exact).abs() < 0.5, "{clients} of {k}");
+        }
+    }
+}
+
+#[test]
+fn a_bound_cuts_as_it_is_counted() {
+    for (moves, most) in [(vec![3, 3], 4), (vec![1, 2, 3], 3), (vec![5], 2)] {
+        let model = Model {
+            programs: moves.iter().map(|own| vec![Op::Add(0); *own]).collect(),
+            moves: most,
+            crash: false,
+        };
+        let found = whole(&model, false);
+        #[expect(clippy::cast_precision_loss, reason = "small")]
+        let tried = found.tried as f64;
+        assert!((tried - count(&moves, most)).abs() < 0.5, "{moves:?} {most}");
+        assert_eq!(found.cut, found.orders);
+    }
+}
+
+#[test]
+fn the_size_of_a_whole_is_estimated() {
+    let mut model = Model {
+        programs: vec![vec![Op::Add(0); 3]; 2],
+        moves: 99,
+        crash: false,
+    };
+    // Every way down of a tree whose nodes have as many children at the same depth weighs the same; here they have
+    // not, and the mean of many does.
+    let mut state = 1_u64;
+    let size = search::estimate(
+        &mut model,
+        true,
+        2_000,
+        |below| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            Some(usize::try_from(state >> 33).expect("fits") % below)
+        },
+        |_| false,
+    )
+    .expect("estimates");
+    assert!((size.ends - 20.0).abs() < 1.0, "{size:?}");
+}
+
+#[test]
+fn more_orders_than_can_be_said_are_not_wrong() {
+    let touch = |actor: u32| {
+        Arc::new(Touch {
+            actor: Some(ActorId(actor)),
+            ..Touch::default()
+        })
+    };
+    let steps: Vec<_> = (0..100).map(|n| (Pick::Move(ActorId(n)), touch(n))).collect();
+    assert_eq!(trace::extensions(&steps), u128::MAX);
+    assert_eq!(trace::extensions(&steps[..30]), (1..=30).product::<u128>());
+}

@@ -1,0 +1,8 @@
+//! Runs: a story or free play, races, every order; live on real servers or from a recording.
+
+pub mod explore;
+pub mod open;
+pub mod race;
+pub mod session;
+
+pub use open::{ChosenRuns, LessonChoice, Runs};

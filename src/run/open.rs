@@ -1,0 +1,201 @@
+//! Which run a lesson on the screen gets: live where its servers are, recorded where they are not or where that
+//! is asked for. It must not know the screen.
+
+use std::sync::Arc;
+
+use tokio::sync::{mpsc, watch};
+
+use crate::text::Words;
+use crate::{
+    lab::LabOptions,
+    lesson::{Loaded, Params, Scenario},
+    log::Log,
+    recording::{
+        Recording,
+        carried::{self, NotCarried},
+    },
+    run::{
+        explore::{self, Bounds, Exploring},
+        race::{self, Orders, Racing, Told},
+        session::{self, Session, Update},
+    },
+    text::Text,
+    verdict::why,
+};
+
+/// Races are asked for where only recordings are wanted.
+const RECORDED_NOT_RACED: Words = Words::new(
+    "a race needs real servers, and `--recorded` asks for none; start Lockstep without it",
+    "竞跑需要真实的服务器，而 `--recorded` 表示只用录像；请去掉它重新启动",
+);
+/// A search is asked for where only recordings are wanted, or where the clock cannot be stopped.
+const NOT_EXPLORED_HERE: Words = Words::new(
+    "exploring needs real servers whose clock stands still; start Lockstep without `--recorded` and `--wall-clock`",
+    "穷举需要真实的服务器和可以停住的时钟；请去掉 `--recorded` 和 `--wall-clock` 重新启动",
+);
+
+/// A lesson and one of its variants, by name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LessonChoice {
+    /// The lesson.
+    pub id: String,
+    /// The variant.
+    pub variant: String,
+}
+
+/// Opens live runs.
+pub trait Runs {
+    /// Starts a run: at once, whatever may still fail. What fails is told as
+    /// [`Update::Failed`](crate::run::session::Update::Failed).
+    fn open(&self, lesson: &LessonChoice) -> Session;
+
+    /// Races a variant so many times: at once, whatever may still fail. What fails is told as
+    /// [`Told::Failed`](crate::run::race::Told::Failed).
+    fn race(&self, lesson: &LessonChoice, runs: u64) -> Racing;
+
+    /// Tries every order of a variant within these bounds: at once, whatever may still fail. What fails is told as
+    /// [`Told::Failed`](crate::run::explore::Told::Failed).
+    fn explore(&self, lesson: &LessonChoice, bounds: &Bounds) -> Exploring;
+
+    /// Why a run of a variant went wrong, where its log says so.
+    fn why(&self, lesson: &LessonChoice, log: &Log) -> Option<Text>;
+
+    /// Starts a live run in which everything that was done in `past` is done again before anything else
+    /// ([`branch`](crate::run::session::branch)): at once, whatever may still fail.
+    fn branch(&self, lesson: &LessonChoice, past: Log) -> Session;
+}
+
+/// Live and recorded runs over the engine.
+pub struct ChosenRuns {
+    pub lessons: Vec<Arc<Loaded>>,
+    pub overrides: Params,
+    pub options: LabOptions,
+    pub seed: u64,
+    /// Recordings of the user's, which play wherever their lesson and variant are opened.
+    pub files: Vec<Recording>,
+    /// Never live.
+    pub recorded: bool,
+}
+
+impl Runs for ChosenRuns {
+    fn open(&self, choice: &LessonChoice) -> Session {
+        self.choose(choice).unwrap_or_else(failed)
+    }
+
+    fn branch(&self, choice: &LessonChoice, past: Log) -> Session {
+        let scenario = self.scenario(choice, &self.params(choice));
+        scenario.map_or_else(failed, |scenario| {
+            session::branch(scenario, self.options.clone(), self.seed, past)
+        })
+    }
+
+    fn race(&self, choice: &LessonChoice, runs: u64) -> Racing {
+        let scenario = match self.scenario(choice, &self.params(choice)) {
+            Ok(_) if self.recorded => Err(RECORDED_NOT_RACED.text(&[])),
+            Ok(scenario) => Ok(scenario),
+            Err(message) => Err(message.into()),
+        };
+        match scenario {
+            Ok(scenario) => race::watch(scenario, self.options.clone(), self.seed, runs),
+            Err(message) => not_raced(message, runs),
+        }
+    }
+
+    fn explore(&self, choice: &LessonChoice, bounds: &Bounds) -> Exploring {
+        let scenario = match self.scenario(choice, &self.params(choice)) {
+            Ok(_) if self.recorded || self.options.wall_clock => Err(NOT_EXPLORED_HERE.text(&[])),
+            Ok(scenario) => Ok(scenario),
+            Err(message) => Err(message.into()),
+        };
+        match scenario {
+            Ok(scenario) => explore::watch(scenario, self.options.clone(), bounds.clone()),
+            Err(message) => not_explored(message),
+        }
+    }
+
+    fn why(&self, choice: &LessonChoice, log: &Log) -> Option<Text> {
+        let scenario = self.scenario(choice, &self.params(choice)).ok()?;
+        why::first(&scenario, log).map(|why| why.text)
+    }
+}
+
+impl ChosenRuns {
+    fn scenario(&self, choice: &LessonChoice, params: &Params) -> Result<Scenario, String> {
+        let loaded = self.lessons.iter().find(|loaded| loaded.lesson.id == choice.id);
+        let loaded = loaded.ok_or_else(|| format!("there is no lesson `{}`", choice.id))?;
+        Scenario::plan(loaded, &choice.variant, params).map_err(|error| error.to_string())
+    }
+
+    /// The user's recording of a variant.
+    fn file(&self, choice: &LessonChoice) -> Option<&Recording> {
+        let mut files = self.files.iter();
+        files.find(|file| file.header.lesson == choice.id && file.header.variant == choice.variant)
+    }
+
+    /// The parameters of a variant's runs: those of its recording, or those of the command line that it has.
+    fn params(&self, choice: &LessonChoice) -> Params {
+        if let Some(file) = self.file(choice) {
+            return file.header.params.clone();
+        }
+        let loaded = self.lessons.iter().find(|loaded| loaded.lesson.id == choice.id);
+        let has = |name: &str| loaded.is_some_and(|loaded| loaded.lesson.params.contains_key(name));
+        // A parameter that this lesson does not have is another lesson's.
+        let own = self.overrides.iter().filter(|(name, _)| has(name));
+        own.map(|(name, value)| (name.clone(), value.clone())).collect()
+    }
+
+    fn choose(&self, choice: &LessonChoice) -> Result<Session, String> {
+        let scenario = self.scenario(choice, &self.params(choice))?;
+        if let Some(Recording { log, .. }) = self.file(choice) {
+            return Ok(session::replay(scenario, log.clone()));
+        }
+        let live = !self.recorded && self.options.search.serves(scenario.lab());
+        if !live {
+            match carried::open(&scenario) {
+                Ok(recording) => return Ok(session::replay(scenario, recording.log)),
+                Err(error) if self.recorded || matches!(error, NotCarried::Broken(_)) => {
+                    return Err(error.to_string());
+                }
+                // The lab then says what it lacks and how to get it.
+                Err(_) => {}
+            }
+        }
+        Ok(session::open(scenario, self.options.clone(), self.seed))
+    }
+}
+
+/// A run that could not even begin.
+fn failed(message: String) -> Session {
+    let (commands, _) = mpsc::unbounded_channel();
+    let (tell, updates) = mpsc::unbounded_channel();
+    let _ = tell.send(Update::Failed {
+        message: message.into(),
+        server: false,
+    });
+    Session { commands, updates }
+}
+
+/// A search that could not even begin.
+fn not_explored(message: Text) -> Exploring {
+    let (tell, told) = mpsc::unbounded_channel();
+    let _ = tell.send(explore::Told::Failed {
+        message,
+        server: false,
+    });
+    Exploring {
+        stop: Arc::default(),
+        told,
+    }
+}
+
+/// Races that could not even begin.
+fn not_raced(message: Text, runs: u64) -> Racing {
+    let (orders, _) = watch::channel(Orders { runs, paused: false });
+    let (tell, told) = mpsc::channel(1);
+    // There is room for one, and nothing else is told.
+    let _ = tell.try_send(Told::Failed {
+        message,
+        server: false,
+    });
+    Racing { orders, told }
+}

@@ -1,0 +1,223 @@
+//! Races by their outcomes: how often each, which races those were, and their logs as long as there is room for them.
+//! Pure; it must not know who looks at them.
+
+use std::collections::BTreeMap;
+
+use super::{Outcome, Race};
+use crate::log::Log;
+
+/// Logs are kept as long as they have no more events than this together: some 50 MB. A thousand races of ten clients
+/// with a few moves each need less.
+pub const MOST_EVENTS: usize = 250_000;
+
+/// So many races of an outcome keep their logs before any of its later ones does, where there is no room for all.
+const FIRST: usize = 5;
+
+/// Races by their outcomes.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Kept {
+    kinds: BTreeMap<Outcome, Kind>,
+    races: u64,
+    violated: u64,
+    /// Events of all logs that are kept.
+    events: usize,
+    /// How many logs were forgotten.
+    forgotten: u64,
+}
+
+/// All races with one outcome.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Kind {
+    /// Which they are, in their order: 0 is the first race of all.
+    numbers: Vec<u32>,
+    logs: BTreeMap<u32, Log>,
+}
+
+impl Kept {
+    /// Counts a race and keeps its log. Where there is no room for all logs, one of the most frequent outcome goes:
+    /// of each outcome the first few and the latest stay.
+    pub fn add(&mut self, race: Race) {
+        self.add_within(race, MOST_EVENTS);
+    }
+
+    fn add_within(&mut self, race: Race, most: usize) {
+        let number = u32::try_from(self.races).unwrap_or(u32::MAX);
+        self.races += 1;
+        self.violated += u64::from(race.outcome.is_violated());
+        self.events += race.log.len();
+        let kind = self.kinds.entry(race.outcome).or_default();
+        kind.numbers.push(number);
+        kind.logs.insert(number, race.log);
+        while self.events > most && self.forget() {}
+    }
+
+    /// Forgets one log; false where there is none.
+    fn forget(&mut self) -> bool {
+        let fullest = self.kinds.values_mut().max_by_key(|kind| kind.logs.len());
+        let Some(kind) = fullest else {
+            return false;
+        };
+        let place = FIRST.min(kind.logs.len() / 2);
+        let Some(number) = kind.logs.keys().nth(place).copied() else {
+            return false;
+        };
+        let log = kind.logs.remove(&number);
+        self.events -= log.map_or(0, |log| log.len());
+        self.forgotten += 1;
+        true
+    }
+
+    /// How many races there were.
+    #[must_use]
+    pub fn races(&self) -> u64 {
+        self.races
+    }
+
+    /// How many of them broke an invariant or a lock.
+    #[must_use]
+    pub fn violated(&self) -> u64 {
+        self.violated
+    }
+
+    /// How many broke this invariant.
+    #[must_use]
+    pub fn broke(&self, invariant: &str) -> u64 {
+        let broke = self
+            .kinds
+            .iter()
+            .filter(|(outcome, _)| outcome.broken.contains(invariant));
+        broke.map(|(_, kind)| kind.count()).sum()
+    }
+
+    /// How many logs there was no room for.
+    #[must_use]
+    pub fn forgotten(&self) -> u64 {
+        self.forgotten
+    }
+
+    /// The outcomes, the most frequent first; of several that are as frequent, in their own order.
+    #[must_use]
+    pub fn outcomes(&self) -> Vec<(&Outcome, &Kind)> {
+        let mut all: Vec<_> = self.kinds.iter().collect();
+        all.sort_by_key(|(_, kind)| std::cmp::Reverse(kind.numbers.len()));
+        all
+    }
+
+    /// The races with an outcome.
+    #[must_use]
+    pub fn kind(&self, outcome: &Outcome) -> Option<&Kind> {
+        self.kinds.get(outcome)
+    }
+}
+
+impl Kind {
+    /// Which races they are, in their order: 0 is the first race of all.
+    #[must_use]
+    pub fn numbers(&self) -> &[u32] {
+        &self.numbers
+    }
+
+    /// How many they are.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.numbers.len() as u64
+    }
+
+    /// The log of one of them, if there was room for it.
+    #[must_use]
+    pub fn log(&self, number: u32) -> Option<&Log> {
+        self.logs.get(&number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use proptest::prelude::*;
+
+    use super::{FIRST, Kept, Kind, Race};
+    use crate::{
+        clock::LessonTime,
+        log::{Event, EventKind, Log, Stop},
+        run::race::{LockFate, Outcome},
+    };
+
+    fn outcome(sold: i64, fate: LockFate) -> Outcome {
+        Outcome {
+            counters: [("sold".to_owned(), sold)].into(),
+            locks: [("lock".to_owned(), fate)].into(),
+            ..Outcome::default()
+        }
+    }
+
+    fn race(sold: i64, events: usize) -> Race {
+        let mut log = Log::new();
+        log.extend((0..events).map(|item| Event {
+            at: LessonTime::ZERO,
+            kind: EventKind::Stop {
+                item,
+                stop: Stop::Move,
+            },
+        }));
+        let fate = if sold > 1 {
+            LockFate::Violated
+        } else {
+            LockFate::Held
+        };
+        Race {
+            seed: 0,
+            outcome: outcome(sold, fate),
+            log,
+            lesson: Duration::ZERO,
+        }
+    }
+
+    fn kept(kind: &Kind) -> Vec<u32> {
+        let numbers = kind.numbers().iter().copied();
+        numbers.filter(|number| kind.log(*number).is_some()).collect()
+    }
+
+    #[test]
+    fn everything_is_kept_while_there_is_room() {
+        let mut all = Kept::default();
+        for sold in [1, 2, 2, 1, 2] {
+            all.add_within(race(sold, 10), 50);
+        }
+        let outcomes = all.outcomes();
+        assert_eq!(outcomes[0].0, &outcome(2, LockFate::Violated));
+        assert_eq!(kept(outcomes[0].1), [1, 2, 4]);
+        assert_eq!(kept(outcomes[1].1), [0, 3]);
+        assert_eq!((all.races(), all.violated(), all.forgotten()), (5, 3, 0));
+    }
+
+    #[test]
+    fn beyond_that_the_first_and_the_latest_of_each_outcome_stay() {
+        let mut all = Kept::default();
+        for n in 0..1000 {
+            all.add_within(race(if n == 500 { 2 } else { 1 }, 10), 200);
+        }
+        let rare = all.kind(&outcome(2, LockFate::Violated)).expect("seen");
+        assert_eq!(kept(rare), [500], "what is rare is kept longest");
+        let often = all.kind(&outcome(1, LockFate::Held)).expect("seen");
+        let kept = kept(often);
+        assert_eq!(kept[..FIRST], [0, 1, 2, 3, 4]);
+        assert_eq!(kept.last(), Some(&999));
+        assert_eq!((kept.len(), often.count(), all.forgotten()), (19, 999, 980));
+    }
+
+    proptest! {
+        #[test]
+        fn no_more_is_kept_than_there_is_room_for(races in prop::collection::vec((0i64..6, 0usize..30), 0..80), most in 0usize..200) {
+            let mut all = Kept::default();
+            for (sold, events) in &races {
+                all.add_within(race(*sold, *events), most);
+                let logs = all.outcomes().into_iter().flat_map(|(_, kind)| kind.numbers().iter().filter_map(|n| kind.log(*n)));
+                let (count, events) = logs.fold((0, 0), |(count, events), log| (count + 1, events + log.len()));
+                prop_assert!(events <= most && events == all.events);
+                prop_assert_eq!(count + all.forgotten(), all.races());
+            }
+            prop_assert_eq!(all.races(), races.len() as u64);
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Why a run cannot go on.
+
+use crate::{clock::ClockError, lab::LabError, lesson::LessonError, text::Text};
+
+/// Why a run cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// The lesson asks for something that cannot be: its author's mistake, with its place.
+    #[error("{0}")]
+    Lesson(#[from] LessonError),
+    /// A server or the machine under it failed.
+    #[error("{0}")]
+    Lab(#[from] LabError),
+    /// The clock could not be moved.
+    #[error("{0}")]
+    Clock(#[from] ClockError),
+    /// A server of the lab ended by itself in mid-lesson.
+    #[error("the server `{server}` ended in mid-lesson ({why})\nThe end of its own log:\n{log}")]
+    ServerDied {
+        /// The server.
+        server: String,
+        /// How: its exit code or the signal that killed it.
+        why: String,
+        /// The last lines of its own log.
+        log: String,
+    },
+    /// A server no longer answers Lockstep itself.
+    #[error("the server `{server}` no longer answers: {why}")]
+    ServerLost {
+        /// The server.
+        server: String,
+        /// Why.
+        why: String,
+    },
+    /// A client process ended although nobody killed it.
+    #[error("the client process `{client}` ended by itself: {why}\nits log says:\n{log}")]
+    ClientDied {
+        /// The client.
+        client: String,
+        /// How.
+        why: String,
+        /// The end of what it wrote to standard error.
+        log: String,
+    },
+    /// A client process runs and does not answer Lockstep.
+    #[error(
+        "no client process has answered for {seconds} s, though no server has died and no process is stopped; \
+         if this machine is busy, try again"
+    )]
+    ClientSilent {
+        /// How long was waited, in seconds of real time.
+        seconds: u64,
+    },
+    /// Somebody who waited was called off: nobody wants the outcome any more.
+    #[error("called off")]
+    CalledOff,
+    /// A client process could not reach its servers.
+    #[error("the client process `{client}` could not start: {why}")]
+    ClientNotReady {
+        /// The client.
+        client: String,
+        /// Why.
+        why: String,
+    },
+}
+
+impl EngineError {
+    /// The message in both languages. A mistake in a lesson is its author's business, and in English only.
+    #[must_use]
+    pub fn text(&self) -> Text {
+        let zh = match self {
+            Self::Lesson(error) => error.to_string(),
+            Self::Lab(error) => error.chinese(),
+            Self::Clock(error) => error.chinese(),
+            Self::ServerDied { server, why, log } => {
+                format!("服务器 `{server}` 在课程中途退出（{why}）\n它自己的日志结尾：\n{log}")
+            }
+            Self::ServerLost { server, why } => format!("服务器 `{server}` 不再响应：{why}"),
+            Self::ClientDied { client, why, log } => {
+                format!("客户端进程 `{client}` 意外退出：{why}\n它的日志：\n{log}")
+            }
+            Self::ClientSilent { seconds } => format!(
+                "{seconds} 秒内没有任何客户端进程应答，而服务器都没有退出，也没有进程被暂停；如果机器正忙，请重试"
+            ),
+            Self::CalledOff => "已取消".to_owned(),
+            Self::ClientNotReady { client, why } => {
+                format!("客户端进程 `{client}` 无法启动：{why}")
+            }
+        };
+        Text {
+            en: self.to_string(),
+            zh,
+        }
+    }
+
+    /// Whether it says already which process has died or been stopped.
+    pub(crate) fn names_a_process(&self) -> bool {
+        matches!(
+            self,
+            Self::ServerDied { .. } | Self::ClientDied { .. } | Self::Lab(LabError::Stopped { .. })
+        )
+    }
+
+    /// Whether a server is missing or failed, rather than the lesson being wrong: exit code 3, and a fresh
+    /// start may help.
+    #[must_use]
+    pub fn is_server(&self) -> bool {
+        match self {
+            Self::Lesson(_) => false,
+            Self::Lab(error) => error.is_server(),
+            Self::Clock(_)
+            | Self::ServerDied { .. }
+            | Self::ServerLost { .. }
+            | Self::ClientDied { .. }
+            | Self::ClientSilent { .. }
+            | Self::CalledOff
+            | Self::ClientNotReady { .. } => true,
+        }
+    }
+}

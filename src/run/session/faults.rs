@@ -1,0 +1,256 @@
+//! Causing faults: processes are signalled, links cut and held, clocks set. It must not know why, nor what the log
+//! makes of it.
+
+use super::{
+    EngineError,
+    stage::{Client, ClientState, Stage},
+};
+use crate::{
+    client::protocol::Request,
+    lab::{Direction, Link, LinkState},
+    log::{ActorId, Fault, Way},
+};
+
+/// How far a server's clock is set apart where nobody says how far.
+const JUMP_MS: i64 = 30_000;
+
+impl Stage {
+    /// Causes a fault, and lets the clients know whose connections it broke. Says why, where the fault makes no sense
+    /// now, such as freezing the dead.
+    pub(crate) async fn cause(&mut self, fault: &Fault) -> Result<Result<(), String>, EngineError> {
+        if let Err(why) = self.carry_out(fault).await? {
+            return Ok(Err(why));
+        }
+        for server in self.lab.servers() {
+            for client in 0..self.clients.len() {
+                if self.clients[client].state != ClientState::Killed
+                    && self.breaks(fault, client, &server.name)
+                {
+                    let server = server.name.clone();
+                    self.clients[client]
+                        .send(&Request::Disconnected { server })
+                        .await?;
+                }
+            }
+        }
+        Ok(Ok(()))
+    }
+
+    async fn carry_out(&mut self, fault: &Fault) -> Result<Result<(), String>, EngineError> {
+        match fault {
+            Fault::Crash { client } | Fault::Freeze { client } | Fault::Thaw { client } => {
+                let Some(client) = self.clients.iter_mut().find(|known| known.name == *client) else {
+                    return Ok(Err(format!("there is no client `{client}`")));
+                };
+                let (state, done) = match (fault, client.state) {
+                    (_, ClientState::Killed) => {
+                        return Ok(Err(format!("the client `{}` is dead already", client.name)));
+                    }
+                    (Fault::Crash { .. }, _) => (ClientState::Killed, client.process.kill()),
+                    (Fault::Freeze { .. }, ClientState::Running) => {
+                        (ClientState::Frozen, client.process.freeze())
+                    }
+                    (Fault::Freeze { .. }, _) => {
+                        return Ok(Err(format!("the client `{}` is frozen already", client.name)));
+                    }
+                    (_, ClientState::Frozen) => (ClientState::Running, client.process.thaw()),
+                    _ => return Ok(Err(format!("the client `{}` is not frozen", client.name))),
+                };
+                client.state = state;
+                done?;
+                if state == ClientState::Killed {
+                    client.process.exited().await;
+                }
+            }
+            Fault::KillServer { server }
+            | Fault::FreezeServer { server }
+            | Fault::ThawServer { server }
+            | Fault::RestartServer { server } => return self.cause_to_server(fault, server).await,
+            Fault::Skew { server, ahead_ms } => {
+                let Some(slot) = self.lab.slot(server)? else {
+                    return Ok(Err(format!(
+                        "the clock of `{server}` cannot be set: this run is on the machine's own clock"
+                    )));
+                };
+                self.lab.clock().skew(slot, ahead_ms.saturating_mul(1_000_000))?;
+                self.skews.insert(server.clone(), *ahead_ms);
+            }
+            Fault::Cut { link }
+            | Fault::Hold { link, .. }
+            | Fault::Release { link }
+            | Fault::Drop { link } => {
+                let Some(link) = self.lab.link_control(link) else {
+                    return Ok(Err(format!("there is no link `{link}`")));
+                };
+                match fault {
+                    Fault::Drop { .. } if !matches!(link.state(), LinkState::Held(_)) => {
+                        return Ok(Err(format!("the link `{}` holds nothing", link.name())));
+                    }
+                    Fault::Cut { .. } | Fault::Drop { .. } => link.cut(),
+                    Fault::Hold { way, .. } => link.hold(match way {
+                        Way::Both => Direction::Both,
+                        Way::Requests => Direction::ToServer,
+                        Way::Replies => Direction::ToClient,
+                    }),
+                    _ => link.release(),
+                }
+            }
+        }
+        Ok(Ok(()))
+    }
+
+    /// The faults that can be caused now: clients' first, then servers', then links'.
+    pub(crate) fn faults_at_hand(&self) -> Vec<Fault> {
+        let mut faults = Vec::new();
+        for Client { name, state, .. } in &self.clients {
+            let client = name.clone();
+            match state {
+                ClientState::Killed => continue,
+                ClientState::Running => faults.push(Fault::Freeze {
+                    client: client.clone(),
+                }),
+                ClientState::Frozen => faults.push(Fault::Thaw {
+                    client: client.clone(),
+                }),
+            }
+            faults.push(Fault::Crash { client });
+        }
+        for server in self
+            .lab
+            .kind()
+            .servers()
+            .iter()
+            .chain(self.lab.kind().sentinels())
+        {
+            faults.extend(self.faults_of(server));
+        }
+        for (link, state) in self.lab.link_states() {
+            let link = || link.to_owned();
+            match state {
+                LinkState::Open => {
+                    let hold = |way| Fault::Hold { link: link(), way };
+                    faults.push(Fault::Cut { link: link() });
+                    faults.extend([Way::Both, Way::Requests, Way::Replies].map(hold));
+                }
+                LinkState::Held(_) => {
+                    faults.extend([Fault::Release { link: link() }, Fault::Drop { link: link() }]);
+                }
+                LinkState::Cut => faults.push(Fault::Release { link: link() }),
+            }
+        }
+        faults
+    }
+
+    fn faults_of(&self, server: &str) -> Vec<Fault> {
+        let name = || server.to_owned();
+        if self.lab.server_ended(server).unwrap_or(true) {
+            return vec![Fault::RestartServer { server: name() }];
+        }
+        let mut faults = vec![Fault::KillServer { server: name() }];
+        faults.push(if self.frozen.contains(server) {
+            Fault::ThawServer { server: name() }
+        } else {
+            Fault::FreezeServer { server: name() }
+        });
+        if matches!(self.lab.slot(server), Ok(Some(_))) {
+            let skew = |ahead_ms| Fault::Skew {
+                server: name(),
+                ahead_ms,
+            };
+            match self.skews.get(server) {
+                None | Some(0) => faults.extend([skew(JUMP_MS), skew(-JUMP_MS)]),
+                Some(_) => faults.push(skew(0)),
+            }
+        }
+        faults
+    }
+
+    async fn cause_to_server(
+        &mut self,
+        fault: &Fault,
+        server: &str,
+    ) -> Result<Result<(), String>, EngineError> {
+        let dead = self.lab.server_ended(server)?;
+        let frozen = self.frozen.contains(server);
+        match fault {
+            Fault::RestartServer { .. } if !dead => {
+                return Ok(Err(format!(
+                    "the server `{server}` runs: only a killed one can be restarted"
+                )));
+            }
+            Fault::RestartServer { .. } => Box::pin(self.lab.restart_server(server)).await?,
+            _ if dead => return Ok(Err(format!("the server `{server}` is dead already"))),
+            Fault::FreezeServer { .. } if frozen => {
+                return Ok(Err(format!("the server `{server}` is frozen already")));
+            }
+            Fault::FreezeServer { .. } => {
+                self.lab.freeze_server(server)?;
+                self.frozen.insert(server.to_owned());
+            }
+            Fault::ThawServer { .. } if !frozen => {
+                return Ok(Err(format!("the server `{server}` is not frozen")));
+            }
+            Fault::ThawServer { .. } => {
+                self.lab.thaw_server(server)?;
+                self.frozen.remove(server);
+            }
+            _ => {
+                self.lab.end_server(server).await?;
+                self.frozen.remove(server);
+            }
+        }
+        Ok(Ok(()))
+    }
+
+    /// Whether a fault breaks the connections that a client has to a server, so that whatever is on its way there
+    /// is known at once to be lost.
+    pub(crate) fn breaks(&self, fault: &Fault, client: usize, server: &str) -> bool {
+        let client = &self.clients[client].name;
+        let hit = match fault {
+            Fault::Cut { link } | Fault::Drop { link } => *link == format!("{client}->{server}"),
+            Fault::KillServer { server: killed } => killed == server,
+            _ => false,
+        };
+        hit && self.refuses_at_once
+    }
+
+    /// Before replies are held: has the client connect where it has not yet, as it would wait for a reply to that
+    /// too. Whether there is a [`Response::Reached`] to wait for.
+    pub(crate) async fn ask_to_reach(&mut self, link: &str) -> Result<bool, EngineError> {
+        let Some((client, server)) = link.split_once("->") else {
+            return Ok(false);
+        };
+        let Some(n) = self.clients.iter().position(|known| known.name == client) else {
+            return Ok(false);
+        };
+        let open = self
+            .lab
+            .link_control(link)
+            .is_some_and(|link| link.state() == LinkState::Open);
+        let can = open && self.clients[n].state == ClientState::Running && self.answers(server)?;
+        if can && self.refuses_at_once {
+            let server = server.to_owned();
+            self.clients[n].send(&Request::Reach { server }).await?;
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
+    /// Where requests reach a server and only its replies are held: resolves when the link holds `replies` of
+    /// them, that is, when the server has done what was asked.
+    pub(crate) fn replies_held(
+        &self,
+        actor: ActorId,
+        server: &str,
+        replies: usize,
+    ) -> Result<Option<impl Future<Output = ()> + use<>>, EngineError> {
+        let client = &self.clients[self.homes[actor.0 as usize]];
+        let link = self.lab.link_control(&format!("{}->{server}", client.name));
+        let only_replies = |link: &&Link| link.state() == LinkState::Held(Direction::ToClient);
+        let Some(link) = link.filter(only_replies) else {
+            return Ok(None);
+        };
+        let acts = client.state == ClientState::Running && self.answers(server)?;
+        Ok(acts.then(|| link.holds_on(replies, Direction::ToClient)))
+    }
+}

@@ -1,0 +1,156 @@
+//! Operations on their way: waiting until they are over, or until it is clear that no reply can come yet. It must
+//! not know why a move was made, nor what its reply leads to.
+
+use std::{
+    collections::{HashMap, HashSet},
+    time::Duration,
+};
+
+use super::{EngineError, attended::ANSWERS_WITHIN, director::Director, performer::State, stage::Arrived};
+use crate::{
+    client::protocol::{Response, Wire},
+    lesson::Path,
+    log::{ActorId, Fault, OpId},
+};
+
+/// How long somebody who plays freely waits for a reply before the next choice is theirs, in real time.
+const FREELY: Duration = Duration::from_secs(3);
+
+/// Operations on their way.
+#[derive(Debug, Default)]
+pub(crate) struct Flights {
+    pub(crate) next: u64,
+    /// Whose each is, and which server it went to.
+    pub(crate) by_op: HashMap<OpId, (ActorId, String)>,
+    /// Those of them that wait for another actor inside their client.
+    blocked: HashSet<OpId>,
+    /// How long those that ask a server to wait ask it to.
+    waits: HashMap<OpId, Duration>,
+}
+
+impl Flights {
+    /// An operation is sent.
+    pub(crate) fn begin(&mut self, op: OpId, actor: ActorId, wire: &Wire) {
+        self.by_op.insert(op, (actor, wire.server().to_owned()));
+        let waits = wire.waits();
+        if !waits.is_zero() {
+            self.waits.insert(op, waits);
+        }
+    }
+
+    /// How long an operation may stay unanswered while nothing else happens, in real time: while a story waits for a
+    /// reply, the servers' clock runs as fast as that.
+    fn patience(&self, op: OpId) -> Duration {
+        let waits = self.waits.get(&op).copied().unwrap_or_default();
+        ANSWERS_WITHIN.saturating_add(waits)
+    }
+}
+
+impl Director {
+    /// Waits until an operation is over, or is known to wait for another actor, or cannot be answered because
+    /// a link is cut or held or the client is frozen.
+    pub(crate) async fn land(&mut self, op: OpId, path: &Path) -> Result<(), EngineError> {
+        while let Some((actor, server)) = self.flights.by_op.get(&op).cloned() {
+            if !self.stage.reachable(actor, &server) {
+                return self.let_server_act(op, (actor, &server), path).await;
+            }
+            let patience = if self.left_story && self.recorder.is_followed() {
+                FREELY
+            } else {
+                self.flights.patience(op)
+            };
+            let Ok(arrived) = tokio::time::timeout(patience, self.stage.next()).await else {
+                if self.left_story && self.recorder.is_followed() {
+                    // Whoever plays freely is shown that there is no reply yet, and may do something about it.
+                    return Ok(());
+                }
+                if self.stage.is_stopped() {
+                    continue;
+                }
+                return Err(self.unanswered(actor, &server, patience, path).await);
+            };
+            let arrived = arrived?;
+            let blocked =
+                matches!(&arrived, Arrived::Response(_, Response::Blocked { op: known }) if *known == op);
+            self.take_in(arrived, path)?;
+            if blocked {
+                self.flights.blocked.insert(op);
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// That an operation is not answered, though its server lives and nothing keeps the reply: it is the operation that
+    /// does not come to an end.
+    async fn unanswered(&self, actor: ActorId, server: &str, silent: Duration, path: &Path) -> EngineError {
+        let (name, seconds) = (self.name(actor), silent.as_secs());
+        let State::InFlight { operation } = &self.performers[actor.0 as usize].state else {
+            return self.mistake(path, format!("no reply has come for {seconds} s of real time"));
+        };
+        let why = match self.stage.lab.observe().await {
+            Ok(_) => "answers others meanwhile, so this command waits for something that nobody does",
+            Err(_) => {
+                "answers nobody meanwhile: this command keeps it busy, such as a script that does not end"
+            }
+        };
+        let place = operation.path.clone().unwrap_or_else(|| path.clone());
+        let label = &operation.label;
+        self.mistake(
+            &place,
+            format!("`{name}.{label}` has had no reply for {seconds} s of real time; `{server}` {why}"),
+        )
+    }
+
+    /// Waits for everything on its way that may have come through by now: a link was released, a process thawed.
+    pub(crate) async fn land_all(&mut self, path: &Path) -> Result<(), EngineError> {
+        let flying = self.flights.by_op.keys();
+        let mut flying: Vec<OpId> = flying
+            .filter(|op| !self.flights.blocked.contains(op))
+            .copied()
+            .collect();
+        flying.sort_unstable();
+        for op in flying {
+            self.land(op, path).await?;
+        }
+        Ok(())
+    }
+
+    /// The operations whose connections a fault has broken are over, with their replies lost.
+    pub(crate) async fn land_broken(&mut self, fault: &Fault, path: &Path) -> Result<(), EngineError> {
+        let broken = |(op, (actor, server)): (&OpId, &(ActorId, String))| {
+            let client = self.stage.homes[actor.0 as usize];
+            self.stage.breaks(fault, client, server).then_some(*op)
+        };
+        let mut broken: Vec<OpId> = self.flights.by_op.iter().filter_map(broken).collect();
+        broken.sort_unstable();
+        for op in broken {
+            self.land(op, path).await?;
+        }
+        Ok(())
+    }
+
+    /// A server whose replies are held acts all the same: waits until it has.
+    async fn let_server_act(
+        &mut self,
+        op: OpId,
+        (actor, server): (ActorId, &str),
+        path: &Path,
+    ) -> Result<(), EngineError> {
+        // Each operation has a connection of its own, on which its reply is held.
+        let mine =
+            |(other, to): &&(ActorId, String)| to == server && self.stage.share_a_process(*other, actor);
+        let replies = self.flights.by_op.values().filter(mine).count();
+        let Some(held) = self.stage.replies_held(actor, server, replies)? else {
+            return Ok(());
+        };
+        tokio::pin!(held);
+        while self.flights.by_op.contains_key(&op) {
+            tokio::select! {
+                () = &mut held => return Ok(()),
+                arrived = self.stage.next() => self.take_in(arrived?, path)?,
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,80 @@
+//! How fast lesson time may run on a machine that is busy. It must not know whose time it is.
+//!
+//! Servers on a fast clock take a short real pause for a long one: at 8x, 250 ms without the processor are 2 s,
+//! and a Sentinel then stops acting for 30 s (TILT). Whoever is starved is starved more than once, and so are our
+//! own sleeps: when one overruns, time runs slower at once, and comes back to speed bit by bit.
+
+use std::time::Duration;
+
+/// The longest real time that passes between two looks at how busy the machine is.
+pub(crate) const SLICE: Duration = Duration::from_millis(25);
+/// A sleep that takes so much longer than it should tells of a starved machine.
+const STARVED: Duration = Duration::from_millis(30);
+/// One that takes at most so much longer tells of an idle one.
+const IDLE: Duration = Duration::from_millis(8);
+/// How much of its speed time gets back with each punctual slice.
+const RECOVERY: f64 = 1.05;
+
+/// Holds lesson time back.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Governor {
+    /// The highest rate at this moment, of those that the lab can follow.
+    share: f64,
+}
+
+impl Default for Governor {
+    fn default() -> Self {
+        Self { share: 1.0 }
+    }
+}
+
+impl Governor {
+    /// The speed for the next slice, where `fastest` is what the lab can follow on an idle machine. Never slower
+    /// than real time for that: there, only a pause that would hurt any server hurts.
+    pub(crate) fn speed(self, wanted: f64, fastest: f64) -> f64 {
+        wanted.min((fastest * self.share).max(1.0_f64.min(fastest)))
+    }
+
+    /// A slice that should have taken `planned` took `real`.
+    pub(crate) fn slept(&mut self, planned: Duration, real: Duration, fastest: f64) {
+        let late = real.saturating_sub(planned);
+        if late >= STARVED {
+            self.share = (self.share / 2.0).max(1.0 / fastest.max(1.0));
+        } else if late <= IDLE {
+            self.share = (self.share * RECOVERY).min(1.0);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{Governor, SLICE};
+
+    /// The speed in thousandths, which can be compared.
+    fn speed(governor: Governor, wanted: f64) -> String {
+        format!("{:.3}", governor.speed(wanted, 8.0))
+    }
+
+    #[test]
+    fn a_starved_machine_slows_time_down_to_real_time_and_an_idle_one_gives_it_back() {
+        let mut governor = Governor::default();
+        assert_eq!(speed(governor, 8.0), "8.000");
+        governor.slept(SLICE, SLICE + Duration::from_millis(60), 8.0);
+        assert_eq!(speed(governor, 8.0), "4.000");
+        for _ in 0..9 {
+            governor.slept(SLICE, SLICE * 4, 8.0);
+        }
+        assert_eq!(speed(governor, 8.0), "1.000");
+        assert_eq!(
+            speed(governor, 0.25),
+            "0.250",
+            "what the learner wants is never hurried"
+        );
+        for _ in 0..60 {
+            governor.slept(SLICE, SLICE, 8.0);
+        }
+        assert_eq!(speed(governor, 8.0), "8.000");
+    }
+}

@@ -1,0 +1,237 @@
+//! The story run that somebody watches: one step at a time, as commands ask for it.
+
+use tokio::sync::{
+    mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
+    watch,
+};
+
+use super::{
+    Command, EngineError, Session, Update, director::Director, free::Chosen, pacing::Pacing, time::Tempo,
+};
+use crate::{
+    lab::{Ailment, Chart, LOOK, LabOptions, Vitals},
+    lesson::Scenario,
+    log::{Deed, Log},
+    verdict::{self, compare},
+};
+
+/// Starts a live run in the background. Must be called inside a `tokio` runtime. The lab boots at once;
+/// dropping the session ends it.
+#[must_use]
+pub fn open(scenario: Scenario, options: LabOptions, seed: u64) -> Session {
+    start(scenario, options, seed, None)
+}
+
+/// Starts a live run on a fresh lab that begins as another one did: everything that was done in `past` is done again,
+/// in the same order, and what came of it is compared ([`Update::Branched`]). From there on it is free play. The seed is
+/// to be that of the other run, or its owner tokens differ.
+#[must_use]
+pub fn branch(scenario: Scenario, options: LabOptions, seed: u64, past: Log) -> Session {
+    start(scenario, options, seed, Some(past))
+}
+
+fn start(scenario: Scenario, options: LabOptions, seed: u64, past: Option<Log>) -> Session {
+    let (commands, asked) = unbounded_channel();
+    let (tell, updates) = unbounded_channel();
+    tokio::spawn(async move {
+        let mut driver = Driver {
+            asked,
+            tell: tell.clone(),
+            pacing: Pacing::new(),
+            tempo: watch::channel(Tempo::Jump).0,
+        };
+        if let Err(error) = Box::pin(driver.drive(scenario, &options, seed, past)).await {
+            let _ = tell.send(Update::Failed {
+                message: error.text(),
+                server: error.is_server(),
+            });
+        }
+    });
+    Session { commands, updates }
+}
+
+/// Tells of processes that somebody outside has stopped, and when they run again, as long as what it gives is kept.
+fn tell_of_standstills(vitals: Vitals, tell: UnboundedSender<Update>) -> AbortOnDrop {
+    let task = tokio::spawn(async move {
+        let (mut chart, mut told) = (Chart::default(), None);
+        loop {
+            tokio::time::sleep(LOOK).await;
+            let stopped = |ailment: &Ailment| matches!(ailment, Ailment::Stopped { .. });
+            let news = chart.look(&vitals).filter(stopped);
+            // The seconds are counted before the eyes of whoever looks.
+            let news = news.map(|ailment| EngineError::from(ailment).text());
+            if news != told {
+                if tell.send(Update::Silent(news.clone())).is_err() {
+                    return;
+                }
+                told = news;
+            }
+        }
+    });
+    AbortOnDrop(task.abort_handle())
+}
+
+struct AbortOnDrop(tokio::task::AbortHandle);
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+struct Driver {
+    asked: UnboundedReceiver<Command>,
+    tell: UnboundedSender<Update>,
+    pacing: Pacing,
+    tempo: watch::Sender<Tempo>,
+}
+
+/// Why a step came to its end.
+enum Ending {
+    Over,
+    /// Nobody listens any more.
+    Left,
+}
+
+impl Driver {
+    async fn drive(
+        &mut self,
+        scenario: Scenario,
+        options: &LabOptions,
+        seed: u64,
+        past: Option<Log>,
+    ) -> Result<(), EngineError> {
+        let planned = scenario.clone();
+        let tempo = self.tempo.subscribe();
+        let set_up = Director::set_up(scenario, options, seed, tempo, Some(self.tell.clone()));
+        let Some(director) = Box::pin(self.meanwhile(set_up)).await else {
+            return Ok(());
+        };
+        let mut director = director?;
+        let _watcher = tell_of_standstills(director.stage.lab.vitals(), self.tell.clone());
+        let outcome = match past {
+            Some(past) => self.again(&mut director, &past).await,
+            None => Ok(Ending::Over),
+        };
+        let outcome = match outcome {
+            Ok(Ending::Over) => self.steps(&mut director, &planned).await,
+            Ok(Ending::Left) => Ok(()),
+            Err(error) => Err(error),
+        };
+        director.tear_down().await;
+        outcome
+    }
+
+    /// Does again what was done in another run.
+    async fn again(&mut self, director: &mut Director, past: &Log) -> Result<Ending, EngineError> {
+        let mut refused = None;
+        for deed in past.deeds(past.len()) {
+            match deed {
+                Deed::Line => match self.meanwhile(director.step()).await {
+                    None => return Ok(Ending::Left),
+                    Some(outcome) => outcome?,
+                },
+                Deed::Choice(choice) => match self.meanwhile(director.choose(&choice)).await {
+                    None => return Ok(Ending::Left),
+                    Some(chosen) => {
+                        if let Chosen::Refused(why) = chosen? {
+                            refused = Some(why);
+                            break;
+                        }
+                    }
+                },
+            }
+        }
+        let difference = compare::first_difference([past, director.log()]).map(Box::new);
+        let _ = self.tell.send(Update::Branched { difference, refused });
+        let _ = self.tell.send(Update::Outlook(director.leave_story()));
+        Ok(Ending::Over)
+    }
+
+    async fn steps(&mut self, director: &mut Director, scenario: &Scenario) -> Result<(), EngineError> {
+        loop {
+            let command = if let Some(command) = self.pacing.queue.pop_front() {
+                command
+            } else {
+                tokio::select! {
+                    command = self.asked.recv() => match command {
+                        Some(command) => command,
+                        None => return Ok(()),
+                    },
+                    late = director.overhear() => {
+                        late?;
+                        if director.left_story {
+                            let _ = self.tell.send(Update::Outlook(director.outlook()));
+                        }
+                        continue;
+                    }
+                }
+            };
+            if command == Command::LeaveStory {
+                let _ = self.tell.send(Update::Outlook(director.leave_story()));
+            }
+            let Some(tempo) = self.pacing.begin(&command) else {
+                continue;
+            };
+            let _ = self.tempo.send(tempo);
+            if let Command::Choose(choice) = command {
+                let Some(chosen) = self.meanwhile(director.choose(&choice)).await else {
+                    return Ok(());
+                };
+                let _ = self.tell.send(match chosen? {
+                    Chosen::Done => Update::Stepped { ended: false },
+                    Chosen::Refused(why) => Update::Refused(why),
+                });
+                let _ = self.tell.send(Update::Outlook(director.outlook()));
+                continue;
+            }
+            if director.left_story {
+                // The story goes on without whoever has left it.
+                let _ = self.tell.send(Update::Stepped { ended: false });
+                continue;
+            }
+            if director.ended() {
+                let _ = self.tell.send(Update::Stepped { ended: true });
+                continue;
+            }
+            match self.meanwhile(director.step()).await {
+                None => return Ok(()),
+                Some(outcome) => outcome?,
+            }
+            let ended = director.ended();
+            if ended {
+                let _ = self
+                    .tell
+                    .send(Update::Verdict(verdict::judge(scenario, director.log())));
+            }
+            let _ = self.tell.send(Update::Stepped { ended });
+        }
+    }
+
+    /// Waits for something while commands go on being heard. `None` when nobody listens any more.
+    async fn meanwhile<T>(&mut self, work: impl Future<Output = T>) -> Option<T> {
+        tokio::pin!(work);
+        loop {
+            tokio::select! {
+                done = &mut work => return Some(done),
+                command = self.asked.recv() => match self.hear(command) {
+                    Ending::Over => {}
+                    Ending::Left => return None,
+                },
+            }
+        }
+    }
+
+    /// A command in the middle of a step.
+    fn hear(&mut self, command: Option<Command>) -> Ending {
+        let Some(command) = command else {
+            return Ending::Left;
+        };
+        let current = *self.tempo.borrow();
+        let tempo = self.pacing.hear(command, current);
+        if tempo != current {
+            let _ = self.tempo.send(tempo);
+        }
+        Ending::Over
+    }
+}

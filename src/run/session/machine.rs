@@ -1,0 +1,335 @@
+//! One actor's place in its program. Pure: it says which operation is next and what a reply makes of the
+//! actor's beliefs; it must not know how operations are carried out, and what time it is only as it is told.
+
+use std::sync::Arc;
+
+use minijinja::Value;
+
+use super::wire;
+use crate::{
+    client::protocol::Wire,
+    clock::LessonTime,
+    lesson::{
+        expr::{Scope, Template, json_value, within_allowance},
+        parse_millis,
+        plan::{ActorPlan, Instruction, PlannedOperation, PlannedVerb, Program, passed},
+    },
+    log::{Belief, Reply},
+};
+
+/// How many statements may follow each other without an operation: a loop without one would never end.
+const MOST_STATEMENTS: usize = 100_000;
+
+/// An actor's place in its program.
+#[derive(Debug, Clone)]
+pub(crate) struct Machine {
+    program: Arc<Program>,
+    at: usize,
+    scope: Scope,
+    repeats: Vec<i64>,
+    tokens: Tokens,
+}
+
+/// Owner tokens: a fresh one for each acquisition (it stays until the actor wants a lock again after a drop,
+/// because the release needs it), because a token shared by two acquisitions protects
+/// neither (Redis documentation, "Distributed locks", suggests 20 random bytes; these are short to be read on a screen).
+#[derive(Debug, Clone)]
+struct Tokens {
+    name: String,
+    seed: u64,
+    issued: u64,
+    /// Whether the lock that the last one was for has been dropped.
+    used: bool,
+}
+
+impl Tokens {
+    fn next(&mut self) -> Value {
+        // SplitMix64 (Steele, Lea, Flood 2014): a token follows from the seed, the name and its number.
+        let mut x = self
+            .name
+            .bytes()
+            .fold(self.seed, |hash, byte| hash.rotate_left(7) ^ u64::from(byte));
+        x = x.wrapping_add((self.issued + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        self.issued += 1;
+        self.used = false;
+        Value::from(format!("{}-{:04x}", self.name, (x >> 31) & 0xffff))
+    }
+}
+
+/// What an actor does without a move.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Effect {
+    /// It believes something else of a lock.
+    Believes(String, Belief),
+    /// It counts.
+    Counted(String),
+}
+
+/// What is next.
+#[derive(Debug, Clone)]
+pub(crate) enum Next {
+    /// This operation.
+    Operation(Arc<PlannedOperation>),
+    /// Nothing: the program is over.
+    Finished,
+}
+
+/// What a reply leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum After {
+    /// The operation is done.
+    Onward,
+    /// It is to be tried again after so many milliseconds.
+    Again(i64),
+}
+
+impl Machine {
+    /// An actor before its first step.
+    pub(crate) fn new(plan: &ActorPlan, seed: u64) -> Self {
+        let tokens = Tokens {
+            name: plan.actor.name.clone(),
+            seed,
+            issued: 0,
+            used: false,
+        };
+        let mut machine = Self {
+            program: Arc::clone(&plan.program),
+            at: 0,
+            scope: plan.scope.clone(),
+            repeats: Vec::new(),
+            tokens,
+        };
+        let token = machine.tokens.next();
+        machine.scope.set_outermost("token", token);
+        machine.scope.set_outermost("reply", Value::from(()));
+        machine.scope.set_outermost("error", Value::from(()));
+        machine
+    }
+
+    /// Tells the actor the time: the name `now`, until it is told another.
+    pub(crate) fn tell_time(&mut self, now: LessonTime) {
+        self.scope.set_outermost("now", now.as_millis().into());
+    }
+
+    /// Carries out statements up to the next operation. Values that are set right before it are left for
+    /// [`Machine::begin`], unless it is a wait, which begins at once.
+    ///
+    /// # Errors
+    /// An expression failed, or the program runs in a circle without an operation.
+    pub(crate) fn advance(&mut self, effects: &mut Vec<Effect>) -> Result<Next, String> {
+        within_allowance(|| self.advance_within(effects))
+    }
+
+    fn advance_within(&mut self, effects: &mut Vec<Effect>) -> Result<Next, String> {
+        let program = Arc::clone(&self.program);
+        for _ in 0..MOST_STATEMENTS {
+            if let Some(operation) = self.comes_to() {
+                if matches!(operation.verb, PlannedVerb::Wait(_)) {
+                    self.begin()?;
+                }
+                return Ok(Next::Operation(operation));
+            }
+            let Some(instruction) = program.instructions.get(self.at) else {
+                return Ok(Next::Finished);
+            };
+            match instruction {
+                Instruction::Stop => return Ok(Next::Finished),
+                Instruction::Believe { lock, belief } => {
+                    effects.push(Effect::Believes(lock.clone(), *belief));
+                    match belief {
+                        Belief::Nothing => self.tokens.used = true,
+                        // Whoever begins to want a lock again does so under a new token.
+                        Belief::Waiting | Belief::Holding if self.tokens.used => {
+                            let token = self.tokens.next();
+                            self.scope.set_outermost("token", token);
+                        }
+                        _ => {}
+                    }
+                }
+                Instruction::Count { counter } => effects.push(Effect::Counted(counter.clone())),
+                Instruction::JumpUnless { condition, to } => {
+                    if !condition.eval(self.scope.value())?.is_true() {
+                        self.at = *to;
+                        continue;
+                    }
+                }
+                Instruction::Jump { to } => {
+                    self.at = *to;
+                    continue;
+                }
+                Instruction::RepeatBegin { bound } => {
+                    let text = bound.render(&self.scope.value())?;
+                    let bound = text
+                        .trim()
+                        .parse()
+                        .map_err(|_| format!("`repeat: {text}` is not a number"))?;
+                    self.repeats.push(bound);
+                }
+                Instruction::RepeatNext { condition, exit } => {
+                    let (condition, exit) = (condition.clone(), *exit);
+                    let left = self.repeats.last().copied().unwrap_or(0);
+                    let again = match &condition {
+                        Some(condition) => condition.eval(self.scope.value())?.is_true(),
+                        None => left > 0,
+                    };
+                    if again && left <= 0 {
+                        return Err("a `repeat … while` reached its bound (`at_most`)".to_owned());
+                    }
+                    if again {
+                        if let Some(last) = self.repeats.last_mut() {
+                            *last -= 1;
+                        }
+                    } else {
+                        self.repeats.pop();
+                        self.at = exit;
+                        continue;
+                    }
+                }
+                assignment => self.assign(assignment)?,
+            }
+            self.at += 1;
+        }
+        Err("the program runs in a circle without ever reaching an operation".to_owned())
+    }
+
+    /// The operation that follows without anything that others could see, and without a decision: nothing but values
+    /// are set before it.
+    fn comes_to(&self) -> Option<Arc<PlannedOperation>> {
+        let mut at = self.at;
+        loop {
+            match self.program.instructions.get(at)? {
+                Instruction::Operate(operation) => return Some(Arc::clone(operation)),
+                Instruction::Set { .. } | Instruction::Enter { .. } | Instruction::Leave => at += 1,
+                // It leads behind an `else`, or to the condition of a repetition.
+                Instruction::Jump { to } => at = *to,
+                _ => return None,
+            }
+        }
+    }
+
+    /// The operation begins: sets the values that are set right before it, so that `now` is the time at which it is
+    /// sent, however long after the reply before it. Does nothing when it is tried again.
+    ///
+    /// # Errors
+    /// An expression failed.
+    pub(crate) fn begin(&mut self) -> Result<(), String> {
+        within_allowance(|| self.begin_within())
+    }
+
+    fn begin_within(&mut self) -> Result<(), String> {
+        let program = Arc::clone(&self.program);
+        while let Some(instruction) = program.instructions.get(self.at) {
+            match instruction {
+                Instruction::Operate(_) => break,
+                Instruction::Jump { to } => self.at = *to,
+                assignment => {
+                    self.assign(assignment)?;
+                    self.at += 1;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// This actor as it would be if its next operation began now, for whoever wants to know what it will send.
+    ///
+    /// # Errors
+    /// As [`Machine::begin`].
+    pub(crate) fn begun(&self) -> Result<Self, String> {
+        let mut begun = self.clone();
+        begun.begin()?;
+        Ok(begun)
+    }
+
+    /// Carries out an instruction that sets values and does nothing else.
+    fn assign(&mut self, instruction: &Instruction) -> Result<(), String> {
+        match instruction {
+            Instruction::Set { name, value } => {
+                let value = value.eval(self.scope.value())?;
+                self.scope.set(name, value);
+            }
+            Instruction::Enter { with } => {
+                let names = self.scope.value();
+                let values = with
+                    .iter()
+                    .map(|(name, template)| {
+                        let text = template.render(&names)?;
+                        Ok((name.clone(), passed(text)))
+                    })
+                    .collect::<Result<_, String>>()?;
+                self.scope.enter(values);
+            }
+            Instruction::Leave => self.scope.leave(),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Takes in a reply to the operation that was next.
+    ///
+    /// # Errors
+    /// The reply is an error that the program does not allow, or an expression failed.
+    pub(crate) fn replied(&mut self, operation: &PlannedOperation, reply: &Reply) -> Result<After, String> {
+        let (value, error) = match reply {
+            Reply::Value(value) => (json_value(value), Value::from(())),
+            Reply::Error { code, text } => {
+                if !operation.allow.iter().any(|allowed| allowed == code) {
+                    let label = &operation.label;
+                    return Err(format!(
+                        "`{label}` was answered with the error {code} {text}\n  help: where the program can cope \
+                         with it, write `allow: [{code}]`"
+                    ));
+                }
+                (Value::from(()), Value::from(code.as_str()))
+            }
+            Reply::Lost(_) => {
+                if !operation.allow.iter().any(|allowed| allowed == "Lost") {
+                    return Err(format!(
+                        "the reply to `{}` was lost\n  help: where the program can cope with it, write `allow: \
+                         [Lost]`",
+                        operation.label
+                    ));
+                }
+                // As claims see it: nobody knows what the server did, so it is not the same as nil.
+                (Value::from("Lost"), Value::from("Lost"))
+            }
+        };
+        self.scope.set_outermost("reply", value.clone());
+        self.scope.set_outermost("error", error);
+        self.scope.set_outermost(&operation.label, value);
+        if let Some(until) = &operation.until
+            && !until.eval(self.scope.value())?.is_true()
+        {
+            let wait = match &operation.every {
+                Some(every) => self.millis(every)?,
+                None => 0,
+            };
+            return Ok(After::Again(wait));
+        }
+        self.at += 1;
+        Ok(After::Onward)
+    }
+
+    /// A wait is over.
+    pub(crate) fn waited(&mut self) {
+        self.at += 1;
+    }
+
+    /// A duration in milliseconds.
+    pub(crate) fn millis(&self, template: &Template) -> Result<i64, String> {
+        parse_millis(&template.render(&self.scope.value())?)
+    }
+
+    /// A text with this actor's values filled in.
+    pub(crate) fn render(&self, template: &Template) -> Result<String, String> {
+        template.render(&self.scope.value())
+    }
+
+    /// The operation's wire command with all values filled in; `None` for a wait and for taking a
+    /// notification, which send nothing.
+    pub(crate) fn wire(&self, operation: &PlannedOperation, server: String) -> Result<Option<Wire>, String> {
+        wire::fill_in(&operation.verb, server, &self.scope.value())
+    }
+}

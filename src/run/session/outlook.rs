@@ -1,0 +1,134 @@
+//! Finds out what may happen next in a run, and says why a choice cannot be made. It must not know who chooses.
+
+use super::{
+    director::Director,
+    performer::{Performer, State},
+    stage::actor_id,
+};
+use crate::{
+    clock::LessonTime,
+    lesson::{PRIMARY, plan::PlannedVerb},
+    log::{
+        Choice,
+        outlook::{Hindered, Next, Outlook, Prospect, Timer},
+    },
+    text::{Text, Words},
+};
+
+const FROZEN: Words = Words::new(
+    "{} cannot move: its process is frozen. Thaw it first.",
+    "{} 动不了：进程被冻结了，先让它恢复。",
+);
+const DEAD: Words = Words::new(
+    "{} cannot move: it is dead. Start again, or go back and branch.",
+    "{} 动不了：它已经死了。可以重来，或者回退后另开分支。",
+);
+const FINISHED: Words = Words::new(
+    "{} cannot move: its program is over.",
+    "{} 动不了：它的程序已经执行完。",
+);
+const WAITS: Words = Words::new(
+    "{} cannot move: it waits ({}) until {} s. Let time pass.",
+    "{} 动不了：它在等待（{}），要到 {} s。先让时间前进。",
+);
+const UNANSWERED: Words = Words::new(
+    "{} cannot move: `{}` has not been answered yet.",
+    "{} 动不了：`{}` 还没有收到回复。",
+);
+const UNNOTIFIED: Words = Words::new(
+    "{} cannot move: it waits for a notification about {}.",
+    "{} 动不了：它在等关于 {} 的通知。",
+);
+const NOBODY: Words = Words::new("There is no such client.", "没有这个客户端。");
+const NO_TIMER: Words = Words::new(
+    "Nobody waits for time to pass. Let an amount of time pass instead.",
+    "没有人在等待计时。可以直接让时间前进一段。",
+);
+
+impl Director {
+    /// What may happen next.
+    pub(crate) fn outlook(&mut self) -> Outlook {
+        let actors = (0..self.performers.len()).map(|n| self.prospect(n)).collect();
+        let timer = self.next_timer().map(|(actor, at)| Timer { actor, at });
+        Outlook {
+            actors,
+            timer,
+            faults: self.stage.faults_at_hand(),
+        }
+    }
+
+    fn prospect(&mut self, n: usize) -> Prospect {
+        let (now, default) = (self.clock.now(), self.stage.server.clone());
+        let frozen = self.stage.stands_still(actor_id(n));
+        let Performer { machine, state, .. } = &mut self.performers[n];
+        machine.tell_time(now);
+        let next = match &*state {
+            State::Ready(operation) | State::InFlight { operation } | State::Taking { operation, .. } => {
+                let server = match operation.on.as_deref() {
+                    Some(PRIMARY) => PRIMARY.to_owned(),
+                    Some(named) => named.to_owned(),
+                    None => default,
+                };
+                let wire = machine.begun().and_then(|machine| match &operation.verb {
+                    PlannedVerb::Take(about) => Ok((String::new(), machine.render(about)?)),
+                    _ => Ok(match machine.wire(operation, server)? {
+                        Some(wire) => (wire.server().to_owned(), wire.to_string()),
+                        None => (String::new(), String::new()),
+                    }),
+                });
+                let (server, wire) = wire.unwrap_or_else(|why| (String::new(), why));
+                Some(Next {
+                    label: operation.label.clone(),
+                    server,
+                    wire,
+                })
+            }
+            State::Waiting { label, .. } => Some(Next {
+                label: label.clone(),
+                server: String::new(),
+                wire: String::new(),
+            }),
+            State::Finished | State::Dead => None,
+        };
+        let hindered = match &*state {
+            State::Dead => Some(Hindered::Dead),
+            State::Finished => Some(Hindered::Finished),
+            _ if frozen => Some(Hindered::Frozen),
+            State::Ready(_) => None,
+            State::InFlight { .. } => Some(Hindered::Unanswered),
+            State::Taking { .. } => Some(Hindered::Unnotified),
+            State::Waiting { until, .. } => Some(Hindered::Waits { until: *until }),
+        };
+        Prospect { next, hindered }
+    }
+
+    /// Why a choice cannot be made now; `None` where it can, as far as anybody knows.
+    pub(crate) fn refusal(&mut self, choice: &Choice) -> Option<Text> {
+        let actor = match choice {
+            Choice::Move { actor } => *actor,
+            Choice::Timer => return self.next_timer().is_none().then(|| NO_TIMER.text(&[])),
+            Choice::Pass { .. } | Choice::Cause(_) => return None,
+        };
+        if actor.0 as usize >= self.performers.len() {
+            return Some(NOBODY.text(&[]));
+        }
+        let Prospect { next, hindered } = self.prospect(actor.0 as usize);
+        let name = self.name(actor);
+        let next = next.unwrap_or(Next {
+            label: String::new(),
+            server: String::new(),
+            wire: String::new(),
+        });
+        Some(match hindered? {
+            Hindered::Frozen => FROZEN.text(&[name]),
+            Hindered::Dead => DEAD.text(&[name]),
+            Hindered::Finished => FINISHED.text(&[name]),
+            Hindered::Waits { until } => {
+                let seconds = format!("{:.1}", until.since(LessonTime::ZERO).as_secs_f64());
+                WAITS.text(&[name, &next.label, &seconds])
+            }
+            Hindered::Unanswered => UNANSWERED.text(&[name, &next.wire]),
+            Hindered::Unnotified => UNNOTIFIED.text(&[name, &next.wire]),
+        })
+    }
+}

@@ -1,0 +1,60 @@
+//! What commands that come in the middle of a step mean for its tempo: the same for a live run and for a recorded
+//! one. Pure; it must not know what is going on in the step.
+
+use std::collections::VecDeque;
+
+use super::{Command, time::Tempo};
+
+/// The speed that was set, and what was asked for too early.
+#[derive(Debug)]
+pub(crate) struct Pacing {
+    pub(crate) speed: f64,
+    /// Steps that were asked for while another was under way.
+    pub(crate) queue: VecDeque<Command>,
+}
+
+impl Pacing {
+    /// Real time, and nothing asked for.
+    pub(crate) fn new() -> Self {
+        Self {
+            speed: 1.0,
+            queue: VecDeque::new(),
+        }
+    }
+
+    /// The tempo at which a command between steps begins one; `None` where it begins none.
+    pub(crate) fn begin(&mut self, command: &Command) -> Option<Tempo> {
+        match *command {
+            Command::Step | Command::Choose(_) => Some(Tempo::Jump),
+            Command::Watch => Some(Tempo::Watch(self.speed)),
+            Command::Speed(speed) => {
+                self.speed = speed;
+                None
+            }
+            Command::Hold | Command::Resume | Command::LeaveStory => None,
+        }
+    }
+
+    /// The tempo of the step under way, from this command on.
+    pub(crate) fn hear(&mut self, command: Command, tempo: Tempo) -> Tempo {
+        match (&command, tempo) {
+            (Command::Hold, Tempo::Watch(_)) => Tempo::Held,
+            (Command::Resume, Tempo::Held) => Tempo::Watch(self.speed),
+            (&Command::Speed(speed), tempo) => {
+                self.speed = speed;
+                match tempo {
+                    Tempo::Watch(_) => Tempo::Watch(speed),
+                    Tempo::Jump | Tempo::Held => tempo,
+                }
+            }
+            // Somebody who asks for the next step while this one takes its time wants to see its end.
+            (Command::Step, Tempo::Watch(_) | Tempo::Held) => Tempo::Jump,
+            // What is chosen waits, too.
+            (Command::Watch | Command::Choose(_) | Command::LeaveStory, _) | (Command::Step, Tempo::Jump) => {
+                self.queue.push_back(command);
+                Tempo::Jump
+            }
+            (Command::Hold | Command::Resume, tempo) => tempo,
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Questions to the learner: asked, and decided by what then happens. It must not know who answers them, or
+//! whether anybody does.
+
+use super::{EngineError, director::Director};
+use crate::{
+    lesson::{
+        Path,
+        plan::{AskPlan, ChoicePlan},
+    },
+    log::{AskedChoice, EventKind},
+    verdict,
+};
+
+/// Questions that were asked and are not decided yet.
+#[derive(Debug, Default)]
+pub(crate) struct Questions(Vec<Open>);
+
+#[derive(Debug)]
+struct Open {
+    ask: AskPlan,
+    item: usize,
+    path: Path,
+    /// How many steps are still to come before it is decided.
+    left: u32,
+}
+
+impl Director {
+    /// Puts a question to the learner.
+    pub(crate) fn ask(&mut self, ask: &AskPlan, item: usize, path: &Path) -> Result<(), EngineError> {
+        let names = self.names();
+        let q = self.fill(&ask.q, &names, &path.key("q"))?;
+        let fill = |(n, choice): (usize, &ChoicePlan)| -> Result<AskedChoice, EngineError> {
+            let path = path.key("choices").index(n);
+            let why = choice.why.as_ref();
+            Ok(AskedChoice {
+                says: self.fill(&choice.says, &names, &path.key("says"))?,
+                why: why
+                    .map(|why| self.fill(why, &names, &path.key("why")))
+                    .transpose()?,
+            })
+        };
+        let choices = ask
+            .choices
+            .iter()
+            .enumerate()
+            .map(fill)
+            .collect::<Result<_, _>>()?;
+        self.recorder.record(EventKind::Asked { item, q, choices });
+        self.questions.0.push(Open {
+            ask: ask.clone(),
+            item,
+            path: path.clone(),
+            left: ask.after,
+        });
+        Ok(())
+    }
+
+    /// A step is over: decides the questions that waited for it.
+    pub(crate) fn decide(&mut self) -> Result<(), EngineError> {
+        for open in &mut self.questions.0 {
+            open.left -= 1;
+        }
+        let due: Vec<Open> = self.questions.0.extract_if(.., |open| open.left == 0).collect();
+        for open in due {
+            let right = verdict::decide(&self.scenario, self.recorder.log(), &open.ask).map_err(|why| {
+                let choices = open.path.key("choices");
+                let path = match why.choice {
+                    Some(n) => choices.index(n).key("right"),
+                    None => choices,
+                };
+                self.mistake(&path, why.message)
+            })?;
+            self.recorder.record(EventKind::Decided {
+                item: open.item,
+                right,
+            });
+        }
+        Ok(())
+    }
+}

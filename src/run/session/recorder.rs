@@ -1,0 +1,125 @@
+//! Writes the log. The only writer.
+
+use tokio::sync::mpsc::UnboundedSender;
+
+use super::Update;
+use crate::{
+    clock::{LessonClock, LessonTime},
+    log::{Event, EventKind, Log, Reply},
+};
+
+/// The log of a live run, and who is told of it.
+#[derive(Debug)]
+pub(crate) struct Recorder {
+    log: Log,
+    told: usize,
+    listener: Option<UnboundedSender<Update>>,
+    clock: LessonClock,
+    latest: LessonTime,
+    weight: usize,
+}
+
+/// The most that a run may record, in bytes of what lessons decide over: replies, commands and texts. A log is kept in
+/// memory, and more than once.
+const LARGEST: usize = 64 << 20;
+
+/// What every event counts.
+const EVENT: usize = 64;
+
+impl Recorder {
+    pub(crate) fn new(clock: LessonClock, listener: Option<UnboundedSender<Update>>) -> Self {
+        Self {
+            log: Log::new(),
+            told: 0,
+            listener,
+            clock,
+            latest: LessonTime::ZERO,
+            weight: 0,
+        }
+    }
+
+    /// Whether somebody follows the run while it goes on.
+    pub(crate) fn is_followed(&self) -> bool {
+        self.listener.is_some()
+    }
+
+    /// Appends what happened just now.
+    pub(crate) fn record(&mut self, kind: EventKind) {
+        self.record_at(self.clock.now(), kind);
+    }
+
+    /// Appends what happened at a given moment. Events are told in order, so their times never go back.
+    pub(crate) fn record_at(&mut self, at: LessonTime, kind: EventKind) {
+        self.latest = self.latest.max(at);
+        self.weight += EVENT + weight(&kind);
+        self.log.append(Event {
+            at: self.latest,
+            kind,
+        });
+    }
+
+    /// Whether there is room for more.
+    ///
+    /// # Errors
+    /// The run has become too large.
+    pub(crate) fn has_room(&self) -> Result<(), String> {
+        if self.weight <= LARGEST {
+            return Ok(());
+        }
+        Err(format!(
+            "the run has recorded more than {} MiB of replies, commands and texts; a lesson may not",
+            LARGEST >> 20
+        ))
+    }
+
+    /// Tells the listener what it has not been told yet.
+    pub(crate) fn tell(&mut self) {
+        if let Some(listener) = &self.listener
+            && self.told < self.log.len()
+        {
+            // A listener that has gone will end the run by itself.
+            let _ = listener.send(Update::Events(self.log.events()[self.told..].to_vec()));
+            self.told = self.log.len();
+        }
+    }
+
+    /// Tells that time runs from here on, after whatever has not been told yet.
+    pub(crate) fn tell_time_runs(&mut self) {
+        self.tell();
+        if let Some(listener) = &self.listener {
+            let _ = listener.send(Update::TimeRuns);
+        }
+    }
+
+    pub(crate) fn log(&self) -> &Log {
+        &self.log
+    }
+
+    pub(crate) fn into_log(self) -> Log {
+        self.log
+    }
+}
+
+fn weight(kind: &EventKind) -> usize {
+    match kind {
+        EventKind::Replied { reply, .. } => match reply {
+            Reply::Value(value) => json(value),
+            Reply::Error { code, text } => code.len() + text.len(),
+            Reply::Lost(why) => why.len(),
+        },
+        EventKind::Sent { wire, .. } => wire.len(),
+        EventKind::Say { en, zh, .. } => en.len() + zh.len(),
+        _ => 0,
+    }
+}
+
+fn json(value: &serde_json::Value) -> usize {
+    use serde_json::Value;
+    let inner = match value {
+        Value::String(text) => text.len(),
+        Value::Array(items) => items.iter().map(json).sum(),
+        Value::Object(map) => map.iter().map(|(key, item)| key.len() + json(item)).sum(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+    };
+    size_of::<Value>() + inner
+}

@@ -1,0 +1,80 @@
+//! The commands that prepare a server before the story, sent by Lockstep itself over connections that no
+//! lesson sees.
+
+use std::{collections::HashMap, time::Duration};
+
+use super::{EngineError, attended::ANSWERS_WITHIN, stage::Stage, wire};
+use crate::{
+    client::{Hand, protocol::Wire},
+    lab::{Endpoint, Lab},
+    lesson::{Mistake, Path, Scenario},
+    log::Reply,
+};
+
+/// The session timeout of a ZooKeeper connection for setup, in real time.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Sends a scenario's setup commands, in order.
+pub(crate) async fn carry_out(scenario: &Scenario, stage: &Stage) -> Result<(), EngineError> {
+    carry_out_on(scenario, &stage.lab, &stage.server).await
+}
+
+/// As [`carry_out`], on a lab without clients. `first`: the server of the commands that name none.
+pub(crate) async fn carry_out_on(scenario: &Scenario, lab: &Lab, first: &str) -> Result<(), EngineError> {
+    if scenario.setup.is_empty() {
+        return Ok(());
+    }
+    let own = &scenario.variant().setup;
+    let path = match own {
+        Some(_) => Path::root().key("variants").key(&scenario.variant).key("setup"),
+        None => Path::root().key("setup"),
+    };
+    let mistake = |n: usize, message: String| -> EngineError {
+        scenario
+            .loaded
+            .source
+            .place(&Mistake::new(&path.index(n), message))
+            .into()
+    };
+    let names = scenario.scope.value();
+    // One for each server: a hand keeps its connection.
+    let mut hands: HashMap<String, Hand> = HashMap::new();
+    for (n, setup) in scenario.setup.iter().enumerate() {
+        let server = setup.on.clone().unwrap_or_else(|| first.to_owned());
+        let wire = wire::fill_in(&setup.verb, server, &names).map_err(|error| mistake(n, error))?;
+        let Some(wire) = wire else { continue };
+        let address = address_in(lab, wire.server());
+        let hand = hands
+            .entry(address.clone())
+            .or_insert_with(|| Hand::new(PATIENCE, lab.password()));
+        match hand.send(&wire, &address, ANSWERS_WITHIN).await {
+            Reply::Value(_) => {}
+            bad => return Err(mistake(n, format!("the server answered `{wire}` with {bad}"))),
+        }
+    }
+    Ok(())
+}
+
+/// A scenario's setup commands, in order. They have been carried out once: what cannot be filled in is left out.
+pub(crate) fn wires(scenario: &Scenario, first: &str) -> Vec<Wire> {
+    let names = scenario.scope.value();
+    let wires = scenario.setup.iter().filter_map(|setup| {
+        let server = setup.on.clone().unwrap_or_else(|| first.to_owned());
+        wire::fill_in(&setup.verb, server, &names).ok().flatten()
+    });
+    wires.collect()
+}
+
+/// Where a server is reached without any link.
+pub(crate) fn address(stage: &Stage, server: &str) -> String {
+    address_in(&stage.lab, server)
+}
+
+/// As [`address`], in a lab without clients.
+pub(crate) fn address_in(lab: &Lab, server: &str) -> String {
+    match lab.endpoint(server) {
+        Some(Endpoint::Unix(path)) => path.display().to_string(),
+        Some(Endpoint::Tcp(address)) => address.to_string(),
+        None => String::new(),
+    }
+}

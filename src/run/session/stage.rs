@@ -1,0 +1,392 @@
+//! The lab and the client processes of one run: sends operations, brings back what clients report. It must
+//! not know programs or stories.
+
+use std::{
+    collections::{HashMap, HashSet},
+    path::PathBuf,
+    time::Duration,
+};
+
+use tokio::{
+    io::{AsyncBufReadExt, AsyncWriteExt, BufReader},
+    process::ChildStdin,
+    sync::mpsc,
+};
+
+use super::{EngineError, attended::attended};
+use crate::{
+    client::protocol::{Request, Response, ServerAddress, ServerProtocol},
+    lab::{Ailment, ClientProcess, Lab, LabOptions, Link, LinkAddress, LinkState},
+    lesson::{LabKind, Scenario},
+    log::{ActorId, ServerInfo, ServerState},
+};
+
+/// The ZooKeeper session timeout that clients ask for, in milliseconds of lesson time. Long enough that a
+/// session survives a busy machine, short enough that its expiry can be watched.
+pub(crate) const SESSION_TIMEOUT_MS: u64 = 10_000;
+
+/// How long the end of a server is waited for after something has failed that its death would explain.
+const DEATH: Duration = Duration::from_millis(500);
+
+/// How long a client may take to connect all its actors, in real time: a crowd's sessions are many.
+const JOINS_WITHIN: Duration = Duration::from_secs(60);
+
+/// A client process and how it is.
+pub(crate) struct Client {
+    pub(crate) name: String,
+    pub(crate) process: ClientProcess,
+    stdin: ChildStdin,
+    pub(crate) state: ClientState,
+    log: PathBuf,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ClientState {
+    Running,
+    Frozen,
+    Killed,
+}
+
+/// What arrives from client processes.
+#[derive(Debug)]
+pub(crate) enum Arrived {
+    /// A response of client `n`.
+    Response(usize, Response),
+    /// Client `n` closed its pipe.
+    Gone(usize),
+}
+
+/// The lab and the clients.
+pub(crate) struct Stage {
+    pub(crate) lab: Lab,
+    pub(crate) clients: Vec<Client>,
+    arrivals: mpsc::UnboundedReceiver<Arrived>,
+    /// The client that each actor lives in.
+    pub(crate) homes: Vec<usize>,
+    /// The server that operations without `on` go to.
+    pub(crate) server: String,
+    sentinels: &'static [&'static str],
+    /// Servers that stand still.
+    pub(crate) frozen: HashSet<String>,
+    /// How far servers' clocks were set apart, in milliseconds.
+    pub(crate) skews: HashMap<String, i64>,
+    /// Whether a cut link is answered for at once: a ZooKeeper client goes on trying instead.
+    pub(crate) refuses_at_once: bool,
+}
+
+/// The sessions that were opened: actor, server, session id.
+pub(crate) type Sessions = Vec<(ActorId, String, i64)>;
+
+impl Stage {
+    /// Starts the lab, then the clients, and waits until every actor is connected.
+    pub(crate) async fn set_up(
+        scenario: &Scenario,
+        options: &LabOptions,
+    ) -> Result<(Self, Sessions), EngineError> {
+        let lab = Lab::start(scenario.lab(), options).await?;
+        let vitals = lab.vitals();
+        attended(&vitals, Self::enter(scenario, lab)).await
+    }
+
+    /// Starts the clients in a lab.
+    async fn enter(scenario: &Scenario, mut lab: Lab) -> Result<(Self, Sessions), EngineError> {
+        let protocol = match scenario.lab() {
+            LabKind::Redis | LabKind::Sentinel | LabKind::Masters => ServerProtocol::Redis,
+            LabKind::Zookeeper => ServerProtocol::Zookeeper,
+        };
+        let servers: Vec<ServerInfo> = lab.servers();
+        let server = servers.first().map(|info| info.name.clone()).unwrap_or_default();
+        let (sender, arrivals) = mpsc::unbounded_channel();
+        let mut clients = Vec::new();
+        let mut homes = vec![0; scenario.actors.len()];
+        let somebody = scenario.clients.iter().filter(|plan| !plan.actors.is_empty());
+        for (n, plan) in somebody.enumerate() {
+            homes[plan.actors.clone()].fill(n);
+            let mut addresses = Vec::new();
+            for info in &servers {
+                let address = match lab.link(&plan.name, &info.name).await? {
+                    LinkAddress::Unix(path) => path.display().to_string(),
+                    LinkAddress::Tcp(address) => address.to_string(),
+                };
+                addresses.push(ServerAddress {
+                    name: info.name.clone(),
+                    protocol,
+                    address,
+                    hangs_up: !scenario.lab().sentinels().is_empty(),
+                    password: info.password.clone(),
+                });
+            }
+            for sentinel in scenario.lab().sentinels() {
+                lab.link(&plan.name, sentinel).await?;
+            }
+            let mut process = lab.spawn_client(&plan.name).await?;
+            let log = process.log_path().to_owned();
+            let (Some(stdin), Some(stdout)) = (process.take_stdin(), process.take_stdout()) else {
+                let why = "its pipes are missing".to_owned();
+                return Err(EngineError::ClientNotReady {
+                    client: plan.name.clone(),
+                    why,
+                });
+            };
+            let sender = sender.clone();
+            tokio::spawn(async move {
+                let mut lines = BufReader::new(stdout).lines();
+                while let Ok(Some(line)) = lines.next_line().await {
+                    let Ok(response) = serde_json::from_str(&line) else {
+                        break;
+                    };
+                    if sender.send(Arrived::Response(n, response)).is_err() {
+                        return;
+                    }
+                }
+                // Nobody listens any more when the run itself is over.
+                let _ = sender.send(Arrived::Gone(n));
+            });
+            let mut client = Client {
+                name: plan.name.clone(),
+                process,
+                stdin,
+                state: ClientState::Running,
+                log,
+            };
+            let actors = plan.actors.clone().map(actor_id).collect();
+            client
+                .send(&Request::Join {
+                    actors,
+                    servers: addresses,
+                    session_timeout: SESSION_TIMEOUT_MS,
+                })
+                .await?;
+            clients.push(client);
+        }
+        let mut stage = Self {
+            lab,
+            clients,
+            arrivals,
+            homes,
+            server,
+            sentinels: scenario.lab().sentinels(),
+            frozen: HashSet::new(),
+            skews: HashMap::new(),
+            refuses_at_once: scenario.lab().is_redis(),
+        };
+        match stage.joined().await {
+            Ok(sessions) => Ok((stage, sessions)),
+            Err(error) => Err(stage.or_death(error).await),
+        }
+    }
+
+    async fn joined(&mut self) -> Result<Sessions, EngineError> {
+        let mut sessions = Vec::new();
+        for _ in 0..self.clients.len() {
+            match self.next_within(JOINS_WITHIN).await? {
+                Arrived::Response(_, Response::Joined { sessions: opened }) => sessions.extend(opened),
+                Arrived::Response(n, Response::JoinFailed { why }) => {
+                    return Err(EngineError::ClientNotReady {
+                        client: self.clients[n].name.clone(),
+                        why,
+                    });
+                }
+                Arrived::Response(..) => {}
+                Arrived::Gone(n) => return Err(self.gone(n).await),
+            }
+        }
+        sessions.sort_by_key(|(actor, ..)| *actor);
+        Ok(sessions)
+    }
+
+    /// As [`Stage::next`], for something that must come soon. A process that is stopped from outside is waited for:
+    /// who attends the run decides how long.
+    pub(crate) async fn next_within(&mut self, longest: Duration) -> Result<Arrived, EngineError> {
+        loop {
+            match tokio::time::timeout(longest, self.next()).await {
+                Ok(arrived) => return arrived,
+                Err(_) if self.is_stopped() => {}
+                Err(_) => {
+                    return Err(EngineError::ClientSilent {
+                        seconds: longest.as_secs(),
+                    });
+                }
+            }
+        }
+    }
+
+    /// Whether somebody outside has stopped a process.
+    pub(crate) fn is_stopped(&self) -> bool {
+        matches!(self.lab.vitals().look(), Some(Ailment::Stopped { .. }))
+    }
+
+    /// The next thing that a client reports. Ends with an error when a server of the lab dies meanwhile.
+    pub(crate) async fn next(&mut self) -> Result<Arrived, EngineError> {
+        tokio::select! {
+            arrived = self.arrivals.recv() => match arrived {
+                Some(Arrived::Gone(n)) if self.clients[n].state != ClientState::Killed => Err(self.gone(n).await),
+                Some(arrived) => Ok(arrived),
+                // The sender of a client's task lives as long as the client.
+                None => Ok(std::future::pending().await),
+            },
+            death = self.lab.died() => {
+                Err(EngineError::ServerDied { server: death.server, why: death.how, log: newest(&death.log) })
+            }
+        }
+    }
+
+    /// Why something could not be done: a server that has died is the cause of whatever failed since. Its
+    /// connections break a moment before its end is known, so that moment is waited for.
+    pub(crate) async fn or_death(&self, error: EngineError) -> EngineError {
+        if error.names_a_process() {
+            return error;
+        }
+        match tokio::time::timeout(DEATH, self.lab.died()).await {
+            Ok(death) => EngineError::ServerDied {
+                server: death.server,
+                why: death.how,
+                log: newest(&death.log),
+            },
+            Err(_) => error,
+        }
+    }
+
+    async fn gone(&self, n: usize) -> EngineError {
+        let client = &self.clients[n];
+        let why = format!("{}", client.process.exited().await);
+        let log = std::fs::read_to_string(&client.log).unwrap_or_default();
+        EngineError::ClientDied {
+            client: client.name.clone(),
+            why,
+            log: log.trim().to_owned(),
+        }
+    }
+
+    /// Sends a request to the client that an actor lives in.
+    pub(crate) async fn send(&mut self, actor: ActorId, request: &Request) -> Result<(), EngineError> {
+        let home = self.homes[actor.0 as usize];
+        self.clients[home].send(request).await
+    }
+
+    /// Asks every client that can answer to report what the servers have sent it. Returns how many
+    /// [`Response::Settled`] will come.
+    pub(crate) async fn ask_to_settle(&mut self) -> Result<usize, EngineError> {
+        let mut asked = 0;
+        for n in 0..self.clients.len() {
+            if self.can_answer(n) {
+                self.clients[n].send(&Request::Settle).await?;
+                asked += 1;
+            }
+        }
+        Ok(asked)
+    }
+
+    /// Whether a client runs and all its links pass on what is sent.
+    fn can_answer(&self, n: usize) -> bool {
+        let client = &self.clients[n];
+        client.state == ClientState::Running && self.links_open(&client.name)
+    }
+
+    /// Whether an actor's replies from a server can arrive, be it the news that they are lost.
+    pub(crate) fn reachable(&self, actor: ActorId, server: &str) -> bool {
+        let client = &self.clients[self.homes[actor.0 as usize]];
+        let link = self.lab.link_control(&format!("{}->{server}", client.name));
+        let passes = match link.map(Link::state) {
+            None | Some(LinkState::Open) => !self.frozen.contains(server),
+            // The link says so itself: its server may be frozen.
+            Some(LinkState::Cut) => self.refuses_at_once,
+            Some(LinkState::Held(_)) => false,
+        };
+        client.state == ClientState::Running && passes
+    }
+
+    /// Whether an actor's process stands still.
+    pub(crate) fn stands_still(&self, actor: ActorId) -> bool {
+        self.clients[self.homes[actor.0 as usize]].state == ClientState::Frozen
+    }
+
+    /// The clients whose processes stand still.
+    pub(crate) fn frozen_clients(&self) -> Vec<String> {
+        let frozen = self
+            .clients
+            .iter()
+            .filter(|client| client.state == ClientState::Frozen);
+        frozen.map(|client| client.name.clone()).collect()
+    }
+
+    /// Whether two actors live in the same process.
+    pub(crate) fn share_a_process(&self, one: ActorId, other: ActorId) -> bool {
+        self.homes[one.0 as usize] == self.homes[other.0 as usize]
+    }
+
+    /// The server that Sentinel names as master, asked as this actor's client would: over its own links.
+    pub(crate) async fn primary(&mut self, actor: ActorId) -> Result<Option<String>, EngineError> {
+        let client = self.clients[self.homes[actor.0 as usize]].name.clone();
+        for sentinel in self.sentinels {
+            let open = |stage: &Self, server: &str| {
+                let link = stage.lab.link_control(&format!("{client}->{server}"));
+                link.is_some_and(|link| link.state() == LinkState::Open)
+            };
+            if !open(self, sentinel) {
+                continue;
+            }
+            let address = self.lab.link(&client, sentinel).await?;
+            let Some(server) = self.lab.primary(&address).await.map(str::to_owned) else {
+                continue;
+            };
+            // As "Guidelines for Redis clients with support for Redis Sentinel" has it: a Sentinel may not have
+            // heard of a failover yet, so whoever it names is asked whether it is a master.
+            if open(self, &server) && self.reachable(actor, &server) && self.lab.is_master(&server).await? {
+                return Ok(Some(server));
+            }
+        }
+        Ok(None)
+    }
+
+    fn links_open(&self, client: &str) -> bool {
+        self.lab.servers().iter().all(|server| {
+            let link = self.lab.link_control(&format!("{client}->{}", server.name));
+            link.is_none_or(|link| link.state() == LinkState::Open) && !self.frozen.contains(&server.name)
+        })
+    }
+
+    /// Whether a server can be asked something.
+    pub(crate) fn answers(&self, server: &str) -> Result<bool, EngineError> {
+        Ok(!self.lab.server_ended(server)? && !self.frozen.contains(server))
+    }
+
+    /// What the servers hold now.
+    pub(crate) async fn observe(&self) -> Result<Vec<ServerState>, EngineError> {
+        Ok(self.lab.observe_but(&self.frozen).await?)
+    }
+
+    /// Ends the clients and the servers and waits until they are gone.
+    pub(crate) async fn tear_down(self) {
+        drop(self.clients);
+        self.lab.shutdown().await;
+    }
+}
+
+impl Client {
+    pub(crate) async fn send(&mut self, request: &Request) -> Result<(), EngineError> {
+        let mut line = serde_json::to_vec(request).unwrap_or_default();
+        line.push(b'\n');
+        if let Err(error) = self.stdin.write_all(&line).await {
+            let log = std::fs::read_to_string(&self.log).unwrap_or_default();
+            let why = error.to_string();
+            return Err(EngineError::ClientDied {
+                client: self.name.clone(),
+                why,
+                log: log.trim().to_owned(),
+            });
+        }
+        Ok(())
+    }
+}
+
+pub(crate) fn actor_id(n: usize) -> ActorId {
+    ActorId(u32::try_from(n).unwrap_or(u32::MAX))
+}
+
+/// The newest lines of a log: what a server said last is what tells why it ended.
+fn newest(log: &str) -> String {
+    const LINES: usize = 5;
+    let lines: Vec<&str> = log.lines().collect();
+    lines[lines.len().saturating_sub(LINES)..].join("\n")
+}

@@ -1,0 +1,155 @@
+//! The steps of a race, in which nobody stopped: where whoever looks at its log afterwards may. Pure; it must not
+//! know how a race is run.
+
+use crate::log::{Event, EventKind, Log, Stop};
+
+/// The same log with a stop behind every reply and every notification that was taken, together with what its client
+/// made of it at once, behind waits that ended, and at the end.
+pub(crate) fn put_in(log: &Log) -> Log {
+    let mut steps = Log::new();
+    let mut item = 0;
+    let mut open: Option<Stop> = None;
+    for event in log.events() {
+        let goes_on = match &event.kind {
+            // What a client concludes of a reply, and does by itself about it.
+            EventKind::Believes { .. }
+            | EventKind::Counted { .. }
+            | EventKind::Finished { .. }
+            | EventKind::Waits { .. } => true,
+            EventKind::Waited { .. } => open == Some(Stop::Passed),
+            _ => false,
+        };
+        if !goes_on && let Some(stop) = open.take() {
+            close(&mut steps, &mut item, stop);
+        }
+        match &event.kind {
+            EventKind::Replied { .. } | EventKind::Took { .. } => open = Some(Stop::Move),
+            EventKind::Waited { .. } => open = Some(Stop::Passed),
+            _ => {}
+        }
+        steps.append(event.clone());
+    }
+    if let Some(stop) = open {
+        close(&mut steps, &mut item, stop);
+    }
+    close(&mut steps, &mut item, Stop::End);
+    steps
+}
+
+/// Ends a step where the log ends now.
+fn close(steps: &mut Log, item: &mut usize, stop: Stop) {
+    let Some(at) = steps.events().last().map(|event| event.at) else {
+        return;
+    };
+    let kind = EventKind::Stop { item: *item, stop };
+    steps.append(Event { at, kind });
+    *item += 1;
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::put_in;
+    use crate::{
+        clock::LessonTime,
+        log::{ActorId, Belief, Event, EventKind, Keyspace, Log, Observed, OpId, Reply, ServerState, Stop},
+    };
+
+    fn log(kinds: impl IntoIterator<Item = EventKind>) -> Log {
+        let mut log = Log::new();
+        log.extend(kinds.into_iter().enumerate().map(|(n, kind)| Event {
+            at: LessonTime::from_nanos(i64::try_from(n).expect("few")),
+            kind,
+        }));
+        log
+    }
+
+    fn sent(actor: u32) -> EventKind {
+        EventKind::Sent {
+            op: OpId(actor.into()),
+            actor: ActorId(actor),
+            label: "buy".to_owned(),
+            server: "redis".to_owned(),
+            wire: "DECR stock".to_owned(),
+            releases: Vec::new(),
+        }
+    }
+
+    fn replied(actor: u32) -> EventKind {
+        EventKind::Replied {
+            op: OpId(actor.into()),
+            actor: ActorId(actor),
+            label: "buy".to_owned(),
+            reply: Reply::Value(Value::from(0)),
+        }
+    }
+
+    fn believes(actor: u32) -> EventKind {
+        EventKind::Believes {
+            actor: ActorId(actor),
+            lock: "lock".to_owned(),
+            belief: Belief::Holding,
+        }
+    }
+
+    fn waited(actor: u32) -> EventKind {
+        EventKind::Waited {
+            actor: ActorId(actor),
+            label: "work".to_owned(),
+        }
+    }
+
+    fn seen() -> EventKind {
+        EventKind::State(ServerState {
+            server: "redis".to_owned(),
+            observed: Observed::Redis(Keyspace::default()),
+        })
+    }
+
+    /// Where the stops are: behind so many events of the race itself, and of which kind.
+    fn stops(kinds: Vec<EventKind>) -> Vec<(usize, Stop)> {
+        let race = log(kinds);
+        let stepped = put_in(&race);
+        let (mut own, mut stops) = (Vec::new(), Vec::new());
+        for event in stepped.events() {
+            if let EventKind::Stop { item, stop } = event.kind {
+                assert_eq!(item, stops.len(), "steps are numbered");
+                stops.push((own.len(), stop));
+            } else {
+                own.push(event.clone());
+            }
+        }
+        assert_eq!(own, race.events(), "nothing else is changed");
+        stops
+    }
+
+    #[test]
+    fn a_step_is_a_reply_with_what_its_client_makes_of_it() {
+        let race = vec![
+            sent(0),
+            sent(1),
+            replied(1),
+            believes(1),
+            sent(1),
+            replied(0),
+            replied(1),
+        ];
+        assert_eq!(
+            stops(race),
+            [(4, Stop::Move), (6, Stop::Move), (7, Stop::Move), (7, Stop::End)]
+        );
+    }
+
+    #[test]
+    fn waits_that_end_together_are_one_step_and_what_servers_hold_is_seen_at_the_end() {
+        let race = vec![waited(0), believes(0), waited(1), sent(0), replied(0), seen()];
+        assert_eq!(stops(race), [(3, Stop::Passed), (5, Stop::Move), (6, Stop::End)]);
+    }
+
+    #[test]
+    fn a_race_in_which_nothing_happens_has_no_step() {
+        assert_eq!(stops(vec![]), []);
+        assert_eq!(stops(vec![sent(0)]), [(1, Stop::End)]);
+    }
+}

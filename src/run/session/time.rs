@@ -1,0 +1,295 @@
+//! Letting lesson time pass: as a jump where nobody watches, at a chosen speed where somebody does, and
+//! never faster than the servers of the lab can follow.
+
+use std::time::{Duration, Instant};
+
+use super::{EngineError, director::Director, governor::SLICE, performer::State, stage::actor_id};
+use crate::{
+    clock::{ClockKind, LessonTime, Rate},
+    lesson::{LabKind, Path, plan::AwaitPlan},
+    log::ActorId,
+    verdict,
+};
+
+/// How time is to pass.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Tempo {
+    /// As fast as possible.
+    Jump,
+    /// At this speed: 1.0 is real time.
+    Watch(f64),
+    /// Not at all, until told otherwise.
+    Held,
+}
+
+/// How fast a lab's servers can follow the clock.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Limits {
+    /// Whether time may be jumped over.
+    jump: bool,
+    /// The highest rate.
+    fastest: f64,
+}
+
+impl Limits {
+    /// The limits of a lab on a clock.
+    pub(crate) fn of(lab: LabKind, clock: ClockKind) -> Self {
+        match (clock, lab) {
+            (ClockKind::Wall | ClockKind::Recorded, _) => Self {
+                jump: false,
+                fastest: 1.0,
+            },
+            // Redis looks at the clock when it is asked, so any jump is safe.
+            (ClockKind::Controlled, LabKind::Redis | LabKind::Masters) => Self {
+                jump: true,
+                fastest: 100.0,
+            },
+            // ZooKeeper's live clients must ping in time, and they ping in real time slices.
+            (ClockKind::Controlled, LabKind::Zookeeper) => Self {
+                jump: false,
+                fastest: 2.0,
+            },
+            // Sentinel takes a jump of 2 s for a broken clock and stops acting (TILT), and a server that is silent
+            // for 5 s for a dead one: a machine that is busy for half a second must not look like it.
+            (ClockKind::Controlled, LabKind::Sentinel) => Self {
+                jump: false,
+                fastest: 8.0,
+            },
+        }
+    }
+}
+
+/// The most real time that one line of a story may take where nobody watches.
+const LONGEST_LINE: Duration = Duration::from_secs(600);
+
+/// How often a story that waits for something looks whether it is so, in milliseconds of lesson time.
+const AWAIT_STEP_MS: i64 = 200;
+
+/// Redis and ZooKeeper count whole milliseconds, and what ends in a millisecond still is in all of it. So
+/// that "3 s later" is after a lease of 3 s, a pass ends with the first whole millisecond after its time,
+/// and one more.
+const GRAIN_NANOS: i64 = 1_000_000;
+
+pub(crate) fn after_grain(time: LessonTime) -> LessonTime {
+    let whole = time.as_nanos().div_euclid(GRAIN_NANOS) + 2;
+    LessonTime::from_nanos(whole * GRAIN_NANOS)
+}
+
+/// The whole millisecond after a time: what lasts until then is over.
+pub(crate) fn next_milli(time: LessonTime) -> LessonTime {
+    let whole = time.as_nanos().div_euclid(GRAIN_NANOS) + 1;
+    LessonTime::from_nanos(whole * GRAIN_NANOS)
+}
+
+impl Limits {
+    /// Whether time may stand still while somebody moves.
+    pub(crate) fn may_stand_still(self) -> bool {
+        self.jump
+    }
+}
+
+impl Director {
+    /// Lets time pass, `moving` actors making their moves as they come due.
+    pub(crate) async fn pass(
+        &mut self,
+        millis: i64,
+        moving: &[ActorId],
+        path: &Path,
+    ) -> Result<(), EngineError> {
+        let target = self.clock.now() + Duration::from_millis(u64::try_from(millis).unwrap_or(0));
+        self.go_to(target, moving, path).await
+    }
+
+    /// Lets time pass in small steps until something is so.
+    pub(crate) async fn wait_for(&mut self, plan: &AwaitPlan, path: &Path) -> Result<(), EngineError> {
+        let names = self.scenario.scope.value();
+        let within = plan
+            .within
+            .render(&names)
+            .and_then(|text| crate::lesson::parse_millis(&text))
+            .map_err(|error| self.mistake(&path.key("within"), error))?;
+        let end = self.clock.now() + Duration::from_millis(u64::try_from(within).unwrap_or(0));
+        let began = Instant::now();
+        loop {
+            self.observe().await?;
+            let holds = verdict::holds(&self.scenario, self.recorder.log(), &plan.that);
+            if holds.map_err(|error| self.mistake(&path.key("that"), error))? {
+                return Ok(());
+            }
+            if self.clock.now() >= end {
+                let why = format!("`{}` did not come true within {within} ms", plan.that.source());
+                return Err(self.mistake(path, why));
+            }
+            if began.elapsed() >= LONGEST_LINE && *self.tempo.borrow() == Tempo::Jump {
+                let why = format!(
+                    "`{}` did not come true in {} minutes of real time, long before the {within} ms of lesson time \
+                     were over",
+                    plan.that.source(),
+                    LONGEST_LINE.as_secs() / 60,
+                );
+                return Err(self.mistake(path, why));
+            }
+            self.pass(AWAIT_STEP_MS, &plan.moving, path).await?;
+        }
+    }
+
+    /// Lets time pass until after `target`. Waits that end on the way end in their order, and `moving` actors make
+    /// their moves as soon as they can: when a wait of theirs ends, and when what they wait for arrives.
+    pub(crate) async fn go_to(
+        &mut self,
+        target: LessonTime,
+        moving: &[ActorId],
+        path: &Path,
+    ) -> Result<(), EngineError> {
+        loop {
+            self.let_move(moving, path).await?;
+            let timer = self.next_timer().filter(|(_, due)| *due <= target);
+            let next = timer.map_or(target, |(_, due)| due);
+            if !self.flow_until(after_grain(next), moving, path).await? {
+                continue;
+            }
+            let Some((actor, _)) = timer else { break };
+            self.wake(actor, self.clock.now(), path)?;
+            self.recorder.tell();
+        }
+        if moving.is_empty() {
+            return Ok(());
+        }
+        // What the servers sent in this time belongs to it, however late a busy machine brings it.
+        self.settle(path).await?;
+        self.let_move(moving, path).await
+    }
+
+    /// Lets time pass to the end of the next wait. Where time can be jumped over, the other waits are put off by as much as
+    /// that is too far, so that what ends together ends together, also at the end of a chain of waits.
+    pub(crate) async fn go_to_next_timer(&mut self, path: &Path) -> Result<(), EngineError> {
+        let Some((_, due)) = self.next_timer() else {
+            return Ok(());
+        };
+        if !self.limits.may_stand_still() {
+            return self.go_to(due, &[], path).await;
+        }
+        self.flow_to(next_milli(due), path).await?;
+        let now = self.clock.now();
+        for performer in &mut self.performers {
+            performer.state.put_off(due, now.since(due));
+        }
+        while let Some((actor, _)) = self.next_timer().filter(|(_, end)| *end <= due) {
+            self.wake(actor, now, path)?;
+        }
+        self.recorder.tell();
+        Ok(())
+    }
+
+    /// Ends the waits whose time came while their process stood still: its timers fire as soon as it runs.
+    pub(crate) fn catch_up(&mut self, path: &Path) -> Result<(), EngineError> {
+        let now = self.clock.now();
+        while let Some((actor, _)) = self.next_timer().filter(|(_, due)| *due <= now) {
+            self.wake(actor, now, path)?;
+        }
+        Ok(())
+    }
+
+    /// The wait that ends first; of several that end together, that of the first actor. The waits of a process
+    /// that stands still do not end.
+    pub(crate) fn next_timer(&self) -> Option<(ActorId, LessonTime)> {
+        let timers = self
+            .performers
+            .iter()
+            .enumerate()
+            .filter_map(|(n, performer)| match performer.state {
+                State::Waiting { until, .. } if !self.stage.stands_still(actor_id(n)) => {
+                    Some((actor_id(n), until))
+                }
+                _ => None,
+            });
+        timers.min_by_key(|(actor, until)| (*until, *actor))
+    }
+
+    /// Nobody can be asked to wait for a day where time can only run.
+    fn must_be_affordable(&self, target: LessonTime, path: &Path) -> Result<(), EngineError> {
+        if self.limits.jump || *self.tempo.borrow() != Tempo::Jump {
+            return Ok(());
+        }
+        let left = target.since(self.clock.now());
+        let real = left.div_f64(self.limits.fastest);
+        if real <= LONGEST_LINE {
+            return Ok(());
+        }
+        let why = format!(
+            "{} s of lesson time would take {} minutes of real time, and no line may take more than {}: time on these \
+             servers runs at most {} times as fast",
+            left.as_secs(),
+            real.as_secs() / 60,
+            LONGEST_LINE.as_secs() / 60,
+            self.limits.fastest,
+        );
+        Err(self.mistake(path, why))
+    }
+
+    /// Lets the clock run or jump until a moment, and takes in what arrives meanwhile.
+    pub(crate) async fn flow_to(&mut self, target: LessonTime, path: &Path) -> Result<(), EngineError> {
+        self.flow_until(target, &[], path).await.map(drop)
+    }
+
+    /// As [`Director::flow_to`], but `false` as soon as one of `moving` can make a move: before the moment has come.
+    async fn flow_until(
+        &mut self,
+        target: LessonTime,
+        moving: &[ActorId],
+        path: &Path,
+    ) -> Result<bool, EngineError> {
+        self.must_be_affordable(target, path)?;
+        let mut told = None;
+        loop {
+            let left = target.since(self.clock.now());
+            if left.is_zero() {
+                return Ok(true);
+            }
+            if moving.iter().any(|actor| self.can_move(*actor)) {
+                return Ok(false);
+            }
+            let tempo = *self.tempo.borrow_and_update();
+            if matches!(tempo, Tempo::Watch(_)) && told != Some(tempo) {
+                self.recorder.tell_time_runs();
+            }
+            told = Some(tempo);
+            let speed = match tempo {
+                Tempo::Jump if self.limits.jump => {
+                    self.clock.jump(left)?;
+                    continue;
+                }
+                Tempo::Jump => self.governor.speed(f64::INFINITY, self.limits.fastest),
+                Tempo::Watch(speed) => self.governor.speed(speed, self.limits.fastest),
+                Tempo::Held => 0.0,
+            };
+            let rate = Rate::from_factor(speed).unwrap_or(Rate::NORMAL);
+            self.clock.set_rate(rate)?;
+            self.recorder.tell();
+            // Rounded up, so that the last round does not spin through a fraction of a millisecond.
+            let real = (!rate.is_paused())
+                .then(|| Duration::from_secs_f64(left.as_secs_f64() / speed) + Duration::from_micros(500));
+            let slice = real.map(|real| real.min(SLICE));
+            let flow = async {
+                match slice {
+                    Some(slice) => tokio::time::sleep(slice).await,
+                    None => std::future::pending().await,
+                }
+            };
+            let begun = Instant::now();
+            tokio::select! {
+                () = flow => {
+                    let planned = slice.unwrap_or_default();
+                    self.governor.slept(planned, begun.elapsed(), self.limits.fastest);
+                }
+                changed = self.tempo.changed() => {
+                    // The one who sets the tempo has gone: finish as fast as possible, the run ends anyway.
+                    if changed.is_err() {
+                        tokio::task::yield_now().await;
+                    }
+                }
+                arrived = self.stage.next() => self.take_in(arrived?, path)?,
+            }
+        }
+    }
+}

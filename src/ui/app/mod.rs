@@ -1,0 +1,253 @@
+//! The program in the terminal: one loop that takes messages and draws. It must not know how lessons are run;
+//! it is given something that opens runs.
+//!
+//! **Architecture Invariant:** one queue of messages: it is drained, then one picture is drawn, and none when
+//! nothing changed. The loop takes the terminal and the stream of input as parameters, so that tests drive the
+//! real loop.
+
+pub(crate) mod mouse;
+pub(crate) mod palette;
+pub(crate) mod panes;
+pub(crate) mod shelf;
+pub(crate) mod synchronized;
+pub mod terminal;
+pub mod update;
+
+pub use crate::ui::app::update::{App, Listened, Message, Mode};
+
+use crate::run::{LessonChoice, Runs};
+use crate::ui::state::screen::Mistakes;
+use std::{
+    io,
+    task::Poll,
+    time::{Duration, Instant},
+};
+
+use crossterm::event::Event;
+use futures::{Stream, StreamExt as _};
+use ratatui::{Terminal, backend::Backend, layout::Rect};
+
+use crate::{
+    signals::Signals,
+    text::Lang,
+    ui::{
+        keys::KeyMap,
+        state::{
+            catalogue::Catalogue,
+            progress::{Store, Trouble},
+        },
+        theme::Theme,
+        view,
+    },
+};
+
+/// What the program starts with.
+#[derive(Debug, Clone)]
+pub struct AppOptions {
+    /// The language; `L` changes it.
+    pub lang: Lang,
+    /// A lesson to open at once; the catalogue otherwise, and where there is no such lesson.
+    pub open: Option<LessonChoice>,
+    /// Two variants of that lesson that are opened beside each other in its place, by name.
+    pub compare: Option<[String; 2]>,
+    /// How fast lessons play: 1.0 is real time.
+    pub speed: f64,
+    /// Colours and glyphs.
+    pub theme: Theme,
+    /// Whether the learner is asked for predictions; `N` changes it.
+    pub questions: bool,
+    /// Whether messages are not to be seen travelling.
+    pub reduced_motion: bool,
+    /// What the learner has done so far, and where that is kept.
+    pub progress: Store,
+    /// What is wrong with it: told on the first screen.
+    pub trouble: Option<Trouble>,
+    /// Which keys do what.
+    pub keys: KeyMap,
+    /// What is wrong with the configuration: told on the first screen.
+    pub mistakes: Option<Mistakes>,
+    /// Whether the lesson that is opened has changed since its recording was made: told on the first screen.
+    pub outdated: bool,
+}
+
+impl Default for AppOptions {
+    fn default() -> Self {
+        Self {
+            lang: Lang::En,
+            open: None,
+            compare: None,
+            speed: 1.0,
+            theme: Theme::default(),
+            questions: true,
+            progress: Store::default(),
+            trouble: None,
+            keys: KeyMap::default(),
+            reduced_motion: false,
+            mistakes: None,
+            outdated: false,
+        }
+    }
+}
+
+/// Why the loop ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// The learner left.
+    Quit,
+    /// The terminal is gone: there will be no more input.
+    InputOver,
+    /// A signal asked for it, by its number.
+    Signal(i32),
+}
+
+/// Why the loop could not go on.
+#[derive(Debug, thiserror::Error)]
+pub enum AppError {
+    /// The terminal took no picture.
+    #[error("cannot draw on the terminal: {0}")]
+    Draw(String),
+    /// The terminal gave no input.
+    #[error("cannot read from the terminal: {0}")]
+    Input(#[source] io::Error),
+    /// Signals cannot be listened to.
+    #[error("cannot listen to signals: {0}")]
+    Signals(#[source] io::Error),
+}
+
+/// So many messages are taken in before a picture is drawn all the same.
+const DRAIN: usize = 1024;
+/// The shortest time from one picture to the next.
+const SHORTEST: Duration = Duration::from_millis(16);
+
+/// Runs the program until the learner leaves, the terminal goes away or a signal comes.
+///
+/// # Errors
+/// When the terminal can be neither read nor drawn on, or signals cannot be listened to.
+pub async fn run<B, I, R>(
+    terminal: &mut Terminal<B>,
+    mut input: I,
+    catalogue: Catalogue,
+    runs: R,
+    options: AppOptions,
+) -> Result<Ended, AppError>
+where
+    B: Backend,
+    I: Stream<Item = io::Result<Event>> + Unpin,
+    R: Runs,
+{
+    let mut signals = Signals::listen().map_err(AppError::Signals)?;
+    let mut app = App::new(catalogue, runs, &options);
+    let mut drawn: Option<Instant> = None;
+    let mut changed = true;
+    loop {
+        let now = Instant::now();
+        let may_draw = drawn.is_none_or(|drawn| now >= drawn + SHORTEST);
+        if changed && may_draw {
+            draw(terminal, &mut app)?;
+            drawn = Some(now);
+            changed = false;
+        }
+        let wake = match (changed, drawn) {
+            (true, Some(drawn)) => Some(drawn + SHORTEST),
+            _ => app.wake(now),
+        };
+        let message = tokio::select! {
+            biased;
+            (signal, _) = signals.next() => return Ok(Ended::Signal(signal)),
+            event = input.next() => match event {
+                Some(event) => Message::Input(event.map_err(AppError::Input)?),
+                None => return Ok(Ended::InputOver),
+            },
+            told = next_told(&mut app) => told,
+            () = until(wake) => Message::Tick,
+        };
+        changed |= app.handle(message, Instant::now());
+        // Whatever else has come is taken in before the next picture.
+        for _ in 0..DRAIN {
+            let Some(message) = pending(&mut input, &mut app).await? else {
+                break;
+            };
+            changed |= app.handle(message, Instant::now());
+        }
+        if matches!(app.mode(), Mode::Ending) {
+            return Ok(Ended::Quit);
+        }
+    }
+}
+
+fn draw<B: Backend, R: Runs>(terminal: &mut Terminal<B>, app: &mut App<R>) -> Result<(), AppError> {
+    let size = terminal
+        .size()
+        .map_err(|error| AppError::Draw(error.to_string()))?;
+    app.resize(Rect::new(0, 0, size.width, size.height));
+    terminal
+        .draw(|frame| {
+            app.draw(frame.area(), frame.buffer_mut());
+            view::empty_covered_cells(frame.buffer_mut());
+            if let Some(cursor) = app.cursor() {
+                frame.set_cursor_position(cursor);
+            }
+        })
+        .map_err(|error| AppError::Draw(error.to_string()))?;
+    Ok(())
+}
+
+/// The next thing that a live run, races or a search tell; never, while there are none.
+async fn next_told<R: Runs>(app: &mut App<R>) -> Message {
+    let Listened {
+        session,
+        racing,
+        exploring,
+    } = app.listened();
+    let run = async {
+        match session {
+            Some(session) => session.updates.recv().await,
+            None => std::future::pending().await,
+        }
+    };
+    let races = async {
+        match racing {
+            Some(racing) => racing.told.recv().await,
+            None => std::future::pending().await,
+        }
+    };
+    let search = async {
+        match exploring {
+            Some(exploring) => exploring.told.recv().await,
+            None => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        update = run => Message::Run(update),
+        told = races => Message::Raced(told),
+        told = search => Message::Explored(told),
+    }
+}
+
+async fn until(wake: Option<Instant>) {
+    match wake {
+        Some(wake) => tokio::time::sleep_until(wake.into()).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// A message that is there already.
+async fn pending<I, R>(input: &mut I, app: &mut App<R>) -> Result<Option<Message>, AppError>
+where
+    I: Stream<Item = io::Result<Event>> + Unpin,
+    R: Runs,
+{
+    if matches!(app.mode(), Mode::Ending) {
+        return Ok(None);
+    }
+    // Polled with this task's own waker: crossterm keeps the waker of the first poll that found nothing, and a
+    // waker that wakes nobody would leave the next key unheard.
+    if let Poll::Ready(Some(event)) = futures::poll!(input.next()) {
+        return Ok(Some(Message::Input(event.map_err(AppError::Input)?)));
+    }
+    let told = std::pin::pin!(next_told(app));
+    match futures::poll!(told) {
+        Poll::Ready(told) => Ok(Some(told)),
+        Poll::Pending => Ok(None),
+    }
+}

@@ -1,0 +1,120 @@
+//! What the mouse means: choosing, scrubbing, scrolling. It must not know what becomes of it beyond what keys can
+//! do, and nothing is done with the mouse alone.
+
+use std::time::Instant;
+
+use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
+
+use super::{App, update::Mode};
+use crate::run::Runs;
+use crate::ui::keys::Action;
+use crate::ui::{
+    keys::Pane,
+    state::screen::Overlay,
+    view::{Hit, Screen},
+};
+
+/// Lines that one turn of the wheel scrolls.
+const WHEEL: i32 = 3;
+
+impl<R: Runs> App<R> {
+    /// Takes in what the mouse did; `true` when the picture may have changed.
+    pub(crate) fn point(&mut self, mouse: MouseEvent, now: Instant) -> bool {
+        let at = (mouse.column, mouse.row);
+        match mouse.kind {
+            MouseEventKind::Down(MouseButton::Left) => self.click(at, now),
+            MouseEventKind::Drag(MouseButton::Left) => self.drag(at),
+            MouseEventKind::ScrollUp => self.wheel(at, -WHEEL),
+            MouseEventKind::ScrollDown => self.wheel(at, WHEEL),
+            // Moves come by the hundred and mean nothing here.
+            _ => return false,
+        }
+        true
+    }
+
+    fn hit(&self, at: (u16, u16)) -> Hit {
+        match self.screen() {
+            Some(Screen::Lesson(view)) => view.hit(self.size, at),
+            _ => Hit::Nothing,
+        }
+    }
+
+    fn click(&mut self, at: (u16, u16), now: Instant) {
+        if self.overlay != Overlay::Nothing {
+            // As anywhere: a click beside what lies on top puts it away.
+            self.act(Action::Close, now);
+            return;
+        }
+        if let Some(Screen::Catalogue(view)) = self.screen() {
+            match view.entry_at(self.size, at) {
+                Some(entry) if entry == self.selected => self.act(Action::Open, now),
+                Some(entry) => self.choose_entry(entry),
+                None => {}
+            }
+            return;
+        }
+        if let Some(Screen::Trials(view)) = self.screen() {
+            let hit = view.hit(self.size, at);
+            self.point_in_series(hit);
+            return;
+        }
+        if let Some(Screen::Orders(view)) = self.screen() {
+            let outcome = view.outcome_at(self.size, at);
+            if let (Some(outcome), Some(exploration)) = (outcome, self.exploration()) {
+                exploration.point_at(outcome);
+            }
+            return;
+        }
+        let hit = self.hit(at);
+        let Mode::Learning(lesson) = &mut self.mode else {
+            return;
+        };
+        match hit {
+            Hit::Nothing => {}
+            Hit::Pane(pane) => lesson.focus = pane,
+            Hit::Event(pane, event) => {
+                lesson.focus = pane;
+                lesson.selected = Some(event);
+            }
+            Hit::Position(position) => {
+                lesson.selected = None;
+                lesson.run.seek(position);
+            }
+            Hit::Choice(choice) => {
+                lesson.focus = Pane::Story;
+                let action = if lesson.run.free().is_some() {
+                    Action::MoveActor(choice)
+                } else {
+                    Action::Answer(choice)
+                };
+                self.act(action, now);
+            }
+        }
+    }
+
+    fn drag(&mut self, at: (u16, u16)) {
+        if let (Overlay::Nothing, Hit::Position(position)) = (self.overlay, self.hit(at))
+            && let Mode::Learning(lesson) = &mut self.mode
+        {
+            lesson.run.seek(position);
+        }
+    }
+
+    fn wheel(&mut self, at: (u16, u16), by: i32) {
+        match self.overlay {
+            Overlay::Nothing => {}
+            Overlay::Palette | Overlay::Branches(_) => {
+                return self.act(Action::Move(by.signum()), Instant::now());
+            }
+            overlay => return self.scroll_overlay(overlay, by),
+        }
+        match (&self.mode, self.hit(at)) {
+            (Mode::Browsing | Mode::Trials(_) | Mode::Exploring(_), _) => {
+                self.act(Action::Move(by.signum()), Instant::now());
+            }
+            (Mode::Learning(_), Hit::Pane(pane) | Hit::Event(pane, _)) => self.scroll_pane(pane, by),
+            (Mode::Learning(_), Hit::Choice(_)) => self.scroll_pane(Pane::Story, by),
+            _ => {}
+        }
+    }
+}

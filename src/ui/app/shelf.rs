@@ -1,0 +1,177 @@
+//! What the keys do in the catalogue.
+
+use crate::{
+    run::Runs,
+    ui::{
+        app::{
+            App,
+            update::{Mode, PAGE},
+        },
+        keys::Action,
+        state::{
+            exploration::Wanted,
+            shelf::{Search, Shelf, erase_from, moved},
+        },
+    },
+};
+
+impl<R: Runs> App<R> {
+    /// Looks again for what was typed, in the language of the screen; the best hit is chosen.
+    fn look(&mut self, typed: String) {
+        let before = self.search.as_ref().map_or(self.selected, |search| search.before);
+        let search = Search::new(typed, before, &self.catalogue, self.lang);
+        if let Some(best) = search.hits.first().filter(|_| !search.typed.trim().is_empty()) {
+            self.selected = best.entry;
+        }
+        self.search = Some(search);
+    }
+
+    /// What was typed so far.
+    fn typed(&self) -> String {
+        self.search
+            .as_ref()
+            .map_or_else(String::new, |search| search.typed.clone())
+    }
+
+    /// What was found is shown in another language.
+    pub(crate) fn look_again(&mut self) {
+        if let Some(search) = &self.search {
+            self.search = Some(Search::new(
+                search.typed.clone(),
+                search.before,
+                &self.catalogue,
+                self.lang,
+            ));
+        }
+    }
+
+    /// A character is typed into the search.
+    pub(crate) fn search_for(&mut self, typed: char) {
+        let mut text = self.typed();
+        text.push(typed);
+        self.look(text);
+    }
+
+    /// An action in the catalogue. Another lesson's description is read from its beginning.
+    pub(crate) fn browse(&mut self, action: Action) {
+        let before = self.selected;
+        self.take_up(action);
+        if self.selected != before {
+            self.reading = 0;
+        }
+    }
+
+    fn take_up(&mut self, action: Action) {
+        match (action, self.shelf) {
+            (Action::Close, Shelf::Lessons) => self.mode = Mode::Ending,
+            (Action::Close | Action::Variants(false), Shelf::Variants(_)) => {
+                self.shelf = if self.search.is_some() {
+                    Shelf::Search
+                } else {
+                    Shelf::Lessons
+                };
+            }
+            (Action::Cancel, _) => {
+                if let Some(search) = self.search.take() {
+                    self.selected = search.before;
+                }
+                self.shelf = Shelf::Lessons;
+            }
+            (Action::Search, _) => {
+                self.shelf = Shelf::Search;
+                if self.search.is_none() {
+                    self.look(String::new());
+                }
+            }
+            (Action::Erase(erase), Shelf::Search) => {
+                let mut text = self.typed();
+                if text.is_empty() {
+                    // As in other programs: what erases the last of it leaves.
+                    self.take_up(Action::Cancel);
+                    return;
+                }
+                erase_from(&mut text, erase);
+                self.look(text);
+            }
+            (Action::Accept, Shelf::Search) => self.open_found(),
+            (Action::Variants(true), Shelf::Lessons | Shelf::Search) if self.has_variants() => {
+                self.shelf = Shelf::Variants(self.found_variant());
+            }
+            (Action::Open, Shelf::Variants(variant)) => self.open(self.selected, variant),
+            (Action::Open, _) => self.open(self.selected, 0),
+            (Action::Move(by), _) => self.choose(by),
+            (Action::Page(pages), _) => self.scroll_description(pages * PAGE),
+            (Action::Compare, _) => self.compare(self.selected, None),
+            (Action::Race, Shelf::Variants(variant)) => self.race(self.selected, variant),
+            (Action::Race, _) => self.race(self.selected, self.found_variant()),
+            (Action::Explore, Shelf::Variants(variant)) => {
+                self.explore(self.selected, variant, Wanted::default());
+            }
+            (Action::Explore, _) => self.explore(self.selected, self.found_variant(), Wanted::default()),
+            (Action::End(end), _) => self.choose(if end { i32::MAX } else { i32::MIN }),
+            _ => {}
+        }
+    }
+
+    fn has_variants(&self) -> bool {
+        let entry = self.catalogue.entries.get(self.selected);
+        self.is_found() && entry.is_some_and(|entry| !entry.variants.is_empty())
+    }
+
+    /// Whether the chosen lesson is among those in sight.
+    fn is_found(&self) -> bool {
+        self.search
+            .as_ref()
+            .is_none_or(|search| search.hit(self.selected).is_some())
+    }
+
+    fn found_variant(&self) -> usize {
+        let hit = self.search.as_ref().and_then(|search| search.hit(self.selected));
+        hit.and_then(|hit| hit.variant).unwrap_or(0)
+    }
+
+    fn open_found(&mut self) {
+        if self.is_found() {
+            self.open(self.selected, self.found_variant());
+        }
+    }
+
+    /// Moves the choice by so many lines: in the variants, the hits or the list.
+    fn choose(&mut self, by: i32) {
+        if let Shelf::Variants(variant) = self.shelf {
+            let entry = self.catalogue.entries.get(self.selected);
+            let count = entry.map_or(0, |entry| entry.variants.len());
+            self.shelf = Shelf::Variants(moved(variant, by, count));
+            return;
+        }
+        match self.search.as_ref().filter(|_| self.shelf == Shelf::Search) {
+            None => self.selected = moved(self.selected, by, self.catalogue.entries.len()),
+            Some(search) => {
+                let at = search.hits.iter().position(|hit| hit.entry == self.selected);
+                let to = at.map_or(0, |at| moved(at, by, search.hits.len()));
+                if let Some(hit) = search.hits.get(to) {
+                    self.selected = hit.entry;
+                }
+            }
+        }
+    }
+
+    /// A lesson is pointed at: its variants are another's no more.
+    pub(crate) fn choose_entry(&mut self, entry: usize) {
+        self.selected = entry;
+        self.reading = 0;
+        if matches!(self.shelf, Shelf::Variants(_)) {
+            self.shelf = if self.search.is_some() {
+                Shelf::Search
+            } else {
+                Shelf::Lessons
+            };
+        }
+    }
+
+    /// A lesson is opened: the next look at the catalogue begins anew.
+    pub(crate) fn leave_shelf(&mut self) {
+        self.shelf = Shelf::default();
+        self.search = None;
+    }
+}

@@ -1,0 +1,533 @@
+//! What the program is doing, as one state that messages change. It must not know the terminal.
+//!
+//! **Architecture Invariant:** there is one [`Mode`] at a time, and one overlay over it; no pairs of booleans.
+
+pub(crate) mod beside;
+pub(crate) mod free;
+pub(crate) mod learn;
+pub(crate) mod orders;
+pub(crate) mod series;
+pub(crate) mod show;
+
+use std::time::{Duration, Instant};
+
+use crossterm::event::{Event, KeyEventKind};
+use ratatui::layout::Rect;
+
+use super::AppOptions;
+use crate::run::{LessonChoice, Runs};
+use crate::ui::{
+    keys::{Action, Chord, KeyMap, Place},
+    state::{
+        branches::Branches,
+        catalogue::Catalogue,
+        learning::Learning,
+        palette::Palette,
+        progress::{Record, Store},
+        shelf::{Search, Shelf},
+    },
+};
+use beside::Beside;
+use orders::Orders;
+use series::{Series, Single};
+
+use crate::{
+    run::{
+        explore::{self, Exploring},
+        race::{self, Racing},
+        session::{Session, Update},
+    },
+    text::Lang,
+    ui::{
+        chart::Detail,
+        keys::Pane,
+        state::screen::{Form, Lens, Overlay, Scrolls},
+        theme::{Theme, ThemeName},
+        view::{self, Notice, Screen},
+    },
+};
+
+/// The speeds that can be chosen.
+pub(crate) const SPEEDS: [f64; 6] = [0.25, 0.5, 1.0, 2.0, 4.0, 10.0];
+/// Time from one picture to the next while something moves.
+const FRAME: Duration = Duration::from_millis(33);
+/// Lines of a page, whatever the pane's height: small enough to keep the place.
+pub(crate) const PAGE: i32 = 5;
+/// Screens narrower than this get labels on the lanes instead of commands.
+const NARROW: u16 = 100;
+
+/// Something that happened outside.
+#[derive(Debug)]
+pub enum Message {
+    /// The terminal: a key, a new size.
+    Input(Event),
+    /// The live run; `None` when it is gone.
+    Run(Option<Update>),
+    /// Many races; `None` when they are gone.
+    Raced(Option<race::Told>),
+    /// A search; `None` when it is gone.
+    Explored(Option<explore::Told>),
+    /// Time to look whether something is due.
+    Tick,
+    /// The program is to end.
+    End,
+}
+
+/// What tells something by itself.
+#[derive(Debug, Default)]
+pub struct Listened<'a> {
+    /// A live run.
+    pub session: Option<&'a mut Session>,
+    /// Many races.
+    pub racing: Option<&'a mut Racing>,
+    /// A search.
+    pub exploring: Option<&'a mut Exploring>,
+}
+
+/// What is on the screen.
+#[derive(Debug)]
+pub enum Mode {
+    /// The catalogue.
+    Browsing,
+    /// A lesson.
+    Learning(Box<Lesson>),
+    /// Two variants of a lesson beside each other.
+    Comparing(Box<Beside>),
+    /// A variant that is raced many times.
+    Trials(Box<Series>),
+    /// A variant of which every order of moves is tried.
+    Exploring(Box<Orders>),
+    /// Nothing any more.
+    Ending,
+}
+
+/// A lesson on the screen.
+#[derive(Debug)]
+pub struct Lesson {
+    entry: usize,
+    variant: usize,
+    pub(crate) run: Learning,
+    pub(crate) focus: Pane,
+    /// Whether crowds are shown member by member.
+    expanded: bool,
+    pub(crate) scrolls: Scrolls,
+    /// The event that the learner looks at.
+    pub(crate) selected: Option<usize>,
+    /// How many clients are left out at the left of the sequence, if the learner says so.
+    pub(crate) aside: Option<u16>,
+    /// Where it is one run of many, and not of the story.
+    single: Option<Single>,
+    /// The runs of free play, of which `run` is one.
+    pub(crate) branches: Branches,
+}
+
+impl Lesson {
+    fn new(entry: usize, variant: usize, run: Learning) -> Self {
+        Self {
+            entry,
+            variant,
+            run,
+            focus: Pane::default(),
+            expanded: false,
+            scrolls: Scrolls::default(),
+            selected: None,
+            aside: None,
+            single: None,
+            branches: Branches::default(),
+        }
+    }
+
+    /// Whether it is this variant of this lesson.
+    pub(crate) fn is(&self, entry: usize, variant: usize) -> bool {
+        (self.entry, self.variant) == (entry, variant)
+    }
+
+    /// Its place in the catalogue.
+    pub(crate) fn entry(&self) -> usize {
+        self.entry
+    }
+
+    /// Its run.
+    pub(crate) fn run(&self) -> &Learning {
+        &self.run
+    }
+}
+
+/// The program's state.
+#[derive(Debug)]
+pub struct App<R> {
+    pub(crate) catalogue: Catalogue,
+    runs: R,
+    pub(crate) lang: Lang,
+    pub(crate) theme: Theme,
+    pub(crate) speed: f64,
+    pub(crate) keys: KeyMap,
+    pub(crate) mode: Mode,
+    pub(crate) overlay: Overlay,
+    pub(crate) palette: Palette,
+    pub(crate) shelf: Shelf,
+    pub(crate) search: Option<Search>,
+    pub(crate) selected: usize,
+    /// How far the chosen lesson's description is scrolled.
+    pub(crate) reading: u16,
+    pub(crate) size: Rect,
+    form: Form,
+    questions: bool,
+    reduced_motion: bool,
+    /// How the log is looked at, in every lesson.
+    lens: Lens,
+    /// Told at the bottom of the screen until the next key.
+    notice: Option<Notice>,
+    progress: Store,
+}
+
+impl<R: Runs> App<R> {
+    /// The state that the program starts in.
+    pub fn new(catalogue: Catalogue, runs: R, options: &AppOptions) -> Self {
+        let mut app = Self {
+            catalogue,
+            runs,
+            lang: options.lang,
+            theme: options.theme,
+            speed: options.speed.clamp(SPEEDS[0], SPEEDS[SPEEDS.len() - 1]),
+            keys: options.keys.clone(),
+            mode: Mode::Browsing,
+            overlay: Overlay::Nothing,
+            palette: Palette::default(),
+            shelf: Shelf::default(),
+            search: None,
+            selected: 0,
+            reading: 0,
+            size: Rect::default(),
+            form: Form::default(),
+            questions: options.questions,
+            reduced_motion: options.reduced_motion,
+            lens: Lens::default(),
+            notice: match &options.trouble {
+                Some(trouble) => Some(Notice::Progress(trouble.clone())),
+                None if options.outdated => Some(Notice::Outdated),
+                None => options.mistakes.clone().map(Notice::Config),
+            },
+            progress: options.progress.clone(),
+        };
+        if let (Some(choice), Some(names)) = (&options.open, &options.compare)
+            && app.compare_named(choice, names)
+        {
+            return app;
+        }
+        if let Some(choice) = &options.open
+            && let Some((entry, variant)) = app.catalogue.find(&choice.id, Some(&choice.variant))
+        {
+            app.open(entry, variant);
+        }
+        app
+    }
+
+    /// What is on the screen.
+    #[must_use]
+    pub fn mode(&self) -> &Mode {
+        &self.mode
+    }
+
+    /// The terminal has this size.
+    pub fn resize(&mut self, size: Rect) {
+        self.size = size;
+        self.adapt();
+    }
+
+    fn adapt(&mut self) {
+        let detail = if self.size.width < NARROW {
+            Detail::Labels
+        } else {
+            Detail::Wires
+        };
+        match &mut self.mode {
+            Mode::Learning(lesson) => lesson.run.playback.set_detail(detail),
+            Mode::Comparing(beside) => beside.comparing.set_room(view::compare_room(self.size)),
+            Mode::Browsing | Mode::Trials(_) | Mode::Exploring(_) | Mode::Ending => {}
+        }
+    }
+
+    /// The live run, if there is one to listen to.
+    pub fn run(&mut self) -> Option<&mut Learning> {
+        match &mut self.mode {
+            Mode::Learning(lesson) => Some(&mut lesson.run),
+            Mode::Browsing | Mode::Comparing(_) | Mode::Trials(_) | Mode::Exploring(_) | Mode::Ending => None,
+        }
+    }
+
+    /// What is listened to.
+    pub fn listened(&mut self) -> Listened<'_> {
+        let mut listened = Listened::default();
+        match &mut self.mode {
+            Mode::Learning(lesson) => {
+                listened.session = lesson.run.session();
+                listened.racing = lesson.single.as_mut().and_then(Single::racing);
+            }
+            Mode::Comparing(beside) => listened.session = beside.comparing.session(),
+            Mode::Trials(series) => listened.racing = series.trials.racing(),
+            Mode::Exploring(orders) => listened.exploring = orders.exploration.exploring(),
+            Mode::Browsing | Mode::Ending => {}
+        }
+        listened
+    }
+
+    /// When to wake up although nothing happens: never, while nothing moves.
+    #[must_use]
+    pub fn wake(&self, now: Instant) -> Option<Instant> {
+        match &self.mode {
+            Mode::Learning(lesson) if lesson.run.playback.is_moving() => Some(now + FRAME),
+            Mode::Learning(lesson) => lesson.run.due(),
+            Mode::Comparing(beside) => beside.comparing.due(),
+            Mode::Browsing | Mode::Trials(_) | Mode::Exploring(_) | Mode::Ending => None,
+        }
+    }
+
+    /// Takes in a message; `true` when the picture may have changed.
+    pub fn handle(&mut self, message: Message, now: Instant) -> bool {
+        let changed = self.take(message, now);
+        self.keep();
+        changed
+    }
+
+    /// Notes what was done in the lesson, if that is new.
+    fn keep(&mut self) {
+        let Mode::Learning(lesson) = &self.mode else {
+            return;
+        };
+        let (outcome, score) = lesson.run.done();
+        let solved = lesson.run.solved();
+        if outcome.is_none() && score.asked == 0 && solved == 0 {
+            return;
+        }
+        let LessonChoice { id, variant } = &lesson.run.choice;
+        let before = self.progress.progress().of(id, variant).unwrap_or_default();
+        // A run without predictions takes none away.
+        let (right, asked) = match score.asked {
+            0 => (before.right, before.asked),
+            asked => (score.right, asked),
+        };
+        let record = Record {
+            finished: before.finished || outcome.is_some(),
+            outcome: outcome.or(before.outcome),
+            right,
+            asked,
+            solved: before.solved.max(solved),
+        };
+        if let Err(trouble) = self.progress.note(id, variant, record) {
+            self.notice = Some(Notice::Progress(trouble));
+        }
+    }
+
+    fn take(&mut self, message: Message, now: Instant) -> bool {
+        match message {
+            Message::End => {
+                self.mode = Mode::Ending;
+                false
+            }
+            Message::Tick => {
+                match &mut self.mode {
+                    Mode::Learning(lesson) => lesson.run.tick(self.lang, now),
+                    Mode::Comparing(beside) => beside.comparing.tick(now),
+                    Mode::Browsing | Mode::Trials(_) | Mode::Exploring(_) | Mode::Ending => {}
+                }
+                true
+            }
+            Message::Run(update) => {
+                match &mut self.mode {
+                    Mode::Learning(lesson) => lesson.run.hear(update, self.lang, now),
+                    Mode::Comparing(beside) => beside.comparing.hear(update, &self.runs),
+                    Mode::Browsing | Mode::Trials(_) | Mode::Exploring(_) | Mode::Ending => {}
+                }
+                true
+            }
+            Message::Raced(told) => {
+                if let Some(trials) = self.trials() {
+                    trials.hear(told, now);
+                }
+                // Behind a single race they go on unseen.
+                matches!(self.mode, Mode::Trials(_))
+            }
+            Message::Explored(told) => {
+                if let Some(exploration) = self.exploration() {
+                    exploration.hear(told);
+                }
+                true
+            }
+            Message::Input(Event::Key(key)) if key.kind != KeyEventKind::Release => {
+                let (places, chord) = (self.places(), Chord::pressed(key));
+                if let Some(typed) = chord.typed().filter(|_| places.contains(&Place::Field)) {
+                    self.notice = None;
+                    match self.overlay {
+                        Overlay::Palette => self.type_command(typed),
+                        _ => self.search_for(typed),
+                    }
+                    return true;
+                }
+                let Some(action) = self.keys.action(&places, chord) else {
+                    return self.finish_animation();
+                };
+                self.act(action, now);
+                true
+            }
+            Message::Input(Event::Resize(width, height)) => {
+                self.resize(Rect::new(0, 0, width, height));
+                true
+            }
+            Message::Input(Event::Mouse(mouse)) => self.point(mouse, now),
+            Message::Input(_) => false,
+        }
+    }
+
+    /// Any key ends an animation, but for the two that stop it or turn it back.
+    fn finish_animation(&mut self) -> bool {
+        let Mode::Learning(lesson) = &mut self.mode else {
+            return false;
+        };
+        lesson.run.complete()
+    }
+
+    pub(crate) fn act(&mut self, action: Action, now: Instant) {
+        if !matches!(action, Action::Toggle | Action::Back) {
+            self.finish_animation();
+        }
+        self.notice = None;
+        match (action, self.overlay) {
+            (Action::Quit, _) => self.mode = Mode::Ending,
+            (Action::Language, _) => self.set_lang(self.lang.other()),
+            (Action::SetLang(lang), _) => self.set_lang(lang),
+            (Action::Questions, _) => self.toggle_questions(),
+            (Action::Theme, _) => self.set_theme(self.theme.name.next()),
+            (Action::SetTheme(name), _) => self.set_theme(name),
+            (Action::SetSpeed(n), _) => self.set_speed(SPEEDS[n], now),
+            (Action::OpenAt(entry, variant), _) => self.open(entry, variant),
+            (Action::Palette, _) => self.toggle_palette(),
+            (Action::Help, Overlay::Help(_)) | (Action::Cards, Overlay::Cards(_)) => {
+                self.overlay = Overlay::Nothing;
+            }
+            (Action::Help, _) => self.overlay = Overlay::Help(0),
+            (Action::Cards, _) => self.overlay = Overlay::Cards(0),
+            (action, Overlay::Palette) => self.command(action, now),
+            (Action::Open, Overlay::Branches(row)) => self.walk(row),
+            (Action::Move(by), Overlay::Branches(row)) => self.choose_branch(row, by),
+            (Action::Page(by), Overlay::Branches(row)) => self.choose_branch(row, by * PAGE),
+            (Action::Close, Overlay::Help(_) | Overlay::Cards(_) | Overlay::Branches(_))
+            | (Action::Branches, Overlay::Branches(_)) => self.overlay = Overlay::Nothing,
+            (Action::End(end), overlay @ (Overlay::Help(_) | Overlay::Cards(_))) => {
+                self.scroll_overlay(overlay, if end { i32::MAX } else { i32::MIN });
+            }
+            (Action::Move(by), overlay @ (Overlay::Help(_) | Overlay::Cards(_))) => {
+                self.scroll_overlay(overlay, by);
+            }
+            (Action::Page(by), overlay @ (Overlay::Help(_) | Overlay::Cards(_))) => {
+                self.scroll_overlay(overlay, by * PAGE);
+            }
+            (_, Overlay::Help(_) | Overlay::Cards(_) | Overlay::Branches(_)) => {}
+            (action, Overlay::Nothing) => match self.mode {
+                Mode::Browsing => self.browse(action),
+                Mode::Learning(_) => self.learn(action, now),
+                Mode::Comparing(_) => self.act_beside(action, now),
+                Mode::Trials(_) => self.act_in_series(action, now),
+                Mode::Exploring(_) => self.act_in_orders(action, now),
+                Mode::Ending => {}
+            },
+        }
+    }
+
+    fn toggle_questions(&mut self) {
+        self.questions = !self.questions;
+        if let Mode::Learning(lesson) = &mut self.mode {
+            lesson.run.set_questions(self.questions);
+        }
+        self.notice = Some(Notice::Questions(self.questions));
+    }
+
+    fn set_theme(&mut self, name: ThemeName) {
+        self.theme = self.theme.named(name);
+        self.notice = Some(Notice::Theme(name));
+    }
+
+    fn set_lang(&mut self, lang: Lang) {
+        self.lang = lang;
+        self.look_again();
+    }
+
+    fn set_speed(&mut self, speed: f64, now: Instant) {
+        self.speed = speed;
+        match &mut self.mode {
+            Mode::Learning(lesson) => lesson.run.set_speed(speed, now),
+            Mode::Comparing(beside) => beside.comparing.set_speed(speed),
+            Mode::Browsing | Mode::Trials(_) | Mode::Exploring(_) | Mode::Ending => {}
+        }
+    }
+
+    pub(crate) fn scroll_description(&mut self, by: i32) {
+        if let Some(Screen::Catalogue(view)) = self.screen() {
+            let reach = view.reach(self.size);
+            self.reading = self
+                .reading
+                .min(reach)
+                .saturating_add_signed(clamp(by))
+                .min(reach);
+        }
+    }
+
+    pub(crate) fn open(&mut self, entry: usize, variant: usize) {
+        let Some(lesson) = self.catalogue.entries.get(entry) else {
+            return;
+        };
+        let Some(chosen) = lesson.variants.get(variant) else {
+            return;
+        };
+        if lesson.broken.is_some() {
+            return;
+        }
+        let choice = LessonChoice {
+            id: lesson.id.clone(),
+            variant: chosen.name.clone(),
+        };
+        // The lab before goes down first: two labs at once help nobody.
+        self.mode = Mode::Browsing;
+        let session = self.runs.open(&choice);
+        self.selected = entry;
+        self.leave_shelf();
+        let mut run = Learning::new(choice, session, self.speed, self.questions);
+        run.playback.set_motion(!self.reduced_motion);
+        run.catch_up(self.lang);
+        self.mode = Mode::Learning(Box::new(Lesson::new(entry, variant, run)));
+        self.adapt();
+    }
+
+    pub(crate) fn scroll_overlay(&mut self, overlay: Overlay, by: i32) {
+        let Some(screen) = self.screen() else {
+            return;
+        };
+        let reach = screen.overlay_reach(overlay, (self.lang, self.theme), self.size);
+        let scrolled = |from: u16| from.min(reach).saturating_add_signed(clamp(by)).min(reach);
+        self.overlay = match overlay {
+            Overlay::Help(from) => Overlay::Help(scrolled(from)),
+            Overlay::Cards(from) => Overlay::Cards(scrolled(from)),
+            Overlay::Nothing | Overlay::Palette | Overlay::Branches(_) => overlay,
+        };
+    }
+}
+
+pub(crate) fn clamp(by: i32) -> i16 {
+    i16::try_from(by).unwrap_or(if by < 0 { i16::MIN } else { i16::MAX })
+}
+
+/// The next speed up or down from one that may be none of those on offer.
+fn next_speed(speed: f64, faster: bool) -> f64 {
+    if faster {
+        SPEEDS
+            .into_iter()
+            .find(|known| *known > speed)
+            .unwrap_or(SPEEDS[SPEEDS.len() - 1])
+    } else {
+        SPEEDS
+            .into_iter()
+            .rev()
+            .find(|known| *known < speed)
+            .unwrap_or(SPEEDS[0])
+    }
+}

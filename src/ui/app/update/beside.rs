@@ -1,0 +1,173 @@
+//! The part of the program's state in which two variants stand beside each other: how the learner gets there, what
+//! the keys do there, and the way back. It must not know how the runs are made.
+
+use std::time::Instant;
+
+use super::{App, Lesson, Mode, PAGE, clamp, next_speed};
+use crate::{
+    run::{LessonChoice, Runs},
+    ui::{
+        keys::Action,
+        state::comparing::{self, Comparing},
+        view::{CompareView, Notice, Screen},
+    },
+};
+
+/// A comparison on the screen.
+#[derive(Debug)]
+pub struct Beside {
+    entry: usize,
+    pub(crate) comparing: Comparing,
+    /// The lesson that it was opened from, as it was left.
+    back: Option<Box<Lesson>>,
+    /// How far the lanes are scrolled; `None` follows who moves.
+    lanes: Option<u16>,
+    /// How far the verdicts are scrolled.
+    verdicts: u16,
+}
+
+impl Beside {
+    /// The lesson's place in the catalogue.
+    pub(crate) fn entry(&self) -> usize {
+        self.entry
+    }
+
+    fn new(entry: usize, comparing: Comparing, back: Option<Box<Lesson>>) -> Self {
+        Self {
+            entry,
+            comparing,
+            back,
+            lanes: None,
+            verdicts: 0,
+        }
+    }
+}
+
+impl<R: Runs> App<R> {
+    /// Puts two variants of a lesson beside each other, by name; `false` where there are no such ones.
+    pub(crate) fn compare_named(&mut self, choice: &LessonChoice, names: &[String; 2]) -> bool {
+        let places = names
+            .each_ref()
+            .map(|name| self.catalogue.find(&choice.id, Some(name)));
+        let [Some((entry, before)), Some((_, after))] = places else {
+            return false;
+        };
+        self.selected = entry;
+        self.compare(entry, Some([before, after]));
+        true
+    }
+
+    /// Puts variants of a lesson beside each other: those named, or the two that show most.
+    pub(crate) fn compare(&mut self, entry: usize, sides: Option<[usize; 2]>) {
+        let Some(about) = self
+            .catalogue
+            .entries
+            .get(entry)
+            .filter(|entry| entry.broken.is_none())
+        else {
+            return;
+        };
+        let playing = match &self.mode {
+            Mode::Learning(lesson) => Some(lesson.variant),
+            _ => None,
+        };
+        let Some(sides) = sides.or_else(|| comparing::sides(about, playing)) else {
+            self.notice = Some(Notice::OneVariant);
+            return;
+        };
+        let back = match std::mem::replace(&mut self.mode, Mode::Browsing) {
+            Mode::Learning(mut lesson) => {
+                lesson.run.pause();
+                Some(lesson)
+            }
+            _ => None,
+        };
+        // What has been seen to its end need not be run again.
+        let known = back.as_ref().and_then(|lesson| {
+            let (log, verdict) = lesson.run.finished()?;
+            Some((lesson.variant, log.clone(), verdict.clone()))
+        });
+        let comparing = Comparing::new(about, sides, known, self.speed, &self.runs);
+        self.mode = Mode::Comparing(Box::new(Beside::new(entry, comparing, back)));
+        self.adapt();
+    }
+
+    /// What a key does here.
+    pub(crate) fn act_beside(&mut self, action: Action, now: Instant) {
+        let Mode::Comparing(beside) = &mut self.mode else {
+            return;
+        };
+        let comparing = &mut beside.comparing;
+        match action {
+            Action::Close | Action::Compare => self.leave_comparison(),
+            Action::Restart => comparing.restart(&self.runs),
+            Action::Variant(after) => comparing.change(usize::from(after), &self.runs),
+            Action::Faster(faster) => self.set_speed(next_speed(self.speed, faster), now),
+            Action::Move(by) => self.scroll_beside(by, 0),
+            Action::Page(by) => self.scroll_beside(0, by * PAGE),
+            Action::Forward
+            | Action::Open
+            | Action::Back
+            | Action::End(_)
+            | Action::Toggle
+            | Action::Difference => {
+                // Whatever is new, the lanes follow it.
+                beside.lanes = None;
+                match action {
+                    Action::Back => comparing.step(false),
+                    Action::End(end) => comparing.jump(end),
+                    Action::Toggle => comparing.toggle(now),
+                    Action::Difference => comparing.to_difference(),
+                    _ => comparing.step(true),
+                }
+            }
+            // At home elsewhere, or done already.
+            _ => {}
+        }
+    }
+
+    /// Back to the lesson as it was left, or to the catalogue.
+    fn leave_comparison(&mut self) {
+        if let Mode::Comparing(beside) = std::mem::replace(&mut self.mode, Mode::Browsing)
+            && let Some(mut lesson) = beside.back
+        {
+            lesson.run.set_speed(self.speed, Instant::now());
+            lesson.run.set_questions(self.questions);
+            self.mode = Mode::Learning(lesson);
+            self.adapt();
+        }
+    }
+
+    fn scroll_beside(&mut self, lanes: i32, verdicts: i32) {
+        let Some(Screen::Compare(view)) = self.screen() else {
+            return;
+        };
+        let reach = view.reach(self.size);
+        let to = |from: u16, by: i32, reach: u16| from.min(reach).saturating_add_signed(clamp(by)).min(reach);
+        if let Mode::Comparing(beside) = &mut self.mode {
+            if lanes != 0 {
+                beside.lanes = Some(to(beside.lanes.unwrap_or(0), lanes, reach.0));
+            }
+            beside.verdicts = to(beside.verdicts, verdicts, reach.1);
+        }
+    }
+
+    /// The picture of it.
+    pub(crate) fn comparison<'a>(&'a self, beside: &'a Beside) -> Option<CompareView<'a>> {
+        let comparing = &beside.comparing;
+        Some(CompareView {
+            entry: self.catalogue.entries.get(beside.entry)?,
+            sides: [comparing.side(0), comparing.side(1)],
+            pair: comparing.pair(),
+            difference: comparing.difference(),
+            slots: comparing.slots(),
+            steps: comparing.steps(),
+            playing: comparing.is_playing(),
+            lanes: beside.lanes,
+            verdicts: beside.verdicts,
+            keys: &self.keys,
+            theme: self.theme,
+            lang: self.lang,
+        })
+    }
+}

@@ -1,0 +1,137 @@
+//! What the learner does in free play: leaves the story, chooses, goes back and branches. It must not know keys, nor how
+//! a choice is carried out.
+
+use super::{App, Mode};
+use crate::{
+    log::Choice,
+    run::Runs,
+    ui::{
+        keys::{Action, Pane},
+        state::{
+            free::Free,
+            palette::Palette,
+            screen::{Overlay, Scrolls},
+        },
+    },
+};
+
+impl<R: Runs> App<R> {
+    /// What the learner does in free play, or to come to it.
+    pub(crate) fn play_freely(&mut self, action: Action) {
+        let Mode::Learning(lesson) = &mut self.mode else {
+            return;
+        };
+        match action {
+            Action::Free if lesson.run.can_leave_story() => {
+                lesson.attend();
+                lesson.run.leave_story();
+            }
+            // Where the story was left already there is nothing to leave: from an earlier step, a branch.
+            Action::Free if lesson.run.can_choose() => lesson.run.say_you_choose(),
+            Action::Free => self.branch(None),
+            Action::Faults => {
+                self.palette = Palette::of_faults();
+                self.overlay = Overlay::Palette;
+            }
+            Action::Branches => {
+                let rows = lesson.branches.rows(lesson.run.playback.log());
+                let current = rows.iter().position(|row| row.current).unwrap_or(0);
+                self.overlay = Overlay::Branches(current);
+            }
+            Action::Timer => self.decide(Choice::Timer),
+            Action::Pass(millis) => self.decide(Choice::Pass { millis }),
+            Action::MoveActor(n) => {
+                let keyed = match lesson.run.free() {
+                    Some(free) if lesson.run.looks_back() => free.keyed_before(),
+                    Some(free) => free.keyed().to_vec(),
+                    None => Vec::new(),
+                };
+                if let Some(actor) = keyed.get(n).copied() {
+                    self.decide(Choice::Move { actor });
+                }
+            }
+            Action::Choose(n) => {
+                let choices = lesson.run.free().map(Free::choices);
+                if let Some(choice) = choices.and_then(|choices| choices.get(n).cloned()) {
+                    self.decide(choice);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The learner says what happens next: now, where the run can; in a branch, where the playhead is further back.
+    fn decide(&mut self, choice: Choice) {
+        let Mode::Learning(lesson) = &mut self.mode else {
+            return;
+        };
+        if lesson.run.is_branching() {
+            return;
+        }
+        lesson.attend();
+        if lesson.run.can_choose() || lesson.run.is_busy() {
+            lesson.run.choose(choice);
+        } else {
+            self.branch(Some(choice));
+        }
+    }
+
+    /// Goes off from the last step before the playhead: the lab is a fresh one, and everything up to there is done
+    /// again.
+    fn branch(&mut self, then: Option<Choice>) {
+        let Mode::Learning(lesson) = &mut self.mode else {
+            return;
+        };
+        if lesson.run.is_branching() {
+            return;
+        }
+        lesson.attend();
+        let past = lesson.run.past();
+        let shared = past.deeds(past.len()).len();
+        let log = lesson.run.playback.log();
+        if log.deeds(log.len()).len() > shared {
+            lesson.branches.grow(log.clone(), shared);
+        }
+        // The lab before goes down first: two labs at once help nobody.
+        lesson.run.end_session();
+        let session = self.runs.branch(&lesson.run.choice, past.clone());
+        lesson.run.begin_again(past, session, then);
+    }
+
+    /// Goes on with another branch: what was done in it is done again.
+    pub(crate) fn walk(&mut self, row: usize) {
+        self.overlay = Overlay::Nothing;
+        let Mode::Learning(lesson) = &mut self.mode else {
+            return;
+        };
+        let log = lesson.run.playback.log().clone();
+        let to = lesson.branches.rows(&log).get(row).map(|row| row.branch);
+        let Some(past) = to.and_then(|to| lesson.branches.walk(log, to)).cloned() else {
+            return;
+        };
+        lesson.attend();
+        lesson.run.end_session();
+        let session = self.runs.branch(&lesson.run.choice, past.clone());
+        lesson.run.begin_again(past, session, None);
+    }
+
+    /// Moves the choice in the tree of branches.
+    pub(crate) fn choose_branch(&mut self, from: usize, by: i32) {
+        let Mode::Learning(lesson) = &self.mode else {
+            return;
+        };
+        let last = lesson.branches.len().saturating_sub(1);
+        let by = isize::try_from(by).unwrap_or(0);
+        self.overlay = Overlay::Branches(from.saturating_add_signed(by).min(last));
+    }
+}
+
+impl super::Lesson {
+    /// Whatever comes is to be seen.
+    fn attend(&mut self) {
+        self.scrolls = Scrolls::default();
+        self.aside = None;
+        self.selected = None;
+        self.focus = Pane::Story;
+    }
+}

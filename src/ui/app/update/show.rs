@@ -1,0 +1,120 @@
+//! What the program's state looks like: the screen that it amounts to, and where the cursor belongs. It changes
+//! nothing.
+
+use ratatui::{
+    buffer::Buffer,
+    layout::{Position, Rect},
+};
+
+use super::{App, Mode, Single};
+use crate::{
+    run::Runs,
+    ui::{
+        state::{palette::Listed, screen::Overlay},
+        view::{self, CatalogueView, FreeView, LessonView, Notice, PaletteView, Scene, Screen},
+    },
+};
+
+impl<R: Runs> App<R> {
+    /// The screen; none once the program ends.
+    pub(crate) fn screen(&self) -> Option<Screen<'_>> {
+        match &self.mode {
+            Mode::Ending => None,
+            Mode::Browsing => Some(Screen::Catalogue(CatalogueView {
+                catalogue: &self.catalogue,
+                progress: self.progress.progress(),
+                selected: self.selected,
+                shelf: self.shelf,
+                search: self.search.as_ref(),
+                keys: &self.keys,
+                scroll: self.reading,
+                theme: self.theme,
+                lang: self.lang,
+            })),
+            Mode::Comparing(beside) => Some(Screen::Compare(self.comparison(beside)?)),
+            Mode::Trials(series) => Some(Screen::Trials(self.trials_view(series)?)),
+            Mode::Exploring(orders) => Some(Screen::Orders(self.orders_view(orders)?)),
+            Mode::Learning(lesson) => {
+                let playback = &lesson.run.playback;
+                Some(Screen::Lesson(LessonView {
+                    scene: Scene {
+                        log: playback.log(),
+                        world: playback.world(),
+                        chart: playback.chart(),
+                        sequence: playback.sequence(),
+                        selected: lesson.selected.filter(|event| *event < playback.world().position),
+                        display: playback.display(),
+                        keys: &self.keys,
+                        flight: playback.aloft(),
+                        expanded: lesson.expanded,
+                        theme: self.theme,
+                        lang: self.lang,
+                    },
+                    entry: self.catalogue.entries.get(lesson.entry)?,
+                    variant: lesson.variant,
+                    stage: lesson.run.stage(),
+                    motion: lesson.run.motion(),
+                    speed: lesson.run.speed(),
+                    focus: lesson.focus,
+                    form: self.form,
+                    scrolls: &lesson.scrolls,
+                    lens: self.lens,
+                    aside: lesson.aside,
+                    asking: lesson.run.asking(),
+                    // Whoever goes on from it by hand looks at another run.
+                    single: lesson
+                        .single
+                        .as_ref()
+                        .filter(|_| lesson.run.free().is_none())
+                        .map(Single::told),
+                    free: lesson.run.free().map(|free| FreeView {
+                        free,
+                        branches: &lesson.branches,
+                        again: lesson.run.is_branching(),
+                        live: lesson.run.can_choose(),
+                        back: lesson.run.looks_back(),
+                    }),
+                }))
+            }
+        }
+    }
+
+    /// Draws what is to be seen now.
+    pub fn draw(&self, area: Rect, buf: &mut Buffer) {
+        let Some(screen) = self.screen() else {
+            return;
+        };
+        view::draw(&screen, self.overlay, (self.lang, self.theme), area, buf);
+        if self.overlay == Overlay::Palette {
+            self.palette_view(&self.listed()).draw(area, buf);
+        }
+        let silent = match &self.mode {
+            Mode::Learning(lesson) => lesson.run.silent().cloned().map(Notice::Silent),
+            _ => None,
+        };
+        if let Some(notice) = silent.as_ref().or(self.notice.as_ref()) {
+            view::notice(notice, &self.keys, (self.lang, self.theme), area, buf);
+        }
+    }
+
+    /// Where the terminal's cursor belongs: at the end of what is being typed. An input method opens its window
+    /// there.
+    #[must_use]
+    pub fn cursor(&self) -> Option<Position> {
+        match (self.overlay, self.screen()?) {
+            (Overlay::Palette, _) => self.palette_view(&[]).cursor(self.size),
+            (Overlay::Nothing, Screen::Catalogue(view)) => view.cursor(self.size),
+            _ => None,
+        }
+    }
+
+    fn palette_view<'a>(&'a self, listed: &'a [Listed]) -> PaletteView<'a> {
+        PaletteView {
+            palette: &self.palette,
+            listed,
+            keys: &self.keys,
+            theme: self.theme,
+            lang: self.lang,
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! The elastic time axis: which column an event gets, which moment a column stands for. It must not know what is
+//! drawn in a column.
+//!
+//! **Architecture Invariant:** the column of an event depends on the events up to it alone.
+
+use std::time::Duration;
+
+use super::{BURST, Burst, CROWD, Chart};
+use crate::{
+    clock::LessonTime,
+    log::{Actor, Event, EventKind, Fault, Log},
+};
+
+/// How many columns a stretch of time gets: the more, the longer, but a minute only twice as many as 100 ms.
+#[must_use]
+pub fn stretch(time: Duration) -> u32 {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the logarithm of a duration is small and not negative"
+    )]
+    let columns = elastic(time).round() as u32;
+    columns
+}
+
+/// The length of a stretch of time on the elastic axis, in columns.
+fn elastic(time: Duration) -> f64 {
+    4.0 * (1.0 + time.as_secs_f64() * 1000.0).log10()
+}
+
+/// The stretch of time that so many columns stand for: the inverse of [`elastic`], up to a day.
+fn linear(columns: f64) -> Duration {
+    let millis = 10f64.powf(columns / 4.0) - 1.0;
+    Duration::from_secs_f64((millis / 1000.0).clamp(0.0, 86_400.0))
+}
+
+impl Chart {
+    /// The column of an event.
+    #[must_use]
+    pub fn column(&self, event: usize) -> u32 {
+        self.columns.get(event).copied().unwrap_or_default()
+    }
+
+    /// The first event at or right of a column, among the first `position`.
+    #[must_use]
+    pub fn event_at(&self, column: u32, position: usize) -> Option<usize> {
+        let known = &self.columns[..position.min(self.columns.len())];
+        let event = known.partition_point(|x| *x < column);
+        (event < known.len()).then_some(event)
+    }
+
+    /// The column at which a playhead stands: `position` events are over and the time shown is `display`.
+    #[must_use]
+    pub fn playhead(&self, log: &Log, position: usize, display: LessonTime) -> u32 {
+        let position = position.min(self.columns.len());
+        let Some(last) = position.checked_sub(1) else {
+            return 0;
+        };
+        let before = self.columns[last];
+        let passed = stretch(display.since(log.events()[last].at));
+        match self.columns.get(position) {
+            // Time runs towards an event that is known: arrive there together with it.
+            Some(next) if *next > before => {
+                let (from, to) = (log.events()[last].at, log.events()[position].at);
+                let (gone, whole) = (stretch(display.since(from)), stretch(to.since(from)));
+                before + (next - before).min((next - before) * gone / whole.max(1))
+            }
+            Some(_) => before,
+            None => before + passed,
+        }
+    }
+
+    /// The lesson time that a column stands for, up to the time shown; the inverse of [`Chart::playhead`].
+    #[must_use]
+    pub fn moment(&self, log: &Log, column: u32, position: usize, display: LessonTime) -> LessonTime {
+        let known = &self.columns[..position.min(self.columns.len())];
+        let next = known.partition_point(|x| *x <= column);
+        let Some(last) = next.checked_sub(1) else {
+            return LessonTime::ZERO;
+        };
+        let (from, before) = (log.events()[last].at, self.columns[last]);
+        let gone = f64::from(column - before);
+        match known.get(next) {
+            Some(after) => {
+                let to = log.events()[next].at;
+                let whole = elastic(to.since(from));
+                (from + linear(whole * gone / f64::from(after - before))).min(to)
+            }
+            None => (from + linear(gone * f64::from(self.squeeze.shorter))).min(display.max(from)),
+        }
+    }
+
+    /// The column of an event that is about to be placed; the last one is at `cursor` and happened at `before`.
+    pub(crate) fn next_column(
+        &mut self,
+        log: &Log,
+        event: &Event,
+        (cursor, before): (u32, LessonTime),
+    ) -> u32 {
+        let wanted = self.wanted_column(log, event, (cursor, before));
+        let session = matches!(event.kind, EventKind::Session { .. });
+        let folded = event
+            .kind
+            .actor()
+            .filter(|_| !session)
+            .and_then(|actor| self.lanes.get(actor.0 as usize))
+            .is_some_and(|lane| lane.band.is_some());
+        if folded {
+            wanted.min(self.pen.begun + CROWD).max(cursor)
+        } else {
+            wanted
+        }
+    }
+
+    fn wanted_column(&mut self, log: &Log, event: &Event, (cursor, before): (u32, LessonTime)) -> u32 {
+        let passed = event.at.since(before);
+        let burst = match event.kind {
+            EventKind::Sent { .. } => Burst::Sending,
+            EventKind::Notified { .. } => Burst::Notifying,
+            // A narrator's pause breaks no burst, and neither does what the servers are seen to hold.
+            EventKind::State(_) | EventKind::Metric { .. } => self.pen.burst,
+            _ => Burst::Broken,
+        };
+        let same = burst != Burst::Broken && burst == self.pen.burst && passed < BURST;
+        self.pen.burst = burst;
+        let after = cursor + if same { 0 } else { self.squeeze.of(stretch(passed)) };
+        match &event.kind {
+            EventKind::Sent { actor, .. }
+            | EventKind::Notified { actor, .. }
+            | EventKind::Took { actor, .. }
+            | EventKind::Counted { actor, .. }
+            | EventKind::Waits { actor, .. } => {
+                let Some(lane) = self.lanes.get(actor.0 as usize) else {
+                    return after;
+                };
+                if lane.band.is_none() && lane.takes_note(log, &event.kind, event.at) {
+                    return after;
+                }
+                let apart = if same {
+                    cursor
+                } else {
+                    after.max(cursor + self.squeeze.apart())
+                };
+                match lane.band {
+                    Some(band) => self.bands[band].room(&event.kind, cursor, apart),
+                    None => apart.max(self.squeeze.room(lane)),
+                }
+            }
+            EventKind::Fault(fault) => {
+                let room = match self.hit(fault) {
+                    Some(truth) => truth.fault_room,
+                    None => self.words_before(log, fault),
+                };
+                after.max(cursor + self.squeeze.apart()).max(room)
+            }
+            _ => after,
+        }
+    }
+
+    /// Where what the actors that a fault hits did last has been told: what they were about when they died is the
+    /// point.
+    fn words_before(&self, log: &Log, fault: &Fault) -> u32 {
+        let hit = |actor: &Actor| match fault {
+            Fault::Crash { client } | Fault::Freeze { client } | Fault::Thaw { client } => {
+                actor.client == *client
+            }
+            _ => false,
+        };
+        let lanes = log.actors().iter().zip(&self.lanes);
+        let alone = lanes.filter(|(actor, lane)| hit(actor) && lane.band.is_none());
+        alone.map(|(_, lane)| self.squeeze.room(lane)).max().unwrap_or(0)
+    }
+}

@@ -1,0 +1,168 @@
+//! Crowds: hundreds of actors in one band, told as runs of the same thing and as a level of waiters. It must
+//! not know single lanes.
+
+use crate::log::{Actor, ActorId, Belief, EventKind, Log};
+use crate::ui::theme::text;
+
+use super::Lane;
+
+/// Crowds of up to this many members get lanes of their own.
+pub(crate) const FEW: usize = 6;
+/// The widest that a run's words may be.
+const WORDS: usize = 26;
+
+/// The same thing, done by or told to many within one step.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Run {
+    /// Its column.
+    pub x: u32,
+    /// The first event of it.
+    pub first: usize,
+    /// What: an operation's label, or what a notification says.
+    pub what: String,
+    /// Whether the servers did it to the crowd.
+    pub notified: bool,
+    /// How often.
+    pub count: usize,
+}
+
+/// How many believed what, from a column on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Level {
+    /// From which column on.
+    pub x: u32,
+    /// The event that made it so.
+    pub event: usize,
+    /// How many wait.
+    pub waiting: usize,
+    /// How many hold.
+    pub holding: usize,
+}
+
+/// A folded crowd.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Band {
+    /// The client that it is.
+    pub client: String,
+    /// Its members.
+    pub members: Vec<ActorId>,
+    /// What its members did and were told.
+    pub runs: Vec<Run>,
+    /// What its members believed.
+    pub levels: Vec<Level>,
+    open: usize,
+    end: u32,
+}
+
+/// Folds every crowd that is too large for lanes of its own.
+pub(crate) fn fold(actors: &[Actor], lanes: &mut [Lane]) -> Vec<Band> {
+    let mut bands: Vec<Band> = Vec::new();
+    for (n, actor) in actors.iter().enumerate().filter(|(_, actor)| actor.crowd) {
+        let id = ActorId(u32::try_from(n).unwrap_or(u32::MAX));
+        match bands.iter_mut().find(|band| band.client == actor.client) {
+            Some(band) => band.members.push(id),
+            None => bands.push(Band {
+                client: actor.client.clone(),
+                members: vec![id],
+                ..Band::default()
+            }),
+        }
+    }
+    bands.retain(|band| band.members.len() > FEW);
+    for (n, band) in bands.iter().enumerate() {
+        for member in &band.members {
+            lanes[member.0 as usize].band = Some(n);
+        }
+    }
+    bands
+}
+
+/// What an event of a member is called in the band.
+fn name(kind: &EventKind) -> Option<(&str, bool)> {
+    match kind {
+        EventKind::Sent { label, .. } | EventKind::Took { label, .. } | EventKind::Waits { label, .. } => {
+            Some((label, false))
+        }
+        EventKind::Counted { counter, .. } => Some((counter, false)),
+        EventKind::Notified { what, .. } => Some((what, true)),
+        _ => None,
+    }
+}
+
+impl Band {
+    /// The column for an event of a member: that of the run that it continues, or one with room for a new run.
+    pub(crate) fn room(&self, kind: &EventKind, cursor: u32, apart: u32) -> u32 {
+        let continues = name(kind).is_some_and(|(what, notified)| self.position(what, notified).is_some());
+        if continues { cursor } else { apart.max(self.end) }
+    }
+
+    fn position(&self, what: &str, notified: bool) -> Option<usize> {
+        let open = &self.runs[self.open..];
+        let found = open
+            .iter()
+            .rposition(|run| run.what == what && run.notified == notified)?;
+        Some(self.open + found)
+    }
+
+    pub(crate) fn count(&mut self, kind: &EventKind, x: u32, event: usize) {
+        let Some((what, notified)) = name(kind) else {
+            return;
+        };
+        if let Some(run) = self.position(what, notified) {
+            self.runs[run].count += 1;
+            return;
+        }
+        self.runs.push(Run {
+            x,
+            first: event,
+            what: what.to_owned(),
+            notified,
+            count: 1,
+        });
+        let words = u32::try_from(text::width(what).min(WORDS)).unwrap_or_default();
+        self.end = x + words + 9;
+    }
+
+    /// Whether an event is one of a run, as far as its own words tell.
+    #[must_use]
+    pub fn is_of(&self, log: &Log, run: &Run, event: usize) -> bool {
+        let kind = log.events().get(event).map(|event| &event.kind);
+        kind.and_then(name) == Some((&run.what, run.notified))
+    }
+
+    /// A step is over: what is done from now on is told anew.
+    pub(crate) fn stop(&mut self) {
+        self.open = self.runs.len();
+    }
+
+    pub(crate) fn believe(&mut self, before: Belief, after: Belief, (x, event): (u32, usize)) {
+        if before == after {
+            return;
+        }
+        let mut level = self.levels.last().copied().unwrap_or_default();
+        for (belief, more) in [(before, false), (after, true)] {
+            let number = match belief {
+                Belief::Waiting => &mut level.waiting,
+                Belief::Holding => &mut level.holding,
+                Belief::Unsure | Belief::Nothing => continue,
+            };
+            *number = if more {
+                *number + 1
+            } else {
+                number.saturating_sub(1)
+            };
+        }
+        self.levels.push(Level { x, event, ..level });
+    }
+
+    /// The level at a column, as far as the first `position` events tell.
+    #[must_use]
+    pub fn level(&self, x: u32, position: usize) -> Level {
+        let known = self
+            .levels
+            .partition_point(|level| level.event < position && level.x <= x);
+        known
+            .checked_sub(1)
+            .map_or_else(Level::default, |n| self.levels[n])
+    }
+}

@@ -1,0 +1,287 @@
+//! One actor's lane: ticks for what it did, bars for what it believed. It must not know other lanes.
+
+use crate::{
+    clock::LessonTime,
+    log::{Actor, Belief, EventKind, Fault, Log, Reply},
+    ui::theme::{glyphs, text, time},
+};
+
+use super::Detail;
+
+/// The widest that a command may be on a lane.
+const COMMAND: usize = 26;
+/// The widest that a reply may be on a lane.
+const REPLY: usize = 12;
+
+/// A tick on a lane: an event, and the reply to it where there is one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mark {
+    /// Its column.
+    pub x: u32,
+    /// The event.
+    pub event: usize,
+    /// The reply's event.
+    pub reply: Option<usize>,
+    /// What came of it at once: a counter that grew, a wait that began.
+    pub note: Option<usize>,
+}
+
+/// What a bar stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BarKind {
+    /// A belief about a lock.
+    Belief(Belief),
+    /// The process is stopped.
+    Frozen,
+    /// The process is no more.
+    Dead,
+}
+
+/// A stretch of a lane.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bar {
+    /// What it stands for.
+    pub kind: BarKind,
+    /// The lock; empty for what the process as a whole is.
+    pub lock: String,
+    /// Its first column, and the event that began it.
+    pub from: (u32, usize),
+    /// The column after its last, and the event that ended it.
+    pub to: Option<(u32, usize)>,
+    /// Where it ceased to hold the lock, and the event by which it did: it may believe so for longer.
+    pub left: Option<(u32, usize)>,
+}
+
+/// One actor's lane.
+#[derive(Debug, Clone, Default)]
+pub struct Lane {
+    /// The band that it is folded into.
+    pub band: Option<usize>,
+    /// The place of its client among the clients: threads and members share a colour.
+    pub client: usize,
+    /// Ticks, from left to right.
+    pub marks: Vec<Mark>,
+    /// Bars, in the order in which they began.
+    pub bars: Vec<Bar>,
+    /// The first column at which the next tick may stand without covering the one before.
+    pub(crate) end: u32,
+}
+
+/// A lane for every actor, empty.
+pub(crate) fn lanes(actors: &[Actor]) -> Vec<Lane> {
+    let mut clients: Vec<&str> = Vec::new();
+    let mut lanes = Vec::with_capacity(actors.len());
+    for actor in actors {
+        let known = clients.iter().position(|client| *client == actor.client);
+        let client = known.unwrap_or_else(|| {
+            clients.push(&actor.client);
+            clients.len() - 1
+        });
+        lanes.push(Lane {
+            client,
+            ..Lane::default()
+        });
+    }
+    lanes
+}
+
+impl Lane {
+    pub(crate) fn mark(&mut self, log: &Log, event: usize, x: u32, detail: Detail) {
+        let mark = Mark {
+            x,
+            event,
+            reply: None,
+            note: None,
+        };
+        self.marks.push(mark);
+        self.end = self.end.max(x + columns(&mark.text(log, detail, usize::MAX)));
+    }
+
+    /// Whether what happens now came of the last command: it is told beside it and needs no tick.
+    pub(crate) fn takes_note(&self, log: &Log, kind: &EventKind, at: LessonTime) -> bool {
+        let is_note = matches!(kind, EventKind::Counted { .. } | EventKind::Waits { .. });
+        let replied = self
+            .marks
+            .last()
+            .filter(|mark| mark.note.is_none())
+            .and_then(|mark| mark.reply);
+        let replied = replied.and_then(|reply| log.events().get(reply));
+        is_note && replied.is_some_and(|reply| at.since(reply.at) < super::BURST)
+    }
+
+    pub(crate) fn note(&mut self, log: &Log, event: usize, detail: Detail) {
+        if let Some(mark) = self.marks.last_mut() {
+            mark.note = Some(event);
+            self.end = self
+                .end
+                .max(mark.x + columns(&mark.text(log, detail, usize::MAX)));
+        }
+    }
+
+    pub(crate) fn reply(&mut self, mark: usize, reply: usize, log: &Log, detail: Detail) {
+        if let Some(mark) = self.marks.get_mut(mark) {
+            mark.reply = Some(reply);
+            self.end = self
+                .end
+                .max(mark.x + columns(&mark.text(log, detail, usize::MAX)));
+        }
+    }
+
+    /// Begins and ends bars; gives what was believed before.
+    pub(crate) fn believe(&mut self, lock: &str, belief: Belief, here: (u32, usize)) -> Belief {
+        let open = self
+            .bars
+            .iter_mut()
+            .rev()
+            .find(|bar| bar.to.is_none() && bar.lock == lock);
+        let before = match open {
+            Some(Bar {
+                kind: BarKind::Belief(before),
+                left: None,
+                ..
+            }) if *before == belief => return belief,
+            Some(bar) => {
+                bar.to = Some(here);
+                match bar.kind {
+                    BarKind::Belief(before) => before,
+                    BarKind::Frozen | BarKind::Dead => Belief::Nothing,
+                }
+            }
+            None => Belief::Nothing,
+        };
+        if belief != Belief::Nothing {
+            self.bars.push(Bar {
+                kind: BarKind::Belief(belief),
+                lock: lock.to_owned(),
+                from: here,
+                to: None,
+                left: None,
+            });
+        }
+        before
+    }
+
+    /// It holds a lock no longer, whatever it believes.
+    pub(crate) fn leave(&mut self, lock: &str, here: (u32, usize)) {
+        let lasting = |bar: &&mut Bar| bar.to.is_none() && bar.lock == lock;
+        if let Some(bar) = self.bars.iter_mut().rev().find(lasting) {
+            bar.left = Some(here);
+        }
+    }
+
+    /// Draws in a fault of the process; gives the beliefs that died with it.
+    pub(crate) fn fault(&mut self, fault: &Fault, here: (u32, usize)) -> Vec<Belief> {
+        let mut ended = Vec::new();
+        match fault {
+            Fault::Crash { .. } => {
+                for bar in self.bars.iter_mut().filter(|bar| bar.to.is_none()) {
+                    bar.to = Some(here);
+                    if let BarKind::Belief(belief) = bar.kind {
+                        ended.push(belief);
+                    }
+                }
+                self.bars.push(Bar {
+                    kind: BarKind::Dead,
+                    lock: String::new(),
+                    from: here,
+                    to: None,
+                    left: None,
+                });
+            }
+            Fault::Freeze { .. } => self.bars.push(Bar {
+                kind: BarKind::Frozen,
+                lock: String::new(),
+                from: here,
+                to: None,
+                left: None,
+            }),
+            Fault::Thaw { .. } => {
+                let frozen = |bar: &&mut Bar| bar.kind == BarKind::Frozen && bar.to.is_none();
+                if let Some(bar) = self.bars.iter_mut().rev().find(frozen) {
+                    bar.to = Some(here);
+                }
+            }
+            _ => {}
+        }
+        ended
+    }
+}
+
+impl Mark {
+    /// What the tick says to somebody who has seen the first `position` events.
+    #[must_use]
+    pub fn text(&self, log: &Log, detail: Detail, position: usize) -> String {
+        let words = self.words(log, self.event, (detail, position));
+        match self.note.filter(|note| *note < position) {
+            Some(note) if let Some(until) = Self::again(log, note) => {
+                format!("{words} · {} {until}", glyphs::AGAIN)
+            }
+            Some(note) => format!("{words} · {}", self.words(log, note, (detail, position))),
+            None => words,
+        }
+    }
+
+    /// How long the program waits before it tries the same operation again, if that is what a note tells.
+    fn again(log: &Log, note: usize) -> Option<String> {
+        let event = log.events().get(note).filter(|_| log.tries_again(note))?;
+        match &event.kind {
+            EventKind::Waits { until, .. } => Some(time::stretch(until.since(event.at))),
+            _ => None,
+        }
+    }
+
+    fn words(&self, log: &Log, event: usize, (detail, position): (Detail, usize)) -> String {
+        let Some(event) = log.events().get(event) else {
+            return String::new();
+        };
+        match &event.kind {
+            EventKind::Sent { label, wire, .. } => {
+                let command = match detail {
+                    Detail::Labels => label,
+                    Detail::Wires => wire,
+                };
+                let reply = self.reply(log, position).map(ToString::to_string);
+                let reply = reply.as_deref().unwrap_or("…");
+                format!("{} → {}", text::fit(command, COMMAND), text::fit(reply, REPLY))
+            }
+            EventKind::Notified { what, .. } => format!("↯ {}", text::fit(what, COMMAND)),
+            EventKind::Took { label, .. } => format!("↯ {}", text::fit(label, COMMAND)),
+            EventKind::Counted { counter, by, .. } => format!("{} {by:+}", text::fit(counter, COMMAND)),
+            EventKind::Waits { label, until, .. } => {
+                let duration = time::stretch(until.since(event.at));
+                format!("{} {duration}", text::fit(label, COMMAND))
+            }
+            EventKind::GaveUp { .. } => "✗ error".to_owned(),
+            EventKind::Fault(fault) => match fault {
+                Fault::Crash { .. } => "✝ SIGKILL".to_owned(),
+                Fault::Freeze { .. } => "SIGSTOP".to_owned(),
+                Fault::Thaw { .. } => "SIGCONT".to_owned(),
+                Fault::Cut { link } | Fault::Drop { link } => format!("✗ {}", text::fit(link, COMMAND)),
+                Fault::Hold { link, .. } => format!("▮ {}", text::fit(link, COMMAND)),
+                // Servers have no lanes of clients.
+                Fault::KillServer { .. }
+                | Fault::FreezeServer { .. }
+                | Fault::ThawServer { .. }
+                | Fault::RestartServer { .. }
+                | Fault::Skew { .. } => String::new(),
+                Fault::Release { link } => format!("▶ {}", text::fit(link, COMMAND)),
+            },
+            _ => String::new(),
+        }
+    }
+
+    /// Its reply, if that is among the first `position` events.
+    #[must_use]
+    pub fn reply<'a>(&self, log: &'a Log, position: usize) -> Option<&'a Reply> {
+        let event = self.reply.filter(|reply| *reply < position)?;
+        match &log.events().get(event)?.kind {
+            EventKind::Replied { reply, .. } => Some(reply),
+            _ => None,
+        }
+    }
+}
+
+fn columns(text: &str) -> u32 {
+    // The tick itself, and a space on each side of the words.
+    u32::try_from(text::width(text)).unwrap_or_default() + 3
+}

@@ -1,0 +1,387 @@
+//! Where everything stands on the elastic time axis: a fold of the log, like the world, but of what happened
+//! when rather than of how things are. It must not know the screen's size, its language or its colours.
+//!
+//! **Architecture Invariant:** the place of event `n` depends on the events up to `n` alone, so nothing that
+//! was drawn moves when more happens, and a frame looks only at what is visible.
+
+pub(crate) mod axis;
+pub(crate) mod crowd;
+pub(crate) mod lane;
+pub(crate) mod pair;
+pub mod sequence;
+pub(crate) mod squeeze;
+pub(crate) mod track;
+pub(crate) mod truth;
+
+pub use axis::stretch;
+pub(crate) use crowd::FEW;
+pub use crowd::{Band, Level, Run};
+pub use lane::{Bar, BarKind, Lane, Mark};
+pub use pair::Pair;
+use squeeze::Squeeze;
+pub use track::Beat;
+pub use truth::{About, Lease, Owner, Span, Truth, is_lock_key};
+
+use std::{collections::HashMap, time::Duration};
+
+use crate::{
+    clock::LessonTime,
+    log::{ActorId, Belief, Event, EventKind, Fault, Log, OpId, Stop},
+    ui::words::fault,
+    world::Holding,
+};
+
+/// How much a mark on a lane says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Detail {
+    /// The operation's label and its reply, for narrow screens.
+    Labels,
+    /// The command and its reply.
+    #[default]
+    Wires,
+}
+
+/// A line of the wire log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WireRow {
+    /// The index of the event that the line is about.
+    pub event: usize,
+    /// The index of the reply, once there is one.
+    pub replied: Option<usize>,
+    /// How many members of a crowd were told the same at once.
+    pub count: usize,
+}
+
+impl WireRow {
+    fn new(event: usize) -> Self {
+        Self {
+            event,
+            replied: None,
+            count: 1,
+        }
+    }
+}
+
+/// A stretch with two or more holders of one lock.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Clash {
+    /// The lock.
+    pub lock: String,
+    /// Where it begins, and the event that began it.
+    pub from: (u32, usize),
+    /// Where it ends, and the event that ended it.
+    pub to: Option<(u32, usize)>,
+}
+
+/// The elastic time axis and what is drawn along it.
+#[derive(Debug, Clone, Default)]
+pub struct Chart {
+    /// One lane per actor.
+    pub lanes: Vec<Lane>,
+    /// Crowds that are folded into one band each.
+    pub bands: Vec<Band>,
+    /// One per server.
+    pub truths: Vec<Truth>,
+    /// Everything that went over the wire, oldest first.
+    pub wire: Vec<WireRow>,
+    /// Stretches with two holders.
+    pub clashes: Vec<Clash>,
+    /// The story's steps so far.
+    pub beats: Vec<Beat>,
+    /// The column of every event; never falls.
+    columns: Vec<u32>,
+    detail: Detail,
+    squeeze: Squeeze,
+    pen: Pen,
+}
+
+/// What the fold has to remember from one event to the next.
+#[derive(Debug, Clone, Default)]
+struct Pen {
+    at: LessonTime,
+    /// The event that the step under way began with, and its column.
+    step: usize,
+    begun: u32,
+    burst: Burst,
+    in_flight: HashMap<OpId, Flight>,
+    holding: Holding,
+    /// The first fault of the step under way.
+    fault: Option<usize>,
+    /// Whether somebody else than the story has chosen.
+    left_story: bool,
+}
+
+/// Where the reply of a command belongs.
+#[derive(Debug, Clone, Copy)]
+struct Flight {
+    lane: usize,
+    mark: usize,
+    row: usize,
+}
+
+/// Things that happen to many at the same time share a column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Burst {
+    #[default]
+    Broken,
+    Sending,
+    Notifying,
+}
+
+/// Two events this close belong to one burst.
+const BURST: Duration = Duration::from_millis(5);
+/// Columns between two things of which one came after the other.
+const APART: u32 = 2;
+
+/// The most columns that one step of a folded crowd gets: hundreds of members take their turns one after another,
+/// and what came before must stay in sight.
+const CROWD: u32 = 20;
+
+impl Chart {
+    /// A chart on which nothing has happened.
+    #[must_use]
+    pub fn new(detail: Detail) -> Self {
+        Self {
+            detail,
+            ..Self::default()
+        }
+    }
+
+    /// How much its marks say.
+    #[must_use]
+    pub fn detail(&self) -> Detail {
+        self.detail
+    }
+
+    /// Draws in what the log has gained.
+    pub fn advance(&mut self, log: &Log) {
+        for index in self.columns.len()..log.len() {
+            self.prepare(log, index);
+            let cursor = self.columns.last().copied().unwrap_or_default();
+            let x = self.next_column(log, &log.events()[index], (cursor, self.pen.at));
+            self.put(log, index, x);
+        }
+    }
+
+    /// Makes the lanes, once it is known whose there are.
+    fn prepare(&mut self, log: &Log, index: usize) {
+        if let EventKind::LabReady { actors, servers, .. } = &log.events()[index].kind {
+            self.lanes = lane::lanes(actors);
+            self.bands = crowd::fold(actors, &mut self.lanes);
+            self.truths = servers.iter().map(|server| Truth::new(&server.name)).collect();
+        }
+    }
+
+    /// Puts an event into its column.
+    fn put(&mut self, log: &Log, index: usize, x: u32) {
+        let event = &log.events()[index];
+        self.columns.push(x);
+        self.pen.at = event.at;
+        self.hold(event, (x, index));
+        match &event.kind {
+            EventKind::Sent { op, actor, .. } => {
+                self.mark(log, index, *actor, x);
+                let lane = actor.0 as usize;
+                let mark = self
+                    .lanes
+                    .get(lane)
+                    .map_or(0, |lane| lane.marks.len().saturating_sub(1));
+                let row = self.wire.len();
+                self.pen.in_flight.insert(*op, Flight { lane, mark, row });
+                self.wire.push(WireRow::new(index));
+            }
+            EventKind::Replied { op, .. } => {
+                if let Some(flight) = self.pen.in_flight.remove(op) {
+                    self.wire[flight.row].replied = Some(index);
+                    if let Some(lane) = self.lanes.get_mut(flight.lane) {
+                        lane.reply(flight.mark, index, log, self.detail);
+                    }
+                }
+            }
+            EventKind::Notified { actor, .. } => {
+                self.mark(log, index, *actor, x);
+                self.tell(log, index, *actor);
+            }
+            EventKind::Took { actor, .. }
+            | EventKind::Counted { actor, .. }
+            | EventKind::Waits { actor, .. } => {
+                self.mark(log, index, *actor, x);
+            }
+            EventKind::Believes { actor, lock, belief } => self.believe(*actor, lock, *belief, (x, index)),
+            EventKind::State(state) => {
+                if let Some(truth) = self.truths.iter_mut().find(|truth| truth.server == state.server) {
+                    truth.observe(log, index, x, &state.observed);
+                }
+            }
+            EventKind::Fault(fault) => {
+                self.pen.fault.get_or_insert(index);
+                self.wire.push(WireRow::new(index));
+                self.fault(log, index, x, fault);
+                if let Some(truth) = self.hit(fault) {
+                    truth.fault(fault, (x, index));
+                }
+                if let Fault::KillServer { server } = fault {
+                    self.bury(server, x, index);
+                }
+            }
+            EventKind::GaveUp { actor, .. } => {
+                self.pen.fault.get_or_insert(index);
+                self.wire.push(WireRow::new(index));
+                // A thread that ends with an error leaves what a killed process leaves.
+                let client = log
+                    .actor(*actor)
+                    .map_or_else(String::new, |actor| actor.client.clone());
+                self.strike(log, *actor, &Fault::Crash { client }, (x, index));
+            }
+            EventKind::ServerDied { server, .. } => {
+                self.wire.push(WireRow::new(index));
+                self.bury(server, x, index);
+            }
+            EventKind::Stop { item, stop } => {
+                let clashing = |clash: &Clash| clash.to.is_none_or(|(_, event)| event > self.pen.step);
+                let clash = self.clashes.iter().rev().any(clashing);
+                // Whoever has left the story takes steps of their own, one after another.
+                let after = self.beats.last().map_or(0, |beat| beat.item + 1);
+                let item = if self.pen.left_story { after } else { *item };
+                self.beats.push(Beat {
+                    item,
+                    position: index + 1,
+                    asks: *stop == Stop::Question,
+                    fault: self.pen.fault.take(),
+                    clash,
+                });
+                self.pen.step = index;
+                self.pen.begun = x;
+                for band in &mut self.bands {
+                    band.stop();
+                }
+            }
+            EventKind::Chose(_) => self.pen.left_story = true,
+            _ => {}
+        }
+    }
+
+    /// The lane of the server that a fault is marked on.
+    fn hit(&mut self, fault: &Fault) -> Option<&mut Truth> {
+        let server = fault::of_server(fault)?;
+        self.truths.iter_mut().find(|truth| truth.server == server)
+    }
+
+    /// A dead server holds nothing any more.
+    fn bury(&mut self, server: &str, x: u32, event: usize) {
+        for truth in self.truths.iter_mut().filter(|truth| truth.server == server) {
+            truth.end(x, event);
+        }
+    }
+
+    fn mark(&mut self, log: &Log, index: usize, actor: ActorId, x: u32) {
+        let Some(lane) = self.lanes.get_mut(actor.0 as usize) else {
+            return;
+        };
+        let event = &log.events()[index];
+        if lane.takes_note(log, &event.kind, event.at) {
+            lane.note(log, index, self.detail);
+        } else {
+            lane.mark(log, index, x, self.detail);
+        }
+        if let Some(band) = lane.band {
+            self.bands[band].count(&log.events()[index].kind, x, index);
+        }
+    }
+
+    /// A notification: to a crowd that is told the same, one line for all of it.
+    fn tell(&mut self, log: &Log, index: usize, actor: ActorId) {
+        let of = |event: usize| match &log.events()[event].kind {
+            EventKind::Notified {
+                actor, about, what, ..
+            } => {
+                let band = self.lanes.get(actor.0 as usize).and_then(|lane| lane.band);
+                band.map(|band| (band, about, what))
+            }
+            _ => None,
+        };
+        let folded = self
+            .lanes
+            .get(actor.0 as usize)
+            .is_some_and(|lane| lane.band.is_some());
+        let same = self
+            .wire
+            .last()
+            .is_some_and(|row| folded && row.event >= self.pen.step && of(row.event) == of(index));
+        match self.wire.last_mut() {
+            Some(row) if same => row.count += 1,
+            _ => self.wire.push(WireRow::new(index)),
+        }
+    }
+
+    fn believe(&mut self, actor: ActorId, lock: &str, belief: Belief, here: (u32, usize)) {
+        let Some(lane) = self.lanes.get_mut(actor.0 as usize) else {
+            return;
+        };
+        let before = lane.believe(lock, belief, here);
+        if let Some(band) = lane.band {
+            self.bands[band].believe(before, belief, here);
+        }
+    }
+
+    /// Marks who has begun or ceased to hold what, and the stretches in which it is more than one.
+    fn hold(&mut self, event: &Event, here: (u32, usize)) {
+        let turns = self.pen.holding.take(here.1, event);
+        if turns.is_empty() {
+            return;
+        }
+        for turn in turns {
+            if !turn.holds
+                && let Some(lane) = self.lanes.get_mut(turn.actor.0 as usize)
+            {
+                lane.leave(&turn.lock, here);
+            }
+        }
+        let overlaps = self.pen.holding.overlaps();
+        for (overlap, clash) in overlaps.iter().zip(&mut self.clashes) {
+            if overlap.end.is_some() {
+                clash.to.get_or_insert(here);
+            }
+        }
+        let begun = overlaps.iter().skip(self.clashes.len()).map(|overlap| Clash {
+            lock: overlap.lock.clone(),
+            from: here,
+            to: None,
+        });
+        self.clashes.extend(begun);
+    }
+
+    fn fault(&mut self, log: &Log, index: usize, x: u32, fault: &Fault) {
+        let (Fault::Crash { client } | Fault::Freeze { client } | Fault::Thaw { client }) = fault else {
+            let (Fault::Cut { link }
+            | Fault::Hold { link, .. }
+            | Fault::Release { link }
+            | Fault::Drop { link }) = fault
+            else {
+                return;
+            };
+            let from = link.split("->").next().unwrap_or_default();
+            for actor in log.actors_of(from) {
+                self.lanes[actor.0 as usize].mark(log, index, x, self.detail);
+            }
+            return;
+        };
+        for actor in log.actors_of(client) {
+            self.strike(log, actor, fault, (x, index));
+        }
+    }
+
+    /// A fault of an actor's process.
+    fn strike(&mut self, log: &Log, actor: ActorId, fault: &Fault, (x, index): (u32, usize)) {
+        let Some(lane) = self.lanes.get_mut(actor.0 as usize) else {
+            return;
+        };
+        lane.mark(log, index, x, self.detail);
+        let (ended, band) = (lane.fault(fault, (x, index)), lane.band);
+        for belief in ended {
+            if let Some(band) = band {
+                self.bands[band].believe(belief, Belief::Nothing, (x, index));
+            }
+        }
+    }
+}

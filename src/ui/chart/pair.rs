@@ -1,0 +1,93 @@
+//! Two charts on one axis: what happened at the same lesson time stands in the same column of both. It must not
+//! know what the two runs have in common; that is told by their timeline.
+
+use super::{Chart, Detail, Squeeze};
+use crate::{clock::LessonTime, log::Log, verdict::compare::Timeline};
+
+/// Two charts whose columns mean the same times.
+#[derive(Debug, Clone, Default)]
+pub struct Pair {
+    /// The chart of each run.
+    pub charts: [Chart; 2],
+    /// The column and the time of each place of the timeline; neither ever falls.
+    places: Vec<(u32, LessonTime)>,
+}
+
+impl Pair {
+    /// Draws two logs along the timeline that was made of them, with as many words as there are columns for: the
+    /// whole story is to be seen at once, if that can be.
+    #[must_use]
+    pub fn new(logs: [&Log; 2], timeline: &Timeline, room: u32) -> Self {
+        // The last two leave nothing but ticks where it is crowded.
+        const WAYS: [(Detail, u32, Option<u32>); 8] = [
+            (Detail::Wires, 1, None),
+            (Detail::Wires, 2, None),
+            (Detail::Labels, 1, None),
+            (Detail::Labels, 2, None),
+            (Detail::Labels, 4, None),
+            (Detail::Labels, 4, Some(18)),
+            (Detail::Labels, 4, Some(2)),
+            (Detail::Labels, 8, Some(1)),
+        ];
+        let mut pair = Self::default();
+        for (detail, shorter, words) in WAYS {
+            pair = Self::drawn(logs, timeline, detail, Squeeze { shorter, words });
+            if pair.end() <= room {
+                break;
+            }
+        }
+        pair
+    }
+
+    fn drawn(logs: [&Log; 2], timeline: &Timeline, detail: Detail, squeeze: Squeeze) -> Self {
+        let chart = Chart {
+            squeeze,
+            ..Chart::new(detail)
+        };
+        let mut pair = Self {
+            charts: [chart.clone(), chart],
+            places: Vec::with_capacity(timeline.slots.len()),
+        };
+        for slot in &timeline.slots {
+            let before = pair.places.last().copied().unwrap_or_default();
+            let mut x = before.0;
+            for (side, chart) in pair.charts.iter_mut().enumerate() {
+                if let Some(index) = slot.events[side] {
+                    chart.prepare(logs[side], index);
+                    let event = &logs[side].events()[index];
+                    // One place: as far right as the run needs that needs more room.
+                    x = x.max(chart.next_column(logs[side], event, before));
+                }
+            }
+            for (side, chart) in pair.charts.iter_mut().enumerate() {
+                if let Some(index) = slot.events[side] {
+                    chart.put(logs[side], index, x);
+                }
+            }
+            pair.places.push((x, slot.at));
+        }
+        pair
+    }
+
+    /// The column of the playhead after the first `slots` places.
+    #[must_use]
+    pub fn head(&self, slots: usize) -> u32 {
+        let last = slots.min(self.places.len()).checked_sub(1);
+        last.map_or(0, |last| self.places[last].0)
+    }
+
+    /// The column after everything, words included.
+    #[must_use]
+    pub fn end(&self) -> u32 {
+        let lanes = self.charts.iter().flat_map(|chart| &chart.lanes);
+        let words = lanes.map(|lane| lane.end).max().unwrap_or_default();
+        words.max(self.head(usize::MAX) + 1)
+    }
+
+    /// The first time at or right of a column, and its own column, among the first `slots` places.
+    #[must_use]
+    pub fn time_at(&self, column: u32, slots: usize) -> Option<(u32, LessonTime)> {
+        let known = &self.places[..slots.min(self.places.len())];
+        known.get(known.partition_point(|(x, _)| *x < column)).copied()
+    }
+}

@@ -1,0 +1,138 @@
+//! Who has a column: every client (every thread of one that has several, a large crowd as one) and, right of
+//! them, every server. It must not know what happens in a column.
+
+use crate::{
+    log::{Actor, ActorId, ServerInfo},
+    ui::chart::FEW,
+};
+
+/// Whose column it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Who {
+    /// A client or one of its threads.
+    Actor(ActorId),
+    /// A crowd: its client, one of its members, and how many there are.
+    Crowd {
+        /// The client.
+        client: String,
+        /// Its first member, which has its colour.
+        first: ActorId,
+        /// How many there are.
+        members: usize,
+    },
+    /// A server, by name.
+    Server(String),
+}
+
+/// Everybody's columns, clients first.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Columns {
+    /// Who, from left to right.
+    pub all: Vec<Who>,
+    /// How many of them are clients.
+    pub clients: usize,
+    of_actor: Vec<usize>,
+}
+
+impl Columns {
+    pub(crate) fn new(actors: &[Actor], servers: &[ServerInfo]) -> Self {
+        let mut columns = Self::default();
+        let large = |actor: &Actor| {
+            let members = actors.iter().filter(|other| other.client == actor.client);
+            actor.crowd && members.count() > FEW
+        };
+        // Members of a crowd stand together, so that the neighbour's column answers for most of them.
+        let mut last: Option<(&str, usize)> = None;
+        for (n, actor) in actors.iter().enumerate() {
+            let id = ActorId(u32::try_from(n).unwrap_or(u32::MAX));
+            let neighbour = last.filter(|(client, _)| actor.crowd && *client == actor.client);
+            let column = if let Some((_, column)) = neighbour {
+                column
+            } else if large(actor) {
+                columns.crowd(actor, id)
+            } else {
+                columns.all.push(Who::Actor(id));
+                columns.all.len() - 1
+            };
+            if let Who::Crowd { members, .. } = &mut columns.all[column] {
+                *members += 1;
+                last = Some((&actor.client, column));
+            }
+            columns.of_actor.push(column);
+        }
+        columns.clients = columns.all.len();
+        let servers = servers.iter().map(|server| Who::Server(server.name.clone()));
+        columns.all.extend(servers);
+        columns
+    }
+
+    /// The column of a crowd: made for its first member.
+    fn crowd(&mut self, actor: &Actor, first: ActorId) -> usize {
+        let known = self.all.iter().position(|who| match who {
+            Who::Crowd { client, .. } => *client == actor.client,
+            _ => false,
+        });
+        known.unwrap_or_else(|| {
+            self.all.push(Who::Crowd {
+                client: actor.client.clone(),
+                first,
+                members: 0,
+            });
+            self.all.len() - 1
+        })
+    }
+
+    /// An actor's column.
+    #[must_use]
+    pub fn of(&self, actor: ActorId) -> Option<usize> {
+        self.of_actor.get(actor.0 as usize).copied()
+    }
+
+    /// A server's column.
+    #[must_use]
+    pub fn server(&self, name: &str) -> Option<usize> {
+        let servers = self.all.iter().enumerate().skip(self.clients);
+        servers
+            .filter(|(_, who)| matches!(who, Who::Server(server) if server == name))
+            .map(|(n, _)| n)
+            .next()
+    }
+
+    /// Whether a column is that of a crowd.
+    #[must_use]
+    pub fn is_crowd(&self, column: usize) -> bool {
+        matches!(self.all.get(column), Some(Who::Crowd { .. }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Columns, Who};
+    use crate::log::{Actor, ActorId};
+
+    #[test]
+    fn threads_have_columns_of_their_own_and_a_crowd_has_one() {
+        let mut actors: Vec<Actor> = ["A.worker", "A.watchdog"]
+            .iter()
+            .map(|name| Actor {
+                name: (*name).to_owned(),
+                client: "A".to_owned(),
+                crowd: false,
+            })
+            .collect();
+        for (client, members) in [("W", 900), ("V", 3)] {
+            actors.extend((1..=members).map(|n| Actor {
+                name: format!("{client}{n}"),
+                client: client.to_owned(),
+                crowd: true,
+            }));
+        }
+        let columns = Columns::new(&actors, &[]);
+        assert_eq!(columns.all.len(), 2 + 1 + 3);
+        assert_eq!(columns.of(ActorId(1)), Some(1));
+        assert_eq!(columns.of(ActorId(901)), Some(2));
+        assert_eq!(columns.of(ActorId(902)), Some(3));
+        assert!(columns.is_crowd(2) && !columns.is_crowd(3));
+        assert!(matches!(columns.all[2], Who::Crowd { members: 900, .. }));
+    }
+}

@@ -1,0 +1,225 @@
+//! Faults in the sequence: what they do to lifelines, and to commands that are on their way. It must not know
+//! what is drawn for them.
+
+use super::{Passage, Row, RowKind, Sequence};
+use crate::log::{ActorId, Belief, EventKind, Fault, Log, Way};
+
+impl Sequence {
+    /// How far a command gets that is sent now.
+    pub(crate) fn way(&self, log: &Log, actor: ActorId, server: &str) -> Passage {
+        if self.pen.links.is_empty() {
+            return Passage::Through;
+        }
+        let client = client(log, actor).unwrap_or_default();
+        let way = self.pen.links.get(&format!("{client}->{server}"));
+        way.copied().unwrap_or(Passage::Through)
+    }
+
+    pub(crate) fn fault(&mut self, log: &Log, fault: &Fault, index: usize) {
+        match fault {
+            Fault::Crash { client } | Fault::Freeze { client } | Fault::Thaw { client } => {
+                self.client_fault(log, fault, client, index);
+            }
+            Fault::KillServer { server } => self.server_ends(server, index),
+            Fault::RestartServer { server }
+            | Fault::FreezeServer { server }
+            | Fault::ThawServer { server } => {
+                let Some(column) = self.columns.server(server) else {
+                    return;
+                };
+                self.hit(vec![column], index);
+                let mind = &mut self.lifelines[column].mind;
+                mind.frozen = matches!(fault, Fault::FreezeServer { .. });
+                mind.dead = mind.dead && !matches!(fault, Fault::RestartServer { .. });
+                self.turn(column, index);
+            }
+            Fault::Cut { link } | Fault::Drop { link } => {
+                self.link(log, link, index);
+                self.pen.links.insert(link.clone(), Passage::Cut);
+            }
+            Fault::Hold { link, way } => {
+                self.link(log, link, index);
+                // A link that holds replies lets commands pass.
+                if *way != Way::Replies {
+                    self.pen.links.insert(link.clone(), Passage::Held);
+                }
+            }
+            Fault::Skew { server, .. } => {
+                if let Some(column) = self.columns.server(server) {
+                    self.hit(vec![column], index);
+                }
+            }
+            Fault::Release { link } => {
+                self.link(log, link, index);
+                if self.pen.links.remove(link) == Some(Passage::Held) {
+                    self.deliver(log, link, index);
+                }
+            }
+        }
+    }
+
+    /// A server is no more.
+    pub(crate) fn server_ends(&mut self, server: &str, index: usize) {
+        let Some(column) = self.columns.server(server) else {
+            return;
+        };
+        // What it held is gone with it, and no TTL ended.
+        if let Some(server) = self.pen.servers.get_mut(server) {
+            server.leases.clear();
+            server.event = None;
+        }
+        if self.lifelines[column].mind.dead {
+            return;
+        }
+        self.hit(vec![column], index);
+        self.lifelines[column].mind.dead = true;
+        self.turn(column, index);
+    }
+
+    fn hit(&mut self, columns: Vec<usize>, index: usize) {
+        self.rows.push(Row::new(RowKind::Fault { columns }, index));
+    }
+
+    fn client_fault(&mut self, log: &Log, fault: &Fault, client: &str, index: usize) {
+        let actors: Vec<ActorId> = log.actors_of(client).collect();
+        let mut columns: Vec<usize> = actors
+            .iter()
+            .filter_map(|actor| self.columns.of(*actor))
+            .collect();
+        columns.dedup();
+        self.hit(columns.clone(), index);
+        if let Fault::Crash { .. } = fault {
+            self.actors_end(log, &actors, &columns, index);
+        }
+        for column in columns {
+            let mind = &mut self.lifelines[column].mind;
+            mind.frozen = matches!(fault, Fault::Freeze { .. }) && !mind.dead;
+            self.turn(column, index);
+        }
+    }
+
+    /// These actors do and believe no more.
+    fn actors_end(&mut self, log: &Log, actors: &[ActorId], columns: &[usize], index: usize) {
+        self.orphan(log, actors, index);
+        let mut held: Vec<(ActorId, String)> = self
+            .pen
+            .beliefs
+            .iter()
+            .filter(|((actor, _), belief)| actors.contains(actor) && **belief != Belief::Nothing)
+            .map(|(known, _)| known.clone())
+            .collect();
+        held.sort();
+        for column in columns {
+            self.lifelines[*column].mind.dead = true;
+        }
+        for (actor, lock) in held {
+            self.believe(actor, &lock, Belief::Nothing);
+        }
+    }
+
+    /// An actor's program ends with an error.
+    pub(crate) fn gave_up(&mut self, log: &Log, actor: ActorId, index: usize) {
+        let mut columns: Vec<usize> = self.columns.of(actor).into_iter().collect();
+        self.hit(columns.clone(), index);
+        // One of a crowd takes the others with it no more than a dead thread does a process.
+        columns.retain(|column| !self.columns.is_crowd(*column));
+        self.actors_end(log, &[actor], &columns, index);
+        for column in columns {
+            self.turn(column, index);
+        }
+    }
+
+    /// Commands of these actors that have no reply yet, oldest first.
+    fn on_their_way(&self, log: &Log, actors: &[ActorId]) -> Vec<usize> {
+        let mut sent: Vec<usize> = self.pen.in_flight.values().copied().collect();
+        sent.retain(|sent| match &log.events()[*sent].kind {
+            EventKind::Sent { actor, .. } => actors.contains(actor),
+            _ => false,
+        });
+        sent.sort_unstable();
+        sent
+    }
+
+    /// Their client is dead: whatever the server answers, nobody hears it.
+    fn orphan(&mut self, log: &Log, actors: &[ActorId], index: usize) {
+        for sent in self.on_their_way(log, actors) {
+            let EventKind::Sent {
+                op, actor, server, ..
+            } = &log.events()[sent].kind
+            else {
+                continue;
+            };
+            self.pen.in_flight.remove(op);
+            if let (Some(client), Some(server)) = (self.columns.of(*actor), self.columns.server(server)) {
+                let kind = RowKind::Orphan { client, server, sent };
+                let same = self.same(client, 7, "");
+                self.row(kind, index, same);
+            }
+        }
+    }
+
+    /// What a link had held goes on.
+    fn deliver(&mut self, log: &Log, link: &str, index: usize) {
+        let Some((client, to)) = link.split_once("->") else {
+            return;
+        };
+        for sent in self.on_their_way(log, &log.actors_of(client).collect::<Vec<_>>()) {
+            let EventKind::Sent { server, .. } = &log.events()[sent].kind else {
+                continue;
+            };
+            let row = self.row_of(sent).and_then(|row| self.rows.get(row));
+            let held = row.and_then(|row| match row.kind {
+                RowKind::Sent {
+                    client,
+                    server,
+                    way: Passage::Held,
+                } => Some((client, server)),
+                _ => None,
+            });
+            if let Some((client, column)) = held.filter(|_| server == to) {
+                let kind = RowKind::Delivered {
+                    client,
+                    server: column,
+                    sent,
+                };
+                let same = self.same(client, 10, to);
+                self.row(kind, index, same);
+            }
+        }
+    }
+
+    /// A fault of a link; those of one kind that are caused together share a row.
+    fn link(&mut self, log: &Log, link: &str, index: usize) {
+        let (from, to) = link.split_once("->").unwrap_or((link, ""));
+        let mut starts: Vec<usize> = log
+            .actors_of(from)
+            .filter_map(|actor| self.columns.of(actor))
+            .collect();
+        starts.dedup();
+        starts.extend(self.columns.server(from));
+        let ends = self.columns.server(to);
+        let found = starts.into_iter().filter_map(|start| Some((start, ends?, index)));
+        let same_kind = |row: &Row| match (&log.events()[row.event].kind, &log.events()[index].kind) {
+            (EventKind::Fault(one), EventKind::Fault(other)) => {
+                std::mem::discriminant(one) == std::mem::discriminant(other)
+            }
+            _ => false,
+        };
+        let open = self.pen.step < self.rows.len();
+        if let Some(row) = self.rows.last_mut().filter(|_| open)
+            && same_kind(row)
+            && let RowKind::Link { ends } = &mut row.kind
+        {
+            ends.extend(found);
+            row.more.push(index);
+            return;
+        }
+        let ends = found.collect();
+        self.rows.push(Row::new(RowKind::Link { ends }, index));
+    }
+}
+
+/// The client of an actor.
+fn client(log: &Log, actor: ActorId) -> Option<&str> {
+    log.actor(actor).map(|actor| actor.client.as_str())
+}

@@ -1,0 +1,91 @@
+//! A column's lifeline: how it looks from which row on. It must not know why it changes.
+
+/// How a lifeline looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Look {
+    /// Neither has a lock nor asks for one; a server that runs.
+    #[default]
+    Idle,
+    /// Waits for a lock.
+    Waiting,
+    /// Cannot be sure.
+    Unsure,
+    /// Believes that it holds a lock.
+    Holding,
+    /// The same, and somebody else believes it of the same lock.
+    Clashing,
+    /// Its process is stopped.
+    Frozen,
+    /// Its process is no more.
+    Dead,
+}
+
+/// What a column's process is, and what those in it believe.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Mind {
+    pub waiting: usize,
+    pub unsure: usize,
+    pub holding: usize,
+    /// Locks that somebody in the column holds, and somebody else too.
+    pub clashing: Vec<String>,
+    pub frozen: bool,
+    pub dead: bool,
+}
+
+impl Mind {
+    fn look(&self) -> Look {
+        if self.dead {
+            Look::Dead
+        } else if self.frozen {
+            Look::Frozen
+        } else if !self.clashing.is_empty() {
+            Look::Clashing
+        } else if self.holding > 0 {
+            Look::Holding
+        } else if self.unsure > 0 {
+            Look::Unsure
+        } else if self.waiting > 0 {
+            Look::Waiting
+        } else {
+            Look::Idle
+        }
+    }
+}
+
+/// How a column looks from a row on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Change {
+    row: usize,
+    event: usize,
+    look: Look,
+}
+
+/// A column's lifeline.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Lifeline {
+    pub(crate) mind: Mind,
+    changes: Vec<Change>,
+}
+
+impl Lifeline {
+    /// Takes over what the mind has become, from a row on.
+    pub(crate) fn turn(&mut self, row: usize, event: usize) {
+        let look = self.mind.look();
+        let before = self.changes.last().map(|change| change.look);
+        if before.unwrap_or_default() != look {
+            self.changes.push(Change { row, event, look });
+        }
+    }
+
+    /// How it looks in a row, as far as the first `position` events tell.
+    #[must_use]
+    pub fn look(&self, row: usize, position: usize) -> Look {
+        // Rows and events both only grow.
+        let known = self
+            .changes
+            .partition_point(|change| change.row <= row && change.event < position);
+        known
+            .checked_sub(1)
+            .map_or_else(Look::default, |n| self.changes[n].look)
+    }
+}

@@ -1,0 +1,397 @@
+//! The second view of the log: a column per client and per server, time downwards, every command and reply on its
+//! arrow. Here is the fold that says which rows there are; `draw` draws them. It must not know the screen's
+//! size, its language or its colours.
+//!
+//! **Architecture Invariant:** the row of event `n` depends on the events up to `n` alone, so nothing that was
+//! drawn moves when more happens, and a frame looks only at what is visible.
+
+pub(crate) mod columns;
+pub(crate) mod faults;
+pub(crate) mod lifeline;
+pub(crate) mod row;
+
+pub use columns::{Columns, Who};
+pub use lifeline::{Lifeline, Look};
+pub use row::{Passage, Row, RowKind};
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::LazyLock,
+    time::Duration,
+};
+
+use crate::{
+    clock::LessonTime,
+    log::{ActorId, Belief, Event, EventKind, Log, Observed, OpId, Reply, Role, ServerState},
+    world::Holding,
+};
+
+/// Less time than this between two rows is not worth a word.
+const GAP: Duration = Duration::from_millis(100);
+/// What happens this soon after a reply came of it.
+const BURST: Duration = Duration::from_millis(5);
+
+/// The state of a server, as it was seen at one event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Seen {
+    event: usize,
+    /// The event at which the same server was seen before.
+    before: Option<usize>,
+}
+
+/// The rows of two or more holders of one lock.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Overlap {
+    /// The lock.
+    pub lock: String,
+    /// Its first row, and the event that began it.
+    pub from: (usize, usize),
+    /// The row after its last, and the event that ended it.
+    pub to: Option<(usize, usize)>,
+}
+
+/// The rows, and the lifelines beside them.
+#[derive(Debug, Clone, Default)]
+pub struct Sequence {
+    /// Who has a column.
+    pub columns: Columns,
+    /// How each of them fares.
+    pub lifelines: Vec<Lifeline>,
+    /// The rows, oldest first.
+    pub rows: Vec<Row>,
+    /// Where two hold one lock.
+    pub overlaps: Vec<Overlap>,
+    /// The row of every event.
+    places: Vec<usize>,
+    states: Vec<Seen>,
+    pen: Pen,
+}
+
+/// What the fold has to remember from one event to the next.
+#[derive(Debug, Clone, Default)]
+struct Pen {
+    /// When the newest row was made or added to, not counting time that passed.
+    at: LessonTime,
+    /// The first row of the step under way: further events are added to no row before it.
+    step: usize,
+    /// By operation, the event that it was sent with.
+    in_flight: HashMap<OpId, usize>,
+    beliefs: HashMap<(ActorId, String), Belief>,
+    holding: Holding,
+    links: HashMap<String, Passage>,
+    servers: HashMap<String, Server>,
+}
+
+/// What was last seen of a server.
+#[derive(Debug, Clone, Default)]
+struct Server {
+    event: Option<usize>,
+    role: Option<Role>,
+    /// Keys with a TTL, and when it ends.
+    leases: BTreeMap<String, LessonTime>,
+}
+
+impl Sequence {
+    /// One in which nothing happens, for who shows none.
+    #[must_use]
+    pub fn empty() -> &'static Self {
+        static EMPTY: LazyLock<Sequence> = LazyLock::new(Sequence::default);
+        &EMPTY
+    }
+
+    /// Takes in what the log has gained.
+    pub fn advance(&mut self, log: &Log) {
+        for index in self.places.len()..log.len() {
+            self.place(log, index);
+        }
+    }
+
+    /// The row of an event: its own, or the newest that there was when it happened.
+    #[must_use]
+    pub fn row_of(&self, event: usize) -> Option<usize> {
+        let row = *self.places.get(event)?;
+        (row < self.rows.len()).then_some(row)
+    }
+
+    /// How many rows somebody knows who has seen the first `position` events.
+    #[must_use]
+    pub fn known(&self, position: usize) -> usize {
+        self.rows.partition_point(|row| row.event < position)
+    }
+
+    /// The state seen at an event, and the event at which the same server was seen before: of the first state at
+    /// or after `event`.
+    pub fn states_from(&self, event: usize) -> impl Iterator<Item = (usize, Option<usize>)> + '_ {
+        let first = self.states.partition_point(|seen| seen.event < event);
+        self.states[first..].iter().map(|seen| (seen.event, seen.before))
+    }
+
+    fn place(&mut self, log: &Log, index: usize) {
+        let event = &log.events()[index];
+        if let EventKind::LabReady { actors, servers, .. } = &event.kind {
+            self.columns = Columns::new(actors, servers);
+            self.lifelines = vec![Lifeline::default(); self.columns.all.len()];
+        }
+        self.pass(event.at, index);
+        let rows = self.rows.len();
+        let told = self.tell(log, index);
+        self.hold(event, index);
+        if let Some(column) = event.kind.actor().and_then(|actor| self.columns.of(actor)) {
+            self.turn(column, index);
+        }
+        // A row that was added to is the event's place; else the newest, which may be its own.
+        let newest = self.rows.len().saturating_sub(1);
+        self.places
+            .push(told.unwrap_or(if rows < self.rows.len() { rows } else { newest }));
+        if told.is_some() || rows < self.rows.len() {
+            self.pen.at = event.at;
+        }
+    }
+
+    /// Time that passes between two rows is a row of its own.
+    fn pass(&mut self, at: LessonTime, event: usize) {
+        if self.rows.is_empty() || at.since(self.pen.at) < GAP {
+            return;
+        }
+        let since = self.pen.at;
+        match self.rows.last_mut() {
+            Some(row) if matches!(row.kind, RowKind::Gap { .. }) => row.more.push(event),
+            _ => self.rows.push(Row::new(RowKind::Gap { since }, event)),
+        }
+    }
+
+    /// Tells an event in a row; gives the row if it is one that was there.
+    fn tell(&mut self, log: &Log, index: usize) -> Option<usize> {
+        let event = &log.events()[index];
+        match &event.kind {
+            EventKind::Sent { .. } | EventKind::Replied { .. } | EventKind::Notified { .. } => {
+                return self.message(log, index);
+            }
+            EventKind::Took { actor, label, .. } | EventKind::Waits { actor, label, .. } => {
+                return self.note(index, event.at, *actor, label);
+            }
+            EventKind::Counted { actor, counter, .. } => {
+                return self.note(index, event.at, *actor, counter);
+            }
+            EventKind::Believes { actor, lock, belief } => self.believe(*actor, lock, *belief),
+            EventKind::State(state) => self.observe(state, event.at, index),
+            EventKind::Fault(fault) => self.fault(log, fault, index),
+            EventKind::GaveUp { actor, .. } => self.gave_up(log, *actor, index),
+            EventKind::ServerDied { server, .. } => self.server_ends(server, index),
+            EventKind::Stop { .. } => self.pen.step = self.rows.len(),
+            _ => {}
+        }
+        None
+    }
+
+    /// Makes a row, or adds to one that tells the same of a crowd.
+    fn row(&mut self, kind: RowKind, index: usize, same: Option<(usize, u8, String)>) -> Option<usize> {
+        let open = self.rows[self.pen.step.min(self.rows.len())..].iter();
+        let known = same.as_ref().and_then(|same| {
+            let found = open.rev().position(|row| row.same.as_ref() == Some(same))?;
+            Some(self.rows.len() - 1 - found)
+        });
+        if let Some(row) = known {
+            self.rows[row].more.push(index);
+            return Some(row);
+        }
+        self.rows.push(Row {
+            same,
+            ..Row::new(kind, index)
+        });
+        None
+    }
+
+    /// What makes events of a crowd the same.
+    fn same(&self, column: usize, kind: u8, what: &str) -> Option<(usize, u8, String)> {
+        self.columns
+            .is_crowd(column)
+            .then(|| (column, kind, what.to_owned()))
+    }
+
+    fn message(&mut self, log: &Log, index: usize) -> Option<usize> {
+        match &log.events()[index].kind {
+            EventKind::Sent {
+                op,
+                actor,
+                label,
+                server,
+                ..
+            } => {
+                self.pen.in_flight.insert(*op, index);
+                let client = self.columns.of(*actor)?;
+                let Some(to) = self.columns.server(server) else {
+                    let same = self.same(client, 11, label);
+                    return self.row(RowKind::Note { column: client }, index, same);
+                };
+                let way = self.way(log, *actor, server);
+                let kind = RowKind::Sent {
+                    client,
+                    server: to,
+                    way,
+                };
+                let same = self.same(client, way as u8, &format!("{label} {server}"));
+                self.row(kind, index, same)
+            }
+            EventKind::Replied {
+                op,
+                actor,
+                label,
+                reply,
+            } => {
+                let client = self.columns.of(*actor)?;
+                let sent = self.pen.in_flight.remove(op)?;
+                let EventKind::Sent { server, .. } = &log.events()[sent].kind else {
+                    return None;
+                };
+                let Some(server) = self.columns.server(server) else {
+                    // A lock of the process itself: the answer stands beside the question.
+                    let row = self.row_of(sent)?;
+                    // Of a crowd, the first answer stands for all.
+                    self.rows[row].note.get_or_insert(index);
+                    return Some(row);
+                };
+                let lost = matches!(reply, Reply::Lost(_));
+                let kind = RowKind::Replied { client, server, lost };
+                let same = self.same(client, 3 + u8::from(lost) + 2 * u8::from(reply.is_value()), label);
+                self.row(kind, index, same)
+            }
+            EventKind::Notified {
+                actor,
+                server,
+                about,
+                what,
+            } => {
+                let client = self.columns.of(*actor)?;
+                let server = self.columns.server(server)?;
+                let same = self.same(client, 8, &format!("{what} {about}"));
+                self.row(RowKind::Notified { client, server }, index, same)
+            }
+            _ => None,
+        }
+    }
+
+    /// What a client does by itself: beside the reply that it came of, or in a row of its own.
+    fn note(&mut self, index: usize, at: LessonTime, actor: ActorId, what: &str) -> Option<usize> {
+        let column = self.columns.of(actor)?;
+        // An overlap that the reply brought about stands between.
+        let clash = |row: &Row| matches!(row.kind, RowKind::Clash { .. });
+        let newest = self.rows.iter().rposition(|row| !clash(row))?;
+        if let Some(row) = self.rows.get_mut(newest)
+            && let RowKind::Replied { client, .. } = row.kind
+            && client == column
+            && row.note.is_none()
+            && row.same.is_none()
+            && at.since(self.pen.at) < BURST
+        {
+            row.note = Some(index);
+            return Some(newest);
+        }
+        let same = self.same(column, 9, what);
+        self.row(RowKind::Note { column }, index, same)
+    }
+
+    fn believe(&mut self, actor: ActorId, lock: &str, belief: Belief) {
+        let before = self.pen.beliefs.insert((actor, lock.to_owned()), belief);
+        let Some(column) = self.columns.of(actor) else {
+            return;
+        };
+        let mind = &mut self.lifelines[column].mind;
+        for (belief, more) in [(before.unwrap_or(Belief::Nothing), false), (belief, true)] {
+            let count = match belief {
+                Belief::Holding => &mut mind.holding,
+                Belief::Waiting => &mut mind.waiting,
+                Belief::Unsure => &mut mind.unsure,
+                Belief::Nothing => continue,
+            };
+            *count = if more { *count + 1 } else { count.saturating_sub(1) };
+        }
+    }
+
+    /// Marks the rows in which a lock has more than one holder, and the columns of its holders.
+    fn hold(&mut self, event: &Event, index: usize) {
+        for turn in self.pen.holding.take(index, event) {
+            let overlaps = self.pen.holding.overlaps();
+            if let Some(begun) = overlaps.get(self.overlaps.len()) {
+                let lock = begun.lock.clone();
+                self.rows
+                    .push(Row::new(RowKind::Clash { lock: lock.clone() }, index));
+                let from = (self.rows.len() - 1, index);
+                self.overlaps.push(Overlap { lock, from, to: None });
+            }
+            let row = self.now();
+            for (overlap, ended) in self.overlaps.iter_mut().zip(self.pen.holding.overlaps()) {
+                if ended.end.is_some() {
+                    overlap.to.get_or_insert((row, index));
+                }
+            }
+            let holders: Vec<ActorId> = self.pen.holding.holders(&turn.lock).collect();
+            let mut columns: Vec<usize> = holders
+                .iter()
+                .chain([&turn.actor])
+                .filter_map(|actor| self.columns.of(*actor))
+                .collect();
+            columns.dedup();
+            for column in columns {
+                let mut own = holders
+                    .iter()
+                    .filter(|holder| self.columns.of(**holder) == Some(column));
+                let clashes = holders.len() > 1 && own.next().is_some();
+                let clashing = &mut self.lifelines[column].mind.clashing;
+                clashing.retain(|other| *other != turn.lock);
+                if clashes {
+                    clashing.push(turn.lock.clone());
+                }
+                self.turn(column, index);
+            }
+        }
+    }
+
+    /// What has become of a column shows from the newest row on.
+    fn turn(&mut self, column: usize, index: usize) {
+        let row = self.now();
+        self.lifelines[column].turn(row, index);
+    }
+
+    /// The row from which on something shows that happens now: the newest, or the one after time that passed.
+    fn now(&self) -> usize {
+        let passed = |row: &Row| matches!(row.kind, RowKind::Gap { .. });
+        match self.rows.last() {
+            Some(row) if passed(row) => self.rows.len(),
+            _ => self.rows.len().saturating_sub(1),
+        }
+    }
+
+    /// What a server was seen to hold, as far as nobody has said it: a TTL that is over, another role.
+    fn observe(&mut self, state: &ServerState, at: LessonTime, index: usize) {
+        let column = self.columns.server(&state.server);
+        let known = self
+            .pen
+            .servers
+            .get(&state.server)
+            .and_then(|server| server.event);
+        self.states.push(Seen {
+            event: index,
+            before: known,
+        });
+        let server = self.pen.servers.entry(state.server.clone()).or_default();
+        server.event = Some(index);
+        let (Observed::Redis(space), Some(column)) = (&state.observed, column) else {
+            return;
+        };
+        let role = std::mem::replace(&mut server.role, space.role.clone());
+        let leases = space
+            .keys
+            .iter()
+            .filter_map(|(name, key)| Some((name.clone(), key.expires_at?)));
+        let leases = std::mem::replace(&mut server.leases, leases.collect());
+        if role.is_some() && role != space.role {
+            self.rows.push(Row::new(RowKind::Role { column }, index));
+        }
+        for (key, end) in leases {
+            if end <= at && !space.keys.contains_key(&key) {
+                self.rows.push(Row::new(RowKind::Expired { column, key }, index));
+            }
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! A row of the sequence: what it is about and which events it tells. It must not know how it is drawn.
+
+use crate::clock::LessonTime;
+
+/// How far a command got at first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Passage {
+    /// To the server.
+    Through,
+    /// To the link, which held it.
+    Held,
+    /// To the link, which was cut.
+    Cut,
+}
+
+/// What a row tells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RowKind {
+    /// A command leaves a client.
+    Sent {
+        /// The client's column.
+        client: usize,
+        /// The server's column.
+        server: usize,
+        /// How far it got.
+        way: Passage,
+    },
+    /// A command that a link had held goes on to its server.
+    Delivered {
+        /// The client's column.
+        client: usize,
+        /// The server's column.
+        server: usize,
+        /// The event that it left the client with.
+        sent: usize,
+    },
+    /// A reply, or the certainty that none will come.
+    Replied {
+        /// The client's column.
+        client: usize,
+        /// The server's column.
+        server: usize,
+        /// Whether it is lost.
+        lost: bool,
+    },
+    /// A client was killed before the reply to this command came: nobody is there to hear it.
+    Orphan {
+        /// The client's column.
+        client: usize,
+        /// The server's column.
+        server: usize,
+        /// The event that the command left the client with.
+        sent: usize,
+    },
+    /// A server tells a client, unasked.
+    Notified {
+        /// The client's column.
+        client: usize,
+        /// The server's column.
+        server: usize,
+    },
+    /// Something that a client does by itself: it waits, counts, takes a notification, uses a lock of its own
+    /// process.
+    Note {
+        /// Its column.
+        column: usize,
+    },
+    /// A server's key reached the end of its TTL.
+    Expired {
+        /// The server's column.
+        column: usize,
+        /// The key.
+        key: String,
+    },
+    /// A server says that it is something else now: a master, a replica.
+    Role {
+        /// The server's column.
+        column: usize,
+    },
+    /// A fault of processes.
+    Fault {
+        /// The columns of those that it hit.
+        columns: Vec<usize>,
+    },
+    /// A fault of links.
+    Link {
+        /// The columns of both ends, where they have one, and the event: of each link in turn.
+        ends: Vec<(usize, usize, usize)>,
+    },
+    /// A second client believes that it holds a lock.
+    Clash {
+        /// The lock.
+        lock: String,
+    },
+    /// Time passes and nothing is said.
+    Gap {
+        /// Since when.
+        since: LessonTime,
+    },
+}
+
+/// A row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Row {
+    /// What it tells.
+    pub kind: RowKind,
+    /// The event that made it.
+    pub event: usize,
+    /// What came of it at once: a counter that grew, a wait that began; of a lock of the process, the reply.
+    pub note: Option<usize>,
+    /// Further events of the same kind.
+    pub(crate) more: Vec<usize>,
+    /// What must be the same for a further event to be told here.
+    pub(crate) same: Option<(usize, u8, String)>,
+}
+
+impl Row {
+    pub(crate) fn new(kind: RowKind, event: usize) -> Self {
+        Self {
+            kind,
+            event,
+            note: None,
+            more: Vec::new(),
+            same: None,
+        }
+    }
+
+    /// How many events it tells to somebody who has seen the first `position`.
+    #[must_use]
+    pub fn count(&self, position: usize) -> usize {
+        1 + self.more.partition_point(|event| *event < position)
+    }
+
+    /// The last of them.
+    #[must_use]
+    pub fn last(&self, position: usize) -> usize {
+        let more = self.count(position) - 1;
+        more.checked_sub(1).map_or(self.event, |n| self.more[n])
+    }
+
+    /// All further events.
+    #[must_use]
+    pub fn further(&self) -> &[usize] {
+        &self.more
+    }
+
+    /// Whether its event can be chosen: time that passes is not one.
+    #[must_use]
+    pub fn is_chosen(&self) -> bool {
+        !matches!(self.kind, RowKind::Gap { .. })
+    }
+
+    /// The columns that it stands between, the left one first.
+    #[must_use]
+    pub fn columns(&self) -> Option<(usize, usize)> {
+        match &self.kind {
+            RowKind::Sent { client, server, .. }
+            | RowKind::Delivered { client, server, .. }
+            | RowKind::Replied { client, server, .. }
+            | RowKind::Orphan { client, server, .. }
+            | RowKind::Notified { client, server } => Some((*client, *server)),
+            RowKind::Note { column } | RowKind::Expired { column, .. } | RowKind::Role { column } => {
+                Some((*column, *column))
+            }
+            RowKind::Fault { columns } => columns.first().map(|column| (*column, *column)),
+            RowKind::Link { ends } => ends.first().map(|(from, to, _)| (*from, *to)),
+            RowKind::Clash { .. } | RowKind::Gap { .. } => None,
+        }
+    }
+}

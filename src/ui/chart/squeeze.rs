@@ -1,0 +1,46 @@
+//! How close things stand on the axis: as usual, or closer where a whole story is to be seen at once. It must not
+//! know what stands there.
+
+use super::{APART, Lane};
+
+/// How much closer than usual things stand, so that more of them is seen at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Squeeze {
+    /// Stretches of time are drawn so many times shorter.
+    pub(crate) shorter: u32,
+    /// So many columns of a tick's words are shown where the rest has to give way; `None` for all of them.
+    pub(crate) words: Option<u32>,
+}
+
+impl Default for Squeeze {
+    fn default() -> Self {
+        Self {
+            shorter: 1,
+            words: None,
+        }
+    }
+}
+
+impl Squeeze {
+    /// The first column at which a lane's next tick may stand.
+    pub(crate) fn room(self, lane: &Lane) -> u32 {
+        match (self.words, lane.marks.last()) {
+            (Some(words), Some(mark)) => lane.end.min(mark.x + words),
+            _ => lane.end,
+        }
+    }
+
+    /// Columns between two things of which one came after the other.
+    pub(crate) fn apart(self) -> u32 {
+        if self.words.is_some_and(|words| words < APART) {
+            1
+        } else {
+            APART
+        }
+    }
+
+    /// The columns of a stretch of time.
+    pub(crate) fn of(self, columns: u32) -> u32 {
+        columns.div_ceil(self.shorter)
+    }
+}

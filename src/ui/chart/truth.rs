@@ -1,0 +1,265 @@
+//! One server's lane: who really held a lock, as the server's own state tells. It must not know what clients
+//! believe.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    clock::LessonTime,
+    log::{ActorId, EventKind, Fault, KeyState, KeyValue, Log, Observed, OpId, Reply, ZnodeTree},
+    ui::{theme::text, words::fault},
+};
+
+/// How far back the command is looked for that wrote a key.
+const LOOK_BACK: usize = 400;
+
+/// Whether a row is about who has a lock or about what a key holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum About {
+    /// A lock: a key or a znode.
+    Lock,
+    /// A plain value, such as the stock.
+    Value,
+}
+
+/// Who the server's state says has a lock, or what a key holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Span {
+    /// Which of the two.
+    pub about: About,
+    /// The key or the path.
+    pub lock: String,
+    /// Who, where it can be told.
+    pub owner: Option<Owner>,
+    /// What the lock's key holds, where it is a key.
+    pub token: String,
+    /// Its first column, and the event that began it.
+    pub from: (u32, usize),
+    /// The column after its last, and the event that ended it.
+    pub to: Option<(u32, usize)>,
+}
+
+/// An owner, as a server knows one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Owner {
+    /// The actor whose command wrote the key.
+    Actor(ActorId),
+    /// The session that owns the znode.
+    Session(i64),
+}
+
+/// A TTL as it was given, so that it can be seen to drain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lease {
+    /// The event at which it was seen first.
+    pub event: usize,
+    /// When that was.
+    pub from: LessonTime,
+    /// When it ends.
+    pub to: LessonTime,
+}
+
+/// One server's lane.
+#[derive(Debug, Clone, Default)]
+pub struct Truth {
+    /// The server.
+    pub server: String,
+    /// Who held what.
+    pub spans: Vec<Span>,
+    /// The locks, in the order in which they appeared.
+    pub locks: Vec<String>,
+    /// Faults that hit it or a link that it opened: the column and the event of each.
+    pub faults: Vec<(u32, usize)>,
+    /// The first column at which the next fault may stand without covering the one before.
+    pub(crate) fault_room: u32,
+    leases: BTreeMap<String, Vec<Lease>>,
+}
+
+/// Whether a key looks like a lock: it has a TTL, or its name says so.
+#[must_use]
+pub fn is_lock_key(name: &str, state: &KeyState) -> bool {
+    state.expires_at.is_some() || name.to_ascii_lowercase().contains("lock")
+}
+
+impl Truth {
+    pub(crate) fn new(server: &str) -> Self {
+        Self {
+            server: server.to_owned(),
+            ..Self::default()
+        }
+    }
+
+    /// The lease of a key as it was last given among the first `position` events.
+    #[must_use]
+    pub fn lease(&self, key: &str, position: usize) -> Option<Lease> {
+        let leases = self.leases.get(key)?;
+        let known = leases.partition_point(|lease| lease.event < position);
+        known.checked_sub(1).map(|n| leases[n])
+    }
+
+    /// The lease of a key as it was in force at a moment, as far as the first `position` events tell.
+    #[must_use]
+    pub fn lease_at(&self, key: &str, moment: LessonTime, position: usize) -> Option<Lease> {
+        let leases = self.leases.get(key)?;
+        let known = leases.partition_point(|lease| lease.event < position && lease.from <= moment);
+        known.checked_sub(1).map(|n| leases[n])
+    }
+
+    /// Marks a fault.
+    pub(crate) fn fault(&mut self, fault: &Fault, here: (u32, usize)) {
+        self.faults.push(here);
+        // The glyph, and a space on each side of the words.
+        let columns = text::width(&fault::mark(fault)) + 3;
+        self.fault_room = here.0 + u32::try_from(columns).unwrap_or_default();
+    }
+
+    /// Ends everything that the server holds: it is dead.
+    pub(crate) fn end(&mut self, x: u32, event: usize) {
+        for span in self.spans.iter_mut().filter(|span| span.to.is_none()) {
+            span.to = Some((x, event));
+        }
+    }
+
+    pub(crate) fn observe(&mut self, log: &Log, event: usize, x: u32, observed: &Observed) {
+        let mut values: Vec<&String> = Vec::new();
+        let held: BTreeMap<String, (Option<Owner>, String)> = match observed {
+            Observed::Redis(space) => {
+                let at = log.events()[event].at;
+                for (name, key) in &space.keys {
+                    self.renew(name, key, event, at);
+                }
+                let shown = space.keys.iter().filter_map(|(name, key)| {
+                    let token = token(&key.value);
+                    if is_lock_key(name, key) {
+                        return Some((name.clone(), (self.writer(log, event, name, &token), token)));
+                    }
+                    values.push(name);
+                    matches!(key.value, KeyValue::String(_)).then(|| (name.clone(), (None, token)))
+                });
+                shown.collect()
+            }
+            Observed::Zookeeper(tree) => holders(tree),
+        };
+        for span in self.spans.iter_mut().filter(|span| span.to.is_none()) {
+            let same = held
+                .get(&span.lock)
+                .is_some_and(|(owner, token)| *owner == span.owner && *token == span.token);
+            if !same {
+                span.to = Some((x, event));
+            }
+        }
+        for (lock, (owner, token)) in held {
+            if self
+                .spans
+                .iter()
+                .rev()
+                .any(|span| span.to.is_none() && span.lock == lock)
+            {
+                continue;
+            }
+            if !self.locks.contains(&lock) {
+                self.locks.push(lock.clone());
+            }
+            let about = if values.contains(&&lock) {
+                About::Value
+            } else {
+                About::Lock
+            };
+            self.spans.push(Span {
+                about,
+                lock,
+                owner,
+                token,
+                from: (x, event),
+                to: None,
+            });
+        }
+    }
+
+    fn renew(&mut self, name: &str, key: &KeyState, event: usize, from: LessonTime) {
+        let Some(to) = key.expires_at else {
+            return;
+        };
+        let leases = self.leases.entry(name.to_owned()).or_default();
+        if leases.last().is_none_or(|lease| lease.to != to) {
+            leases.push(Lease { event, from, to });
+        }
+    }
+
+    /// Whose command wrote the key: while its value stays, whoever it was; else the newest command that names
+    /// both the key and the value and was not refused.
+    fn writer(&self, log: &Log, event: usize, name: &str, token: &str) -> Option<Owner> {
+        let open = self
+            .spans
+            .iter()
+            .rev()
+            .find(|span| span.to.is_none() && span.lock == name);
+        if let Some(span) = open
+            && span.token == token
+        {
+            return span.owner;
+        }
+        let mut refused: Vec<OpId> = Vec::new();
+        let start = event.saturating_sub(LOOK_BACK);
+        log.events()[start..event]
+            .iter()
+            .rev()
+            .find_map(|event| match &event.kind {
+                EventKind::Replied { op, reply, .. } => {
+                    if is_refusal(reply) {
+                        refused.push(*op);
+                    }
+                    None
+                }
+                EventKind::Sent { op, actor, wire, .. }
+                    if wire.contains(name) && wire.contains(token) && !refused.contains(op) =>
+                {
+                    Some(Owner::Actor(*actor))
+                }
+                _ => None,
+            })
+    }
+}
+
+/// What tells one owner of a key from another.
+fn token(value: &KeyValue) -> String {
+    match value {
+        KeyValue::String(value) => value.clone(),
+        KeyValue::Hash(fields) => fields.keys().next().cloned().unwrap_or_default(),
+        _ => String::new(),
+    }
+}
+
+/// `nil`, `0` and errors: the command wrote nothing.
+fn is_refusal(reply: &Reply) -> bool {
+    match reply {
+        Reply::Value(value) => value.is_null() || value == 0,
+        Reply::Error { .. } => true,
+        Reply::Lost(_) => false,
+    }
+}
+
+/// Who has the locks of a tree: of ephemeral sequential siblings the lowest, and every other ephemeral node.
+fn holders(tree: &ZnodeTree) -> BTreeMap<String, (Option<Owner>, String)> {
+    let mut lowest: BTreeMap<&str, (&str, i64)> = BTreeMap::new();
+    for (path, node) in &tree.nodes {
+        let Some(owner) = node.owner else { continue };
+        let group = match path.rsplit_once('/') {
+            Some((parent, _)) if sequence(path).is_some() => parent,
+            _ => path.as_str(),
+        };
+        let entry = lowest.entry(group).or_insert((path, owner));
+        if sequence(path) < sequence(entry.0) {
+            *entry = (path, owner);
+        }
+    }
+    lowest
+        .into_iter()
+        .map(|(group, (_, owner))| (group.to_owned(), (Some(Owner::Session(owner)), String::new())))
+        .collect()
+}
+
+/// The ten digits that a sequential node's name ends in.
+fn sequence(path: &str) -> Option<u64> {
+    let digits = path.get(path.len().checked_sub(10)?..)?;
+    digits.parse().ok()
+}

@@ -1,0 +1,437 @@
+//! Composes a flight out of beats: things that set out together. It must not know how a flight is played.
+
+use std::{collections::HashMap, time::Duration};
+
+use super::{Flight, Leg, Load, MESSAGE, NOTICEABLE, Wait};
+use crate::{
+    clock::LessonTime,
+    log::{Actor, ActorId, EventKind, Fault, Log, Observed, OpId, Reply, Role, Way},
+    world::{Doing, LinkState, World},
+};
+
+/// So many messages of a beat can be followed one by one; more of them are a wave.
+const FEW: usize = 6;
+/// From so many messages of a crowd on, that one member after another sends and gets, nobody can follow one.
+const SWARM: usize = 24;
+/// How long a wave lasts.
+const WAVE: Duration = Duration::from_millis(500);
+/// Half of the way: where what is held stands, and what is lost breaks.
+const HALF: f32 = 0.5;
+
+/// What sets out together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Beat {
+    /// Nothing yet.
+    Rest,
+    /// Commands.
+    Down,
+    /// Replies and notifications.
+    Up,
+    /// A crowd's commands and replies, up to this event.
+    Swarm(usize),
+    /// Faults.
+    Strike,
+}
+
+/// A command without a reply so far.
+#[derive(Debug, Clone)]
+struct Open {
+    sent: usize,
+    link: String,
+    /// The command stands half way.
+    held: bool,
+    /// Its reply does, as soon as there is one.
+    reply_held: bool,
+}
+
+struct Composer<'a> {
+    log: &'a Log,
+    actors: &'a [Actor],
+    wait: Duration,
+    flight: Flight,
+    beat: Beat,
+    number: usize,
+    /// When the beat began and when it ends.
+    time: (Duration, Duration),
+    /// Its first event and its first leg.
+    first: (usize, usize),
+    now: LessonTime,
+    /// Links that hold what is sent.
+    held: Vec<(String, Way)>,
+    open: HashMap<OpId, Open>,
+    masters: Vec<String>,
+}
+
+pub(crate) fn compose(log: &Log, base: &World, to: usize, begin: LessonTime, wait: Duration) -> Flight {
+    let mut composer = Composer::new(log, base, begin, wait);
+    for index in base.position..to {
+        composer.take(index, to);
+    }
+    composer.rest();
+    composer.flight.lasts = composer.time.1;
+    composer.flight
+}
+
+impl<'a> Composer<'a> {
+    fn new(log: &'a Log, base: &'a World, begin: LessonTime, wait: Duration) -> Self {
+        let held = |(link, state): (&String, &LinkState)| match state {
+            LinkState::Held(way) => Some((link.clone(), *way)),
+            LinkState::Cut => None,
+        };
+        let is_master = |observed: &Option<Observed>| matches!(observed, Some(Observed::Redis(space)) if space.role == Some(Role::Master));
+        let masters = base.servers.iter().filter(|server| is_master(&server.observed));
+        let actors = log.actors();
+        let mut composer = Self {
+            log,
+            actors,
+            wait,
+            flight: Flight {
+                from: base.position,
+                begin,
+                ..Flight::default()
+            },
+            beat: Beat::Rest,
+            number: 0,
+            time: (Duration::ZERO, Duration::ZERO),
+            first: (base.position, 0),
+            now: begin,
+            held: base.links.iter().filter_map(held).collect(),
+            open: HashMap::new(),
+            masters: masters.map(|server| server.info.name.clone()).collect(),
+        };
+        for actor in &base.actors {
+            if let Doing::InFlight { exchange, .. } = actor.doing
+                && let Some(exchange) = base.exchanges.get(exchange)
+            {
+                composer.opened(exchange.sent);
+            }
+        }
+        composer
+    }
+
+    /// Notes a command that is on its way; `None` where it never leaves its process.
+    fn opened(&mut self, sent: usize) -> Option<&Open> {
+        let EventKind::Sent {
+            op, actor, server, ..
+        } = &self.log.events().get(sent)?.kind
+        else {
+            return None;
+        };
+        if server == "local" {
+            return None;
+        }
+        let client = self
+            .actors
+            .get(actor.0 as usize)
+            .map_or("", |actor| &actor.client);
+        let link = format!("{client}->{server}");
+        let way = self
+            .held
+            .iter()
+            .find(|(held, _)| *held == link)
+            .map(|(_, way)| *way);
+        let open = Open {
+            sent,
+            link,
+            held: matches!(way, Some(Way::Both | Way::Requests)),
+            reply_held: way == Some(Way::Replies),
+        };
+        self.open.insert(*op, open);
+        self.open.get(op)
+    }
+
+    fn is_crowd(&self, actor: ActorId) -> bool {
+        let actor = self.actors.get(actor.0 as usize);
+        actor.is_some_and(|actor| actor.crowd)
+    }
+
+    fn take(&mut self, index: usize, to: usize) {
+        let event = &self.log.events()[index];
+        if matches!(self.beat, Beat::Swarm(end) if index >= end) {
+            self.rest();
+        }
+        self.pass(event.at);
+        let mut landing = None;
+        match &event.kind {
+            EventKind::Sent { actor, .. } => {
+                if let Some(held) = self.opened(index).map(|open| open.held) {
+                    self.begin_exchange(index, *actor, to);
+                    landing = Some(self.time.0);
+                    let way = if held { (0.0, HALF) } else { (0.0, 1.0) };
+                    self.leg(Load::Command, (index, index), Some(*actor), way);
+                }
+            }
+            EventKind::Replied { op, actor, reply, .. } => {
+                if let Some(open) = self.open.remove(op) {
+                    if !matches!(self.beat, Beat::Swarm(_)) {
+                        self.begin(Beat::Up, MESSAGE, index);
+                    }
+                    landing = Some(self.time.1);
+                    self.reply(index, *actor, &open, matches!(reply, Reply::Lost(_)));
+                }
+            }
+            EventKind::Notified { actor, .. } => {
+                self.begin(Beat::Up, MESSAGE, index);
+                landing = Some(self.time.1);
+                self.leg(Load::Notice, (index, index), Some(*actor), (0.0, 1.0));
+            }
+            EventKind::Fault(fault) => {
+                self.begin(Beat::Strike, MESSAGE, index);
+                landing = Some(self.time.0);
+                self.leg(Load::Fault, (index, index), None, (0.0, 1.0));
+                self.strike(fault);
+            }
+            EventKind::State(state) => {
+                if let Observed::Redis(space) = &state.observed {
+                    landing = self.role(index, &state.server, space.role.as_ref());
+                }
+            }
+            EventKind::Stop { .. } => {
+                self.rest();
+                landing = Some(self.time.1);
+            }
+            _ => {}
+        }
+        let before = self.flight.landings.last().map_or(Duration::ZERO, |last| last.0);
+        let floor = if self.beat == Beat::Rest {
+            self.time.1
+        } else {
+            before
+        };
+        let landing = landing.unwrap_or(floor).max(before);
+        self.flight.landings.push((landing, event.at));
+    }
+
+    /// Lesson time has come to that of the next event.
+    fn pass(&mut self, at: LessonTime) {
+        let passed = at.since(self.now);
+        if passed >= NOTICEABLE && !self.wait.is_zero() {
+            self.rest();
+            let lasts = self.wait.mul_f64((0.3 + 0.7 * passed.as_secs_f64()).min(1.0));
+            let time = (self.time.1, self.time.1 + lasts);
+            self.flight.waits.push(Wait {
+                time,
+                passes: (self.now, at),
+            });
+            self.time = (time.1, time.1);
+        }
+        self.now = self.now.max(at);
+    }
+
+    /// From here on things belong to a beat: to the one under way if it is of that kind.
+    fn begin(&mut self, beat: Beat, lasts: Duration, index: usize) {
+        if self.beat == beat {
+            return;
+        }
+        self.rest();
+        self.beat = beat;
+        self.number += 1;
+        self.time = (self.time.1, self.time.1 + lasts);
+        self.first = (index, self.flight.legs.len());
+    }
+
+    fn begin_exchange(&mut self, index: usize, actor: ActorId, to: usize) {
+        if matches!(self.beat, Beat::Swarm(end) if index < end) {
+            return;
+        }
+        if self.is_crowd(actor) && self.beat != Beat::Down {
+            let (end, messages) = self.crowd_goes_on(index, to);
+            if messages >= SWARM {
+                self.begin(Beat::Swarm(end), WAVE, index);
+                return;
+            }
+        }
+        self.begin(Beat::Down, MESSAGE, index);
+    }
+
+    /// How far a crowd's members send and get one after another, and how many messages that are.
+    fn crowd_goes_on(&self, index: usize, to: usize) -> (usize, usize) {
+        let (mut messages, mut replies) = (0, 0);
+        for (offset, event) in self.log.events()[index..to].iter().enumerate() {
+            match &event.kind {
+                EventKind::Sent { actor, .. } if self.is_crowd(*actor) => messages += 1,
+                EventKind::Replied { actor, .. } if self.is_crowd(*actor) => {
+                    messages += 1;
+                    replies += 1;
+                }
+                EventKind::Believes { .. }
+                | EventKind::Counted { .. }
+                | EventKind::Took { .. }
+                | EventKind::Waits { .. }
+                | EventKind::Metric { .. }
+                | EventKind::Finished { .. } => {}
+                _ => return (index + offset, messages.min(2 * replies)),
+            }
+        }
+        (to, messages.min(2 * replies))
+    }
+
+    /// The beat under way is over: of many messages one arrives after the other.
+    fn rest(&mut self) {
+        let (event, leg) = self.first;
+        let legs = self.flight.legs.len() - leg;
+        match self.beat {
+            Beat::Swarm(_) => self.spread(event, leg),
+            Beat::Up if legs > FEW => {
+                self.time.1 = self.time.0 + WAVE;
+                self.roll(event, leg);
+            }
+            _ => {}
+        }
+        self.beat = Beat::Rest;
+        self.first = (
+            self.flight.from + self.flight.landings.len(),
+            self.flight.legs.len(),
+        );
+    }
+
+    /// A swarm: its events follow one another, and each message is on its way until the next.
+    fn spread(&mut self, event: usize, leg: usize) {
+        let (from, to) = self.time;
+        let landed = event - self.flight.from;
+        let many = self.flight.landings.len() - landed;
+        // Counted in halves: a command and its reply share the time between their events.
+        let moment = |halves: usize| from + to.saturating_sub(from).mul_f64(share(halves, 2 * many));
+        for (n, landing) in self.flight.landings[landed..].iter_mut().enumerate() {
+            landing.0 = moment(2 * n + 2);
+        }
+        for leg in &mut self.flight.legs[leg..] {
+            let n = leg.event - event;
+            leg.time = match leg.load {
+                Load::Reply => (moment(2 * n + 1), moment(2 * n + 2)),
+                _ => (moment(2 * n + 2), moment(2 * n + 3)),
+            };
+            leg.swarm = true;
+        }
+    }
+
+    /// A wave: all set out together, and arrive one after another.
+    fn roll(&mut self, event: usize, leg: usize) {
+        let (from, to) = self.time;
+        let landed = event - self.flight.from;
+        let many = self.flight.landings.len() - landed;
+        let moment = |n: usize| from + to.saturating_sub(from).mul_f64(0.4 + 0.6 * share(n + 1, many));
+        for (n, landing) in self.flight.landings[landed..].iter_mut().enumerate() {
+            landing.0 = moment(n);
+        }
+        for leg in &mut self.flight.legs[leg..] {
+            leg.time = (from, moment(leg.event - event));
+        }
+    }
+
+    fn reply(&mut self, index: usize, actor: ActorId, open: &Open, lost: bool) {
+        let way = match (lost, open.held || open.reply_held) {
+            (true, true) => (HALF, HALF),
+            (true, false) => (0.0, HALF),
+            (false, _) if open.reply_held => (HALF, 1.0),
+            (false, _) => (0.0, 1.0),
+        };
+        self.leg(Load::Reply, (index, open.sent), Some(actor), way);
+        if lost && let Some(leg) = self.flight.legs.last_mut() {
+            leg.breaks = true;
+        }
+    }
+
+    fn leg(&mut self, load: Load, (event, at): (usize, usize), actor: Option<ActorId>, way: (f32, f32)) {
+        self.flight.legs.push(Leg {
+            load,
+            event,
+            at,
+            actor,
+            time: self.time,
+            way,
+            breaks: false,
+            beat: self.number,
+            swarm: false,
+        });
+    }
+
+    /// What a fault does to what is on its way.
+    fn strike(&mut self, fault: &Fault) {
+        match fault {
+            Fault::Hold { link, way } => {
+                self.held.push((link.clone(), *way));
+                // Commands that are on their way already have arrived.
+                let open = self
+                    .open
+                    .values_mut()
+                    .filter(|open| open.link == *link && !open.held);
+                open.for_each(|open| open.reply_held = *way != Way::Requests);
+            }
+            Fault::Cut { link } | Fault::Drop { link } => self.held.retain(|(held, _)| held != link),
+            Fault::Release { link } => {
+                self.held.retain(|(held, _)| held != link);
+                let mut freed: Vec<usize> = Vec::new();
+                for open in self
+                    .open
+                    .values_mut()
+                    .filter(|open| open.held && open.link == *link)
+                {
+                    open.held = false;
+                    freed.push(open.sent);
+                }
+                freed.sort_unstable();
+                for sent in freed {
+                    if let EventKind::Sent { actor, .. } = self.log.events()[sent].kind {
+                        self.leg(Load::Command, (sent, sent), Some(actor), (HALF, 1.0));
+                    }
+                }
+            }
+            Fault::KillServer { server } => self.masters.retain(|master| master != server),
+            _ => {}
+        }
+    }
+
+    /// A server was seen in a role: a promotion, if it was no master before and has taken over from one.
+    fn role(&mut self, index: usize, server: &str, role: Option<&Role>) -> Option<Duration> {
+        let was = self.masters.iter().any(|master| master == server);
+        match role {
+            Some(Role::Master) if !was => {
+                self.masters.push(server.to_owned());
+                predecessor(self.log, index, server)?;
+                self.rest();
+                self.time = (self.time.1, self.time.1 + WAVE);
+                self.number += 1;
+                self.leg(Load::Promotion, (index, index), None, (0.0, 1.0));
+                self.first = (index + 1, self.flight.legs.len());
+                Some(self.time.1)
+            }
+            Some(Role::Replica { .. }) => {
+                self.masters.retain(|master| master != server);
+                None
+            }
+            _ => None,
+        }
+    }
+}
+
+fn share(n: usize, of: usize) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "logs have fewer than 2^52 events")]
+    let share = n as f64 / of.max(1) as f64;
+    share.min(1.0)
+}
+
+/// The server from which another took over being the master with an event: the one that was seen as a master
+/// last. None where the server was no replica before: it has not taken over from anybody.
+#[must_use]
+pub fn predecessor<'a>(log: &'a Log, event: usize, server: &str) -> Option<&'a str> {
+    let mut was_replica = false;
+    let mut before = None;
+    for event in log.events()[..event.min(log.len())].iter().rev() {
+        let EventKind::State(state) = &event.kind else {
+            continue;
+        };
+        let Observed::Redis(space) = &state.observed else {
+            continue;
+        };
+        match &space.role {
+            Some(Role::Master) if state.server != server && before.is_none() => before = Some(&*state.server),
+            Some(Role::Replica { .. }) if state.server == server => was_replica = true,
+            _ => {}
+        }
+        if was_replica && before.is_some() {
+            return before;
+        }
+    }
+    None
+}

@@ -1,0 +1,260 @@
+//! What is seen to travel between two positions of a log, and when: commands to a server, replies and
+//! notifications from it, a promotion from one server to another; and the waits in between. It must not know
+//! who plays it, in which direction or how fast, nor the screen.
+//!
+//! **Architecture Invariant:** a flight is a pure function of the log, the world that it begins in and a tempo. An
+//! event lands no sooner than what carries it has arrived, and events land in the log's order, so that at every
+//! moment of a flight there is one position, and with it one world, which all panes show.
+
+pub(crate) mod beats;
+pub use beats::predecessor;
+#[cfg(test)]
+mod tests;
+
+use std::time::Duration;
+
+use crate::{
+    clock::LessonTime,
+    log::{ActorId, Log},
+    world::World,
+};
+
+/// How long a message travels.
+pub const MESSAGE: Duration = Duration::from_millis(250);
+/// The longest that a step is seen to take, whatever happens in it.
+pub const LONGEST: Duration = Duration::from_millis(1500);
+/// Waits shorter than this are not animated.
+const NOTICEABLE: Duration = Duration::from_millis(50);
+
+/// How a flight goes along.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tempo {
+    /// How long a wait of a second or more takes; zero where waits are not animated.
+    pub wait: Duration,
+    /// How long everything together takes at the most.
+    pub longest: Duration,
+    /// Whether messages are seen to travel. Without them a flight is one smooth passing of time.
+    pub messages: bool,
+}
+
+/// What travels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Load {
+    /// A command, from a client to a server.
+    Command,
+    /// The reply to it.
+    Reply,
+    /// A notification, from a server to one of its watchers.
+    Notice,
+    /// A fault: it does not travel, it strikes.
+    Fault,
+    /// Being the master, from one server to another.
+    Promotion,
+}
+
+/// One thing that travels, over some time of the flight.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Leg {
+    /// What.
+    pub load: Load,
+    /// The event that it is about.
+    pub event: usize,
+    /// The event at whose column it is seen: a reply goes back where its command came from.
+    pub at: usize,
+    /// Whose it is, where it is a client's.
+    pub actor: Option<ActorId>,
+    /// When it sets out and when it arrives, since the flight's beginning.
+    pub time: (Duration, Duration),
+    /// Which part of the way it goes: all of it is `(0.0, 1.0)`.
+    pub way: (f32, f32),
+    /// Whether it breaks where it ends.
+    pub breaks: bool,
+    /// Which things belong together: they are on their way at the same time.
+    pub beat: usize,
+    /// Whether it is one of so many that nobody could follow it by itself.
+    pub swarm: bool,
+}
+
+impl Leg {
+    /// How much of the way is behind it at a moment of the flight; nothing while it is not on its way.
+    #[must_use]
+    pub fn progress(&self, at: Duration) -> Option<f32> {
+        let (from, to) = self.time;
+        if at < from || at >= to {
+            return None;
+        }
+        let share = at.saturating_sub(from).as_secs_f32() / to.saturating_sub(from).as_secs_f32();
+        Some(self.way.0 + (self.way.1 - self.way.0) * share)
+    }
+}
+
+/// A wait within a flight: lesson time passes from one moment to another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wait {
+    /// When, since the flight's beginning.
+    pub time: (Duration, Duration),
+    /// From which lesson time to which.
+    pub passes: (LessonTime, LessonTime),
+}
+
+/// What is seen between two positions.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Flight {
+    from: usize,
+    begin: LessonTime,
+    legs: Vec<Leg>,
+    waits: Vec<Wait>,
+    /// When each event happens, as it is seen and in lesson time.
+    landings: Vec<(Duration, LessonTime)>,
+    lasts: Duration,
+}
+
+impl Flight {
+    /// The flight from where a world stands to another position; `begin` is the lesson time shown before.
+    #[must_use]
+    pub fn between(log: &Log, base: &World, to: usize, begin: LessonTime, tempo: Tempo) -> Self {
+        let to = to.min(log.len()).max(base.position);
+        if tempo.messages {
+            beats::compose(log, base, to, begin, tempo.wait)
+        } else {
+            Self::smooth(log, base.position..to, begin, tempo.wait)
+        }
+    }
+
+    /// Time passes and nothing travels.
+    fn smooth(log: &Log, range: std::ops::Range<usize>, begin: LessonTime, wait: Duration) -> Self {
+        let from = range.start;
+        let events = &log.events()[range];
+        let end = events.last().map_or(begin, |event| event.at).max(begin);
+        let span = end.since(begin);
+        if span < NOTICEABLE || wait.is_zero() {
+            let landings = events.iter().map(|event| (Duration::ZERO, event.at));
+            return Self {
+                from,
+                begin,
+                landings: landings.collect(),
+                ..Self::default()
+            };
+        }
+        let landings = events.iter().map(|event| {
+            let share = event.at.since(begin).as_secs_f64() / span.as_secs_f64();
+            (wait.mul_f64(uneased(share)), event.at)
+        });
+        Self {
+            from,
+            begin,
+            landings: landings.collect(),
+            waits: vec![Wait {
+                time: (Duration::ZERO, wait),
+                passes: (begin, end),
+            }],
+            legs: Vec::new(),
+            lasts: wait,
+        }
+    }
+
+    /// The positions that it lies between.
+    #[must_use]
+    pub fn range(&self) -> std::ops::Range<usize> {
+        self.from..self.from + self.landings.len()
+    }
+
+    /// The lesson time shown before it.
+    #[must_use]
+    pub fn begin(&self) -> LessonTime {
+        self.begin
+    }
+
+    /// How long it takes if nothing hurries it.
+    #[must_use]
+    pub fn lasts(&self) -> Duration {
+        self.lasts
+    }
+
+    /// Everything that travels, in the order in which it sets out.
+    #[must_use]
+    pub fn legs(&self) -> &[Leg] {
+        &self.legs
+    }
+
+    /// The waits, in order.
+    #[must_use]
+    pub fn waits(&self) -> &[Wait] {
+        &self.waits
+    }
+
+    /// What is on its way at a moment, with how much of the way is behind it.
+    pub fn aloft(&self, at: Duration) -> impl Iterator<Item = (&Leg, f32)> {
+        self.legs
+            .iter()
+            .take_while(move |leg| leg.time.0 <= at)
+            .filter_map(move |leg| Some((leg, leg.progress(at)?)))
+    }
+
+    /// Everything that belongs together with what is on its way at a moment: arrived, on its way, or not yet sent.
+    #[must_use]
+    pub fn beat(&self, at: Duration) -> &[Leg] {
+        let begun = self.legs.partition_point(|leg| leg.time.0 <= at);
+        let Some(last) = begun.checked_sub(1).map(|last| self.legs[last].beat) else {
+            return &[];
+        };
+        let first = self.legs.partition_point(|leg| leg.beat < last);
+        let end = self.legs.partition_point(|leg| leg.beat <= last);
+        let legs = &self.legs[first..end];
+        let lasts = legs.iter().any(|leg| leg.time.1 > at);
+        if lasts { legs } else { &[] }
+    }
+
+    /// How many events of the log have happened at a moment.
+    #[must_use]
+    pub fn position(&self, at: Duration) -> usize {
+        self.from + self.landings.partition_point(|(landing, _)| *landing <= at)
+    }
+
+    /// The lesson time to be shown at a moment.
+    #[must_use]
+    pub fn display(&self, at: Duration) -> LessonTime {
+        let happened = self.position(at).checked_sub(self.from + 1);
+        let happened = happened.map_or(self.begin, |last| self.landings[last].1);
+        let begun = self.waits.partition_point(|wait| wait.time.0 <= at);
+        let waited = begun.checked_sub(1).map_or(self.begin, |wait| {
+            let Wait { time, passes } = self.waits[wait];
+            let share = at.saturating_sub(time.0).as_secs_f64() / time.1.saturating_sub(time.0).as_secs_f64();
+            passes.0 + passes.1.since(passes.0).mul_f64(eased(share.min(1.0)))
+        });
+        happened.max(waited).max(self.begin)
+    }
+}
+
+/// What a view may know of what is on its way now. A learner who wants nothing to move has none of it.
+#[derive(Debug, Clone, Copy)]
+pub struct Aloft<'a> {
+    /// The flight under way and the moment of it that is shown.
+    pub flight: Option<(&'a Flight, Duration)>,
+    /// Whether it goes forward.
+    pub forward: bool,
+}
+
+impl<'a> Aloft<'a> {
+    /// Whether the flight under way ends at a position.
+    #[must_use]
+    pub fn leads_to(self, position: usize) -> bool {
+        self.flight
+            .is_some_and(|(flight, _)| self.forward && flight.range().end == position)
+    }
+
+    /// What is on its way, with how much of the way is behind it.
+    pub fn legs(self) -> impl Iterator<Item = (&'a Leg, f32)> {
+        self.flight.into_iter().flat_map(|(flight, at)| flight.aloft(at))
+    }
+}
+
+/// Slow at both ends, so that the eye can follow.
+fn eased(share: f64) -> f64 {
+    share * share * (3.0 - 2.0 * share)
+}
+
+/// The inverse of [`eased`].
+fn uneased(share: f64) -> f64 {
+    0.5 - ((1.0 - 2.0 * share.clamp(0.0, 1.0)).asin() / 3.0).sin()
+}

@@ -1,0 +1,286 @@
+//! What can be done, under which names and on which keys: one table, from which the keys' meaning, the help, the
+//! hints, the command palette and the README's table are made. It must not know what becomes of an action.
+
+pub(crate) mod chord;
+pub mod map;
+mod pane;
+pub(crate) mod table;
+
+pub use chord::{Chord, ChordError};
+pub use map::{Bindings, Complaint, KeyMap};
+pub use pane::Pane;
+pub use table::{TABLE, row};
+
+use crate::{
+    text::{Lang, Words},
+    ui::theme::ThemeName,
+};
+
+/// What the learner wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    /// Leave the program.
+    Quit,
+    /// Leave this screen or overlay.
+    Close,
+    /// The other language.
+    Language,
+    /// The help.
+    Help,
+    /// The interview cards.
+    Cards,
+    /// Open the chosen lesson.
+    Open,
+    /// Up or down by so many lines.
+    Move(i32),
+    /// Up or down by so many pages.
+    Page(i32),
+    /// The next step.
+    Forward,
+    /// The step before.
+    Back,
+    /// The first step or the newest; the first line or the last.
+    End(bool),
+    /// Play or pause.
+    Toggle,
+    /// Faster or slower.
+    Faster(bool),
+    /// A fresh run of the same variant.
+    Restart,
+    /// A run of the variant after or before.
+    Variant(bool),
+    /// The focus moves to the next pane.
+    Focus,
+    /// The answer to a question, by index.
+    Answer(usize),
+    /// No answer to a question.
+    Skip,
+    /// Free play: leave the story, or go off from an earlier step.
+    Free,
+    /// In free play: the actor with this key makes its next move, counted from 0.
+    MoveActor(usize),
+    /// In free play: let time pass until the first wait is over.
+    Timer,
+    /// In free play: let so many milliseconds pass.
+    Pass(u64),
+    /// In free play: the faults that can be caused now.
+    Faults,
+    /// In free play: what can be chosen now, by its place.
+    Choose(usize),
+    /// The branches of free play.
+    Branches,
+    /// Two variants beside each other.
+    Compare,
+    /// To where they differ first.
+    Difference,
+    /// A variant raced many times.
+    Race,
+    /// More races.
+    More,
+    /// Every order of a variant's moves tried.
+    Explore,
+    /// Orders that are sure to come to the same left out, or not.
+    Prune,
+    /// The next fault that an order may have.
+    NextFault,
+    /// Longer orders, or shorter ones.
+    Moves(bool),
+    /// Into the races of the chosen outcome, or back to the outcomes.
+    Races(bool),
+    /// Crowds member by member, or as bands.
+    Crowd,
+    /// The other view of the log: timeline or sequence.
+    Lens,
+    /// Columns further right, or further left.
+    Sideways(bool),
+    /// The pane with the focus alone, or all panes.
+    Zoom,
+    /// The large story for a classroom, or all panes.
+    Present,
+    /// The next question, fault or violation of the story, or the one before.
+    Mark(bool),
+    /// Questions on or off.
+    Questions,
+    /// The next theme.
+    Theme,
+    /// The command palette.
+    Palette,
+    /// The search of the catalogue.
+    Search,
+    /// Into the chosen lesson's variants, or back to the lessons.
+    Variants(bool),
+    /// Take what is chosen below a line of typed text.
+    Accept,
+    /// Give up a line of typed text.
+    Cancel,
+    /// Take back some of a line of typed text.
+    Erase(Erase),
+    /// Open a variant of a lesson, by their places in the catalogue.
+    OpenAt(usize, usize),
+    /// This theme.
+    SetTheme(ThemeName),
+    /// This language.
+    SetLang(Lang),
+    /// The speed at this place of the list of speeds.
+    SetSpeed(usize),
+}
+
+/// How much of a line of typed text goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Erase {
+    /// The last character.
+    Character,
+    /// The last word.
+    Word,
+    /// Everything.
+    All,
+}
+
+/// Where an action is at home. Several places are live at a time: a pane, its screen, and everywhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// The catalogue's list.
+    Catalogue,
+    /// The variants of the lesson that is chosen in the catalogue.
+    Variants,
+    /// A lesson, whichever pane has the focus.
+    Lesson,
+    /// A lesson whose story puts questions.
+    Asked,
+    /// A lesson whose story was left: free play.
+    Free,
+    /// The branches of free play, over a lesson.
+    Branches,
+    /// A lesson's story, verdict or question.
+    Story,
+    /// A lesson's timelines.
+    Lanes,
+    /// A lesson's servers.
+    Servers,
+    /// A lesson's wire log.
+    Wire,
+    /// Two variants beside each other.
+    Comparison,
+    /// A variant that is raced many times.
+    Trials,
+    /// One of many races, or of all orders.
+    Single,
+    /// A variant of which every order of moves is tried.
+    Orders,
+    /// A page over a screen: the help, the interview cards.
+    Page,
+    /// All screens.
+    Everywhere,
+    /// A line of typed text: the search, the palette. Characters are typed there; only other keys act.
+    Field,
+}
+
+impl Place {
+    /// All of them, in the order in which they are written about.
+    pub const ALL: [Self; 17] = [
+        Self::Lesson,
+        Self::Asked,
+        Self::Free,
+        Self::Branches,
+        Self::Story,
+        Self::Lanes,
+        Self::Servers,
+        Self::Wire,
+        Self::Comparison,
+        Self::Trials,
+        Self::Orders,
+        Self::Single,
+        Self::Catalogue,
+        Self::Variants,
+        Self::Page,
+        Self::Everywhere,
+        Self::Field,
+    ];
+
+    /// Which places can be live together with this one, itself among them.
+    #[must_use]
+    pub const fn meets(self, other: Self) -> bool {
+        match (self, other) {
+            (Self::Field, other) | (other, Self::Field) => matches!(other, Self::Field),
+            (Self::Everywhere, _) | (_, Self::Everywhere) => true,
+            // Whoever plays freely is not asked anything.
+            (Self::Asked, Self::Free) | (Self::Free, Self::Asked) => false,
+            // The panes are those of a lesson and of one run of many.
+            (Self::Single, other) | (other, Self::Single) => other.is_pane() || matches!(other, Self::Single),
+            (one, other) if one.is_lesson() || other.is_lesson() => {
+                (one.is_lesson() || one.is_pane()) && (other.is_lesson() || other.is_pane())
+            }
+            _ => self as u8 == other as u8,
+        }
+    }
+}
+
+impl Place {
+    /// Whether it is a lesson's, whichever pane has the focus.
+    const fn is_lesson(self) -> bool {
+        matches!(self, Self::Lesson | Self::Asked | Self::Free)
+    }
+
+    /// Whether it is a pane of a lesson.
+    const fn is_pane(self) -> bool {
+        matches!(self, Self::Story | Self::Lanes | Self::Servers | Self::Wire)
+    }
+}
+
+impl From<Pane> for Place {
+    fn from(pane: Pane) -> Self {
+        match pane {
+            Pane::Story => Self::Story,
+            Pane::Lanes => Self::Lanes,
+            Pane::Servers => Self::Servers,
+            Pane::Wire => Self::Wire,
+        }
+    }
+}
+
+/// One action of the table.
+#[derive(Debug, Clone, Copy)]
+pub struct Row {
+    /// Its name in the configuration.
+    pub id: &'static str,
+    /// What it does.
+    pub action: Action,
+    /// The keys that it has as long as nobody gives it others, as [`Chord`] reads them.
+    pub keys: &'static [&'static str],
+    /// Where it does that.
+    pub places: &'static [Place],
+    /// Its name in the palette and in the help.
+    pub name: Words,
+    /// The help tells of it and of so many rows after it in one line.
+    pub fold: Option<(usize, Words)>,
+    /// Its short names at the bottom of screens.
+    pub hints: &'static [Hint],
+}
+
+/// A short name at the bottom of a screen.
+#[derive(Debug, Clone, Copy)]
+pub struct Hint {
+    /// Where.
+    pub place: Place,
+    /// The most needed is the lowest: a narrow screen shows as many as fit.
+    pub rank: u8,
+    /// With the key of the row after this one, too.
+    pub pair: bool,
+    /// The words.
+    pub words: Words,
+}
+
+impl Row {
+    /// Whether it acts in one of these places.
+    #[must_use]
+    pub fn acts_in(&self, places: &[Place]) -> bool {
+        self.places.iter().any(|place| places.contains(place))
+    }
+
+    /// Whether one key for both would mean two things at a time.
+    #[must_use]
+    pub fn meets(&self, other: &Self) -> bool {
+        let meets = |a: &Place| other.places.iter().any(|b| a.meets(*b));
+        self.places.iter().any(meets)
+    }
+}

@@ -1,0 +1,263 @@
+//! The table of actions. It must not know who reads it.
+
+use super::{
+    Action, Erase, Hint,
+    Place::{
+        self, Asked, Branches, Catalogue, Comparison, Everywhere, Field, Free, Lanes, Lesson, Orders, Page,
+        Servers, Single, Story, Trials, Variants, Wire,
+    },
+    Row,
+};
+use crate::text::Words;
+
+/// Where lines are scrolled or chosen.
+const SCROLLED: &[Place] = &[
+    Catalogue, Variants, Page, Branches, Comparison, Trials, Orders, Story, Lanes, Servers, Wire, Field,
+];
+/// Where a run is stepped through.
+const STEPPED: &[Place] = &[Lesson, Comparison, Single];
+/// Where the panes of a lesson are.
+const PANES: &[Place] = &[Lesson, Single];
+
+const fn act(
+    id: &'static str,
+    action: Action,
+    keys: &'static [&'static str],
+    places: &'static [Place],
+    (en, zh): (&'static str, &'static str),
+) -> Row {
+    Row {
+        id,
+        action,
+        keys,
+        places,
+        name: Words::new(en, zh),
+        fold: None,
+        hints: &[],
+    }
+}
+
+impl Row {
+    const fn fold(self, more: usize, en: &'static str, zh: &'static str) -> Self {
+        Self {
+            fold: Some((more, Words::new(en, zh))),
+            ..self
+        }
+    }
+
+    const fn hints(self, hints: &'static [Hint]) -> Self {
+        Self { hints, ..self }
+    }
+}
+
+const fn hint(place: Place, rank: u8, en: &'static str, zh: &'static str) -> Hint {
+    Hint {
+        place,
+        rank,
+        pair: false,
+        words: Words::new(en, zh),
+    }
+}
+
+const fn pair(place: Place, rank: u8, en: &'static str, zh: &'static str) -> Hint {
+    Hint {
+        pair: true,
+        ..hint(place, rank, en, zh)
+    }
+}
+
+/// Everything that can be done, in the order in which the help, the palette and the README tell of it.
+#[rustfmt::skip]
+pub const TABLE: &[Row] = &[
+    // A lesson.
+    act("step", Action::Forward, &["right", "n", "l"], STEPPED, ("take the next step", "前进一步"))
+        .hints(&[hint(Lesson, 1, "step", "下一步"), hint(Comparison, 1, "step", "下一步"), hint(Single, 1, "step", "下一步")]),
+    act("back", Action::Back, &["left", "p", "h"], &[Lesson, Comparison, Single, Free],
+        ("one step back (touches no server)", "回退一步（不影响服务器）"))
+        .hints(&[hint(Lesson, 2, "back", "回退"), hint(Comparison, 2, "back", "回退"), hint(Single, 2, "back", "回退"), hint(Free, 4, "back", "回退")]),
+    act("play", Action::Toggle, &["space"], STEPPED,
+        ("play or pause, even in mid-step", "播放或暂停，步骤中途也可以"))
+        .hints(&[hint(Lesson, 3, "play/pause", "播放/暂停"), hint(Comparison, 7, "play/pause", "播放/暂停"), hint(Single, 3, "play/pause", "播放/暂停")]),
+    act("first-step", Action::End(false), &["home"], STEPPED, ("go to the first step", "跳到第一步"))
+        .fold(1, "first step, newest step", "第一步、最新一步")
+        .hints(&[pair(Comparison, 8, "start, end", "开头、结尾")]),
+    act("newest-step", Action::End(true), &["end"], STEPPED, ("go to the newest step", "跳到最新一步")),
+    act("faster", Action::Faster(true), &["+", "="], STEPPED, ("faster", "加速"))
+        .fold(1, "faster, slower: 0.25x to 10x", "加速、减速：0.25x 到 10x")
+        .hints(&[pair(Lesson, 10, "speed", "速度")]),
+    act("slower", Action::Faster(false), &["-", "_"], STEPPED, ("slower", "减速")),
+    act("next-variant", Action::Variant(true), &["v"], &[Lesson, Trials, Orders], ("next variant", "下一个方案"))
+        .fold(1, "next or previous variant", "下一个、上一个方案")
+        .hints(&[hint(Lesson, 4, "next variant", "下一方案"), hint(Trials, 6, "next variant", "下一方案"), hint(Orders, 7, "next variant", "下一方案")]),
+    act("previous-variant", Action::Variant(false), &["V"], &[Lesson, Trials, Orders], ("previous variant", "上一个方案")),
+    act("restart", Action::Restart, &["r"], &[Lesson, Comparison, Trials, Orders],
+        ("start again on a fresh lab", "换一套全新的服务器重来"))
+        .hints(&[hint(Lesson, 14, "restart", "重来"), hint(Comparison, 13, "run again", "重新运行"), hint(Trials, 9, "again", "重新竞跑"), hint(Orders, 9, "again", "重新搜索")]),
+    act("focus", Action::Focus, &["tab", "shift-tab"], PANES,
+        ("give the next pane the focus", "焦点移到下一个窗格"))
+        .hints(&[hint(Lesson, 10, "pane", "切换窗格"), hint(Single, 8, "pane", "切换窗格")]),
+
+    act("lens", Action::Lens, &["w"], PANES, ("timeline or sequence of messages", "时间线或时序图"))
+        .hints(&[hint(Lesson, 5, "timeline/sequence", "时间线/时序图"), hint(Single, 6, "timeline/sequence", "时间线/时序图")]),
+    act("go-there", Action::Open, &["enter"], STEPPED,
+        ("go to the chosen event, or take the next step", "跳到选中的事件，没有选中则前进一步")),
+    act("left-aside", Action::Sideways(false), &["<"], PANES, ("a wide sequence: to the left", "时序图向左移"))
+        .fold(1, "move a wide sequence left, right", "左右移动时序图"),
+    act("right-aside", Action::Sideways(true), &[">"], PANES, ("a wide sequence: to the right", "时序图向右移")),
+    act("crowd", Action::Crowd, &["e"], PANES,
+        ("a crowd member by member, or as one band", "逐个显示群体成员，或合并显示")),
+    act("zoom", Action::Zoom, &["z"], PANES, ("the pane with the focus alone, or all", "只看当前窗格，再按恢复"))
+        .hints(&[hint(Lesson, 11, "zoom", "放大"), hint(Single, 9, "zoom", "放大")]),
+    act("present", Action::Present, &["P"], PANES,
+        ("present: large story and timelines only", "演示模式：只留大号讲解和时间线"))
+        .hints(&[hint(Lesson, 12, "present", "演示")]),
+    act("previous-mark", Action::Mark(false), &["["], PANES,
+        ("to the question, fault or violation before", "跳到上一个提问、故障或违例"))
+        .hints(&[pair(Single, 5, "violation", "跳到违例")])
+        .fold(1, "to the question, fault or violation before or after", "跳到上一个、下一个提问、故障或违例"),
+    act("next-mark", Action::Mark(true), &["]"], PANES,
+        ("to the next question, fault or violation", "跳到下一个提问、故障或违例")),
+
+    // A question in the story.
+    act("answer-1", Action::Answer(0), &["1"], &[Asked], ("choose answer 1", "选答案 1"))
+        .fold(3, "answer the question in the story", "回答讲解里的提问"),
+    act("answer-2", Action::Answer(1), &["2"], &[Asked], ("choose answer 2", "选答案 2")),
+    act("answer-3", Action::Answer(2), &["3"], &[Asked], ("choose answer 3", "选答案 3")),
+    act("answer-4", Action::Answer(3), &["4"], &[Asked], ("choose answer 4", "选答案 4")),
+    act("skip", Action::Skip, &["s"], &[Asked], ("skip the question", "跳过提问")),
+
+    // Free play.
+    act("free", Action::Free, &["f"], &[Lesson, Free, Single], ("free play: you choose who moves; from an earlier step, a branch", "自由模式：由你决定谁走；在较早的步骤则另开分支"))
+        .hints(&[hint(Lesson, 5, "free play", "自由模式"), hint(Free, 6, "branch here", "从这里分支"), hint(Single, 5, "go on yourself", "自己接着走")]),
+    act("move-1", Action::MoveActor(0), &["1"], &[Free], ("the client with the number 1 makes its next move", "1 号客户端走下一步"))
+        .fold(8, "the client with that number makes its next move", "对应编号的客户端走下一步"),
+    act("move-2", Action::MoveActor(1), &["2"], &[Free], ("the client with the number 2 makes its next move", "2 号客户端走下一步")),
+    act("move-3", Action::MoveActor(2), &["3"], &[Free], ("the client with the number 3 makes its next move", "3 号客户端走下一步")),
+    act("move-4", Action::MoveActor(3), &["4"], &[Free], ("the client with the number 4 makes its next move", "4 号客户端走下一步")),
+    act("move-5", Action::MoveActor(4), &["5"], &[Free], ("the client with the number 5 makes its next move", "5 号客户端走下一步")),
+    act("move-6", Action::MoveActor(5), &["6"], &[Free], ("the client with the number 6 makes its next move", "6 号客户端走下一步")),
+    act("move-7", Action::MoveActor(6), &["7"], &[Free], ("the client with the number 7 makes its next move", "7 号客户端走下一步")),
+    act("move-8", Action::MoveActor(7), &["8"], &[Free], ("the client with the number 8 makes its next move", "8 号客户端走下一步")),
+    act("move-9", Action::MoveActor(8), &["9"], &[Free], ("the client with the number 9 makes its next move", "9 号客户端走下一步")),
+    act("timer", Action::Timer, &["t"], &[Free], ("let time pass until the first wait is over", "让时间前进到最近一个等待结束"))
+        .hints(&[hint(Free, 2, "next timer", "下一个计时")]),
+    act("second", Action::Pass(1_000), &["."], &[Free], ("let a second pass; other amounts: type them into the palette", "让时间前进一秒；其他时长在命令面板里输入"))
+        .hints(&[hint(Free, 3, "+1 s", "+1 秒")]),
+    act("faults", Action::Faults, &["x"], &[Free], ("cause a fault: crash, freeze, cut, hold, kill, set a clock", "制造故障：杀进程、冻结、断网、扣住消息、拨时钟"))
+        .hints(&[hint(Free, 1, "faults", "故障")]),
+    act("branches", Action::Branches, &["B"], &[Free], ("the tree of branches", "分支树"))
+        .hints(&[hint(Free, 5, "branches", "分支树")]),
+    act("walk", Action::Open, &["enter"], &[Branches], ("go on with the chosen branch", "切换到所选分支"))
+        .hints(&[hint(Branches, 1, "go there", "切换")]),
+
+    // The catalogue.
+    act("open", Action::Open, &["enter", "space"], &[Catalogue, Variants],
+        ("open what is chosen", "打开所选课程或方案"))
+        .hints(&[hint(Catalogue, 1, "open", "打开"), hint(Variants, 1, "open", "打开")]),
+    act("search", Action::Search, &["/"], &[Catalogue, Variants], ("search the lessons", "搜索课程"))
+        .hints(&[hint(Catalogue, 2, "search", "搜索")]),
+    act("variants", Action::Variants(true), &["right", "tab", "l"], &[Catalogue, Field],
+        ("into the lesson's variants", "进入方案列表"))
+        .hints(&[hint(Catalogue, 3, "variants", "方案")]),
+    act("lessons", Action::Variants(false), &["left", "tab", "h"], &[Variants],
+        ("back to the lessons", "回到课程列表"))
+        .hints(&[hint(Variants, 3, "lessons", "课程")]),
+
+    // Two variants beside each other.
+    act("compare", Action::Compare, &["b"], &[Lesson, Catalogue, Variants, Comparison],
+        ("before and after: the failure beside its fix", "修复前后对比：故障方案与修复方案并排"))
+        .hints(&[hint(Lesson, 5, "before/after", "对比")]),
+    act("difference", Action::Difference, &["d"], &[Comparison],
+        ("go to the first difference", "跳到第一处不同"))
+        .hints(&[hint(Comparison, 3, "first difference", "第一处不同")]),
+    act("other-fix", Action::Variant(true), &["v"], &[Comparison], ("another fix", "换一个修复方案"))
+        .hints(&[hint(Comparison, 4, "other fix", "换修复方案")]),
+    act("other-failure", Action::Variant(false), &["V"], &[Comparison], ("another failure", "换一个故障方案"))
+        .hints(&[hint(Comparison, 5, "other failure", "换故障方案")]),
+
+    // A variant that is raced many times.
+    act("race", Action::Race, &["R"], &[Lesson, Catalogue, Variants],
+        ("race: everybody at once, many times", "竞跑：所有客户端同时跑，反复多次"))
+        .hints(&[hint(Lesson, 5, "race", "竞跑"), hint(Catalogue, 5, "race", "竞跑"), hint(Variants, 4, "race", "竞跑")]),
+    act("open-race", Action::Open, &["enter"], &[Trials],
+        ("step through the chosen race, or the first of the chosen outcome", "逐步查看选中的那次竞跑，或该结果的第一次"))
+        .hints(&[hint(Trials, 1, "step through", "逐步查看")]),
+    act("races", Action::Races(true), &["right", "tab", "l"], &[Trials],
+        ("into the races of the chosen outcome", "进入该结果的各次竞跑"))
+        .hints(&[hint(Trials, 3, "its races", "各次竞跑")]),
+    act("outcomes", Action::Races(false), &["left", "h"], &[Trials], ("back to the outcomes", "回到结果列表")),
+    act("more-races", Action::More, &["+", "="], &[Trials], ("ten times as many races", "竞跑次数增加到十倍"))
+        .hints(&[hint(Trials, 4, "10 times more", "再跑十倍")]),
+    act("pause-races", Action::Toggle, &["space"], &[Trials], ("pause the races, or go on", "暂停或继续竞跑"))
+        .hints(&[hint(Trials, 4, "pause/go on", "暂停/继续")]),
+
+    // Every order of a variant's moves.
+    act("explore", Action::Explore, &["X"], &[Lesson, Catalogue, Variants],
+        ("explore: every order of moves tried", "穷举：试遍所有执行顺序"))
+        .hints(&[hint(Lesson, 5, "every order", "穷举"), hint(Catalogue, 5, "every order", "穷举"), hint(Variants, 4, "every order", "穷举")]),
+    act("open-order", Action::Open, &["enter"], &[Orders],
+        ("step through the shortest order that goes wrong", "逐步查看最短的出错顺序"))
+        .hints(&[hint(Orders, 1, "step through the shortest", "逐步查看最短的出错顺序")]),
+    act("next-fault", Action::NextFault, &["f"], &[Orders],
+        ("the next fault that an order may have: none, a crash, a freeze", "切换每种顺序允许的故障：无、崩溃、冻结"))
+        .hints(&[hint(Orders, 3, "fault", "故障")]),
+    act("more-moves", Action::Moves(true), &["+", "="], &[Orders], ("longer orders: one move more", "步数上限加一"))
+        .fold(1, "longer or shorter orders: one move more or fewer", "步数上限加一、减一")
+        .hints(&[pair(Orders, 4, "moves", "步数")]),
+    act("fewer-moves", Action::Moves(false), &["-", "_"], &[Orders], ("shorter orders: one move fewer", "步数上限减一")),
+    act("prune", Action::Prune, &["p"], &[Orders],
+        ("leave out orders that are sure to come to the same, or try them all", "略去必定等价的顺序，或逐一试遍"))
+        .hints(&[hint(Orders, 5, "leave out", "略去等价")]),
+
+    // Lists and panes.
+    act("up", Action::Move(-1), &["up", "k"], SCROLLED, ("up", "向上"))
+        .fold(3, "choose a line, or scroll", "选择一行，或滚动")
+        .hints(&[pair(Catalogue, 9, "choose", "选择"), pair(Variants, 2, "choose", "选择"),
+            pair(Page, 1, "scroll", "滚动"), pair(Branches, 2, "choose", "选择"), pair(Comparison, 11, "lanes", "滚动时间线"), pair(Field, 2, "choose", "选择"), pair(Trials, 2, "choose", "选择"), pair(Orders, 6, "choose", "选择")]),
+    act("down", Action::Move(1), &["down", "j"], SCROLLED, ("down", "向下")),
+    act("page-up", Action::Page(-1), &["pageup"], SCROLLED, ("a page up", "上翻"))
+        .hints(&[pair(Catalogue, 8, "read", "翻看"), pair(Comparison, 12, "verdicts", "滚动结论")]),
+    act("page-down", Action::Page(1), &["pagedown"], SCROLLED, ("a page down", "下翻")),
+    act("top", Action::End(false), &["home"], &[Catalogue, Variants, Page, Trials, Orders], ("to the first line", "到第一行"))
+        .fold(1, "first line, last line", "第一行、最后一行"),
+    act("bottom", Action::End(true), &["end"], &[Catalogue, Variants, Page, Trials, Orders], ("to the last line", "到最后一行")),
+
+    // Everywhere.
+    act("palette", Action::Palette, &[":", "ctrl-p"], &[Everywhere],
+        ("every command by name", "命令面板：按名字执行任意操作"))
+        .hints(&[hint(Catalogue, 6, "commands", "命令"), hint(Lesson, 9, "commands", "命令"), hint(Free, 9, "commands", "命令")]),
+    act("interview", Action::Cards, &["i"], &[Everywhere],
+        ("interview questions and answers", "面试题与参考答案"))
+        .hints(&[hint(Lesson, 13, "interview", "面试题")]),
+    act("questions", Action::Questions, &["N"], &[Everywhere],
+        ("questions on or off, as for presenting", "开启或关闭提问，适合演示")),
+    act("language", Action::Language, &["L"], &[Everywhere], ("the other language: 中文", "切换语言：English"))
+        .hints(&[hint(Catalogue, 7, "中文", "English"), hint(Lesson, 8, "中文", "English"), hint(Comparison, 9, "中文", "English"), hint(Trials, 8, "中文", "English"), hint(Single, 11, "中文", "English"), hint(Orders, 10, "中文", "English")]),
+    act("theme", Action::Theme, &["T"], &[Everywhere],
+        ("next theme: as the terminal, dark, light, high contrast", "换主题：跟随终端、深色、浅色、高对比度")),
+    act("help", Action::Help, &["?", "f1"], &[Everywhere], ("help: the keys, and how to read the lanes", "帮助：按键与图例"))
+        .hints(&[hint(Catalogue, 4, "help", "帮助"), hint(Variants, 4, "help", "帮助"),
+            hint(Lesson, 6, "help", "帮助"), hint(Free, 7, "help", "帮助"), hint(Comparison, 10, "help", "帮助"), hint(Trials, 7, "help", "帮助"), hint(Single, 7, "help", "帮助"), hint(Orders, 8, "help", "帮助")]),
+    act("leave", Action::Close, &["q", "esc"], &[Everywhere],
+        ("back to where you came from", "返回上一层"))
+        .hints(&[hint(Catalogue, 5, "quit", "退出"), hint(Variants, 5, "back", "返回"),
+            hint(Lesson, 7, "catalogue", "目录"), hint(Free, 8, "catalogue", "目录"), hint(Comparison, 6, "close", "关闭"), hint(Page, 2, "close", "关闭"), hint(Branches, 3, "close", "关闭"), hint(Trials, 5, "back", "返回"), hint(Single, 4, "back to all of them", "回到全部结果"), hint(Orders, 2, "stop, back", "停止、返回")]),
+    act("quit", Action::Quit, &["Q", "ctrl-c"], &[Everywhere], ("quit Lockstep", "退出程序")),
+
+    // A line of typed text.
+    act("accept", Action::Accept, &["enter"], &[Field], ("do or open what is chosen", "执行或打开所选项"))
+        .hints(&[hint(Field, 1, "take", "确定")]),
+    act("cancel", Action::Cancel, &["esc"], &[Field], ("give up typing", "放弃输入"))
+        .hints(&[hint(Field, 3, "cancel", "取消")]),
+    act("erase", Action::Erase(Erase::Character), &["backspace", "ctrl-h"], &[Field],
+        ("erase a character", "删除一个字"))
+        .fold(2, "erase a character, a word, everything", "删除一个字、一个词、全部"),
+    act("erase-word", Action::Erase(Erase::Word), &["ctrl-w"], &[Field], ("erase a word", "删除一个词")),
+    act("erase-all", Action::Erase(Erase::All), &["ctrl-u"], &[Field], ("erase everything", "全部删除")),
+];
+
+/// The row of that name.
+#[must_use]
+pub fn row(id: &str) -> Option<usize> {
+    TABLE.iter().position(|row| row.id == id)
+}

@@ -1,0 +1,175 @@
+//! The lessons as the screens need them: texts and names, no programs. It must not know how a lesson is run.
+
+use crate::{
+    lesson::{Card, Expect, LabKind, Lesson, Track},
+    text::Text,
+};
+
+/// Every lesson, in the order in which they are listed: by track.
+#[derive(Debug, Clone, Default)]
+pub struct Catalogue {
+    /// The lessons.
+    pub entries: Vec<CatalogueEntry>,
+}
+
+/// One lesson.
+#[derive(Debug, Clone)]
+pub struct CatalogueEntry {
+    /// Its name on the command line.
+    pub id: String,
+    /// Its part of the catalogue.
+    pub track: Track,
+    /// Its title.
+    pub title: Text,
+    /// What it shows, in one line.
+    pub summary: Text,
+    /// What to know before the first step.
+    pub intro: Text,
+    /// How long a learner needs.
+    pub minutes: u32,
+    /// The servers that it runs on, where a variant has none of its own.
+    pub lab: LabKind,
+    /// The ways to do it, the failure first.
+    pub variants: Vec<CatalogueVariant>,
+    /// Questions that interviewers ask.
+    pub interview: Vec<Card>,
+    /// Whether everything that its servers need is installed here.
+    pub served: bool,
+    /// Whether it plays from a recording, because its servers are not here or nobody wants them.
+    pub recorded: bool,
+    /// What is wrong with the lesson's file; such a lesson can be read about and not opened.
+    pub broken: Option<String>,
+}
+
+/// One variant of a lesson.
+#[derive(Debug, Clone)]
+pub struct CatalogueVariant {
+    /// Its name on the command line.
+    pub name: String,
+    /// Its title.
+    pub title: Text,
+    /// Whether it shows the failure or that it is prevented.
+    pub expect: Expect,
+    /// The variant whose failure it prevents, all else being equal.
+    pub fixes: Option<usize>,
+    /// The servers that it runs on.
+    pub lab: LabKind,
+    /// What to take away.
+    pub lesson: Text,
+    /// How many steps its story has.
+    pub beats: usize,
+    /// What must never be so, for free play; none where the lesson has not been planned.
+    pub invariants: Vec<CatalogueInvariant>,
+}
+
+/// Something that must never be so.
+#[derive(Debug, Clone)]
+pub struct CatalogueInvariant {
+    /// What is broken when it is so.
+    pub says: Text,
+    /// What it challenges to in free play.
+    pub goal: Text,
+}
+
+impl Catalogue {
+    /// A catalogue of these lessons, by track and otherwise in the order given.
+    #[must_use]
+    pub fn new(mut entries: Vec<CatalogueEntry>) -> Self {
+        entries.sort_by_key(|entry| entry.track);
+        Self { entries }
+    }
+
+    /// The place of a lesson and of one of its variants: the first, where none is named.
+    #[must_use]
+    pub fn find(&self, id: &str, variant: Option<&str>) -> Option<(usize, usize)> {
+        let entry = self.entries.iter().position(|entry| entry.id == id)?;
+        let variants = &self.entries[entry].variants;
+        let variant = match variant {
+            None => 0,
+            Some(name) => variants.iter().position(|variant| variant.name == name)?,
+        };
+        Some((entry, variant))
+    }
+}
+
+impl Catalogue {
+    /// The variant of a lesson that comes after one, or before it; behind the last comes the first.
+    #[must_use]
+    pub fn neighbour(&self, entry: usize, variant: usize, next: bool) -> usize {
+        let count = self
+            .entries
+            .get(entry)
+            .map_or(1, |entry| entry.variants.len().max(1));
+        let by = if next { 1 } else { count - 1 };
+        (variant + by) % count
+    }
+}
+
+impl From<&Lesson> for CatalogueEntry {
+    fn from(lesson: &Lesson) -> Self {
+        let variants = lesson.variants.iter().map(|(name, variant)| CatalogueVariant {
+            name: name.clone(),
+            title: variant.title.clone(),
+            expect: variant.expect,
+            fixes: variant
+                .fixes
+                .as_ref()
+                .and_then(|name| lesson.variants.get_index_of(name)),
+            lab: lesson.lab_of(variant),
+            lesson: variant.lesson.clone(),
+            beats: variant.story.as_ref().unwrap_or(&lesson.story).len(),
+            invariants: Vec::new(),
+        });
+        Self {
+            id: lesson.id.clone(),
+            track: lesson.track,
+            title: lesson.title.clone(),
+            summary: lesson.summary.clone(),
+            intro: lesson.intro.clone(),
+            minutes: lesson.minutes,
+            lab: lesson.lab,
+            variants: variants.collect(),
+            interview: lesson.interview.clone(),
+            served: true,
+            recorded: false,
+            broken: None,
+        }
+    }
+}
+
+impl CatalogueEntry {
+    /// The servers that its variants run on, each kind once: the lesson's own first.
+    #[must_use]
+    pub fn labs(&self) -> Vec<LabKind> {
+        let mut labs = vec![self.lab];
+        for variant in &self.variants {
+            if !labs.contains(&variant.lab) {
+                labs.push(variant.lab);
+            }
+        }
+        labs
+    }
+
+    /// The entry of a lesson whose file cannot be read: its name and what is wrong with it.
+    #[must_use]
+    pub fn broken(id: &str, error: &str) -> Self {
+        let named = Text {
+            en: id.to_owned(),
+            zh: id.to_owned(),
+        };
+        Self {
+            id: id.to_owned(),
+            track: Track::Basics,
+            title: named,
+            summary: Text::default(),
+            intro: Text::default(),
+            minutes: 0,
+            lab: LabKind::Redis,
+            variants: Vec::new(),
+            interview: Vec::new(),
+            served: false,
+            recorded: false,
+            broken: Some(error.to_owned()),
+        }
+    }
+}

@@ -1,0 +1,448 @@
+//! Two variants of a lesson beside each other: which two, their runs, and one playhead for both. It must not know
+//! how a run is made or how the two are drawn.
+//!
+//! **Architecture Invariant:** one run at a time. Two labs at once would help nobody, and a finished run is kept
+//! until the learner asks for fresh ones.
+
+use std::{
+    collections::BTreeMap,
+    time::{Duration, Instant},
+};
+
+use super::{catalogue::CatalogueEntry, learning::ENDED};
+use crate::run::{LessonChoice, Runs};
+use crate::{
+    lesson::Expect,
+    log::{EventKind, Log},
+    run::session::{Command, Session, Update},
+    text::Text,
+    ui::{
+        chart::Pair,
+        state::screen::{CompareSide, CompareStage},
+    },
+    verdict::{
+        Verdict,
+        compare::{Difference, Timeline, first_difference},
+    },
+    world::World,
+};
+
+/// How long a step is looked at while the comparison plays, at normal speed.
+const STEP: Duration = Duration::from_millis(1100);
+
+/// A run that has told everything that it will tell.
+#[derive(Debug, Clone, PartialEq)]
+enum Ending {
+    /// It came to its end.
+    Judged(Verdict),
+    /// It could not go on: what happened, why, what to do; and whether it was a server.
+    Failed(Text, bool),
+}
+
+/// A run of one variant.
+#[derive(Debug, Default)]
+struct Run {
+    log: Log,
+    /// The live run, while it lives.
+    session: Option<Session>,
+    ending: Option<Ending>,
+}
+
+impl Run {
+    fn fail(&mut self, message: Text, server: bool) {
+        self.session = None;
+        self.ending = Some(Ending::Failed(message, server));
+    }
+}
+
+/// A comparison on the screen.
+#[derive(Debug)]
+pub struct Comparing {
+    /// The lesson's name.
+    id: String,
+    /// Every variant, and what it is to show.
+    variants: Vec<(String, Expect)>,
+    /// The variants that stand beside each other.
+    sides: [usize; 2],
+    /// Runs, by variant.
+    runs: BTreeMap<usize, Run>,
+    /// The finished runs of both sides on one axis, and what is seen of them at the playhead.
+    joint: Joint,
+    /// How many columns there are for the time axis.
+    room: u16,
+    /// While it plays: when the next step is due.
+    next: Option<Instant>,
+    speed: f64,
+}
+
+/// Both runs as one.
+#[derive(Debug, Default)]
+struct Joint {
+    timeline: Timeline,
+    pair: Pair,
+    difference: Option<Difference>,
+    /// Which of the timeline's stops the playhead is at.
+    at: usize,
+    worlds: [World; 2],
+}
+
+/// The two variants that show most. After: the one that is being played if that prevents the failure, else one that
+/// fixes another variant, else the first that prevents it. Before: the variant that it fixes, else the first that fails.
+/// `None` where a lesson has only one variant.
+#[must_use]
+pub fn sides(entry: &CatalogueEntry, playing: Option<usize>) -> Option<[usize; 2]> {
+    let is = |n: &usize, expect: Expect| {
+        entry
+            .variants
+            .get(*n)
+            .is_some_and(|variant| variant.expect == expect)
+    };
+    let all = 0..entry.variants.len();
+    let playing = playing.filter(|n| *n < entry.variants.len());
+    let fixes = |n: usize| entry.variants.get(n).and_then(|variant| variant.fixes);
+    let fails = all.clone().find(|n| is(n, Expect::Shown)).unwrap_or(0);
+    let prevents = playing
+        .filter(|n| is(n, Expect::Prevented))
+        .or_else(|| all.clone().find(|n| fixes(*n).is_some()))
+        .or_else(|| all.clone().find(|n| is(n, Expect::Prevented)))
+        .or_else(|| playing.filter(|n| *n != fails))
+        .or_else(|| all.clone().find(|n| *n != fails))?;
+    let fails = fixes(prevents).unwrap_or(fails);
+    let before = if fails == prevents {
+        all.clone().find(|n| *n != prevents)?
+    } else {
+        fails
+    };
+    Some([before, prevents])
+}
+
+impl Comparing {
+    /// A comparison of two variants of a lesson. `known` is a run of one of them that is over already.
+    #[must_use]
+    pub fn new(
+        entry: &CatalogueEntry,
+        sides: [usize; 2],
+        known: Option<(usize, Log, Verdict)>,
+        speed: f64,
+        runs: &impl Runs,
+    ) -> Self {
+        let mut comparing = Self {
+            id: entry.id.clone(),
+            variants: entry
+                .variants
+                .iter()
+                .map(|variant| (variant.name.clone(), variant.expect))
+                .collect(),
+            sides,
+            runs: BTreeMap::new(),
+            joint: Joint::default(),
+            room: 0,
+            next: None,
+            speed,
+        };
+        if let Some((variant, log, verdict)) = known {
+            let run = Run {
+                log,
+                session: None,
+                ending: Some(Ending::Judged(verdict)),
+            };
+            comparing.runs.insert(variant, run);
+        }
+        comparing.go_on(runs);
+        comparing
+    }
+
+    /// The variants that stand beside each other.
+    #[must_use]
+    pub fn sides(&self) -> [usize; 2] {
+        self.sides
+    }
+
+    /// The live run, while there is one.
+    pub fn session(&mut self) -> Option<&mut Session> {
+        self.runs.values_mut().find_map(|run| run.session.as_mut())
+    }
+
+    /// Ends what nobody looks at any more, starts what is still missing, and puts together what is there.
+    fn go_on(&mut self, runs: &impl Runs) {
+        for (variant, run) in &mut self.runs {
+            if !self.sides.contains(variant) && run.ending.is_none() {
+                run.session = None;
+            }
+        }
+        self.runs
+            .retain(|_, run| run.session.is_some() || run.ending.is_some());
+        self.join();
+        if self.session().is_some() {
+            return;
+        }
+        let missing = self.sides.into_iter().find(|side| !self.runs.contains_key(side));
+        if let Some(variant) = missing {
+            let choice = LessonChoice {
+                id: self.id.clone(),
+                variant: self
+                    .variants
+                    .get(variant)
+                    .map_or_else(String::new, |(name, _)| name.clone()),
+            };
+            let session = runs.open(&choice);
+            // A run that has failed already says so in its updates.
+            let _ = session.commands.send(Command::Step);
+            let run = Run {
+                session: Some(session),
+                ..Run::default()
+            };
+            self.runs.insert(variant, run);
+        }
+    }
+
+    /// The run of a side, once it is over.
+    fn over(&self, side: usize) -> Option<&Run> {
+        self.runs
+            .get(&self.sides[side])
+            .filter(|run| run.ending.is_some())
+    }
+
+    /// Puts both sides on one axis, as far as they are there. The playhead goes to the end.
+    fn join(&mut self) {
+        let empty = Log::new();
+        let over = [self.over(0), self.over(1)];
+        let logs = over.map(|run| run.map_or(&empty, |run| &run.log));
+        let judged =
+            over.map(|run| matches!(run.and_then(|run| run.ending.as_ref()), Some(Ending::Judged(_))));
+        let timeline = Timeline::new(logs);
+        let mut joint = Joint {
+            pair: Pair::new(logs, &timeline, self.room.into()),
+            difference: (judged == [true, true]).then(|| first_difference(logs)).flatten(),
+            at: timeline.stops.len().saturating_sub(1),
+            timeline,
+            worlds: Default::default(),
+        };
+        joint.look(logs);
+        self.joint = joint;
+        self.next = None;
+    }
+
+    /// The time axis has so many columns: the lanes say as much as there is room for.
+    pub fn set_room(&mut self, room: u16) {
+        if self.room != room {
+            self.room = room;
+            let at = self.joint.at;
+            self.join();
+            self.to(at);
+        }
+    }
+
+    /// The live run has told something; `None` when it ended without a word.
+    pub fn hear(&mut self, update: Option<Update>, runs: &impl Runs) {
+        let Some(run) = self.runs.values_mut().find(|run| run.session.is_some()) else {
+            return;
+        };
+        match update {
+            Some(Update::Events(events)) => run.log.extend(events),
+            Some(Update::Stepped { ended: false }) => {
+                if let Some(session) = &run.session {
+                    // A run that cannot go on says so in its updates.
+                    let _ = session.commands.send(Command::Step);
+                }
+            }
+            // The verdict on it comes by itself, nobody watches time pass here, and no story is left.
+            Some(
+                Update::Stepped { ended: true }
+                | Update::TimeRuns
+                | Update::Outlook(_)
+                | Update::Silent(None)
+                | Update::Refused(_)
+                | Update::Branched { .. },
+            ) => {}
+            Some(Update::Verdict(verdict)) => {
+                run.session = None;
+                run.ending = Some(Ending::Judged(verdict));
+            }
+            // Nobody watches this run, so it need not wait for whoever stopped a process to let it go on.
+            Some(Update::Silent(Some(message))) => run.fail(message, true),
+            Some(Update::Failed { message, server }) => run.fail(message, server),
+            None => run.fail(ENDED.text(&[]), false),
+        }
+        if run.ending.is_some() {
+            self.go_on(runs);
+        }
+    }
+
+    /// Puts another variant on a side: the next one that does what the side is about, failing or preventing.
+    pub fn change(&mut self, side: usize, runs: &impl Runs) {
+        let (now, other) = (self.sides[side], self.sides[1 - side]);
+        let expect = self.variants.get(now).map(|(_, expect)| *expect);
+        let count = self.variants.len();
+        let after = (1..count).map(|n| (now + n) % count).filter(|n| *n != other);
+        let alike = |n: &usize| self.variants.get(*n).map(|(_, expect)| *expect) == expect;
+        if let Some(next) = after.clone().find(alike) {
+            self.sides[side] = next;
+            self.go_on(runs);
+        }
+    }
+
+    /// Forgets both runs and makes them anew.
+    pub fn restart(&mut self, runs: &impl Runs) {
+        self.runs.clear();
+        self.go_on(runs);
+    }
+
+    /// Moves the playhead to a stop.
+    fn to(&mut self, at: usize) {
+        let empty = Log::new();
+        let logs = [0, 1].map(|side| {
+            let run = self
+                .runs
+                .get(&self.sides[side])
+                .filter(|run| run.ending.is_some());
+            run.map_or(&empty, |run| &run.log)
+        });
+        self.joint.at = at.min(self.joint.timeline.stops.len().saturating_sub(1));
+        self.joint.look(logs);
+    }
+
+    /// One step forward or back.
+    pub fn step(&mut self, forward: bool) {
+        self.next = None;
+        let at = self.joint.at;
+        self.to(if forward { at + 1 } else { at.saturating_sub(1) });
+    }
+
+    /// To the beginning or the end.
+    pub fn jump(&mut self, end: bool) {
+        self.next = None;
+        self.to(if end { usize::MAX } else { 0 });
+    }
+
+    /// To where the runs part: the first stop at which each has made its move of the difference.
+    pub fn to_difference(&mut self) {
+        let Some(difference) = &self.joint.difference else {
+            return;
+        };
+        let made = difference
+            .moves
+            .each_ref()
+            .map(|made| made.as_ref().map(|made| made.event));
+        let shows = |slots: &usize| {
+            let over = self.joint.timeline.positions(*slots);
+            made.iter()
+                .zip(over)
+                .all(|(event, over)| event.is_none_or(|event| event < over))
+        };
+        let at = self.joint.timeline.stops.iter().position(shows);
+        self.next = None;
+        self.to(at.unwrap_or(usize::MAX));
+    }
+
+    /// Plays from the playhead on, or from the beginning where that is at the end; or stops playing.
+    pub fn toggle(&mut self, now: Instant) {
+        if self.next.take().is_none() {
+            if self.joint.at + 1 >= self.joint.timeline.stops.len() {
+                self.to(0);
+            }
+            self.next = Some(now + STEP.div_f64(self.speed));
+        }
+    }
+
+    /// Changes how fast it plays.
+    pub fn set_speed(&mut self, speed: f64) {
+        self.speed = speed;
+    }
+
+    /// When the next step is due.
+    #[must_use]
+    pub fn due(&self) -> Option<Instant> {
+        self.next
+    }
+
+    /// Takes the next step if its moment has come.
+    pub fn tick(&mut self, now: Instant) {
+        if self.next.is_none_or(|next| now < next) {
+            return;
+        }
+        self.to(self.joint.at + 1);
+        let more = self.joint.at + 1 < self.joint.timeline.stops.len();
+        self.next = more.then(|| now + STEP.div_f64(self.speed));
+    }
+
+    /// Whether it plays.
+    #[must_use]
+    pub fn is_playing(&self) -> bool {
+        self.next.is_some()
+    }
+
+    /// Both charts, for the screen.
+    #[must_use]
+    pub fn pair(&self) -> &Pair {
+        &self.joint.pair
+    }
+
+    /// Where the runs part, for the screen.
+    #[must_use]
+    pub fn difference(&self) -> Option<&Difference> {
+        self.joint.difference.as_ref()
+    }
+
+    /// The playhead, as a number of places of the timeline, for the screen.
+    #[must_use]
+    pub fn slots(&self) -> usize {
+        self.joint
+            .timeline
+            .stops
+            .get(self.joint.at)
+            .copied()
+            .unwrap_or_default()
+    }
+
+    /// The step that the playhead is at and how many there are, for the screen.
+    #[must_use]
+    pub fn steps(&self) -> (usize, usize) {
+        (self.joint.at, self.joint.timeline.stops.len().saturating_sub(1))
+    }
+
+    /// One side, for the screen.
+    #[must_use]
+    pub fn side(&self, side: usize) -> CompareSide<'_> {
+        let run = self.runs.get(&self.sides[side]);
+        let stage = match run.map(|run| (&run.ending, &run.session)) {
+            None | Some((None, None)) => CompareStage::Waiting,
+            Some((None, Some(_))) => {
+                let log = run.map_or(&[][..], |run| run.log.events());
+                CompareStage::Running {
+                    booting: log.is_empty(),
+                    step: log
+                        .iter()
+                        .rev()
+                        .find_map(|event| match event.kind {
+                            EventKind::Stop { item, .. } => Some(item + 1),
+                            _ => None,
+                        })
+                        .unwrap_or(0),
+                }
+            }
+            Some((Some(Ending::Judged(verdict)), _)) => CompareStage::Judged(verdict),
+            Some((Some(Ending::Failed(message, server)), _)) => CompareStage::Failed {
+                message,
+                server: *server,
+            },
+        };
+        CompareSide {
+            variant: self.sides[side],
+            log: self.over(side).map(|run| &run.log),
+            world: &self.joint.worlds[side],
+            stage,
+        }
+    }
+}
+
+impl Joint {
+    /// Sees both worlds at the playhead.
+    fn look(&mut self, logs: [&Log; 2]) {
+        let slots = self.timeline.stops.get(self.at).copied().unwrap_or_default();
+        let positions = self.timeline.positions(slots);
+        for ((world, log), position) in self.worlds.iter_mut().zip(logs).zip(positions) {
+            world.seek(log, position);
+        }
+    }
+}

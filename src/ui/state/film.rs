@@ -1,0 +1,276 @@
+//! A flight that is being shown: in which direction, how fast, and what of it is on the screen. It must not know
+//! what is drawn of it.
+
+use std::time::{Duration, Instant};
+
+use crate::{
+    clock::LessonTime,
+    ui::flight::{Flight, MESSAGE, Tempo},
+    world::World,
+};
+
+/// A flight under way.
+#[derive(Debug)]
+pub(crate) struct Film {
+    flight: Flight,
+    tempo: Tempo,
+    /// The world that the flight begins in.
+    base: World,
+    forward: bool,
+    /// Whether it stands still in the middle.
+    frozen: bool,
+    /// The moment of the flight that is on the screen.
+    shown: Duration,
+    /// The moment of the flight at which it was set going last, and when that was.
+    since: (Duration, Instant),
+    /// How fast it goes: 1.0 unless there is more to show than there is time for.
+    haste: f64,
+    /// How long it has been going, at normal speed.
+    gone: Duration,
+    /// What the learner chose.
+    speed: f64,
+}
+
+impl Film {
+    /// A flight from its beginning, or, backward, from its end.
+    pub(crate) fn new(
+        flight: Flight,
+        (base, tempo): (World, Tempo),
+        forward: bool,
+        speed: f64,
+        now: Instant,
+    ) -> Self {
+        let shown = if forward { Duration::ZERO } else { flight.lasts() };
+        let haste = (flight.lasts().as_secs_f64() / tempo.longest.as_secs_f64()).max(1.0);
+        Self {
+            flight,
+            tempo,
+            base,
+            forward,
+            frozen: false,
+            shown,
+            since: (shown, now),
+            haste,
+            gone: Duration::ZERO,
+            speed,
+        }
+    }
+
+    pub(crate) fn flight(&self) -> &Flight {
+        &self.flight
+    }
+
+    pub(crate) fn tempo(&self) -> Tempo {
+        self.tempo
+    }
+
+    pub(crate) fn base(&self) -> &World {
+        &self.base
+    }
+
+    pub(crate) fn shown(&self) -> Duration {
+        self.shown
+    }
+
+    pub(crate) fn is_forward(&self) -> bool {
+        self.forward
+    }
+
+    pub(crate) fn is_frozen(&self) -> bool {
+        self.frozen
+    }
+
+    /// The position at which it ends.
+    pub(crate) fn target(&self) -> usize {
+        let range = self.flight.range();
+        if self.forward { range.end } else { range.start }
+    }
+
+    /// The position that is on the screen.
+    pub(crate) fn position(&self) -> usize {
+        self.flight.position(self.shown)
+    }
+
+    /// The lesson time that is on the screen.
+    pub(crate) fn display(&self) -> LessonTime {
+        self.flight.display(self.shown)
+    }
+
+    /// Goes on to this moment; `true` when it is over.
+    pub(crate) fn tick(&mut self, now: Instant) -> bool {
+        if self.frozen {
+            return false;
+        }
+        let (from, since) = self.since;
+        let passed = now
+            .saturating_duration_since(since)
+            .mul_f64(self.speed * self.haste);
+        if self.forward {
+            self.shown = from + passed;
+            self.shown >= self.flight.lasts()
+        } else {
+            self.shown = from.saturating_sub(passed);
+            self.shown.is_zero()
+        }
+    }
+
+    /// Sets going anew from what is on the screen.
+    fn go(&mut self, now: Instant) {
+        let gone = now.saturating_duration_since(self.since.1).mul_f64(self.speed);
+        if !self.frozen {
+            self.gone += gone;
+        }
+        self.since = (self.shown, now);
+    }
+
+    /// Stops in the middle, with exactly what is on the screen.
+    pub(crate) fn freeze(&mut self, now: Instant) {
+        self.go(now);
+        self.frozen = true;
+    }
+
+    /// Goes on.
+    pub(crate) fn thaw(&mut self, now: Instant) {
+        self.go(now);
+        self.frozen = false;
+    }
+
+    /// The same way back, from what is on the screen.
+    pub(crate) fn turn(&mut self, now: Instant) {
+        self.thaw(now);
+        self.forward = !self.forward;
+    }
+
+    /// More has happened: the flight is a longer one now. What was seen of it stays, and the rest is to come to its
+    /// end in what is left of the time.
+    pub(crate) fn extend(&mut self, flight: Flight, now: Instant) {
+        self.go(now);
+        self.flight = flight;
+        let left = self.flight.lasts().saturating_sub(self.shown).as_secs_f64();
+        let time = self.tempo.longest.saturating_sub(self.gone).max(MESSAGE);
+        self.haste = (left / time.as_secs_f64()).max(1.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::Film;
+    use crate::{
+        clock::{ClockKind, LessonTime},
+        log::{Actor, ActorId, Event, EventKind, Log, OpId, Reply},
+        ui::flight::{Flight, LONGEST, MESSAGE, Tempo},
+        world::World,
+    };
+
+    const TEMPO: Tempo = Tempo {
+        wait: Duration::from_millis(600),
+        longest: LONGEST,
+        messages: true,
+    };
+
+    /// One client that asks so many times.
+    fn log(exchanges: u64) -> Log {
+        let mut log = Log::new();
+        let mut add = |kind| {
+            let at = LessonTime::from_millis(i64::try_from(log.len()).expect("short"));
+            log.append(Event { at, kind });
+        };
+        add(EventKind::LabReady {
+            lesson: String::new(),
+            variant: String::new(),
+            clock: ClockKind::Controlled,
+            servers: vec![],
+            actors: vec![Actor {
+                name: "A".into(),
+                client: "A".into(),
+                crowd: false,
+            }],
+        });
+        for op in 0..exchanges {
+            let (op, actor, label) = (OpId(op), ActorId(0), String::from("get"));
+            let (server, wire) = ("redis".into(), "GET a".into());
+            add(EventKind::Sent {
+                op,
+                actor,
+                label: label.clone(),
+                server,
+                wire,
+                releases: Vec::new(),
+            });
+            let reply = Reply::Value(serde_json::Value::Null);
+            add(EventKind::Replied {
+                op,
+                actor,
+                label,
+                reply,
+            });
+        }
+        log
+    }
+
+    fn film(log: &Log, forward: bool, speed: f64, now: Instant) -> Film {
+        let base = World::fold(log, 1);
+        let flight = Flight::between(log, &base, log.len(), base.now, TEMPO);
+        Film::new(flight, (base, TEMPO), forward, speed, now)
+    }
+
+    #[test]
+    fn backward_is_forward_in_a_mirror() {
+        let (log, now) = (log(2), Instant::now());
+        let (mut forward, mut backward) = (film(&log, true, 1.0, now), film(&log, false, 1.0, now));
+        let lasts = forward.flight().lasts();
+        for n in 1..100 {
+            let at = lasts * n / 100;
+            assert!(!forward.tick(now + at) && !backward.tick(now + lasts.saturating_sub(at)));
+            assert_eq!(forward.shown(), backward.shown());
+            assert_eq!(
+                (forward.position(), forward.display()),
+                (backward.position(), backward.display())
+            );
+        }
+        assert!(forward.tick(now + lasts) && backward.tick(now + lasts));
+        assert_eq!((forward.target(), backward.target()), (log.len(), 1));
+    }
+
+    #[test]
+    fn however_much_there_is_to_show_it_takes_no_longer_than_it_may() {
+        for (exchanges, speed) in [(1, 1.0), (3, 1.0), (100, 1.0), (100, 4.0), (100, 0.25)] {
+            let (log, now) = (log(exchanges), Instant::now());
+            let mut film = film(&log, true, speed, now);
+            let bound = LONGEST.div_f64(speed) + Duration::from_micros(1);
+            assert!(film.tick(now + bound), "{exchanges} at {speed}");
+        }
+    }
+
+    #[test]
+    fn what_comes_while_it_goes_ends_in_the_time_that_is_left() {
+        let (long, now) = (log(100), Instant::now());
+        let base = World::fold(&long, 1);
+        let part = Flight::between(&long, &base, 9, base.now, TEMPO);
+        let mut film = Film::new(part, (base, TEMPO), true, 1.0, now);
+        let later = now + Duration::from_secs(1);
+        film.tick(later);
+        let shown = (film.shown(), film.position());
+        let whole = Flight::between(&long, film.base(), long.len(), LessonTime::ZERO, TEMPO);
+        film.extend(whole, later);
+        assert_eq!((film.shown(), film.position()), shown, "nothing jumps");
+        assert!(!film.tick(now + LONGEST.saturating_sub(Duration::from_millis(10))));
+        assert!(film.tick(now + LONGEST + Duration::from_millis(1)));
+    }
+
+    #[test]
+    fn it_turns_round_where_it_stands() {
+        let (log, now) = (log(1), Instant::now());
+        let mut film = film(&log, true, 1.0, now);
+        film.tick(now + MESSAGE);
+        film.freeze(now + MESSAGE);
+        assert!(!film.tick(now + 100 * MESSAGE));
+        assert_eq!(film.shown(), MESSAGE);
+        film.turn(now + 100 * MESSAGE);
+        assert!(!film.tick(now + 100 * MESSAGE + MESSAGE / 2));
+        assert_eq!(film.shown(), MESSAGE / 2);
+        assert!(film.tick(now + 101 * MESSAGE));
+    }
+}

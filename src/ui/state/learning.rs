@@ -1,0 +1,582 @@
+//! One run of a lesson: the live session, the recording that it makes, and how far the learner wants it to go. It
+//! must not know keys or screens, nor what a question is about.
+
+pub(crate) mod freely;
+
+use std::time::{Duration, Instant};
+
+use super::{
+    answers::{Answer, Score},
+    free::{Free, Said},
+    playback::{GLIDE, Playback},
+    predicting::Predicting,
+    reading,
+};
+use crate::run::LessonChoice;
+use freely::Again;
+
+use crate::{
+    clock::ClockKind,
+    log::Log,
+    run::session::{Command, Session, Update},
+    text::{Lang, Text, Words},
+    ui::state::screen::{Asking, Motion, Stage},
+    verdict::{Outcome, Verdict},
+};
+
+/// Recorded waits are shown again within these limits.
+const REPLAY: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(3));
+
+/// A run must say why it ends.
+pub(crate) const ENDED: Words = Words::new("The run ended without saying why.", "运行中断了，原因不明。");
+
+/// What the live run is doing.
+#[derive(Debug, Clone, PartialEq)]
+enum Engine {
+    /// The servers are being started; a step may have been asked for already.
+    Booting { asked: Option<Command> },
+    /// It waits for a command.
+    Ready,
+    /// It carries out a step that jumps over time.
+    Stepping {
+        /// Whether the learner has already asked for the step after it: its picture may be on the screen a
+        /// moment before the step is over, and no key must be lost in between.
+        again: bool,
+    },
+    /// It carries out a step whose time passes as it is watched.
+    Watching,
+    /// It was stopped in the middle of such a step.
+    Held,
+    /// The story is over.
+    Over {
+        /// What it amounts to, once it is known.
+        verdict: Option<Verdict>,
+        /// Whether the learner has asked to see it: the last narration is to be read before.
+        shown: bool,
+    },
+    /// Everything has been told from the beginning: a race of many, on which nobody pronounces a verdict.
+    Told,
+    /// It cannot go on.
+    Failed { message: Text, server: bool },
+}
+
+/// What the learner wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pace {
+    /// Every step is asked for.
+    ByHand,
+    /// Steps follow one another; the next not before this moment, if there is one.
+    Playing { next: Option<Instant> },
+    /// Stopped while messages were on their way, and whether steps follow one another when it goes on.
+    Frozen { playing: bool },
+}
+
+/// A run of a lesson.
+#[derive(Debug)]
+pub struct Learning {
+    /// What is run.
+    pub choice: LessonChoice,
+    /// The recording.
+    pub playback: Playback,
+    session: Option<Session>,
+    engine: Engine,
+    pace: Pace,
+    speed: f64,
+    predicting: Predicting,
+    /// Free play, once the story has been left.
+    free: Option<Free>,
+    /// While another run is done again on a fresh lab: what has been heard of it so far.
+    again: Option<Again>,
+    /// What is to be said of a process that somebody outside has stopped, while it stands still.
+    silent: Option<Text>,
+}
+
+impl Learning {
+    /// A run that has just been asked for.
+    #[must_use]
+    pub fn new(choice: LessonChoice, session: Session, speed: f64, questions: bool) -> Self {
+        let mut learning = Self {
+            choice,
+            playback: Playback::default(),
+            session: Some(session),
+            engine: Engine::Booting { asked: None },
+            pace: Pace::ByHand,
+            speed,
+            predicting: Predicting::new(questions),
+            free: None,
+            again: None,
+            silent: None,
+        };
+        learning.playback.pass_over_questions(!questions);
+        learning.playback.set_speed(speed);
+        learning.tell(Command::Speed(speed));
+        learning
+    }
+
+    /// A run that is over and known to its end, from its beginning. It has no story and no verdict.
+    #[must_use]
+    pub fn of_log(choice: LessonChoice, log: &Log, speed: f64) -> Self {
+        let mut playback = Playback::default();
+        playback.append(log.events().to_vec(), None, Instant::now());
+        playback.to_start();
+        playback.set_speed(speed);
+        Self {
+            choice,
+            playback,
+            session: None,
+            engine: Engine::Told,
+            pace: Pace::ByHand,
+            speed,
+            predicting: Predicting::new(false),
+            free: None,
+            again: None,
+            silent: None,
+        }
+    }
+
+    /// What is to be said of a process that somebody outside has stopped.
+    #[must_use]
+    pub fn silent(&self) -> Option<&Text> {
+        self.silent.as_ref()
+    }
+
+    /// The live run, while it lives.
+    pub fn session(&mut self) -> Option<&mut Session> {
+        self.session.as_mut()
+    }
+
+    /// Takes in what the run has told already: a recorded one has its opening at once, and is not to be drawn as
+    /// if its servers were being started.
+    pub fn catch_up(&mut self, lang: Lang) {
+        while let Some(Ok(update)) = self.session.as_mut().map(|session| session.updates.try_recv()) {
+            self.hear(Some(update), lang, Instant::now());
+        }
+    }
+
+    fn tell(&self, command: Command) {
+        if let Some(session) = &self.session {
+            // A run that has ended says so in its updates; a command that comes too late is no mistake.
+            let _ = session.commands.send(command);
+        }
+    }
+
+    /// Where the run stands, for the screen.
+    #[must_use]
+    pub fn stage(&self) -> Stage<'_> {
+        match &self.engine {
+            Engine::Booting { .. } => Stage::Booting,
+            Engine::Ready => Stage::Ready,
+            Engine::Stepping { .. } | Engine::Watching | Engine::Held => Stage::Working,
+            Engine::Told => Stage::Over(None),
+            Engine::Over { verdict, shown } => Stage::Over(verdict.as_ref().filter(|_| *shown)),
+            Engine::Failed { message, server } => Stage::Failed {
+                message,
+                server: *server,
+            },
+        }
+    }
+
+    /// Whether it moves by itself, for the screen.
+    #[must_use]
+    pub fn motion(&self) -> Motion {
+        match (self.pace, &self.engine) {
+            (Pace::Playing { .. }, _) => Motion::Playing,
+            (Pace::ByHand, Engine::Held) | (Pace::Frozen { .. }, _) => Motion::Held,
+            (Pace::ByHand, _) => Motion::Paused,
+        }
+    }
+
+    /// The predictions, for the screen.
+    #[must_use]
+    pub fn asking(&self) -> Asking<'_> {
+        self.predicting.asking()
+    }
+
+    /// How many answers the question at the playhead has, as long as one may be chosen; 0 where there is none.
+    #[must_use]
+    pub fn choices(&self) -> usize {
+        self.predicting.choices(&self.playback)
+    }
+
+    /// The learner answers the question at the playhead, if there is one.
+    pub fn answer(&mut self, answer: Answer) {
+        self.predicting.answer(answer, &self.playback);
+    }
+
+    /// What has been done in this run, wherever the playhead stands: the verdict, once it is known, and the
+    /// predictions.
+    #[must_use]
+    pub fn done(&self) -> (Option<Outcome>, Score) {
+        let outcome = match &self.engine {
+            Engine::Over { verdict, .. } => verdict.as_ref().map(|verdict| verdict.outcome),
+            _ => None,
+        };
+        (outcome, self.predicting.score(self.playback.log()))
+    }
+
+    /// Everything that happened and what it amounts to, once the story is over.
+    #[must_use]
+    pub fn finished(&self) -> Option<(&Log, &Verdict)> {
+        match &self.engine {
+            Engine::Over { verdict, .. } => Some((self.playback.log(), verdict.as_ref()?)),
+            _ => None,
+        }
+    }
+
+    /// Turns questions on or off.
+    pub fn set_questions(&mut self, on: bool) {
+        self.predicting.set_on(on);
+        self.playback.pass_over_questions(!on);
+    }
+
+    /// How fast it plays.
+    #[must_use]
+    pub fn speed(&self) -> f64 {
+        self.speed
+    }
+
+    /// Changes how fast it plays.
+    pub fn set_speed(&mut self, speed: f64, now: Instant) {
+        self.speed = speed;
+        self.playback.set_speed(speed);
+        self.tell(Command::Speed(speed));
+        if self.engine == Engine::Watching {
+            self.playback.run(self.flow(), now);
+        }
+    }
+
+    /// The learner wants the next step.
+    pub fn forward(&mut self, now: Instant) {
+        self.pause();
+        if self.predicting.holds_back(&self.playback) {
+            return;
+        }
+        if self.playback.forward(GLIDE, now) {
+            return;
+        }
+        match &mut self.engine {
+            Engine::Booting { asked } => {
+                if asked.is_none() {
+                    *asked = Some(Command::Step);
+                    self.tell(Command::Step);
+                }
+            }
+            Engine::Ready => {
+                if self.free.is_some() {
+                    self.say_you_choose();
+                    return;
+                }
+                self.engine = Engine::Stepping { again: false };
+                self.tell(Command::Step);
+            }
+            Engine::Held => self.resume(now),
+            Engine::Over { shown, .. } => *shown = true,
+            Engine::Stepping { again } => *again = self.free.is_none(),
+            Engine::Watching | Engine::Told | Engine::Failed { .. } => {}
+        }
+    }
+
+    /// The learner wants to see the step before; in mid-flight, the same way back.
+    pub fn back(&mut self, now: Instant) {
+        self.predicting.let_go();
+        if self.playback.turn_back(now) {
+            self.pace = Pace::ByHand;
+            self.hold();
+            return;
+        }
+        self.pause();
+        // From the verdict, back to the last words of the story.
+        if !(self.playback.at_frontier() && self.show_verdict(false)) {
+            self.playback.back(now);
+        }
+    }
+
+    /// Shows the verdict or takes it away; `true` if that changes anything.
+    fn show_verdict(&mut self, show: bool) -> bool {
+        match &mut self.engine {
+            Engine::Over { shown, .. } => std::mem::replace(shown, show) != show,
+            _ => false,
+        }
+    }
+
+    /// The learner wants the first step or the newest.
+    pub fn to(&mut self, end: bool) {
+        self.pause();
+        self.predicting.let_go();
+        self.show_verdict(end);
+        if end {
+            self.playback.to_end();
+        } else {
+            self.playback.to_start();
+        }
+    }
+
+    /// The learner wants the recorded step that ends at this position.
+    pub fn seek(&mut self, position: usize) {
+        self.pause();
+        self.predicting.let_go();
+        self.show_verdict(false);
+        self.playback.to_position(position);
+    }
+
+    /// Plays or pauses, also in mid-flight.
+    pub fn toggle(&mut self, now: Instant) {
+        match self.pace {
+            Pace::Frozen { playing } => self.thaw(playing, now),
+            Pace::ByHand | Pace::Playing { .. } if self.playback.freeze(now) => {
+                let playing = matches!(self.pace, Pace::Playing { .. });
+                self.hold();
+                self.pace = Pace::Frozen { playing };
+            }
+            Pace::Playing { .. } => self.pause(),
+            Pace::ByHand => {
+                self.playback.complete();
+                let done = matches!(
+                    self.engine,
+                    Engine::Over { shown: true, .. } | Engine::Told | Engine::Failed { .. }
+                );
+                if done && self.playback.at_frontier() {
+                    return;
+                }
+                if self.predicting.holds_back(&self.playback) {
+                    return;
+                }
+                self.pace = Pace::Playing { next: None };
+                if self.engine == Engine::Held {
+                    self.resume(now);
+                }
+                self.play(now);
+            }
+        }
+    }
+
+    /// What was stopped in mid-flight goes on.
+    fn thaw(&mut self, playing: bool, now: Instant) {
+        self.playback.thaw(now);
+        self.pace = Pace::ByHand;
+        if playing {
+            self.pace = Pace::Playing { next: None };
+            if self.engine == Engine::Held {
+                self.resume(now);
+            }
+        }
+    }
+
+    /// Ends an animation at once; `true` if there was one.
+    pub fn complete(&mut self) -> bool {
+        let gliding = self.playback.is_gliding();
+        self.playback.complete();
+        if let Pace::Frozen { .. } = self.pace {
+            self.pace = Pace::ByHand;
+        }
+        gliding
+    }
+
+    /// Stops playing, in mid-step if need be.
+    pub(crate) fn pause(&mut self) {
+        self.playback.complete();
+        self.pace = Pace::ByHand;
+        self.hold();
+    }
+
+    /// Stops a step that is being watched.
+    fn hold(&mut self) {
+        if self.engine == Engine::Watching {
+            self.engine = Engine::Held;
+            self.tell(Command::Hold);
+            self.playback.rest();
+        }
+    }
+
+    fn resume(&mut self, now: Instant) {
+        self.engine = Engine::Watching;
+        self.tell(Command::Resume);
+        self.playback.run(self.flow(), now);
+    }
+
+    /// How fast lesson time flows while it is watched: nobody can hurry the machine's own clock.
+    fn flow(&self) -> f64 {
+        match self.playback.world().clock {
+            ClockKind::Controlled | ClockKind::Recorded => self.speed,
+            ClockKind::Wall => 1.0,
+        }
+    }
+
+    /// While playing: takes the next step if its moment has come.
+    fn play(&mut self, now: Instant) {
+        let Pace::Playing { next } = self.pace else {
+            return;
+        };
+        if self.playback.is_gliding() {
+            return;
+        }
+        // A question is a pause.
+        if self.predicting.asks(&self.playback) {
+            self.pace = Pace::ByHand;
+            return;
+        }
+        if next.is_some_and(|next| now < next) {
+            return;
+        }
+        if !self.playback.at_frontier() {
+            let lasts = self
+                .playback
+                .next_span()
+                .div_f64(self.speed)
+                .clamp(REPLAY.0, REPLAY.1);
+            self.playback.forward(lasts.mul_f64(self.speed), now);
+            self.pace = Pace::Playing {
+                next: Some(now + lasts),
+            };
+            return;
+        }
+        match &mut self.engine {
+            Engine::Booting { asked } => {
+                if asked.is_none() {
+                    *asked = Some(Command::Watch);
+                    self.tell(Command::Watch);
+                }
+            }
+            Engine::Ready if self.free.is_some() => self.pace = Pace::ByHand,
+            Engine::Ready => {
+                self.engine = Engine::Watching;
+                self.tell(Command::Watch);
+            }
+            Engine::Over { shown, .. } => {
+                *shown = true;
+                self.pace = Pace::ByHand;
+            }
+            Engine::Told | Engine::Failed { .. } => self.pace = Pace::ByHand,
+            Engine::Stepping { .. } | Engine::Watching | Engine::Held => {}
+        }
+    }
+
+    /// Time has come to look whether something is due.
+    pub fn tick(&mut self, lang: Lang, now: Instant) {
+        let gliding = self.playback.is_gliding();
+        self.playback.tick(now);
+        if gliding && !self.playback.is_gliding() {
+            self.dwell(lang, now, true);
+        }
+        self.play(now);
+    }
+
+    /// When something is due next, if no picture moves before.
+    #[must_use]
+    pub fn due(&self) -> Option<Instant> {
+        match self.pace {
+            Pace::Playing { next } => next,
+            Pace::ByHand | Pace::Frozen { .. } => None,
+        }
+    }
+
+    /// The live run has told something; `None` when it ended without a word.
+    pub fn hear(&mut self, update: Option<Update>, lang: Lang, now: Instant) {
+        match update {
+            Some(Update::Events(events)) if let Some(again) = &mut self.again => again.heard.extend(events),
+            Some(Update::Branched { difference, refused }) => self.branched(difference, refused),
+            Some(Update::Silent(why)) => self.silent = why,
+            Some(Update::Outlook(outlook)) => self.free.get_or_insert_default().look_ahead(outlook),
+            Some(Update::Refused(why)) => {
+                self.engine = Engine::Ready;
+                self.free.get_or_insert_default().said = Said::Refused(why);
+            }
+            Some(Update::Events(events)) => {
+                if let Engine::Booting { asked } = &self.engine {
+                    self.engine = match asked {
+                        None | Some(Command::LeaveStory) => Engine::Ready,
+                        Some(Command::Watch) => Engine::Watching,
+                        Some(_) => Engine::Stepping { again: false },
+                    };
+                    if self.pace == Pace::ByHand {
+                        // Paused while the servers were being started: the watch is held from its beginning.
+                        self.hold();
+                    }
+                }
+                let watched = matches!(self.engine, Engine::Watching | Engine::Held).then(|| self.flow());
+                self.playback.append(events, watched, now);
+                if self.engine == Engine::Held {
+                    self.playback.rest();
+                }
+            }
+            Some(Update::TimeRuns) => {
+                if self.engine == Engine::Watching {
+                    self.playback.time_runs(self.flow(), now);
+                }
+            }
+            // Of what is being done again nobody takes the steps.
+            Some(Update::Stepped { .. } | Update::Verdict(_)) if self.again.is_some() => {}
+            Some(Update::Stepped { ended }) => {
+                self.playback.settle();
+                let again = matches!(self.engine, Engine::Stepping { again: true });
+                // The verdict on a story that has ended may have come before this.
+                match (ended, &self.engine) {
+                    (true, Engine::Over { .. }) => {}
+                    (true, _) => {
+                        self.engine = Engine::Over {
+                            verdict: None,
+                            shown: false,
+                        }
+                    }
+                    (false, _) => self.engine = Engine::Ready,
+                }
+                if self.passes_over() {
+                    self.pass_over();
+                } else if again && !ended {
+                    self.forward(now);
+                } else if !self.playback.is_gliding() {
+                    self.dwell(lang, now, false);
+                }
+            }
+            Some(Update::Verdict(verdict)) => {
+                let shown = matches!(self.engine, Engine::Over { shown: true, .. });
+                self.engine = Engine::Over {
+                    verdict: Some(verdict),
+                    shown,
+                };
+            }
+            Some(Update::Failed { message, server }) => self.fail(message, server),
+            None => {
+                self.session = None;
+                if !matches!(self.engine, Engine::Over { .. } | Engine::Failed { .. }) {
+                    self.fail(ENDED.text(&[]), false);
+                }
+            }
+        }
+        self.play(now);
+    }
+
+    /// Whether the run has just come to a question that nobody is asked.
+    fn passes_over(&self) -> bool {
+        self.engine == Engine::Ready && self.predicting.passes_over(self.playback.log())
+    }
+
+    fn pass_over(&mut self) {
+        let (command, engine) = match self.pace {
+            Pace::Playing { .. } => (Command::Watch, Engine::Watching),
+            Pace::ByHand | Pace::Frozen { .. } => (Command::Step, Engine::Stepping { again: false }),
+        };
+        self.engine = engine;
+        self.tell(command);
+    }
+
+    fn fail(&mut self, message: Text, server: bool) {
+        self.playback.rest();
+        self.pace = Pace::ByHand;
+        // What happened before stays; it could not be done again.
+        self.again = None;
+        self.silent = None;
+        self.engine = Engine::Failed { message, server };
+    }
+
+    /// Leaves time to take in the step that is over; less if it was watched.
+    fn dwell(&mut self, lang: Lang, now: Instant, watched: bool) {
+        if let Pace::Playing { .. } = self.pace {
+            let step = self.playback.last_step();
+            let lasts = reading::time(step, lang, (self.predicting.is_on(), watched)).div_f64(self.speed);
+            self.pace = Pace::Playing {
+                next: Some(now + lasts),
+            };
+        }
+    }
+}

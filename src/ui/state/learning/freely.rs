@@ -1,0 +1,169 @@
+//! A run whose story was left: choices in place of steps, and another run done again on a fresh lab. It must not know
+//! keys or screens.
+
+use std::collections::BTreeSet;
+
+use super::{Engine, Learning, Pace};
+use crate::{
+    clock::ClockKind,
+    log::{Choice, Event, EventKind, Log},
+    run::session::{Command, Session},
+    text::Text,
+    ui::state::free::{Free, Said},
+    verdict::compare::Difference,
+};
+
+/// Another run is being done again; until that is over its past stays on the screen.
+#[derive(Debug, Default)]
+pub(crate) struct Again {
+    pub(crate) heard: Vec<Event>,
+    /// So many deeds are to be done again.
+    deeds: usize,
+    /// What the learner chose to do after it.
+    then: Option<Choice>,
+}
+
+impl Learning {
+    /// The run goes on as another that begins like it: with what happened up to the last step before the playhead, and
+    /// what the learner chose to do then. `session` does it again.
+    pub fn begin_again(&mut self, past: Log, session: Session, then: Option<Choice>) {
+        self.pace = Pace::ByHand;
+        self.again = Some(Again {
+            deeds: past.deeds(past.len()).len(),
+            heard: Vec::new(),
+            then,
+        });
+        self.playback.replace(past);
+        self.session = Some(session);
+        self.engine = Engine::Stepping { again: false };
+        self.free.get_or_insert_default().deal_anew();
+        self.tell(Command::Speed(self.speed));
+    }
+
+    /// What happened up to the last step that is over at the playhead.
+    #[must_use]
+    pub fn past(&self) -> Log {
+        self.playback.log().prefix(self.playback.last_stop())
+    }
+
+    /// Free play, once the story has been left.
+    #[must_use]
+    pub fn free(&self) -> Option<&Free> {
+        self.free.as_ref()
+    }
+
+    /// Whether a choice can be carried out by the run that is there: it lives, waits, and the playhead stands behind
+    /// everything that happened.
+    #[must_use]
+    pub fn can_choose(&self) -> bool {
+        let waits = matches!(self.engine, Engine::Ready | Engine::Over { .. });
+        let live = self.session.is_some() && self.playback.world().clock != ClockKind::Recorded;
+        waits && live && self.playback.at_frontier()
+    }
+
+    /// Whether it is in the middle of something that is over in a moment.
+    #[must_use]
+    pub fn is_busy(&self) -> bool {
+        matches!(
+            self.engine,
+            Engine::Booting { .. } | Engine::Stepping { .. } | Engine::Watching | Engine::Held
+        )
+    }
+
+    /// Whether the learner looks back: the playhead stands further back than what happened, and is not on its way
+    /// there.
+    #[must_use]
+    pub fn looks_back(&self) -> bool {
+        let live = self.playback.world().clock != ClockKind::Recorded;
+        !live || !self.playback.follows()
+    }
+
+    /// Whether another run is being done again.
+    #[must_use]
+    pub fn is_branching(&self) -> bool {
+        self.again.is_some()
+    }
+
+    /// Whether the story can be left where it is: the run lives, and the playhead stands behind everything that
+    /// happened.
+    #[must_use]
+    pub fn can_leave_story(&self) -> bool {
+        self.free.is_none() && (self.can_choose() || self.is_busy()) && self.playback.at_frontier()
+    }
+
+    /// The learner leaves the story: after the step that is under way, if one is.
+    pub fn leave_story(&mut self) {
+        self.pause();
+        self.predicting.let_go();
+        self.free = Some(Free::default());
+        self.tell(Command::LeaveStory);
+        self.engine = match &self.engine {
+            Engine::Booting { .. } => Engine::Booting {
+                asked: Some(Command::LeaveStory),
+            },
+            Engine::Stepping { .. } | Engine::Watching | Engine::Held => Engine::Stepping { again: false },
+            _ => Engine::Ready,
+        };
+    }
+
+    /// The learner asks for what cannot be had: a story that goes on by itself.
+    pub fn say_you_choose(&mut self) {
+        self.free.get_or_insert_default().said = Said::YouChoose;
+    }
+
+    /// Ends the live run and its lab.
+    pub fn end_session(&mut self) {
+        self.session = None;
+    }
+
+    /// How many of the variant's invariants were broken in free play.
+    #[must_use]
+    pub fn solved(&self) -> usize {
+        if self.free.is_none() {
+            return 0;
+        }
+        let breached = self
+            .playback
+            .log()
+            .events()
+            .iter()
+            .filter_map(|event| match event.kind {
+                EventKind::Breached { invariant, .. } => Some(invariant),
+                _ => None,
+            });
+        breached.collect::<BTreeSet<_>>().len()
+    }
+
+    /// The learner says what happens next.
+    pub fn choose(&mut self, choice: Choice) {
+        self.pause();
+        let free = self.free.get_or_insert_default();
+        free.said = Said::Nothing;
+        self.engine = Engine::Stepping { again: false };
+        self.tell(Command::Choose(choice));
+    }
+
+    /// Everything has been done again: it takes the place of what was on the screen.
+    pub(crate) fn branched(&mut self, difference: Option<Box<Difference>>, refused: Option<Text>) {
+        let Some(Again { heard, deeds, then }) = self.again.take() else {
+            return;
+        };
+        let mut log = Log::new();
+        log.extend(heard);
+        self.playback.replace(log);
+        self.engine = Engine::Ready;
+        let free = self.free.get_or_insert_default();
+        let agrees = difference.is_none() && refused.is_none();
+        free.said = match (refused, difference) {
+            (Some(why), _) => Said::Stuck(deeds, why),
+            (None, Some(difference)) => Said::Differs(deeds, difference),
+            (None, None) => Said::Same(deeds),
+        };
+        // What was chosen was chosen of what was seen: where that has come out differently, nobody knows whether it is
+        // wanted still.
+        if let Some(choice) = then.filter(|_| agrees) {
+            self.engine = Engine::Stepping { again: false };
+            self.tell(Command::Choose(choice));
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! TODO
+
+pub mod answers;
+pub mod branches;
+pub mod catalogue;
+pub mod comparing;
+pub mod exploration;
+pub mod film;
+pub mod free;
+pub mod fuzzy;
+pub mod learning;
+pub mod palette;
+pub mod playback;
+pub mod predicting;
+pub mod progress;
+pub mod reading;
+pub mod screen;
+pub mod shelf;
+pub mod trials;

@@ -1,0 +1,452 @@
+//! The playhead: where in the recording the learner is, and the time that is shown there. It must not know the
+//! live run that makes the recording longer.
+//!
+//! **Architecture Invariant:** stepping moves the playhead and nothing else. The position is a number of
+//! events; the time shown is separate, because a wait is animated between two events.
+
+use std::time::{Duration, Instant};
+
+use super::film::Film;
+use crate::{
+    clock::LessonTime,
+    log::{Event, Log, Step, Steps, Stop},
+    ui::{
+        chart::{Chart, Detail, sequence::Sequence},
+        flight::{Aloft, Flight, LONGEST, Tempo},
+    },
+    world::World,
+};
+
+/// How long the animation of a wait lasts in a step that was taken by hand.
+pub const GLIDE: Duration = Duration::from_millis(600);
+
+/// The time shown runs on by itself, because the lesson clock does.
+#[derive(Debug, Clone, Copy)]
+struct Running {
+    from: LessonTime,
+    since: Instant,
+    speed: f64,
+}
+
+/// The recording and the playhead.
+#[derive(Debug)]
+pub struct Playback {
+    log: Log,
+    world: World,
+    chart: Chart,
+    sequence: Sequence,
+    steps: Steps,
+    /// Whether the playhead passes over questions.
+    passing: bool,
+    display: LessonTime,
+    /// What is being shown on the way to another position.
+    film: Option<Film>,
+    running: Option<Running>,
+    speed: f64,
+    /// Whether messages are seen to travel.
+    motion: bool,
+}
+
+impl Default for Playback {
+    fn default() -> Self {
+        Self {
+            log: Log::default(),
+            world: World::default(),
+            chart: Chart::default(),
+            sequence: Sequence::default(),
+            steps: Steps::default(),
+            passing: false,
+            display: LessonTime::ZERO,
+            film: None,
+            running: None,
+            speed: 1.0,
+            motion: true,
+        }
+    }
+}
+
+impl Playback {
+    /// Everything that happened.
+    #[must_use]
+    pub fn log(&self) -> &Log {
+        &self.log
+    }
+
+    /// The world at the playhead.
+    #[must_use]
+    pub fn world(&self) -> &World {
+        &self.world
+    }
+
+    /// Everything's place on the time axis.
+    #[must_use]
+    pub fn chart(&self) -> &Chart {
+        &self.chart
+    }
+
+    /// Everything's row in the sequence.
+    #[must_use]
+    pub fn sequence(&self) -> &Sequence {
+        &self.sequence
+    }
+
+    /// The time shown.
+    #[must_use]
+    pub fn display(&self) -> LessonTime {
+        self.display
+    }
+
+    /// Whether the playhead stands behind everything that happened.
+    #[must_use]
+    pub fn at_frontier(&self) -> bool {
+        self.world.position == self.log.len()
+    }
+
+    /// Whether the playhead stands behind everything that happened, or is on its way there.
+    #[must_use]
+    pub fn follows(&self) -> bool {
+        self.at_frontier() || self.heads_for(self.log.len())
+    }
+
+    /// Whether the picture changes by itself.
+    #[must_use]
+    pub fn is_moving(&self) -> bool {
+        self.running.is_some() || self.film.as_ref().is_some_and(|film| !film.is_frozen())
+    }
+
+    /// Whether an animation is under way, or stopped in the middle.
+    #[must_use]
+    pub fn is_gliding(&self) -> bool {
+        self.film.is_some()
+    }
+
+    /// Whether an animation was stopped in the middle.
+    #[must_use]
+    pub fn is_frozen(&self) -> bool {
+        self.film.as_ref().is_some_and(Film::is_frozen)
+    }
+
+    /// What is on its way, for the screen; nothing where the learner wants none of it.
+    #[must_use]
+    pub fn aloft(&self) -> Option<Aloft<'_>> {
+        let film = self.film.as_ref().filter(|film| film.tempo().messages);
+        self.motion.then(|| Aloft {
+            flight: film.map(|film| (film.flight(), film.shown())),
+            forward: film.is_some_and(Film::is_forward),
+        })
+    }
+
+    /// Whether messages are seen to travel.
+    pub fn set_motion(&mut self, motion: bool) {
+        self.motion = motion;
+    }
+
+    /// How fast animations go.
+    pub fn set_speed(&mut self, speed: f64) {
+        self.speed = speed;
+    }
+
+    /// Another log takes the place of what happened, with the playhead behind all of it.
+    pub fn replace(&mut self, log: Log) {
+        self.chart = Chart::new(self.chart.detail());
+        self.sequence = Sequence::default();
+        self.steps = Steps::default();
+        self.world = World::default();
+        self.film = None;
+        self.running = None;
+        self.display = LessonTime::ZERO;
+        self.log = log;
+        self.chart.advance(&self.log);
+        self.sequence.advance(&self.log);
+        self.steps.advance(&self.log);
+        self.jump(self.log.len());
+    }
+
+    /// Chooses how much the lanes say.
+    pub fn set_detail(&mut self, detail: Detail) {
+        if self.chart.detail() != detail {
+            self.chart = Chart::new(detail);
+            self.chart.advance(&self.log);
+        }
+    }
+
+    /// Appends what happened. A playhead at the frontier goes along. What crossed the wire is seen to do so, and a
+    /// wait is animated where a step jumped over it; where the clock is being watched the time shown runs on.
+    pub fn append(&mut self, events: Vec<Event>, watched: Option<f64>, now: Instant) {
+        let follows = self.follows();
+        self.log.extend(events);
+        self.steps.advance(&self.log);
+        self.chart.advance(&self.log);
+        self.sequence.advance(&self.log);
+        if !follows {
+            return;
+        }
+        let wait = if let Some(speed) = watched {
+            self.follow(speed, now);
+            Duration::ZERO
+        } else {
+            self.running = None;
+            GLIDE
+        };
+        self.go(self.log.len(), wait, now);
+    }
+
+    /// The lesson clock runs at this speed: so does the time shown, where the playhead is at the frontier.
+    pub fn time_runs(&mut self, speed: f64, now: Instant) {
+        if self.follows() {
+            self.follow(speed, now);
+        }
+    }
+
+    /// Whether an animation under way ends at a position, going forward.
+    fn heads_for(&self, position: usize) -> bool {
+        let film = self.film.as_ref();
+        film.is_some_and(|film| film.is_forward() && film.target() == position)
+    }
+
+    /// The time shown runs on if the clock does.
+    fn follow(&mut self, speed: f64, now: Instant) {
+        let from = self.display.max(self.log.time_at(self.log.len()));
+        let running = Running {
+            from,
+            since: now,
+            speed,
+        };
+        self.running = Some(running);
+    }
+
+    fn tempo(&self, wait: Duration) -> Tempo {
+        Tempo {
+            wait,
+            longest: LONGEST.max(wait),
+            messages: self.motion,
+        }
+    }
+
+    /// Moves the playhead forward, and shows what lies between.
+    fn go(&mut self, target: usize, wait: Duration, now: Instant) {
+        if let Some(film) = self.film.as_mut().filter(|film| film.is_forward()) {
+            // The animation under way takes in what has happened since it began.
+            let begin = film.flight().begin();
+            let flight = Flight::between(&self.log, film.base(), target, begin, film.tempo());
+            film.extend(flight, now);
+            return;
+        }
+        let tempo = self.tempo(wait);
+        let flight = Flight::between(&self.log, &self.world, target, self.display, tempo);
+        if flight.lasts().is_zero() {
+            self.jump(target);
+            return;
+        }
+        let base = self.world.clone();
+        self.film = Some(Film::new(flight, (base, tempo), true, self.speed, now));
+        self.show();
+    }
+
+    fn jump(&mut self, target: usize) {
+        self.film = None;
+        self.world.seek(&self.log, target);
+        let time = self.log.time_at(target);
+        // A clock that is being watched is not put back.
+        self.display = self
+            .running
+            .map_or(time, |running| running.from.max(self.display));
+    }
+
+    /// The world and the time are those of the moment of the animation that is shown.
+    fn show(&mut self) {
+        let Some(film) = &self.film else { return };
+        let position = film.position();
+        if film.is_forward() {
+            self.world.seek(&self.log, position.max(self.world.position));
+            self.display = self.display.max(film.display());
+        } else {
+            if position < self.world.position {
+                self.world.clone_from(film.base());
+            }
+            self.world.seek(&self.log, position);
+            self.display = film.display();
+        }
+    }
+
+    /// Lets the time shown move on.
+    pub fn tick(&mut self, now: Instant) {
+        if let Some(film) = &mut self.film {
+            if film.tick(now) {
+                self.complete();
+            } else {
+                self.show();
+            }
+        }
+        if let Some(Running { from, since, speed }) = self.running {
+            let passed = now.saturating_duration_since(since).mul_f64(speed);
+            self.display = self.display.max(from + passed);
+        }
+    }
+
+    /// Ends an animation at once.
+    pub fn complete(&mut self) {
+        if let Some(film) = &self.film {
+            self.jump(film.target());
+        }
+    }
+
+    /// Stops an animation in the middle, with exactly what is on the screen; `false` where there is none that can
+    /// be stopped.
+    pub fn freeze(&mut self, now: Instant) -> bool {
+        let film = self.film.as_mut().filter(|film| film.tempo().messages);
+        film.map(|film| film.freeze(now)).is_some()
+    }
+
+    /// An animation that was stopped goes on.
+    pub fn thaw(&mut self, now: Instant) {
+        if let Some(film) = &mut self.film {
+            film.thaw(now);
+        }
+    }
+
+    /// Runs an animation backward from where it is; `false` where there is none that goes forward.
+    pub fn turn_back(&mut self, now: Instant) -> bool {
+        let film = self.film.as_mut();
+        let Some(film) = film.filter(|film| film.is_forward() && film.tempo().messages) else {
+            return false;
+        };
+        film.turn(now);
+        true
+    }
+
+    /// The clock stands still from now on: so does the time shown.
+    pub fn rest(&mut self) {
+        self.running = None;
+    }
+
+    /// A step is over: the time shown is that of its last event, however far it ran ahead.
+    pub fn settle(&mut self) {
+        self.rest();
+        if self.at_frontier() && !self.is_gliding() {
+            self.display = self.log.time_at(self.log.len());
+        }
+    }
+
+    /// The live clock goes on: so does the time shown.
+    pub fn run(&mut self, speed: f64, now: Instant) {
+        let follows = (self.at_frontier() && !self.is_gliding()) || self.heads_for(self.log.len());
+        if follows {
+            self.running = Some(Running {
+                from: self.display,
+                since: now,
+                speed,
+            });
+        }
+    }
+
+    /// Goes to the next recorded stop, or to the frontier; `false` where the playhead is there already. A long wait
+    /// takes this long.
+    pub fn forward(&mut self, wait: Duration, now: Instant) -> bool {
+        self.complete();
+        if self.at_frontier() {
+            return false;
+        }
+        let target = self.next_stop();
+        self.running = None;
+        self.go(target, wait, now);
+        true
+    }
+
+    /// Where the newest step ends that is over at the playhead; where the first begins, if none is.
+    #[must_use]
+    pub fn last_stop(&self) -> usize {
+        let over = self.steps.before(self.world.position + 1).last();
+        over.map_or_else(
+            || self.log.opening().min(self.world.position),
+            |step| step.position,
+        )
+    }
+
+    /// The recorded stop after the playhead, or the frontier.
+    fn next_stop(&self) -> usize {
+        let mut after = self.steps.after(self.world.position).iter();
+        let next = after.find(|step| self.stays_at(step));
+        next.map_or(self.log.len(), |step| step.position)
+    }
+
+    fn stays_at(&self, step: &Step) -> bool {
+        !self.passing || step.stop != Stop::Question
+    }
+
+    /// From now on the playhead passes over questions, or stops at them.
+    pub fn pass_over_questions(&mut self, pass: bool) {
+        self.passing = pass;
+    }
+
+    /// Goes back to the stop before, the way that the step came; `false` where there is none.
+    pub fn back(&mut self, now: Instant) -> bool {
+        self.complete();
+        let before = self.steps.before(self.world.position).iter();
+        let before = before.rev().find(|step| self.stays_at(step));
+        let target = before.map_or_else(|| self.log.opening(), |step| step.position);
+        if target >= self.world.position {
+            return false;
+        }
+        self.running = None;
+        if self.motion {
+            let tempo = self.tempo(GLIDE);
+            let base = World::fold(&self.log, target);
+            let begin = self.log.time_at(target);
+            let flight = Flight::between(&self.log, &base, self.world.position, begin, tempo);
+            if !flight.lasts().is_zero() {
+                self.film = Some(Film::new(flight, (base, tempo), false, self.speed, now));
+                return true;
+            }
+        }
+        self.jump(target);
+        true
+    }
+
+    /// Goes to the beginning.
+    pub fn to_start(&mut self) {
+        self.running = None;
+        self.jump(self.log.opening());
+    }
+
+    /// Goes to the newest event.
+    pub fn to_end(&mut self) {
+        self.running = None;
+        self.jump(self.log.len());
+    }
+
+    /// Goes to a stop, wherever it is.
+    pub fn to_position(&mut self, position: usize) {
+        self.running = None;
+        self.jump(position.clamp(self.log.opening(), self.log.len()));
+    }
+
+    /// Where the next marked step ends, or the one before; nothing where there is none.
+    #[must_use]
+    pub fn mark(&self, next: bool) -> Option<usize> {
+        let here = self.world.position;
+        let mut marked = self.chart.beats.iter().filter(|beat| beat.is_marked());
+        let beat = if next {
+            marked.find(|beat| beat.position > here)
+        } else {
+            marked.rfind(|beat| beat.position < here)
+        };
+        beat.map(|beat| beat.position)
+    }
+
+    /// The events of the step that the playhead has just completed.
+    #[must_use]
+    pub fn last_step(&self) -> &[Event] {
+        let end = self.world.position;
+        let before = self.steps.before(end).last();
+        let start = before.map_or(0, |step| step.position);
+        &self.log.events()[start.min(end)..end]
+    }
+
+    /// How much lesson time the next recorded step takes.
+    #[must_use]
+    pub fn next_span(&self) -> Duration {
+        let target = self.next_stop();
+        self.log.time_at(target).since(self.display)
+    }
+}

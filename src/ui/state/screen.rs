@@ -1,0 +1,171 @@
+//! How the screen is looked at: forms, lenses, scrolls, what lies over it, where a run stands.
+
+use crate::{
+    log::Log,
+    text::Text,
+    ui::{keys::Pane, state::answers::Answers},
+    verdict::Verdict,
+    world::World,
+};
+
+/// How the panes share the screen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Form {
+    /// All of them; the one with the focus has more room.
+    #[default]
+    Panes,
+    /// The one with the focus, alone.
+    Zoomed,
+    /// For the last row of a classroom: the story, large, and the timelines; no hints.
+    Presenting,
+}
+
+impl Form {
+    /// The other form, or back to the panes.
+    #[must_use]
+    pub fn toggled(self, other: Self) -> Self {
+        if self == other { Self::Panes } else { other }
+    }
+}
+
+/// How the log is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Lens {
+    /// Lanes, time to the right.
+    #[default]
+    Timeline,
+    /// Columns and arrows, time downwards.
+    Sequence,
+}
+
+impl Lens {
+    /// The other one.
+    #[must_use]
+    pub fn other(self) -> Self {
+        match self {
+            Self::Timeline => Self::Sequence,
+            Self::Sequence => Self::Timeline,
+        }
+    }
+}
+
+/// What lies over a screen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Overlay {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// The help, scrolled by so many lines.
+    Help(u16),
+    /// The interview cards, scrolled by so many lines.
+    Cards(u16),
+    /// The tree of branches, with the chosen line.
+    Branches(usize),
+    /// The command palette, which is drawn by its own view.
+    Palette,
+}
+
+/// How far each pane is scrolled; `None` follows the playhead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Scrolls([Option<u16>; 4]);
+
+impl Scrolls {
+    /// A pane's scroll.
+    #[must_use]
+    pub fn get(&self, pane: Pane) -> Option<u16> {
+        self.0[pane as usize]
+    }
+
+    /// Scrolls a pane.
+    pub fn set(&mut self, pane: Pane, scroll: Option<u16>) {
+        self.0[pane as usize] = scroll;
+    }
+}
+
+/// Where the run stands.
+#[derive(Debug, Clone, Copy)]
+pub enum Stage<'a> {
+    /// The servers are being started.
+    Booting,
+    /// The run waits for a command.
+    Ready,
+    /// A step is being carried out.
+    Working,
+    /// The story is over; the verdict comes a moment later.
+    Over(Option<&'a Verdict>),
+    /// The run cannot go on.
+    Failed {
+        /// What happened, why, and what to do.
+        message: &'a Text,
+        /// Whether it was a server.
+        server: bool,
+    },
+}
+
+/// Whether the lesson moves by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Motion {
+    /// The learner takes each step.
+    #[default]
+    Paused,
+    /// Steps follow one another.
+    Playing,
+    /// Stopped in the middle of a step.
+    Held,
+}
+
+/// Where one of the two runs stands.
+#[derive(Debug, Clone, Copy)]
+pub enum CompareStage<'a> {
+    /// It has not begun.
+    Waiting,
+    /// It is being made on real servers.
+    Running {
+        /// Whether the servers are still being started.
+        booting: bool,
+        /// How many steps of the story are over.
+        step: usize,
+    },
+    /// It is over.
+    Judged(&'a Verdict),
+    /// It could not go on.
+    Failed {
+        /// What happened, why, and what to do.
+        message: &'a Text,
+        /// Whether it was a server.
+        server: bool,
+    },
+}
+
+/// One of the two runs.
+#[derive(Debug, Clone, Copy)]
+pub struct CompareSide<'a> {
+    /// Which of the lesson's variants.
+    pub variant: usize,
+    /// What happened, once the run is over.
+    pub log: Option<&'a Log>,
+    /// What that amounts to at the playhead.
+    pub world: &'a World,
+    /// Where it stands.
+    pub stage: CompareStage<'a>,
+}
+
+/// What the story pane says of questions.
+#[derive(Debug, Clone, Copy)]
+pub struct Asking<'a> {
+    /// The predictions so far.
+    pub answers: &'a Answers,
+    /// Whether questions are put at all.
+    pub on: bool,
+    /// Whether the learner tried to go on without an answer.
+    pub nudged: bool,
+}
+
+/// What is wrong with the configuration, as a screen can tell it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mistakes {
+    /// The first: file, line, column, what is wrong, what would be right.
+    pub first: String,
+    /// How many there are besides.
+    pub more: usize,
+}

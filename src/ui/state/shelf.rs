@@ -1,0 +1,165 @@
+//! The catalogue's state: what is chosen, searched for, looked into. It must not know how the catalogue looks.
+
+use super::{
+    catalogue::{Catalogue, CatalogueEntry},
+    fuzzy::{Candidate, Query},
+};
+use crate::text::{Lang, Text};
+use crate::ui::keys::Erase;
+
+/// Where in the catalogue the keys go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Shelf {
+    /// The list of lessons.
+    #[default]
+    Lessons,
+    /// The chosen lesson's variants, and which of them.
+    Variants(usize),
+    /// The search.
+    Search,
+}
+
+/// A search and what it found.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Search {
+    /// What was typed.
+    pub typed: String,
+    /// What was found, the best first.
+    pub hits: Vec<Hit>,
+    /// The lesson that was chosen before: to it leads giving up.
+    pub(crate) before: usize,
+}
+
+/// A lesson that was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hit {
+    /// Its place in the catalogue.
+    pub entry: usize,
+    /// The variant that was found, where it was not the lesson itself.
+    pub variant: Option<usize>,
+    /// The characters of its title that match.
+    pub title: Vec<usize>,
+    /// Another text of it that matches, and its characters that do.
+    pub beside: Option<(String, Vec<usize>)>,
+    score: u32,
+}
+
+impl Search {
+    /// Looks for what was typed in titles, names, variants and summaries of both languages.
+    #[must_use]
+    pub fn new(typed: String, before: usize, catalogue: &Catalogue, lang: Lang) -> Self {
+        let mut query = Query::new(&typed);
+        let entries = catalogue.entries.iter().enumerate();
+        let mut hits: Vec<Hit> = entries
+            .filter_map(|(n, entry)| find(&mut query, n, entry, lang))
+            .collect();
+        // Stable: equals stay in the catalogue's order.
+        hits.sort_by_key(|hit| std::cmp::Reverse(hit.score));
+        Self { typed, hits, before }
+    }
+
+    /// The hit that is a lesson.
+    #[must_use]
+    pub fn hit(&self, entry: usize) -> Option<&Hit> {
+        self.hits.iter().find(|hit| hit.entry == entry)
+    }
+}
+
+/// What a candidate is a text of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Title,
+    Lesson,
+    Variant(usize),
+}
+
+fn find(query: &mut Query, n: usize, entry: &CatalogueEntry, lang: Lang) -> Option<Hit> {
+    let mut kinds = Vec::new();
+    let mut candidates = Vec::new();
+    let mut add = |kind, text, bonus, loose| {
+        kinds.push(kind);
+        candidates.push(Candidate { text, bonus, loose });
+    };
+    add(Kind::Title, entry.title.get(lang), 60, true);
+    add(Kind::Lesson, entry.id.as_str(), 40, true);
+    add(Kind::Lesson, entry.title.get(lang.other()), 40, true);
+    for (n, variant) in entry.variants.iter().enumerate() {
+        add(Kind::Variant(n), variant.title.get(lang), 20, true);
+        add(Kind::Variant(n), variant.name.as_str(), 15, true);
+        add(Kind::Variant(n), variant.title.get(lang.other()), 10, true);
+    }
+    add(Kind::Lesson, entry.summary.get(lang), 5, false);
+    add(Kind::Lesson, entry.summary.get(lang.other()), 0, false);
+    let found = query.find(&candidates)?;
+    let variant = found.marks.keys().find_map(|at| match kinds[*at] {
+        Kind::Variant(n) => Some(n),
+        Kind::Title | Kind::Lesson => None,
+    });
+    let beside = found.marks.iter().find(|(at, _)| kinds[**at] != Kind::Title);
+    Some(Hit {
+        entry: n,
+        variant,
+        title: found.marks.get(&0).cloned().unwrap_or_default(),
+        beside: beside.map(|(at, marks)| (candidates[*at].text.to_owned(), marks.clone())),
+        score: found.score,
+    })
+}
+
+/// The place in a list of so many, so many lines further.
+pub(crate) fn moved(from: usize, by: i32, count: usize) -> usize {
+    let by = isize::try_from(by).unwrap_or(isize::MAX);
+    from.saturating_add_signed(by).min(count.saturating_sub(1))
+}
+
+/// Takes back some of what was typed.
+pub(crate) fn erase_from(text: &mut String, erase: Erase) {
+    match erase {
+        Erase::Character => {
+            text.pop();
+        }
+        Erase::Word => {
+            let kept = text.trim_end();
+            let kept = kept.rfind(char::is_whitespace).map_or(0, |at| at + 1);
+            // The space may be a wide one.
+            let kept = (kept..=text.len())
+                .find(|at| text.is_char_boundary(*at))
+                .unwrap_or(0);
+            text.truncate(kept);
+        }
+        Erase::All => text.clear(),
+    }
+}
+
+/// Kept here so that the search and the palette speak of a lesson alike.
+pub(crate) fn joined(title: &Text, variant: &Text, lang: Lang) -> String {
+    format!("{} › {}", title.get(lang), variant.get(lang))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Erase, erase_from, moved};
+
+    #[test]
+    fn what_was_typed_is_taken_back() {
+        let erased = |text: &str, erase| {
+            let mut text = text.to_owned();
+            erase_from(&mut text, erase);
+            text
+        };
+        assert_eq!(erased("误锁", Erase::Character), "误");
+        assert_eq!(erased("red dog ", Erase::Word), "red ");
+        assert_eq!(erased("误\u{3000}锁", Erase::Word), "误\u{3000}");
+        assert_eq!(erased("dog", Erase::Word), "");
+        assert_eq!(erased("", Erase::Word), "");
+        assert_eq!(erased("red dog", Erase::All), "");
+    }
+
+    #[test]
+    fn a_choice_stays_in_its_list() {
+        assert_eq!(moved(2, -5, 4), 0);
+        assert_eq!(moved(2, 5, 4), 3);
+        assert_eq!(moved(0, 1, 0), 0);
+        assert_eq!(moved(1, i32::MIN, 4), 0);
+        assert_eq!(moved(1, i32::MAX, 4), 3);
+    }
+}

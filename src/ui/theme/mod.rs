@@ -1,0 +1,467 @@
+//! The visual language, written down once: what each colour and glyph means. It must not know what is drawn
+//! with them.
+//!
+//! - A client has one colour and one glyph, the same in every pane.
+//! - Holding is solid, waiting hatched, not sure faint, dead struck through.
+//! - A lease drains: its bar falls from full to nothing.
+//! - Red is kept for danger. Two holders are solid red, the ground behind them turns red too, and it is said in
+//!   words.
+//! - Every meaning has a glyph or an attribute besides its colour, so that it survives colour-blind eyes,
+//!   `NO_COLOR` and sixteen colours; and every glyph has an ASCII stand-in.
+
+#[cfg(test)]
+mod contrast;
+pub mod glyphs;
+pub(crate) mod palette;
+pub mod text;
+pub mod time;
+
+pub use palette::Palette;
+
+use std::str::FromStr;
+
+use ratatui::{
+    buffer::Buffer,
+    layout::Rect,
+    style::{Color, Modifier, Style},
+    widgets::{Block, BorderType},
+};
+
+/// How many colours a terminal can show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Ink {
+    /// 256.
+    #[default]
+    Colour,
+    /// The sixteen with names.
+    Sixteen,
+    /// None, attributes only: `NO_COLOR` is set.
+    Mono,
+}
+
+/// Which characters a terminal can show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Glyphs {
+    /// All of them.
+    #[default]
+    Unicode,
+    /// ASCII only: the locale is not UTF-8.
+    Ascii,
+}
+
+/// What a style stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// The story: what is to be read.
+    Text,
+    /// Frames, axes, hints: what is to be overlooked.
+    Chrome,
+    /// Headings and what has the focus.
+    Accent,
+    /// Commands and code within text.
+    Code,
+    /// What went well, a claim that holds.
+    Good,
+    /// What deserves a doubt: a key without expiry, the wall clock.
+    Warning,
+    /// The failure itself.
+    Danger,
+    /// What has just changed.
+    Fresh,
+    /// The chosen line of a list.
+    Selected,
+}
+
+/// What the learner may choose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ThemeName {
+    /// The terminal's own ground; dark or light colours, whichever it says that it has.
+    #[default]
+    Auto,
+    /// A dark ground.
+    Dark,
+    /// A light ground.
+    Light,
+    /// Black, white and loud.
+    Contrast,
+}
+
+impl ThemeName {
+    /// All of them, in the order in which a key goes through them.
+    pub const ALL: [Self; 4] = [Self::Auto, Self::Dark, Self::Light, Self::Contrast];
+
+    /// As it is written on the command line and in the configuration.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Dark => "dark",
+            Self::Light => "light",
+            Self::Contrast => "contrast",
+        }
+    }
+
+    /// The one after it.
+    #[must_use]
+    pub fn next(self) -> Self {
+        match self {
+            Self::Auto => Self::Dark,
+            Self::Dark => Self::Light,
+            Self::Light => Self::Contrast,
+            Self::Contrast => Self::Auto,
+        }
+    }
+}
+
+impl FromStr for ThemeName {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        let named = Self::ALL.into_iter().find(|theme| theme.name() == name);
+        named.ok_or_else(|| format!("there is no theme `{name}`: choose auto, dark, light or contrast"))
+    }
+}
+
+/// Colours and glyphs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Theme {
+    /// Which it is.
+    pub name: ThemeName,
+    /// Its colours.
+    pub palette: Palette,
+    /// How many of them can be shown.
+    pub ink: Ink,
+    /// Unicode or ASCII.
+    pub glyphs: Glyphs,
+    /// Whether the terminal's own ground is light.
+    pub on_light: bool,
+}
+
+/// What the environment says about the terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Environment<'a> {
+    /// `NO_COLOR` is set and not empty (no-color.org).
+    pub no_color: bool,
+    /// The locale that `LC_ALL`, `LC_CTYPE` or `LANG` names.
+    pub locale: Option<&'a str>,
+    /// `TERM`.
+    pub term: Option<&'a str>,
+    /// `COLORTERM` is set and not empty.
+    pub many_colors: bool,
+    /// `COLORFGBG`, as rxvt, Konsole and others set it: `ink;ground`.
+    pub ground: Option<&'a str>,
+}
+
+impl Theme {
+    /// The theme of that name on the terminal that the environment describes.
+    #[must_use]
+    pub fn from_env(name: ThemeName) -> Self {
+        let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+        let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(set);
+        let (term, ground) = (set("TERM"), set("COLORFGBG"));
+        let terminal = Environment {
+            no_color: set("NO_COLOR").is_some(),
+            locale: locale.as_deref(),
+            term: term.as_deref(),
+            many_colors: set("COLORTERM").is_some(),
+            ground: ground.as_deref(),
+        };
+        Self::new(name, terminal)
+    }
+
+    /// The theme of that name on such a terminal.
+    #[must_use]
+    pub fn new(name: ThemeName, terminal: Environment<'_>) -> Self {
+        let utf8 = terminal.locale.is_none_or(|locale| {
+            let locale = locale.to_ascii_lowercase();
+            locale.contains("utf-8") || locale.contains("utf8")
+        });
+        Self {
+            ink: terminal.ink(),
+            glyphs: if utf8 { Glyphs::Unicode } else { Glyphs::Ascii },
+            on_light: terminal.is_light(),
+            ..Self::default()
+        }
+        .named(name)
+    }
+
+    /// The same terminal with another theme.
+    #[must_use]
+    pub fn named(self, name: ThemeName) -> Self {
+        let palette = match name {
+            ThemeName::Auto if self.on_light => Palette::Light,
+            ThemeName::Auto | ThemeName::Dark => Palette::Dark,
+            ThemeName::Light => Palette::Light,
+            ThemeName::Contrast => Palette::Contrast,
+        };
+        Self {
+            name,
+            palette,
+            ..self
+        }
+    }
+
+    /// The style of a role.
+    #[must_use]
+    pub fn style(self, role: Role) -> Style {
+        let plain = Style::new();
+        let bold = matches!(role, Role::Accent | Role::Good | Role::Danger | Role::Fresh);
+        let plain = if bold {
+            plain.add_modifier(Modifier::BOLD)
+        } else {
+            plain
+        };
+        match self.ink {
+            Ink::Colour if role == Role::Selected => {
+                let (ground, ink) = self.palette.colours().selected;
+                plain
+                    .fg(Color::Indexed(ink))
+                    .bg(Color::Indexed(ground))
+                    .add_modifier(Modifier::BOLD)
+            }
+            Ink::Colour => match self.palette.colours().ink(role) {
+                Some(ink) => plain.fg(Color::Indexed(ink)),
+                None => plain,
+            },
+            Ink::Sixteen => match palette::sixteen(role) {
+                Some(ink) => plain.fg(ink),
+                None if role == Role::Selected => plain.add_modifier(Modifier::REVERSED | Modifier::BOLD),
+                None => plain,
+            },
+            Ink::Mono => match role {
+                Role::Chrome => plain.add_modifier(Modifier::DIM),
+                Role::Danger | Role::Selected => plain.add_modifier(Modifier::REVERSED),
+                Role::Warning | Role::Code => plain.add_modifier(Modifier::UNDERLINED),
+                _ => plain,
+            },
+        }
+    }
+
+    /// The style of the `n`-th client, the same on every pane.
+    #[must_use]
+    pub fn client(self, n: usize) -> Style {
+        match self.ink {
+            Ink::Colour => {
+                let clients = &self.palette.colours().clients;
+                Style::new().fg(Color::Indexed(clients[n % clients.len()]))
+            }
+            Ink::Sixteen => {
+                Style::new().fg(palette::CLIENTS_OF_SIXTEEN[n % palette::CLIENTS_OF_SIXTEEN.len()])
+            }
+            Ink::Mono => Style::new().add_modifier(Modifier::BOLD),
+        }
+    }
+
+    /// What fills the place where two hold one lock.
+    #[must_use]
+    pub fn clash(self) -> (&'static str, Style) {
+        match self.ink {
+            Ink::Mono => (glyphs::CLASH_MONO, Style::new().add_modifier(Modifier::BOLD)),
+            Ink::Colour | Ink::Sixteen => (glyphs::CLASH, self.style(Role::Danger)),
+        }
+    }
+
+    /// Turns the ground of an area into that of a failure; its ink stays, and so does what is chosen.
+    pub fn alarm(self, area: Rect, buf: &mut Buffer) {
+        if self.ink != Ink::Colour {
+            return;
+        }
+        let ground = Color::Indexed(self.palette.colours().alarm);
+        for place in area.intersection(buf.area).positions() {
+            let cell = &mut buf[place];
+            if cell.bg == Color::Reset {
+                cell.bg = ground;
+            }
+        }
+    }
+
+    /// Marks an area as chosen, whatever was drawn there.
+    pub fn choose(self, area: Rect, buf: &mut Buffer) {
+        let faint = Modifier::DIM | Modifier::UNDERLINED;
+        let style = self.style(Role::Selected).remove_modifier(faint);
+        // One bar, not one piece for each colour that was there.
+        let style = style.fg(style.fg.unwrap_or(Color::Reset));
+        buf.set_style(area, style);
+    }
+
+    /// A pane's frame.
+    #[must_use]
+    pub fn pane(self, focused: bool) -> Block<'static> {
+        let role = if focused { Role::Accent } else { Role::Chrome };
+        let style = self.style(role).remove_modifier(Modifier::BOLD);
+        Block::bordered()
+            .border_type(BorderType::Rounded)
+            .border_style(style)
+    }
+
+    /// The last touch on a drawn screen: the theme's own ground and ink where nothing else was said, and, in an
+    /// ASCII terminal, a stand-in for every other character.
+    pub fn finish(self, buffer: &mut Buffer) {
+        if self.name != ThemeName::Auto && self.ink == Ink::Colour {
+            let colours = self.palette.colours();
+            for cell in &mut buffer.content {
+                if cell.bg == Color::Reset {
+                    cell.bg = Color::Indexed(colours.ground);
+                }
+                if cell.fg == Color::Reset {
+                    cell.fg = Color::Indexed(colours.text);
+                }
+            }
+        }
+        if self.glyphs == Glyphs::Unicode {
+            return;
+        }
+        let mut covered = 0;
+        for cell in &mut buffer.content {
+            if covered > 0 {
+                covered -= 1;
+                cell.set_symbol("?");
+            } else if !cell.symbol().is_ascii() {
+                covered = text::width(cell.symbol()).saturating_sub(1);
+                cell.set_symbol(glyphs::ascii(cell.symbol()));
+            }
+        }
+    }
+}
+
+impl Environment<'_> {
+    fn ink(self) -> Ink {
+        let term = self.term.unwrap_or_default();
+        if self.no_color || term == "dumb" || term.starts_with("vt") {
+            Ink::Mono
+        } else if self.many_colors || term.is_empty() || term.contains("256") || term.contains("direct") {
+            Ink::Colour
+        } else if matches!(
+            term,
+            "linux" | "ansi" | "cygwin" | "xterm" | "screen" | "tmux" | "rxvt"
+        ) || term.ends_with("16color")
+            || term.ends_with("-color")
+        {
+            Ink::Sixteen
+        } else {
+            // alacritty, foot, xterm-kitty, wezterm and their like.
+            Ink::Colour
+        }
+    }
+
+    /// Whether its own ground is light, as far as it says so.
+    fn is_light(self) -> bool {
+        let ground = self.ground.and_then(|colours| colours.rsplit(';').next());
+        matches!(ground, Some("7" | "15"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ratatui::{
+        buffer::Buffer,
+        layout::Rect,
+        style::{Color, Style},
+    };
+
+    use super::{Environment, Glyphs, Ink, Palette, Role, Theme, ThemeName};
+
+    const ROLES: [Role; 9] = [
+        Role::Text,
+        Role::Chrome,
+        Role::Accent,
+        Role::Code,
+        Role::Good,
+        Role::Warning,
+        Role::Danger,
+        Role::Fresh,
+        Role::Selected,
+    ];
+
+    fn auto(terminal: Environment<'_>) -> Theme {
+        Theme::new(ThemeName::Auto, terminal)
+    }
+
+    #[test]
+    fn the_environment_decides() {
+        let term = |term| Environment {
+            term: Some(term),
+            locale: Some("en_US.UTF-8"),
+            ..Environment::default()
+        };
+        assert_eq!(auto(term("xterm-256color")), Theme::default());
+        assert_eq!(auto(term("xterm-kitty")).ink, Ink::Colour);
+        assert_eq!(auto(term("linux")).ink, Ink::Sixteen);
+        assert_eq!(auto(term("dumb")).ink, Ink::Mono);
+        let no_color = Environment {
+            no_color: true,
+            many_colors: true,
+            ..term("xterm-256color")
+        };
+        assert_eq!(auto(no_color).ink, Ink::Mono);
+        let posix = Environment {
+            locale: Some("POSIX"),
+            ..Environment::default()
+        };
+        assert_eq!(auto(posix).glyphs, Glyphs::Ascii);
+        let light = Environment {
+            ground: Some("0;15"),
+            ..Environment::default()
+        };
+        assert_eq!(auto(light).palette, Palette::Light);
+    }
+
+    #[test]
+    fn names_are_what_they_parse_from() {
+        for name in ThemeName::ALL {
+            assert_eq!(name.name().parse(), Ok(name));
+        }
+        assert!("pink".parse::<ThemeName>().unwrap_err().contains("contrast"));
+    }
+
+    #[test]
+    fn mono_uses_no_colour_at_all() {
+        let theme = Theme {
+            ink: Ink::Mono,
+            ..Theme::default()
+        };
+        for role in ROLES {
+            let style = theme.style(role);
+            assert_eq!((style.fg, style.bg), (None, None));
+            if role != Role::Text {
+                assert_ne!(style, Style::new(), "{role:?} must differ from plain text");
+            }
+        }
+        assert_eq!(theme.client(3).fg, None);
+    }
+
+    #[test]
+    fn sixteen_colours_are_the_named_ones() {
+        let theme = Theme {
+            ink: Ink::Sixteen,
+            ..Theme::default()
+        };
+        let named = |style: Style| !matches!(style.fg, Some(Color::Indexed(_) | Color::Rgb(..)));
+        assert!(ROLES.into_iter().all(|role| named(theme.style(role))));
+        assert!((0..16).all(|n| named(theme.client(n))));
+        assert_ne!(theme.client(0), theme.client(1));
+    }
+
+    #[test]
+    fn a_theme_that_was_chosen_paints_its_own_ground() {
+        for name in ThemeName::ALL {
+            let mut buffer = Buffer::empty(Rect::new(0, 0, 2, 1));
+            Theme::new(name, Environment::default()).finish(&mut buffer);
+            let painted = buffer.content.iter().all(|cell| cell.bg != Color::Reset);
+            assert_eq!(painted, name != ThemeName::Auto);
+        }
+    }
+
+    #[test]
+    fn an_ascii_terminal_gets_only_ascii() {
+        let mut buffer = Buffer::empty(Rect::new(0, 0, 12, 1));
+        buffer.set_string(0, 0, "│ 锁 → ✓", Style::new());
+        let theme = Theme {
+            glyphs: Glyphs::Ascii,
+            ..Theme::default()
+        };
+        theme.finish(&mut buffer);
+        let line: String = buffer.content.iter().map(ratatui::buffer::Cell::symbol).collect();
+        assert_eq!(line.trim_end(), "| ?? > +");
+    }
+}

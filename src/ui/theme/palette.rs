@@ -1,0 +1,128 @@
+//! The colours of the themes. It must not know what is drawn with them, only what they stand for.
+//!
+//! All of them are from the 216 colours and 24 greys that every 256-colour terminal shows alike; the sixteen
+//! named ones are whatever the terminal's owner made of them. `contrast.rs` holds the tests: every text can be
+//! read on its ground (WCAG 2.2, 1.4.3), and clients stay apart for colour-blind eyes.
+
+use ratatui::style::Color;
+
+use super::Role;
+
+/// A set of colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Palette {
+    /// For a dark ground.
+    #[default]
+    Dark,
+    /// For a light ground.
+    Light,
+    /// For a projector or tired eyes: black, white and loud.
+    Contrast,
+}
+
+/// The colours of one palette, as indices into the 256.
+#[derive(Debug)]
+pub(crate) struct Colours {
+    /// What is drawn on.
+    pub ground: u8,
+    /// What is to be read.
+    pub text: u8,
+    chrome: u8,
+    accent: u8,
+    good: u8,
+    warning: u8,
+    danger: u8,
+    /// Behind everything while two hold one lock.
+    pub alarm: u8,
+    /// The ground of the chosen line, and its ink.
+    pub selected: (u8, u8),
+    /// One per client, in the order in which they are given out: the first four differ most.
+    pub clients: [u8; 8],
+}
+
+const DARK: Colours = Colours {
+    ground: 234,
+    text: 253,
+    chrome: 245,
+    accent: 79,
+    good: 77,
+    warning: 179,
+    danger: 203,
+    alarm: 52,
+    selected: (24, 231),
+    clients: [214, 75, 157, 228, 135, 50, 168, 136],
+};
+
+const LIGHT: Colours = Colours {
+    ground: 255,
+    text: 234,
+    chrome: 242,
+    accent: 24,
+    good: 22,
+    warning: 94,
+    danger: 124,
+    alarm: 224,
+    selected: (24, 231),
+    clients: [166, 26, 132, 17, 52, 97, 89, 93],
+};
+
+const CONTRAST: Colours = Colours {
+    ground: 16,
+    text: 231,
+    chrome: 250,
+    accent: 123,
+    good: 120,
+    warning: 221,
+    danger: 210,
+    alarm: 88,
+    selected: (231, 16),
+    clients: [214, 75, 228, 158, 87, 41, 193, 110],
+};
+
+impl Palette {
+    pub(crate) const fn colours(self) -> &'static Colours {
+        match self {
+            Self::Dark => &DARK,
+            Self::Light => &LIGHT,
+            Self::Contrast => &CONTRAST,
+        }
+    }
+}
+
+impl Colours {
+    /// The ink of a role; `None` where it is the ground's usual ink.
+    pub const fn ink(&self, role: Role) -> Option<u8> {
+        Some(match role {
+            Role::Text | Role::Fresh => return None,
+            Role::Chrome => self.chrome,
+            Role::Accent | Role::Code => self.accent,
+            Role::Good => self.good,
+            Role::Warning => self.warning,
+            Role::Danger => self.danger,
+            Role::Selected => self.selected.1,
+        })
+    }
+}
+
+/// The ink of a role on a terminal of sixteen colours.
+pub(crate) const fn sixteen(role: Role) -> Option<Color> {
+    Some(match role {
+        Role::Text | Role::Fresh | Role::Selected => return None,
+        Role::Chrome => Color::DarkGray,
+        Role::Accent | Role::Code => Color::Cyan,
+        Role::Good => Color::Green,
+        Role::Warning => Color::Yellow,
+        Role::Danger => Color::LightRed,
+    })
+}
+
+/// The clients on a terminal of sixteen colours. Red is kept for danger; beyond six they repeat, and their
+/// glyphs tell them apart.
+pub(crate) const CLIENTS_OF_SIXTEEN: [Color; 6] = [
+    Color::LightYellow,
+    Color::LightBlue,
+    Color::LightGreen,
+    Color::LightMagenta,
+    Color::LightCyan,
+    Color::Blue,
+];

@@ -1,0 +1,341 @@
+//! What is on its way between the lanes: a glyph on a thin line from a client's lane to a server's or back, a
+//! crowd's stream, a held message, a fault's flash, a promotion. It must not know how a flight is composed or
+//! played.
+
+use std::time::Duration;
+
+use ratatui::{
+    buffer::Buffer,
+    style::{Modifier, Style},
+};
+
+use super::{Scene, places::Places, plot::Plot};
+use crate::ui::theme::{Role, glyphs, text};
+use crate::{
+    log::{EventKind, Fault, Way},
+    ui::flight::{Leg, Load, predecessor},
+    world::{Doing, LinkState},
+};
+
+/// Where something that is held stands, as a share of its way.
+const HALF: f32 = 0.5;
+/// What is lost is seen to break before its flight ends.
+const NEARLY: f32 = 0.15;
+/// How long the glyphs of a stream stay where they are, in milliseconds.
+const STREAM: u128 = 40;
+
+/// Draws all of it over the lanes.
+pub fn draw(scene: &Scene<'_>, plot: &Plot, places: &Places<'_>, buf: &mut Buffer) {
+    let Some(aloft) = scene.flight else { return };
+    held(scene, plot, places, buf);
+    let mut threads: Vec<Thread> = Vec::new();
+    let mut glyphs: Vec<Glyph> = Vec::new();
+    for (leg, progress) in aloft.legs() {
+        match leg.load {
+            Load::Fault => flash(scene, plot, places, leg.event, buf),
+            Load::Promotion => promote(scene, places, leg.event, progress, buf),
+            Load::Command | Load::Reply | Load::Notice if leg.swarm => {}
+            Load::Command | Load::Reply | Load::Notice => {
+                let Some((thread, glyph)) = travel(scene, plot, places, (leg, progress)) else {
+                    continue;
+                };
+                // Of a wave many share one line: it is drawn once, as far as the first of them has come.
+                match threads.iter_mut().find(|known| known.is_that_of(&thread)) {
+                    Some(known) => known.come = known.come.max(thread.come),
+                    None => threads.push(thread),
+                }
+                if glyphs.last() != Some(&glyph) {
+                    glyphs.push(glyph);
+                }
+            }
+        }
+    }
+    if let Some((flight, at)) = aloft.flight {
+        let swarm = flight.beat(at).iter().filter(|leg| leg.swarm);
+        if let Some(newest) = swarm.take_while(|leg| leg.time.0 <= at).last() {
+            stream(scene, plot, places, (newest, at), buf);
+        }
+    }
+    // Glyphs last, so that no line runs over one.
+    for thread in &threads {
+        thread.draw(scene.style(Role::Chrome), buf);
+    }
+    for (x, y, glyph, style) in glyphs {
+        put(x, y, glyph, style.add_modifier(Modifier::BOLD), buf);
+    }
+}
+
+/// A glyph's column and row, what it looks like and its style.
+type Glyph = (u16, u16, &'static str, Style);
+
+/// The line on which something travels: bright behind it, faint before it.
+struct Thread {
+    x: u16,
+    /// From the row where it sets out to the row where it arrives.
+    rows: (u16, u16),
+    /// How many rows are behind it.
+    come: u16,
+    style: Style,
+}
+
+impl Thread {
+    fn is_that_of(&self, other: &Self) -> bool {
+        (self.x, self.rows, self.style) == (other.x, other.rows, other.style)
+    }
+
+    fn draw(&self, faint: Style, buf: &mut Buffer) {
+        let (from, to) = self.rows;
+        for n in 0..=from.abs_diff(to) {
+            let y = if from < to { from + n } else { from - n };
+            let look = if n < self.come {
+                (glyphs::PATH, self.style)
+            } else {
+                (glyphs::PLAYHEAD, faint)
+            };
+            thread(self.x, y, look, buf);
+        }
+    }
+}
+
+/// The column of a leg and the rows at its ends: the client's, and the server's.
+fn line(scene: &Scene<'_>, plot: &Plot, places: &Places<'_>, leg: &Leg) -> Option<(u16, u16, u16)> {
+    let (actor, server) = match &scene.log.events().get(leg.at)?.kind {
+        EventKind::Sent { actor, server, .. } | EventKind::Notified { actor, server, .. } => (*actor, server),
+        _ => return None,
+    };
+    // What has not happened yet has its place right of the playhead, perhaps out of sight.
+    let x = plot
+        .screen(scene.chart.column(leg.at))
+        .or(plot.screen(plot.head))?;
+    let top = places.client(scene, actor);
+    let bottom = places.server(server);
+    (top < bottom).then_some((x, top, bottom))
+}
+
+/// The row at a share of the way down from one row to another.
+fn row(top: u16, bottom: u16, share: f32) -> u16 {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a share of a screen's rows is small and not negative"
+    )]
+    let rows = (f32::from(bottom - top) * share.clamp(0.0, 1.0)).round() as u16;
+    top + rows
+}
+
+/// A message on its way: its line and its glyph.
+fn travel(
+    scene: &Scene<'_>,
+    plot: &Plot,
+    places: &Places<'_>,
+    (leg, progress): (&Leg, f32),
+) -> Option<(Thread, Glyph)> {
+    let (x, top, bottom) = line(scene, plot, places, leg)?;
+    let top = top + 1;
+    let down = leg.load == Load::Command;
+    let here = row(top, bottom, if down { progress } else { 1.0 - progress });
+    let client = scene.actor_style(leg.actor?);
+    let (glyph, style) = match leg.load {
+        _ if leg.breaks && progress >= HALF - NEARLY => (glyphs::CUT, scene.style(Role::Danger)),
+        Load::Notice => (glyphs::NOTIFIED, scene.style(Role::Warning)),
+        _ => (scene.glyph(leg.actor?), client),
+    };
+    let thread = Thread {
+        x,
+        rows: if down { (top, bottom) } else { (bottom, top) },
+        come: here.abs_diff(if down { top } else { bottom }),
+        style: if leg.load == Load::Notice { style } else { client },
+    };
+    Some((thread, (x, here, glyph, style)))
+}
+
+/// So many messages that nobody could follow one: the line itself moves.
+fn stream(
+    scene: &Scene<'_>,
+    plot: &Plot,
+    places: &Places<'_>,
+    (leg, at): (&Leg, Duration),
+    buf: &mut Buffer,
+) {
+    let (Some((x, top, bottom)), Some(actor)) = (line(scene, plot, places, leg), leg.actor) else {
+        return;
+    };
+    let style = scene.actor_style(actor);
+    for y in top + 1..=bottom {
+        if (u128::from(y) + at.as_millis() / STREAM).is_multiple_of(3) {
+            put(x, y, scene.glyph(actor), style.add_modifier(Modifier::BOLD), buf);
+        } else {
+            thread(x, y, (glyphs::PATH, style), buf);
+        }
+    }
+}
+
+/// Commands that a link holds stand half way until it lets them go.
+fn held(scene: &Scene<'_>, plot: &Plot, places: &Places<'_>, buf: &mut Buffer) {
+    let links = &scene.world.links;
+    if !links.values().any(|state| matches!(state, LinkState::Held(_))) {
+        return;
+    }
+    for actor in &scene.world.actors {
+        let Doing::InFlight { exchange, .. } = actor.doing else {
+            continue;
+        };
+        let Some(exchange) = scene.world.exchanges.get(exchange) else {
+            continue;
+        };
+        let sent = &scene.log.events()[exchange.sent].kind;
+        let EventKind::Sent {
+            actor: who, server, ..
+        } = sent
+        else {
+            continue;
+        };
+        let link = format!("{}->{server}", actor.who.client);
+        let moving = scene.flight.is_some_and(|aloft| {
+            let mut legs = aloft.legs();
+            legs.any(|(leg, _)| leg.at == exchange.sent && leg.load != Load::Notice)
+        });
+        let Some(LinkState::Held(way)) = links.get(&link) else {
+            continue;
+        };
+        let Some(x) = plot.screen(scene.chart.column(exchange.sent)) else {
+            continue;
+        };
+        let (top, bottom) = (places.client(scene, *who), places.server(server));
+        if moving || top >= bottom {
+            continue;
+        }
+        let here = row(top + 1, bottom, HALF);
+        let style = scene.actor_style(*who);
+        // A command has come from above and is stopped below, a reply the other way round.
+        let (come, stop) = match way {
+            Way::Both | Way::Requests => (top + 1..here, here + 1),
+            Way::Replies => (here + 1..bottom + 1, here - 1),
+        };
+        for y in come {
+            thread(x, y, (glyphs::PATH, style), buf);
+        }
+        put(
+            x,
+            here,
+            scene.glyph(*who),
+            style.add_modifier(Modifier::BOLD),
+            buf,
+        );
+        if (top + 1..=bottom).contains(&stop) {
+            put(x, stop, glyphs::STOPPED, scene.style(Role::Warning), buf);
+        }
+    }
+}
+
+/// A fault's marks flash: on its client's lanes, and on the names of the servers that it is about.
+fn flash(scene: &Scene<'_>, plot: &Plot, places: &Places<'_>, event: usize, buf: &mut Buffer) {
+    let Some(EventKind::Fault(fault)) = scene.log.events().get(event).map(|event| &event.kind) else {
+        return;
+    };
+    let (client, servers) = match fault {
+        Fault::Crash { client } | Fault::Freeze { client } | Fault::Thaw { client } => (&**client, ["", ""]),
+        Fault::KillServer { server }
+        | Fault::FreezeServer { server }
+        | Fault::ThawServer { server }
+        | Fault::RestartServer { server }
+        | Fault::Skew { server, .. } => ("", [&**server, ""]),
+        Fault::Cut { link } | Fault::Hold { link, .. } | Fault::Drop { link } | Fault::Release { link } => {
+            let (from, to) = link.split_once("->").unwrap_or((link, ""));
+            (from, [from, to])
+        }
+    };
+    for (name, y) in &places.servers {
+        if servers.contains(name) {
+            flash_name(places, *y, buf);
+        }
+    }
+    let x = plot.screen(scene.chart.column(event));
+    for (actor, y) in &places.actors {
+        let its = scene
+            .world
+            .actor(*actor)
+            .is_some_and(|actor| actor.who.client == client);
+        let lane = scene.chart.lanes.get(actor.0 as usize).filter(|_| its);
+        let mark = lane.and_then(|lane| lane.marks.iter().rev().find(|mark| mark.event == event));
+        if let (Some(mark), Some(x)) = (mark, x) {
+            let words = mark.text(scene.log, scene.chart.detail(), plot.position);
+            let width = u16::try_from(text::width(&words) + 2).unwrap_or(u16::MAX);
+            for x in x..x.saturating_add(width).min(plot.area.right()) {
+                reverse(x, *y, buf);
+            }
+        }
+    }
+}
+
+/// Being the master moves from one server's row to another's.
+fn promote(scene: &Scene<'_>, places: &Places<'_>, event: usize, progress: f32, buf: &mut Buffer) {
+    let Some(EventKind::State(state)) = scene.log.events().get(event).map(|event| &event.kind) else {
+        return;
+    };
+    let Some(before) = predecessor(scene.log, event, &state.server) else {
+        return;
+    };
+    let of = |server: &str| places.servers.iter().find(|(name, _)| *name == server);
+    let (Some((_, from)), Some((_, to))) = (of(before), of(&state.server)) else {
+        return;
+    };
+    let here = if from <= to {
+        row(*from, *to, progress)
+    } else {
+        row(*to, *from, 1.0 - progress)
+    };
+    flash_name(places, here, buf);
+    put(places.crown, here, glyphs::MASTER, scene.style(Role::Accent), buf);
+}
+
+fn flash_name(places: &Places<'_>, y: u16, buf: &mut Buffer) {
+    for x in places.left..places.crown {
+        reverse(x, y, buf);
+    }
+}
+
+fn reverse(x: u16, y: u16, buf: &mut Buffer) {
+    if let Some(cell) = buf.cell_mut((x, y)) {
+        cell.modifier.toggle(Modifier::REVERSED);
+    }
+}
+
+/// A part of the line, where neither words nor ticks stand.
+fn thread(x: u16, y: u16, (symbol, style): (&str, Style), buf: &mut Buffer) {
+    let is_free = |symbol: &str| {
+        let bars = [
+            glyphs::HOLDING,
+            glyphs::WAITING,
+            glyphs::UNSURE,
+            glyphs::FROZEN,
+            glyphs::DEAD,
+        ];
+        let lines = [" ", "─", "·", glyphs::PLAYHEAD, glyphs::PATH, glyphs::HELD];
+        bars.contains(&symbol) || lines.contains(&symbol) || glyphs::LEASE.contains(&symbol)
+    };
+    let is_covered = |x: u16| {
+        buf.cell((x, y))
+            .is_some_and(|before| text::width(before.symbol()) > 1)
+    };
+    if let Some(cell) = buf.cell((x, y))
+        && is_free(cell.symbol())
+        && !x.checked_sub(1).is_some_and(is_covered)
+    {
+        put(x, y, symbol, style, buf);
+    }
+}
+
+/// A glyph over whatever stands there; of a wide character neither half is left.
+fn put(x: u16, y: u16, symbol: &str, style: Style, buf: &mut Buffer) {
+    if let Some(before) = x.checked_sub(1).and_then(|before| buf.cell_mut((before, y)))
+        && text::width(before.symbol()) > 1
+    {
+        before.set_symbol(" ");
+    }
+    if let Some(cell) = buf.cell_mut((x, y)) {
+        let ground = cell.bg;
+        cell.reset();
+        cell.set_symbol(symbol).set_style(style).set_bg(ground);
+    }
+}

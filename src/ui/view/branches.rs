@@ -1,0 +1,158 @@
+//! The tree of branches of free play, over the lesson's screen: where each goes off and what was done in it. It must not
+//! know how one is walked to.
+
+use ratatui::{
+    buffer::Buffer,
+    layout::Rect,
+    text::{Line, Span},
+    widgets::Widget,
+};
+
+use super::{LessonView, free, overlay, strip};
+use crate::ui::{
+    theme::{Role, glyphs, text},
+    words,
+};
+use crate::{
+    log::{Choice, Deed, EventKind, Log, Steps},
+    text::Lang,
+    ui::{keys::Place, state::branches::Row as BranchRow},
+};
+
+/// Draws the tree with the chosen line.
+pub fn draw(view: &LessonView<'_>, chosen: usize, area: Rect, buf: &mut Buffer) {
+    let scene = &view.scene;
+    let Some(free) = view.free else { return };
+    let rows = free.branches.rows(scene.log);
+    let wanted = u16::try_from(rows.len().max(2) + 2).unwrap_or(u16::MAX);
+    let frame = area.centered(
+        area.width.saturating_sub(4).min(110).into(),
+        wanted.min(area.height.saturating_sub(2)).into(),
+    );
+    overlay::clear(frame, buf);
+    let hints = strip::hints(
+        scene.keys,
+        Place::Branches,
+        scene.lang,
+        scene.theme,
+        frame.width.saturating_sub(4),
+    );
+    let title = format!(" {} ", words::TREE.get(scene.lang));
+    let block = scene
+        .theme
+        .pane(true)
+        .title(Span::styled(title, scene.style(Role::Accent)))
+        .title_bottom(hints.right_aligned());
+    let inner = block.inner(frame);
+    block.render(frame, buf);
+    if rows.is_empty() {
+        let lines = text::wrap(
+            words::NO_BRANCHES.get(scene.lang),
+            inner.width.saturating_sub(2).into(),
+        );
+        for (y, line) in (inner.top()..inner.bottom()).zip(lines) {
+            buf.set_string(inner.x + 1, y, line, scene.style(Role::Chrome));
+        }
+        return;
+    }
+    let height = usize::from(inner.height);
+    let start = (chosen + 1).saturating_sub(height);
+    for (y, (n, row)) in (inner.top()..inner.bottom()).zip(rows.iter().enumerate().skip(start)) {
+        let line = line(view, row, n == chosen, inner.width.into());
+        buf.set_line(inner.x, y, &line, inner.width);
+    }
+}
+
+fn line(view: &LessonView<'_>, row: &BranchRow<'_>, chosen: bool, width: usize) -> Line<'static> {
+    let (scene, lang) = (&view.scene, view.scene.lang);
+    let base = scene.style(if chosen { Role::Selected } else { Role::Text });
+    let dim = if chosen { base } else { scene.style(Role::Chrome) };
+    let stem = match row.depth {
+        0 => String::new(),
+        depth => format!("{}└─ ", "   ".repeat(depth - 1)),
+    };
+    let here = if row.current { "●" } else { "○" };
+    let from = match row.depth {
+        0 => words::TRUNK.get(lang).to_owned(),
+        _ => words::GOES_OFF.with(lang, &[&row.shared.to_string()]),
+    };
+    let broken = row
+        .log
+        .events()
+        .iter()
+        .any(|event| matches!(event.kind, EventKind::Breached { .. }));
+    let mark = if broken {
+        format!(" {} ", glyphs::CUT)
+    } else {
+        String::new()
+    };
+    let head = format!(" {stem}{here} {}  {from}: ", row.branch + 1);
+    let own = told(row.log, row.shared, lang);
+    let room = width.saturating_sub(text::width(&head) + text::width(&mark) + 1);
+    let own = text::pad(&text::fit(&own, room), room);
+    let danger = if chosen { base } else { scene.style(Role::Danger) };
+    Line::from(vec![
+        Span::styled(head, dim),
+        Span::styled(own, base),
+        Span::styled(mark, danger),
+        Span::styled(" ".to_owned(), base),
+    ])
+}
+
+/// What was done in a run after the first `shared` deeds: `A.check → B.check → +1.0s`.
+fn told(log: &Log, shared: usize, lang: Lang) -> String {
+    let deeds = log.deeds(log.len());
+    let lines = deeds
+        .iter()
+        .skip(shared)
+        .filter(|deed| **deed == Deed::Line)
+        .count();
+    let mut parts = Vec::new();
+    if lines > 0 {
+        parts.push(words::STORY_LINES.with(lang, &[&lines.to_string()]));
+    }
+    let story = deeds.iter().filter(|deed| **deed == Deed::Line).count();
+    let choices = choices(log, lang);
+    parts.extend(choices.into_iter().skip(shared.saturating_sub(story)));
+    if parts.is_empty() {
+        return words::NOTHING_CHOSEN.get(lang).to_owned();
+    }
+    parts.join(" → ")
+}
+
+/// Every choice of a run in few words.
+fn choices(log: &Log, lang: Lang) -> Vec<String> {
+    let steps = Steps::of(log);
+    let mut told = Vec::new();
+    for (n, event) in log.events().iter().enumerate() {
+        let EventKind::Chose(choice) = &event.kind else {
+            continue;
+        };
+        told.push(match choice {
+            Choice::Move { actor } => {
+                let end = steps.after(n).first().map_or(log.len(), |step| step.position);
+                let label = log.events()[n..end].iter().find_map(|event| match &event.kind {
+                    EventKind::Sent {
+                        actor: who, label, ..
+                    }
+                    | EventKind::Took {
+                        actor: who, label, ..
+                    } if who == actor => Some(label.as_str()),
+                    _ => None,
+                });
+                let name = log.actor(*actor).map_or("?", |actor| actor.name.as_str());
+                format!("{name}.{}", label.unwrap_or("…"))
+            }
+            Choice::Timer => {
+                let end = steps.after(n).first().map_or(log.len(), |step| step.position);
+                format!(
+                    "+{}",
+                    crate::ui::theme::time::stretch(log.time_at(end).since(event.at))
+                )
+            }
+            Choice::Pass { millis } => format!("+{}", free::amount(*millis)),
+            Choice::Cause(fault) => free::cause(fault, lang),
+        });
+    }
+    told
+}

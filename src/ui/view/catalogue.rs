@@ -1,0 +1,314 @@
+//! The catalogue: lessons by track on the left, the chosen one on the right. It must not know how lessons are
+//! loaded or run.
+
+use ratatui::{
+    buffer::Buffer,
+    layout::{Constraint, Layout, Rect},
+    style::Modifier,
+    text::{Line, Span},
+    widgets::Widget,
+};
+
+use super::{narration, scene::prose, strip};
+use crate::ui::{
+    theme::{Role, Theme, glyphs, text},
+    words,
+};
+use crate::{
+    lesson::Expect,
+    text::Lang,
+    ui::{
+        keys::{Place, map::KeyMap},
+        state::{
+            catalogue::{Catalogue, CatalogueEntry, CatalogueVariant},
+            progress::Progress,
+            shelf::{Search, Shelf},
+        },
+    },
+};
+
+/// What the catalogue shows.
+#[derive(Debug, Clone, Copy)]
+pub struct CatalogueView<'a> {
+    /// The lessons.
+    pub catalogue: &'a Catalogue,
+    /// What the learner has done so far.
+    pub progress: &'a Progress,
+    /// The chosen one.
+    pub selected: usize,
+    /// Where the keys go.
+    pub shelf: Shelf,
+    /// What is searched for.
+    pub search: Option<&'a Search>,
+    /// Which keys do what.
+    pub keys: &'a KeyMap,
+    /// How far its description is scrolled.
+    pub scroll: u16,
+    /// Colours.
+    pub theme: Theme,
+    /// The language.
+    pub lang: Lang,
+}
+
+impl<'a> CatalogueView<'a> {
+    /// The chosen lesson.
+    #[must_use]
+    pub fn selected(&self) -> Option<&'a CatalogueEntry> {
+        self.catalogue.entries.get(self.selected)
+    }
+
+    /// The place whose keys are live, as far as nobody types.
+    pub(crate) fn place(&self) -> Place {
+        match self.shelf {
+            Shelf::Variants(_) => Place::Variants,
+            Shelf::Lessons | Shelf::Search => Place::Catalogue,
+        }
+    }
+
+    /// The place whose keys are told of at the bottom.
+    fn hinted(&self) -> Place {
+        match self.shelf {
+            Shelf::Search => Place::Field,
+            Shelf::Lessons | Shelf::Variants(_) => self.place(),
+        }
+    }
+
+    /// The variant that is chosen, where the keys go to the variants.
+    fn variant(&self) -> Option<usize> {
+        match self.shelf {
+            Shelf::Variants(variant) => Some(variant),
+            Shelf::Lessons | Shelf::Search => None,
+        }
+    }
+
+    pub(crate) fn style(&self, role: Role) -> ratatui::style::Style {
+        self.theme.style(role)
+    }
+
+    /// Head, list, chosen lesson, foot.
+    pub(crate) fn areas(area: Rect) -> [Rect; 4] {
+        let [head, body, foot] =
+            Layout::vertical([Constraint::Length(2), Constraint::Min(1), Constraint::Length(1)]).areas(area);
+        let list = if area.width >= 100 { 44 } else { 40 };
+        let [left, right] =
+            Layout::horizontal([Constraint::Percentage(list), Constraint::Min(1)]).areas(body);
+        [head, left, right, foot]
+    }
+
+    /// How far the description can be scrolled on a screen of this size.
+    #[must_use]
+    pub fn reach(&self, area: Rect) -> u16 {
+        let [_, _, right, _] = Self::areas(area);
+        let inner = text_area(ratatui::widgets::Block::bordered().inner(right));
+        let lines = self
+            .selected()
+            .map_or(0, |entry| self.description(entry, inner.width).0.len());
+        u16::try_from(lines)
+            .unwrap_or(u16::MAX)
+            .saturating_sub(inner.height)
+    }
+
+    pub(crate) fn draw(&self, area: Rect, buf: &mut Buffer) {
+        let [head, left, right, foot] = Self::areas(area);
+        let title = Line::from(vec![
+            Span::styled(" Lockstep ", self.style(Role::Accent)),
+            Span::styled(words::TAGLINE.get(self.lang), self.style(Role::Chrome)),
+        ]);
+        buf.set_line(head.x + 1, head.y, &title, head.width.saturating_sub(1));
+        if self.selected().is_some_and(|entry| entry.recorded) {
+            let mark = Line::styled(
+                format!(" {} ", words::RECORDED.get(self.lang)),
+                self.style(Role::Warning),
+            );
+            let width = u16::try_from(mark.width()).unwrap_or(head.width).min(head.width);
+            buf.set_line(head.right() - width, head.y, &mark, width);
+        }
+        self.draw_list(left, buf);
+        self.draw_entry(right, buf);
+        buf.set_line(
+            foot.x,
+            foot.y,
+            &strip::hints(self.keys, self.hinted(), self.lang, self.theme, foot.width),
+            foot.width,
+        );
+    }
+
+    /// What was done of a variant.
+    fn done_in(&self, entry: &CatalogueEntry, variant: &str) -> Option<String> {
+        let record = self.progress.of(&entry.id, variant)?;
+        let done = record.finished.then(|| words::DONE.get(self.lang).to_owned());
+        let predicted = (record.asked > 0).then(|| {
+            let (right, asked) = (record.right.to_string(), record.asked.to_string());
+            words::PREDICTED.with(self.lang, &[&right, &asked])
+        });
+        let solved = (record.solved > 0).then(|| {
+            let goals = entry.variants.iter().find(|known| known.name == variant);
+            let goals = goals.map_or(0, |known| known.invariants.len()).max(record.solved);
+            words::SOLVED.with(self.lang, &[&record.solved.to_string(), &goals.to_string()])
+        });
+        let parts: Vec<String> = done.into_iter().chain(predicted).chain(solved).collect();
+        (!parts.is_empty()).then(|| parts.join(" · "))
+    }
+
+    fn draw_entry(&self, area: Rect, buf: &mut Buffer) {
+        let focused = self.variant().is_some();
+        let Some(entry) = self.selected() else {
+            self.theme.pane(false).render(area, buf);
+            return;
+        };
+        let room = usize::from(area.width.saturating_sub(6));
+        let heading = format!(" {} ", text::fit(entry.title.get(self.lang), room));
+        let block = self
+            .theme
+            .pane(focused)
+            .title(Span::styled(heading, self.style(Role::Accent)));
+        let inner = block.inner(area);
+        block.render(area, buf);
+        let inner = text_area(inner);
+        let (lines, end) = self.description(entry, inner.width);
+        // The chosen variant stays in sight.
+        let end = u16::try_from(end).unwrap_or(u16::MAX);
+        let scroll = self.scroll.max(end.saturating_sub(inner.height));
+        let more = (self.theme, words::MORE.get(self.lang));
+        narration::draw(&lines, scroll, more, inner, buf);
+    }
+
+    /// What is said of a lesson, and the row after the variant that is chosen.
+    fn description(&self, entry: &CatalogueEntry, width: u16) -> (Vec<Line<'static>>, usize) {
+        match &entry.broken {
+            Some(error) => (self.broken(error, width), 0),
+            None => self.entry_lines(entry, width),
+        }
+    }
+
+    fn broken(&self, error: &str, width: u16) -> Vec<Line<'static>> {
+        let width = usize::from(width);
+        let heading = text::wrap(words::BROKEN.get(self.lang), width);
+        let heading = heading
+            .into_iter()
+            .map(|row| Line::styled(row, self.style(Role::Danger)));
+        let error = text::wrap(error, width).into_iter().map(Line::from);
+        heading.chain([Line::default()]).chain(error).collect()
+    }
+
+    /// What is to be said of a lesson, and the row after the variant that is chosen.
+    fn entry_lines(&self, entry: &CatalogueEntry, width: u16) -> (Vec<Line<'static>>, usize) {
+        let columns = usize::from(width);
+        let mut lines = narration::lines(entry.summary.get(self.lang), self.theme, width);
+        lines.push(Line::default());
+        let labs: Vec<&str> = entry
+            .labs()
+            .into_iter()
+            .map(|lab| words::lab(lab).get(self.lang))
+            .collect();
+        let facts = format!(
+            "{}: {} · {}",
+            words::NEEDS.get(self.lang),
+            labs.join(" + "),
+            words::MINUTES.with(self.lang, &[&entry.minutes.to_string()]),
+        );
+        for row in text::wrap(&facts, columns) {
+            lines.push(Line::styled(row, self.style(Role::Chrome)));
+        }
+        if entry.recorded {
+            let words = format!(
+                "{}: {}",
+                words::RECORDED.get(self.lang),
+                words::HOW_LIVE.get(self.lang)
+            );
+            for row in text::wrap(&words, columns) {
+                lines.push(Line::styled(row, self.style(Role::Warning)));
+            }
+        } else {
+            lines.extend(self.served(entry, columns));
+        }
+        lines.push(Line::default());
+        lines.push(Line::styled(
+            words::VARIANTS.get(self.lang),
+            self.style(Role::Accent),
+        ));
+        let mut end = 0;
+        for (n, variant) in entry.variants.iter().enumerate() {
+            lines.extend(self.variant_lines(n, variant, columns));
+            if let Some(done) = self.done_in(entry, &variant.name) {
+                let words = text::fit(&done, columns.saturating_sub(5)).into_owned();
+                lines.push(Line::styled(format!("     {words}"), self.style(Role::Good)));
+            }
+            if self.variant() == Some(n) {
+                end = lines.len();
+            }
+        }
+        if !entry.interview.is_empty() {
+            lines.push(Line::default());
+            let cards = words::QUESTIONS.with(self.lang, &[&entry.interview.len().to_string()]);
+            lines.push(Line::styled(cards, self.style(Role::Chrome)));
+        }
+        lines.push(Line::default());
+        lines.extend(narration::lines(entry.intro.get(self.lang), self.theme, width));
+        (lines, end)
+    }
+
+    /// Whether its servers are here.
+    fn served(&self, entry: &CatalogueEntry, columns: usize) -> Vec<Line<'static>> {
+        let (glyph, words, role) = if entry.served {
+            (glyphs::DONE, words::SERVED, Role::Good)
+        } else {
+            (glyphs::CUT, words::NOT_SERVED, Role::Warning)
+        };
+        let style = self.style(role).remove_modifier(Modifier::BOLD);
+        let rows = text::wrap(words.get(self.lang), columns.saturating_sub(2));
+        let mut code = false;
+        let line = |(n, row): (usize, String)| {
+            let mut spans = vec![Span::styled(
+                if n == 0 {
+                    format!("{glyph} ")
+                } else {
+                    "  ".to_owned()
+                },
+                style,
+            )];
+            spans.extend(prose(&row, &mut code, self.theme, style));
+            Line::from(spans)
+        };
+        rows.into_iter().enumerate().map(line).collect()
+    }
+
+    fn variant_lines(&self, n: usize, variant: &CatalogueVariant, columns: usize) -> Vec<Line<'static>> {
+        let (glyph, role, word) = match variant.expect {
+            Expect::Shown => (glyphs::CUT, Role::Danger, words::FAILS),
+            Expect::Prevented => (glyphs::DONE, Role::Good, words::PREVENTS),
+        };
+        let chosen = self.variant() == Some(n);
+        let word = word.get(self.lang);
+        let title = format!("{}. {}", n + 1, variant.title.get(self.lang));
+        let alone = text::width(&title) + text::width(word) + 5 > columns;
+        let rows = text::wrap(&title, columns.saturating_sub(2));
+        let line = |(at, row): (usize, String)| {
+            let tick = if at == 0 {
+                format!("{glyph} ")
+            } else {
+                "  ".to_owned()
+            };
+            let mut spans = vec![Span::styled(tick, self.style(role)), Span::raw(row)];
+            if at == 0 && !alone {
+                spans.push(Span::styled(format!("  {word}"), self.style(Role::Chrome)));
+            }
+            if !chosen {
+                return Line::from(spans);
+            }
+            // One ground over all of the row.
+            let row: String = spans.iter().map(|span| span.content.as_ref()).collect();
+            Line::styled(text::pad(&row, columns), self.style(Role::Selected))
+        };
+        rows.into_iter().enumerate().map(line).collect()
+    }
+}
+
+/// A pane's inside without the columns next to its frame.
+fn text_area(inner: Rect) -> Rect {
+    Rect {
+        x: inner.x + 1,
+        width: inner.width.saturating_sub(2),
+        ..inner
+    }
+}

@@ -1,0 +1,197 @@
+//! One of the two runs: its heading, its lanes, the mark where it parts from the other. It must not know the other.
+
+use ratatui::{
+    buffer::Buffer,
+    layout::Rect,
+    style::Modifier,
+    text::{Line, Span},
+};
+
+use super::{CompareView, actor, lanes, text, time, words};
+use crate::ui::state::screen::CompareStage;
+use crate::ui::theme::{Role, glyphs};
+use crate::{
+    clock::ClockKind,
+    world::{Overlap, World},
+};
+
+/// Draws the half.
+pub fn draw(view: &CompareView<'_>, side: usize, (names, area): (usize, Rect), buf: &mut Buffer) {
+    if area.is_empty() {
+        return;
+    }
+    heading(view, side, area, buf);
+    let below = CompareView::lanes_area(area);
+    let Some(scene) = view.scene(side) else {
+        let words = waiting(view, side);
+        for (y, row) in (below.top()..below.bottom()).zip(text::wrap(&words, usize::from(below.width - 2))) {
+            let width = usize::from(below.width - 2);
+            buf.set_stringn(below.x + 2, y, row, width, view.theme.style(Role::Warning));
+        }
+        return;
+    };
+    let plot = view.plot(lanes::right_of(names, below), scene.world.position);
+    let scroll = view.lanes.unwrap_or_else(|| view.follow(below));
+    lanes::draw_without_axis(&scene, &plot, Some(scroll), (names, below), buf);
+}
+
+/// Why there are no lanes yet.
+fn waiting(view: &CompareView<'_>, side: usize) -> String {
+    match view.sides[side].stage {
+        CompareStage::Running { booting: true, .. } => words::BOOTING.get(view.lang).to_owned(),
+        CompareStage::Running { step, .. } => {
+            let beats = view.entry.variants.get(view.sides[side].variant);
+            let beats = beats.map_or(0, |variant| variant.beats).max(step);
+            words::RUNNING.with(view.lang, &[&step.to_string(), &beats.to_string()])
+        }
+        _ => words::WAITING.get(view.lang).to_owned(),
+    }
+}
+
+fn heading(view: &CompareView<'_>, side: usize, area: Rect, buf: &mut Buffer) {
+    let style = |role| view.theme.style(role);
+    let width = usize::from(area.width);
+    buf.set_stringn(area.x, area.y, "─".repeat(width), width, style(Role::Chrome));
+    let badge = Line::from(badge(view, side));
+    let taken = badge.width().min(width);
+    let (called, role) = view.called(side);
+    let title = view.entry.variants.get(view.sides[side].variant);
+    let title = title.map_or("", |variant| variant.title.get(view.lang));
+    let clock = match view.sides[side].log {
+        Some(_) => match view.sides[side].world.clock {
+            ClockKind::Controlled => "",
+            ClockKind::Wall => words::WALL.get(view.lang),
+            ClockKind::Recorded => words::RECORDED.get(view.lang),
+        },
+        None => "",
+    };
+    let clock = if clock.is_empty() {
+        String::new()
+    } else {
+        format!(" {clock} ")
+    };
+    let room = width.saturating_sub(taken + text::width(called) + text::width(&clock) + 6);
+    let line = Line::from(vec![
+        Span::styled(
+            format!(" {called} "),
+            style(role).add_modifier(Modifier::BOLD | Modifier::REVERSED),
+        ),
+        Span::styled(
+            format!(" {} ", text::fit(title, room)),
+            style(Role::Text).add_modifier(Modifier::BOLD),
+        ),
+        Span::styled(clock, style(Role::Warning)),
+    ]);
+    buf.set_line(area.x, area.y, &line, area.width);
+    let x = area.right() - u16::try_from(taken).unwrap_or(area.width);
+    buf.set_line(x, area.y, &badge, area.right() - x);
+}
+
+/// What the run amounts to up to the playhead, in a few words that are seen from the last row.
+fn badge(view: &CompareView<'_>, side: usize) -> Vec<Span<'static>> {
+    let style = |role| view.theme.style(role);
+    let world = view.sides[side].world;
+    let mut spans = Vec::new();
+    let other = view.sides[1 - side].world;
+    // A figure that is not the same on both sides is what the comparison is about.
+    let figure = |differs: bool| {
+        if differs {
+            style(view.called(side).1)
+        } else {
+            style(Role::Fresh)
+        }
+    };
+    for (name, value) in &world.counters {
+        let differs = !other.counters.is_empty() && other.counters.get(name) != Some(value);
+        let words = format!(" {} {value} ", text::fit(name, 16));
+        spans.push(Span::styled(words, figure(differs)));
+    }
+    let notified = |world: &World| world.actors.iter().map(|actor| actor.notified).sum::<usize>();
+    if notified(world) > 0 {
+        let differs = notified(other) > 0 && notified(other) != notified(world);
+        let words = format!(" {} {} ", words::NOTIFIED.get(view.lang), notified(world));
+        spans.push(Span::styled(words, figure(differs)));
+    }
+    if matches!(view.sides[side].stage, CompareStage::Failed { .. }) {
+        let words = format!(" ✗ {} ", words::RUN_FAILED.get(view.lang));
+        spans.push(Span::styled(
+            words,
+            style(Role::Danger).add_modifier(Modifier::REVERSED),
+        ));
+    } else if let Some(worst) = worst(world) {
+        let most = worst.holders.len().to_string();
+        let words = format!(" {} ", words::CLASH.with(view.lang, &[&most]));
+        spans.push(Span::styled(
+            words,
+            style(Role::Danger).add_modifier(Modifier::REVERSED),
+        ));
+        let who = worst.holders.iter().filter_map(|holder| world.actor(*holder));
+        let who: Vec<&str> = who.map(|actor| actor.who.name.as_str()).take(3).collect();
+        let (who, from) = (who.join(" + "), time::moment(worst.from));
+        let span = match worst.to {
+            Some(to) => words::FROM_TO.with(view.lang, &[&who, &from, &time::moment(to)]),
+            None => words::SINCE.with(view.lang, &[&who, &from]),
+        };
+        spans.push(Span::styled(format!(" {span} "), style(Role::Danger)));
+    } else if !other.holding.overlaps().is_empty() && world.holding.ever() {
+        let words = format!(" ✓ {} ", words::ONE_AT_A_TIME.get(view.lang));
+        spans.push(Span::styled(words, style(Role::Good)));
+    }
+    spans
+}
+
+/// The overlap that lasts, or else the first one.
+fn worst(world: &World) -> Option<&Overlap> {
+    let lasts = world
+        .holding
+        .overlaps()
+        .iter()
+        .find(|overlap| overlap.to.is_none());
+    lasts.or(world.holding.overlaps().first())
+}
+
+/// The mark where the run parts from the other: a line from its heading to the axis, in front of what is empty.
+pub fn mark(view: &CompareView<'_>, side: usize, (names, area, axis): (usize, Rect, Rect), buf: &mut Buffer) {
+    let made = view
+        .difference
+        .and_then(|difference| difference.moves[side].as_ref());
+    let Some(made) = made.filter(|made| made.event < view.sides[side].world.position) else {
+        return;
+    };
+    let style = view.theme.style(Role::Warning).add_modifier(Modifier::BOLD);
+    let plot = view.plot(lanes::right_of(names, axis), view.sides[side].world.position);
+    let column = view.pair.charts[side].column(made.event);
+    let Some(x) = plot.screen(column) else {
+        // It is left of what is to be seen.
+        if column < plot.left {
+            let words = format!("←{}", glyphs::DIFFERENCE);
+            plot.write((axis.x, axis.y), &words, axis.right(), style, buf);
+        }
+        return;
+    };
+    let scene = view.scene(side);
+    let tick = scene.and_then(|scene| Some(scene.glyph(actor(scene.world, &made.who)?)));
+    let bottom = scene.map_or(0, |scene| {
+        lanes::bottom_of_actors(&scene, CompareView::lanes_area(area))
+    });
+    let rows = if side == 0 {
+        area.y + 1..axis.bottom()
+    } else {
+        axis.y..area.bottom()
+    };
+    for y in rows.filter(|y| *y != area.y) {
+        let Some(cell) = buf.cell_mut((x, y)) else {
+            continue;
+        };
+        match cell.symbol() {
+            " " | glyphs::PLAYHEAD => {
+                cell.set_symbol(glyphs::DIFFERENCE_LINE).set_style(style);
+            }
+            symbol if tick == Some(symbol) && y < bottom => {
+                cell.set_symbol(glyphs::DIFFERENCE)
+                    .set_style(style.add_modifier(Modifier::REVERSED));
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,308 @@
+//! The screen of two runs beside each other: one above the other on one time axis, where they part, both verdicts.
+//! It divides the screen and must not know how the runs were made.
+
+pub(crate) mod axis;
+pub(crate) mod half;
+pub(crate) mod parting;
+pub(crate) mod verdicts;
+
+use crate::ui::state::screen::{CompareSide, CompareStage};
+use ratatui::{
+    buffer::Buffer,
+    layout::{Constraint, Layout, Rect},
+    style::Modifier,
+    text::{Line, Span},
+};
+
+use super::{lanes, plot::Plot, scene::Scene, strip};
+use crate::ui::chart::sequence::Sequence;
+use crate::ui::{
+    chart::{Detail, Pair},
+    theme::{Role, Theme, text, time},
+    words,
+};
+use crate::{
+    clock::LessonTime,
+    log::ActorId,
+    text::Lang,
+    ui::{
+        keys::{KeyMap, Place},
+        state::catalogue::CatalogueEntry,
+    },
+    verdict::compare::Difference,
+    world::World,
+};
+
+/// Columns that the newest words get right of the playhead: labels, and commands.
+const TAIL: (u16, u16) = (22, 40);
+/// Rows of the verdicts at least, frame included.
+const VERDICTS: u16 = 5;
+
+/// What the screen shows.
+#[derive(Debug, Clone, Copy)]
+pub struct CompareView<'a> {
+    /// The lesson.
+    pub entry: &'a CatalogueEntry,
+    /// The failing run and the other one.
+    pub sides: [CompareSide<'a>; 2],
+    /// Both on one time axis.
+    pub pair: &'a Pair,
+    /// Where they part, if they do and both are over.
+    pub difference: Option<&'a Difference>,
+    /// The playhead: so many places of the axis are over.
+    pub slots: usize,
+    /// The step that the playhead is at, and how many there are.
+    pub steps: (usize, usize),
+    /// Whether it moves by itself.
+    pub playing: bool,
+    /// How far the lanes are scrolled; `None` follows who moves.
+    pub lanes: Option<u16>,
+    /// How far the verdicts are scrolled.
+    pub verdicts: u16,
+    /// Which keys do what.
+    pub keys: &'a KeyMap,
+    /// Colours.
+    pub theme: Theme,
+    /// The language.
+    pub lang: Lang,
+}
+
+/// Where everything is.
+#[derive(Debug, Clone, Copy)]
+struct Areas {
+    header: Rect,
+    halves: [Rect; 2],
+    axis: Rect,
+    parting: Rect,
+    verdicts: [Rect; 2],
+    hints: Rect,
+}
+
+/// An actor by name.
+fn actor(world: &World, name: &str) -> Option<ActorId> {
+    let place = world.actors.iter().position(|actor| actor.who.name == name)?;
+    Some(ActorId(u32::try_from(place).ok()?))
+}
+
+/// How many columns the time axis has at least on a screen of this size.
+#[must_use]
+pub fn room(area: Rect) -> u16 {
+    let names = u16::try_from(lanes::NAMES.1 + 1).unwrap_or(u16::MAX);
+    area.width.saturating_sub(names)
+}
+
+impl<'a> CompareView<'a> {
+    /// What a half of the screen may know; `None` while its run is not over.
+    fn scene(&self, side: usize) -> Option<Scene<'a>> {
+        Some(Scene {
+            log: self.sides[side].log?,
+            world: self.sides[side].world,
+            chart: &self.pair.charts[side],
+            sequence: Sequence::empty(),
+            selected: None,
+            display: self.now(),
+            keys: self.keys,
+            flight: None,
+            expanded: false,
+            theme: self.theme,
+            lang: self.lang,
+        })
+    }
+
+    /// The lesson time at the playhead.
+    fn now(&self) -> LessonTime {
+        let times = self.sides.iter().map(|side| side.world.now);
+        times.max().unwrap_or_default()
+    }
+
+    /// Whether both runs came to their ends.
+    fn is_whole(&self) -> bool {
+        let judged = |side: &CompareSide<'_>| matches!(side.stage, CompareStage::Judged(_));
+        self.sides.iter().all(judged)
+    }
+
+    fn areas(&self, area: Rect) -> Areas {
+        let parting = u16::try_from(self.parting_lines(area.width).len() + 2).unwrap_or(area.height);
+        // The lanes of both runs get what they need, and the verdicts what is left, if that is enough.
+        let wanted = [0, 1].map(|side| self.scene(side).map_or(3, |scene| lanes::enough(&scene)) + 1);
+        let room = area.height.saturating_sub(3 + parting + VERDICTS);
+        let most = room / 2;
+        // What one half does not need, the other may have.
+        let before = wanted[0]
+            .min(room.saturating_sub(wanted[1].min(most)))
+            .max(2.min(most));
+        let after = wanted[1].min(room.saturating_sub(before));
+        // Lanes that are one row high because there is no room for two leave rows over.
+        let [before, after] = [(0, before), (1, after)].map(|(side, height)| {
+            let used = self
+                .scene(side)
+                .map(|scene| lanes::used(&scene, height.saturating_sub(1)) + 1);
+            used.unwrap_or(height)
+        });
+        let [header, top, axis, bottom, parting, verdicts, hints] = Layout::vertical([
+            Constraint::Length(1),
+            Constraint::Length(before),
+            Constraint::Length(1),
+            Constraint::Length(after),
+            Constraint::Length(parting),
+            Constraint::Min(0),
+            Constraint::Length(1),
+        ])
+        .areas(area);
+        let verdicts = Layout::horizontal([Constraint::Percentage(50), Constraint::Min(1)]).areas(verdicts);
+        Areas {
+            header,
+            halves: [top, bottom],
+            axis,
+            parting,
+            verdicts,
+            hints,
+        }
+    }
+
+    /// The scroll at which both halves show who moved last in either; at the end, whose move was the first that
+    /// was not the same.
+    fn follow(&self, area: Rect) -> u16 {
+        let parted = self.difference.filter(|_| self.steps.0 == self.steps.1);
+        let parted = parted.and_then(|difference| difference.moves.iter().flatten().next());
+        if let (Some(made), Some(scene)) = (parted, self.scene(0)) {
+            return lanes::scroll_to(&scene, actor(scene.world, &made.who), area);
+        }
+        let later = usize::from(self.sides[1].world.now > self.sides[0].world.now);
+        let scene = self.scene(later).or_else(|| self.scene(1 - later));
+        scene.map_or(0, |scene| lanes::scroll_to(&scene, None, area))
+    }
+
+    /// The part of a half in which lanes are drawn: below its heading.
+    fn lanes_area(half: Rect) -> Rect {
+        Rect {
+            y: half.y + 1.min(half.height),
+            height: half.height.saturating_sub(1),
+            ..half
+        }
+    }
+
+    /// How far the lanes and the verdicts can be scrolled on a screen of this size.
+    #[must_use]
+    pub fn reach(&self, area: Rect) -> (u16, u16) {
+        let areas = self.areas(area);
+        let lanes = [0, 1].map(|side| {
+            let scene = self.scene(side);
+            scene.map_or(0, |scene| {
+                lanes::reach_without_axis(&scene, Self::lanes_area(areas.halves[side]))
+            })
+        });
+        let verdicts = [0, 1].map(|side| verdicts::reach(self, side, areas.verdicts[side]));
+        (lanes[0].max(lanes[1]), verdicts[0].max(verdicts[1]))
+    }
+
+    /// The window onto the axis, the same for both runs.
+    fn plot(&self, area: Rect, position: usize) -> Plot {
+        let head = self.pair.head(self.slots);
+        let tail = match self.pair.charts[0].detail() {
+            Detail::Labels => TAIL.0,
+            Detail::Wires => TAIL.1,
+        };
+        let follows = head.saturating_sub(u32::from(area.width - tail.min(area.width / 2)));
+        // Nothing is gained by showing what is right of the end.
+        let left = follows.min(self.pair.end().saturating_sub(area.width.into()));
+        Plot {
+            left,
+            head,
+            position,
+            area,
+        }
+    }
+
+    fn parting_lines(&self, width: u16) -> Vec<Line<'static>> {
+        parting::lines(self, width.saturating_sub(4))
+    }
+
+    pub(crate) fn draw(&self, area: Rect, buf: &mut Buffer) {
+        let areas = self.areas(area);
+        self.draw_header(areas.header, buf);
+        let names = [0, 1].map(|side| {
+            let scene = self.scene(side);
+            scene.map_or(0, |scene| {
+                lanes::names(&scene, Self::lanes_area(areas.halves[side]))
+            })
+        });
+        let names = names[0].max(names[1]);
+        for side in [0, 1] {
+            half::draw(self, side, (names, areas.halves[side]), buf);
+        }
+        axis::draw(self, lanes::right_of(names, areas.axis), buf);
+        for side in [0, 1] {
+            half::mark(self, side, (names, areas.halves[side], areas.axis), buf);
+        }
+        parting::draw(self, areas.parting, buf);
+        for side in [0, 1] {
+            verdicts::draw(self, side, areas.verdicts[side], buf);
+        }
+        let hints = strip::hints(
+            self.keys,
+            Place::Comparison,
+            self.lang,
+            self.theme,
+            areas.hints.width,
+        );
+        buf.set_line(areas.hints.x, areas.hints.y, &hints, areas.hints.width);
+    }
+
+    fn draw_header(&self, area: Rect, buf: &mut Buffer) {
+        let style = |role| self.theme.style(role);
+        let (glyph, role) = if self.playing {
+            (" ▶ ", Role::Good)
+        } else {
+            (" ▮▮", Role::Chrome)
+        };
+        let mut right = Vec::new();
+        if self.steps.1 > 0 {
+            let step = words::STEP.with(self.lang, &[&self.steps.0.to_string(), &self.steps.1.to_string()]);
+            right.push(Span::styled(format!(" {step}  "), style(Role::Chrome)));
+            right.push(Span::styled(
+                format!("{} ", time::moment(self.now())),
+                style(Role::Fresh),
+            ));
+        }
+        let right = Line::from(right);
+        let taken = u16::try_from(right.width()).unwrap_or(area.width).min(area.width);
+        let what = words::COMPARISON.get(self.lang);
+        let room = usize::from(area.width - taken).saturating_sub(8 + text::width(what));
+        let left = Line::from(vec![
+            Span::styled(format!("{glyph} "), style(role)),
+            Span::styled(
+                text::fit(self.entry.title.get(self.lang), room),
+                style(Role::Accent),
+            ),
+            Span::styled(" · ", style(Role::Chrome)),
+            Span::styled(what, style(Role::Text).add_modifier(Modifier::BOLD)),
+        ]);
+        buf.set_line(area.x, area.y, &left, area.width - taken);
+        buf.set_line(area.right() - taken, area.y, &right, taken);
+    }
+
+    /// Where the runs part, as columns and times: on each side that has come so far.
+    fn marks(&self) -> Vec<(u32, LessonTime)> {
+        let Some(difference) = self.difference else {
+            return Vec::new();
+        };
+        let sides = difference.moves.iter().enumerate();
+        sides
+            .filter_map(|(side, made)| {
+                let made = made
+                    .as_ref()
+                    .filter(|made| made.event < self.sides[side].world.position)?;
+                Some((self.pair.charts[side].column(made.event), made.at))
+            })
+            .collect()
+    }
+
+    /// What a side is called, and in which colour.
+    fn called(&self, side: usize) -> (&'static str, Role) {
+        match side {
+            0 => (words::BEFORE.get(self.lang), Role::Danger),
+            _ => (words::AFTER.get(self.lang), Role::Good),
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Both verdicts, side by side. It must not know how claims are judged.
+
+use ratatui::{
+    buffer::Buffer,
+    layout::Rect,
+    style::Modifier,
+    text::{Line, Span},
+    widgets::{Block, Widget},
+};
+
+use super::{CompareView, text, words};
+use crate::ui::state::screen::CompareStage;
+use crate::ui::theme::Role;
+use crate::{
+    ui::view::{narration, scene::prose, verdict},
+    verdict::Outcome,
+};
+
+fn lines(view: &CompareView<'_>, side: usize, width: usize) -> Vec<Line<'static>> {
+    let style = |role| view.theme.style(role);
+    let plain = |words: &str, role: Role| -> Vec<Line<'static>> {
+        let rows = text::wrap(words, width).into_iter();
+        rows.map(|row| Line::styled(row, style(role))).collect()
+    };
+    match view.sides[side].stage {
+        CompareStage::Waiting | CompareStage::Running { .. } => {
+            plain(words::NOTHING_YET.get(view.lang), Role::Chrome)
+        }
+        CompareStage::Failed { message, .. } => {
+            let mut lines = plain(message.get(view.lang), Role::Danger);
+            lines.extend(plain(
+                &words::COMPARE_AGAIN.with(view.lang, &[&view.keys.label("restart")]),
+                Role::Chrome,
+            ));
+            lines
+        }
+        CompareStage::Judged(judged) => {
+            let Some(scene) = view.scene(side) else {
+                return Vec::new();
+            };
+            let mut lines: Vec<Line<'static>> = Vec::new();
+            for claim in &judged.claims {
+                lines.extend(verdict::claim_lines(&scene, claim, width));
+            }
+            if judged.outcome == Outcome::NotShown {
+                lines.extend(plain(words::NOT_SHOWN_WHY.get(view.lang), Role::Danger));
+            } else if let Some(variant) = view.entry.variants.get(view.sides[side].variant) {
+                lines.push(Line::default());
+                let mut code = false;
+                for row in text::wrap(variant.lesson.get(view.lang), width) {
+                    lines.push(Line::from(prose(&row, &mut code, view.theme, style(Role::Text))));
+                }
+            }
+            lines
+        }
+    }
+}
+
+fn inside(area: Rect) -> Rect {
+    let inner = Block::bordered().inner(area);
+    Rect {
+        x: inner.x + 1,
+        width: inner.width.saturating_sub(2),
+        ..inner
+    }
+}
+
+/// How far it can be scrolled.
+pub fn reach(view: &CompareView<'_>, side: usize, area: Rect) -> u16 {
+    let inner = inside(area);
+    let lines = lines(view, side, inner.width.into()).len();
+    u16::try_from(lines)
+        .unwrap_or(u16::MAX)
+        .saturating_sub(inner.height)
+}
+
+/// Draws one of them.
+pub fn draw(view: &CompareView<'_>, side: usize, area: Rect, buf: &mut Buffer) {
+    if area.height < 2 || area.width < 4 {
+        return;
+    }
+    let (called, _) = view.called(side);
+    let style = |role| view.theme.style(role);
+    let mut title = vec![Span::styled(format!(" {called}: "), style(Role::Text))];
+    let (words, role, loud) = match view.sides[side].stage {
+        CompareStage::Judged(judged) => {
+            let words = words::outcome(judged.outcome).get(view.lang);
+            match judged.outcome {
+                Outcome::Shown => (words, Role::Danger, false),
+                Outcome::Prevented => (words, Role::Good, false),
+                Outcome::NotShown => (words, Role::Danger, true),
+            }
+        }
+        CompareStage::Failed { server: true, .. } => (words::LAB_FAILED.get(view.lang), Role::Danger, true),
+        CompareStage::Failed { .. } => (words::LESSON_FAILED.get(view.lang), Role::Danger, true),
+        CompareStage::Waiting | CompareStage::Running { .. } => {
+            (words::WORKING.get(view.lang), Role::Chrome, false)
+        }
+    };
+    let mut how = style(role);
+    if loud {
+        how = how.add_modifier(Modifier::REVERSED);
+    }
+    title.push(Span::styled(format!("{words} "), how));
+    let block = view.theme.pane(false).title(Line::from(title));
+    block.render(area, buf);
+    let inner = inside(area);
+    let more = (view.theme, words::MORE.get(view.lang));
+    narration::draw(
+        &lines(view, side, inner.width.into()),
+        view.verdicts,
+        more,
+        inner,
+        buf,
+    );
+}

@@ -1,0 +1,219 @@
+//! The chosen event in full words: when, who, to whom, the whole command and reply, how long it took, what it
+//! changed. It must not know on which pane it was chosen.
+
+use std::time::Duration;
+
+use ratatui::{
+    style::Style,
+    text::{Line, Span},
+};
+
+use super::{Scene, selection, wire};
+use crate::ui::{
+    theme::{Role, text, time},
+    words::{self, fault},
+};
+use crate::{
+    log::{ActorId, EventKind, Reply},
+    text::Lang,
+    world::Change,
+};
+
+/// Styled words that run on from line to line.
+type Words = Vec<(String, Style)>;
+
+/// The lines, each at most so wide.
+pub fn lines(scene: &Scene<'_>, event: usize, width: u16) -> Vec<Line<'static>> {
+    let width = usize::from(width);
+    let (sent, replied) = selection::exchange(scene, event);
+    let replied = replied.filter(|replied| *replied < scene.world.position);
+    let Some(logged) = scene.log.events().get(sent) else {
+        return Vec::new();
+    };
+    let mut lines = Vec::new();
+    let mut heading: Words = vec![(time::moment(logged.at), scene.style(Role::Fresh))];
+    let mut body: Words = Words::new();
+    match &logged.kind {
+        EventKind::Sent {
+            actor,
+            server,
+            wire,
+            label,
+            ..
+        } => {
+            heading.push(who(scene, *actor));
+            heading.push((format!("→ {server} · {label}"), scene.style(Role::Chrome)));
+            body.push((wire.clone(), scene.style(Role::Code)));
+            lines.extend(wrapped(&heading, width, "  "));
+            lines.extend(wrapped(&body, width, " "));
+            heading = reply_words(scene, sent, replied);
+            body = Words::new();
+        }
+        EventKind::Notified {
+            actor,
+            server,
+            about,
+            what,
+        } => {
+            heading.push((format!("{server} →"), scene.style(Role::Chrome)));
+            heading.push(who(scene, *actor));
+            body.push((format!("↯ {what} {about}"), scene.style(Role::Warning)));
+            let many = told(scene, event);
+            if many > 1 {
+                let words = words::TOLD.with(scene.lang, &[&many.to_string()]);
+                body.push((words, scene.style(Role::Danger)));
+            }
+        }
+        kind => {
+            heading.extend(kind.actor().map(|actor| who(scene, actor)));
+            body.push(own_words(scene, event));
+        }
+    }
+    let changed = changed(scene, event);
+    if !changed.is_empty() {
+        let words = words::CHANGED.with(scene.lang, &[&changed]);
+        let last = if body.is_empty() { &mut heading } else { &mut body };
+        last.push((words, scene.style(Role::Good)));
+    }
+    lines.extend(wrapped(&heading, width, "  "));
+    lines.extend(wrapped(&body, width, "  "));
+    lines
+}
+
+fn who(scene: &Scene<'_>, actor: ActorId) -> (String, Style) {
+    let words = format!("{} {}", scene.glyph(actor), scene.name(actor));
+    (words, scene.actor_style(actor))
+}
+
+/// How many were told the same in the same row.
+fn told(scene: &Scene<'_>, event: usize) -> usize {
+    let row = scene.sequence.row_of(event);
+    let row = row.and_then(|row| scene.sequence.rows.get(row));
+    row.map_or(1, |row| row.count(scene.world.position))
+}
+
+/// The reply, when it came, and how long that took.
+fn reply_words(scene: &Scene<'_>, sent: usize, replied: Option<usize>) -> Words {
+    let events = scene.log.events();
+    let chrome = scene.style(Role::Chrome);
+    let Some((replied, from)) = replied.and_then(|replied| Some((events.get(replied)?, events.get(sent)?)))
+    else {
+        let words = format!("… {}", wire::pending(scene, sent).get(scene.lang));
+        return vec![(words, chrome)];
+    };
+    let EventKind::Replied { reply, .. } = &replied.kind else {
+        return Words::new();
+    };
+    let words = match reply {
+        Reply::Lost(why) => format!("✗ {}: {why}", words::LOST.get(scene.lang)),
+        _ => format!("← {reply}"),
+    };
+    let took = words::ROUND_TRIP.with(scene.lang, &[&brief(replied.at.since(from.at))]);
+    vec![
+        (words, wire::style(scene, reply)),
+        (format!("{} · {took}", time::moment(replied.at)), chrome),
+    ]
+}
+
+/// A duration that may be short: `0.46ms`, `12ms`, `3.0s`.
+fn brief(duration: Duration) -> String {
+    let micros = duration.as_micros();
+    match micros {
+        0..10_000 => format!("{}.{:02}ms", micros / 1000, micros % 1000 / 10),
+        10_000..1_000_000 => format!("{}ms", micros / 1000),
+        _ => time::stretch(duration),
+    }
+}
+
+fn own_words(scene: &Scene<'_>, event: usize) -> (String, Style) {
+    let Some(logged) = scene.log.events().get(event) else {
+        return Default::default();
+    };
+    let (words, role) = match &logged.kind {
+        EventKind::Replied { reply, .. } => (reply.to_string(), Role::Text),
+        EventKind::Waits { label, until, .. } => {
+            let until = until.since(logged.at);
+            let words = words::WAITS.with(scene.lang, &[&time::stretch(until), label]);
+            (words, Role::Text)
+        }
+        EventKind::Waited { label, .. } => (words::WAITED.with(scene.lang, &[label]), Role::Text),
+        EventKind::Took { about, what, .. } => {
+            let words = words::TAKES_NOTICE.with(scene.lang, &[&format!("{what} {about}")]);
+            (format!("↯ {words}"), Role::Warning)
+        }
+        EventKind::Believes { lock, belief, .. } => {
+            let belief = words::belief(*belief).get(scene.lang);
+            (format!("{lock}: {belief}"), Role::Text)
+        }
+        EventKind::Counted { counter, by, .. } => (format!("{counter} {by:+}"), Role::Good),
+        EventKind::Fault(fault) => (fault::words(scene.lang, fault), Role::Danger),
+        EventKind::GaveUp { why, .. } => {
+            let words = words::GAVE_UP.get(scene.lang);
+            (format!("✗ {words}: {why}"), Role::Danger)
+        }
+        EventKind::ServerDied { server, why } => {
+            let words = words::SERVER_DIED.get(scene.lang);
+            (format!("✝ {server}: {words} {why}"), Role::Danger)
+        }
+        EventKind::State(state) => {
+            let words = words::SEEN.with(scene.lang, &[&state.server]);
+            (words, Role::Text)
+        }
+        _ => (String::new(), Role::Text),
+    };
+    (text::clean(&words).into_owned(), scene.style(role))
+}
+
+/// What it changed: `+ lock, ~ stock`; with the server's name where there are several.
+fn changed(scene: &Scene<'_>, event: usize) -> String {
+    let several = scene.world.servers.len() > 1;
+    let mut changed = Vec::new();
+    for (server, names) in selection::changes(scene, event) {
+        for (name, change) in names {
+            let sign = match change {
+                Change::Added => '+',
+                Change::Changed => '~',
+                Change::Removed => '-',
+            };
+            let place = if several {
+                format!(" ({server})")
+            } else {
+                String::new()
+            };
+            changed.push(format!("{sign} {name}{place}"));
+        }
+    }
+    let more = changed.len().saturating_sub(6);
+    changed.truncate(6);
+    let separator = if scene.lang == Lang::Zh { "，" } else { ", " };
+    let mut words = changed.join(separator);
+    if more > 0 {
+        words = format!(
+            "{words}{separator}{}",
+            words::MORE_NODES.with(scene.lang, &[&more.to_string()])
+        );
+    }
+    words
+}
+
+/// Words one after another, broken where the line is full. Each keeps its style.
+fn wrapped(words: &Words, width: usize, between: &str) -> Vec<Line<'static>> {
+    let mut lines: Vec<Line<'static>> = Vec::new();
+    let mut used = 0;
+    for (part, style) in words.iter().filter(|(part, _)| !part.is_empty()) {
+        let room = width.saturating_sub(used + text::width(between));
+        if let Some(line) = lines.last_mut()
+            && text::width(part) <= room
+        {
+            line.push_span(Span::raw(between.to_owned()));
+            line.push_span(Span::styled(text::clean(part).into_owned(), *style));
+            used += text::width(between) + text::width(part);
+            continue;
+        }
+        for row in text::wrap(part, width) {
+            used = text::width(&row);
+            lines.push(Line::from(Span::styled(row, *style)));
+        }
+    }
+    lines
+}

@@ -1,0 +1,363 @@
+//! Free play in the story's pane: the challenge, who can move and what that would send, time, faults; and what came of
+//! the last choice. It must not know how a choice is carried out.
+
+pub(crate) mod choice;
+pub(crate) mod told;
+
+use ratatui::text::{Line, Span};
+
+pub(crate) use choice::amount;
+pub use choice::{cause, choice};
+
+use super::{LessonView, Scene};
+use crate::ui::{
+    theme::{Role, glyphs, text, time},
+    words,
+};
+use crate::{
+    lesson::PRIMARY,
+    log::{
+        ActorId, Choice, EventKind,
+        outlook::{Hindered, Prospect},
+    },
+    ui::state::{
+        branches::Branches,
+        free::{AMOUNTS, Free},
+    },
+};
+
+/// More clients than this stand in two columns, where the pane is so wide.
+const COLUMN: usize = 4;
+const TWO_COLUMNS: usize = 76;
+
+/// Free play, as the screen shows it.
+#[derive(Debug, Clone, Copy)]
+pub struct FreeView<'a> {
+    /// What may happen next, and what was said of the last choice.
+    pub free: &'a Free,
+    /// The branches.
+    pub branches: &'a Branches,
+    /// Whether another run is being done again.
+    pub again: bool,
+    /// Whether the run waits for a choice and the playhead stands behind everything that happened.
+    pub live: bool,
+    /// Whether the learner looks back at what has happened before.
+    pub back: bool,
+}
+
+impl FreeView<'_> {
+    /// Whether what stands on the screen is what comes next: also while it is on its way there.
+    fn ahead(&self) -> bool {
+        !self.again && !self.back
+    }
+
+    /// The actors that have a key of their own where the playhead stands, in its order.
+    #[must_use]
+    pub fn keyed(&self) -> Vec<ActorId> {
+        if self.back {
+            self.free.keyed_before()
+        } else {
+            self.free.keyed().to_vec()
+        }
+    }
+
+    /// The actions, by name, that would do nothing now.
+    pub(crate) fn idle(&self) -> Vec<&'static str> {
+        let idle = [
+            ("timer", !self.ahead() || self.free.outlook.timer.is_none()),
+            ("branches", self.branches.is_empty()),
+            ("free", !self.back),
+        ];
+        let idle = idle.into_iter().filter(|(_, idle)| *idle);
+        idle.map(|(id, _)| id).collect()
+    }
+}
+
+impl<'a> LessonView<'a> {
+    /// The wrapped lines of the pane.
+    pub(crate) fn free_lines(&self, view: FreeView<'a>, width: u16) -> Vec<Line<'static>> {
+        let pane = FreePane {
+            view: self,
+            free: view,
+            width: width.into(),
+        };
+        pane.lines()
+    }
+
+    /// The key's number, from 0, of the client that a place of the pane is about.
+    pub(crate) fn free_choice(
+        &self,
+        view: FreeView<'a>,
+        (column, line): (u16, usize),
+        width: u16,
+    ) -> Option<usize> {
+        let pane = FreePane {
+            view: self,
+            free: view,
+            width: width.into(),
+        };
+        let from = pane.before().len();
+        let line = line.checked_sub(from)?;
+        pane.places().position(|(row, rows, columns)| {
+            (row..row + rows).contains(&line) && columns.contains(&usize::from(column))
+        })
+    }
+}
+
+struct FreePane<'v, 'a> {
+    view: &'v LessonView<'a>,
+    free: FreeView<'a>,
+    width: usize,
+}
+
+impl<'a> FreePane<'_, 'a> {
+    fn scene(&self) -> &Scene<'a> {
+        &self.view.scene
+    }
+
+    fn lines(&self) -> Vec<Line<'static>> {
+        let mut lines = self.before();
+        lines.extend(self.actors());
+        lines.extend(self.rest());
+        lines
+    }
+
+    /// A row with a hanging indent.
+    fn row(&self, head: &str, head_role: Role, words: &str, role: Role) -> Vec<Line<'static>> {
+        let scene = self.scene();
+        let indent = text::width(head);
+        let mut first = Span::styled(head.to_owned(), scene.style(head_role));
+        let mut lines = Vec::new();
+        for row in text::wrap(&text::clean(words), self.width.saturating_sub(indent)) {
+            lines.push(Line::from(vec![first, Span::styled(row, scene.style(role))]));
+            first = Span::raw(" ".repeat(indent));
+        }
+        lines
+    }
+
+    /// How many columns the clients stand in, and how wide each is.
+    fn columns(&self) -> (usize, usize) {
+        if self.free.keyed().len() > COLUMN && self.width >= TWO_COLUMNS {
+            (2, self.width / 2)
+        } else {
+            (1, self.width)
+        }
+    }
+
+    /// Each client that has a key, in its own lines.
+    fn blocks(&self) -> Vec<Vec<Line<'static>>> {
+        let keyed = self.free.keyed();
+        let scene = self.scene();
+        let (_, width) = self.columns();
+        let names = keyed.iter().map(|actor| text::width(scene.name(*actor)));
+        let wide = names.max().unwrap_or(0);
+        let rows = keyed.iter().enumerate().map(|(n, actor)| {
+            let prospect = self.free.free.outlook.actors.get(actor.0 as usize);
+            self.actor(n, *actor, prospect, (wide, width))
+        });
+        rows.collect()
+    }
+
+    /// Where each client stands below what is above all of them: its first row, how many, and its columns.
+    fn places(&self) -> impl Iterator<Item = (usize, usize, std::ops::Range<usize>)> {
+        let (columns, width) = self.columns();
+        let blocks: Vec<usize> = self.blocks().iter().map(Vec::len).collect();
+        let half = blocks.len().div_ceil(columns);
+        let mut row = 0;
+        let mut places = Vec::new();
+        for n in 0..half {
+            let beside: Vec<usize> = (0..columns)
+                .map(|c| c * half + n)
+                .filter(|n| *n < blocks.len())
+                .collect();
+            let rows = beside.iter().map(|n| blocks[*n]).max().unwrap_or(0);
+            places.extend(
+                beside
+                    .iter()
+                    .enumerate()
+                    .map(|(c, n)| (*n, (row, rows, c * width..(c + 1) * width))),
+            );
+            row += rows;
+        }
+        places.sort_by_key(|(n, _)| *n);
+        places.into_iter().map(|(_, place)| place)
+    }
+
+    /// The clients that have keys.
+    fn actors(&self) -> Vec<Line<'static>> {
+        let (_, width) = self.columns();
+        let mut lines: Vec<Line<'static>> = Vec::new();
+        for (block, (row, rows, columns)) in self.blocks().into_iter().zip(self.places()) {
+            lines.resize(lines.len().max(row + rows), Line::default());
+            for (line, own) in lines[row..].iter_mut().zip(block) {
+                if columns.start > 0 {
+                    let gap = width.saturating_sub(line.width());
+                    line.spans.push(Span::raw(" ".repeat(gap)));
+                }
+                line.spans.extend(own.spans);
+            }
+        }
+        lines
+    }
+
+    fn actor(
+        &self,
+        n: usize,
+        actor: ActorId,
+        prospect: Option<&Prospect>,
+        (names, width): (usize, usize),
+    ) -> Vec<Line<'static>> {
+        let (scene, lang) = (self.scene(), self.scene().lang);
+        let key = scene.keys.label(&format!("move-{}", n + 1));
+        let ahead = self.free.ahead();
+        // What it would send is known only behind everything that happened; further back, what it went on with.
+        let hindered = prospect.and_then(|prospect| prospect.hindered).filter(|_| ahead);
+        let next = prospect
+            .and_then(|prospect| prospect.next.as_ref())
+            .filter(|_| ahead);
+        let (label, wire) = next.map_or(("", ""), |next| (next.label.as_str(), next.wire.as_str()));
+        let server = next
+            .map(|next| next.server.as_str())
+            .filter(|server| !server.is_empty());
+        let told = match hindered {
+            None if !ahead => self.went_on(actor, prospect).unwrap_or_default(),
+            None => match server {
+                Some(PRIMARY) => format!("{label}  {wire}  → {}", words::PRIMARY.get(lang)),
+                // Where there is one server, it goes without saying.
+                Some(server) if scene.world.servers.len() > 1 => format!("{label}  {wire}  → {server}"),
+                Some(_) => format!("{label}  {wire}"),
+                None => format!("{label}  {}", words::WOULD_TAKE.with(lang, &[wire])),
+            },
+            Some(Hindered::Waits { until }) => words::WAITS_UNTIL.with(lang, &[label, &time::moment(until)]),
+            Some(Hindered::Unanswered) => words::UNANSWERED.with(lang, &[wire]),
+            Some(Hindered::Unnotified) => words::UNNOTIFIED.with(lang, &[wire]),
+            Some(Hindered::Frozen) => format!("{} {}", glyphs::STOPPED, words::FROZEN.get(lang)),
+            Some(Hindered::Dead) => format!("{} {}", glyphs::KILLED, words::DEAD.get(lang)),
+            Some(Hindered::Finished) => words::FINISHED.get(lang).to_owned(),
+        };
+        let able = hindered.is_none() && self.free.live;
+        let (key_role, role) = if able {
+            (Role::Code, Role::Text)
+        } else {
+            (Role::Chrome, Role::Chrome)
+        };
+        let head = format!(" {key} ");
+        let name = format!(
+            "{} {}",
+            scene.glyph(actor),
+            text::pad(scene.name(actor), names + 2)
+        );
+        let indent = text::width(&head) + text::width(&name);
+        let mut lines = Vec::new();
+        let name_style = if able {
+            scene.actor_style(actor)
+        } else {
+            scene.style(Role::Chrome)
+        };
+        let mut first = vec![
+            Span::styled(head, scene.style(key_role)),
+            Span::styled(name, name_style),
+        ];
+        for row in text::wrap(&text::clean(&told), width.saturating_sub(indent + 1)) {
+            first.push(Span::styled(row, scene.style(role)));
+            lines.push(Line::from(first));
+            first = vec![Span::raw(" ".repeat(indent))];
+        }
+        if lines.is_empty() {
+            lines.push(Line::from(first));
+        }
+        lines
+    }
+
+    /// What an actor did next after the playhead, where the learner looks back; what it would do now, if it has done
+    /// nothing since.
+    fn went_on(&self, actor: ActorId, prospect: Option<&Prospect>) -> Option<String> {
+        let scene = self.scene();
+        let later = scene.log.events().get(scene.world.position..)?.iter();
+        let done = later
+            .filter(|_| self.free.back)
+            .find_map(|event| match &event.kind {
+                EventKind::Sent {
+                    actor: who,
+                    label,
+                    wire,
+                    ..
+                } if *who == actor => Some((label, wire)),
+                EventKind::Took {
+                    actor: who,
+                    label,
+                    about,
+                    ..
+                } if *who == actor => Some((label, about)),
+                _ => None,
+            });
+        let still = || {
+            let next = prospect
+                .filter(|prospect| prospect.hindered.is_none())?
+                .next
+                .as_ref()?;
+            Some((&next.label, &next.wire))
+        };
+        let (label, wire) = done.or_else(still)?;
+        Some(format!("{label}  {wire}"))
+    }
+
+    /// What stands below the clients: those without keys, time, faults, branches.
+    fn rest(&self) -> Vec<Line<'static>> {
+        let (scene, lang) = (self.scene(), self.scene().lang);
+        let outlook = &self.free.free.outlook;
+        let key = |id: &str| format!(" {} ", scene.keys.label(id));
+        let mut lines = Vec::new();
+        let more = outlook.actors.len().saturating_sub(self.free.keyed().len());
+        if more > 0 {
+            let words = words::MORE_CLIENTS.with(lang, &[&more.to_string(), &scene.keys.label("palette")]);
+            lines.extend(self.row("   ", Role::Chrome, &words, Role::Chrome));
+        }
+        let mut parts: Vec<(String, String)> = Vec::new();
+        if self.free.ahead() {
+            if outlook.timer.is_some() {
+                parts.push((key("timer"), choice(&Choice::Timer, outlook, scene.world, lang)));
+            }
+            let second = Choice::Pass { millis: AMOUNTS[1] };
+            parts.push((key("second"), choice(&second, outlook, scene.world, lang)));
+            let faults = words::FAULTS.with(lang, &[&outlook.faults.len().to_string()]);
+            parts.push((key("faults"), faults));
+        }
+        if !self.free.branches.is_empty() {
+            let branches = words::BRANCHES.with(lang, &[&self.free.branches.len().to_string()]);
+            parts.push((key("branches"), branches));
+        }
+        lines.extend(self.flow(parts));
+        lines
+    }
+
+    /// Keys with what they do, as many to a line as fit.
+    fn flow(&self, parts: Vec<(String, String)>) -> Vec<Line<'static>> {
+        let scene = self.scene();
+        let mut lines: Vec<Line<'static>> = Vec::new();
+        for (key, words) in parts {
+            let words = format!("{words}  ");
+            let needs = text::width(&key) + text::width(&words);
+            let fits = lines
+                .last()
+                .is_some_and(|line| line.width() + needs <= self.width + 2);
+            if !fits {
+                lines.push(Line::default());
+            }
+            // Nothing jumps while a move is made: what cannot be done meanwhile stays where it is.
+            let (key_role, role) = if self.free.live {
+                (Role::Code, Role::Text)
+            } else {
+                (Role::Chrome, Role::Chrome)
+            };
+            let spans = [
+                Span::styled(key, scene.style(key_role)),
+                Span::styled(words, scene.style(role)),
+            ];
+            if let Some(line) = lines.last_mut() {
+                line.spans.extend(spans);
+            }
+        }
+        lines
+    }
+}

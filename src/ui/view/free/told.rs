@@ -1,0 +1,155 @@
+//! What stands above the clients in free play: what was broken and why, what came of the last choice, the challenges. It
+//! must not know who can move.
+
+use ratatui::text::Line;
+
+use super::FreePane;
+use crate::ui::{
+    theme::{Role, glyphs},
+    words,
+};
+use crate::{
+    lesson::Expect,
+    log::EventKind,
+    text::Lang,
+    ui::state::free::Said,
+    verdict::{
+        compare::{Difference, Move},
+        evidence,
+    },
+    world::Breached,
+};
+
+/// The most lines of evidence for a breach.
+const EVIDENCE: usize = 4;
+
+impl<'a> FreePane<'_, 'a> {
+    /// What stands above the clients: what was broken, what was said, the challenges.
+    pub(crate) fn before(&self) -> Vec<Line<'static>> {
+        let mut lines = self.breach();
+        lines.extend(self.said());
+        lines.extend(self.goals());
+        lines
+    }
+
+    /// What the step at the playhead has broken.
+    fn fresh(&self) -> Option<&'a Breached> {
+        let scene = self.scene();
+        let breached = scene.world.breaches.last()?;
+        let later = scene.log.events()[breached.event..scene.world.position].iter();
+        let stops = later.filter(|event| matches!(event.kind, EventKind::Stop { .. }));
+        (stops.count() <= 1).then_some(breached)
+    }
+
+    /// That, with what proves it.
+    fn breach(&self) -> Vec<Line<'static>> {
+        let scene = self.scene();
+        let (log, lang) = (scene.log, scene.lang);
+        let Some(breached) = self.fresh() else {
+            return Vec::new();
+        };
+        let banner = format!(" {} {} ", glyphs::CUT, words::BROKE_IT.get(lang));
+        let mut lines = self.row(
+            &banner,
+            Role::Danger,
+            &format!(" {}", breached.says.get(lang)),
+            Role::Danger,
+        );
+        let told = log.events().get(breached.event).map(|event| &event.kind);
+        if let Some(EventKind::Breached {
+            why,
+            evidence: events,
+            ..
+        }) = told
+        {
+            if let Some(why) = why {
+                lines.extend(self.row("  ", Role::Text, why.get(lang), Role::Text));
+            }
+            for told in evidence(log, "", events, EVIDENCE) {
+                lines.extend(self.row("  ↳ ", Role::Chrome, told.get(lang), Role::Text));
+            }
+        }
+        lines
+    }
+
+    fn said(&self) -> Vec<Line<'static>> {
+        let lang = self.scene().lang;
+        let steps = usize::to_string;
+        let (words, role) = match &self.free.free.said {
+            _ if self.free.again => (words::AGAIN.get(lang).to_owned(), Role::Warning),
+            _ if self.free.back => {
+                let key = self.scene().keys.label("free");
+                (words::LOOKING_BACK.with(lang, &[&key]), Role::Warning)
+            }
+            Said::Nothing if self.free.live && self.free.free.outlook.is_over() => {
+                let keys = &self.scene().keys;
+                let words = words::ALL_OVER.with(lang, &[&keys.label("back"), &keys.label("restart")]);
+                (words, Role::Warning)
+            }
+            Said::Nothing => return Vec::new(),
+            Said::YouChoose => (words::YOU_CHOOSE.get(lang).to_owned(), Role::Warning),
+            Said::Refused(why) => (why.get(lang).to_owned(), Role::Warning),
+            Said::Same(deeds) => (words::SAME.with(lang, &[&steps(deeds)]), Role::Good),
+            Said::Differs(deeds, difference) => {
+                let what = differs(difference, lang);
+                (words::DIFFERS.with(lang, &[&steps(deeds), &what]), Role::Danger)
+            }
+            Said::Stuck(deeds, why) => (
+                words::STUCK.with(lang, &[&steps(deeds), why.get(lang)]),
+                Role::Danger,
+            ),
+        };
+        self.row("", role, &words, role)
+    }
+
+    /// What the variant's invariants challenge to, and which of them have been broken.
+    fn goals(&self) -> Vec<Line<'static>> {
+        let (scene, lang) = (self.scene(), self.scene().lang);
+        let Some(variant) = self.view.entry.variants.get(self.view.variant) else {
+            return Vec::new();
+        };
+        let goal = match variant.expect {
+            Expect::Shown => words::GOAL,
+            Expect::Prevented => words::GOAL_FIXED,
+        };
+        let mut lines = Vec::new();
+        let fresh = self.fresh().map(|breached| breached.invariant);
+        // What has been broken just now stands above, with what proves it.
+        let others = variant
+            .invariants
+            .iter()
+            .enumerate()
+            .filter(|(n, _)| Some(*n) != fresh);
+        for (n, invariant) in others {
+            let broken = scene
+                .world
+                .breaches
+                .iter()
+                .any(|breached| breached.invariant == n);
+            let row = if broken {
+                let words = words::BROKEN_BEFORE.with(lang, &[invariant.says.get(lang)]);
+                self.row("✓ ", Role::Good, &words, Role::Good)
+            } else {
+                let words = goal.with(lang, &[invariant.goal.get(lang)]);
+                self.row("○ ", Role::Accent, &words, Role::Accent)
+            };
+            lines.extend(row);
+        }
+        lines
+    }
+}
+
+/// How the first move that differs came out before, and now.
+fn differs(difference: &Difference, lang: Lang) -> String {
+    let [before, now] = &difference.moves;
+    let who = before.as_ref().or(now.as_ref());
+    let name = who.map_or_else(String::new, |made| format!("{}.{}", made.who, made.label));
+    let told = |made: &Option<Move>| match made {
+        None => words::NO_SUCH_MOVE.get(lang).to_owned(),
+        Some(Move { wire, reply, .. }) => match reply {
+            Some(reply) => format!("{wire} → {reply}"),
+            None => wire.clone(),
+        },
+    };
+    words::BEFORE_NOW.with(lang, &[&name, &told(before), &told(now)])
+}

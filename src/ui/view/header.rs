@@ -1,0 +1,121 @@
+//! The lesson's header: what, where, how fast, on which clock. It must not know what happens in the lesson.
+
+use ratatui::{
+    buffer::Buffer,
+    layout::Rect,
+    style::Modifier,
+    text::{Line, Span},
+};
+
+use super::lesson::LessonView;
+use crate::ui::state::screen::{Motion, Stage};
+use crate::ui::{
+    theme::{Role, text, time},
+    words,
+};
+use crate::{clock::ClockKind, log::EventKind};
+
+/// Draws the header.
+pub fn draw(view: &LessonView<'_>, area: Rect, buf: &mut Buffer) {
+    let right = Line::from(right(view));
+    let taken = u16::try_from(right.width()).unwrap_or(area.width).min(area.width);
+    let room = area.width - taken;
+    buf.set_line(area.x, area.y, &left(view, room.saturating_sub(1).into()), room);
+    buf.set_line(area.right() - taken, area.y, &right, taken);
+}
+
+fn left<'a>(view: &LessonView<'a>, room: usize) -> Line<'a> {
+    let scene = &view.scene;
+    let (glyph, role) = match view.motion {
+        Motion::Playing => (" ▶ ", Role::Good),
+        Motion::Paused => (" ▮▮", Role::Chrome),
+        Motion::Held => (" ▮▮", Role::Warning),
+    };
+    let title = view.entry.title.get(scene.lang);
+    let variant = view
+        .entry
+        .variants
+        .get(view.variant)
+        .map_or("", |variant| variant.title.get(scene.lang));
+    let count = format!(" {}/{}", view.variant + 1, view.entry.variants.len());
+    let room = room.saturating_sub(4 + text::width(&count));
+    // The title gives way first, down to half of the room: the variant is what the learner compares.
+    let wanted = text::width(variant) + 3;
+    let title = text::fit(title, room.saturating_sub(wanted).max(room / 2));
+    let variant = text::fit(variant, room.saturating_sub(text::width(&title) + 3));
+    Line::from(vec![
+        Span::styled(format!("{glyph} "), scene.style(role)),
+        Span::styled(title, scene.style(Role::Accent)),
+        Span::styled(" · ", scene.style(Role::Chrome)),
+        Span::styled(variant, scene.style(Role::Text).add_modifier(Modifier::BOLD)),
+        Span::styled(count, scene.style(Role::Chrome)),
+    ])
+}
+
+fn right<'a>(view: &LessonView<'a>) -> Vec<Span<'a>> {
+    let scene = &view.scene;
+    let chrome = scene.style(Role::Chrome);
+    let mut spans = Vec::new();
+    let (words, role) = doing(view);
+    spans.push(Span::styled(
+        format!(" {words}  "),
+        scene.style(role).remove_modifier(Modifier::BOLD),
+    ));
+    let beats = view.beats();
+    // Whoever has left the story takes none of its steps.
+    if let Some(step) = step(view).filter(|step| *step <= beats && view.free.is_none()) {
+        let words = words::STEP.with(scene.lang, &[&step.to_string(), &beats.to_string()]);
+        spans.push(Span::styled(format!("{words}  "), chrome));
+    }
+    spans.push(Span::styled(
+        time::moment(scene.display),
+        scene.style(Role::Fresh),
+    ));
+    spans.push(Span::styled(format!("  {}x ", view.speed), chrome));
+    if !scene.log.is_empty() {
+        let (words, role) = match scene.world.clock {
+            ClockKind::Controlled => (words::CONTROLLED, Role::Good),
+            ClockKind::Wall => (words::WALL, Role::Warning),
+            ClockKind::Recorded => (words::RECORDED, Role::Warning),
+        };
+        let style = scene.style(role).remove_modifier(Modifier::BOLD);
+        spans.push(Span::styled(format!(" {} ", words.get(scene.lang)), style));
+    }
+    spans
+}
+
+/// What the learner should know about the run beyond the glyph.
+fn doing(view: &LessonView<'_>) -> (String, Role) {
+    let arrives = view
+        .scene
+        .flight
+        .is_some_and(|aloft| aloft.leads_to(view.scene.log.len()));
+    let behind = view.scene.world.position < view.scene.log.len() && !arrives;
+    let (words, role) = match (view.stage, view.motion) {
+        // All of it is known from the beginning: nobody looks back at it.
+        (_, Motion::Paused) if view.single.is_some() && view.at_end() => (words::JUDGED, Role::Good),
+        (_, Motion::Paused) if view.single.is_some() => (words::PAUSED, Role::Chrome),
+        _ if behind && view.motion != Motion::Playing => (words::BEHIND, Role::Warning),
+        _ if view.free.is_some_and(|free| free.again) => (words::AGAIN, Role::Warning),
+        (Stage::Booting, _) => (words::BOOTING, Role::Warning),
+        (_, Motion::Playing) => (words::PLAYING, Role::Good),
+        (_, Motion::Held) => (words::HELD, Role::Warning),
+        (Stage::Working, _) => (words::WORKING, Role::Chrome),
+        (Stage::Ready, _) if view.free.is_some() => (words::FREE_MODE, Role::Good),
+        (Stage::Over(None), _) => (words::OVER, Role::Good),
+        (Stage::Over(Some(_)), _) => (words::JUDGED, Role::Good),
+        _ => (words::PAUSED, Role::Chrome),
+    };
+    // Only one of them names a key.
+    let step = view.scene.keys.label("step");
+    (words.with(view.scene.lang, &[&step]), role)
+}
+
+/// The number of the story's step that the playhead stands behind, from 1 on.
+fn step(view: &LessonView<'_>) -> Option<usize> {
+    let events = view.scene.log.events().get(..view.scene.world.position)?;
+    events.iter().rev().find_map(|event| match event.kind {
+        EventKind::Stop { item, .. } => Some(item + 1),
+        _ => None,
+    })
+}

@@ -1,0 +1,196 @@
+//! Where the panes of the lesson screen are, on any size of screen. It must not know what they show, beyond how
+//! much room that needs.
+
+use crate::ui::state::screen::Form;
+use ratatui::layout::{Constraint, Layout, Rect};
+
+use super::{
+    lanes,
+    lesson::{LessonView, inside},
+};
+use crate::ui::keys::Pane;
+use crate::ui::state::screen::Lens;
+
+/// The widest page of text.
+const READABLE: u16 = 96;
+/// From this size on, panes stand beside the story rather than all below it.
+const WIDE: (u16, u16) = (150, 40);
+/// Rows of the story and the servers beside it, where neither needs more.
+const ABOVE: u16 = 10;
+/// Screens lower than this have no row to spare for the scrubber.
+const SCRUBBED: u16 = 20;
+
+/// Where everything is. What is not shown is empty.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Areas {
+    pub header: Rect,
+    pub warning: Rect,
+    pub story: Rect,
+    pub lanes: Rect,
+    pub servers: Rect,
+    pub wire: Rect,
+    pub scrubber: Rect,
+    pub hints: Rect,
+}
+
+impl Areas {
+    /// The pane at a place.
+    pub fn pane(&self, x: u16, y: u16) -> Option<Pane> {
+        let panes = [
+            (Pane::Story, self.story),
+            (Pane::Lanes, self.lanes),
+            (Pane::Servers, self.servers),
+            (Pane::Wire, self.wire),
+        ];
+        let here = panes.into_iter().find(|(_, area)| area.contains((x, y).into()));
+        here.map(|(pane, _)| pane)
+    }
+}
+
+impl LessonView<'_> {
+    /// Divides the screen.
+    pub(crate) fn areas(&self, area: Rect) -> Areas {
+        let hints = u16::from(self.form != Form::Presenting);
+        let scrubber = u16::from(area.height >= SCRUBBED && !self.is_fresh());
+        let [header, warning, body, scrubber, hints] = Layout::vertical([
+            Constraint::Length(1),
+            Constraint::Length(u16::from(self.on_wall_clock())),
+            Constraint::Min(1),
+            Constraint::Length(scrubber),
+            Constraint::Length(hints),
+        ])
+        .areas(area);
+        let mut areas = Areas {
+            header,
+            warning,
+            scrubber,
+            hints,
+            ..Areas::default()
+        };
+        if self.is_fresh() {
+            // A page to read: not wider than the eye likes, as high as it needs, in the middle.
+            let width = body.width.min(READABLE);
+            areas.story = body.centered(width.into(), self.story_height(Rect { width, ..body }).into());
+            return areas;
+        }
+        match self.form {
+            // What is chosen is told in full, whichever pane is alone.
+            Form::Zoomed if self.scene.selected.is_some() && self.focus != Pane::Story => {
+                [*areas.of(self.focus), areas.story] =
+                    Layout::vertical([Constraint::Min(1), Constraint::Length(5)]).areas(body);
+            }
+            Form::Zoomed => *areas.of(self.focus) = body,
+            Form::Presenting => {
+                let story = self.story_height(body).clamp(5, (body.height * 3 / 5).max(5));
+                [areas.story, areas.lanes] =
+                    Layout::vertical([Constraint::Length(story), Constraint::Min(1)]).areas(body);
+            }
+            Form::Panes if self.verdict().is_some() && area.width >= 110 => {
+                let [left, right] =
+                    Layout::horizontal([Constraint::Percentage(58), Constraint::Min(1)]).areas(body);
+                areas.story = right;
+                self.stack(&mut areas, left);
+            }
+            Form::Panes if area.width >= WIDE.0 && area.height >= WIDE.1 => self.wide(&mut areas, body),
+            Form::Panes => {
+                let story = self.story_share(body);
+                let [story, rest] =
+                    Layout::vertical([Constraint::Length(story), Constraint::Min(1)]).areas(body);
+                areas.story = story;
+                self.stack(&mut areas, rest);
+            }
+        }
+        areas
+    }
+
+    /// Rows of the story's pane that show all of it.
+    fn story_height(&self, area: Rect) -> u16 {
+        let lines = u16::try_from(self.story_lines(area).len() + 2).unwrap_or(u16::MAX);
+        lines.min(area.height)
+    }
+
+    /// Rows of the story's pane above the others.
+    fn story_share(&self, body: Rect) -> u16 {
+        let usual = if body.height < 34 { 5 } else { 6 };
+        if self.verdict().is_some() {
+            body.height / 2
+        } else if self.free.is_some() || self.asking.shown(&self.scene).is_some() || self.focus == Pane::Story
+        {
+            // Choices are to be seen all at once, and so is the text that somebody reads.
+            self.story_height(body)
+                .clamp(usual, (body.height * 3 / 5).max(usual))
+        } else {
+            usual
+        }
+    }
+
+    /// The timelines above, the servers and the wire below.
+    fn stack(&self, areas: &mut Areas, area: Rect) {
+        let least = match area.height {
+            0..12 => area.height * 2 / 5,
+            12..20 => 6,
+            height => (height * 3 / 8).clamp(8, 16),
+        };
+        let below = match self.focus {
+            Pane::Story => least,
+            Pane::Lanes => (least / 2).max(4).min(least),
+            Pane::Servers | Pane::Wire => (area.height * 3 / 5).max(least),
+        };
+        // Lanes take no more than they can use.
+        let spare = area.height.saturating_sub(self.lanes_height(area));
+        let below = below.max(spare.min(area.height / 2));
+        let percent = match self.focus {
+            Pane::Story | Pane::Lanes => 50,
+            Pane::Servers => 60,
+            Pane::Wire => 40,
+        };
+        let [lanes, below] = Layout::vertical([Constraint::Min(1), Constraint::Length(below)]).areas(area);
+        [areas.servers, areas.wire] =
+            Layout::horizontal([Constraint::Percentage(percent), Constraint::Min(1)]).areas(below);
+        areas.lanes = lanes;
+    }
+
+    /// The story beside the servers, the timelines below them over the whole width, and below those the wire.
+    fn wide(&self, areas: &mut Areas, body: Rect) {
+        let least = match self.focus {
+            Pane::Servers => body.height / 2,
+            _ => ABOVE,
+        };
+        let half = Rect {
+            width: body.width / 2,
+            ..body
+        };
+        let above = self.story_height(half).max(least).min(body.height * 3 / 5);
+        let [above, rest] = Layout::vertical([Constraint::Length(above), Constraint::Min(1)]).areas(body);
+        [areas.story, areas.servers] =
+            Layout::horizontal([Constraint::Percentage(50), Constraint::Min(1)]).areas(above);
+        let wire = match self.focus {
+            Pane::Wire => rest.height * 3 / 5,
+            _ => (rest.height / 4).max(8),
+        };
+        let spare = rest.height.saturating_sub(self.lanes_height(rest));
+        let wire = wire.max(spare.min(rest.height / 2)).min(rest.height);
+        [areas.lanes, areas.wire] =
+            Layout::vertical([Constraint::Min(1), Constraint::Length(wire)]).areas(rest);
+    }
+
+    /// Rows that the timelines can use, with their frame.
+    fn lanes_height(&self, area: Rect) -> u16 {
+        match self.lens {
+            Lens::Timeline => lanes::wanted(&self.scene, inside(area)).saturating_add(2),
+            // There is always more to see of it.
+            Lens::Sequence => area.height,
+        }
+    }
+}
+
+impl Areas {
+    fn of(&mut self, pane: Pane) -> &mut Rect {
+        match pane {
+            Pane::Story => &mut self.story,
+            Pane::Lanes => &mut self.lanes,
+            Pane::Servers => &mut self.servers,
+            Pane::Wire => &mut self.wire,
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! The two ways to look at one log, and the event that is chosen in either: what the lesson's screen answers about
+//! them. It must not know how the panes are drawn.
+
+use crate::ui::state::screen::Lens;
+use ratatui::{layout::Rect, text::Line};
+
+use crate::ui::{
+    keys::Pane,
+    view::{
+        LessonView, detail, lanes,
+        lesson::inside,
+        selection::{self, Order},
+        sequence::{self, layout::View},
+        wire,
+    },
+};
+
+impl LessonView<'_> {
+    /// How many clients the sequence can leave out at the left.
+    #[must_use]
+    pub fn aside_reach(&self, area: Rect) -> u16 {
+        match self.lens {
+            Lens::Timeline => 0,
+            Lens::Sequence => sequence::aside_reach(&self.scene, inside(self.areas(area).lanes)),
+        }
+    }
+
+    /// Whether a pane's scroll counts from its newest line.
+    #[must_use]
+    pub fn counts_back(&self, pane: Pane) -> bool {
+        pane == Pane::Wire || (pane == Pane::Lanes && self.lens == Lens::Sequence)
+    }
+
+    /// The event that the learner looks at.
+    #[must_use]
+    pub fn selected(&self) -> Option<usize> {
+        self.scene.selected
+    }
+
+    /// The event so many places after the chosen one in the pane with the focus; the newest where none is chosen
+    /// yet.
+    #[must_use]
+    pub fn neighbour(&self, by: i32) -> Option<usize> {
+        let of = match (self.focus, self.lens) {
+            (Pane::Wire, _) => Order::Wire,
+            (_, Lens::Timeline) => Order::Timeline,
+            (_, Lens::Sequence) => Order::Sequence,
+        };
+        selection::neighbour(&self.scene, of, by)
+    }
+
+    /// The event that is told at a place of a screen of this size.
+    #[must_use]
+    pub fn event_at(&self, area: Rect, (x, y): (u16, u16)) -> Option<usize> {
+        let areas = self.areas(area);
+        let lanes = inside(areas.lanes);
+        let scroll = self.scrolls.get(Pane::Lanes);
+        let told = match self.lens {
+            Lens::Timeline => lanes::event_at(&self.scene, scroll, lanes, (x, y)),
+            Lens::Sequence => sequence::event_at(&self.scene, self.view(), lanes, (x, y)),
+        };
+        let back = self.scrolls.get(Pane::Wire);
+        told.or_else(|| wire::event_at(&self.scene, back, inside(areas.wire), (x, y)))
+    }
+
+    pub(crate) fn view(&self) -> View {
+        View {
+            back: self.scrolls.get(Pane::Lanes),
+            aside: self.aside,
+        }
+    }
+
+    /// What the story's pane says: about the chosen event, where there is one.
+    pub(crate) fn told_lines(&self, area: Rect) -> Vec<Line<'static>> {
+        match self.scene.selected {
+            Some(event) => detail::lines(&self.scene, event, inside(area).width.saturating_sub(2)),
+            None => self.story_lines(area),
+        }
+    }
+}

@@ -1,0 +1,288 @@
+//! The catalogue's list: lessons by track with how far one has come, or what a search found. It must not know how
+//! lessons are searched or run.
+
+use ratatui::{
+    buffer::Buffer,
+    layout::{Position, Rect},
+    text::{Line, Span},
+    widgets::Widget,
+};
+
+use super::{CatalogueView, found};
+use crate::ui::{
+    theme::{Role, glyphs, text},
+    words,
+};
+use crate::{
+    lesson::Track,
+    ui::state::{
+        catalogue::CatalogueEntry,
+        shelf::{Hit, Search, Shelf},
+    },
+};
+
+/// The longest bar of a track's progress.
+const BAR: usize = 8;
+/// Rows of the search above what it found.
+const FIELD: u16 = 2;
+
+/// A line of the list, and which lesson it is about: none, for headings and gaps.
+type Row = (Option<usize>, Line<'static>);
+
+impl CatalogueView<'_> {
+    /// The search's row and what lies below, or all of it where nothing is searched.
+    fn list_areas(&self, list: Rect) -> (Rect, Rect) {
+        let inner = self.theme.pane(true).inner(list);
+        let field = if self.search.is_some() {
+            FIELD.min(inner.height)
+        } else {
+            0
+        };
+        let rows = Rect {
+            y: inner.y + field,
+            height: inner.height - field,
+            ..inner
+        };
+        (
+            Rect {
+                height: field.min(1),
+                ..inner
+            },
+            rows,
+        )
+    }
+
+    /// The lesson at a place of the screen.
+    #[must_use]
+    pub fn entry_at(&self, area: Rect, (x, y): (u16, u16)) -> Option<usize> {
+        let [_, list, _, _] = Self::areas(area);
+        let (_, inner) = self.list_areas(list);
+        if !inner.contains((x, y).into()) {
+            return None;
+        }
+        let rows = self.rows(inner.width.into());
+        let row = self.list_start(&rows, inner.height) + usize::from(y - inner.y);
+        rows.get(row).and_then(|row| row.0)
+    }
+
+    /// Where the next character of the search will stand.
+    #[must_use]
+    pub fn cursor(&self, area: Rect) -> Option<Position> {
+        let search = self.search.filter(|_| self.shelf == Shelf::Search)?;
+        let fits = area.width >= super::SMALLEST.0 && area.height >= super::SMALLEST.1;
+        let (field, _) = self.list_areas(Self::areas(area)[1]);
+        fits.then(|| found::cursor(&search.typed, &self.found(search), field))
+    }
+
+    pub(crate) fn draw_list(&self, area: Rect, buf: &mut Buffer) {
+        let focused = !matches!(self.shelf, Shelf::Variants(_));
+        let heading = format!(" {} ", words::LESSONS.get(self.lang));
+        let role = if focused { Role::Accent } else { Role::Chrome };
+        let block = self
+            .theme
+            .pane(focused)
+            .title(Span::styled(heading, self.style(role)));
+        block.render(area, buf);
+        let (field, inner) = self.list_areas(area);
+        if let Some(search) = self.search {
+            self.draw_field(search, field, buf);
+        }
+        let rows = self.rows(inner.width.into());
+        let start = self.list_start(&rows, inner.height);
+        for (y, (_, line)) in (inner.top()..inner.bottom()).zip(rows.iter().skip(start)) {
+            buf.set_line(inner.x, y, line, inner.width);
+        }
+    }
+
+    fn draw_field(&self, search: &Search, area: Rect, buf: &mut Buffer) {
+        if self.shelf == Shelf::Search {
+            found::field(&search.typed, "/", &self.found(search), self.theme, area, buf);
+        } else {
+            let line = format!(" / {}", search.typed);
+            let line = text::fit(&line, area.width.into()).into_owned();
+            buf.set_stringn(area.x, area.y, line, area.width.into(), self.style(Role::Chrome));
+        }
+    }
+
+    /// How many were found.
+    fn found(&self, search: &Search) -> String {
+        let all = self.catalogue.entries.len().to_string();
+        let words = words::FOUND.with(self.lang, &[&search.hits.len().to_string(), &all]);
+        format!("{words} ")
+    }
+
+    /// The first row in sight: the chosen lesson stays there, with a little of what follows.
+    fn list_start(&self, rows: &[Row], height: u16) -> usize {
+        let chosen = rows.iter().rposition(|row| row.0 == Some(self.selected));
+        let height = usize::from(height);
+        (chosen.unwrap_or(0) + 3)
+            .saturating_sub(height)
+            .min(rows.len().saturating_sub(height))
+    }
+
+    fn rows(&self, width: usize) -> Vec<Row> {
+        let searched = self.search.filter(|search| !search.typed.trim().is_empty());
+        let rows = match searched {
+            Some(search) => self.hits(search, width),
+            None => self.tracks(width),
+        };
+        match (rows.is_empty(), searched.is_some()) {
+            (false, _) => rows,
+            (true, true) => self.told(words::NOTHING_MATCHES, Role::Chrome, width),
+            (true, false) => self.told(words::NO_LESSONS, Role::Warning, width),
+        }
+    }
+
+    fn told(&self, what: words::Words, role: Role, width: usize) -> Vec<Row> {
+        let rows = text::wrap(what.get(self.lang), width.saturating_sub(4));
+        let line = |row: String| Line::styled(format!("   {row}"), self.style(role));
+        rows.into_iter().map(|row| (None, line(row))).collect()
+    }
+
+    fn tracks(&self, width: usize) -> Vec<Row> {
+        let entries = &self.catalogue.entries;
+        let mut rows: Vec<Row> = Vec::new();
+        // What may be typed is told as long as nothing is.
+        if self.search.is_some() {
+            rows.extend(self.told(words::SEARCH_HINT, Role::Chrome, width));
+            rows.push((None, Line::default()));
+        }
+        for (n, entry) in entries.iter().enumerate() {
+            let before = n.checked_sub(1).and_then(|n| entries.get(n));
+            if before.is_none_or(|before| before.track != entry.track) {
+                if n > 0 {
+                    rows.push((None, Line::default()));
+                }
+                rows.push((None, self.track(entry.track, width)));
+            }
+            let lines = self.title_lines(entry, &[], n == self.selected, width);
+            rows.extend(lines.into_iter().map(|line| (Some(n), line)));
+        }
+        rows
+    }
+
+    /// A track's heading: its name, and how many of its lessons are done.
+    fn track(&self, track: Track, width: usize) -> Line<'static> {
+        let lessons = self.catalogue.entries.iter().filter(|entry| entry.track == track);
+        let done: Vec<bool> = lessons.map(|entry| self.is_done(entry)).collect();
+        let (all, done) = (done.len(), done.iter().filter(|done| **done).count());
+        let cells = all.min(BAR);
+        // Full only when everything is done, and begun as soon as anything is.
+        let full = if done == 0 { 0 } else { (done * cells / all).max(1) };
+        let name = words::track(track).get(self.lang);
+        let count = format!(" {done}/{all} ");
+        let gap = width.saturating_sub(1 + text::width(name) + cells + text::width(&count));
+        Line::from(vec![
+            Span::styled(format!(" {name}{}", " ".repeat(gap)), self.style(Role::Chrome)),
+            Span::styled(glyphs::BAR_DONE.repeat(full), self.style(Role::Good)),
+            Span::styled(glyphs::BAR_LEFT.repeat(cells - full), self.style(Role::Chrome)),
+            Span::styled(count, self.style(Role::Chrome)),
+        ])
+    }
+
+    fn hits(&self, search: &Search, width: usize) -> Vec<Row> {
+        let hits = search.hits.iter().filter_map(|hit| {
+            let entry = self.catalogue.entries.get(hit.entry)?;
+            Some((hit, entry))
+        });
+        hits.flat_map(|(hit, entry)| self.hit(hit, entry, width))
+            .collect()
+    }
+
+    /// A lesson that was found: its title, and below it what else of it matches.
+    fn hit(&self, hit: &Hit, entry: &CatalogueEntry, width: usize) -> Vec<Row> {
+        let selected = hit.entry == self.selected;
+        let lines = self.title_lines(entry, &hit.title, selected, width);
+        let mut rows: Vec<Row> = lines.into_iter().map(|line| (Some(hit.entry), line)).collect();
+        if let Some((beside, marks)) = &hit.beside {
+            let room = width.saturating_sub(6);
+            let mut spans = vec![Span::raw("     ")];
+            spans.extend(found::marked(
+                beside,
+                marks,
+                room,
+                self.style(Role::Chrome),
+                self.theme,
+            ));
+            rows.push((Some(hit.entry), Line::from(spans)));
+        }
+        rows
+    }
+
+    /// Whether every variant's verdict was reached.
+    fn is_done(&self, entry: &CatalogueEntry) -> bool {
+        let Some(variants) = self.progress.lessons.get(&entry.id) else {
+            return false;
+        };
+        let finished = |name: &String| variants.get(name).is_some_and(|record| record.finished);
+        entry.variants.iter().all(|variant| finished(&variant.name))
+    }
+
+    /// What was done of a lesson, in place of how long it takes: a tick once every variant's verdict was
+    /// reached, and how many predictions came true.
+    fn done(&self, entry: &CatalogueEntry) -> Option<String> {
+        let variants = self.progress.lessons.get(&entry.id)?;
+        let asked: usize = variants.values().map(|record| record.asked).sum();
+        let right: usize = variants.values().map(|record| record.right).sum();
+        let mark = if self.is_done(entry) { glyphs::DONE } else { "·" };
+        Some(match asked {
+            0 => format!("{mark} "),
+            asked => format!("{mark} {right}/{asked} "),
+        })
+    }
+
+    /// A lesson's title, on as many lines as it needs, and on the first how long it takes or what was done of it.
+    fn title_lines(
+        &self,
+        entry: &CatalogueEntry,
+        marks: &[usize],
+        selected: bool,
+        width: usize,
+    ) -> Vec<Line<'static>> {
+        let (right, role) = if entry.broken.is_some() {
+            (format!("{} ", glyphs::CUT), Role::Danger)
+        } else if let Some(done) = self.done(entry) {
+            let role = if self.is_done(entry) {
+                Role::Good
+            } else {
+                Role::Chrome
+            };
+            (done, role)
+        } else {
+            let minutes = words::MINUTES.with(self.lang, &[&entry.minutes.to_string()]);
+            (format!("{minutes} "), Role::Chrome)
+        };
+        let (name, right_role) = match (selected, entry.broken.is_some()) {
+            // Where the keys go elsewhere, the choice is seen and not loud.
+            (true, _) if matches!(self.shelf, Shelf::Variants(_)) => (Role::Accent, Role::Accent),
+            (true, _) => (Role::Selected, Role::Selected),
+            (false, true) => (Role::Danger, role),
+            // What cannot be run here steps back.
+            (false, false) if !entry.served => (Role::Chrome, role),
+            (false, false) => (Role::Text, role),
+        };
+        let style = self.style(name);
+        let room = width.saturating_sub(text::width(&right) + 4);
+        let title = text::clean(entry.title.get(self.lang)).into_owned();
+        let mut rows = text::wrap(&title, room);
+        if rows.is_empty() {
+            rows.push(String::new());
+        }
+        let marks = found::by_row(&title, &rows, marks);
+        let line = |(n, (row, marks)): (usize, (String, Vec<usize>))| {
+            let (sign, right) = match n {
+                0 if selected => (" ▸ ", right.as_str()),
+                0 => ("   ", right.as_str()),
+                _ => ("   ", ""),
+            };
+            let mut spans = vec![Span::styled(sign, style)];
+            spans.extend(found::marked(&row, &marks, room, style, self.theme));
+            let taken: usize = spans.iter().map(Span::width).sum();
+            let gap = width.saturating_sub(taken + text::width(right));
+            spans.push(Span::styled(" ".repeat(gap), style));
+            spans.push(Span::styled(right.to_owned(), self.style(right_role)));
+            Line::from(spans)
+        };
+        rows.into_iter().zip(marks).enumerate().map(line).collect()
+    }
+}

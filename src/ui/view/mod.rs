@@ -1,0 +1,224 @@
+//! The screens. Each is drawn from what it is given and from nothing else.
+//!
+//! **Architecture Invariant:** views are functions of `(&World, playhead, area)` with the log, the lesson's
+//! text and the language beside them. They change nothing and do no I/O, and nothing outside this module, the
+//! loop in [`crate::ui::app`] and the pictures of [`crate::export`] imports `ratatui`. They must not know the engine or the
+//! lab.
+
+pub(crate) mod air;
+pub(crate) mod band;
+pub(crate) mod branches;
+pub(crate) mod cards;
+pub(crate) mod catalogue;
+pub(crate) mod compare;
+pub(crate) mod covered;
+pub(crate) mod detail;
+pub(crate) mod failure;
+pub(crate) mod found;
+pub(crate) mod free;
+pub(crate) mod header;
+pub(crate) mod help;
+pub(crate) mod lane;
+pub(crate) mod lanes;
+pub(crate) mod layout;
+mod lens;
+pub(crate) mod lesson;
+pub(crate) mod listing;
+pub(crate) mod narration;
+pub(crate) mod notice;
+pub(crate) mod orders;
+pub(crate) mod overlay;
+pub(crate) mod palette;
+pub(crate) mod places;
+pub(crate) mod plot;
+pub(crate) mod question;
+pub(crate) mod redis;
+pub(crate) mod scene;
+pub(crate) mod scrubber;
+pub(crate) mod selection;
+pub mod sequence;
+pub(crate) mod servers;
+pub(crate) mod strip;
+pub mod svg;
+pub(crate) mod trials;
+pub(crate) mod truth;
+pub(crate) mod verdict;
+pub(crate) mod wire;
+pub(crate) mod zookeeper;
+
+pub use catalogue::CatalogueView;
+pub use compare::{CompareView, room as compare_room};
+pub use covered::empty_covered_cells;
+pub use free::{FreeView, choice};
+
+pub use lesson::{Hit, LessonView};
+pub use notice::{Notice, draw as notice};
+pub use orders::OrdersView;
+pub use palette::PaletteView;
+
+pub use scene::Scene;
+
+pub use trials::{RaceTold, SingleTold, TrialsHit, TrialsView};
+
+use crate::ui::state::screen::Overlay;
+use ratatui::{buffer::Buffer, layout::Rect};
+
+use crate::{
+    printable::is_harmless,
+    text::Lang,
+    ui::{
+        keys::{KeyMap, Place},
+        theme::{Role, Theme, text::wrap},
+        words,
+    },
+};
+
+/// The smallest screen that anything but an apology fits on.
+pub const SMALLEST: (u16, u16) = (60, 16);
+
+/// A screen.
+#[derive(Debug, Clone, Copy)]
+pub enum Screen<'a> {
+    /// The catalogue.
+    Catalogue(CatalogueView<'a>),
+    /// A lesson.
+    Lesson(LessonView<'a>),
+    /// Two runs of a lesson beside each other.
+    Compare(CompareView<'a>),
+    /// Many races of a variant.
+    Trials(TrialsView<'a>),
+    /// Every order of a variant's moves.
+    Orders(OrdersView<'a>),
+}
+
+/// Draws everything.
+pub fn draw(
+    screen: &Screen<'_>,
+    overlay: Overlay,
+    (lang, theme): (Lang, Theme),
+    area: Rect,
+    buf: &mut Buffer,
+) {
+    let area = area.intersection(buf.area);
+    if area.is_empty() {
+        return;
+    }
+    if area.width < SMALLEST.0 || area.height < SMALLEST.1 {
+        too_small(screen.keys(), (lang, theme), area, buf);
+    } else {
+        match screen {
+            Screen::Catalogue(view) => view.draw(area, buf),
+            Screen::Lesson(view) => view.draw(area, buf),
+            Screen::Compare(view) => view.draw(area, buf),
+            Screen::Trials(view) => view.draw(area, buf),
+            Screen::Orders(view) => view.draw(area, buf),
+        }
+        match overlay {
+            Overlay::Nothing | Overlay::Palette => {}
+            Overlay::Branches(row) => {
+                if let Screen::Lesson(view) = screen {
+                    branches::draw(view, row, area, buf);
+                }
+            }
+            Overlay::Help(scroll) => {
+                let page = help::page(screen.keys(), &screen.places(), lang, theme);
+                overlay::draw(&page, screen.keys(), scroll, area, buf);
+            }
+            Overlay::Cards(scroll) => {
+                if let Some(entry) = screen.entry() {
+                    let page = cards::page(entry, lang, theme);
+                    overlay::draw(&page, screen.keys(), scroll, area, buf);
+                }
+            }
+        }
+    }
+    theme.finish(buf);
+    harmless(buf);
+}
+
+/// **Architecture Invariant:** whatever a lesson or a server says, no cell of a screen holds a character that acts on a
+/// terminal. Texts are cleaned before they are fitted; here is what somebody forgot.
+fn harmless(buf: &mut Buffer) {
+    for cell in &mut buf.content {
+        if cell.symbol().chars().all(is_harmless) {
+            continue;
+        }
+        let kept: String = cell.symbol().chars().filter(|c| is_harmless(*c)).collect();
+        cell.set_symbol(if kept.is_empty() { "·" } else { &kept });
+    }
+}
+
+impl<'a> Screen<'a> {
+    fn entry(&self) -> Option<&'a crate::ui::state::catalogue::CatalogueEntry> {
+        match self {
+            Self::Catalogue(view) => view.selected(),
+            Self::Lesson(view) => Some(view.entry),
+            Self::Compare(view) => Some(view.entry),
+            Self::Trials(view) => Some(view.entry),
+            Self::Orders(view) => Some(view.entry),
+        }
+    }
+
+    /// Which keys do what.
+    fn keys(&self) -> &'a KeyMap {
+        match self {
+            Self::Catalogue(view) => view.keys,
+            Self::Lesson(view) => view.scene.keys,
+            Self::Compare(view) => view.keys,
+            Self::Trials(view) => view.keys,
+            Self::Orders(view) => view.keys,
+        }
+    }
+
+    /// The places whose keys are live on it, the nearest first: what has the focus, the screen, everywhere.
+    #[must_use]
+    pub fn places(&self) -> Vec<Place> {
+        match self {
+            Self::Catalogue(view) => vec![view.place(), Place::Everywhere],
+            Self::Lesson(view) => {
+                let pane = view.focus.into();
+                match view.place() {
+                    Place::Single => vec![pane, Place::Single, Place::Everywhere],
+                    // Whoever plays freely means a client with its number; whoever follows the story, an answer.
+                    Place::Free => vec![pane, Place::Free, Place::Lesson, Place::Everywhere],
+                    place if pane == Place::Story => vec![pane, Place::Asked, place, Place::Everywhere],
+                    place => vec![pane, place, Place::Asked, Place::Everywhere],
+                }
+            }
+            Self::Compare(_) => vec![Place::Comparison, Place::Everywhere],
+            Self::Trials(_) => vec![Place::Trials, Place::Everywhere],
+            Self::Orders(_) => vec![Place::Orders, Place::Everywhere],
+        }
+    }
+
+    /// How far an overlay over this screen can be scrolled.
+    #[must_use]
+    pub fn overlay_reach(&self, overlay: Overlay, (lang, theme): (Lang, Theme), area: Rect) -> u16 {
+        let page = match overlay {
+            Overlay::Nothing | Overlay::Palette | Overlay::Branches(_) => return 0,
+            Overlay::Help(_) => help::page(self.keys(), &self.places(), lang, theme),
+            Overlay::Cards(_) => match self.entry() {
+                Some(entry) => cards::page(entry, lang, theme),
+                None => return 0,
+            },
+        };
+        overlay::reach(&page, area)
+    }
+}
+
+fn too_small(keys: &KeyMap, (lang, theme): (Lang, Theme), area: Rect, buf: &mut Buffer) {
+    let size = format!("{}x{}", area.width, area.height);
+    let lines = [
+        (words::TOO_SMALL.get(lang).to_owned(), Role::Warning),
+        (words::NEEDS_SIZE.with(lang, &[&size]), Role::Text),
+        (words::QUIT_HINT.with(lang, &[&keys.label("leave")]), Role::Chrome),
+    ];
+    let rows = lines.iter().flat_map(|(line, role)| {
+        wrap(line, usize::from(area.width))
+            .into_iter()
+            .map(|row| (row, *role))
+    });
+    for (y, (row, role)) in (area.top()..area.bottom()).zip(rows) {
+        buf.set_stringn(area.x, y, row, usize::from(area.width), theme.style(role));
+    }
+}

@@ -1,0 +1,104 @@
+//! A line or a few at the bottom of the screen about something that is no part of a lesson. It must not know why.
+
+use ratatui::{buffer::Buffer, layout::Rect};
+
+use super::overlay;
+use crate::ui::{
+    theme::{Role, Theme, ThemeName, text},
+    words,
+};
+use crate::{
+    text::{Lang, Text},
+    ui::{
+        keys::map::KeyMap,
+        state::{progress::Trouble, screen::Mistakes},
+    },
+};
+
+/// What is told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Notice {
+    /// Somebody outside has stopped a process, and this is to be said of it.
+    Silent(Text),
+    /// Questions were turned on or off.
+    Questions(bool),
+    /// The recording is of an earlier text of its lesson.
+    Outdated,
+    /// A lesson has nothing to compare.
+    OneVariant,
+    /// There can be no more races.
+    NoMoreRaces,
+    /// No order that goes wrong is known.
+    NoOrder,
+    /// The log of a race that was to be opened is gone.
+    RaceForgotten {
+        /// The lesson.
+        id: String,
+        /// Its variant.
+        variant: String,
+        /// The race's seed.
+        seed: u64,
+    },
+    /// Another theme was chosen.
+    Theme(ThemeName),
+    /// Something is wrong with the file of the learner's progress.
+    Progress(Trouble),
+    /// Something is wrong with the configuration.
+    Config(Mistakes),
+}
+
+impl Notice {
+    fn words(&self, keys: &KeyMap, lang: Lang) -> String {
+        match self {
+            Self::Silent(why) => words::SILENT.with(lang, &[why.get(lang), &keys.label("restart")]),
+            Self::Questions(true) => words::QUESTIONS_ON.with(lang, &[&keys.label("questions")]),
+            Self::Questions(false) => words::QUESTIONS_OFF.with(lang, &[&keys.label("questions")]),
+            Self::Outdated => words::OUTDATED.get(lang).to_owned(),
+            Self::OneVariant => words::ONE_VARIANT.get(lang).to_owned(),
+            Self::NoOrder => words::NO_ORDER.get(lang).to_owned(),
+            Self::NoMoreRaces => words::NO_MORE_RACES.get(lang).to_owned(),
+            Self::RaceForgotten { id, variant, seed } => {
+                words::RACE_FORGOTTEN.with(lang, &[id, variant, &seed.to_string()])
+            }
+            Self::Theme(name) => {
+                words::THEME_CHANGED.with(lang, &[words::theme(*name).get(lang), &keys.label("theme")])
+            }
+            Self::Progress(Trouble::Damaged(aside)) => {
+                let name = aside.file_name().unwrap_or_default().to_string_lossy();
+                words::DAMAGED.with(lang, &[&name])
+            }
+            Self::Progress(Trouble::Newer(_)) => words::NEWER.get(lang).to_owned(),
+            Self::Progress(Trouble::Unkept(why)) => words::UNKEPT.with(lang, &[why]),
+            Self::Config(Mistakes { first, more: 0 }) => {
+                format!("{first} {}", words::DEFAULTS_STAND.get(lang))
+            }
+            Self::Config(Mistakes { first, more }) => {
+                format!(
+                    "{first} {}",
+                    words::MORE_MISTAKES.with(lang, &[&more.to_string()])
+                )
+            }
+        }
+    }
+}
+
+/// The most rows that it takes.
+const MOST: usize = 4;
+
+/// Draws it over the screen's last rows, as many as it needs.
+pub fn draw(notice: &Notice, keys: &KeyMap, (lang, theme): (Lang, Theme), area: Rect, buf: &mut Buffer) {
+    let area = area.intersection(buf.area);
+    if area.is_empty() {
+        return;
+    }
+    let width = usize::from(area.width);
+    let rows = text::wrap(&notice.words(keys, lang), width.saturating_sub(2));
+    let most = MOST.min(area.height.into());
+    for (n, row) in rows.iter().take(most).rev().enumerate() {
+        let y = area.bottom() - 1 - u16::try_from(n).unwrap_or(0);
+        overlay::clear(Rect { y, height: 1, ..area }, buf);
+        let row = text::pad(&format!(" {row}"), width);
+        buf.set_stringn(area.x, y, row, width, theme.style(Role::Warning));
+    }
+    theme.finish(buf);
+}

@@ -1,0 +1,126 @@
+//! A page over a screen: a frame in the middle, a heading, text that scrolls. It must not know what the text
+//! is about.
+
+use ratatui::{
+    buffer::Buffer,
+    layout::Rect,
+    style::Style,
+    text::{Line, Span},
+    widgets::{Clear, Widget},
+};
+
+use super::{scene::prose, strip};
+use crate::ui::theme::{Role, Theme, text};
+use crate::{
+    text::Lang,
+    ui::keys::{KeyMap, Place},
+};
+
+/// A paragraph of a page.
+#[derive(Debug, Clone)]
+pub enum Paragraph {
+    /// Words that wrap, with a hanging indent of so many columns.
+    Words(String, usize, Style),
+    /// A row of two columns: the first never wraps.
+    Row((String, Style), usize, String),
+    /// An empty line.
+    Gap,
+}
+
+/// A page.
+#[derive(Debug, Clone)]
+pub struct Page {
+    /// Its heading.
+    pub title: String,
+    /// What it says.
+    pub paragraphs: Vec<Paragraph>,
+    /// Colours.
+    pub theme: Theme,
+    /// The language of the hints.
+    pub lang: Lang,
+}
+
+fn frame(page: &Page, area: Rect) -> Rect {
+    let width = area.width.saturating_sub(4).min(92);
+    let lines = u16::try_from(lines(page, width.saturating_sub(4)).len()).unwrap_or(u16::MAX);
+    let height = lines.saturating_add(2).min(area.height.saturating_sub(2));
+    area.centered(width.into(), height.into())
+}
+
+fn lines(page: &Page, width: u16) -> Vec<Line<'static>> {
+    let width = usize::from(width);
+    let mut lines = Vec::new();
+    for paragraph in &page.paragraphs {
+        match paragraph {
+            Paragraph::Gap => lines.push(Line::default()),
+            Paragraph::Words(words, indent, style) => {
+                let mut code = false;
+                for row in text::wrap(words, width.saturating_sub(*indent)) {
+                    let mut spans = vec![Span::raw(" ".repeat(*indent))];
+                    spans.extend(prose(&row, &mut code, page.theme, *style));
+                    lines.push(Line::from(spans));
+                }
+            }
+            Paragraph::Row((first, style), column, second) => {
+                let mut first = Span::styled(text::pad(first, *column), *style);
+                for row in text::wrap(second, width.saturating_sub(*column)) {
+                    lines.push(Line::from(vec![first.clone(), Span::raw(row)]));
+                    first = Span::raw(" ".repeat(*column));
+                }
+            }
+        }
+    }
+    lines
+}
+
+/// Empties a part of the screen, and with it the wide characters of which it would leave the first half.
+pub fn clear(area: Rect, buf: &mut Buffer) {
+    Clear.render(area, buf);
+    let Some(before) = area.x.checked_sub(1) else {
+        return;
+    };
+    for y in area.top()..area.bottom() {
+        if let Some(cell) = buf.cell_mut((before, y))
+            && text::width(cell.symbol()) > 1
+        {
+            cell.set_symbol(" ");
+        }
+    }
+}
+
+/// How far the page can be scrolled.
+pub fn reach(page: &Page, area: Rect) -> u16 {
+    let frame = frame(page, area);
+    let lines = lines(page, frame.width.saturating_sub(4)).len();
+    u16::try_from(lines)
+        .unwrap_or(u16::MAX)
+        .saturating_sub(frame.height.saturating_sub(2))
+}
+
+/// Draws the page over what is there.
+pub fn draw(page: &Page, keys: &KeyMap, scroll: u16, area: Rect, buf: &mut Buffer) {
+    let frame = frame(page, area);
+    clear(frame, buf);
+    let hint = strip::hints(
+        keys,
+        Place::Page,
+        page.lang,
+        page.theme,
+        frame.width.saturating_sub(4),
+    );
+    let block = page
+        .theme
+        .pane(true)
+        .title(Span::styled(
+            format!(" {} ", page.title),
+            page.theme.style(Role::Accent),
+        ))
+        .title_bottom(hint.right_aligned());
+    let inner = block.inner(frame);
+    block.render(frame, buf);
+    let lines = lines(page, inner.width.saturating_sub(2));
+    let scroll = usize::from(scroll.min(reach(page, area)));
+    for (y, line) in (inner.top()..inner.bottom()).zip(lines.iter().skip(scroll)) {
+        buf.set_line(inner.x + 1, y, line, inner.width.saturating_sub(2));
+    }
+}

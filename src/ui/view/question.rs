@@ -1,0 +1,219 @@
+//! A question to the learner, what became of the prediction, and all predictions together. It must not know how a
+//! question is decided.
+
+use crate::ui::state::screen::Asking;
+use ratatui::text::{Line, Span};
+
+use super::{Scene, scene::prose};
+use crate::ui::{
+    theme::{Role, text},
+    words,
+};
+use crate::{
+    ui::state::answers::Answer,
+    world::{Question, Told},
+};
+
+/// What a story pane shows instead of the narrator's words.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Shown<'a> {
+    /// A question, to be answered or answered already.
+    Question(&'a Question),
+    /// What became of it.
+    Decision(&'a Question),
+}
+
+impl<'a> Asking<'a> {
+    /// The question that the pane is about at the playhead.
+    pub(crate) fn shown(&self, scene: &Scene<'a>) -> Option<Shown<'a>> {
+        if !self.on {
+            return None;
+        }
+        let world = scene.world;
+        match world.told {
+            Told::Nothing | Told::Narration => None,
+            Told::Question(n) => world.questions.get(n).map(Shown::Question),
+            Told::Decision(n) => world.questions.get(n).map(Shown::Decision),
+        }
+    }
+
+    /// The wrapped lines of the pane.
+    pub(crate) fn lines(&self, scene: &Scene<'_>, shown: Shown<'_>, width: u16) -> Vec<Line<'static>> {
+        let width = usize::from(width);
+        match shown {
+            Shown::Question(question) => self.question(scene, question, width),
+            Shown::Decision(question) => self.decision(scene, question, width),
+        }
+    }
+
+    /// The choice that stands on the `line`-th line of a pane of that width.
+    pub(crate) fn choice(scene: &Scene<'_>, shown: Shown<'_>, (line, width): (usize, u16)) -> Option<usize> {
+        let Shown::Question(question) = shown else {
+            return None;
+        };
+        let width = usize::from(width);
+        let rows = |words: &str, indent: usize| text::wrap(words, width.saturating_sub(indent)).len();
+        let mut from = rows(question.q.get(scene.lang), 0);
+        for (n, choice) in question.choices.iter().enumerate() {
+            let to = from + rows(choice.says.get(scene.lang), text::width("  1. "));
+            if (from..to).contains(&line) {
+                return Some(n);
+            }
+            from = to;
+        }
+        None
+    }
+
+    fn question(&self, scene: &Scene<'_>, question: &Question, width: usize) -> Vec<Line<'static>> {
+        let mut lines = hanging(
+            scene,
+            ("", Role::Text),
+            question.q.get(scene.lang),
+            Role::Text,
+            width,
+        );
+        let answer = self.answers.get(question.item);
+        for (n, choice) in question.choices.iter().enumerate() {
+            let (mark, role) = match answer {
+                Some(Answer::Chosen(chosen)) if chosen == n => ("▸", Role::Accent),
+                Some(_) => (" ", Role::Chrome),
+                None => (" ", Role::Text),
+            };
+            let number = format!("{mark} {}. ", scene.keys.label(&format!("answer-{}", n + 1)));
+            let number_role = if answer.is_none() { Role::Code } else { role };
+            let says = choice.says.get(scene.lang);
+            lines.extend(hanging(scene, (&number, number_role), says, role, width));
+        }
+        lines
+    }
+
+    fn decision(&self, scene: &Scene<'_>, question: &Question, width: usize) -> Vec<Line<'static>> {
+        let lang = scene.lang;
+        let mut lines = hanging(
+            scene,
+            ("", Role::Chrome),
+            question.q.get(lang),
+            Role::Chrome,
+            width,
+        );
+        let answer = self.answers.get(question.item);
+        let happened = right(question, scene);
+        match (answer, answer.and_then(|answer| answer.is_right(question))) {
+            (Some(Answer::Chosen(n)), Some(true)) => {
+                let words = words::RIGHT.with(lang, &[says(question, n, scene)]);
+                lines.extend(hanging(scene, ("✓ ", Role::Good), &words, Role::Good, width));
+            }
+            (Some(Answer::Chosen(n)), _) => {
+                let words = words::WRONG.with(lang, &[says(question, n, scene), &happened]);
+                lines.extend(hanging(
+                    scene,
+                    ("✗ ", Role::Warning),
+                    &words,
+                    Role::Warning,
+                    width,
+                ));
+                let why = question.choices.get(n).and_then(|choice| choice.why.as_ref());
+                if let Some(why) = why {
+                    lines.extend(hanging(
+                        scene,
+                        ("  ", Role::Text),
+                        why.get(lang),
+                        Role::Text,
+                        width,
+                    ));
+                }
+            }
+            _ => {
+                let words = words::HAPPENED.with(lang, &[&happened]);
+                lines.extend(hanging(scene, ("· ", Role::Accent), &words, Role::Accent, width));
+            }
+        }
+        lines
+    }
+
+    /// What to press, for the pane's frame.
+    pub(crate) fn hint(&self, scene: &Scene<'_>, shown: Shown<'_>) -> Option<Line<'static>> {
+        let Shown::Question(question) = shown else {
+            return None;
+        };
+        let key = |id: &str| scene.keys.label(id);
+        let last = key(&format!("answer-{}", question.choices.len()));
+        let (first, skip, step) = (key("answer-1"), key("skip"), key("step"));
+        let (words, values, role) = match (self.answers.get(question.item), self.nudged) {
+            (None, true) => (
+                words::ANSWER_FIRST,
+                vec![&first, &last, &skip, &step],
+                Role::Warning,
+            ),
+            (None, false) => (words::ANSWER, vec![&first, &last, &skip], Role::Code),
+            (Some(Answer::Skipped), _) => (words::SKIPPED, vec![&step], Role::Chrome),
+            (Some(Answer::Chosen(_)), _) => (words::ANSWERED, vec![&step], Role::Chrome),
+        };
+        let values: Vec<&str> = values.into_iter().map(String::as_str).collect();
+        let words = words.with(scene.lang, &values);
+        Some(Line::styled(format!(" {words} "), scene.style(role)))
+    }
+
+    /// All predictions, for the verdict: how many came true, and what happened instead of the others.
+    pub(crate) fn predictions(&self, scene: &Scene<'_>, width: usize) -> Vec<Line<'static>> {
+        let (lang, questions) = (scene.lang, &scene.world.questions);
+        let score = self.answers.score(questions);
+        if score.asked == 0 {
+            return Vec::new();
+        }
+        let mut words = words::PREDICTIONS.with(lang, &[&score.right.to_string(), &score.asked.to_string()]);
+        if score.skipped > 0 {
+            words.push_str(&words::OF_WHICH_SKIPPED.with(lang, &[&score.skipped.to_string()]));
+        }
+        let mut lines = vec![Line::default()];
+        lines.extend(hanging(scene, ("", Role::Accent), &words, Role::Accent, width));
+        for question in questions {
+            let Some(Answer::Chosen(n)) = self.answers.get(question.item) else {
+                continue;
+            };
+            if Answer::Chosen(n).is_right(question) != Some(false) {
+                continue;
+            }
+            let q = question.q.get(lang);
+            lines.extend(hanging(scene, (" ✗ ", Role::Warning), q, Role::Text, width));
+            let words = words::WRONG.with(lang, &[says(question, n, scene), &right(question, scene)]);
+            lines.extend(hanging(scene, ("   ", Role::Text), &words, Role::Chrome, width));
+        }
+        lines
+    }
+}
+
+fn says<'q>(question: &'q Question, n: usize, scene: &Scene<'_>) -> &'q str {
+    question
+        .choices
+        .get(n)
+        .map_or("?", |choice| choice.says.get(scene.lang))
+}
+
+/// The right answers in words.
+fn right(question: &Question, scene: &Scene<'_>) -> String {
+    let right = question.right.as_deref().unwrap_or_default();
+    let all: Vec<&str> = right.iter().map(|n| says(question, *n, scene)).collect();
+    all.join(" / ")
+}
+
+/// Words that wrap behind a mark.
+fn hanging(
+    scene: &Scene<'_>,
+    (mark, mark_role): (&str, Role),
+    words: &str,
+    role: Role,
+    width: usize,
+) -> Vec<Line<'static>> {
+    let indent = text::width(mark);
+    let mut first = Some(Span::styled(mark.to_owned(), scene.style(mark_role)));
+    let mut code = false;
+    text::wrap(words, width.saturating_sub(indent))
+        .into_iter()
+        .map(|row| {
+            let mut spans = vec![first.take().unwrap_or_else(|| Span::raw(" ".repeat(indent)))];
+            spans.extend(prose(&row, &mut code, scene.theme, scene.style(role)));
+            Line::from(spans)
+        })
+        .collect()
+}

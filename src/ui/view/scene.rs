@@ -1,0 +1,111 @@
+//! What a pane of the lesson screen may know: the log, the world at the playhead, the time shown.
+//!
+//! **Architecture Invariant:** a scene is borrowed and read-only. A view can neither change the lesson nor ask
+//! anybody for more.
+
+use ratatui::{style::Style, text::Span};
+
+use crate::ui::chart::sequence::Sequence;
+use crate::ui::{
+    chart::{Chart, Owner},
+    theme::{Role, Theme, glyphs, text},
+};
+use crate::{
+    clock::LessonTime,
+    log::{ActorId, Log},
+    text::Lang,
+    ui::{flight::Aloft, keys::map::KeyMap},
+    world::World,
+};
+
+/// What is drawn.
+#[derive(Debug, Clone, Copy)]
+pub struct Scene<'a> {
+    /// Everything that happened.
+    pub log: &'a Log,
+    /// What it amounts to at the playhead; `world.position` is the playhead.
+    pub world: &'a World,
+    /// Where it stands on the time axis.
+    pub chart: &'a Chart,
+    /// Its rows in the sequence.
+    pub sequence: &'a Sequence,
+    /// The event that the learner has chosen to look at, the same on every pane.
+    pub selected: Option<usize>,
+    /// The lesson time that is shown. While a wait is animated it runs ahead of the last event.
+    pub display: LessonTime,
+    /// Which keys do what, for texts that name one.
+    pub keys: &'a KeyMap,
+    /// What is on its way at this moment; `None` for a learner who wants nothing to move.
+    pub flight: Option<Aloft<'a>>,
+    /// Whether crowds are shown member by member.
+    pub expanded: bool,
+    /// Colours.
+    pub theme: Theme,
+    /// The language.
+    pub lang: Lang,
+}
+
+impl<'a> Scene<'a> {
+    /// The style of a role.
+    #[must_use]
+    pub fn style(&self, role: Role) -> Style {
+        self.theme.style(role)
+    }
+
+    /// The style of an actor's client.
+    #[must_use]
+    pub fn actor_style(&self, actor: ActorId) -> Style {
+        let lane = self.chart.lanes.get(actor.0 as usize);
+        self.theme.client(lane.map_or(0, |lane| lane.client))
+    }
+
+    /// The glyph of an actor's client, the same on every pane.
+    #[must_use]
+    pub fn glyph(&self, actor: ActorId) -> &'static str {
+        let lane = self.chart.lanes.get(actor.0 as usize);
+        glyphs::client(lane.map_or(0, |lane| lane.client))
+    }
+
+    /// An actor's name.
+    #[must_use]
+    pub fn name(&self, actor: ActorId) -> &'a str {
+        self.world.actor(actor).map_or("?", |actor| &actor.who.name)
+    }
+
+    /// The actor that a server knows as an owner.
+    #[must_use]
+    pub fn owner(&self, owner: Owner) -> Option<ActorId> {
+        match owner {
+            Owner::Actor(actor) => Some(actor),
+            Owner::Session(session) => self.world.session_owner(session),
+        }
+    }
+
+    /// A session by its owner's name, in the owner's colour.
+    #[must_use]
+    pub fn session(&self, session: i64) -> Span<'a> {
+        match self.world.session_owner(session) {
+            Some(actor) => Span::styled(
+                format!("{} {}", self.glyph(actor), self.name(actor)),
+                self.actor_style(actor),
+            ),
+            None => Span::styled(format!("0x{session:x}"), self.style(Role::Chrome)),
+        }
+    }
+}
+
+/// Words with `code` between backticks, as spans. `code` carries over from line to line.
+#[must_use]
+pub fn prose(line: &str, code: &mut bool, theme: Theme, style: Style) -> Vec<Span<'static>> {
+    let mut spans = Vec::new();
+    for (n, part) in line.split('`').enumerate() {
+        if n > 0 {
+            *code = !*code;
+        }
+        if !part.is_empty() {
+            let style = if *code { theme.style(Role::Code) } else { style };
+            spans.push(Span::styled(text::clean(part).into_owned(), style));
+        }
+    }
+    spans
+}

@@ -1,0 +1,190 @@
+//! The chosen event: which one comes next, what belongs to it, what it changed. It must not know how any pane
+//! marks it.
+
+use std::collections::BTreeMap;
+
+use super::{Scene, wire};
+use crate::{
+    log::{EventKind, Observed},
+    world::{self, Change},
+};
+
+/// How far ahead the state is looked for that an event left behind.
+const AHEAD: usize = 4000;
+
+/// In which order events are gone through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// Ticks of the timeline.
+    Timeline,
+    /// Rows of the sequence.
+    Sequence,
+    /// Lines of the wire log.
+    Wire,
+}
+
+/// The event so many places after the chosen one, as far as there are any; the newest where none is chosen.
+pub fn neighbour(scene: &Scene<'_>, order: Order, by: i32) -> Option<usize> {
+    let count = by.unsigned_abs() as usize;
+    let forward = by > 0;
+    let Some(chosen) = scene.selected else {
+        return match order {
+            Order::Timeline => (0..scene.world.position)
+                .rev()
+                .find(|event| is_tick(scene, *event)),
+            Order::Sequence => {
+                let known = scene.sequence.known(scene.world.position);
+                let rows = scene.sequence.rows[..known].iter().rev();
+                rows.filter(|row| row.is_chosen()).map(|row| row.event).next()
+            }
+            Order::Wire => scene.chart.wire[..wire::rows(scene)].last().map(|row| row.event),
+        };
+    };
+    let found = match order {
+        Order::Timeline if forward => (chosen + 1..scene.world.position)
+            .filter(|event| is_tick(scene, *event))
+            .take(count)
+            .last(),
+        Order::Timeline => (0..chosen)
+            .rev()
+            .filter(|event| is_tick(scene, *event))
+            .take(count)
+            .last(),
+        Order::Sequence => {
+            let known = scene.sequence.known(scene.world.position);
+            let rows = &scene.sequence.rows[..known];
+            let at = scene.sequence.row_of(chosen).unwrap_or(0).min(known);
+            // Several rows may tell one event: it is passed as a whole.
+            let other = |row: &&crate::ui::chart::sequence::Row| {
+                row.is_chosen() && row.event != rows[at.min(known - 1)].event
+            };
+            let row = if forward {
+                rows[at..].iter().filter(other).take(count).last()
+            } else {
+                rows[..at].iter().rev().filter(other).take(count).last()
+            };
+            row.map(|row| row.event)
+        }
+        Order::Wire => {
+            let rows = &scene.chart.wire[..wire::rows(scene)];
+            let at = wire::row_of(scene, chosen);
+            let row = match (at, forward) {
+                (None, true) => Some(0),
+                (None, false) => None,
+                (Some(at), true) => Some((at + count).min(rows.len() - 1)),
+                // From an event between two lines, up is the line before it.
+                (Some(at), false) if rows[at].event < exchange(scene, chosen).0 => {
+                    Some((at + 1).saturating_sub(count))
+                }
+                (Some(at), false) => Some(at.saturating_sub(count)),
+            };
+            row.and_then(|row| rows.get(row)).map(|row| row.event)
+        }
+    };
+    found.or(Some(chosen))
+}
+
+/// Whether an event has a tick on the timeline: of a crowd, what many did or were told has one for all.
+fn is_tick(scene: &Scene<'_>, event: usize) -> bool {
+    let Some(logged) = scene.log.events().get(event) else {
+        return false;
+    };
+    let actor = match &logged.kind {
+        EventKind::Fault(_) => return true,
+        EventKind::Sent { actor, .. }
+        | EventKind::Notified { actor, .. }
+        | EventKind::Took { actor, .. }
+        | EventKind::Counted { actor, .. }
+        | EventKind::Waits { actor, .. } => *actor,
+        _ => return false,
+    };
+    let lane = scene.chart.lanes.get(actor.0 as usize);
+    let band = lane.and_then(|lane| scene.chart.bands.get(lane.band?));
+    band.is_none_or(|band| band.runs.binary_search_by_key(&event, |run| run.first).is_ok())
+}
+
+/// The command and, once it came, the reply that an event belongs to; else the event itself.
+pub fn exchange(scene: &Scene<'_>, event: usize) -> (usize, Option<usize>) {
+    let exchanges = &scene.world.exchanges;
+    let found = match scene.log.events().get(event).map(|event| &event.kind) {
+        Some(EventKind::Sent { .. }) => exchanges
+            .binary_search_by_key(&event, |exchange| exchange.sent)
+            .ok(),
+        Some(EventKind::Replied { .. }) => {
+            // Its command was sent before it, and seldom long before.
+            let before = exchanges.partition_point(|exchange| exchange.sent < event);
+            exchanges[..before]
+                .iter()
+                .rposition(|exchange| exchange.replied == Some(event))
+        }
+        _ => None,
+    };
+    found.map_or((event, None), |n| (exchanges[n].sent, exchanges[n].replied))
+}
+
+/// What an event changed on the servers, by server: the state right after it against the state before.
+pub fn changes<'a>(scene: &Scene<'a>, event: usize) -> BTreeMap<&'a str, BTreeMap<String, Change>> {
+    let mut changes = BTreeMap::new();
+    let log = scene.log.events();
+    let (sent, replied) = exchange(scene, event);
+    let Some(logged) = log.get(sent) else {
+        return changes;
+    };
+    let last = match &logged.kind {
+        // A reply that the playhead has not reached tells of nothing yet.
+        EventKind::Sent { .. } => match replied {
+            Some(replied) => replied,
+            None => return changes,
+        },
+        EventKind::Fault(_) | EventKind::ServerDied { .. } => sent,
+        EventKind::State(_) => {
+            changes.extend(change(scene, sent, before(scene, sent)));
+            return changes;
+        }
+        _ => return changes,
+    };
+    // Up to the next command or the end of the step: what is seen later is of something else.
+    let end = log
+        .iter()
+        .enumerate()
+        .skip(last + 1)
+        .take(AHEAD)
+        .find(|(_, event)| {
+            matches!(
+                event.kind,
+                EventKind::Sent { .. } | EventKind::Stop { .. } | EventKind::Fault(_)
+            )
+        })
+        .map_or(log.len(), |(end, _)| end)
+        .min(scene.world.position);
+    let seen = scene.sequence.states_from(last + 1);
+    for (state, before) in seen.take_while(|(state, _)| *state < end) {
+        changes.extend(change(scene, state, before));
+    }
+    changes
+}
+
+fn before(scene: &Scene<'_>, state: usize) -> Option<usize> {
+    scene
+        .sequence
+        .states_from(state)
+        .next()
+        .and_then(|(_, before)| before)
+}
+
+fn change<'a>(
+    scene: &Scene<'a>,
+    state: usize,
+    before: Option<usize>,
+) -> Option<(&'a str, BTreeMap<String, Change>)> {
+    let observed = |event: usize| -> Option<(&'a str, &'a Observed)> {
+        match &scene.log.events().get(event)?.kind {
+            EventKind::State(state) => Some((&state.server, &state.observed)),
+            _ => None,
+        }
+    };
+    let (server, after) = observed(state)?;
+    let before = before.and_then(observed).map(|(_, before)| before);
+    let changes = world::changes(before, after);
+    (!changes.is_empty()).then_some((server, changes))
+}

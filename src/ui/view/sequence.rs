@@ -1,0 +1,362 @@
+//! Draws the sequence: names, lifelines, and the newest rows upward from the bottom, as many as fit. It must not
+//! know how the rows came about.
+
+pub mod arrow;
+pub mod layout;
+pub mod marks;
+#[cfg(test)]
+mod tests;
+pub mod window;
+
+use ratatui::{
+    buffer::Buffer,
+    layout::Rect,
+    style::{Modifier, Style},
+};
+
+pub(crate) use crate::ui::view::sequence::layout::{View, aside_reach, event_at};
+use crate::ui::{
+    chart::sequence::{Look, Row, RowKind, Who},
+    view::sequence::{
+        arrow::{Arrow, Words},
+        layout::{Layout, Placed},
+        marks::{beside, draw_fault, draw_gap, draw_link},
+        window::TIME,
+    },
+};
+use crate::{
+    log::{EventKind, Observed, Role as ServerRole},
+    ui::{
+        theme::{Role, glyphs, text, time},
+        view::{Scene, lane, wire},
+        words,
+    },
+};
+
+/// Draws the pane's inside.
+pub(crate) fn draw(scene: &Scene<'_>, view: View, area: Rect, buf: &mut Buffer) {
+    if area.is_empty() || area.width <= TIME {
+        return;
+    }
+    let layout = Layout::new(scene, view, area);
+    draw_names(scene, &layout, buf);
+    draw_lifelines(scene, &layout, buf);
+    let mut before = String::new();
+    for placed in &layout.rows {
+        draw_row(scene, &layout, placed, buf);
+        let row = &scene.sequence.rows[placed.row];
+        let moment = scene
+            .log
+            .events()
+            .get(row.event)
+            .map(|event| time::moment(event.at));
+        let moment = moment.filter(|_| row.is_chosen()).unwrap_or_default();
+        if moment != before {
+            let words = format!("{moment:>8}");
+            let y = placed.y + placed.height - 1;
+            buf.set_stringn(area.x, y, words, 8, scene.style(Role::Chrome));
+        }
+        if !moment.is_empty() {
+            before = moment;
+        }
+    }
+    alarm(scene, &layout, area, buf);
+    let chosen = scene.selected.and_then(|event| scene.sequence.row_of(event));
+    for placed in layout.rows.iter().filter(|placed| Some(placed.row) == chosen) {
+        let line = Rect {
+            y: placed.y,
+            height: placed.height,
+            ..area
+        };
+        scene.theme.choose(line, buf);
+    }
+}
+
+/// Who the columns are.
+fn draw_names(scene: &Scene<'_>, layout: &Layout, buf: &mut Buffer) {
+    let window = &layout.window;
+    let lines: Vec<(usize, u16)> = window.lines().collect();
+    let mut free = window.plot.x;
+    for (n, (column, x)) in lines.iter().enumerate() {
+        let next = lines
+            .get(n + 1)
+            .map_or(window.plot.right(), |(_, next)| x + (next - x).div_ceil(2));
+        let room = usize::from(next.saturating_sub(free));
+        let who = &scene.sequence.columns.all[*column];
+        let (name, style) = match who {
+            Who::Actor(actor) => lane::name(scene, *actor, room),
+            Who::Crowd { first, .. } => (
+                window::name(scene, who),
+                scene.actor_style(*first).add_modifier(Modifier::BOLD),
+            ),
+            Who::Server(name) => server_name(scene, name),
+        };
+        let name = text::fit(&name, room).into_owned();
+        let width = u16::try_from(text::width(&name)).unwrap_or_default();
+        let start = x
+            .saturating_sub(width / 2)
+            .clamp(free, next.saturating_sub(width).max(free));
+        buf.set_stringn(start, layout.header, &name, room, style);
+        free = (start + width + 1).max(x + 1).min(window.plot.right());
+    }
+    let (before, after) = window.hidden;
+    if before + after > 0 {
+        let words = format!("◂{before} {after}▸");
+        let words = text::fit(&words, usize::from(TIME) - 1).into_owned();
+        buf.set_stringn(
+            window.plot.x - TIME,
+            layout.header,
+            words,
+            usize::from(TIME) - 1,
+            scene.style(Role::Warning),
+        );
+    }
+}
+
+fn server_name(scene: &Scene<'_>, name: &str) -> (String, Style) {
+    let style = scene.style(Role::Accent);
+    let server = scene.world.servers.iter().find(|server| server.info.name == name);
+    match server {
+        Some(server) if server.died.is_some() => (
+            format!("{} {name}", glyphs::KILLED),
+            style.add_modifier(Modifier::CROSSED_OUT | Modifier::DIM),
+        ),
+        Some(server) if server.frozen => (format!("{} {name}", glyphs::STOPPED), scene.style(Role::Warning)),
+        _ => (name.to_owned(), style),
+    }
+}
+
+/// A piece of a lifeline.
+fn piece(scene: &Scene<'_>, column: usize, look: Look) -> Option<(&'static str, Style)> {
+    let client = match &scene.sequence.columns.all[column] {
+        Who::Actor(actor) | Who::Crowd { first: actor, .. } => scene.actor_style(*actor),
+        Who::Server(_) => scene.style(Role::Chrome),
+    };
+    Some(match look {
+        Look::Idle => (glyphs::LIFELINE, scene.style(Role::Chrome)),
+        Look::Waiting => (glyphs::WAITING, client.add_modifier(Modifier::DIM)),
+        Look::Unsure => (glyphs::UNSURE, client.add_modifier(Modifier::DIM)),
+        Look::Holding => (glyphs::LIFELINE_HOLDING, client.add_modifier(Modifier::BOLD)),
+        Look::Clashing => scene.theme.clash(),
+        Look::Frozen => (glyphs::FROZEN, scene.style(Role::Warning)),
+        Look::Dead => return None,
+    })
+}
+
+fn draw_lifelines(scene: &Scene<'_>, layout: &Layout, buf: &mut Buffer) {
+    let position = scene.world.position;
+    let columns: Vec<(usize, u16)> = layout.window.lines().collect();
+    let mut line = |y: u16, row: usize| {
+        for (column, x) in &columns {
+            let look = scene.sequence.lifelines[*column].look(row, position);
+            if let Some((symbol, style)) = piece(scene, *column, look) {
+                put(buf, (*x, y), symbol, style);
+            }
+        }
+    };
+    let top = layout.rows.first().map_or(layout.body.y, |placed| placed.y);
+    let first = layout.rows.first().map_or(0, |placed| placed.row);
+    for y in layout.body.y..top {
+        line(y, first.saturating_sub(1));
+    }
+    for placed in &layout.rows {
+        // Words above an arrow are read before it arrives.
+        if placed.height > 1 {
+            line(placed.y, placed.row.saturating_sub(1));
+        }
+        line(placed.y + placed.height - 1, placed.row);
+    }
+    let end = layout
+        .rows
+        .last()
+        .map_or(layout.body.y, |placed| placed.y + placed.height);
+    // What has become of them after the newest row.
+    let last = layout.rows.last().map_or(0, |placed| placed.row + 1);
+    for y in end..layout.body.bottom() {
+        line(y, last);
+    }
+}
+
+/// Sets a cell, and nothing of what stood there shines through.
+pub(crate) fn put(buf: &mut Buffer, place: (u16, u16), symbol: &str, style: Style) {
+    if let Some(cell) = buf.cell_mut(place) {
+        cell.reset();
+        cell.set_symbol(symbol).set_style(style);
+    }
+}
+
+/// Writes words from a column on, within limits; gives the column after them.
+pub(crate) fn write(words: &Words, (mut x, y): (u16, u16), limit: u16, buf: &mut Buffer) -> u16 {
+    for (part, style) in words {
+        let part = text::fit(part, usize::from(limit.saturating_sub(x))).into_owned();
+        let width = u16::try_from(text::width(&part)).unwrap_or_default();
+        for column in x..x + width {
+            put(buf, (column, y), " ", Style::new());
+        }
+        buf.set_stringn(x, y, &part, width.into(), *style);
+        x += width;
+    }
+    x
+}
+
+fn draw_row(scene: &Scene<'_>, layout: &Layout, placed: &Placed, buf: &mut Buffer) {
+    let row = &scene.sequence.rows[placed.row];
+    if let Some(arrow) = &placed.arrow {
+        draw_arrow(scene, layout, (placed, arrow), buf);
+        return;
+    }
+    match &row.kind {
+        RowKind::Note { column } => {
+            let words = own_words(scene, row);
+            beside(layout, (*column, placed.y), &words, buf);
+        }
+        RowKind::Expired { column, key } => {
+            let words = words::EXPIRED.with(scene.lang, &[key]);
+            let words = vec![(words, scene.style(Role::Warning))];
+            beside(layout, (*column, placed.y), &words, buf);
+        }
+        RowKind::Role { column } => {
+            let words = vec![(role_words(scene, row), scene.style(Role::Warning))];
+            beside(layout, (*column, placed.y), &words, buf);
+        }
+        RowKind::Fault { columns } => draw_fault(scene, layout, (row, columns, placed.y), buf),
+        RowKind::Link { ends } => draw_link(scene, layout, (row, ends, placed.y), buf),
+        RowKind::Clash { lock } => {
+            let words = words::CLASH.with(scene.lang, &["2"]);
+            let words = format!(" {words} · {lock}");
+            let plot = layout.window.plot;
+            let words = text::pad(&words, plot.width.into());
+            let style = scene.style(Role::Danger).add_modifier(Modifier::REVERSED);
+            write(&vec![(words, style)], (plot.x, placed.y), plot.right(), buf);
+        }
+        RowKind::Gap { since } => {
+            let until = scene.log.events().get(row.last(scene.world.position));
+            let passed = until.map_or_else(Default::default, |event| event.at.since(*since));
+            let words = words::PASSES.with(scene.lang, &[&time::stretch(passed)]);
+            draw_gap(scene, layout, (&format!(" ⋯ {words} "), placed.y), buf);
+        }
+        _ => {}
+    }
+}
+
+fn draw_arrow(scene: &Scene<'_>, layout: &Layout, (placed, arrow): (&Placed, &Arrow), buf: &mut Buffer) {
+    let (left, right) = arrow.span;
+    let y = placed.y + placed.height - 1;
+    let position = scene.world.position;
+    for x in left..right {
+        put(buf, (x, y), arrow.dash, arrow.style);
+    }
+    for (column, x) in layout.window.lines().filter(|(_, x)| (left..right).contains(x)) {
+        // Lifelines that it only passes: who holds, or stands still, stays in front.
+        let look = scene.sequence.lifelines[column].look(placed.row, position);
+        let Some((symbol, style)) = piece(scene, column, look) else {
+            continue;
+        };
+        let (symbol, style) = match look {
+            Look::Holding => ("╂", style),
+            Look::Clashing | Look::Frozen => (symbol, style),
+            _ => ("┼", arrow.style),
+        };
+        put(buf, (x, y), symbol, style);
+    }
+    if left < right {
+        put(buf, (right - 1, y), arrow.right, arrow.style);
+        put(buf, (left, y), arrow.left, arrow.style);
+        if right - left == 1 {
+            // Too short for two ends: the one that says something.
+            let head = if arrow.left == arrow.dash {
+                arrow.right
+            } else {
+                arrow.left
+            };
+            put(buf, (left, y), head, arrow.style);
+        }
+    }
+    if arrow.is_short() {
+        let plot = layout.window.plot;
+        let words = arrow::fitted(&arrow.words, plot.width.into());
+        let width = u16::try_from(arrow::width(&words)).unwrap_or(plot.width);
+        let x = (left + 1).min(plot.right().saturating_sub(width)).max(plot.x);
+        write(&words, (x, placed.y), plot.right(), buf);
+        return;
+    }
+    let mut words = arrow.written();
+    if words.is_empty() {
+        return;
+    }
+    words.insert(0, (" ".to_owned(), Style::new()));
+    words.push((" ".to_owned(), Style::new()));
+    write(&words, (left + 2, y), right, buf);
+}
+
+/// What a client does by itself, and to how many of a crowd it happens.
+fn own_words(scene: &Scene<'_>, row: &Row) -> Words {
+    let position = scene.world.position;
+    let mut words = arrow::note_words(scene, row.event);
+    let local = scene.log.events().get(row.event).map(|event| &event.kind);
+    if let Some(EventKind::Sent { .. }) = local {
+        let reply = row.note.filter(|note| *note < position);
+        let reply = reply.and_then(|note| scene.log.events().get(note));
+        let (words_of, style) = match reply.map(|event| &event.kind) {
+            Some(EventKind::Replied { reply, .. }) => (reply.to_string(), wire::style(scene, reply)),
+            _ => ("…".to_owned(), scene.style(Role::Chrome)),
+        };
+        words.push((" → ".to_owned(), scene.style(Role::Chrome)));
+        words.push((words_of, style.remove_modifier(Modifier::BOLD)));
+    }
+    let count = row.count(position);
+    if count > 1 {
+        words.push((format!(" ×{count}"), scene.style(Role::Fresh)));
+    }
+    words
+}
+
+fn role_words(scene: &Scene<'_>, row: &Row) -> String {
+    let state = match scene.log.events().get(row.event).map(|event| &event.kind) {
+        Some(EventKind::State(state)) => &state.observed,
+        _ => return String::new(),
+    };
+    let role = match state {
+        Observed::Redis(space) => space.role.as_ref(),
+        Observed::Zookeeper(_) => None,
+    };
+    let role = match role {
+        Some(ServerRole::Replica { of }) => words::REPLICA_OF.with(scene.lang, &[of]),
+        _ => words::MASTER.get(scene.lang).to_owned(),
+    };
+    words::BECOMES.with(scene.lang, &[&role])
+}
+
+/// The ground of rows in which two hold one lock.
+fn alarm(scene: &Scene<'_>, layout: &Layout, area: Rect, buf: &mut Buffer) {
+    let position = scene.world.position;
+    let overlaps = &scene.sequence.overlaps;
+    // They begin in order; few last long.
+    let top = layout.rows.first().map_or(0, |placed| placed.row);
+    for overlap in overlaps.iter().filter(|overlap| overlap.from.1 < position) {
+        let end = overlap.to.filter(|(_, event)| *event < position);
+        if end.is_some_and(|(end, _)| end <= top) {
+            continue;
+        }
+        let lasts = |row: usize| row >= overlap.from.0 && end.is_none_or(|(end, _)| row < end);
+        for placed in layout.rows.iter().filter(|placed| lasts(placed.row)) {
+            let rows = Rect {
+                y: placed.y,
+                height: placed.height,
+                ..area
+            };
+            scene.theme.alarm(rows, buf);
+        }
+        if end.is_none()
+            && let Some(last) = layout.rows.last().filter(|placed| lasts(placed.row))
+        {
+            let y = last.y + last.height;
+            let rows = Rect {
+                y,
+                height: layout.body.bottom().saturating_sub(y),
+                ..area
+            };
+            scene.theme.alarm(rows, buf);
+        }
+    }
+}

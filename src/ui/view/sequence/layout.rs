@@ -1,0 +1,127 @@
+//! Which rows are on the screen, and where. It must not know what they look like.
+
+use ratatui::layout::Rect;
+
+use super::{
+    arrow::Arrow,
+    window::{self, Window},
+};
+use crate::ui::view::Scene;
+
+/// A row on the screen.
+#[derive(Debug, Clone)]
+pub(crate) struct Placed {
+    pub(crate) row: usize,
+    /// Its first line.
+    pub(crate) y: u16,
+    /// Its lines: one, or two where its words stand above its arrow.
+    pub(crate) height: u16,
+    pub(crate) arrow: Option<Arrow>,
+}
+
+/// What is drawn where.
+pub(crate) struct Layout {
+    pub(crate) window: Window,
+    pub(crate) header: u16,
+    pub(crate) body: Rect,
+    pub(crate) rows: Vec<Placed>,
+}
+
+/// How far a learner has moved the pane: `None` follows what is chosen, or else the newest row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct View {
+    /// So many rows before the newest.
+    pub back: Option<u16>,
+    /// So many clients left out at the left.
+    pub aside: Option<u16>,
+}
+
+/// How far back it can be scrolled.
+pub(crate) fn reach(scene: &Scene<'_>) -> u16 {
+    let known = scene.sequence.known(scene.world.position);
+    u16::try_from(known.saturating_sub(1)).unwrap_or(u16::MAX)
+}
+
+/// How many clients can be left out at the left.
+pub(crate) fn aside_reach(scene: &Scene<'_>, area: Rect) -> u16 {
+    window::reach(scene, area)
+}
+
+impl Layout {
+    pub(crate) fn new(scene: &Scene<'_>, view: View, area: Rect) -> Self {
+        let position = scene.world.position;
+        let known = scene.sequence.known(position);
+        let chosen = scene
+            .selected
+            .and_then(|event| scene.sequence.row_of(event))
+            .filter(|row| *row < known);
+        let body = Rect {
+            y: area.y + 1,
+            height: area.height.saturating_sub(1),
+            ..area
+        };
+        let follow = chosen.or(known.checked_sub(1));
+        let newest = follow.and_then(|row| {
+            // Time that passes is nobody's: the row before says who is looked at.
+            let rows = scene.sequence.rows[..=row].iter().rev();
+            rows.take(8).find(|row| row.columns().is_some())
+        });
+        let window = Window::new(scene, view.aside, newest, area);
+        let mut layout = Self {
+            window,
+            header: area.y,
+            body,
+            rows: Vec::new(),
+        };
+        let back = view.back.map_or(0, |back| usize::from(back.min(reach(scene))));
+        layout.fill(scene, known - back.min(known));
+        let first = layout.rows.first().map_or(0, |placed| placed.row);
+        if let Some(chosen) = chosen.filter(|chosen| view.back.is_none() && *chosen < first) {
+            // What is chosen draws the window along, and what came next stays in sight.
+            layout.fill(scene, known.min(chosen + 1 + usize::from(body.height / 4)));
+        }
+        layout
+    }
+
+    /// Places the rows before `end` upward from the bottom.
+    fn fill(&mut self, scene: &Scene<'_>, end: usize) {
+        self.rows.clear();
+        let mut left = self.body.height;
+        for row in (0..end).rev() {
+            let arrow = Arrow::new(scene, &self.window, &scene.sequence.rows[row]);
+            let height = 1 + u16::from(arrow.as_ref().is_some_and(Arrow::is_short));
+            if height > left {
+                break;
+            }
+            left -= height;
+            self.rows.push(Placed {
+                row,
+                y: 0,
+                height,
+                arrow,
+            });
+        }
+        self.rows.reverse();
+        // Few rows hang from the names; of many, the newest stands at the bottom.
+        let all = self.rows.first().is_none_or(|placed| placed.row == 0);
+        let mut y = self.body.y + if all { 0 } else { left };
+        for placed in &mut self.rows {
+            placed.y = y;
+            y += placed.height;
+        }
+    }
+}
+
+/// The event whose row is at a place of the screen.
+pub(crate) fn event_at(scene: &Scene<'_>, view: View, area: Rect, (x, y): (u16, u16)) -> Option<usize> {
+    if !area.contains((x, y).into()) {
+        return None;
+    }
+    let layout = Layout::new(scene, view, area);
+    let placed = layout
+        .rows
+        .iter()
+        .find(|placed| (placed.y..placed.y + placed.height).contains(&y))?;
+    let row = scene.sequence.rows.get(placed.row)?;
+    row.is_chosen().then_some(row.event)
+}

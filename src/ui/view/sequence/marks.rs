@@ -1,0 +1,135 @@
+//! Rows without an arrow: words beside a lifeline, marks on those that a fault hit, lines across all columns. It
+//! must not know which rows there are.
+
+use ratatui::{buffer::Buffer, style::Style};
+
+use super::{
+    arrow::{self, Words},
+    layout::Layout,
+    put, write,
+};
+use crate::ui::chart::sequence::Row;
+use crate::{
+    log::{EventKind, Fault},
+    ui::{
+        theme::{Role, glyphs, text},
+        view::Scene,
+        words::{self, fault},
+    },
+};
+
+/// Words beside a lifeline: at its right, or at its left where there is more room.
+pub(crate) fn beside(layout: &Layout, (column, y): (usize, u16), words: &Words, buf: &mut Buffer) {
+    let plot = layout.window.plot;
+    let width = u16::try_from(arrow::width(words)).unwrap_or(plot.width);
+    let Some(x) = layout.window.line(column) else {
+        write(words, (plot.x, y), plot.right(), buf);
+        return;
+    };
+    let right = plot.right().saturating_sub(x + 2);
+    let left = x.saturating_sub(plot.x + 1);
+    if width <= right || right >= left {
+        write(words, (x + 2, y), plot.right(), buf);
+    } else {
+        let words = arrow::fitted(words, left.into());
+        let width = u16::try_from(arrow::width(&words)).unwrap_or(left);
+        write(&words, (x - 1 - width, y), x - 1, buf);
+    }
+}
+
+pub(crate) fn draw_fault(
+    scene: &Scene<'_>,
+    layout: &Layout,
+    (row, columns, y): (&Row, &[usize], u16),
+    buf: &mut Buffer,
+) {
+    let Some(event) = scene.log.events().get(row.event) else {
+        return;
+    };
+    let (glyph, words) = match &event.kind {
+        EventKind::Fault(fault) => {
+            let (who, what) = fault::parts(scene.lang, fault);
+            let (glyph, words) = (fault::glyph(fault), format!("{who} {what}"));
+            (glyph, words)
+        }
+        EventKind::ServerDied { server, .. } => {
+            let words = words::SERVER_DIED.get(scene.lang);
+            (glyphs::KILLED, format!("{server}: {words}"))
+        }
+        _ => return,
+    };
+    let style = scene.style(Role::Danger);
+    for x in columns.iter().filter_map(|column| layout.window.line(*column)) {
+        put(buf, (x, y), glyph, style);
+    }
+    // After the marks: no mark may stand in the words.
+    if let Some(last) = columns.last() {
+        beside(layout, (*last, y), &vec![(words, style)], buf);
+    }
+}
+
+pub(crate) fn draw_link(
+    scene: &Scene<'_>,
+    layout: &Layout,
+    (row, ends, y): (&Row, &[(usize, usize, usize)], u16),
+    buf: &mut Buffer,
+) {
+    let position = scene.world.position;
+    let fault_of = |event: usize| match scene.log.events().get(event).map(|event| &event.kind) {
+        Some(EventKind::Fault(fault)) => Some(fault),
+        _ => None,
+    };
+    let Some(first) = fault_of(row.event) else { return };
+    let glyph = fault::glyph(first);
+    let links = std::iter::once(row.event)
+        .chain(row.further().iter().copied())
+        .filter(|event| *event < position)
+        .filter_map(|event| match fault_of(event)? {
+            Fault::Cut { link }
+            | Fault::Hold { link, .. }
+            | Fault::Release { link }
+            | Fault::Drop { link } => Some(link.as_str()),
+            _ => None,
+        });
+    let links = links.collect::<Vec<_>>().join(", ");
+    let words = format!(" {glyph} {}: {links} ", fault::parts(scene.lang, first).1);
+    let style = scene.style(Role::Danger);
+    draw_gap(scene, layout, (&words, y), buf);
+    let seen = ends.iter().filter(|(_, _, event)| *event < position);
+    for (from, to, _) in seen {
+        let (left, right) = layout.window.between(*from, *to);
+        put(buf, (left + right.saturating_sub(left) / 2, y), glyph, style);
+    }
+    // After the marks: no mark may stand in the words.
+    draw_words(layout, (&words, y), style, buf);
+}
+
+/// A line across all columns.
+pub(crate) fn draw_gap(scene: &Scene<'_>, layout: &Layout, (words, y): (&str, u16), buf: &mut Buffer) {
+    let plot = layout.window.plot;
+    let lines: Vec<u16> = layout.window.lines().map(|(_, x)| x).collect();
+    for x in (plot.x..plot.right()).filter(|x| !lines.contains(x)) {
+        put(buf, (x, y), "┈", scene.style(Role::Chrome));
+    }
+    draw_words(layout, (words, y), scene.style(Role::Chrome), buf);
+}
+
+/// Words between two lifelines: the first two that leave room for them, or else from the first one on.
+fn draw_words(layout: &Layout, (words, y): (&str, u16), style: Style, buf: &mut Buffer) {
+    let plot = layout.window.plot;
+    let words = text::fit(words, plot.width.into()).into_owned();
+    let width = u16::try_from(text::width(&words)).unwrap_or(plot.width);
+    let lines: Vec<u16> = layout.window.lines().map(|(_, x)| x).collect();
+    let room = |pair: &&[u16]| pair[1] > pair[0] + width;
+    let before = lines.windows(2).find(room).map(|pair| pair[0]);
+    let before = before.or(lines.first().copied()).unwrap_or(plot.x);
+    let x = (before + 1).min(plot.right() - width).max(plot.x);
+    // A little further in, where there is room.
+    let next = lines
+        .iter()
+        .find(|line| **line > before)
+        .copied()
+        .unwrap_or(plot.right());
+    let x = if x + width + 2 < next { x + 2 } else { x };
+    write(&vec![(words, style)], (x, y), plot.right(), buf);
+}

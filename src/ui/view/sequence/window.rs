@@ -1,0 +1,132 @@
+//! Which columns are on the screen, and where: all of them where there is room, else the servers and a page of
+//! clients. It must not know what the rows tell.
+
+use ratatui::layout::Rect;
+
+use crate::ui::chart::sequence::{Row, Who};
+use crate::ui::{theme::text, view::Scene};
+
+/// Columns of the time, and a space.
+pub const TIME: u16 = 9;
+/// The least that two lifelines may be apart.
+const APART: u16 = 6;
+
+/// The columns that are on the screen.
+#[derive(Debug, Clone)]
+pub struct Window {
+    /// Where the columns are, right of the time.
+    pub plot: Rect,
+    /// Of every column, where its lifeline is.
+    lines: Vec<Option<u16>>,
+    /// How many clients are hidden left and right of those that are shown.
+    pub hidden: (usize, usize),
+    clients: usize,
+}
+
+/// How many clients can be left out at the left.
+pub fn reach(scene: &Scene<'_>, area: Rect) -> u16 {
+    let (clients, _) = shown(scene, plot(area));
+    let hidden = scene.sequence.columns.clients.saturating_sub(clients);
+    u16::try_from(hidden).unwrap_or(u16::MAX)
+}
+
+fn plot(area: Rect) -> Rect {
+    let gutter = TIME.min(area.width);
+    Rect {
+        x: area.x + gutter,
+        width: area.width - gutter,
+        ..area
+    }
+}
+
+/// How many clients and servers there is room for.
+fn shown(scene: &Scene<'_>, plot: Rect) -> (usize, usize) {
+    let columns = &scene.sequence.columns;
+    let servers = columns.all.len() - columns.clients;
+    let room = usize::from(plot.width / APART).max(2);
+    if columns.all.len() <= room {
+        return (columns.clients, servers);
+    }
+    let servers = servers.min((room / 2).max(room.saturating_sub(columns.clients)));
+    (columns.clients.min(room - servers), servers)
+}
+
+impl Window {
+    /// The window onto the columns that leaves out the first `aside` clients; `None` follows a row.
+    pub fn new(scene: &Scene<'_>, aside: Option<u16>, follow: Option<&Row>, area: Rect) -> Self {
+        let plot = plot(area);
+        let columns = &scene.sequence.columns;
+        let (clients, servers) = shown(scene, plot);
+        let most = columns.clients - clients;
+        let wanted = follow
+            .and_then(Row::columns)
+            .map(|(client, _)| client)
+            .filter(|client| *client < columns.clients);
+        // Page by page, so that the window stands still while neighbours talk.
+        let page = wanted.map_or(0, |client| client / clients.max(1) * clients);
+        let first = aside.map_or(page, usize::from).min(most);
+        let on_screen = (first..first + clients).chain(columns.clients..columns.clients + servers);
+        let on_screen: Vec<usize> = on_screen.collect();
+        let mut lines = vec![None; columns.all.len()];
+        let slot = usize::from(plot.width) / on_screen.len().max(1);
+        let half = |column: Option<&usize>| {
+            let width = column.map_or(0, |column| text::width(&name(scene, &columns.all[*column])));
+            (width / 2 + 1).min(slot / 2)
+        };
+        let before = half(on_screen.first());
+        let between = usize::from(plot.width).saturating_sub(before + half(on_screen.last()) + 1);
+        for (n, column) in on_screen.iter().enumerate() {
+            let offset = match on_screen.len() - 1 {
+                0 => usize::from(plot.width) / 2,
+                last => before + between * n / last,
+            };
+            lines[*column] = u16::try_from(offset).ok().map(|offset| plot.x + offset);
+        }
+        Self {
+            plot,
+            lines,
+            hidden: (first, most - first),
+            clients: columns.clients,
+        }
+    }
+
+    /// Where a column's lifeline is, if it is on the screen.
+    pub fn line(&self, column: usize) -> Option<u16> {
+        self.lines.get(column).copied().flatten()
+    }
+
+    /// The columns on the screen and their lifelines, from left to right.
+    pub fn lines(&self) -> impl Iterator<Item = (usize, u16)> + '_ {
+        let lines = self.lines.iter().enumerate();
+        lines.filter_map(|(column, x)| Some((column, (*x)?)))
+    }
+
+    /// The columns of the screen strictly between two lifelines: the first and the one after the last. A lifeline
+    /// that is not on the screen is beyond its edge: clients at the left, servers at the right.
+    pub fn between(&self, one: usize, other: usize) -> (u16, u16) {
+        let (one, other) = (one.min(other), one.max(other));
+        let at = |column: usize| {
+            let edge = if column < self.clients {
+                self.plot.x.saturating_sub(1)
+            } else {
+                self.plot.right()
+            };
+            self.line(column).unwrap_or(edge)
+        };
+        let (left, right) = (at(one), at(other));
+        (left.min(right) + 1, left.max(right))
+    }
+}
+
+/// What stands above a column.
+pub fn name(scene: &Scene<'_>, who: &Who) -> String {
+    match who {
+        Who::Actor(actor) => format!("{} {}", scene.glyph(*actor), scene.name(*actor)),
+        Who::Crowd {
+            client,
+            first,
+            members,
+        } => format!("{} {client} ×{members}", scene.glyph(*first)),
+        Who::Server(server) => server.clone(),
+    }
+}

@@ -1,0 +1,210 @@
+//! A histogram of outcomes: a row for each with its bar, how often it was seen, its share, and a word beside it. It must
+//! not know what was counted.
+
+use ratatui::{
+    buffer::Buffer,
+    layout::Rect,
+    text::{Line, Span},
+    widgets::Widget,
+};
+
+use super::first_in_sight;
+use crate::{
+    run::race::Outcome,
+    text::Lang,
+    ui::{
+        theme::{Role, Theme, glyphs, text},
+        words,
+    },
+};
+
+/// The shortest bar worth drawing.
+const BAR: usize = 6;
+/// What a bar is made of.
+const CELL: &str = "█";
+
+/// An outcome in words.
+pub fn words_of(outcome: &Outcome, lang: Lang) -> String {
+    let locks = outcome.locks.iter();
+    let locks = locks.map(|(lock, fate)| words::fate(*fate).with(lang, &[lock]));
+    let counters = outcome.counters.iter();
+    let counters = counters.map(|(counter, count)| words::COUNTED.with(lang, &[counter, &count.to_string()]));
+    let values = outcome.values.iter();
+    let values = values.map(|(key, value)| format!("{key} = {}", value.as_deref().unwrap_or("nil")));
+    let unfinished =
+        (outcome.unfinished > 0).then(|| words::UNFINISHED.with(lang, &[&outcome.unfinished.to_string()]));
+    let broken = outcome.broken_beside_locks().map(str::to_owned);
+    let parts: Vec<String> = locks
+        .chain(counters)
+        .chain(values)
+        .chain(unfinished)
+        .chain(broken)
+        .collect();
+    if parts.is_empty() {
+        return words::ALL_FINISHED.get(lang).to_owned();
+    }
+    parts.join(words::AND.get(lang))
+}
+
+/// A share of a whole: `41.2%`.
+pub fn percent(part: u128, whole: u128) -> String {
+    let tenths = (part.saturating_mul(2000) / whole.max(1)).div_ceil(2);
+    format!("{}.{}%", tenths / 10, tenths % 10)
+}
+
+/// A count that can be read: `1,234,567`.
+pub fn grouped(count: u128) -> String {
+    let digits = count.to_string();
+    let mut grouped = String::new();
+    for (n, digit) in digits.chars().enumerate() {
+        if n > 0 && (digits.len() - n).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+/// A row.
+#[derive(Debug)]
+pub struct Row {
+    /// Whether something was broken.
+    pub broke: bool,
+    /// How often it was seen.
+    pub count: u128,
+    /// What it is.
+    pub words: String,
+    /// Its share of all.
+    pub percent: String,
+    /// What else is to be said, where there is room for it.
+    pub beside: String,
+    /// Whether it is the chosen one.
+    pub chosen: bool,
+}
+
+/// The first row in sight.
+fn start(rows: &[Row], height: u16) -> usize {
+    let chosen = rows.iter().position(|row| row.chosen).unwrap_or(0);
+    first_in_sight(chosen, rows.len(), height)
+}
+
+/// The row at a row of the screen, by its place.
+pub fn at(rows: &[Row], theme: Theme, area: Rect, y: u16) -> Option<usize> {
+    let inner = theme.pane(true).inner(area);
+    let place = start(rows, inner.height) + usize::from(y.checked_sub(inner.y)?);
+    (y < inner.bottom() && place < rows.len()).then_some(place)
+}
+
+/// Draws the histogram: whether keys go there, and what is said where there are no rows.
+pub fn draw(
+    rows: &[Row],
+    (theme, lang): (Theme, Lang),
+    (focused, nothing): (bool, words::Words),
+    area: Rect,
+    buf: &mut Buffer,
+) {
+    let role = if focused { Role::Accent } else { Role::Chrome };
+    let title = format!(" {} ", words::OUTCOMES.get(lang));
+    let block = theme.pane(focused).title(Span::styled(title, theme.style(role)));
+    let inner = block.inner(area);
+    block.render(area, buf);
+    if rows.is_empty() {
+        let words = format!(" {}", nothing.get(lang));
+        let style = theme.style(Role::Chrome);
+        buf.set_stringn(inner.x, inner.y, words, inner.width.into(), style);
+        return;
+    }
+    let columns = Columns::of(rows, inner.width.into());
+    let from = start(rows, inner.height);
+    for (y, row) in (inner.top()..inner.bottom()).zip(rows.iter().skip(from)) {
+        buf.set_line(inner.x, y, &line(theme, row, &columns), inner.width);
+        if row.chosen && focused {
+            // The bar keeps its colour.
+            let words = u16::try_from(columns.words + 5).unwrap_or(inner.width);
+            let named = Rect::new(inner.x, y, words.min(inner.width), 1);
+            theme.choose(named, buf);
+        }
+    }
+}
+
+/// How wide everything is, the same for all rows.
+struct Columns {
+    words: usize,
+    bar: usize,
+    count: usize,
+    percent: usize,
+    beside: usize,
+    most: u128,
+}
+
+impl Columns {
+    fn of(rows: &[Row], width: usize) -> Self {
+        let widest = |column: &dyn Fn(&Row) -> usize| rows.iter().map(column).max().unwrap_or(0);
+        let count = widest(&|row| grouped(row.count).len());
+        let percent = widest(&|row| row.percent.len());
+        let beside = widest(&|row| text::width(&row.beside));
+        // Mark and glyph before, gaps between, one column after.
+        let fixed = 4 + 2 + count + 2 + percent + 1;
+        let wanted = widest(&|row| text::width(&row.words));
+        let room = width.saturating_sub(fixed);
+        // Where there is too little room, what stands beside goes first.
+        let fits = beside > 0 && room >= wanted.min(width / 2) + 2 + BAR + 2 + beside;
+        let beside = if fits { beside } else { 0 };
+        let room = room.saturating_sub(if fits { beside + 2 } else { 0 });
+        let words = wanted.min(room.saturating_sub(BAR + 2));
+        Self {
+            words,
+            bar: room.saturating_sub(words + 2),
+            count,
+            percent,
+            beside,
+            most: rows.iter().map(|row| row.count).max().unwrap_or(1),
+        }
+    }
+}
+
+fn line(theme: Theme, row: &Row, columns: &Columns) -> Line<'static> {
+    let style = |role| theme.style(role);
+    let (glyph, role) = if row.broke {
+        (glyphs::CUT, Role::Danger)
+    } else {
+        (" ", Role::Text)
+    };
+    let cells = row.count.saturating_mul(columns.bar as u128);
+    let cells = usize::try_from(cells.div_ceil(columns.most.max(1))).unwrap_or(0);
+    let bar = if row.broke { Role::Danger } else { Role::Accent };
+    let mark = if row.chosen { "▸" } else { " " };
+    let mut spans = vec![
+        Span::styled(format!("{mark} "), style(Role::Accent)),
+        Span::styled(format!("{glyph} "), style(role)),
+        Span::styled(text::pad(&row.words, columns.words), style(role)),
+        Span::raw("  "),
+        Span::styled(text::pad(&CELL.repeat(cells), columns.bar), style(bar)),
+        Span::styled(
+            format!("  {:>1$}", grouped(row.count), columns.count),
+            style(Role::Text),
+        ),
+        Span::styled(
+            format!("  {:>1$}", row.percent, columns.percent),
+            style(Role::Chrome),
+        ),
+    ];
+    if columns.beside > 0 {
+        let beside = text::pad(&row.beside, columns.beside);
+        spans.push(Span::styled(format!("  {beside}"), style(Role::Chrome)));
+    }
+    Line::from(spans)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{grouped, percent};
+
+    #[test]
+    fn counts_and_shares_can_be_read() {
+        let counts = [0, 12, 999, 1_000, 12_345, 1_234_567].map(grouped);
+        assert_eq!(counts, ["0", "12", "999", "1,000", "12,345", "1,234,567"]);
+        let shares = [(0, 0), (5, 12), (1, 3), (1, 2_000), (7, 7)].map(|(part, whole)| percent(part, whole));
+        assert_eq!(shares, ["0.0%", "41.7%", "33.3%", "0.1%", "100.0%"]);
+    }
+}

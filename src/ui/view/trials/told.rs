@@ -1,0 +1,140 @@
+//! What stands in the story's place while one run of many is stepped through: which it is, and what came of it. It
+//! must not know what happens in it.
+
+use ratatui::text::Line;
+
+use super::histogram::words_of;
+use crate::{
+    run::{
+        explore::Finding,
+        race::{Invariant, Outcome},
+    },
+    text::Text,
+    ui::{
+        theme::{Role, text},
+        view::Scene,
+        words,
+    },
+};
+
+/// One of many races.
+#[derive(Debug, Clone, Copy)]
+pub struct RaceTold<'a> {
+    /// Which it is: 0 was the first.
+    pub number: u32,
+    /// How many there are by now.
+    pub races: u64,
+    /// Its seed.
+    pub seed: u64,
+    /// What came of it.
+    pub outcome: &'a Outcome,
+    /// What must never be so.
+    pub invariants: &'a [Invariant],
+    /// Why it went wrong, where its log says so.
+    pub why: Option<&'a Text>,
+}
+
+/// One run of many.
+#[derive(Debug, Clone, Copy)]
+pub enum SingleTold<'a> {
+    /// A race.
+    Race(RaceTold<'a>),
+    /// The shortest of all orders that go wrong, of what was found.
+    Order(Option<&'a Finding>),
+}
+
+impl SingleTold<'_> {
+    /// What the pane is called.
+    pub(crate) fn title(&self) -> words::Words {
+        match self {
+            Self::Race(_) => words::THIS_RACE,
+            Self::Order(_) => words::THIS_ORDER,
+        }
+    }
+
+    /// The wrapped lines of the pane.
+    pub(crate) fn lines(&self, scene: &Scene<'_>, width: u16) -> Vec<Line<'static>> {
+        match self {
+            Self::Race(race) => race.lines(scene, width),
+            Self::Order(found) => found.map_or_else(Vec::new, |found| order(found, scene, width)),
+        }
+    }
+
+    /// Whether what servers hold is read only at its end.
+    pub(crate) fn is_read_at_its_end(&self) -> bool {
+        matches!(self, Self::Race(_))
+    }
+}
+
+/// The shortest order that goes wrong.
+fn order(found: &Finding, scene: &Scene<'_>, width: u16) -> Vec<Line<'static>> {
+    let (lang, columns) = (scene.lang, usize::from(width));
+    let mut lines = Vec::new();
+    let mut tell = |words: &str, role: Role| {
+        let rows = text::wrap(words, columns).into_iter();
+        lines.extend(rows.map(|row| Line::styled(row, scene.style(role))));
+    };
+    if let Some(shortest) = &found.explored.shortest {
+        let moves = shortest.moves.len().to_string();
+        let words = if found.explored.complete {
+            words::SHORTEST_OF
+        } else {
+            words::SHORTEST_SO_FAR
+        };
+        tell(&words.with(lang, &[&moves]), Role::Text);
+        tell(&format!("✗ {}", shortest.moves.join(" → ")), Role::Danger);
+    }
+    if let Some(why) = &found.why {
+        tell(why.get(lang), Role::Text);
+    }
+    if scene.chart.beats.iter().any(|beat| beat.clash) {
+        let key = scene.keys.label("next-mark");
+        tell(&words::GO_TO_VIOLATION.with(lang, &[&key]), Role::Accent);
+    }
+    lines
+}
+
+impl RaceTold<'_> {
+    /// The wrapped lines of the pane.
+    fn lines(&self, scene: &Scene<'_>, width: u16) -> Vec<Line<'static>> {
+        let (lang, columns) = (scene.lang, usize::from(width));
+        let number = (u64::from(self.number) + 1).to_string();
+        let which = words::WHICH_RACE.with(lang, &[&number, &self.races.to_string(), &self.seed.to_string()]);
+        let broke = self.outcome.is_violated();
+        let role = if broke { Role::Danger } else { Role::Text };
+        let mut what = String::new();
+        if broke {
+            what.push_str("✗ ");
+        }
+        what.push_str(&words_of(self.outcome, lang));
+        let mut lines = Vec::new();
+        let both = format!("{which} {what}");
+        let mut tell = |words: &str, role: Role| {
+            let rows = text::wrap(words, columns).into_iter();
+            lines.extend(rows.map(|row| Line::styled(row, scene.style(role))));
+        };
+        if text::width(&both) <= columns {
+            tell(&both, role);
+        } else {
+            tell(&which, Role::Text);
+            tell(&what, role);
+        }
+        for invariant in self.invariants {
+            if self.outcome.broken.contains(&invariant.name) {
+                tell(invariant.says.get(lang), Role::Text);
+            }
+        }
+        if let Some(why) = self.why {
+            tell(why.get(lang), Role::Text);
+        }
+        let clash = scene.chart.beats.iter().any(|beat| beat.clash);
+        if clash && self.outcome.has_two_holders() {
+            let key = scene.keys.label("next-mark");
+            tell(&words::GO_TO_VIOLATION.with(lang, &[&key]), Role::Accent);
+        } else if clash {
+            tell(words::LATE_REPLY.get(lang), Role::Warning);
+        }
+        tell(words::NO_STORY.get(lang), Role::Chrome);
+        lines
+    }
+}

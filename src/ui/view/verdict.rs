@@ -1,0 +1,168 @@
+//! The verdict: each claim, what was expected and what was seen, what it amounts to and what to take away. It
+//! must not know how claims are judged.
+
+use ratatui::{
+    style::{Modifier, Style},
+    text::{Line, Span},
+};
+
+use super::{Scene, scene::prose};
+use crate::ui::state::screen::Asking;
+use crate::ui::{
+    theme::{Role, text},
+    words,
+};
+use crate::{
+    ui::state::catalogue::CatalogueEntry,
+    verdict::{ClaimResult, Outcome, Verdict, evidence},
+};
+
+/// The most lines of evidence for one claim.
+const EVIDENCE: usize = 3;
+
+/// The wrapped lines of the pane.
+pub fn lines(
+    scene: &Scene<'_>,
+    verdict: &Verdict,
+    asking: &Asking<'_>,
+    (entry, variant): (&CatalogueEntry, usize),
+    width: u16,
+) -> Vec<Line<'static>> {
+    let width = usize::from(width);
+    let mut lines = heading(scene, verdict.outcome, width);
+    if verdict.outcome == Outcome::NotShown {
+        for row in text::wrap(words::NOT_SHOWN_WHY.get(scene.lang), width) {
+            lines.push(Line::styled(row, scene.style(Role::Danger)));
+        }
+    } else if let Some(variant) = entry.variants.get(variant) {
+        let words = format!(
+            "{}: {}",
+            words::TAKE_AWAY.get(scene.lang),
+            variant.lesson.get(scene.lang)
+        );
+        let mut code = false;
+        for row in text::wrap(&words, width) {
+            lines.push(Line::from(prose(
+                &row,
+                &mut code,
+                scene.theme,
+                scene.style(Role::Text),
+            )));
+        }
+    }
+    // What to take away, how the predictions went and where to go stand first; below them what proves it.
+    lines.extend(asking.predictions(scene, width));
+    lines.extend(hints(scene, entry, variant, width));
+    lines.push(Line::default());
+    for claim in &verdict.claims {
+        lines.extend(claim_lines(scene, claim, width));
+    }
+    lines
+}
+
+fn heading(scene: &Scene<'_>, outcome: Outcome, width: usize) -> Vec<Line<'static>> {
+    let (glyph, role) = match outcome {
+        Outcome::Shown | Outcome::Prevented => ("✓", Role::Good),
+        Outcome::NotShown => ("✗", Role::Danger),
+    };
+    let words = format!(" {glyph} {} ", words::outcome(outcome).get(scene.lang));
+    let mut style = scene.style(role);
+    if outcome == Outcome::NotShown {
+        style = style.add_modifier(Modifier::REVERSED);
+        return vec![Line::styled(text::pad(&words, width), style)];
+    }
+    vec![Line::styled(words, style)]
+}
+
+/// The wrapped lines of one claim.
+pub fn claim_lines(scene: &Scene<'_>, claim: &ClaimResult, width: usize) -> Vec<Line<'static>> {
+    const INDENT: usize = 3;
+    let (glyph, role) = if claim.holds {
+        ("✓", Role::Good)
+    } else {
+        ("✗", Role::Danger)
+    };
+    let room = width.saturating_sub(INDENT);
+    let mut lines = Vec::new();
+    let mut tick = Span::styled(format!(" {glyph} "), scene.style(role));
+    let (first, style) = match &claim.says {
+        Some(says) => (
+            text::clean(says.get(scene.lang)).into_owned(),
+            scene.style(Role::Text),
+        ),
+        None => (
+            text::fit(&claim.claim, room).into_owned(),
+            scene.style(Role::Code),
+        ),
+    };
+    for row in text::wrap(&first, room) {
+        lines.push(Line::from(vec![tick, Span::styled(row, style)]));
+        tick = Span::raw(" ".repeat(INDENT));
+    }
+    let figures = figures(scene, claim);
+    let style = scene.style(if claim.holds { Role::Chrome } else { Role::Danger });
+    let together = claim.says.is_none() && text::width(&first) + 2 + text::width(&figures) <= room;
+    if let Some(line) = lines.last_mut().filter(|_| together) {
+        line.push_span(Span::styled(format!("  {figures}"), style));
+    } else {
+        let figures = match claim.says {
+            Some(_) => format!("{}: {figures}", claim.claim),
+            None => figures,
+        };
+        lines.extend(indented(&figures, (INDENT + 2, width), style));
+    }
+    for evidence in evidence(scene.log, &claim.claim, &claim.evidence, EVIDENCE) {
+        let words = format!("↳ {}", text::clean(evidence.get(scene.lang)));
+        lines.extend(indented(&words, (INDENT + 2, width), scene.style(Role::Chrome)));
+    }
+    lines
+}
+
+/// What was expected and what was seen; once, where it is the same.
+fn figures(scene: &Scene<'_>, claim: &ClaimResult) -> String {
+    let expected = text::clean(claim.expected.get(scene.lang));
+    let observed = text::clean(claim.observed.get(scene.lang));
+    let observed_words = format!("{} {observed}", words::OBSERVED.get(scene.lang));
+    if claim.holds && expected == observed {
+        return observed_words;
+    }
+    format!(
+        "{} {expected} · {observed_words}",
+        words::EXPECTED.get(scene.lang)
+    )
+}
+
+fn indented(words: &str, (indent, width): (usize, usize), style: Style) -> Vec<Line<'static>> {
+    let rows = text::wrap(words, width.saturating_sub(indent)).into_iter();
+    rows.map(|row| Line::from(vec![Span::raw(" ".repeat(indent)), Span::styled(row, style)]))
+        .collect()
+}
+
+fn hints(scene: &Scene<'_>, entry: &CatalogueEntry, variant: usize, width: usize) -> Vec<Line<'static>> {
+    let style = scene.style(Role::Accent);
+    let mut lines = Vec::new();
+    if entry.variants.len() > 1 {
+        let next = &entry.variants[(variant + 1) % entry.variants.len()];
+        let words = words::TRY_VARIANT.with(
+            scene.lang,
+            &[&scene.keys.label("next-variant"), next.title.get(scene.lang)],
+        );
+        lines.extend(
+            text::wrap(&words, width)
+                .into_iter()
+                .map(|row| Line::styled(row, style)),
+        );
+    }
+    if !entry.interview.is_empty() {
+        let words = words::TRY_CARDS.with(
+            scene.lang,
+            &[&scene.keys.label("interview"), &entry.interview.len().to_string()],
+        );
+        lines.extend(
+            text::wrap(&words, width)
+                .into_iter()
+                .map(|row| Line::styled(row, style)),
+        );
+    }
+    lines
+}

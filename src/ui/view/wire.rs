@@ -1,0 +1,230 @@
+//! The wire log: every command with its reply, and whatever else crossed the wire, up to the playhead. It must
+//! not know the servers' state.
+
+use ratatui::{
+    buffer::Buffer,
+    layout::Rect,
+    style::Style,
+    text::{Line, Span},
+};
+
+use super::{Scene, selection};
+use crate::ui::{
+    chart::WireRow,
+    theme::{Role, text, time},
+    words::{self, fault},
+};
+use crate::{
+    log::{ActorId, EventKind, Reply},
+    text::Words,
+};
+
+/// Columns of the time.
+const TIME: usize = 8;
+
+/// How many lines there are.
+pub fn rows(scene: &Scene<'_>) -> usize {
+    scene
+        .chart
+        .wire
+        .partition_point(|row| row.event < scene.world.position)
+}
+
+/// How far back it can be scrolled.
+pub fn reach(scene: &Scene<'_>, height: u16) -> u16 {
+    u16::try_from(rows(scene))
+        .unwrap_or(u16::MAX)
+        .saturating_sub(height)
+}
+
+/// The line that tells an event, or the last one before it.
+pub fn row_of(scene: &Scene<'_>, event: usize) -> Option<usize> {
+    let (event, _) = selection::exchange(scene, event);
+    let wire = &scene.chart.wire[..rows(scene)];
+    wire.partition_point(|row| row.event <= event).checked_sub(1)
+}
+
+/// The line that tells the chosen event, if one does.
+fn chosen(scene: &Scene<'_>) -> Option<usize> {
+    let event = scene.selected?;
+    let (sent, _) = selection::exchange(scene, event);
+    let at = row_of(scene, event)?;
+    let row = &scene.chart.wire[at];
+    let is_notice = |event: usize| {
+        let event = scene.log.events().get(event);
+        event.is_some_and(|event| matches!(event.kind, EventKind::Notified { .. }))
+    };
+    // Of many that were told the same, one line tells all.
+    let told = row.count > 1 && is_notice(event) && is_notice(row.event);
+    (row.event == sent || told).then_some(at)
+}
+
+/// Which lines are shown: the newest, or those `back` lines before them; `None` follows what is chosen.
+fn window(scene: &Scene<'_>, back: Option<u16>, height: u16) -> std::ops::Range<usize> {
+    let known = rows(scene);
+    let chosen = scene.selected.and_then(|event| row_of(scene, event));
+    let end = match (back, chosen) {
+        (Some(back), _) => known - usize::from(back.min(reach(scene, height))),
+        (None, Some(chosen)) if chosen + usize::from(height) < known => {
+            // What came next stays in sight.
+            (chosen + 1 + usize::from(height / 3))
+                .max(usize::from(height))
+                .min(known)
+        }
+        (None, _) => known,
+    };
+    end.saturating_sub(height.into())..end
+}
+
+/// The event whose line is at a place of the screen.
+pub fn event_at(scene: &Scene<'_>, back: Option<u16>, area: Rect, (x, y): (u16, u16)) -> Option<usize> {
+    if !area.contains((x, y).into()) {
+        return None;
+    }
+    let mut visible = window(scene, back, area.height);
+    visible
+        .nth(usize::from(y - area.y))
+        .map(|row| scene.chart.wire[row].event)
+}
+
+/// Draws the newest lines, or those `back` lines before them; `None` follows what is chosen.
+pub fn draw(scene: &Scene<'_>, back: Option<u16>, area: Rect, buf: &mut Buffer) {
+    let known = rows(scene);
+    if known == 0 {
+        let nothing = words::NOTHING_YET.get(scene.lang);
+        buf.set_stringn(
+            area.x,
+            area.y,
+            nothing,
+            area.width.into(),
+            scene.style(Role::Chrome),
+        );
+        return;
+    }
+    let chosen = chosen(scene);
+    let visible = window(scene, back, area.height);
+    let first = visible.start;
+    let visible = &scene.chart.wire[visible];
+    let actors = visible.iter().filter_map(|row| actor(scene, row));
+    let names = actors
+        .map(|actor| text::width(scene.name(actor)))
+        .max()
+        .unwrap_or(1)
+        .min(8);
+    for (n, (y, row)) in (area.top()..area.bottom()).zip(visible).enumerate() {
+        let line = line(scene, row, names, area.width.into());
+        buf.set_line(area.x, y, &line, area.width);
+        if chosen == Some(first + n) {
+            let line = Rect { y, height: 1, ..area };
+            scene.theme.choose(line, buf);
+        }
+    }
+}
+
+fn actor(scene: &Scene<'_>, row: &WireRow) -> Option<ActorId> {
+    match scene.log.events().get(row.event)?.kind {
+        EventKind::Sent { actor, .. } | EventKind::Notified { actor, .. } => Some(actor),
+        _ => None,
+    }
+}
+
+fn line<'a>(scene: &Scene<'a>, row: &WireRow, names: usize, width: usize) -> Line<'a> {
+    let Some(event) = scene.log.events().get(row.event) else {
+        return Line::default();
+    };
+    let chrome = scene.style(Role::Chrome);
+    let mut spans = vec![Span::styled(
+        format!("{:>TIME$} ", time::moment(event.at)),
+        chrome,
+    )];
+    if let Some(actor) = actor(scene, row) {
+        let member = scene.world.actor(actor).filter(|_| row.count > 1);
+        let name = member.map_or(scene.name(actor), |member| &member.who.client);
+        let name = format!("{} {} ", scene.glyph(actor), text::pad(name, names));
+        spans.push(Span::styled(name, scene.actor_style(actor)));
+    } else {
+        spans.push(Span::raw(" ".repeat(names + 3)));
+    }
+    let room = width.saturating_sub(TIME + names + 4);
+    match &event.kind {
+        EventKind::Sent { wire, server, .. } => {
+            let (reply, style) = reply(scene, row);
+            // A reply decides more than the end of a long command does.
+            let reply = text::fit(&reply, room / 2).into_owned();
+            let left = room.saturating_sub(text::width(&reply) + 3);
+            let style_wire = if server == "local" { chrome } else { Style::new() };
+            spans.push(Span::styled(text::fit(wire, left).into_owned(), style_wire));
+            spans.push(Span::styled(" → ", chrome));
+            spans.push(Span::styled(reply, style));
+        }
+        EventKind::Notified { about, what, .. } => {
+            let many = if row.count > 1 {
+                format!(" ×{}", row.count)
+            } else {
+                String::new()
+            };
+            let notice = format!("↯ {what} {about}{many}");
+            spans.push(Span::styled(
+                text::fit(&notice, room).into_owned(),
+                scene.style(Role::Warning),
+            ));
+        }
+        EventKind::Fault(fault) => {
+            let words = fault::words(scene.lang, fault);
+            spans.push(Span::styled(
+                text::fit(&words, room).into_owned(),
+                scene.style(Role::Danger),
+            ));
+        }
+        EventKind::GaveUp { why, .. } => {
+            let words = format!("✗ {}: {why}", words::GAVE_UP.get(scene.lang));
+            spans.push(Span::styled(
+                text::fit(&words, room).into_owned(),
+                scene.style(Role::Danger),
+            ));
+        }
+        EventKind::ServerDied { server, .. } => {
+            let words = format!("✝ {server}: {}", words::SERVER_DIED.get(scene.lang));
+            spans.push(Span::styled(
+                text::fit(&words, room).into_owned(),
+                scene.style(Role::Danger),
+            ));
+        }
+        _ => {}
+    }
+    Line::from(spans)
+}
+
+fn reply(scene: &Scene<'_>, row: &WireRow) -> (String, Style) {
+    let event = row.replied.filter(|replied| *replied < scene.world.position);
+    let Some(EventKind::Replied { reply, .. }) = event.map(|event| &scene.log.events()[event].kind) else {
+        let words = format!("… {}", pending(scene, row.event).get(scene.lang));
+        return (words, scene.style(Role::Chrome));
+    };
+    (reply.to_string(), style(scene, reply))
+}
+
+/// What a command without a reply does: it is on its way, or waits for a mutex of its own process.
+pub fn pending(scene: &Scene<'_>, sent: usize) -> Words {
+    match scene.log.events().get(sent).map(|event| &event.kind) {
+        Some(EventKind::Sent { server, .. }) if server == "local" => words::BLOCKED,
+        _ => words::IN_FLIGHT,
+    }
+}
+
+/// The style of a reply: errors and lost ones alarm, `nil` warns.
+pub fn style(scene: &Scene<'_>, reply: &Reply) -> Style {
+    match reply {
+        Reply::Value(value) if value.is_null() => scene.style(Role::Warning),
+        Reply::Value(_) => scene.style(Role::Fresh),
+        Reply::Error { .. } | Reply::Lost(_) => scene.style(Role::Danger),
+    }
+}
+
+/// The glyph of a fault, by its event.
+pub fn fault_glyph(scene: &Scene<'_>, event: usize) -> Option<&'static str> {
+    match &scene.log.events().get(event)?.kind {
+        EventKind::Fault(fault) => Some(fault::glyph(fault)),
+        _ => None,
+    }
+}

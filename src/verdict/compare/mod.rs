@@ -1,0 +1,14 @@
+//! Two runs of one story beside each other: which moves are the same, where they part first, and what happened at
+//! the same lesson time. It reads two logs and nothing else: it must not know the lesson, who ran it, or the
+//! screen.
+
+pub(crate) mod difference;
+pub(crate) mod moves;
+pub(crate) mod timeline;
+
+pub use difference::{Difference, What, first_difference};
+pub use moves::{Consequence, Move, moves};
+pub use timeline::{Slot, Timeline};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,183 @@
+//! The moves of a run, and when two of them are the same. It must not know which of two runs came first.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use crate::{
+    clock::LessonTime,
+    log::{Actor, ActorId, Belief, EventKind, Log, OpId, Reply},
+};
+
+/// Two runs on one clock still differ by what a machine needs for a command. Times and TTLs (in milliseconds)
+/// that are no further apart than this are the same.
+pub(crate) const NEAR_MILLIS: i64 = 100;
+
+/// What a server notes for itself of a znode: it differs from one server to the next and means nothing to the
+/// lesson.
+const BOOKKEEPING: [&str; 2] = ["czxid", "owner"];
+
+/// A move: one command with its reply, or one notification that was taken from the queue.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Move {
+    /// Who made it.
+    pub who: String,
+    /// Its label in the program.
+    pub label: String,
+    /// Which of this actor's moves under this label it is, from 0.
+    pub nth: usize,
+    /// When it was made.
+    pub at: LessonTime,
+    /// The index of the event: `Sent` or `Took`.
+    pub event: usize,
+    /// The command; for a notification, what it is about and what happened there.
+    pub wire: String,
+    /// The reply, if there was one.
+    pub reply: Option<Reply>,
+    /// What the actor believed and counted because of it: before it waited for time to pass and before its next
+    /// move. What it does after a wait comes of the wait.
+    pub outcome: Vec<Consequence>,
+}
+
+/// What came of a move.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Consequence {
+    /// The actor believes this of a lock.
+    Believes(String, Belief),
+    /// The actor added so much to a counter.
+    Counted(String, i64),
+}
+
+impl Move {
+    /// What makes two moves of two runs the same one: the actor, the label, and how often before.
+    #[must_use]
+    pub fn key(&self) -> (&str, &str, usize) {
+        (&self.who, &self.label, self.nth)
+    }
+
+    /// Whether both send the same command. Owner tokens count as the same: they follow from the seed of a run.
+    #[must_use]
+    pub fn same_command(&self, other: &Self) -> bool {
+        without_tokens(&self.wire) == without_tokens(&other.wire)
+    }
+
+    /// Whether both were answered the same, but for owner tokens, a znode's bookkeeping, and the milliseconds of a
+    /// TTL that is draining.
+    #[must_use]
+    pub fn same_reply(&self, other: &Self) -> bool {
+        let drains = self.wire.starts_with("PTTL ");
+        match (&self.reply, &other.reply) {
+            (Some(Reply::Value(mine)), Some(Reply::Value(its))) => match (mine.as_i64(), its.as_i64()) {
+                (Some(mine @ 1..), Some(its @ 1..)) if drains => {
+                    mine.abs_diff(its) <= NEAR_MILLIS.unsigned_abs()
+                }
+                _ => plain(mine) == plain(its),
+            },
+            (Some(Reply::Error { code: mine, .. }), Some(Reply::Error { code: its, .. })) => mine == its,
+            // However it was lost, nobody knows what came of it.
+            (Some(Reply::Lost(_)), Some(Reply::Lost(_))) | (None, None) => true,
+            _ => false,
+        }
+    }
+}
+
+/// Every move of a run, in the order in which they were made.
+#[must_use]
+pub fn moves(log: &Log) -> Vec<Move> {
+    let mut moves: Vec<Move> = Vec::new();
+    let mut actors: &[Actor] = &[];
+    let mut times: HashMap<(ActorId, &str), usize> = HashMap::new();
+    let mut sent: HashMap<OpId, usize> = HashMap::new();
+    // The move of each actor that may still have consequences.
+    let mut open: HashMap<ActorId, usize> = HashMap::new();
+    for (event, at, kind) in log.events().iter().enumerate().map(|(n, e)| (n, e.at, &e.kind)) {
+        match kind {
+            EventKind::LabReady { actors: known, .. } => actors = known,
+            EventKind::Sent { actor, label, .. } | EventKind::Took { actor, label, .. } => {
+                let wire = match kind {
+                    EventKind::Sent { op, wire, .. } => {
+                        sent.insert(*op, moves.len());
+                        wire.clone()
+                    }
+                    EventKind::Took { about, what, .. } => format!("{what} {about}"),
+                    _ => String::new(),
+                };
+                let nth = times.entry((*actor, label)).or_default();
+                open.insert(*actor, moves.len());
+                moves.push(Move {
+                    who: actors
+                        .get(actor.0 as usize)
+                        .map_or_else(String::new, |actor| actor.name.clone()),
+                    label: label.clone(),
+                    nth: *nth,
+                    at,
+                    event,
+                    wire,
+                    reply: None,
+                    outcome: Vec::new(),
+                });
+                *nth += 1;
+            }
+            EventKind::Replied { op, reply, .. } => {
+                if let Some(of) = sent.get(op) {
+                    moves[*of].reply = Some(reply.clone());
+                }
+            }
+            EventKind::Waits { actor, .. } | EventKind::Waited { actor, .. } => {
+                open.remove(actor);
+            }
+            EventKind::Believes { actor, lock, belief } => {
+                if let Some(of) = open.get(actor) {
+                    moves[*of]
+                        .outcome
+                        .push(Consequence::Believes(lock.clone(), *belief));
+                }
+            }
+            EventKind::Counted { actor, counter, by } => {
+                if let Some(of) = open.get(actor) {
+                    moves[*of]
+                        .outcome
+                        .push(Consequence::Counted(counter.clone(), *by));
+                }
+            }
+            _ => {}
+        }
+    }
+    moves
+}
+
+/// The text with the four digits of each owner token left out: `A-7f3c` is `A-`.
+fn without_tokens(text: &str) -> String {
+    let mut kept = String::with_capacity(text.len());
+    for (n, part) in text.split('-').enumerate() {
+        if n == 0 {
+            kept.push_str(part);
+            continue;
+        }
+        kept.push('-');
+        let digits = part.bytes().take_while(u8::is_ascii_hexdigit).count();
+        let ends = part[digits..].chars().next().is_none_or(|c| !c.is_alphanumeric());
+        let named = kept[..kept.len() - 1].ends_with(char::is_alphanumeric);
+        kept.push_str(if digits == 4 && ends && named {
+            &part[4..]
+        } else {
+            part
+        });
+    }
+    kept
+}
+
+/// A reply without what differs between any two runs.
+fn plain(value: &Value) -> Value {
+    match value {
+        Value::String(text) => Value::String(without_tokens(text)),
+        Value::Array(items) => Value::Array(items.iter().map(plain).collect()),
+        Value::Object(fields) => {
+            let kept = fields
+                .iter()
+                .filter(|(name, _)| !BOOKKEEPING.contains(&name.as_str()));
+            Value::Object(kept.map(|(name, value)| (name.clone(), plain(value))).collect())
+        }
+        other => other.clone(),
+    }
+}

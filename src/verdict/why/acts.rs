@@ -1,0 +1,167 @@
+//! A command that changed what must not be so, and what came before it that its sender did not know. It must not
+//! know of beliefs.
+
+use super::{
+    Kind, Why,
+    case::{Case, writes},
+    words,
+};
+use crate::{
+    log::{ActorId, EventKind},
+    verdict::Breach,
+    world::effect::{Access, Effect},
+};
+
+pub(crate) fn explain(case: &Case<'_>, never: &str, breach: &Breach) -> Option<Why> {
+    let acts = acts(case, never, breach);
+    let certain = acts
+        .iter()
+        .find_map(|act| unknown_to(case, act, breach).or_else(|| interfered(case, act, breach)));
+    certain.or_else(|| acts.iter().find_map(|act| both_looked(case, act)))
+}
+
+/// The commands that may have made the breach, the likeliest first: those whose reply it is; or the last ones of
+/// whoever counted, because of two replies that overtook each other the later need not be the later command's; or else
+/// the last that wrote to a key which the expression names, or to any.
+fn acts<'c>(case: &'c Case<'_>, never: &str, breach: &Breach) -> Vec<&'c Effect> {
+    let done = |end: usize| {
+        let known = case.effects.iter().rev();
+        known.filter(move |effect| effect.replied <= end && writes(effect))
+    };
+    if let Some(EventKind::Counted { counter: wanted, .. }) = case.kind(breach.at) {
+        let counted = (0..=breach.at).rev().filter_map(|n| match case.kind(n) {
+            Some(EventKind::Counted { actor, counter, .. }) if counter == wanted => Some((n, *actor)),
+            _ => None,
+        });
+        let last = counted.filter_map(|(n, who)| done(n).find(|effect| effect.actor == who));
+        return last.collect();
+    }
+    let named = |effect: &&Effect| never.contains(&format!("'{}'", effect.key));
+    let answered = || done(breach.at).filter(|effect| effect.replied == breach.at);
+    let one = answered()
+        .find(named)
+        .or_else(|| answered().next())
+        .or_else(|| done(breach.at).find(named))
+        .or_else(|| done(breach.at).next());
+    one.into_iter().collect()
+}
+
+/// Between what its sender last did to the same key and this, somebody else wrote there.
+fn unknown_to(case: &Case<'_>, act: &Effect, breach: &Breach) -> Option<Why> {
+    let owned = matches!(act.access, Access::Deleted | Access::Expiry);
+    // A lock belongs to a process, whichever of its threads took it. What a thread has read, it alone has read.
+    let mine = |effect: &&Effect| {
+        effect.actor == act.actor || owned && writes(effect) && case.same_client(effect.actor, act.actor)
+    };
+    let mut earlier = case.touched(&act.key).rev();
+    let first = earlier.find(|effect| mine(effect) && case.before(effect, act))?;
+    let others = |effect: &&Effect| {
+        writes(effect)
+            && if owned {
+                !case.same_client(effect.actor, act.actor)
+            } else {
+                effect.actor != act.actor
+            }
+    };
+    let mut between = case.touched(&act.key).rev().filter(others);
+    let (between, (place, second)) = between.find_map(|effect| {
+        // That the key was another's may have been seen of the server, although the command was long on its way.
+        let seen = owned && breach.evidence.contains(&act.replied) && effect.replied < act.replied;
+        let certain = case.before(first, effect) && (seen || case.before(effect, act));
+        Some((effect, in_order(first, effect, act).filter(|_| certain)?))
+    })?;
+    let kind = match (first.access, act.access) {
+        (Access::Read, _) => Kind::CheckThenAct,
+        (_, Access::Deleted | Access::Expiry) => Kind::NotItsOwn,
+        _ => Kind::Interleaved,
+    };
+    Some(Why {
+        kind,
+        first: first.sent,
+        between: place,
+        second,
+        text: words::unknown_to(case, kind, (first, between, act)),
+    })
+}
+
+/// The places of the second and the third of three commands that were carried out one after another. Of commands that
+/// were on their way at once the reply is what stands in order; none, where not even that does.
+fn in_order(first: &Effect, second: &Effect, third: &Effect) -> Option<(usize, usize)> {
+    let after = |effect: &Effect, place: usize| {
+        let mut places = [effect.sent, effect.replied].into_iter();
+        places.find(|known| *known > place)
+    };
+    let place = after(second, first.sent)?;
+    Some((place, after(third, place)?))
+}
+
+/// Two wrote at once, and both had looked before either did: which wrote first is not known, and that one of them did
+/// not know of the other is.
+fn both_looked(case: &Case<'_>, act: &Effect) -> Option<Why> {
+    let mine = look(case, act)?;
+    let mut others = case
+        .touched(&act.key)
+        .rev()
+        .filter(|effect| writes(effect) && effect.actor != act.actor);
+    let (theirs, other) = others.find_map(|write| {
+        let theirs = look(case, write)?;
+        (case.before(theirs, act) && case.before(mine, write)).then_some((theirs, write))
+    })?;
+    // Told of whoever looked first.
+    let (first, between, wrote) = if mine.sent < theirs.sent {
+        (mine, theirs, act)
+    } else {
+        (theirs, mine, other)
+    };
+    let (place, second) = in_order(first, between, wrote)?;
+    Some(Why {
+        kind: Kind::BothLooked,
+        first: first.sent,
+        between: place,
+        second,
+        text: words::both_looked(case, (first, between), wrote),
+    })
+}
+
+/// What somebody had last done to a key before it wrote there, where that was to look.
+fn look<'c>(case: &'c Case<'_>, write: &'c Effect) -> Option<&'c Effect> {
+    let mut earlier = case.touched(&write.key).rev();
+    let last = earlier.find(|effect| effect.actor == write.actor && effect.replied < write.sent)?;
+    (last.access == Access::Read).then_some(last)
+}
+
+/// Somebody changed a key that another had set, without ever having had it.
+fn interfered(case: &Case<'_>, act: &Effect, breach: &Breach) -> Option<Why> {
+    if !matches!(act.access, Access::Deleted | Access::Expiry) {
+        return None;
+    }
+    let mut settings = case
+        .touched(&act.key)
+        .rev()
+        .filter(|effect| effect.access == Access::Set);
+    let setting = settings.find(|effect| case.before(effect, act))?;
+    if case.same_client(setting.actor, act.actor) {
+        return None;
+    }
+    let mut releases = case.touched(&act.key).filter(|effect| {
+        effect.access == Access::Deleted
+            && case.same_client(effect.actor, setting.actor)
+            && case.before(act, effect)
+    });
+    let release = releases.next().map(|effect| effect.sent);
+    Some(Why {
+        kind: Kind::Interfered,
+        first: setting.sent,
+        between: act.sent,
+        second: release.unwrap_or(breach.at).max(act.sent),
+        text: words::interfered(case, setting, act),
+    })
+}
+
+/// Who sent a command.
+pub(crate) fn sender(case: &Case<'_>, sent: usize) -> Option<ActorId> {
+    match case.kind(sent)? {
+        EventKind::Sent { actor, .. } => Some(*actor),
+        _ => None,
+    }
+}

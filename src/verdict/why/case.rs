@@ -1,0 +1,150 @@
+//! A log with what its commands did, and names for what is in it. It must not know what is looked for.
+
+use crate::{
+    lesson::{Scenario, expr::split_words},
+    log::{ActorId, Event, EventKind, Log},
+    world::effect::{Access, Effect, effects},
+};
+
+/// A log to be explained.
+pub(crate) struct Case<'a> {
+    pub scenario: &'a Scenario,
+    pub events: &'a [Event],
+    /// What was done, in the order of the replies.
+    pub effects: Vec<Effect>,
+}
+
+impl<'a> Case<'a> {
+    pub(crate) fn new(scenario: &'a Scenario, log: &'a Log) -> Self {
+        Self {
+            scenario,
+            events: log.events(),
+            effects: effects(scenario, log.events()),
+        }
+    }
+
+    pub(crate) fn kind(&self, event: usize) -> Option<&'a EventKind> {
+        self.events.get(event).map(|event| &event.kind)
+    }
+
+    pub(crate) fn name(&self, actor: ActorId) -> &'a str {
+        let plan = self.scenario.actors.get(actor.0 as usize);
+        plan.map_or("?", |plan| plan.actor.name.as_str())
+    }
+
+    /// The process that somebody lives in.
+    pub(crate) fn client(&self, actor: ActorId) -> &'a str {
+        let plan = self.scenario.actors.get(actor.0 as usize);
+        plan.map_or("?", |plan| plan.actor.client.as_str())
+    }
+
+    pub(crate) fn same_client(&self, one: ActorId, other: ActorId) -> bool {
+        self.client(one) == self.client(other)
+    }
+
+    /// A command in few words, `DECR stock`, by its `Sent` event: what it is, and what it is about.
+    pub(crate) fn command(&self, sent: usize) -> String {
+        let Some(EventKind::Sent { wire, .. }) = self.kind(sent) else {
+            return String::new();
+        };
+        let words = split_words(wire).unwrap_or_default();
+        let mut words = words.iter();
+        let verb = words.next().map_or("", String::as_str);
+        // Options of `zkCli` come before the path; only a watch is something else to say.
+        let watch = words.as_slice().first().is_some_and(|word| word == "-w");
+        let about = words.find(|word| !word.starts_with('-'));
+        let watch = if watch { " -w" } else { "" };
+        match about {
+            Some(about) => format!("{verb}{watch} {about}"),
+            None => verb.to_owned(),
+        }
+    }
+
+    /// What was done to a key, oldest first.
+    pub(crate) fn touched<'b>(
+        &'b self,
+        key: &'b str,
+    ) -> impl DoubleEndedIterator<Item = &'b Effect> + use<'a, 'b> {
+        self.effects.iter().filter(move |effect| effect.key == key)
+    }
+
+    /// Whether one command was certainly carried out before another: its reply was there before the other was sent,
+    /// or it read what nobody has written, or the numbers of a counter that only ever went one way say so.
+    pub(crate) fn before(&self, one: &Effect, other: &Effect) -> bool {
+        one.replied < other.sent
+            || one.key == other.key
+                && one.server == other.server
+                && (self.read_before(one, other) || self.counted_before(one, other))
+    }
+
+    /// A number that none of the writes has left behind was there before all of them.
+    fn read_before(&self, one: &Effect, other: &Effect) -> bool {
+        let Some(read) = one.number.filter(|_| !writes(one) && writes(other)) else {
+            return false;
+        };
+        let mut written = self.touched(&one.key).filter(|effect| writes(effect));
+        written.all(|effect| self.left_behind(effect).is_some_and(|number| number != read))
+    }
+
+    /// The number that a write left behind.
+    fn left_behind(&self, write: &Effect) -> Option<i64> {
+        if write.access != Access::Set {
+            return write.number;
+        }
+        match self.kind(write.worded)? {
+            EventKind::Sent { wire, .. } => split_words(wire).ok()?.get(2)?.parse().ok(),
+            _ => None,
+        }
+    }
+
+    fn counted_before(&self, one: &Effect, other: &Effect) -> bool {
+        let (Some(first), Some(second)) = (one.number, other.number) else {
+            return false;
+        };
+        let mut steps = self
+            .touched(&one.key)
+            .filter(|effect| writes(effect))
+            .map(|effect| {
+                let command = self.command(effect.worded);
+                match command.split(' ').next() {
+                    Some("DECR") => Some(-1),
+                    Some("INCR") => Some(1),
+                    _ => None,
+                }
+            });
+        let Some(Some(way)) = steps.next() else {
+            return false;
+        };
+        if steps.any(|step| step != Some(way)) {
+            return false;
+        }
+        let grew = (second - first) * way;
+        // What a write left behind can be read by others; what was read is changed by the next write.
+        match (writes(one), writes(other)) {
+            (_, true) => grew > 0,
+            (true, false) => grew >= 0,
+            (false, false) => false,
+        }
+    }
+
+    /// The fault at or after which somebody's process stood still at an event.
+    pub(crate) fn frozen_at(&self, client: &str, event: usize) -> Option<usize> {
+        use crate::log::Fault;
+        let faults = self.events[..=event].iter().enumerate().rev();
+        let mut last = faults.filter_map(|(n, event)| match &event.kind {
+            EventKind::Fault(Fault::Freeze { client: known }) if known == client => Some((n, true)),
+            EventKind::Fault(Fault::Thaw { client: known } | Fault::Crash { client: known })
+                if known == client =>
+            {
+                Some((n, false))
+            }
+            _ => None,
+        });
+        last.next().filter(|(_, frozen)| *frozen).map(|(n, _)| n)
+    }
+}
+
+/// Whether an effect changed anything.
+pub(crate) fn writes(effect: &Effect) -> bool {
+    effect.access != Access::Read
+}

@@ -1,0 +1,135 @@
+//! Locks whose owner is dead, and releases that woke a herd. It must not know of beliefs.
+
+use super::{Kind, Why, acts::sender, case::Case, words};
+use crate::{
+    lesson::{
+        expr::split_words,
+        plan::{Instruction, PlannedOperation, PlannedVerb},
+    },
+    log::{ActorId, EventKind, Fault},
+    verdict::Breach,
+    world::effect::Access,
+};
+
+/// A key is there, and the client that set it was killed.
+pub(crate) fn explain(case: &Case<'_>, breach: &Breach) -> Option<Why> {
+    let crash = breach.evidence.iter().copied().find_map(|n| match case.kind(n)? {
+        EventKind::Fault(Fault::Crash { client }) => Some((n, client.as_str())),
+        _ => None,
+    });
+    let (crash, client) = crash?;
+    let mut asked = breach.evidence.iter().copied();
+    let worded = asked.rfind(|n| sender(case, *n).is_some_and(|actor| case.client(actor) == client))?;
+    // Of a transaction, `EXEC` is what set it.
+    let set = case
+        .effects
+        .iter()
+        .find(|effect| effect.worded == worded && effect.access == Access::Set);
+    let (first, key) = match set {
+        Some(set) => (set.sent, set.key.clone()),
+        None => (worded, split_key(case, worded)?),
+    };
+    let renewals = case.touched(&key).rev().filter(|effect| {
+        effect.access == Access::Expiry && case.client(effect.actor) != client && effect.sent > first
+    });
+    let mut renewals = renewals.filter(|effect| effect.replied <= breach.at);
+    if let Some(renewal) = renewals.find(|effect| effect.replied < crash) {
+        return Some(Why {
+            kind: Kind::KeptAlive,
+            first,
+            between: renewal.sent,
+            second: crash,
+            text: words::kept_alive(case, first, renewal),
+        });
+    }
+    if first > crash {
+        return None;
+    }
+    let actor = sender(case, first)?;
+    Some(Why {
+        kind: Kind::Crashed,
+        first,
+        between: crash,
+        second: breach.at.max(crash),
+        text: words::crashed(case, first, next_command(case, actor, crash).as_deref()),
+    })
+}
+
+fn split_key(case: &Case<'_>, sent: usize) -> Option<String> {
+    match case.kind(sent)? {
+        EventKind::Sent { wire, .. } => split_words(wire).ok()?.into_iter().nth(1),
+        _ => None,
+    }
+}
+
+/// The command that somebody would have sent next: its first word, or its script's name.
+fn next_command(case: &Case<'_>, actor: ActorId, at: usize) -> Option<String> {
+    let program = &case.scenario.actors.get(actor.0 as usize)?.program;
+    let made = case.events[..at]
+        .iter()
+        .rev()
+        .find_map(|event| match &event.kind {
+            EventKind::Sent {
+                actor: known, label, ..
+            } if *known == actor => Some(label),
+            _ => None,
+        })?;
+    let operations = program
+        .instructions
+        .iter()
+        .filter_map(|instruction| match instruction {
+            Instruction::Operate(operation) => Some(operation.as_ref()),
+            _ => None,
+        });
+    let mut after = operations
+        .skip_while(|operation| operation.label != *made)
+        .skip(1);
+    after.find_map(first_word)
+}
+
+fn first_word(operation: &PlannedOperation) -> Option<String> {
+    match &operation.verb {
+        PlannedVerb::Redis(words) => words.first()?.render(&minijinja::Value::UNDEFINED).ok(),
+        PlannedVerb::Script { name, .. } => Some(name.clone()),
+        PlannedVerb::Wait(_) | PlannedVerb::Take(_) | PlannedVerb::Zk(_) | PlannedVerb::Local { .. } => None,
+    }
+}
+
+/// One deletion woke several: two watched the same path, and then it was deleted.
+pub(crate) fn herd(case: &Case<'_>, breach: &Breach) -> Option<Why> {
+    let notified = |n: usize| match case.kind(n)? {
+        EventKind::Notified { actor, about, .. } => Some((n, *actor, about.as_str())),
+        _ => None,
+    };
+    let mut told = breach.evidence.iter().copied().filter_map(notified).rev();
+    let (last, one, path) = told.next()?;
+    let (_, other, _) = told.find(|(_, actor, about)| *actor != one && *about == path)?;
+    let watch = |actor: ActorId| {
+        case.events[..last].iter().rposition(|event| match &event.kind {
+            EventKind::Sent {
+                actor: known, wire, ..
+            } => {
+                *known == actor
+                    && split_words(wire).is_ok_and(|words| {
+                        words.iter().any(|word| word == "-w") && words.iter().any(|word| word == path)
+                    })
+            }
+            _ => false,
+        })
+    };
+    let (mut first, mut between) = (watch(other)?, watch(one)?);
+    if first > between {
+        std::mem::swap(&mut first, &mut between);
+    }
+    let deletions = case.touched(path).rev();
+    let deletion = deletions
+        .filter(|effect| effect.access == Access::Deleted)
+        .find(|effect| effect.sent > between && effect.sent < last);
+    Some(Why {
+        kind: Kind::Herd,
+        first,
+        between,
+        second: deletion.map_or(last, |effect| effect.sent),
+        text: words::herd(case, (first, between), deletion.map(|effect| effect.sent), path),
+    })
+}

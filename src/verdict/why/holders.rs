@@ -1,0 +1,355 @@
+//! How two came to hold one lock: what became of the first holder's before the second got it. It must not know of
+//! expressions.
+
+use super::{
+    Kind, Why,
+    case::Case,
+    words::{self, Grant},
+};
+use crate::{
+    clock::LessonTime,
+    lesson::expr::split_words,
+    log::{ActorId, Belief, EventKind, Fault, KeyValue, Observed, Role},
+    verdict::Breach,
+    world::effect::{Access, Effect, lease},
+};
+
+pub(crate) fn explain(case: &Case<'_>, lock: &str, breach: &Breach) -> Option<Why> {
+    let holder = |event: usize| match case.kind(event)? {
+        EventKind::Believes { actor, .. } => Some((event, *actor)),
+        _ => None,
+    };
+    let (_, second) = holder(breach.at)?;
+    // Closest to the breach first.
+    let mut others = breach.evidence.iter().rev().copied();
+    others.find_map(|event| {
+        let (believed, first) = holder(event)?;
+        if first == second {
+            return None;
+        }
+        let pair = Pair {
+            case,
+            lock,
+            first: (first, believed),
+            second: (second, breach.at),
+        };
+        pair.explain()
+    })
+}
+
+/// Two holders: who, and the events in which they came to believe.
+struct Pair<'c, 'a> {
+    case: &'c Case<'a>,
+    lock: &'c str,
+    first: (ActorId, usize),
+    second: (ActorId, usize),
+}
+
+impl Pair<'_, '_> {
+    fn explain(&self) -> Option<Why> {
+        if let Some(why) = self.mutex() {
+            return Some(why);
+        }
+        let mine = self.settings(self.first);
+        let theirs = self.settings(self.second);
+        let same = |mine: &&Effect| {
+            theirs
+                .iter()
+                .any(|other| other.key == mine.key && other.server == mine.server)
+        };
+        // Where both have set the same key of the same server, that is where the first one lost it.
+        let in_order = mine
+            .iter()
+            .filter(|mine| same(mine))
+            .chain(mine.iter().filter(|mine| !same(mine)));
+        for set in in_order {
+            let mut others = theirs.iter().rev();
+            let there = others.find(|other| other.key == set.key && other.server == set.server);
+            let granted = there
+                .or_else(|| theirs.iter().rev().find(|other| other.key == set.key))
+                .or(theirs.last())?;
+            if there.is_some() && granted.sent < set.sent && set.replied < granted.replied {
+                return Some(self.late(set, granted));
+            }
+            if !self.case.before(set, granted) {
+                continue;
+            }
+            let why = self.lost(&Loss {
+                case: self.case,
+                set,
+                granted,
+            });
+            if why.is_some() {
+                return why;
+            }
+        }
+        None
+    }
+
+    /// What somebody had set for the lock when it came to believe: everything since it last did not.
+    fn settings(&self, (actor, believed): (ActorId, usize)) -> Vec<&Effect> {
+        let none = |kind: &EventKind| {
+            matches!(kind, EventKind::Believes { actor: known, lock, belief: Belief::Nothing }
+                if *known == actor && lock == self.lock)
+        };
+        let events = &self.case.events[..believed];
+        let since = events.iter().rposition(|event| none(&event.kind)).unwrap_or(0);
+        let effects = self.case.effects.iter();
+        effects
+            .filter(|effect| {
+                effect.actor == actor
+                    && effect.access == Access::Set
+                    && effect.sent >= since
+                    && effect.replied < believed
+            })
+            .collect()
+    }
+
+    fn lost(&self, loss: &Loss<'_, '_>) -> Option<Why> {
+        let (kind, between) = loss
+            .deletion()
+            .map(|deletion| (Kind::Deleted, deletion.sent))
+            .or_else(|| loss.clock_set().map(|event| (Kind::ClockSet, event)))
+            .or_else(|| loss.time())
+            .or_else(|| loss.elsewhere().map(|event| (Kind::Failover, event)))
+            .or_else(|| loss.restart().map(|event| (Kind::Restarted, event)))?;
+        let grant = self.grant(loss.set, loss.granted);
+        Some(Why {
+            kind,
+            first: grant.got,
+            between,
+            second: grant.granted,
+            text: words::granted(self.case, kind, between, &grant),
+        })
+    }
+
+    /// The second to believe had asked first, and its reply was long on its way.
+    fn late(&self, set: &Effect, granted: &Effect) -> Why {
+        let text = words::granted(self.case, Kind::LateReply, set.sent, &self.grant(set, granted));
+        Why {
+            kind: Kind::LateReply,
+            first: granted.sent,
+            between: set.sent,
+            second: granted.replied,
+            text,
+        }
+    }
+
+    fn grant<'e>(&self, set: &Effect, granted: &'e Effect) -> Grant<'e> {
+        Grant {
+            holder: self.first.0,
+            got: set.sent,
+            next: self.second.0,
+            granted: granted.sent,
+            server: &granted.server,
+        }
+    }
+
+    /// Two processes have each locked a mutex of their own.
+    fn mutex(&self) -> Option<Why> {
+        let locked = |(actor, believed): (ActorId, usize)| {
+            let sent = self.case.events[..believed].iter().rposition(
+                |event| matches!(&event.kind, EventKind::Sent { actor: known, .. } if *known == actor),
+            )?;
+            match self.case.kind(sent)? {
+                EventKind::Sent { server, wire, .. } if server == "local" => Some((sent, wire.as_str())),
+                _ => None,
+            }
+        };
+        let (mut one, mut other) = (
+            (self.first.0, locked(self.first)?),
+            (self.second.0, locked(self.second)?),
+        );
+        // Of two calls that were on their way at once, the later may have returned first.
+        if one.1.0 > other.1.0 {
+            std::mem::swap(&mut one, &mut other);
+        }
+        let ((holder, (first, wire)), (next, (between, too))) = (one, other);
+        (wire == too && !self.case.same_client(holder, next)).then(|| Why {
+            kind: Kind::OtherProcess,
+            first,
+            between,
+            second: self.second.1,
+            text: words::other_process(self.case, (holder, first), (next, between)),
+        })
+    }
+}
+
+/// What a holder had set, and what the next one was granted.
+struct Loss<'c, 'a> {
+    case: &'c Case<'a>,
+    set: &'c Effect,
+    granted: &'c Effect,
+}
+
+impl Loss<'_, '_> {
+    /// Somebody else deleted it.
+    fn deletion(&self) -> Option<&Effect> {
+        let mut done = self.case.touched(&self.set.key).rev();
+        done.find(|effect| {
+            effect.access == Access::Deleted
+                && effect.server == self.set.server
+                && !self.case.same_client(effect.actor, self.set.actor)
+                && self.case.before(self.set, effect)
+                && self.case.before(effect, self.granted)
+        })
+    }
+
+    /// Its time was over: the lease of a key, or the session of a znode.
+    fn time(&self) -> Option<(Kind, usize)> {
+        let (seen, gone) = self.seen();
+        let granted = self.case.events[self.granted.sent].at;
+        let end = match seen {
+            // The server's own word for it.
+            Some(Seen::Key(end)) => end?,
+            Some(Seen::Znode { ephemeral }) => {
+                return gone.filter(|_| ephemeral).map(|gone| (Kind::SessionEnded, gone));
+            }
+            None => self.lease_by_words()?,
+        };
+        // Redis counts in milliseconds, from when it carries the command out.
+        let end = LessonTime::from_millis(end.as_millis());
+        if granted < end {
+            return None;
+        }
+        let over = |n: &usize| self.case.events[*n].at >= end;
+        let passed = (self.set.replied + 1..self.granted.sent).find(over);
+        let event = gone.or(passed).unwrap_or(self.granted.sent);
+        match self.case.frozen_at(self.case.client(self.set.actor), event) {
+            Some(frozen) if frozen > self.set.replied => Some((Kind::Frozen, frozen)),
+            _ => Some((Kind::LeaseEnded, event)),
+        }
+    }
+
+    /// Its server's clock was set ahead, and by what was asked for the lease would have lasted.
+    fn clock_set(&self) -> Option<usize> {
+        let mut span = (self.set.replied + 1..self.granted.sent).rev();
+        let set = span.find(|n| {
+            matches!(self.case.kind(*n), Some(EventKind::Fault(Fault::Skew { server, ahead_ms }))
+                if *server == self.set.server && *ahead_ms > 0)
+        })?;
+        let end = self.lease_by_words()?;
+        (self.granted.server == self.set.server && self.case.events[self.granted.sent].at < end)
+            .then_some(set)
+    }
+
+    /// What the server was last seen to hold of what was set, and the event in which it was seen to be gone.
+    fn seen(&self) -> (Option<Seen>, Option<usize>) {
+        let mut seen = None;
+        let words = split_words(self.wire(self.set.worded)).unwrap_or_default();
+        let asked = words.get(2);
+        for n in self.set.sent + 1..self.granted.sent {
+            let Some(EventKind::State(state)) = self.case.kind(n) else {
+                continue;
+            };
+            if state.server != self.set.server {
+                continue;
+            }
+            let now = match &state.observed {
+                Observed::Redis(keyspace) => keyspace.keys.get(&self.set.key).and_then(|key| {
+                    let own = matches!(&key.value, KeyValue::String(value) if Some(value) == asked);
+                    own.then_some(Seen::Key(key.expires_at))
+                }),
+                Observed::Zookeeper(tree) => tree.nodes.get(&self.set.key).map(|node| Seen::Znode {
+                    ephemeral: node.owner.is_some(),
+                }),
+            };
+            match (now, &seen) {
+                (Some(now), _) => seen = Some(now),
+                (None, Some(_)) => return (seen, Some(n)),
+                (None, None) => {}
+            }
+        }
+        (seen, None)
+    }
+
+    /// When the lease ends, by what was asked for. Not known where a script set an expiry.
+    fn lease_by_words(&self) -> Option<LessonTime> {
+        let after = |sent: usize, millis: i64| {
+            let at = self.case.events[sent].at.as_millis();
+            Some(LessonTime::from_millis(at.checked_add(millis)?))
+        };
+        let words = split_words(self.wire(self.set.worded)).ok()?;
+        let mut end = lease(&words).and_then(|millis| after(self.set.sent, millis));
+        let renewals = self.case.touched(&self.set.key).filter(|effect| {
+            effect.access == Access::Expiry
+                && effect.server == self.set.server
+                && effect.replied >= self.set.replied
+                && effect.replied < self.granted.sent
+        });
+        for renewal in renewals {
+            let words = split_words(self.wire(renewal.worded)).ok()?;
+            let number = words.get(2)?.parse::<i64>().ok()?;
+            end = match words[0].to_ascii_uppercase().as_str() {
+                "PEXPIRE" => after(renewal.sent, number),
+                "EXPIRE" => after(renewal.sent, number.checked_mul(1000)?),
+                _ => return None,
+            };
+        }
+        end
+    }
+
+    /// The next holder got it from a server that had never been seen to hold it: that server took over, or the old
+    /// one was killed.
+    fn elsewhere(&self) -> Option<usize> {
+        let (old, new) = (&self.set.server, &self.granted.server);
+        if old == new {
+            return None;
+        }
+        let words = split_words(self.wire(self.set.worded)).unwrap_or_default();
+        let span = || self.set.sent + 1..self.granted.sent;
+        let (mut promoted, mut master) = (None, false);
+        for n in 0..self.granted.sent {
+            let Some(EventKind::State(state)) = self.case.kind(n) else {
+                continue;
+            };
+            let Observed::Redis(keyspace) = &state.observed else {
+                continue;
+            };
+            if state.server != *new {
+                continue;
+            }
+            let reached = keyspace.keys.get(&self.set.key).is_some_and(
+                |key| matches!(&key.value, KeyValue::String(value) if words.get(2) == Some(value)),
+            );
+            if reached && n > self.set.sent {
+                return None;
+            }
+            let now = matches!(keyspace.role, Some(Role::Master));
+            if now && !master && n > self.set.sent {
+                promoted = Some(n);
+            }
+            master = now;
+        }
+        let killed = span().rev().find(
+            |n| matches!(self.case.kind(*n), Some(EventKind::Fault(Fault::KillServer { server })) if server == old),
+        );
+        promoted.and(killed.or(promoted))
+    }
+
+    /// Its server was killed and came back without it.
+    fn restart(&self) -> Option<usize> {
+        let mut span = (self.set.replied + 1..self.granted.sent).rev();
+        span.find(|n| {
+            matches!(self.case.kind(*n), Some(EventKind::Fault(Fault::RestartServer { server })) if *server == self.set.server)
+        })
+    }
+
+    fn wire(&self, sent: usize) -> &str {
+        match self.case.kind(sent) {
+            Some(EventKind::Sent { wire, .. }) => wire,
+            _ => "",
+        }
+    }
+}
+
+/// What a server held of what a holder had set.
+enum Seen {
+    /// A key, and when it ends.
+    Key(Option<LessonTime>),
+    /// A znode.
+    Znode {
+        /// Whether it goes with its session.
+        ephemeral: bool,
+    },
+}

@@ -1,0 +1,275 @@
+//! Explanations in sentences, in both languages. It must not know how they were found.
+
+use super::{Kind, case::Case};
+use crate::{
+    log::{ActorId, EventKind, Fault},
+    text::Text,
+    world::effect::{Access, Effect},
+};
+
+/// Who held a lock, and who was granted it next.
+pub(crate) struct Grant<'a> {
+    pub holder: ActorId,
+    /// The `Sent` event of the command by which it got it.
+    pub got: usize,
+    pub next: ActorId,
+    /// The `Sent` event of the command by which the next one got it.
+    pub granted: usize,
+    /// The server that the sentence is about.
+    pub server: &'a str,
+}
+
+fn text(en: String, zh: String) -> Text {
+    Text { en, zh }
+}
+
+/// Somebody else's write came between two commands on one key.
+pub(crate) fn unknown_to(
+    case: &Case<'_>,
+    kind: Kind,
+    (first, between, act): (&Effect, &Effect, &Effect),
+) -> Text {
+    let (one, other, actor) = (
+        case.name(first.actor),
+        case.name(between.actor),
+        case.name(act.actor),
+    );
+    let (looked, wrote, acted) = (
+        case.command(first.sent),
+        case.command(between.sent),
+        case.command(act.sent),
+    );
+    let (end, end_zh) = match (kind, act.access) {
+        (Kind::CheckThenAct, Access::Deleted) => (
+            format!("what {actor} had read was no longer so, and the key that it deleted was {other}'s"),
+            format!("{actor} 读到的已经过时，它删掉的是 {other} 的键"),
+        ),
+        (Kind::CheckThenAct, _) => (
+            format!("{actor} acted on a value that was no longer so"),
+            format!("{actor} 依据的是过时的值"),
+        ),
+        (_, Access::Deleted) => (
+            format!("the key that {actor} deleted was {other}'s"),
+            format!("{actor} 删掉的是 {other} 的键"),
+        ),
+        (_, Access::Expiry) => (
+            format!("the lease that {actor} set was {other}'s"),
+            format!("{actor} 设的是 {other} 那把锁的租期"),
+        ),
+        _ => (
+            format!("{actor} and {other} were at work at the same time"),
+            format!("{actor} 和 {other} 在同时干活"),
+        ),
+    };
+    let (pair, pair_zh) = if one != actor {
+        (
+            format!("{one}'s {looked} and {actor}'s {acted}"),
+            format!("{one} 的 {looked} 和 {actor} 的 {acted} 之间"),
+        )
+    } else if looked == acted {
+        (
+            format!("{one}'s {looked} and its next one"),
+            format!("{one} 的两次 {looked} 之间"),
+        )
+    } else {
+        (
+            format!("{one}'s {looked} and {one}'s {acted}"),
+            format!("{one} 的 {looked} 和 {acted} 之间"),
+        )
+    };
+    text(
+        format!("{other}'s {wrote} came between {pair}: {end}."),
+        format!("{pair_zh}，插进了 {other} 的 {wrote}：{end_zh}。"),
+    )
+}
+
+/// Two had looked before either wrote.
+pub(crate) fn both_looked(case: &Case<'_>, (first, between): (&Effect, &Effect), wrote: &Effect) -> Text {
+    let (one, other) = (case.name(first.actor), case.name(between.actor));
+    let (looked, acted) = (case.command(first.sent), case.command(wrote.sent));
+    text(
+        format!(
+            "{one}'s {looked} and {other}'s both came before either's {acted}: one of the two acted on a value that was \
+             no longer so."
+        ),
+        format!("{one} 和 {other} 的 {looked} 都在两者的 {acted} 之前：其中必有一个依据的是过时的值。"),
+    )
+}
+
+/// Somebody set the lease of a key, or deleted it, that was never its own.
+pub(crate) fn interfered(case: &Case<'_>, setting: &Effect, act: &Effect) -> Text {
+    let (holder, other) = (case.name(setting.actor), case.name(act.actor));
+    let (got, did) = (case.command(setting.sent), case.command(act.sent));
+    let (what, what_zh) = match act.access {
+        Access::Deleted => (format!("deleted {holder}'s key"), format!("删掉了 {holder} 的键")),
+        _ => (
+            format!("set the lease of {holder}'s key"),
+            format!("改了 {holder} 那个键的租期"),
+        ),
+    };
+    text(
+        format!("{other}'s {did} came between {holder}'s {got} and {holder}'s release: it {what}."),
+        format!("{holder} 的 {got} 之后、释放之前，{other} 的 {did} {what_zh}。"),
+    )
+}
+
+/// The holder is dead, and before that somebody had made its key live longer.
+pub(crate) fn kept_alive(case: &Case<'_>, first: usize, renewal: &Effect) -> Text {
+    let holder = super::acts::sender(case, first).map_or("?", |actor| case.name(actor));
+    let other = case.name(renewal.actor);
+    let (got, did) = (case.command(first), case.command(renewal.sent));
+    text(
+        format!(
+            "{other}'s {did} came between {holder}'s {got} and {holder}'s death: it set the lease of {holder}'s key \
+             anew, and nobody is left to delete it."
+        ),
+        format!(
+            "{holder} 的 {got} 之后、{holder} 死之前，{other} 的 {did} 重设了这个键的租期，而会删它的人已经不在了。"
+        ),
+    )
+}
+
+/// The holder was killed before what it still had to do.
+pub(crate) fn crashed(case: &Case<'_>, first: usize, next: Option<&str>) -> Text {
+    let holder = super::acts::sender(case, first).map_or("?", |actor| case.name(actor));
+    let got = case.command(first);
+    match next {
+        Some(next) => text(
+            format!(
+                "{holder} was killed between its {got} and the {next} that was to follow, and nobody else will send it."
+            ),
+            format!("{holder} 在 {got} 之后、{next} 之前被杀死，这一步再也没有人来做。"),
+        ),
+        None => text(
+            format!("{holder} was killed after its {got}: nobody is left to delete the key."),
+            format!("{holder} 在 {got} 之后被杀死：没有人来删这个键了。"),
+        ),
+    }
+}
+
+/// Two watched one path, and one deletion woke both.
+pub(crate) fn herd(
+    case: &Case<'_>,
+    (first, between): (usize, usize),
+    deletion: Option<usize>,
+    path: &str,
+) -> Text {
+    let who = |sent: usize| super::acts::sender(case, sent).map_or("?", |actor| case.name(actor));
+    let (one, other) = (who(first), who(between));
+    let (watch, watch_too) = (case.command(first), case.command(between));
+    match deletion {
+        Some(sent) => {
+            let (owner, deletion) = (who(sent), case.command(sent));
+            text(
+                format!(
+                    "{other}'s {watch_too} came between {one}'s {watch} and {owner}'s {deletion}: both watched \
+                     {path}, so one deletion woke both."
+                ),
+                format!(
+                    "{one} 的 {watch} 和 {owner} 的 {deletion} 之间，{other} 也发了 {watch_too}：两者监听同一个节点，一次删除\
+                     就把两个都唤醒了。"
+                ),
+            )
+        }
+        None => text(
+            format!(
+                "{other}'s {watch_too} came between {one}'s {watch} and the end of {path}: both watched it, so both \
+                 were woken."
+            ),
+            format!(
+                "{one} 的 {watch} 和 {path} 消失之间，{other} 也发了 {watch_too}：两者监听同一个节点，一起被唤醒。"
+            ),
+        ),
+    }
+}
+
+/// Two processes have a mutex each.
+pub(crate) fn other_process(
+    case: &Case<'_>,
+    (holder, first): (ActorId, usize),
+    (next, between): (ActorId, usize),
+) -> Text {
+    let (one, other) = (case.name(holder), case.name(next));
+    let (locked, too) = (case.command(first), case.command(between));
+    text(
+        format!(
+            "{other}'s {too} came between {one}'s {locked} and {one}'s unlock: they are two processes, and each has a \
+             mutex of its own."
+        ),
+        format!(
+            "{one} 的 {locked} 之后、解锁之前，{other} 的 {too} 也成功了：两者是两个进程，各有一把自己的互斥锁。"
+        ),
+    )
+}
+
+/// The lock went away from under its holder, and the next one was granted it.
+pub(crate) fn granted(case: &Case<'_>, kind: Kind, between: usize, grant: &Grant<'_>) -> Text {
+    let (holder, next) = (case.name(grant.holder), case.name(grant.next));
+    let (got, granted) = (case.command(grant.got), case.command(grant.granted));
+    let server = grant.server;
+    let (en, zh) = match (kind, case.kind(between)) {
+        (Kind::Deleted, Some(EventKind::Sent { actor, .. })) => {
+            let (who, deletion) = (case.name(*actor), case.command(between));
+            return text(
+                format!(
+                    "{who}'s {deletion} came between {holder}'s {got} and {next}'s {granted}: the key that it deleted \
+                     was {holder}'s. {holder} still believed that it held the lock."
+                ),
+                format!(
+                    "{holder} 的 {got} 和 {next} 的 {granted} 之间，插进了 {who} 的 {deletion}：它删掉的是 {holder} \
+                     的键。{holder} 还以为自己持有锁。"
+                ),
+            );
+        }
+        (Kind::LateReply, _) => {
+            return text(
+                format!(
+                    "{holder}'s {got} came between {next}'s {granted} and the reply to it: {next} believed an answer \
+                     that was no longer so."
+                ),
+                format!(
+                    "{next} 的 {granted} 发出之后、收到回复之前，插进了 {holder} 的 {got}：{next} 信了一个已经过时的回复。"
+                ),
+            );
+        }
+        (Kind::Frozen, _) => {
+            let client = case.client(grant.holder);
+            return text(
+                format!(
+                    "{client} was frozen between {holder}'s {got} and {next}'s {granted}: its lease ended while it \
+                     stood still, and it could not know."
+                ),
+                format!(
+                    "{holder} 的 {got} 和 {next} 的 {granted} 之间，{client} 被冻结：停着的时候租期到了，它无从知道。"
+                ),
+            );
+        }
+        (Kind::ClockSet, _) => (
+            format!("the clock of {server} was set ahead, and ended {holder}'s lease before its time"),
+            format!("{server} 的时钟被拨快，{holder} 的租期提前到了"),
+        ),
+        (Kind::SessionEnded, _) => (
+            format!("{holder}'s session ended, and the server deleted its node"),
+            format!("{holder} 的会话结束，服务器删掉了它的节点"),
+        ),
+        (Kind::Failover, Some(EventKind::Fault(Fault::KillServer { server: killed }))) => (
+            format!("{killed} was killed, and {server} took over without ever having had {holder}'s key"),
+            format!("{killed} 被杀死，接替它的 {server} 上从来没有 {holder} 的键"),
+        ),
+        (Kind::Failover, _) => (
+            format!("{server} became the master without ever having had {holder}'s key"),
+            format!("{server} 成了主节点，而它上面从来没有 {holder} 的键"),
+        ),
+        (Kind::Restarted, _) => (
+            format!("{server} was restarted, and came back without {holder}'s key"),
+            format!("{server} 重启，回来时已经没有 {holder} 的键"),
+        ),
+        _ => (format!("{holder}'s lease ended"), format!("{holder} 的租期到了")),
+    };
+    text(
+        format!(
+            "Between {holder}'s {got} and {next}'s {granted}, {en}. {holder} still believed that it held the lock."
+        ),
+        format!("{holder} 的 {got} 和 {next} 的 {granted} 之间，{zh}。{holder} 还以为自己持有锁。"),
+    )
+}

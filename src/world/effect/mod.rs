@@ -1,0 +1,273 @@
+//! What commands did to which keys and znodes, as far as their words and their replies tell. Pure; it must not know
+//! what anybody believes, nor what a verdict makes of it.
+//!
+//! A command that was never answered has no effect here: nobody knows whether it had one.
+
+pub(crate) mod command;
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
+
+pub use command::lease;
+use command::{Act, Verb};
+
+use crate::{
+    lesson::{
+        Scenario,
+        expr::split_words,
+        plan::{Instruction, PlannedVerb},
+        script_calls,
+    },
+    log::{ActorId, Event, EventKind, OpId, Reply},
+};
+
+/// What was done to a key or a znode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Access {
+    /// It was looked at and not changed.
+    Read,
+    /// It was set whatever it had been, or came to be: `SET`, `SETNX` that answered 1, `create`.
+    Set,
+    /// What it held was changed: `DECR`, `APPEND`, znode `set`.
+    Changed,
+    /// Its expiry was set or taken away: `PEXPIRE` that answered 1.
+    Expiry,
+    /// It was deleted.
+    Deleted,
+}
+
+/// One thing that one command did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Effect {
+    /// Whose command.
+    pub actor: ActorId,
+    /// The index of its `Sent` event; of a transaction, that of `EXEC`.
+    pub sent: usize,
+    /// The index of the `Replied` event that proves it.
+    pub replied: usize,
+    /// The index of the `Sent` event that has its words: of a transaction, that of the command that was queued.
+    pub worded: usize,
+    /// The server that it was sent to.
+    pub server: String,
+    /// The key, or the znode's path.
+    pub key: String,
+    /// What was done.
+    pub access: Access,
+    /// The number that was answered: what a counter stood at afterwards, or what was read.
+    pub number: Option<i64>,
+}
+
+/// Somebody asked for a key to be set to a value, whether or not it was.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Attempt {
+    /// Who.
+    pub actor: ActorId,
+    /// The index of the `Sent` event.
+    pub sent: usize,
+    /// The key.
+    pub key: String,
+    /// The value.
+    pub value: String,
+    /// For how long, in milliseconds, as `PX` and `EX` say it; for ever, where neither does.
+    pub lease_ms: Option<i64>,
+    /// Whether the reply refused it; not while there is no reply.
+    pub refused: bool,
+}
+
+/// A command on its way.
+#[derive(Debug)]
+struct Flight {
+    sent: usize,
+    server: String,
+    acts: Vec<Act>,
+    verb: Verb,
+}
+
+/// Reads the effects off a log, event by event.
+#[derive(Debug, Default)]
+pub struct Effects {
+    /// What each script may do: command and the place of its key among `KEYS`, from 0.
+    scripts: BTreeMap<String, Vec<(String, usize)>>,
+    znodes: Vec<String>,
+    flights: HashMap<OpId, Flight>,
+    /// Commands that `MULTI` has queued: by whom, on which server.
+    queued: HashMap<(ActorId, String), Vec<Flight>>,
+    attempts: Vec<Attempt>,
+}
+
+impl Effects {
+    /// Nothing was read yet.
+    #[must_use]
+    pub fn new(scenario: &Scenario) -> Self {
+        let mut scripts = BTreeMap::new();
+        let mut before = None;
+        for plan in &scenario.actors {
+            // The members of a crowd share one program.
+            if before.is_some_and(|before| Arc::ptr_eq(before, &plan.program)) {
+                continue;
+            }
+            before = Some(&plan.program);
+            for instruction in &plan.program.instructions {
+                if let Instruction::Operate(operation) = instruction
+                    && let PlannedVerb::Script { name, source, .. } = &operation.verb
+                {
+                    scripts
+                        .entry(name.clone())
+                        .or_insert_with(|| script_calls(source));
+                }
+            }
+        }
+        Self {
+            scripts,
+            ..Self::default()
+        }
+    }
+
+    /// Every attempt to set a key so far, oldest first.
+    #[must_use]
+    pub fn attempts(&self) -> &[Attempt] {
+        &self.attempts
+    }
+
+    /// What event `index` proves to have been done.
+    pub fn take(&mut self, index: usize, event: &Event) -> Vec<Effect> {
+        match &event.kind {
+            EventKind::LabReady { servers, .. } => {
+                let znodes = servers.iter().filter(|server| server.product == "ZooKeeper");
+                self.znodes = znodes.map(|server| server.name.clone()).collect();
+                Vec::new()
+            }
+            EventKind::Sent {
+                op,
+                actor,
+                server,
+                wire,
+                ..
+            } => {
+                let words = split_words(wire).unwrap_or_default();
+                let znodes = self.znodes.contains(server);
+                let (verb, acts) = command::parse(&words, znodes, &self.scripts);
+                for act in &acts {
+                    if let (Access::Set, Some(value)) = (act.access, &act.value) {
+                        self.attempts.push(Attempt {
+                            actor: *actor,
+                            sent: index,
+                            key: act.key.clone(),
+                            value: value.clone(),
+                            lease_ms: act.lease_ms,
+                            refused: false,
+                        });
+                    }
+                }
+                let flight = Flight {
+                    sent: index,
+                    server: server.clone(),
+                    acts,
+                    verb,
+                };
+                self.flights.insert(*op, flight);
+                Vec::new()
+            }
+            EventKind::Replied { op, actor, reply, .. } => match self.flights.remove(op) {
+                Some(flight) => self.landed(*actor, flight, index, reply),
+                None => Vec::new(),
+            },
+            _ => Vec::new(),
+        }
+    }
+
+    fn landed(&mut self, actor: ActorId, flight: Flight, replied: usize, reply: &Reply) -> Vec<Effect> {
+        let transaction = (actor, flight.server.clone());
+        match (flight.verb, reply) {
+            (Verb::Multi, Reply::Value(_)) => {
+                self.queued.insert(transaction, Vec::new());
+                Vec::new()
+            }
+            (Verb::Discard, Reply::Value(_)) => {
+                for flight in self.queued.remove(&transaction).unwrap_or_default() {
+                    self.refuse(flight.sent);
+                }
+                Vec::new()
+            }
+            (Verb::Exec, Reply::Value(each)) => {
+                let queued = self.queued.remove(&transaction).unwrap_or_default();
+                let each = each.as_array().cloned().unwrap_or_default();
+                let mut effects = Vec::new();
+                for (n, queued) in queued.into_iter().enumerate() {
+                    // Of a transaction that was not carried out there are no replies.
+                    let reply = Reply::Value(each.get(n).cloned().unwrap_or_default());
+                    effects.extend(self.answered(actor, &queued, (flight.sent, replied), &reply));
+                }
+                effects
+            }
+            (_, Reply::Value(word)) if word == "QUEUED" => {
+                if let Some(queue) = self.queued.get_mut(&transaction) {
+                    queue.push(flight);
+                }
+                Vec::new()
+            }
+            _ => self.answered(actor, &flight, (flight.sent, replied), reply),
+        }
+    }
+
+    fn answered(
+        &mut self,
+        actor: ActorId,
+        flight: &Flight,
+        (sent, replied): (usize, usize),
+        reply: &Reply,
+    ) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        for act in &flight.acts {
+            if !act.done(flight.verb, reply) {
+                if act.access == Access::Set && !matches!(reply, Reply::Lost(_)) {
+                    self.refuse(flight.sent);
+                }
+                continue;
+            }
+            // A sequential znode has the name that the server gave it.
+            let key = match reply {
+                Reply::Value(name) if act.named_by_reply => name.as_str().unwrap_or(&act.key).to_owned(),
+                _ => act.key.clone(),
+            };
+            effects.push(Effect {
+                actor,
+                sent,
+                replied,
+                worded: flight.sent,
+                server: flight.server.clone(),
+                key,
+                access: act.access,
+                number: number(reply),
+            });
+        }
+        effects
+    }
+
+    fn refuse(&mut self, sent: usize) {
+        if let Some(attempt) = self.attempts.iter_mut().rev().find(|known| known.sent == sent) {
+            attempt.refused = true;
+        }
+    }
+}
+
+/// `GET` answers a number as a text.
+fn number(reply: &Reply) -> Option<i64> {
+    match reply {
+        Reply::Value(value) => value.as_i64().or_else(|| value.as_str()?.parse().ok()),
+        _ => None,
+    }
+}
+
+/// Every effect in a log, in the order in which the replies came.
+#[must_use]
+pub fn effects(scenario: &Scenario, events: &[Event]) -> Vec<Effect> {
+    let mut effects = Effects::new(scenario);
+    let each = events.iter().enumerate();
+    each.flat_map(|(n, event)| effects.take(n, event)).collect()
+}
+
+#[cfg(test)]
+mod tests;
