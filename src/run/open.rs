@@ -46,11 +46,11 @@ pub struct LessonChoice {
 /// Opens live runs.
 pub trait Runs {
     /// Starts a run: at once, whatever may still fail. What fails is told as
-    /// [`Update::Failed`](crate::run::session::Update::Failed).
+    /// [`Update::Failed`].
     fn open(&self, lesson: &LessonChoice) -> Session;
 
     /// Races a variant so many times: at once, whatever may still fail. What fails is told as
-    /// [`Told::Failed`](crate::run::race::Told::Failed).
+    /// [`Told::Failed`].
     fn race(&self, lesson: &LessonChoice, runs: u64) -> Racing;
 
     /// Tries every order of a variant within these bounds: at once, whatever may still fail. What fails is told as

@@ -1,4 +1,4 @@
-//! TODO
+//! What is on the screen, and how it changes: no drawing, no keys being pressed. It must not know how any of it looks.
 
 pub mod answers;
 pub mod branches;
