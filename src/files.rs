@@ -1,5 +1,5 @@
 //! Files of the user's: read only where they are regular files and no longer than is sensible, and written whole or
-//! not at all. It must not know what is in them.
+//! not at all.
 //!
 //! **Architecture Invariant:** nothing here ever waits for somebody else (as reading from a FIFO does), and nothing
 //! but a regular file is ever replaced.
@@ -18,11 +18,9 @@ use tempfile::NamedTempFile;
 /// What a file is that is no regular file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// A directory.
     Directory,
     /// A pipe with a name.
     Fifo,
-    /// A socket.
     Socket,
     /// A device, such as `/dev/zero`.
     Device,
@@ -65,10 +63,7 @@ pub fn open(path: &Path) -> io::Result<File> {
     regular(&fs::metadata(path)?)?;
     // What was looked at and what is opened need not be the same.
     let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
-    let file = OpenOptions::new()
-        .read(true)
-        .custom_flags(flags.bits().cast_signed())
-        .open(path)?;
+    let file = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)?;
     regular(&file.metadata()?)?;
     Ok(file)
 }
@@ -193,7 +188,6 @@ impl Output {
     }
 
     /// The file that is there now and would be lost. An empty one has nothing to lose.
-    #[must_use]
     pub fn replaces(&self) -> Option<&Path> {
         let facts = fs::symlink_metadata(&self.path).ok()?;
         (facts.len() > 0).then_some(self.path.as_path())
@@ -201,16 +195,12 @@ impl Output {
 
     fn folder(&self) -> &Path {
         let parent = self.path.parent();
-        parent
-            .filter(|folder| !folder.as_os_str().is_empty())
-            .unwrap_or(Path::new("."))
+        parent.filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
     }
 
     /// A file beside it, readable as the user's own new files are: the umask takes away what they are not.
     fn beside(&self) -> io::Result<NamedTempFile> {
-        tempfile::Builder::new()
-            .permissions(Permissions::from_mode(0o666))
-            .tempfile_in(self.folder())
+        tempfile::Builder::new().permissions(Permissions::from_mode(0o666)).tempfile_in(self.folder())
     }
 
     /// Tries whether it can be written, without writing it.
@@ -274,17 +264,11 @@ mod tests {
         assert!(at("link").is_symlink());
         assert_eq!(std::fs::read_to_string(at("file")).expect("there"), "new");
         symlink("nowhere", at("dangling")).expect("linked");
-        assert!(matches!(
-            written(&at("dangling"), ""),
-            Err(Unwritable::Dangling(_))
-        ));
+        assert!(matches!(written(&at("dangling"), ""), Err(Unwritable::Dangling(_))));
         symlink("/dev/null", at("device")).expect("linked");
         for (name, kind) in [("device", Kind::Device), (".", Kind::Directory)] {
             let refused = written(&at(name), "");
-            assert!(
-                matches!(refused, Err(Unwritable::Irregular(found)) if found == kind),
-                "{name}"
-            );
+            assert!(matches!(refused, Err(Unwritable::Irregular(found)) if found == kind), "{name}");
         }
         let refused = written(&at("none/file"), "");
         assert!(matches!(refused, Err(Unwritable::NoDirectory(_))));

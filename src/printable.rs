@@ -1,5 +1,4 @@
-//! What strangers say (lessons, replies, file names, arguments), made harmless for terminals, pictures and pages. It
-//! must not know where it is shown.
+//! What strangers say (lessons, replies, file names, arguments), made harmless for terminals, pictures and pages.
 //!
 //! Harmful are the characters that are not seen and act all the same: control characters (C0, DEL and C1, with which
 //! escape sequences begin), marks that change the direction of writing, and marks without any width that hide words or
@@ -12,7 +11,6 @@ use std::{borrow::Cow, fmt::Write as _};
 const STAND_IN: char = '·';
 
 /// Whether a character is shown and does nothing else.
-#[must_use]
 pub fn is_harmless(c: char) -> bool {
     if c.is_ascii() {
         return !c.is_ascii_control();
@@ -33,13 +31,11 @@ pub fn is_harmless(c: char) -> bool {
 }
 
 /// The text on one line, with a stand-in for every harmful character.
-#[must_use]
 pub fn line(text: &str) -> Cow<'_, str> {
     replaced(text, is_harmless)
 }
 
 /// The text with its line feeds and tabs, and with a stand-in for every other harmful character.
-#[must_use]
 pub fn lines(text: &str) -> Cow<'_, str> {
     replaced(text, |c| is_harmless(c) || matches!(c, '\n' | '\t'))
 }
@@ -54,7 +50,6 @@ fn replaced(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
 
 /// A JSON text of the same meaning in which every harmful character is escaped. JSON itself escapes C0 only. Line feeds
 /// and tabs stay: in JSON they stand between values.
-#[must_use]
 pub fn json(text: &str) -> Cow<'_, str> {
     let stays = |c| is_harmless(c) || matches!(c, '\n' | '\t');
     if text.chars().all(stays) {
@@ -107,13 +102,9 @@ mod tests {
         assert_eq!(line("a\u{1b}[31mb\u{9b}2J\u{7f}\n"), "a·[31mb·2J··");
         assert_eq!(lines("a\n\tb\r"), "a\n\tb·");
         assert_eq!(line("\u{202e}txt\u{2066}\u{200b}\u{feff}\u{e0041}"), "·txt····");
-        for text in [
-            "分布式锁，",
-            "é e\u{301}",
-            "👩\u{200d}👩\u{200d}👧 ❤\u{fe0f}",
-            "می\u{200c}خواهم",
-            "→ ✓ █",
-        ] {
+        for text in
+            ["分布式锁，", "é e\u{301}", "👩\u{200d}👩\u{200d}👧 ❤\u{fe0f}", "می\u{200c}خواهم", "→ ✓ █"]
+        {
             assert_eq!(line(text), text);
         }
     }

@@ -1,5 +1,5 @@
 //! The signals that end the program, and that it may still tidy up after: the terminal is given back, servers and
-//! clients are ended. It must not know what is to be tidied up.
+//! clients are ended.
 
 use std::{future::poll_fn, io, task::Poll};
 

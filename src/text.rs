@@ -1,4 +1,4 @@
-//! Words for the learner, in both languages. It must not know where they are shown.
+//! Words for the learner, in both languages.
 
 use std::fmt;
 
@@ -18,7 +18,6 @@ pub enum Lang {
 
 impl Lang {
     /// The other language.
-    #[must_use]
     pub fn other(self) -> Self {
         match self {
             Self::En => Self::Zh,
@@ -28,7 +27,6 @@ impl Lang {
 
     /// The language of the user's environment: Chinese where `LC_ALL`, `LC_MESSAGES` or `LANG` (the first
     /// that is set, as POSIX orders them) starts with `zh`.
-    #[must_use]
     pub fn from_env() -> Self {
         let locale = ["LC_ALL", "LC_MESSAGES", "LANG"]
             .into_iter()
@@ -62,7 +60,6 @@ pub struct Text {
 
 impl Text {
     /// The text in one language.
-    #[must_use]
     pub fn get(&self, lang: Lang) -> &str {
         match lang {
             Lang::En => &self.en,
@@ -74,15 +71,11 @@ impl Text {
 impl From<String> for Text {
     /// Words that are the same in every language: a name, a number, what a stranger said.
     fn from(words: String) -> Self {
-        Self {
-            en: words.clone(),
-            zh: words,
-        }
+        Self { en: words.clone(), zh: words }
     }
 }
 
 impl From<&str> for Text {
-    /// As from a [`String`].
     fn from(words: &str) -> Self {
         words.to_owned().into()
     }
@@ -97,13 +90,11 @@ pub struct Words {
 
 impl Words {
     /// Words of both languages.
-    #[must_use]
     pub const fn new(en: &'static str, zh: &'static str) -> Self {
         Self { en, zh }
     }
 
     /// The words in one language.
-    #[must_use]
     pub const fn get(self, lang: Lang) -> &'static str {
         match lang {
             Lang::En => self.en,
@@ -112,7 +103,6 @@ impl Words {
     }
 
     /// The words in one language, with each `{}` in turn replaced by a value.
-    #[must_use]
     pub fn with(self, lang: Lang, values: &[&str]) -> String {
         let mut parts = self.get(lang).split("{}");
         let mut text = parts.next().unwrap_or_default().to_owned();
@@ -124,11 +114,7 @@ impl Words {
     }
 
     /// The words in both languages, with each `{}` in turn replaced by a value.
-    #[must_use]
     pub fn text(self, values: &[&str]) -> Text {
-        Text {
-            en: self.with(Lang::En, values),
-            zh: self.with(Lang::Zh, values),
-        }
+        Text { en: self.with(Lang::En, values), zh: self.with(Lang::Zh, values) }
     }
 }

@@ -13,12 +13,9 @@ use crate::lesson::{
 /// Checks lesson files, or every known lesson.
 pub(crate) fn check(global: &Global, files: &[PathBuf]) -> Result<u8, Failure> {
     // `check lessons/*.yaml` names the recipes too; they are no lesson, and can be wrong all the same.
-    let (recipes, files): (Vec<&PathBuf>, Vec<&PathBuf>) = files
-        .iter()
-        .partition(|file| file.file_name().is_some_and(|name| name == RECIPES));
-    let recipes = recipes
-        .into_iter()
-        .map(|file| Source::read(file).and_then(|source| source.recipes()));
+    let (recipes, files): (Vec<&PathBuf>, Vec<&PathBuf>) =
+        files.iter().partition(|file| file.file_name().is_some_and(|name| name == RECIPES));
+    let recipes = recipes.into_iter().map(|file| Source::read(file).and_then(|source| source.recipes()));
     let recipes: Vec<_> = recipes.collect();
     let lessons: Vec<Result<Arc<Loaded>, LessonError>> = if files.is_empty() && recipes.is_empty() {
         let library = global.library()?;

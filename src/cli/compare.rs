@@ -1,4 +1,4 @@
-//! `lockstep compare`: which two variants stand beside each other. It must not know the screen.
+//! `lockstep compare`: which two variants stand beside each other.
 
 use clap::Args;
 
@@ -51,10 +51,7 @@ impl CompareArgs {
         };
         let before = self.before.as_ref().map(place).transpose()?;
         let after = self.after.as_ref().map(place).transpose()?;
-        let playing = recorded
-            .first()
-            .map(|recording| place(&recording.header.variant))
-            .transpose()?;
+        let playing = recorded.first().map(|recording| place(&recording.header.variant)).transpose()?;
         let entry = CatalogueEntry::from(&loaded.lesson);
         let usual = comparing::sides(&entry, after.or(playing)).ok_or_else(|| {
             Failure::usage(format!(
@@ -62,10 +59,7 @@ impl CompareArgs {
                 loaded.lesson.id
             ))
         })?;
-        two(
-            names[before.unwrap_or(usual[0])],
-            names[after.unwrap_or(usual[1])],
-        )
+        two(names[before.unwrap_or(usual[0])], names[after.unwrap_or(usual[1])])
     }
 }
 

@@ -8,9 +8,8 @@ use crate::config::{self, Config};
 /// Prints the whole file as it is without one, or says what is wrong with the user's.
 pub(crate) fn config(global: &Global, check: bool) -> Result<u8, Failure> {
     let path = global.config.clone().or_else(Config::path);
-    let shown = path
-        .as_deref()
-        .map_or_else(|| "nowhere: there is no home directory".to_owned(), config::short);
+    let shown =
+        path.as_deref().map_or_else(|| "nowhere: there is no home directory".to_owned(), config::short);
     if !check {
         print::document(&config::file(&shown))?;
         return Ok(OK);
@@ -36,9 +35,7 @@ pub(crate) fn config(global: &Global, check: bool) -> Result<u8, Failure> {
     } else if exists {
         print::line(&format!("{shown}: good"))?;
     } else {
-        print::line(&format!(
-            "{shown} does not exist; `lockstep config` prints what could stand there"
-        ))?;
+        print::line(&format!("{shown} does not exist; `lockstep config` prints what could stand there"))?;
     }
     Ok(OK)
 }

@@ -27,8 +27,7 @@ pub(crate) fn doctor(global: &Global, install: bool, yes: bool) -> Result<u8, Fa
                 if !yes && !asked(words::INSTALL_THIS, lang)? {
                     return Err(Failure::server(words::NOTHING_INSTALLED.text(&[])));
                 }
-                plan.run()
-                    .map_err(|error| Failure::server(EngineError::from(error).text()))?;
+                plan.run().map_err(|error| Failure::server(EngineError::from(error).text()))?;
             }
         }
     }

@@ -71,9 +71,7 @@ fn fault(word: &str) -> Result<MayFail, String> {
         "crash" => Failing::Crash,
         "freeze" => Failing::Freeze,
         other => {
-            return Err(format!(
-                "`{other}` cannot be explored: `crash`, `freeze` or `freeze:CLIENT`"
-            ));
+            return Err(format!("`{other}` cannot be explored: `crash`, `freeze` or `freeze:CLIENT`"));
         }
     };
     Ok(MayFail { how, client })
@@ -94,10 +92,7 @@ pub(crate) fn explore(global: &Global, args: &ExploreArgs) -> Result<u8, Failure
         .into_iter()
         .map(|variant| Scenario::plan(&loaded, variant, &global.overrides()))
         .collect::<Result<_, _>>()?;
-    let all = scenarios
-        .iter()
-        .map(|scenario| bounds(scenario, args))
-        .collect::<Result<Vec<_>, _>>()?;
+    let all = scenarios.iter().map(|scenario| bounds(scenario, args)).collect::<Result<Vec<_>, _>>()?;
     let options = global.lab_options()?;
     interrupt::listen(global.lang());
     super::block_on(async {
@@ -112,11 +107,7 @@ pub(crate) fn explore(global: &Global, args: &ExploreArgs) -> Result<u8, Failure
             let bar = bar(global.lang());
             let watch = |progress: &Progress| {
                 show(&bar, progress, global.lang());
-                if stop.load(Ordering::Acquire) {
-                    ControlFlow::Break(())
-                } else {
-                    ControlFlow::Continue(())
-                }
+                if stop.load(Ordering::Acquire) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             };
             let found = tokio::select! {
                 found = Box::pin(explore::explore(scenario, &options, bounds, &watch)) => found,
@@ -153,11 +144,7 @@ pub(crate) fn explore(global: &Global, args: &ExploreArgs) -> Result<u8, Failure
 
 /// What is looked for in a variant, and how far.
 fn bounds(scenario: &Scenario, args: &ExploreArgs) -> Result<Bounds, Failure> {
-    let never = args
-        .never
-        .as_deref()
-        .map(|source| scenario.never(source))
-        .transpose();
+    let never = args.never.as_deref().map(|source| scenario.never(source)).transpose();
     let place = || format!("{} · {}", scenario.loaded.lesson.id, scenario.variant);
     let never = never.map_err(|error| Failure::usage(format!("{}: --never: {error}", place())))?;
     if args.expect_none && never.is_none() && scenario.invariants.is_empty() {
@@ -186,10 +173,7 @@ async fn unheard() -> &'static str {
 fn failure(scenario: &Scenario, error: ExploreError) -> Failure {
     match error {
         ExploreError::Ground(GroundError::Engine(error)) => error.into(),
-        other => Failure::usage(format!(
-            "{} · {}: {other}",
-            scenario.loaded.lesson.id, scenario.variant
-        )),
+        other => Failure::usage(format!("{} · {}: {other}", scenario.loaded.lesson.id, scenario.variant)),
     }
 }
 
@@ -200,20 +184,12 @@ fn bar(lang: Lang) -> ProgressBar {
     }
     let bar = ProgressBar::with_draw_target(Some(1000), ProgressDrawTarget::stderr());
     let style = ProgressStyle::with_template("{wide_bar} {percent}% · {msg}");
-    bar.set_style(
-        style
-            .unwrap_or_else(|_| ProgressStyle::default_bar())
-            .progress_chars("━╸─"),
-    );
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("━╸─"));
     bar.set_message(words::STARTS.with(lang, &[]));
     bar
 }
 
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a share from 0 to 1"
-)]
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share from 0 to 1")]
 fn show(bar: &ProgressBar, progress: &Progress, lang: Lang) {
     if progress.tried == 0 {
         return;
@@ -305,10 +281,7 @@ fn summary(scenario: &Scenario, found: &Explored, lang: Lang) -> String {
         lines.push(format!("    {:>8}  {}", seen.orders, seen.outcome));
     }
     for (invariant, orders) in &found.broken {
-        lines.push(format!(
-            "    {}",
-            words::BROKEN.with(lang, &[&orders.to_string(), invariant])
-        ));
+        lines.push(format!("    {}", words::BROKEN.with(lang, &[&orders.to_string(), invariant])));
     }
     if let Some(shortest) = &found.shortest {
         let order = if shortest.moves.is_empty() {

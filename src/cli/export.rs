@@ -183,10 +183,7 @@ fn recorded(
 
 fn finished(scenario: &Scenario, log: Log) -> Finished {
     let entry = play::entry(&scenario.loaded, &scenario.overrides, true);
-    let variant = entry
-        .variants
-        .iter()
-        .position(|variant| variant.name == scenario.variant);
+    let variant = entry.variants.iter().position(|variant| variant.name == scenario.variant);
     Finished {
         entry,
         variant: variant.unwrap_or_default(),

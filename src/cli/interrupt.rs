@@ -1,5 +1,5 @@
 //! Signals that end a command without a screen. Whoever works is told and ends in good order; whoever does not within
-//! a second is ended. It must not know what the command does.
+//! a second is ended.
 
 use std::{
     io, process,

@@ -1,5 +1,5 @@
 //! How far a long piece of work has come: one line of standard error that is written over, and only where somebody
-//! looks at it. It must not know what the work is.
+//! looks at it.
 
 use std::time::{Duration, Instant};
 
@@ -20,11 +20,7 @@ pub(crate) struct Meter {
 
 impl Meter {
     pub(crate) fn new() -> Self {
-        Self {
-            began: Instant::now(),
-            shown: None,
-            seen: print::is_watched(),
-        }
+        Self { began: Instant::now(), shown: None, seen: print::is_watched() }
     }
 
     /// Shows a line about the time since the beginning, if the last one has been there long enough.

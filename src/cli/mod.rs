@@ -67,10 +67,7 @@ pub struct Cli {
 
 /// Options that every command takes.
 #[derive(Debug, Clone, Args)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "flags of the command line, each by itself"
-)]
+#[expect(clippy::struct_excessive_bools, reason = "flags of the command line, each by itself")]
 pub struct Global {
     /// The language of lessons and screens [default: that of `LC_ALL`, `LC_MESSAGES` or LANG]
     #[arg(long, global = true, value_enum)]
@@ -209,17 +206,11 @@ pub struct Failure {
 
 impl Failure {
     fn usage(message: impl Into<Text>) -> Self {
-        Self {
-            message: message.into(),
-            code: USAGE,
-        }
+        Self { message: message.into(), code: USAGE }
     }
 
     fn server(message: impl Into<Text>) -> Self {
-        Self {
-            message: message.into(),
-            code: SERVER,
-        }
+        Self { message: message.into(), code: SERVER }
     }
 }
 
@@ -243,11 +234,7 @@ impl From<crate::recording::carried::NotCarried> for Failure {
 
 impl From<crate::run::session::EngineError> for Failure {
     fn from(error: crate::run::session::EngineError) -> Self {
-        if error.is_server() {
-            Self::server(error.text())
-        } else {
-            Self::usage(error.text())
-        }
+        if error.is_server() { Self::server(error.text()) } else { Self::usage(error.text()) }
     }
 }
 
@@ -264,7 +251,6 @@ impl From<std::io::Error> for Failure {
 }
 
 /// Reads the command line and does what it says.
-#[must_use]
 pub fn main() -> ExitCode {
     let (outcome, lang) = match Cli::try_parse() {
         Ok(Cli { command, mut global }) => {
@@ -374,10 +360,7 @@ impl Global {
     }
 
     fn overrides(&self) -> Params {
-        self.set
-            .iter()
-            .map(|(name, value)| (name.clone(), param_from_word(value)))
-            .collect()
+        self.set.iter().map(|(name, value)| (name.clone(), param_from_word(value))).collect()
     }
 
     fn lab_options(&self) -> Result<LabOptions, Failure> {
@@ -391,16 +374,12 @@ impl Global {
 /// Does a command's work, and waits until no lab of it is left, however the work ends.
 fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
     room_for_threads()?;
-    let runtime = Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .map_err(|source| {
-            limits::named(LabError::Spawn {
-                program: "the part of Lockstep that waits for servers".to_owned(),
-                source,
-            })
-        })?;
+    let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build().map_err(|source| {
+        limits::named(LabError::Spawn {
+            program: "the part of Lockstep that waits for servers".to_owned(),
+            source,
+        })
+    })?;
     Ending(Some(runtime)).block_on(work)
 }
 

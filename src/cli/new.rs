@@ -11,9 +11,7 @@ const TEMPLATE: &str = include_str!("../../assets/new-lesson.yaml");
 pub(crate) fn new(global: &Global, name: &str) -> Result<u8, Failure> {
     let good = !name.is_empty()
         && !name.starts_with('-')
-        && name
-            .chars()
-            .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-');
+        && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-');
     if !good {
         return Err(Failure::usage(words::BAD_NAME.text(&[name])));
     }
@@ -21,16 +19,11 @@ pub(crate) fn new(global: &Global, name: &str) -> Result<u8, Failure> {
     let directory = global.lessons.clone().unwrap_or_else(|| PathBuf::from("."));
     let path = directory.join(format!("{name}.yaml"));
     let text = TEMPLATE.replace("id: my-lock", &format!("id: {name}"));
-    let written = std::fs::OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .open(&path);
-    written
-        .and_then(|mut file| std::io::Write::write_all(&mut file, text.as_bytes()))
-        .map_err(|error| {
-            let (path, error) = (path.display().to_string(), error.to_string());
-            Failure::usage(words::NOT_WRITTEN.text(&[&path, &error]))
-        })?;
+    let written = std::fs::OpenOptions::new().write(true).create_new(true).open(&path);
+    written.and_then(|mut file| std::io::Write::write_all(&mut file, text.as_bytes())).map_err(|error| {
+        let (path, error) = (path.display().to_string(), error.to_string());
+        Failure::usage(words::NOT_WRITTEN.text(&[&path, &error]))
+    })?;
     print::line(&words::WRITTEN.with(global.lang(), &[&path.display().to_string()]))?;
     print::line(&format!(
         "    lockstep check {0}\n    lockstep run {0}\n    lockstep play {0}",

@@ -1,5 +1,4 @@
-//! Files that a command is to write: looked at before the first server starts, and never taken from anybody unasked. It
-//! must not know what will be written.
+//! Files that a command is to write: looked at before the first server starts, and never taken from anybody unasked.
 
 use std::{io::Read as _, path::Path};
 
@@ -39,10 +38,7 @@ pub(crate) fn claim(
 pub(crate) fn beginning(path: &Path) -> String {
     let mut bytes = Vec::new();
     let read = files::open(path).and_then(|file| file.take(BEGINNING).read_to_end(&mut bytes));
-    read.map_or_else(
-        |_| String::new(),
-        |_| String::from_utf8_lossy(&bytes).into_owned(),
-    )
+    read.map_or_else(|_| String::new(), |_| String::from_utf8_lossy(&bytes).into_owned())
 }
 
 fn unwritable(path: &Path, example: &str, error: Unwritable) -> Failure {

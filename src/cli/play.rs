@@ -47,9 +47,7 @@ fn compared(
 ) -> Result<[String; 2], Failure> {
     let names = args.sides(loaded, recorded)?;
     for name in &names {
-        let recorded = recorded
-            .iter()
-            .find(|recording| recording.header.variant == *name);
+        let recorded = recorded.iter().find(|recording| recording.header.variant == *name);
         let params = recorded.map_or_else(|| global.overrides(), |recording| recording.header.params.clone());
         Scenario::plan(loaded, name, &params)?;
     }
@@ -70,10 +68,9 @@ pub(crate) fn play(
         outdated |= has_changed(recording, &library)?;
     }
     let open = match lesson {
-        Some(_) if let Some(Recording { header, .. }) = recorded.first() => Some(LessonChoice {
-            id: header.lesson.clone(),
-            variant: header.variant.clone(),
-        }),
+        Some(_) if let Some(Recording { header, .. }) = recorded.first() => {
+            Some(LessonChoice { id: header.lesson.clone(), variant: header.variant.clone() })
+        }
         None => None,
         Some(name) => {
             let loaded = match library.find(name) {
@@ -140,15 +137,9 @@ pub(crate) fn play(
     };
     let ended = super::block_on(async {
         let mut screen = terminal::TerminalGuard::take()?;
-        app::run(
-            &mut *screen,
-            terminal::input()?,
-            Catalogue::new(entries),
-            runs,
-            app_options,
-        )
-        .await
-        .map_err(|error| Failure::usage(error.to_string()))
+        app::run(&mut *screen, terminal::input()?, Catalogue::new(entries), runs, app_options)
+            .await
+            .map_err(|error| Failure::usage(error.to_string()))
     })?;
     Ok(match ended {
         Ended::Quit | Ended::InputOver => OK,
@@ -207,20 +198,15 @@ pub(crate) fn entry(loaded: &Arc<Loaded>, overrides: &Params, live: bool) -> Cat
 }
 
 fn invariants(scenario: &Scenario) -> Vec<CatalogueInvariant> {
-    let all = scenario.invariants.iter().map(|invariant| CatalogueInvariant {
-        says: invariant.says.clone(),
-        goal: invariant.goal.clone(),
-    });
+    let all = scenario
+        .invariants
+        .iter()
+        .map(|invariant| CatalogueInvariant { says: invariant.says.clone(), goal: invariant.goal.clone() });
     all.collect()
 }
 
 /// What the catalogue's lessons need.
-const ALL_LABS: [LabKind; 4] = [
-    LabKind::Redis,
-    LabKind::Masters,
-    LabKind::Sentinel,
-    LabKind::Zookeeper,
-];
+const ALL_LABS: [LabKind; 4] = [LabKind::Redis, LabKind::Masters, LabKind::Sentinel, LabKind::Zookeeper];
 
 /// Before the first screen: what is missing for the labs that are wanted can be installed at once. A learner who
 /// says no, or for whom it fails, still has the recordings.

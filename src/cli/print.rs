@@ -40,10 +40,7 @@ fn write(text: &str) -> Result<(), Failure> {
 
 fn unless_unread(written: io::Result<()>) -> Result<(), Failure> {
     written.map_err(|error| match error.kind() {
-        io::ErrorKind::BrokenPipe => Failure {
-            message: Text::default(),
-            code: UNREAD,
-        },
+        io::ErrorKind::BrokenPipe => Failure { message: Text::default(), code: UNREAD },
         _ => Failure::usage(format!("standard output cannot be written: {error}")),
     })
 }

@@ -33,17 +33,7 @@ pub(crate) fn progress(global: &Global, reset: bool, yes: bool) -> Result<u8, Fa
     let progress = store.progress();
     if global.json {
         for (lesson, variants) in &progress.lessons {
-            for (
-                variant,
-                Record {
-                    finished,
-                    outcome,
-                    right,
-                    asked,
-                    solved,
-                },
-            ) in variants
-            {
+            for (variant, Record { finished, outcome, right, asked, solved }) in variants {
                 print::json(&json!({
                     "lesson": lesson, "variant": variant, "finished": finished, "outcome": outcome,
                     "right": right, "asked": asked, "solved": solved,

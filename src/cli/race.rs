@@ -49,11 +49,7 @@ pub(crate) fn race(global: &Global, args: &RaceArgs) -> Result<u8, Failure> {
     interrupt::listen(global.lang());
     super::block_on(async {
         for scenario in &scenarios {
-            let races = Races {
-                scenario,
-                seed: global.seed,
-                lang: global.lang(),
-            };
+            let races = Races { scenario, seed: global.seed, lang: global.lang() };
             let (report, cut) = races.run(&options, args.runs).await?;
             if global.json {
                 print::json(&json_line(scenario, &report, global.seed))?;
@@ -109,11 +105,7 @@ impl Races<'_> {
                 (Some(Told::Raced(_)), None) => {}
                 (Some(Told::Failed { message, server }), _) => {
                     racing.end().await;
-                    return Err(if server {
-                        Failure::server(message)
-                    } else {
-                        Failure::usage(message)
-                    });
+                    return Err(if server { Failure::server(message) } else { Failure::usage(message) });
                 }
                 // The races end only when they are ended, or say why.
                 (None, _) => break None,
@@ -123,21 +115,14 @@ impl Races<'_> {
         racing.end().await;
         let Some(mut report) = report else {
             let signal = cut.unwrap_or_default();
-            return Err(Failure {
-                message: words::ENDED_BY.text(&[signal]),
-                code: INTERRUPTED,
-            });
+            return Err(Failure { message: words::ENDED_BY.text(&[signal]), code: INTERRUPTED });
         };
         report.wall = began.elapsed();
         Ok((report, cut))
     }
 
     fn progress(&self, report: &RaceReport, spent: Duration) -> String {
-        let pace = Pace {
-            done: report.runs,
-            of: report.asked,
-            spent,
-        };
+        let pace = Pace { done: report.runs, of: report.asked, spent };
         words::RACING.with(
             self.lang,
             &[
@@ -190,11 +175,7 @@ const MOST: usize = 15;
 
 fn histogram(scenario: &Scenario, report: &RaceReport, lang: Lang) -> String {
     let wall = report.wall.as_secs_f64();
-    let (seconds, actors, runs) = (
-        format!("{wall:.2}"),
-        report.actors.to_string(),
-        report.runs.to_string(),
-    );
+    let (seconds, actors, runs) = (format!("{wall:.2}"), report.actors.to_string(), report.runs.to_string());
     let id = &scenario.loaded.lesson.id;
     let mut lines = vec![words::RACED.with(lang, &[id, &scenario.variant, &runs, &actors, &seconds])];
     if race::leaves_out_faults(scenario) {
@@ -204,20 +185,14 @@ fn histogram(scenario: &Scenario, report: &RaceReport, lang: Lang) -> String {
     let widest = |texts: &mut dyn Iterator<Item = usize>| texts.max().unwrap_or(0);
     let names: Vec<String> = outcomes.iter().map(|(outcome, _)| outcome.to_string()).collect();
     let wide = widest(&mut names.iter().take(MOST).map(|name| name.chars().count()));
-    let digits = outcomes
-        .first()
-        .map_or(1, |(_, seen)| seen.count.to_string().len());
+    let digits = outcomes.first().map_or(1, |(_, seen)| seen.count.to_string().len());
     for (name, (outcome, seen)) in names.iter().zip(&outcomes).take(MOST) {
         let cells = (seen.count * BAR).div_ceil(report.runs.max(1));
         let bar = "█".repeat(usize::try_from(cells).unwrap_or(0));
         let bar = text::pad(&bar, usize::try_from(BAR).unwrap_or(0));
         let first = words::FIRST_SEED.with(lang, &[&seen.first_seed.to_string()]);
         let mark = if outcome.is_violated() { "✗" } else { " " };
-        lines.push(format!(
-            "  {mark} {} {bar} {:>digits$}  {first}",
-            text::pad(name, wide),
-            seen.count
-        ));
+        lines.push(format!("  {mark} {} {bar} {:>digits$}  {first}", text::pad(name, wide), seen.count));
     }
     if outcomes.len() > MOST {
         let more = (outcomes.len() - MOST).to_string();
@@ -227,10 +202,7 @@ fn histogram(scenario: &Scenario, report: &RaceReport, lang: Lang) -> String {
         let broke = report.tally.broke(&invariant.name);
         if broke > 0 {
             let (broke, says) = (broke.to_string(), invariant.says.get(lang));
-            lines.push(format!(
-                "  ✗ {}",
-                words::RACES_BROKE.with(lang, &[&broke, &runs, says])
-            ));
+            lines.push(format!("  ✗ {}", words::RACES_BROKE.with(lang, &[&broke, &runs, says])));
         }
     }
     lines.join("\n")

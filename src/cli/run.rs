@@ -27,10 +27,7 @@ use crate::{
 
 /// What to run.
 #[derive(Debug, Args)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "flags of the command line, each by itself"
-)]
+#[expect(clippy::struct_excessive_bools, reason = "flags of the command line, each by itself")]
 pub struct RunArgs {
     /// Lessons by name, or lesson files
     #[arg(required_unless_present = "all", value_name = "LESSON")]
@@ -66,10 +63,7 @@ pub(crate) fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
         }
         library.lessons
     } else {
-        args.lessons
-            .iter()
-            .map(|name| global.lesson(name))
-            .collect::<Result<_, _>>()?
+        args.lessons.iter().map(|name| global.lesson(name)).collect::<Result<_, _>>()?
     };
     // Every mistake that can be found without a server is found before the first server starts.
     let mut scenarios = Vec::new();
@@ -86,10 +80,7 @@ pub(crate) fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
     interrupt::listen(global.lang());
     let files: Vec<Option<PathBuf>> = match &args.record {
         None => vec![None; scenarios.len()],
-        Some(path) => recording_files(global, path, &scenarios, args.force)?
-            .into_iter()
-            .map(Some)
-            .collect(),
+        Some(path) => recording_files(global, path, &scenarios, args.force)?.into_iter().map(Some).collect(),
     };
     super::block_on(async {
         let mut code = OK;
@@ -105,10 +96,7 @@ pub(crate) fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
                 code = NOT_SHOWN;
             }
             if let Some(why) = report.wall_clock.as_ref().filter(|why| why.is_news()) {
-                let why = Text {
-                    en: why.to_string(),
-                    zh: why.chinese(),
-                };
+                let why = Text { en: why.to_string(), zh: why.chinese() };
                 let words = words::ON_WALL_CLOCK.with(global.lang(), &[why.get(global.lang())]);
                 print::complain(&words);
             }
@@ -163,10 +151,7 @@ fn recording_file(path: &Path, scenario: &Scenario, runs: usize) -> Result<PathB
         return Ok(path.to_owned());
     }
     std::fs::create_dir_all(path).map_err(|error| {
-        Failure::usage(format!(
-            "{}: {error}; several runs are recorded in a directory",
-            path.display()
-        ))
+        Failure::usage(format!("{}: {error}; several runs are recorded in a directory", path.display()))
     })?;
     Ok(path.join(carried::file_name(scenario)))
 }
@@ -226,23 +211,13 @@ fn summary(scenario: &Scenario, report: &RunReport, lang: Lang) -> String {
     let (lesson, wall) = (format!("{lesson:.1}"), format!("{wall:.2}"));
     let mut lines = vec![words::RAN.with(
         lang,
-        &[
-            &text::pad(outcome, 14),
-            &scenario.loaded.lesson.id,
-            &scenario.variant,
-            title,
-            &lesson,
-            &wall,
-        ],
+        &[&text::pad(outcome, 14), &scenario.loaded.lesson.id, &scenario.variant, title, &lesson, &wall],
     )];
     for claim in &report.verdict.claims {
         let mark = if claim.holds { "✓" } else { "✗" };
         let observed = words::OBSERVED.with(lang, &[claim.observed.get(lang)]);
-        let expected = if claim.holds {
-            String::new()
-        } else {
-            words::EXPECTED.with(lang, &[claim.expected.get(lang)])
-        };
+        let expected =
+            if claim.holds { String::new() } else { words::EXPECTED.with(lang, &[claim.expected.get(lang)]) };
         match &claim.says {
             Some(says) => {
                 lines.push(format!("    {mark} {}", says.get(lang)));
@@ -251,11 +226,7 @@ fn summary(scenario: &Scenario, report: &RunReport, lang: Lang) -> String {
             None => lines.push(format!("    {mark} {}: {observed}{expected}", claim.claim)),
         }
         let evidence = evidence(&report.log, &claim.claim, &claim.evidence, EVIDENCE);
-        lines.extend(
-            evidence
-                .iter()
-                .map(|text| format!("        ↳ {}", text.get(lang))),
-        );
+        lines.extend(evidence.iter().map(|text| format!("        ↳ {}", text.get(lang))));
     }
     lines.join("\n")
 }

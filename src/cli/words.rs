@@ -32,16 +32,13 @@ pub(crate) const RACED: Words = Words::new(
     "{} · {}：{} 次竞跑，每次 {} 个客户端同时跑，用时 {} 秒",
 );
 /// Races under way: lesson, variant, how many, of how many, how many in a second, time left.
-pub(crate) const RACING: Words = Words::new(
-    "{} · {}: {} of {} races, {}/s, {} left",
-    "{} · {}：已跑 {}/{} 次，每秒 {} 次，还需 {}",
-);
+pub(crate) const RACING: Words =
+    Words::new("{} · {}: {} of {} races, {}/s, {} left", "{} · {}：已跑 {}/{} 次，每秒 {} 次，还需 {}");
 /// Races that a signal ended: which, how many there were, of how many.
 pub(crate) const RACES_CUT: Words = Words::new(
     "Ended by {} after {} of {} races; this is what they came to.",
     "被 {} 终止：已跑 {} 次，原定 {} 次；以上只统计跑完的部分。",
 );
-/// A story causes faults, and its races do not.
 pub(crate) const NO_FAULTS_RACED: Words = Words::new(
     "Only the programs are raced. The faults of the story (crashes, pauses, cuts) are left out.",
     "这里只让各客户端的程序竞跑，不含剧情里的故障（崩溃、停顿、断网等）。",
@@ -52,7 +49,6 @@ pub(crate) const EXPLORED: Words = Words::new(
      violate and {} were cut at the bound",
     "{} · {}：试了 {} 种顺序，用时 {} 秒（每秒 {} 种），另有 {} 种结果必然相同、不必再试；总共 {} 种顺序，其中 {} 种出错，{} 种到步数上限为止",
 );
-/// There was nothing to choose.
 pub(crate) const ONE_ORDER: Words = Words::new(
     "there is only this one order: never could two clients move at once, so nothing was tried out against each other",
     "只有这一种顺序：从来没有两个客户端可以同时走下一步，所以什么先后都没有试到",
@@ -63,16 +59,11 @@ pub(crate) const CUT_IS_UNKNOWN: Words = Words::new(
      to be content with that many",
     "未能证明：有 {} 种顺序走了 {} 步就被截断，之后会不会出错并不知道；请调大 --moves，或者明确写出它，表示查到这么多步就够了",
 );
-/// Of an invariant that was broken from the beginning.
 pub(crate) const BEFORE_ALL: Words = Words::new("broken before the first move", "第一步之前就已违反");
-/// The search was stopped.
-pub(crate) const INCOMPLETE: Words = Words::new(
-    "INTERRUPTED: this is only what was found until then",
-    "已中断：以上只是到中断时为止的结果",
-);
+pub(crate) const INCOMPLETE: Words =
+    Words::new("INTERRUPTED: this is only what was found until then", "已中断：以上只是到中断时为止的结果");
 /// What was broken, and by how many orders.
 pub(crate) const BROKEN: Words = Words::new("{} break: {}", "{} 种违反：{}");
-/// Before the first order.
 pub(crate) const STARTS: Words = Words::new("starting servers", "正在启动服务器");
 /// While it goes on: tried, left out, rate, time left, violations.
 pub(crate) const EXPLORING: Words = Words::new(
@@ -86,15 +77,11 @@ pub(crate) const RACES_BROKE: Words = Words::new("{} of {}: {}", "{}/{} 次：{}
 /// How an outcome can be tried again.
 pub(crate) const FIRST_SEED: Words = Words::new("first with --seed {}", "首见于 --seed {}");
 /// More outcomes than are shown.
-pub(crate) const MORE_OUTCOMES: Words = Words::new(
-    "and {} rarer outcomes; --json lists them all",
-    "另有 {} 种更少见的结果，--json 会全部列出",
-);
+pub(crate) const MORE_OUTCOMES: Words =
+    Words::new("and {} rarer outcomes; --json lists them all", "另有 {} 种更少见的结果，--json 会全部列出");
 /// There is no such lesson, and one is called nearly so.
-pub(crate) const NO_LESSON_BUT: Words = Words::new(
-    "there is no lesson `{}`; did you mean `{}`?",
-    "没有名为 `{}` 的课程，是不是 `{}`？",
-);
+pub(crate) const NO_LESSON_BUT: Words =
+    Words::new("there is no lesson `{}`; did you mean `{}`?", "没有名为 `{}` 的课程，是不是 `{}`？");
 /// There is no such lesson.
 pub(crate) const NO_LESSON: Words = Words::new(
     "there is no lesson `{}`; `lockstep list` names them all",
@@ -119,41 +106,29 @@ pub(crate) const SOME_MISSING: Words = Words::new(
     "Lessons run on real servers, and some are missing here. This would install them:\n\n{}",
     "课程在真实的服务器上运行，这台机器上还缺一些。将用下面的命令安装：\n\n{}",
 );
-/// What there is without servers.
-pub(crate) const OR_RECORDINGS: Words = Words::new(
-    "Without them, the lessons play from recordings.",
-    "不装也可以：课程会用录像播放。",
-);
-/// The installation failed.
+pub(crate) const OR_RECORDINGS: Words =
+    Words::new("Without them, the lessons play from recordings.", "不装也可以：课程会用录像播放。");
 pub(crate) const GO_ON_RECORDED: Words = Words::new("Go on with recordings?", "改用录像继续吗？");
-/// Before the first screen.
 pub(crate) const INSTALL_NOW: Words = Words::new("Install them now?", "现在安装吗？");
-/// `doctor --install`.
 pub(crate) const INSTALL_THIS: Words = Words::new("Install this?", "安装这些吗？");
 /// No terminal to ask at.
 pub(crate) const NOBODY_INSTALLS: Words = Words::new(
     " Nobody is there to answer; add `--yes` to install unasked",
     "没有终端可以回答；加上 `--yes` 则不询问、直接安装",
 );
-/// Everything is there.
 pub(crate) const NOTHING_MISSING: Words = Words::new("Nothing is missing.", "什么也不缺。");
-/// The user said no.
 pub(crate) const NOTHING_INSTALLED: Words = Words::new("nothing was installed", "什么也没有安装");
 
-/// Before forgetting.
 pub(crate) const FORGET: Words = Words::new("Forget all progress?", "清除全部学习进度吗？");
 /// No terminal to ask at.
 pub(crate) const NOBODY_FORGETS: Words = Words::new(
     "Forget all progress? Nobody is there to answer; add `--yes` to forget it unasked",
     "清除全部学习进度吗？没有终端可以回答；加上 `--yes` 则不询问、直接清除",
 );
-/// The user said no.
 pub(crate) const NOTHING_FORGOTTEN: Words = Words::new("nothing was forgotten", "什么也没有清除");
-/// Progress is cleared.
 pub(crate) const FORGOTTEN: Words = Words::new("All progress is forgotten.", "学习进度已全部清除。");
 /// The file could not be removed.
 pub(crate) const NOT_REMOVED: Words = Words::new("{} was not removed: {}", "无法删除 {}：{}");
-/// Nothing was done yet.
 pub(crate) const NO_PROGRESS: Words = Words::new(
     "No lesson was taken yet. `lockstep` opens the catalogue.",
     "还没有上过课。运行 `lockstep` 打开课程目录。",
@@ -211,10 +186,8 @@ pub(crate) const OUTDATED: Words = Words::new(
     "{} 录制之后课程有改动，部分文字可能对不上",
 );
 /// A picture cannot be written where a directory is: the directory, a file in it.
-pub(crate) const IS_DIRECTORY: Words = Words::new(
-    "{} is a directory; name a file in it, such as {}",
-    "{} 是目录；请写出其中的文件名，例如 {}",
-);
+pub(crate) const IS_DIRECTORY: Words =
+    Words::new("{} is a directory; name a file in it, such as {}", "{} 是目录；请写出其中的文件名，例如 {}");
 /// A picture cannot be written where no directory is: the file, the directory, again.
 pub(crate) const NO_DIRECTORY: Words = Words::new(
     "{}: there is no directory {}; make it first: `mkdir -p {}`",
@@ -225,7 +198,6 @@ pub(crate) const IRREGULAR: Words = Words::new(
     "{} is {}, and only a regular file is ever replaced; name another file",
     "{} 是{}，只有普通文件才会被替换；请换个文件名",
 );
-/// What can be there instead of a file: a named pipe, a socket, a device.
 pub(crate) const NAMED_PIPE: Words = Words::new("a named pipe", "命名管道");
 pub(crate) const SOCKET: Words = Words::new("a socket", "套接字");
 pub(crate) const DEVICE: Words = Words::new("a device", "设备");
@@ -235,10 +207,8 @@ pub(crate) const DANGLING: Words = Words::new(
     "{} 是符号链接，它指向的 {} 不存在；请直接写出目标文件",
 );
 /// A file that somebody else made would be lost: the file.
-pub(crate) const OVERWRITE: Words = Words::new(
-    "{} was not made by this command. Overwrite it?",
-    "{} 不是由这个命令生成的。要覆盖它吗？",
-);
+pub(crate) const OVERWRITE: Words =
+    Words::new("{} was not made by this command. Overwrite it?", "{} 不是由这个命令生成的。要覆盖它吗？");
 /// The same where nobody can answer, or the answer was no: the file.
 pub(crate) const NOT_OVERWRITTEN: Words = Words::new(
     "{} was not made by this command and is left as it is; name another file, or add `--force` to overwrite it",
@@ -251,7 +221,6 @@ pub(crate) const UMASK: Words = Words::new(
 );
 /// A picture could not be written: the file, why.
 pub(crate) const NO_PICTURE: Words = Words::new("{} was not written: {}", "无法写入 {}：{}");
-/// A claim does not hold in a run that was exported.
 pub(crate) const SHOWS_NOT: Words = Words::new(
     "a claim does not hold in this run, and what was exported says so",
     "这次运行没有证实全部结论，导出的内容里已经标明",

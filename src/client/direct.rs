@@ -1,5 +1,5 @@
-//! A blocking connection to one Redis server, for programs that Lockstep hosts in its own process because nobody
-//! needs to kill or stop them: nothing is faster. It must not know why a command is sent.
+//! A blocking connection to one Redis server, for programs that Lockstep hosts in its own process because nobody needs
+//! to kill or stop them: nothing is faster.
 
 use std::time::Duration;
 
@@ -36,11 +36,7 @@ impl Direct {
             connection.set_write_timeout(Some(ANSWERS_WITHIN))?;
             Ok(connection)
         });
-        Ok(Self {
-            connection: connection.map_err(|error| error.to_string())?,
-            out: Vec::new(),
-            count: 0,
-        })
+        Ok(Self { connection: connection.map_err(|error| error.to_string())?, out: Vec::new(), count: 0 })
     }
 
     /// Adds a command to what is to be sent.
@@ -99,14 +95,12 @@ fn silence() -> String {
 }
 
 /// Whether a connection was given up because no answer came.
-#[must_use]
 pub fn is_silence(why: &str) -> bool {
     why == silence()
 }
 
 impl Answer {
     /// As a client of a lesson would report it.
-    #[must_use]
     pub fn into_reply(self) -> Reply {
         reply(self.0)
     }
@@ -157,7 +151,6 @@ impl Part {
     }
 
     /// As text.
-    #[must_use]
     pub fn text(&self) -> String {
         match self {
             Self::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),

@@ -19,14 +19,8 @@ pub struct Hand {
 impl Hand {
     /// A hand that has not reached out yet. `timeout` is its ZooKeeper session's, `password` what Redis
     /// servers ask for.
-    #[must_use]
     pub fn new(timeout: Duration, password: Option<&str>) -> Self {
-        Self {
-            timeout,
-            password: password.map(str::to_owned),
-            redis: None,
-            zookeeper: None,
-        }
+        Self { timeout, password: password.map(str::to_owned), redis: None, zookeeper: None }
     }
 
     /// Sends a command to the server at an address (a Unix socket's path or `host:port`), and waits for its answer no
@@ -47,9 +41,7 @@ impl Hand {
                 Ok(connection) => redis_client::command(connection, words).await,
                 Err(lost) => lost,
             },
-            Wire::Script {
-                source, keys, args, ..
-            } => match self.redis(address).await {
+            Wire::Script { source, keys, args, .. } => match self.redis(address).await {
                 Ok(connection) => redis_client::script(connection, source, keys, args).await,
                 Err(lost) => lost,
             },
@@ -69,10 +61,7 @@ impl Hand {
             }
             Wire::Local { .. } => {
                 let text = "a local lock cannot be prepared".to_owned();
-                Reply::Error {
-                    code: "LOCAL".to_owned(),
-                    text,
-                }
+                Reply::Error { code: "LOCAL".to_owned(), text }
             }
         }
     }

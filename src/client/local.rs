@@ -44,13 +44,7 @@ impl LocalLocks {
         let lock = self.locks.entry(name.to_owned()).or_default();
         if lock.holder != Some(actor) {
             let text = format!("this thread does not hold the local lock `{name}`");
-            return (
-                Reply::Error {
-                    code: "NotHeld".to_owned(),
-                    text,
-                },
-                None,
-            );
+            return (Reply::Error { code: "NotHeld".to_owned(), text }, None);
         }
         let next = lock.queue.pop_front();
         lock.holder = next.map(|(actor, _)| actor);
@@ -75,10 +69,7 @@ mod tests {
         assert_eq!(locks.lock("m", ActorId(1), OpId(2)), Asked::Blocked);
         assert_eq!(locks.lock("m", ActorId(2), OpId(3)), Asked::Blocked);
         assert_eq!(locks.unlock("m", ActorId(0)), (ok(), Some(OpId(2))));
-        assert!(
-            !locks.unlock("m", ActorId(2)).0.is_value(),
-            "it does not hold it yet"
-        );
+        assert!(!locks.unlock("m", ActorId(2)).0.is_value(), "it does not hold it yet");
         assert_eq!(locks.unlock("m", ActorId(1)), (ok(), Some(OpId(3))));
         assert_eq!(locks.unlock("m", ActorId(2)), (ok(), None));
         assert_eq!(locks.lock("m", ActorId(0), OpId(4)), Asked::Done(ok()));

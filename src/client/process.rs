@@ -1,9 +1,6 @@
 //! The body of a client process: reads requests, hands each to its actor, writes responses.
 
-#![expect(
-    clippy::print_stderr,
-    reason = "a client's standard error is its log in the lab"
-)]
+#![expect(clippy::print_stderr, reason = "a client's standard error is its log in the lab")]
 
 use std::{collections::HashMap, process::ExitCode, sync::Arc, time::Duration};
 
@@ -96,7 +93,6 @@ impl Line {
 }
 
 /// Runs a client process until its standard input ends: then Lockstep is gone.
-#[must_use]
 pub fn client_main() -> ExitCode {
     // One thread is enough, and leaves both cores to the servers and the screen.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -160,11 +156,7 @@ struct Process {
 impl Process {
     async fn handle(&mut self, request: Request) {
         match request {
-            Request::Join {
-                actors,
-                servers,
-                session_timeout,
-            } => {
+            Request::Join { actors, servers, session_timeout } => {
                 let timeout = Duration::from_millis(session_timeout);
                 let response = match self.join(&actors, &servers, timeout).await {
                     Ok(sessions) => Response::Joined { sessions },
@@ -223,14 +215,10 @@ impl Process {
         timeout: Duration,
     ) -> Result<Vec<(ActorId, String, i64)>, String> {
         let mut sessions = Vec::new();
-        self.watches = servers
-            .iter()
-            .any(|server| server.protocol == ServerProtocol::Zookeeper);
+        self.watches = servers.iter().any(|server| server.protocol == ServerProtocol::Zookeeper);
         let responses = &self.responses;
         let mut opening = stream::iter(actors.iter().map(|actor| async move {
-            open(*actor, servers, timeout, responses)
-                .await
-                .map(|connections| (*actor, connections))
+            open(*actor, servers, timeout, responses).await.map(|connections| (*actor, connections))
         }))
         .buffered(OPENING_AT_ONCE);
         let mut opened = HashMap::new();
@@ -252,13 +240,8 @@ impl Process {
         }
         let Some(connections) = self.actors.get(&actor).map(Arc::clone) else {
             let text = format!("actor {} does not live here", actor.0);
-            return self.respond(Response::Done {
-                op,
-                reply: Reply::Error {
-                    code: "NOACTOR".to_owned(),
-                    text,
-                },
-            });
+            return self
+                .respond(Response::Done { op, reply: Reply::Error { code: "NOACTOR".to_owned(), text } });
         };
         let responses = self.responses.clone();
         let breaks = self.breaks_of(wire.server());
@@ -278,10 +261,7 @@ impl Process {
             let (reply, next) = self.locks.unlock(name, actor);
             self.respond(Response::Done { op, reply });
             if let Some(next) = next {
-                self.respond(Response::Done {
-                    op: next,
-                    reply: ok(),
-                });
+                self.respond(Response::Done { op: next, reply: ok() });
             }
         }
     }
@@ -311,9 +291,7 @@ async fn open(
                     sure: false,
                 };
                 if eager {
-                    line.connect(Breaks::default())
-                        .await
-                        .map_err(|error| failed(&error))?;
+                    line.connect(Breaks::default()).await.map_err(|error| failed(&error))?;
                 }
                 connections.redis.insert(server.name.clone(), line);
             }
@@ -329,30 +307,16 @@ async fn open(
 }
 
 async fn send(connections: &mut Connections, wire: Wire, breaks: Breaks) -> Reply {
-    let unknown = |server: &str| Reply::Error {
-        code: "NOSERVER".to_owned(),
-        text: format!("no server `{server}`"),
-    };
+    let unknown =
+        |server: &str| Reply::Error { code: "NOSERVER".to_owned(), text: format!("no server `{server}`") };
     match wire {
         Wire::Redis { server, words } => match connections.redis.get_mut(&server) {
-            Some(line) => {
-                line.send(breaks, async |to| redis_client::command(to, &words).await)
-                    .await
-            }
+            Some(line) => line.send(breaks, async |to| redis_client::command(to, &words).await).await,
             None => unknown(&server),
         },
-        Wire::Script {
-            server,
-            source,
-            keys,
-            args,
-            ..
-        } => match connections.redis.get_mut(&server) {
+        Wire::Script { server, source, keys, args, .. } => match connections.redis.get_mut(&server) {
             Some(line) => {
-                line.send(breaks, async |to| {
-                    redis_client::script(to, &source, &keys, &args).await
-                })
-                .await
+                line.send(breaks, async |to| redis_client::script(to, &source, &keys, &args).await).await
             }
             None => unknown(&server),
         },

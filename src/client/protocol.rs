@@ -166,7 +166,6 @@ pub enum ZkCall {
 
 impl ZkCall {
     /// The path that it is about.
-    #[must_use]
     pub fn path(&self) -> &str {
         match self {
             Self::Create { path, .. }
@@ -182,7 +181,6 @@ impl ZkCall {
 impl Wire {
     /// How long the command asks the server to wait before it answers; zero for those that do not wait, and for those
     /// that would wait for ever. In the time of the server's clock.
-    #[must_use]
     pub fn waits(&self) -> Duration {
         let Self::Redis { words, .. } = self else {
             return Duration::ZERO;
@@ -201,13 +199,10 @@ impl Wire {
             }
             _ => None,
         };
-        seconds
-            .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
-            .unwrap_or_default()
+        seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()).unwrap_or_default()
     }
 
     /// The server that it goes to; `local` for a mutex of the process.
-    #[must_use]
     pub fn server(&self) -> &str {
         match self {
             Self::Redis { server, .. } | Self::Script { server, .. } | Self::Zookeeper { server, .. } => {
@@ -231,9 +226,7 @@ impl fmt::Display for Wire {
             }
             Self::Script { name, keys, args, .. } => {
                 write!(f, "EVAL {name} {}", keys.len())?;
-                keys.iter()
-                    .chain(args)
-                    .try_for_each(|word| write!(f, " {}", Quoted(word)))
+                keys.iter().chain(args).try_for_each(|word| write!(f, " {}", Quoted(word)))
             }
             Self::Zookeeper { call, .. } => call.fmt(f),
             Self::Local { lock: true, name } => write!(f, "lock {name}"),
@@ -246,35 +239,18 @@ impl fmt::Display for ZkCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let watch = |watch: &bool| if *watch { " -w" } else { "" };
         match self {
-            Self::Create {
-                ephemeral,
-                sequential,
-                path,
-                data,
-            } => {
+            Self::Create { ephemeral, sequential, path, data } => {
                 let e = if *ephemeral { " -e" } else { "" };
                 let s = if *sequential { " -s" } else { "" };
                 write!(f, "create{e}{s} {path}")?;
-                if data.is_empty() {
-                    Ok(())
-                } else {
-                    write!(f, " {}", Quoted(data))
-                }
+                if data.is_empty() { Ok(()) } else { write!(f, " {}", Quoted(data)) }
             }
             Self::Delete { path } => write!(f, "delete {path}"),
             Self::Exists { watch: w, path } => write!(f, "exists{} {path}", watch(w)),
             Self::Get { watch: w, path } => write!(f, "get{} {path}", watch(w)),
             Self::Ls { watch: w, path } => write!(f, "ls{} {path}", watch(w)),
-            Self::Set {
-                path,
-                data,
-                version: None,
-            } => write!(f, "set {path} {}", Quoted(data)),
-            Self::Set {
-                path,
-                data,
-                version: Some(v),
-            } => write!(f, "set {path} {} {v}", Quoted(data)),
+            Self::Set { path, data, version: None } => write!(f, "set {path} {}", Quoted(data)),
+            Self::Set { path, data, version: Some(v) } => write!(f, "set {path} {} {v}", Quoted(data)),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! One actor's connection to one Redis server. It must not know why a command is sent.
+//! One actor's connection to one Redis server.
 
 use redis::{
     AsyncConnectionConfig, ConnectionInfo, ErrorKind, IntoConnectionInfo, RedisConnectionInfo, RedisError,
@@ -19,9 +19,7 @@ pub(crate) const TOO_LONG_CODE: &str = "TOOLONG";
 pub(crate) async fn connect(address: &str, password: Option<&str>) -> RedisResult<MultiplexedConnection> {
     // The crate gives up on a reply after 500 ms although the command may still run. A reply that a held link
     // keeps back must arrive late, not be forgotten.
-    let config = AsyncConnectionConfig::new()
-        .set_response_timeout(None)
-        .set_connection_timeout(None);
+    let config = AsyncConnectionConfig::new().set_response_timeout(None).set_connection_timeout(None);
     let info = place(address, password)?;
     let stream = stream::open(info.addr()).await?;
     let (connection, driver) =
@@ -33,11 +31,8 @@ pub(crate) async fn connect(address: &str, password: Option<&str>) -> RedisResul
 
 /// An address as the crate wants it, and what has to be said there first.
 pub(crate) fn place(address: &str, password: Option<&str>) -> RedisResult<ConnectionInfo> {
-    let url = if address.starts_with('/') {
-        format!("unix://{address}")
-    } else {
-        format!("redis://{address}")
-    };
+    let url =
+        if address.starts_with('/') { format!("unix://{address}") } else { format!("redis://{address}") };
     let place = url.into_connection_info()?;
     Ok(match password {
         Some(password) => place.set_redis_settings(RedisConnectionInfo::default().set_password(password)),
@@ -48,10 +43,7 @@ pub(crate) fn place(address: &str, password: Option<&str>) -> RedisResult<Connec
 /// Sends one command.
 pub(crate) async fn command(connection: &mut MultiplexedConnection, words: &[String]) -> Reply {
     let Some((name, args)) = words.split_first() else {
-        return Reply::Error {
-            code: "EMPTY".to_owned(),
-            text: "an empty command".to_owned(),
-        };
+        return Reply::Error { code: "EMPTY".to_owned(), text: "an empty command".to_owned() };
     };
     let mut command = redis::cmd(name);
     command.arg(args);
@@ -81,10 +73,7 @@ pub(crate) fn reply(result: RedisResult<Value>) -> Reply {
 }
 
 fn too_long() -> Reply {
-    Reply::Error {
-        code: TOO_LONG_CODE.to_owned(),
-        text: TOO_LONG.to_owned(),
-    }
+    Reply::Error { code: TOO_LONG_CODE.to_owned(), text: TOO_LONG.to_owned() }
 }
 
 /// About how many bytes a value takes on the wire.
@@ -106,10 +95,7 @@ fn failed(error: &RedisError) -> Reply {
         return Reply::Lost(error.to_string());
     }
     let code = error.code().unwrap_or("ERR").to_owned();
-    Reply::Error {
-        code,
-        text: error.detail().map_or_else(|| error.to_string(), str::to_owned),
-    }
+    Reply::Error { code, text: error.detail().map_or_else(|| error.to_string(), str::to_owned) }
 }
 
 /// A Redis value as JSON. Bytes that are not UTF-8 are shown with replacement characters.
@@ -122,10 +108,7 @@ fn json(value: Value) -> Json {
         Value::Okay => "OK".into(),
         Value::Array(items) | Value::Set(items) => Json::Array(items.into_iter().map(json).collect()),
         Value::Map(pairs) => Json::Array(
-            pairs
-                .into_iter()
-                .map(|(key, item)| Json::Array(vec![json(key), json(item)]))
-                .collect(),
+            pairs.into_iter().map(|(key, item)| Json::Array(vec![json(key), json(item)])).collect(),
         ),
         Value::Attribute { data, .. } => json(*data),
         Value::Double(number) => number.into(),

@@ -1,5 +1,5 @@
 //! The way to a Redis server, on which a reply may only be so long: a reply is read into memory as a whole, and a
-//! lesson can ask for any. It must not know the protocol.
+//! lesson can ask for any.
 
 use std::{
     io,

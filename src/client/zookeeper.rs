@@ -1,5 +1,4 @@
-//! One actor's session with one ZooKeeper server, and the watches that it left. It must not know why a
-//! call is made.
+//! One actor's session with one ZooKeeper server, and the watches that it left.
 
 use std::time::Duration;
 
@@ -32,17 +31,8 @@ impl Session {
         timeout: Duration,
         responses: mpsc::UnboundedSender<Response>,
     ) -> Result<Self, Error> {
-        let client = Client::connector()
-            .with_session_timeout(timeout)
-            .connect(address)
-            .await?;
-        Ok(Self {
-            actor,
-            server: server.to_owned(),
-            client,
-            responses,
-            watches: Vec::new(),
-        })
+        let client = Client::connector().with_session_timeout(timeout).connect(address).await?;
+        Ok(Self { actor, server: server.to_owned(), client, responses, watches: Vec::new() })
     }
 
     /// Its session id.
@@ -60,12 +50,7 @@ impl Session {
 
     async fn try_call(&mut self, call: &ZkCall) -> Result<Reply, Error> {
         let value = match call {
-            ZkCall::Create {
-                ephemeral,
-                sequential,
-                path,
-                data,
-            } => {
+            ZkCall::Create { ephemeral, sequential, path, data } => {
                 let mode = match (ephemeral, sequential) {
                     (false, false) => CreateMode::Persistent,
                     (false, true) => CreateMode::PersistentSequential,
@@ -74,11 +59,7 @@ impl Session {
                 };
                 let options = mode.with_acls(Acls::anyone_all());
                 let (_, sequence) = self.client.create(path, data.as_bytes(), &options).await?;
-                if *sequential {
-                    format!("{path}{sequence}").into()
-                } else {
-                    path.clone().into()
-                }
+                if *sequential { format!("{path}{sequence}").into() } else { path.clone().into() }
             }
             ZkCall::Delete { path } => {
                 self.client.delete(path, None).await?;
@@ -187,11 +168,7 @@ fn failed(error: &Error) -> Reply {
         | Error::ClientClosed => Reply::Lost(error.to_string()),
         // The variant's name is the code in ZooKeeper's own words.
         other => Reply::Error {
-            code: format!("{other:?}")
-                .split([' ', '(', '{'])
-                .next()
-                .unwrap_or_default()
-                .to_owned(),
+            code: format!("{other:?}").split([' ', '(', '{']).next().unwrap_or_default().to_owned(),
             text: String::new(),
         },
     }

@@ -141,7 +141,6 @@ pub struct Slot {
 
 impl LessonClock {
     /// Whether this binary carries a library for its platform, so that there can be a controlled clock.
-    #[must_use]
     pub fn supported() -> bool {
         !preload::LIBRARY.is_empty()
     }
@@ -171,75 +170,43 @@ impl LessonClock {
         }
         let page = dir.join("lesson_clock.page");
         let now = real_now();
-        let line = Line {
-            anchor: now,
-            offset: 0,
-            rate: Rate::NORMAL.per_mille(),
-        };
+        let line = Line { anchor: now, offset: 0, rate: Rate::NORMAL.per_mille() };
         let epoch = real_epoch();
         // The page comes first: it fails where another clock already is, before that one's library is touched.
         let file = PageFile::create(page.clone(), line, epoch)
             .map_err(|source| ClockError::File { path: page, source })?;
-        fs::write(&library, preload::LIBRARY).map_err(|source| ClockError::File {
-            path: library.clone(),
-            source,
-        })?;
+        fs::write(&library, preload::LIBRARY)
+            .map_err(|source| ClockError::File { path: library.clone(), source })?;
         Ok(Self::new(now, line, epoch, Some((library, file))))
     }
 
     /// Whether the dynamic linker can be told to load a library from a directory with this name.
-    #[must_use]
     pub fn can_load_from(dir: &Path) -> bool {
         preload::can_be_preloaded(&dir.join(LIBRARY_FILE))
     }
 
     /// The page's file; none on the wall clock.
-    #[must_use]
     pub fn page(&self) -> Option<PathBuf> {
         self.state().page.as_ref().map(|page| page.path().to_path_buf())
     }
 
     /// The wall clock, starting at [`LessonTime::ZERO`] now.
-    #[must_use]
     pub fn wall() -> Self {
         let now = real_now();
-        let line = Line {
-            anchor: now,
-            offset: 0,
-            rate: Rate::NORMAL.per_mille(),
-        };
+        let line = Line { anchor: now, offset: 0, rate: Rate::NORMAL.per_mille() };
         Self::new(now, line, real_epoch(), None)
     }
 
     fn new(zero: i64, line: Line, epoch: i64, control: Option<(PathBuf, PageFile)>) -> Self {
         let (control, page) = control.unzip();
-        let state = State {
-            line,
-            rate: Rate::NORMAL,
-            page,
-            taken: [false; SLOTS],
-            skews: [0; SLOTS],
-        };
-        Self(Arc::new(Shared {
-            zero: AtomicI64::new(zero),
-            epoch,
-            control,
-            state: Mutex::new(state),
-        }))
+        let state = State { line, rate: Rate::NORMAL, page, taken: [false; SLOTS], skews: [0; SLOTS] };
+        Self(Arc::new(Shared { zero: AtomicI64::new(zero), epoch, control, state: Mutex::new(state) }))
     }
 
-    /// Which kind of clock this is.
-    #[must_use]
     pub fn kind(&self) -> ClockKind {
-        if self.0.control.is_some() {
-            ClockKind::Controlled
-        } else {
-            ClockKind::Wall
-        }
+        if self.0.control.is_some() { ClockKind::Controlled } else { ClockKind::Wall }
     }
 
-    /// The lesson time now.
-    #[must_use]
     pub fn now(&self) -> LessonTime {
         let state = self.state();
         self.lesson(state.line.at(real_now()))
@@ -253,7 +220,6 @@ impl LessonClock {
     }
 
     /// How fast it runs. On the wall clock this is only what was last asked for.
-    #[must_use]
     pub fn rate(&self) -> Rate {
         self.state().rate
     }
@@ -291,36 +257,26 @@ impl LessonClock {
         let by = time::nanos(by);
         self.change(&mut state, |line, real| {
             let line = line.turned(real, line.rate);
-            Line {
-                offset: line.offset.saturating_add(by),
-                ..line
-            }
+            Line { offset: line.offset.saturating_add(by), ..line }
         })
     }
 
     /// How much real time is left until the lesson time `at`: zero if it has come, `None` while it cannot come
     /// because the lesson is paused. The next change of the rate or jump makes the answer stale.
-    #[must_use]
     pub fn real_until(&self, at: LessonTime) -> Option<Duration> {
         let state = self.state();
         let now = self.lesson(state.line.at(real_now()));
-        let left = state
-            .line
-            .real_for(at.as_nanos().saturating_sub(now.as_nanos()))?;
+        let left = state.line.real_for(at.as_nanos().saturating_sub(now.as_nanos()))?;
         Some(Duration::from_nanos(u64::try_from(left).unwrap_or(0)))
     }
 
     /// A place for one server's skew; `None` on the wall clock, or when all 64 places are taken.
-    #[must_use]
     pub fn allocate_slot(&self) -> Option<Slot> {
         let mut state = self.state();
         state.page.as_ref()?;
         let index = state.taken.iter().position(|taken| !taken)?;
         state.taken[index] = true;
-        Some(Slot {
-            index,
-            clock: self.clone(),
-        })
+        Some(Slot { index, clock: self.clone() })
     }
 
     /// Sets how far one server's *calendar* clock is ahead (or, if negative, behind) of everyone else's, in
@@ -338,10 +294,7 @@ impl LessonClock {
         let now = state.line.at(real_now());
         let page = state.page.as_mut().ok_or(ClockError::CannotSkew)?;
         page.change_skew(slot.index, nanos)
-            .map_err(|source| ClockError::File {
-                path: page.path().to_owned(),
-                source,
-            })?;
+            .map_err(|source| ClockError::File { path: page.path().to_owned(), source })?;
         state.skews[slot.index] = nanos;
         Ok(self.lesson(now))
     }
@@ -350,33 +303,22 @@ impl LessonClock {
     /// what this process's own `LD_PRELOAD` names.
     ///
     /// A process without a slot sees lesson time without any skew.
-    #[must_use]
     pub fn env(&self, slot: Option<&Slot>) -> Vec<(OsString, OsString)> {
         let state = self.state();
         let (Some(library), Some(page)) = (&self.0.control, &state.page) else {
             return Vec::new();
         };
         let preloaded = preload::already_preloaded();
-        preload::variables(
-            library,
-            page.path(),
-            slot.map(|slot| slot.index),
-            preloaded.as_deref(),
-        )
+        preload::variables(library, page.path(), slot.map(|slot| slot.index), preloaded.as_deref())
     }
 
     /// A moment that a server names by its calendar clock, in milliseconds since 1970 (as Redis' `PEXPIRETIME`
     /// does), as lesson time. A server whose clock is ahead comes to it sooner than it says: its slot tells by
     /// how much.
-    #[must_use]
     pub fn from_unix_millis(&self, millis: i64, slot: Option<&Slot>) -> LessonTime {
         // On a controlled clock the servers' calendar is a fixed distance from their monotonic clock. A wall
         // clock's servers follow the machine's, which may have been set since.
-        let epoch = if self.0.control.is_some() {
-            self.0.epoch
-        } else {
-            real_epoch()
-        };
+        let epoch = if self.0.control.is_some() { self.0.epoch } else { real_epoch() };
         let skew = slot.map_or(0, |slot| self.state().skews[slot.index]);
         let monotonic = millis.saturating_mul(1_000_000).saturating_sub(epoch);
         self.lesson(monotonic.saturating_sub(skew))
@@ -394,15 +336,11 @@ impl LessonClock {
         };
         let line = page
             .change_line(|| next(old, real_now()))
-            .map_err(|source| ClockError::File {
-                path: page.path().to_owned(),
-                source,
-            })?;
+            .map_err(|source| ClockError::File { path: page.path().to_owned(), source })?;
         state.line = line;
         Ok(self.lesson(line.at(line.anchor)))
     }
 
-    /// From lesson-monotonic time.
     fn lesson(&self, monotonic: i64) -> LessonTime {
         LessonTime::from_nanos(monotonic.saturating_sub(self.0.zero.load(Ordering::Acquire)))
     }

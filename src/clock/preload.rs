@@ -17,10 +17,7 @@ const PRELOAD_VARIABLE: &str = "LD_PRELOAD";
 /// quoting, and replaces words that begin with a dollar sign.
 pub(crate) fn can_be_preloaded(library: &Path) -> bool {
     let path = library.as_os_str().as_bytes();
-    library.is_absolute()
-        && !path
-            .iter()
-            .any(|byte| byte.is_ascii_whitespace() || b":$".contains(byte))
+    library.is_absolute() && !path.iter().any(|byte| byte.is_ascii_whitespace() || b":$".contains(byte))
 }
 
 /// The variables for a process. Those that are preloaded anyway stay, and stay first.
@@ -36,10 +33,7 @@ pub(crate) fn variables(
         list.push(":");
     }
     list.push(library);
-    let mut variables = vec![
-        (PRELOAD_VARIABLE.into(), list),
-        (PAGE_VARIABLE.into(), page.into()),
-    ];
+    let mut variables = vec![(PRELOAD_VARIABLE.into(), list), (PAGE_VARIABLE.into(), page.into())];
     if let Some(slot) = slot {
         variables.push((SLOT_VARIABLE.into(), slot.to_string().into()));
     }
@@ -58,12 +52,7 @@ mod tests {
     #[test]
     fn keeps_what_is_preloaded_anyway() {
         let get = |preloaded: Option<&str>, slot| {
-            variables(
-                Path::new("/t/clock.so"),
-                Path::new("/t/page"),
-                slot,
-                preloaded.map(OsStr::new),
-            )
+            variables(Path::new("/t/clock.so"), Path::new("/t/page"), slot, preloaded.map(OsStr::new))
         };
         let pair = |name: &str, value: &str| (OsString::from(name), OsString::from(value));
         assert_eq!(
@@ -85,12 +74,7 @@ mod tests {
     #[test]
     fn knows_which_paths_the_linker_cannot_take() {
         assert!(can_be_preloaded(Path::new("/tmp/锁/clock.so")));
-        for bad in [
-            "clock.so",
-            "/tmp/my files/clock.so",
-            "/tmp/a:b/clock.so",
-            "/tmp/$LIB/clock.so",
-        ] {
+        for bad in ["clock.so", "/tmp/my files/clock.so", "/tmp/a:b/clock.so", "/tmp/$LIB/clock.so"] {
             assert!(!can_be_preloaded(Path::new(bad)), "{bad}");
         }
     }

@@ -43,13 +43,11 @@ impl Rate {
     }
 
     /// As a factor of real time.
-    #[must_use]
     pub fn as_factor(self) -> f64 {
         f64::from(self.0) / f64::from(Self::NORMAL.0)
     }
 
     /// Whether lesson time stands still.
-    #[must_use]
     pub const fn is_paused(self) -> bool {
         self.0 == 0
     }
@@ -60,10 +58,7 @@ impl Rate {
     }
 }
 
-const _: () = assert!(
-    Rate::NORMAL.0 as i64 == PER_MILLE,
-    "the page counts in the same unit"
-);
+const _: () = assert!(Rate::NORMAL.0 as i64 == PER_MILLE, "the page counts in the same unit");
 
 impl Default for Rate {
     fn default() -> Self {
@@ -102,10 +97,7 @@ mod tests {
         assert_eq!(Rate::from_factor(0.0), Ok(Rate::PAUSED));
         assert_eq!(Rate::from_factor(1.0), Ok(Rate::NORMAL));
         assert_eq!(Rate::from_factor(100.0), Ok(Rate::FASTEST));
-        assert_eq!(
-            Rate::from_factor(0.25).map(|rate| rate.to_string()),
-            Ok("0.25x".to_owned())
-        );
+        assert_eq!(Rate::from_factor(0.25).map(|rate| rate.to_string()), Ok("0.25x".to_owned()));
         assert!(Rate::PAUSED.is_paused() && !Rate::NORMAL.is_paused());
     }
 

@@ -74,21 +74,13 @@ proptest! {
 
 #[test]
 fn a_moment_before_the_anchor_is_the_anchor() {
-    let line = Line {
-        anchor: 1_000,
-        offset: 10,
-        rate: 100_000,
-    };
+    let line = Line { anchor: 1_000, offset: 10, rate: 100_000 };
     assert_eq!(line.at(0), 1_010);
 }
 
 #[test]
 fn nothing_ends_while_time_stands_still() {
-    let line = Line {
-        anchor: 0,
-        offset: 0,
-        rate: 0,
-    };
+    let line = Line { anchor: 0, offset: 0, rate: 0 };
     assert_eq!(line.real_for(1), None);
     assert_eq!(line.real_for(0), Some(0));
 }
@@ -96,10 +88,7 @@ fn nothing_ends_while_time_stands_still() {
 #[test]
 fn a_paused_clock_stands_still_until_it_jumps() {
     let (_dir, clock) = controlled();
-    assert_eq!(
-        (clock.kind(), clock.rate()),
-        (ClockKind::Controlled, Rate::NORMAL)
-    );
+    assert_eq!((clock.kind(), clock.rate()), (ClockKind::Controlled, Rate::NORMAL));
     let paused = clock.set_rate(Rate::PAUSED).expect("a pause");
     assert_eq!(clock.now(), paused);
     assert_eq!(clock.real_until(paused), Some(Duration::ZERO));
@@ -112,16 +101,9 @@ fn a_paused_clock_stands_still_until_it_jumps() {
 #[test]
 fn a_running_clock_says_how_long_to_wait() {
     let (_dir, clock) = controlled();
-    clock
-        .set_rate(Rate::from_factor(10.0).expect("a rate"))
-        .expect("a change");
-    let left = clock
-        .real_until(clock.now() + Duration::from_secs(100))
-        .expect("it runs");
-    assert!(
-        left <= Duration::from_secs(10) && left > Duration::from_secs(9),
-        "{left:?}"
-    );
+    clock.set_rate(Rate::from_factor(10.0).expect("a rate")).expect("a change");
+    let left = clock.real_until(clock.now() + Duration::from_secs(100)).expect("it runs");
+    assert!(left <= Duration::from_secs(10) && left > Duration::from_secs(9), "{left:?}");
 }
 
 #[test]
@@ -151,9 +133,7 @@ fn threads_never_see_time_go_back() {
 #[test]
 fn calendar_deadlines_become_lesson_time() {
     for clock in [controlled().1, LessonClock::wall()] {
-        let unix = std::time::SystemTime::now()
-            .duration_since(std::time::UNIX_EPOCH)
-            .expect("after 1970");
+        let unix = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("after 1970");
         let unix = i64::try_from(unix.as_millis()).expect("before the end of time");
         let deadline = clock.from_unix_millis(unix + 5_000, None);
         let left = deadline.since(clock.now());
@@ -169,18 +149,12 @@ fn calendar_deadlines_become_lesson_time() {
 fn the_wall_clock_says_what_it_cannot() {
     let clock = LessonClock::wall();
     assert_eq!(clock.kind(), ClockKind::Wall);
-    assert!(matches!(
-        clock.jump(Duration::from_secs(1)),
-        Err(ClockError::CannotJump)
-    ));
+    assert!(matches!(clock.jump(Duration::from_secs(1)), Err(ClockError::CannotJump)));
     assert!(clock.allocate_slot().is_none());
     assert!(clock.env(None).is_empty());
     let asked = clock.set_rate(Rate::PAUSED).expect("remembered");
     assert_eq!(clock.rate(), Rate::PAUSED);
-    assert!(
-        clock.real_until(asked + Duration::from_secs(1)).is_some(),
-        "real time never stands still"
-    );
+    assert!(clock.real_until(asked + Duration::from_secs(1)).is_some(), "real time never stands still");
 }
 
 #[test]
@@ -202,17 +176,10 @@ fn a_process_is_told_where_the_clock_is() {
     let (dir, clock) = controlled();
     let slot = clock.allocate_slot().expect("a slot");
     let env = clock.env(Some(&slot));
-    let value = |name: &str| {
-        env.iter()
-            .find(|(key, _)| key == name)
-            .map(|(_, value)| value.clone())
-    };
+    let value = |name: &str| env.iter().find(|(key, _)| key == name).map(|(_, value)| value.clone());
     let library = value("LD_PRELOAD").expect("a library");
     assert!(library.to_string_lossy().ends_with("lesson_clock.so"));
-    assert_eq!(
-        value("LESSON_CLOCK"),
-        Some(dir.path().join("lesson_clock.page").into())
-    );
+    assert_eq!(value("LESSON_CLOCK"), Some(dir.path().join("lesson_clock.page").into()));
     assert_eq!(value("LESSON_CLOCK_SLOT"), Some("0".into()));
     assert_eq!(clock.env(None).len(), 2);
 }
@@ -235,9 +202,6 @@ fn a_directory_that_cannot_be_preloaded_is_refused() {
 
 #[test]
 fn kinds_are_written_as_words() {
-    assert_eq!(
-        serde_json::to_string(&ClockKind::Controlled).expect("a word"),
-        "\"controlled\""
-    );
+    assert_eq!(serde_json::to_string(&ClockKind::Controlled).expect("a word"), "\"controlled\"");
     assert_eq!(ClockKind::Wall.to_string(), "wall");
 }

@@ -21,32 +21,24 @@ impl LessonTime {
     /// When the clock was made.
     pub const ZERO: Self = Self(0);
 
-    /// From nanoseconds.
-    #[must_use]
     pub const fn from_nanos(nanos: i64) -> Self {
         Self(nanos)
     }
 
-    /// From milliseconds.
-    #[must_use]
     pub const fn from_millis(millis: i64) -> Self {
         Self(millis.saturating_mul(NANOS_PER_MILLI))
     }
 
-    /// In nanoseconds.
-    #[must_use]
     pub const fn as_nanos(self) -> i64 {
         self.0
     }
 
     /// In whole milliseconds, rounded down.
-    #[must_use]
     pub const fn as_millis(self) -> i64 {
         self.0.div_euclid(NANOS_PER_MILLI)
     }
 
     /// How long after `earlier` this is; zero if it is before.
-    #[must_use]
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_nanos(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
     }
@@ -101,10 +93,7 @@ mod tests {
     fn is_serialized_as_nanoseconds() {
         let time = LessonTime::from_millis(3_250);
         assert_eq!(serde_json::to_string(&time).expect("a number"), "3250000000");
-        assert_eq!(
-            serde_json::from_str::<LessonTime>("3250000000").expect("a number"),
-            time
-        );
+        assert_eq!(serde_json::from_str::<LessonTime>("3250000000").expect("a number"), time);
     }
 
     proptest! {

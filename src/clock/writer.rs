@@ -28,11 +28,7 @@ impl PageFile {
         // All of it is written, not only its size set: its blocks exist from now on, so that no later change
         // can fail on a full disk half-way.
         file.write_all_at(&[0; PAGE_BYTES], 0)?;
-        let page = Self {
-            file,
-            path,
-            sequence: 0,
-        };
+        let page = Self { file, path, sequence: 0 };
         page.put(EPOCH, epoch)?;
         page.put_line(line)?;
         Ok(page)
@@ -97,52 +93,27 @@ mod tests {
     fn readers_are_kept_away_during_a_change_and_only_then() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("page");
-        let line = Line {
-            anchor: 5,
-            offset: 6,
-            rate: 7,
-        };
+        let line = Line { anchor: 5, offset: 6, rate: 7 };
         let mut page = PageFile::create(path.clone(), line, 9).expect("a page");
-        assert_eq!(
-            [SEQUENCE, ANCHOR, OFFSET, RATE, EPOCH].map(|at| field(&path, at)),
-            [0, 5, 6, 7, 9]
-        );
+        assert_eq!([SEQUENCE, ANCHOR, OFFSET, RATE, EPOCH].map(|at| field(&path, at)), [0, 5, 6, 7, 9]);
 
-        let next = Line {
-            anchor: 50,
-            offset: 60,
-            rate: 70,
-        };
+        let next = Line { anchor: 50, offset: 60, rate: 70 };
         let seen = page.change_line(|| {
-            assert_eq!(
-                [SEQUENCE, ANCHOR].map(|at| field(&path, at)),
-                [1, 5],
-                "odd, and nothing changed yet"
-            );
+            assert_eq!([SEQUENCE, ANCHOR].map(|at| field(&path, at)), [1, 5], "odd, and nothing changed yet");
             next
         });
         assert_eq!(seen.expect("a change"), next);
-        assert_eq!(
-            [SEQUENCE, ANCHOR, OFFSET, RATE].map(|at| field(&path, at)),
-            [2, 50, 60, 70]
-        );
+        assert_eq!([SEQUENCE, ANCHOR, OFFSET, RATE].map(|at| field(&path, at)), [2, 50, 60, 70]);
 
         page.change_skew(3, -12).expect("a change");
-        assert_eq!(
-            [SEQUENCE, skew_at(2), skew_at(3), skew_at(4)].map(|at| field(&path, at)),
-            [4, 0, -12, 0]
-        );
+        assert_eq!([SEQUENCE, skew_at(2), skew_at(3), skew_at(4)].map(|at| field(&path, at)), [4, 0, -12, 0]);
     }
 
     #[test]
     fn never_takes_over_a_page() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("page");
-        let line = Line {
-            anchor: 0,
-            offset: 0,
-            rate: 0,
-        };
+        let line = Line { anchor: 0, offset: 0, rate: 0 };
         let _first = PageFile::create(path.clone(), line, 0).expect("a page");
         let second = PageFile::create(path, line, 0).expect_err("the page is there");
         assert_eq!(second.kind(), io::ErrorKind::AlreadyExists);

@@ -1,5 +1,4 @@
-//! The whole file as it would be if everything in it were the default: made from the same table as the help. It
-//! must not know whether there is such a file.
+//! The whole file as it would be if everything in it were the default: made from the same table as the help.
 
 use crate::{
     text::Lang,
@@ -39,7 +38,6 @@ const HEAD: &str = r#"# Every setting is written here as it is without this file
 "#;
 
 /// The file, with the path where it is looked for.
-#[must_use]
 pub fn file(path: &str) -> String {
     let mut text = format!("# Lockstep's configuration: {path}\n{HEAD}");
     let mut home = None;

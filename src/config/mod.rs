@@ -41,7 +41,6 @@ pub struct Config {
     pub questions: Option<bool>,
     /// Whether what moves only to explain is to stand still.
     pub reduced_motion: Option<bool>,
-    /// Which keys do what.
     pub keys: KeyMap,
     /// What is wrong with the file, in its order. Reported as mistakes in lessons are.
     pub mistakes: Vec<LessonError>,
@@ -49,14 +48,12 @@ pub struct Config {
 
 impl Config {
     /// The file in the user's configuration directory (`XDG_CONFIG_HOME`, or `~/.config`).
-    #[must_use]
     pub fn path() -> Option<PathBuf> {
         let dirs = etcetera::choose_base_strategy().ok()?;
         Some(dirs.config_dir().join("lockstep").join("config.toml"))
     }
 
     /// Reads the user's own file, which need not exist.
-    #[must_use]
     pub fn open() -> Self {
         let Some(path) = Self::path() else {
             return Self::default();
@@ -64,12 +61,7 @@ impl Config {
         match Self::read(&path) {
             Ok(config) => config,
             // A file where a directory is wanted: nothing is there.
-            Err(error)
-                if matches!(
-                    error.kind(),
-                    io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-                ) =>
-            {
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
                 Self::default()
             }
             Err(error) => Self {
@@ -93,7 +85,6 @@ impl Config {
     }
 
     /// The first mistake in a line, and how many more there are, for a screen.
-    #[must_use]
     pub fn told(&self) -> Option<Mistakes> {
         let first = self.mistakes.first()?;
         let place = first.place.map(|(line, column)| format!(":{line}:{column}"));
@@ -103,15 +94,11 @@ impl Config {
         if !words.ends_with(['.', '?', '!']) {
             words.push('.');
         }
-        Some(Mistakes {
-            first: words,
-            more: self.mistakes.len() - 1,
-        })
+        Some(Mistakes { first: words, more: self.mistakes.len() - 1 })
     }
 }
 
 /// A path as its owner knows it: `~` for the home directory.
-#[must_use]
 pub fn short(path: &Path) -> String {
     let home = etcetera::home_dir().ok();
     match home.and_then(|home| path.strip_prefix(home).ok().map(Path::to_owned)) {

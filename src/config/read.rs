@@ -1,4 +1,4 @@
-//! From the file's text to what it says, and what is wrong with it. It must not know where the file is.
+//! From the file's text to what it says, and what is wrong with it.
 
 use std::ops::Range;
 
@@ -25,15 +25,9 @@ type Value<'i> = Spanned<DeValue<'i>>;
 
 impl Config {
     /// What a text says; `file` is its name in messages.
-    #[must_use]
     pub fn parse(file: &str, text: &str) -> Self {
         let (table, errors) = DeTable::parse_recoverable(text);
-        let mut reader = Reader {
-            file,
-            text,
-            unread: Vec::new(),
-            mistakes: Vec::new(),
-        };
+        let mut reader = Reader { file, text, unread: Vec::new(), mistakes: Vec::new() };
         for error in errors {
             let help = "it is TOML: `name = \"text\"`, `name = [\"a\", \"b\"]`, `[keys]`";
             reader.mistake(error.span().unwrap_or_default(), error.message(), help);
@@ -79,10 +73,7 @@ impl Reader<'_> {
         }
         let mistake = LessonError {
             file: self.file.to_owned(),
-            place: Some((
-                before.matches('\n').count() + 1,
-                before[start..].chars().count() + 1,
-            )),
+            place: Some((before.matches('\n').count() + 1, before[start..].chars().count() + 1)),
             excerpt: Some(line.replace('\t', " ")),
             message: message.into(),
             help: Some(help.into()),
@@ -152,11 +143,7 @@ impl Reader<'_> {
                 Some(_) => "this is no speed that lessons can play at".to_owned(),
                 None => format!("a speed is a number, not {}", kind(value)),
             };
-            self.mistake(
-                value.span(),
-                message,
-                "write a number from 0.1 to 100; 1 is real time",
-            );
+            self.mistake(value.span(), message, "write a number from 0.1 to 100; 1 is real time");
         }
         speed
     }
@@ -204,11 +191,7 @@ impl Reader<'_> {
         let at = key.span();
         let Some(text) = key.get_ref().as_str() else {
             let message = format!("a key is a text, not {}", kind(key));
-            self.mistake(
-                at,
-                message,
-                "write it in quotes: `\"x\"`, or several: `[\"x\", \"ctrl-x\"]`",
-            );
+            self.mistake(at, message, "write it in quotes: `\"x\"`, or several: `[\"x\", \"ctrl-x\"]`");
             return None;
         };
         match text.parse() {

@@ -26,18 +26,11 @@ fn what_is_written_is_what_is_chosen() {
          [keys]\nstep = \"j\"\nback = [\"y\", \"ctrl-b\"]\n",
     );
     assert_eq!(config.mistakes, vec![]);
-    assert_eq!(
-        (config.lang, config.theme),
-        (Some(Lang::Zh), Some(ThemeName::Light))
-    );
+    assert_eq!((config.lang, config.theme), (Some(Lang::Zh), Some(ThemeName::Light)));
     assert_eq!((config.speed, config.questions), (Some(2.0), Some(false)));
     assert_eq!(config.reduced_motion, Some(true));
     let places = [Place::Lesson, Place::Everywhere];
-    for (key, action) in [
-        ("j", Action::Forward),
-        ("y", Action::Back),
-        ("ctrl-b", Action::Back),
-    ] {
+    for (key, action) in [("j", Action::Forward), ("y", Action::Back), ("ctrl-b", Action::Back)] {
         let chord = key.parse().expect(key);
         assert_eq!(config.keys.action(&places, chord), Some(action), "{key}");
     }
@@ -49,19 +42,12 @@ fn the_printed_file_says_what_is_so_without_it_and_every_line_of_it_can_be_taken
     assert_eq!(parse(&printed), Config::default());
     let taken: Vec<&str> = printed
         .lines()
-        .map(|line| {
-            line.strip_prefix('#')
-                .filter(|rest| !rest.starts_with(' '))
-                .unwrap_or(line)
-        })
+        .map(|line| line.strip_prefix('#').filter(|rest| !rest.starts_with(' ')).unwrap_or(line))
         .collect();
     let config = parse(&taken.join("\n"));
     assert_eq!(config.mistakes, vec![]);
     assert_eq!(config.keys, KeyMap::default());
-    assert_eq!(
-        (config.lang, config.theme),
-        (Some(Lang::En), Some(ThemeName::Auto))
-    );
+    assert_eq!((config.lang, config.theme), (Some(Lang::En), Some(ThemeName::Auto)));
     assert_eq!((config.speed, config.questions), (Some(1.0), Some(true)));
     assert_eq!(config.reduced_motion, Some(false));
     for row in TABLE {
@@ -76,18 +62,9 @@ fn mistakes_say_where_they_are_and_what_would_be_right() {
             "speed = 2\n[keys]\nstepp = \"x\"\n",
             "config.toml:3:1: unknown action `stepp`\n  3 | stepp = \"x\"\n    | ^\n  help: did you mean `step`",
         ),
-        (
-            "[keys]\nstep = [\"u\", \"spce\"]\n",
-            "config.toml:2:14: `spce` is no key",
-        ),
-        (
-            "[keys]\nstep = \"u\"\nback = [\"y\", \"u\"]\n",
-            "config.toml:3:14: `u` is both `step` and `back`",
-        ),
-        (
-            "[keys]\ntheme = \"r\"\n",
-            "config.toml:2:9: `r` is the last key of `restart`",
-        ),
+        ("[keys]\nstep = [\"u\", \"spce\"]\n", "config.toml:2:14: `spce` is no key"),
+        ("[keys]\nstep = \"u\"\nback = [\"y\", \"u\"]\n", "config.toml:3:14: `u` is both `step` and `back`"),
+        ("[keys]\ntheme = \"r\"\n", "config.toml:2:9: `r` is the last key of `restart`"),
         ("[keys]\nstep = 3\n", "a key is a text, not a number"),
         ("[keys]\nrestart = \"ctrl-c\"\n", "`ctrl-c` always quits"),
         ("keys = 3\n", "`keys` is a table"),
@@ -113,25 +90,13 @@ fn what_is_wrong_takes_nothing_else_away() {
     assert_eq!(config.theme, Some(ThemeName::Light));
     assert_eq!(config.lang, None);
     assert_eq!(config.mistakes.len(), 5, "{:#?}", config.mistakes);
-    let lines: Vec<_> = config
-        .mistakes
-        .iter()
-        .filter_map(|mistake| mistake.place)
-        .map(|place| place.0)
-        .collect();
+    let lines: Vec<_> =
+        config.mistakes.iter().filter_map(|mistake| mistake.place).map(|place| place.0).collect();
     assert!(lines.is_sorted(), "{lines:?}");
     assert_eq!(config.keys.label("step"), "j");
-    assert_eq!(
-        config.keys.label("back"),
-        "←",
-        "where nothing is right, the default stands"
-    );
+    assert_eq!(config.keys.label("back"), "←", "where nothing is right, the default stands");
     let told = config.told().expect("told");
-    assert!(
-        told.first
-            .starts_with("config.toml:2:8: there is no language `fr`; write"),
-        "{told:?}"
-    );
+    assert!(told.first.starts_with("config.toml:2:8: there is no language `fr`; write"), "{told:?}");
     assert_eq!(told.more, 4);
 }
 

@@ -1,5 +1,5 @@
 //! The run as a terminal recording (asciicast v2): what the playground writes to a terminal while it plays the lesson,
-//! each frame as what differs from the one before. It must not know how a frame is drawn.
+//! each frame as what differs from the one before.
 //!
 //! Time passes as it does while the lesson plays: waits at the lesson's speed up to a limit, and after each step as
 //! long as it takes to read what was said.
@@ -42,18 +42,13 @@ const READING: (f64, f64) = (1.5, 20.0);
 /// How long the verdict stays.
 const VERDICT: Duration = Duration::from_secs(8);
 
-/// The recording.
 pub fn recording(run: &Finished, moment: Found, look: &Look) -> String {
     // The recording has colours, whatever this terminal has.
     force_color_output(true);
     let mut reel = Reel::new(run, look);
     let start = run.log.opening();
     reel.shoot(
-        Found {
-            position: start,
-            display: run.log.time_at(start),
-            end: false,
-        },
+        Found { position: start, display: run.log.time_at(start), end: false },
         reading(run.entry.intro.get(look.lang), look.lang).div_f64(look.speed),
     );
     for step in Steps::of(&run.log).all() {
@@ -118,11 +113,7 @@ impl<'a> Reel<'a> {
 
     /// Draws a moment and looks at it for a while.
     fn shoot(&mut self, moment: Found, lasts: Duration) {
-        let motion = if moment.end {
-            Motion::Paused
-        } else {
-            Motion::Playing
-        };
+        let motion = if moment.end { Motion::Paused } else { Motion::Playing };
         let mut next = self.camera.draw(moment, motion);
         view::empty_covered_cells(&mut next);
         if let Some(bytes) = difference(self.before.as_ref(), &next) {
@@ -136,11 +127,7 @@ impl<'a> Reel<'a> {
 
     fn step(&mut self, step: &Step) {
         let from = self.position;
-        let found = Found {
-            position: step.position,
-            display: step.at,
-            end: false,
-        };
+        let found = Found { position: step.position, display: step.at, end: false };
         self.glide(found);
         let events = &self.run.log.events()[from..step.position];
         let lasts = dwell(events, self.look.lang).div_f64(self.look.speed);
@@ -154,22 +141,13 @@ impl<'a> Reel<'a> {
             return;
         }
         let lasts = passes.div_f64(self.look.speed).min(LONGEST);
-        let frames = u32::try_from(lasts.as_millis() / FRAME.as_millis())
-            .unwrap_or(u32::MAX)
-            .max(1);
+        let frames = u32::try_from(lasts.as_millis() / FRAME.as_millis()).unwrap_or(u32::MAX).max(1);
         for frame in 0..frames {
             let share = f64::from(frame) / f64::from(frames);
             let display = from + passes.mul_f64(share);
             let over = self.run.log.events().partition_point(|event| event.at <= display);
             let position = over.clamp(self.position, moment.position);
-            self.shoot(
-                Found {
-                    position,
-                    display,
-                    end: false,
-                },
-                lasts / frames,
-            );
+            self.shoot(Found { position, display, end: false }, lasts / frames);
         }
     }
 
@@ -225,9 +203,7 @@ fn dwell(step: &[Event], lang: Lang) -> Duration {
         _ => None,
     });
     let usual = match step.last().map(|event| &event.kind) {
-        Some(EventKind::Stop {
-            stop: Stop::Passed, ..
-        }) => PASSED,
+        Some(EventKind::Stop { stop: Stop::Passed, .. }) => PASSED,
         _ => MOVE,
     };
     said.unwrap_or(usual)

@@ -1,5 +1,4 @@
-//! Crowds, folded: one participant for all, and one line for what many of them do or are told within one step. It
-//! must not know how a line is written.
+//! Crowds, folded: one participant for all, and one line for what many of them do or are told within one step.
 
 use std::collections::HashMap;
 
@@ -25,11 +24,7 @@ impl<'a> Crowds<'a> {
             *sizes.entry(&actor.client).or_default() += 1;
         }
         sizes.retain(|_, members| *members > FEW);
-        let mut crowds = Self {
-            actors,
-            sizes,
-            said: HashMap::new(),
-        };
+        let mut crowds = Self { actors, sizes, said: HashMap::new() };
         let mut open: HashMap<(&str, String), usize> = HashMap::new();
         for (index, event) in events.iter().enumerate() {
             if let EventKind::Stop { .. } = event.kind {
@@ -59,13 +54,10 @@ impl<'a> Crowds<'a> {
         self.sizes.get(self.client(actor)?).copied()
     }
 
-    /// The participant that an actor is part of.
     pub fn participant(&self, actor: ActorId) -> String {
-        let first = self.client(actor).and_then(|client| {
-            self.actors
-                .iter()
-                .position(|known| known.crowd && known.client == client)
-        });
+        let first = self
+            .client(actor)
+            .and_then(|client| self.actors.iter().position(|known| known.crowd && known.client == client));
         format!("c{}", first.unwrap_or(actor.0 as usize))
     }
 
@@ -84,13 +76,11 @@ impl<'a> Crowds<'a> {
 fn alike(event: &Event) -> Option<(ActorId, String)> {
     Some(match &event.kind {
         EventKind::Sent { actor, label, .. } => (*actor, format!("sent {label}")),
-        EventKind::Replied {
-            actor, label, reply, ..
-        } => (*actor, format!("replied {label} {}", outcome(reply))),
+        EventKind::Replied { actor, label, reply, .. } => {
+            (*actor, format!("replied {label} {}", outcome(reply)))
+        }
         EventKind::Waits { actor, label, .. } => (*actor, format!("waits {label}")),
-        EventKind::Notified {
-            actor, about, what, ..
-        } => (*actor, format!("notified {what} {about}")),
+        EventKind::Notified { actor, about, what, .. } => (*actor, format!("notified {what} {about}")),
         EventKind::Believes { actor, lock, belief } => (*actor, format!("believes {lock} {belief:?}")),
         _ => return None,
     })

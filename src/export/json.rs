@@ -1,4 +1,4 @@
-//! The run as one JSON document, for other programs. It must not know any other format.
+//! The run as one JSON document, for other programs.
 
 use serde_json::json;
 
@@ -35,8 +35,7 @@ pub fn document(run: &Finished, moment: Found) -> String {
     // The events follow the rest, each on a line: thousands of them can still be read and compared.
     head.truncate(head.strip_suffix("\n}").map_or(head.len(), str::len));
     let events = run.log.events()[..moment.position].iter();
-    let lines: Vec<String> = events
-        .map(|event| format!("    {}", serde_json::to_string(event).unwrap_or_default()))
-        .collect();
+    let lines: Vec<String> =
+        events.map(|event| format!("    {}", serde_json::to_string(event).unwrap_or_default())).collect();
     format!("{head},\n  \"events\": [\n{}\n  ]\n}}\n", lines.join(",\n"))
 }

@@ -1,5 +1,5 @@
 //! The run as a sequence diagram in Mermaid's words: who sent what to whom, what came back, who believed what, which
-//! faults were caused. It must not know how Mermaid draws.
+//! faults were caused.
 
 pub(crate) mod text;
 
@@ -26,7 +26,6 @@ const NOTICEABLE: std::time::Duration = std::time::Duration::from_millis(1);
 /// The ground behind a stretch with two holders: it can be read on light and dark pages.
 const OVERLAP: &str = "rgba(220, 40, 40, 0.25)";
 
-/// The diagram.
 pub fn diagram(run: &Finished, moment: Found, lang: Lang) -> String {
     let mut diagram = Diagram::new(run, moment.position, lang);
     for index in 0..moment.position {
@@ -54,11 +53,8 @@ impl<'a> Diagram<'a> {
         let mut lines = format!("---\ntitle: {}{MARK}", text::yaml(run.title().get(lang)));
         let mut servers = Vec::new();
         let mut ids = Vec::new();
-        if let Some(EventKind::LabReady {
-            servers: known,
-            actors,
-            ..
-        }) = run.log.events().first().map(|event| &event.kind)
+        if let Some(EventKind::LabReady { servers: known, actors, .. }) =
+            run.log.events().first().map(|event| &event.kind)
         {
             for (n, actor) in actors.iter().enumerate() {
                 let id = ActorId(u32::try_from(n).unwrap_or(u32::MAX));
@@ -85,33 +81,20 @@ impl<'a> Diagram<'a> {
             crowds,
             world: World::default(),
             lines,
-            ends: (
-                ids.first().cloned().unwrap_or_default(),
-                ids.last().cloned().unwrap_or_default(),
-            ),
+            ends: (ids.first().cloned().unwrap_or_default(), ids.last().cloned().unwrap_or_default()),
             servers,
             alarmed: false,
         }
     }
 
     fn server(&self, name: &str) -> Option<String> {
-        self.servers
-            .iter()
-            .position(|known| known == name)
-            .map(|n| format!("s{n}"))
+        self.servers.iter().position(|known| known == name).map(|n| format!("s{n}"))
     }
 
     /// The participant of a client or a server, by name: the first of its threads.
     fn named(&self, name: &str) -> Option<String> {
-        let actor = self
-            .world
-            .actors
-            .iter()
-            .position(|actor| actor.who.client == name);
-        let actor = actor.map(|n| {
-            self.crowds
-                .participant(ActorId(u32::try_from(n).unwrap_or(u32::MAX)))
-        });
+        let actor = self.world.actors.iter().position(|actor| actor.who.client == name);
+        let actor = actor.map(|n| self.crowds.participant(ActorId(u32::try_from(n).unwrap_or(u32::MAX))));
         actor.or_else(|| self.server(name))
     }
 
@@ -136,12 +119,7 @@ impl<'a> Diagram<'a> {
     fn event(&mut self, index: usize) {
         let event = &self.log.events()[index];
         self.world.seek(self.log, index + 1);
-        let lasting = self
-            .world
-            .holding
-            .overlaps()
-            .iter()
-            .any(|overlap| overlap.to.is_none());
+        let lasting = self.world.holding.overlaps().iter().any(|overlap| overlap.to.is_none());
         // Told before the event that ends it, and after the one that begins it.
         if self.alarmed && !lasting {
             self.line("end");
@@ -156,13 +134,7 @@ impl<'a> Diagram<'a> {
     }
 
     fn tell_overlap(&mut self) {
-        let Some(overlap) = self
-            .world
-            .holding
-            .overlaps()
-            .iter()
-            .rfind(|overlap| overlap.to.is_none())
-        else {
+        let Some(overlap) = self.world.holding.overlaps().iter().rfind(|overlap| overlap.to.is_none()) else {
             return;
         };
         let holders = overlap.holders.len().to_string();
@@ -183,9 +155,7 @@ impl<'a> Diagram<'a> {
                 self.note_over_all(&wrapped(&words));
             }
             EventKind::Decided { item, right } => self.tell_decision(*item, right),
-            EventKind::Sent {
-                actor, server, wire, ..
-            } => {
+            EventKind::Sent { actor, server, wire, .. } => {
                 let Some(alike) = self.crowds.alike(index) else {
                     return;
                 };
@@ -193,11 +163,7 @@ impl<'a> Diagram<'a> {
                 let from = self.crowds.participant(*actor);
                 // A lock inside the process is nobody else's business.
                 let to = self.server(server).unwrap_or_else(|| from.clone());
-                self.line(&format!(
-                    "{from}->>{to}: {}{}",
-                    escape(&shorten(&wire)),
-                    times(count)
-                ));
+                self.line(&format!("{from}->>{to}: {}{}", escape(&shorten(&wire)), times(count)));
             }
             EventKind::Replied { op, actor, reply, .. } => {
                 let Some(alike) = self.crowds.alike(index) else {
@@ -206,20 +172,11 @@ impl<'a> Diagram<'a> {
                 let (words, count) = (self.common(alike, &reply.to_string()), alike.len());
                 let to = self.crowds.participant(*actor);
                 let from = self.server_of(*op, index).unwrap_or_else(|| to.clone());
-                let arrow = if matches!(reply, Reply::Lost(_)) {
-                    "--x"
-                } else {
-                    "-->>"
-                };
+                let arrow = if matches!(reply, Reply::Lost(_)) { "--x" } else { "-->>" };
                 let words = escape(&shorten(&words));
                 self.line(&format!("{from}{arrow}{to}: {words}{}", times(count)));
             }
-            EventKind::Notified {
-                actor,
-                server,
-                about,
-                what,
-            } => {
+            EventKind::Notified { actor, server, about, what } => {
                 let Some(count) = self.crowds.count(index) else {
                     return;
                 };
@@ -254,9 +211,7 @@ impl<'a> Diagram<'a> {
                 let words = format!("✝ {}: {first}", words::SERVER_DIED.get(lang));
                 self.note(&over, &escape(&shorten(&words)));
             }
-            EventKind::Stop {
-                stop: Stop::Passed, ..
-            } => {
+            EventKind::Stop { stop: Stop::Passed, .. } => {
                 self.note_over_all(&escape(&format!("⏱ {}", time::moment(at))));
             }
             _ => {}
@@ -264,11 +219,7 @@ impl<'a> Diagram<'a> {
     }
 
     fn tell_decision(&mut self, item: usize, right: &[usize]) {
-        let asked = self
-            .world
-            .questions
-            .iter()
-            .rfind(|question| question.item == item);
+        let asked = self.world.questions.iter().rfind(|question| question.item == item);
         let Some(question) = asked else { return };
         let answers = right.iter().filter_map(|n| question.choices.get(*n));
         let answers: Vec<&str> = answers.map(|choice| choice.says.get(self.lang)).collect();
@@ -278,10 +229,7 @@ impl<'a> Diagram<'a> {
 
     fn tell_fault(&mut self, fault: &Fault) {
         let said = escape(&fault::words(self.lang, fault));
-        let ends: Vec<String> = fault::whom(fault)
-            .split("->")
-            .filter_map(|name| self.named(name))
-            .collect();
+        let ends: Vec<String> = fault::whom(fault).split("->").filter_map(|name| self.named(name)).collect();
         match ends.as_slice() {
             [] => self.note_over_all(&said),
             [one] => self.note(&one.clone(), &said),
@@ -307,9 +255,7 @@ impl<'a> Diagram<'a> {
     fn server_of(&self, op: crate::log::OpId, before: usize) -> Option<String> {
         let sent = self.log.events()[..before].iter().rev();
         let server = sent.filter_map(|event| match &event.kind {
-            EventKind::Sent {
-                op: known, server, ..
-            } if *known == op => Some(server),
+            EventKind::Sent { op: known, server, .. } if *known == op => Some(server),
             _ => None,
         });
         self.server(server.into_iter().next()?)
@@ -324,12 +270,7 @@ impl<'a> Diagram<'a> {
             let mut words = words::outcome(run.verdict.outcome).get(self.lang).to_owned();
             for claim in &run.verdict.claims {
                 let mark = if claim.holds { "✓" } else { "✗" };
-                let _ = write!(
-                    words,
-                    "\n{mark} {}: {}",
-                    claim.claim,
-                    claim.observed.get(self.lang)
-                );
+                let _ = write!(words, "\n{mark} {}: {}", claim.claim, claim.observed.get(self.lang));
             }
             let words: Vec<String> = words.lines().map(wrapped).collect();
             self.note_over_all(&words.join("<br/>"));
@@ -339,9 +280,5 @@ impl<'a> Diagram<'a> {
 }
 
 fn times(count: usize) -> String {
-    if count > 1 {
-        format!(" ×{count}")
-    } else {
-        String::new()
-    }
+    if count > 1 { format!(" ×{count}") } else { String::new() }
 }

@@ -35,7 +35,6 @@ pub enum Format {
 
 impl Format {
     /// As it is written on the command line.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Svg => "svg",
@@ -47,7 +46,6 @@ impl Format {
     }
 
     /// The format that a file's name ends in, where it is one.
-    #[must_use]
     pub fn of_file(name: &str) -> Option<Self> {
         Some(match name.rsplit_once('.')?.1 {
             "svg" => Self::Svg,
@@ -60,7 +58,6 @@ impl Format {
     }
 
     /// Whether a file that begins like this was written in this format.
-    #[must_use]
     pub fn wrote(self, beginning: &str) -> bool {
         let (first, mark) = match self {
             Self::Svg => ("<svg ", svg::MARK),
@@ -90,16 +87,11 @@ pub struct Finished {
 
 impl Finished {
     /// The variant's name on the command line.
-    #[must_use]
     pub fn variant_name(&self) -> &str {
-        self.entry
-            .variants
-            .get(self.variant)
-            .map_or("", |variant| &variant.name)
+        self.entry.variants.get(self.variant).map_or("", |variant| &variant.name)
     }
 
     /// The lesson's title and the variant's, as one line.
-    #[must_use]
     pub fn title(&self) -> Text {
         let variant = self.entry.variants.get(self.variant);
         let both = |title: &str, variant: Option<&str>| match variant {
@@ -107,14 +99,8 @@ impl Finished {
             None => printable::line(title).into_owned(),
         };
         Text {
-            en: both(
-                &self.entry.title.en,
-                variant.map(|variant| variant.title.en.as_str()),
-            ),
-            zh: both(
-                &self.entry.title.zh,
-                variant.map(|variant| variant.title.zh.as_str()),
-            ),
+            en: both(&self.entry.title.en, variant.map(|variant| variant.title.en.as_str())),
+            zh: both(&self.entry.title.zh, variant.map(|variant| variant.title.zh.as_str())),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A moment of a run as somebody names it: a step, a lesson time, the end. It must not know what is shown of it.
+//! A moment of a run as somebody names it: a step, a lesson time, the end.
 
 use std::{str::FromStr, time::Duration};
 
@@ -14,7 +14,6 @@ use crate::{
 pub enum Moment {
     /// After so many steps of the story, counted as the screen does; 0 is before the first.
     Step(usize),
-    /// At a lesson time.
     Time(LessonTime),
     /// After everything, with the verdict.
     End,
@@ -38,7 +37,6 @@ pub enum MomentError {
     NoSuchStep {
         /// The step that was asked for.
         asked: usize,
-        /// The last one.
         last: usize,
     },
     /// The run was over before.
@@ -72,7 +70,6 @@ const TOO_EARLY: Words = Words::new(
 
 impl MomentError {
     /// What is wrong and what to do.
-    #[must_use]
     pub fn text(&self) -> Text {
         match self {
             Self::NoSuchStep { asked, last } => {
@@ -129,11 +126,7 @@ impl Moment {
     /// # Errors
     /// It is not in there.
     pub fn resolve(self, log: &Log) -> Result<Found, MomentError> {
-        let at = |position: usize, end| Found {
-            position,
-            display: log.time_at(position),
-            end,
-        };
+        let at = |position: usize, end| Found { position, display: log.time_at(position), end };
         match self {
             Self::End => Ok(at(log.len(), true)),
             Self::Step(0) => Ok(at(log.opening(), false)),
@@ -160,10 +153,7 @@ impl Moment {
                 }
                 // What the words of a time leave out must not lie behind the end.
                 if time > end && time::moment(time) != time::moment(end) {
-                    return Err(MomentError::TooLate {
-                        asked: time::moment(time),
-                        end: time::moment(end),
-                    });
+                    return Err(MomentError::TooLate { asked: time::moment(time), end: time::moment(end) });
                 }
                 Ok(Found {
                     position: events.partition_point(|event| event.at <= time),

@@ -1,5 +1,4 @@
-//! The lesson screen of a finished run at a moment, as the playground would draw it. It must not know what becomes
-//! of the drawing.
+//! The lesson screen of a finished run at a moment, as the playground would draw it.
 
 use ratatui::{buffer::Buffer, layout::Rect};
 
@@ -28,7 +27,6 @@ const NARROW: u16 = 100;
 pub struct Look {
     /// Columns and rows of the screen.
     pub size: (u16, u16),
-    /// The language.
     pub lang: Lang,
     /// The theme that was asked for.
     pub theme: ThemeName,
@@ -59,17 +57,12 @@ impl Default for Look {
 impl Look {
     /// The theme of drawn screens. A picture has no terminal to ask: it is drawn with all colours and characters,
     /// on the dark ground unless another one is asked for.
-    #[must_use]
     pub fn drawn_theme(&self) -> Theme {
         let name = match self.theme {
             ThemeName::Auto => ThemeName::Dark,
             named => named,
         };
-        let everything = Environment {
-            locale: Some("C.UTF-8"),
-            many_colors: true,
-            ..Environment::default()
-        };
+        let everything = Environment { locale: Some("C.UTF-8"), many_colors: true, ..Environment::default() };
         Theme::new(name, everything)
     }
 }
@@ -91,11 +84,7 @@ pub struct Camera<'a> {
 impl<'a> Camera<'a> {
     /// At the beginning of a run.
     pub fn new(run: &'a Finished, look: &Look) -> Self {
-        let detail = if look.size.0 < NARROW {
-            Detail::Labels
-        } else {
-            Detail::Wires
-        };
+        let detail = if look.size.0 < NARROW { Detail::Labels } else { Detail::Wires };
         Self {
             run,
             look: *look,
@@ -111,8 +100,7 @@ impl<'a> Camera<'a> {
     /// The screen at a moment that is not before the last one.
     pub fn draw(&mut self, moment: Found, motion: Motion) -> Buffer {
         let known = self.log.len();
-        self.log
-            .extend(self.run.log.events()[known..moment.position.max(known)].to_vec());
+        self.log.extend(self.run.log.events()[known..moment.position.max(known)].to_vec());
         self.world.seek(&self.log, self.log.len());
         self.chart.advance(&self.log);
         self.sequence.advance(&self.log);
@@ -133,19 +121,11 @@ impl<'a> Camera<'a> {
                 keys: &self.keys,
                 selected: None,
             },
-            form: if self.look.presenting {
-                Form::Presenting
-            } else {
-                Form::Panes
-            },
+            form: if self.look.presenting { Form::Presenting } else { Form::Panes },
             entry: &self.run.entry,
             variant: self.run.variant,
             free: None,
-            stage: if moment.end {
-                Stage::Over(Some(&self.run.verdict))
-            } else {
-                Stage::Ready
-            },
+            stage: if moment.end { Stage::Over(Some(&self.run.verdict)) } else { Stage::Ready },
             motion,
             speed: self.look.speed,
             focus: Pane::Story,
@@ -153,11 +133,7 @@ impl<'a> Camera<'a> {
             lens: self.look.lens,
             aside: None,
             single: None,
-            asking: Asking {
-                answers: &answers,
-                on: self.look.questions,
-                nudged: false,
-            },
+            asking: Asking { answers: &answers, on: self.look.questions, nudged: false },
         };
         let area = Rect::new(0, 0, self.look.size.0, self.look.size.1);
         let mut buffer = Buffer::empty(area);

@@ -1,4 +1,4 @@
-//! The lesson screen at one moment, as a drawing. It must not know how cells become shapes.
+//! The lesson screen at one moment, as a drawing.
 
 use super::{Finished, Look, moment::Found, screen::Camera};
 use crate::ui::{state::screen::Motion, view::svg};

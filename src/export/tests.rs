@@ -43,13 +43,9 @@ fn all() -> Vec<Finished> {
     let pairs = library.lessons.iter().flat_map(|loaded| {
         let loaded = Arc::clone(loaded);
         let names: Vec<String> = loaded.lesson.variants.keys().cloned().collect();
-        names
-            .into_iter()
-            .map(move |name| (loaded.lesson.id.clone(), name))
+        names.into_iter().map(move |name| (loaded.lesson.id.clone(), name))
     });
-    pairs
-        .map(|(lesson, variant)| recorded(&lesson, &variant))
-        .collect()
+    pairs.map(|(lesson, variant)| recorded(&lesson, &variant)).collect()
 }
 
 fn made(run: &Finished, format: Format, at: Option<Moment>) -> String {
@@ -83,15 +79,8 @@ fn a_moment_is_a_step_or_a_time_of_the_run() {
     let all = Steps::of(&run.log);
     let all = all.all();
     let last = all.last().expect("steps");
-    assert_eq!(
-        last.position,
-        run.log.len(),
-        "the story's end is in its last step"
-    );
-    assert_eq!(
-        found(Moment::Step(last.number)).expect("a step").position,
-        run.log.len()
-    );
+    assert_eq!(last.position, run.log.len(), "the story's end is in its last step");
+    assert_eq!(found(Moment::Step(last.number)).expect("a step").position, run.log.len());
     assert!(found(Moment::End).expect("the end").end);
     let start = found(Moment::Step(0)).expect("the beginning").position;
     assert!(start > 0 && start < all[0].position);
@@ -100,10 +89,7 @@ fn a_moment_is_a_step_or_a_time_of_the_run() {
     assert!(run.log.events()[between.position].at > between.display);
     assert!(run.log.events()[between.position - 1].at <= between.display);
     let error = found(Moment::Step(99)).expect_err("too far");
-    assert!(
-        matches!(error, MomentError::NoSuchStep { asked: 99, .. }),
-        "{error:?}"
-    );
+    assert!(matches!(error, MomentError::NoSuchStep { asked: 99, .. }), "{error:?}");
     let error = found(Moment::Time(LessonTime::from_millis(3_600_000))).expect_err("too late");
     assert!(error.text().en.contains("60m00.0s: the run ends at"), "{error:?}");
     let error = found(Moment::Time(LessonTime::ZERO)).expect_err("too early");
@@ -116,17 +102,10 @@ fn a_drawing_knows_no_future() {
     let early = made(&run, Format::Svg, Some(Moment::Step(2)));
     assert!(early.contains("<title>Unlocking someone else's lock · DEL without looking</title>"));
     assert!(early.contains("step 2/"), "{early}");
-    assert!(
-        !early.contains("looking back") && !early.contains("DEL lock"),
-        "{early}"
-    );
+    assert!(!early.contains("looking back") && !early.contains("DEL lock"), "{early}");
     let end = made(&run, Format::Svg, None);
     assert!(end.contains("FAILURE SHOWN"), "{end}");
-    assert_eq!(
-        end,
-        made(&run, Format::Svg, Some(Moment::End)),
-        "the same every time"
-    );
+    assert_eq!(end, made(&run, Format::Svg, Some(Moment::End)), "the same every time");
 }
 
 /// What a terminal shows after a recording.
@@ -156,19 +135,11 @@ fn a_terminal_recording_ends_in_the_picture_that_was_drawn() {
         (misdelete(), Lang::Zh, (80, 24), Moment::Step(9)),
         (recorded("zk-herd", "herd"), Lang::Zh, (100, 30), Moment::End),
     ] {
-        let look = Look {
-            size,
-            lang,
-            ..Look::default()
-        };
+        let look = Look { size, lang, ..Look::default() };
         let cast = export(&run, Format::Cast, Some(at), &look).expect("the moment is there");
         let terminal = replayed(&cast, size);
         let found = at.resolve(&run.log).expect("the moment is there");
-        let motion = if found.end {
-            Motion::Paused
-        } else {
-            Motion::Playing
-        };
+        let motion = if found.end { Motion::Paused } else { Motion::Playing };
         let drawn = Camera::new(&run, &look).draw(found, motion);
         for (y, x) in (0..size.1).flat_map(|y| (0..size.0).map(move |x| (y, x))) {
             let shown = terminal.screen().cell(y, x).expect("a cell");
@@ -177,16 +148,10 @@ fn a_terminal_recording_ends_in_the_picture_that_was_drawn() {
             }
             let cell = &drawn[(x, y)];
             let blank = |text: &str| {
-                if text.is_empty() {
-                    " ".to_owned()
-                } else {
-                    text.to_owned()
-                }
+                if text.is_empty() { " ".to_owned() } else { text.to_owned() }
             };
             assert_eq!(blank(shown.contents()), cell.symbol(), "{x},{y}");
-            let Color::Indexed(ground) = cell.bg else {
-                panic!("{x},{y}: {:?}", cell.bg)
-            };
+            let Color::Indexed(ground) = cell.bg else { panic!("{x},{y}: {:?}", cell.bg) };
             assert_eq!(shown.bgcolor(), vt100::Color::Idx(ground), "{x},{y}");
             if let (Color::Indexed(ink), false) = (cell.fg, cell.symbol() == " ") {
                 assert_eq!(shown.fgcolor(), vt100::Color::Idx(ink), "{x},{y}");
@@ -199,36 +164,22 @@ fn a_terminal_recording_ends_in_the_picture_that_was_drawn() {
 fn a_diagram_names_everybody_and_closes_what_it_opens() {
     for run in all() {
         for lang in [Lang::En, Lang::Zh] {
-            let look = Look {
-                lang,
-                ..Look::default()
-            };
+            let look = Look { lang, ..Look::default() };
             let diagram = export(&run, Format::Mermaid, None, &look).expect("the end is there");
-            let of = |words: &str| {
-                diagram
-                    .lines()
-                    .filter(|line| line.trim().starts_with(words))
-                    .count()
-            };
+            let of = |words: &str| diagram.lines().filter(|line| line.trim().starts_with(words)).count();
             let ends = diagram.lines().filter(|line| line.trim() == "end").count();
             assert_eq!(of("rect "), ends, "{diagram}");
             assert_eq!(of("sequenceDiagram"), 1);
             let known: Vec<&str> = diagram
                 .lines()
                 .filter_map(|line| {
-                    line.trim()
-                        .strip_prefix("actor ")
-                        .or(line.trim().strip_prefix("participant "))
+                    line.trim().strip_prefix("actor ").or(line.trim().strip_prefix("participant "))
                 })
                 .filter_map(|line| line.split(' ').next())
                 .collect();
             for line in diagram.lines().filter(|line| line.contains(">>")) {
                 let (from, rest) = line.trim().split_once('-').expect("an arrow");
-                let to = rest
-                    .trim_start_matches(['-', '>', ')', 'x'])
-                    .split(':')
-                    .next()
-                    .expect("an end");
+                let to = rest.trim_start_matches(['-', '>', ')', 'x']).split(':').next().expect("an end");
                 assert!(known.contains(&from) && known.contains(&to), "{line}");
             }
             // What Mermaid reads at most.
@@ -236,10 +187,7 @@ fn a_diagram_names_everybody_and_closes_what_it_opens() {
         }
     }
     let diagram = made(&misdelete(), Format::Mermaid, None);
-    assert!(
-        diagram.contains("c0->>s0: DEL lock\n") && diagram.contains("s0-->>c0: 1\n"),
-        "{diagram}"
-    );
+    assert!(diagram.contains("c0->>s0: DEL lock\n") && diagram.contains("s0-->>c0: 1\n"), "{diagram}");
 }
 
 #[test]
@@ -249,10 +197,7 @@ fn the_data_are_the_events() {
     let events: Vec<Event> = serde_json::from_value(document["events"].clone()).expect("events");
     assert_eq!(events.len(), run.log.len());
     assert_eq!(document["verdict"]["outcome"], "shown");
-    assert_eq!(
-        document["steps"].as_array().map(Vec::len),
-        Some(Steps::of(&run.log).all().len())
-    );
+    assert_eq!(document["steps"].as_array().map(Vec::len), Some(Steps::of(&run.log).all().len()));
     let early: Value = serde_json::from_str(&made(&run, Format::Json, Some(Moment::Step(3)))).expect("JSON");
     assert_eq!(early["verdict"], Value::Null);
     assert_eq!(early["steps"].as_array().map(Vec::len), Some(3));
@@ -277,16 +222,9 @@ fn crowd(members: u32) -> Log {
     let mut at = 0;
     let mut happens = |kind| {
         at += 10_000;
-        log.append(Event {
-            at: LessonTime::from_nanos(at),
-            kind,
-        });
+        log.append(Event { at: LessonTime::from_nanos(at), kind });
     };
-    let actor = |n: u32| Actor {
-        name: format!("W{}", n + 1),
-        client: "W".into(),
-        crowd: true,
-    };
+    let actor = |n: u32| Actor { name: format!("W{}", n + 1), client: "W".into(), crowd: true };
     happens(EventKind::LabReady {
         lesson: "unlock-someone-elses-lock".into(),
         variant: "blind-del".into(),
@@ -318,38 +256,21 @@ fn crowd(members: u32) -> Log {
                 label: label.into(),
                 reply: Reply::Value(format!("/lock/n-{n:010}").into()),
             });
-            let belief = if item == 2 {
-                Belief::Nothing
-            } else {
-                Belief::Waiting
-            };
-            happens(EventKind::Believes {
-                actor,
-                lock: "lock".into(),
-                belief,
-            });
+            let belief = if item == 2 { Belief::Nothing } else { Belief::Waiting };
+            happens(EventKind::Believes { actor, lock: "lock".into(), belief });
         }
-        happens(EventKind::Stop {
-            item,
-            stop: Stop::Move,
-        });
+        happens(EventKind::Stop { item, stop: Stop::Move });
     }
     log
 }
 
 #[test]
 fn a_crowd_makes_no_larger_page_than_a_few() {
-    let with = |members| Finished {
-        log: crowd(members),
-        ..misdelete()
-    };
+    let with = |members| Finished { log: crowd(members), ..misdelete() };
     let (few, many) = (with(20), with(900));
     for (format, most) in [(Format::Html, 100_000), (Format::Mermaid, 5_000)] {
         let (small, large) = (made(&few, format, None).len(), made(&many, format, None).len());
-        assert!(
-            large < most && large < small + small / 4,
-            "{format:?}: {small}, {large}"
-        );
+        assert!(large < most && large < small + small / 4, "{format:?}: {small}, {large}");
     }
     let diagram = made(&many, Format::Mermaid, None);
     assert!(diagram.contains("actor c0 as W ×900"), "{diagram}");
@@ -363,11 +284,7 @@ fn a_screen_at_any_moment_is_drawn_by_going_forward() {
     let look = Look::default();
     let mut camera = Camera::new(&run, &look);
     for step in Steps::of(&run.log).all() {
-        let found = Found {
-            position: step.position,
-            display: step.at,
-            end: false,
-        };
+        let found = Found { position: step.position, display: step.at, end: false };
         let fresh = Camera::new(&run, &look).draw(found, Motion::Paused);
         assert_eq!(camera.draw(found, Motion::Paused), fresh, "step {}", step.number);
     }

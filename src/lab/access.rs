@@ -1,4 +1,4 @@
-//! Who may do what on the lab's Redis servers, in the words of Redis' ACL. It must not know what lessons do with them.
+//! Who may do what on the lab's Redis servers, in the words of Redis' ACL.
 //!
 //! **Architecture Invariant:** a lesson's commands reach the keys of its lab's servers and nothing else. Which commands
 //! a lesson may send is decided when it is planned (`crate::lesson`); what stands here holds for its scripts, too.
@@ -28,7 +28,6 @@ const RIGHTS: &str = "~* -@all +@read +@write +@keyspace +@connection +@transact
     +config|get +config|set +config|resetstat +config|help +client|list +client|kill +client|pause +client|unpause \
     +client|unblock +client|no-evict +slowlog +latency +memory +pubsub +xinfo +xgroup";
 
-/// Every channel.
 const CHANNELS: &str = "&*";
 
 /// Every channel but those whose names begin with `__s`: Sentinels believe what `__sentinel__:hello` says, and would
@@ -91,9 +90,7 @@ impl Access {
 
 impl fmt::Debug for Access {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Access")
-            .field("ports", &self.ports)
-            .finish_non_exhaustive()
+        f.debug_struct("Access").field("ports", &self.ports).finish_non_exhaustive()
     }
 }
 

@@ -11,36 +11,22 @@ use crate::clock::ClockError;
 
 impl LabError {
     /// The message in Chinese.
-    #[must_use]
     pub fn chinese(&self) -> String {
         match self {
             Self::MissingProgram { program, variable } => format!(
                 "没有找到 {program}。请运行 `lockstep doctor --install` 安装；如果装在别处，用环境变量 {variable} 指明路径"
             ),
-            Self::TooOld {
-                program,
-                path,
-                found,
-                needed,
-                variable,
-            } => format!(
+            Self::TooOld { program, path, found, needed, variable } => format!(
                 "{} 处的 {program} {found} 太旧，Lockstep 需要 {needed} 或更新版本。请安装新版本，并用环境变量 {variable} 指明路径",
                 path.display()
             ),
             Self::Boot { server, how, log } => {
-                format!(
-                    "{server} 在启动过程中退出（{}）。它自己的日志结尾：\n{log}",
-                    exit(*how)
-                )
+                format!("{server} 在启动过程中退出（{}）。它自己的日志结尾：\n{log}", exit(*how))
             }
             Self::Silent { server, seconds, log } => format!(
                 "{server} 启动后 {seconds} 秒内没有应答。如果机器正忙，请重试；`lockstep doctor` 会单独检查服务器。它自己的日志结尾：\n{log}"
             ),
-            Self::Stopped {
-                process,
-                pid,
-                seconds,
-            } => format!(
+            Self::Stopped { process, pid, seconds } => format!(
                 "{process} 已有 {seconds} 秒没有应答：它被暂停了（SIGSTOP），而且不是课程造成的。`kill -CONT {pid}` 可以让它继续"
             ),
             Self::Unreadable { server, why, log } => {
@@ -51,15 +37,10 @@ impl LabError {
                 format!("无法启动 {program}：{source}。`lockstep doctor` 会列出 Lockstep 需要什么")
             }
             Self::Signal { process, signal, why } => format!("无法向 {process} 发送 {signal}：{why}"),
-            Self::Workspace { dir, source, .. } => format!(
-                "Lockstep 无法在 {} 中写入：{source}。请把 TMPDIR 设为一个可写的目录",
-                dir.display()
-            ),
-            Self::Full {
-                dir,
-                free_mib,
-                needed_mib,
-            } => format!(
+            Self::Workspace { dir, source, .. } => {
+                format!("Lockstep 无法在 {} 中写入：{source}。请把 TMPDIR 设为一个可写的目录", dir.display())
+            }
+            Self::Full { dir, free_mib, needed_mib } => format!(
                 "{} 只剩 {free_mib} MiB，Lockstep 的服务器需要 {needed_mib} MiB。请清出空间，或把 TMPDIR 设到空间更大的目录",
                 dir.display()
             ),
@@ -80,10 +61,7 @@ impl LabError {
             ),
             Self::Ending => "Lockstep 正在退出，不再启动任何东西".to_owned(),
             Self::Clock(error) => {
-                format!(
-                    "无法创建课程时钟：{}。加上 `--wall-clock` 可以不用它",
-                    error.chinese()
-                )
+                format!("无法创建课程时钟：{}。加上 `--wall-clock` 可以不用它", error.chinese())
             }
             Self::NoSuchServer { name, known } => format!("本课没有名为 `{name}` 的服务器，只有 {known}"),
             Self::Link { link, source } => format!("无法建立链路 {link}：{source}"),
@@ -99,7 +77,6 @@ impl LabError {
 
 impl ClockError {
     /// The message in Chinese.
-    #[must_use]
     pub fn chinese(&self) -> String {
         match self {
             Self::CannotJump => "真实时钟不能快进，只能等；或者改用课程时钟".to_owned(),
@@ -117,7 +94,6 @@ impl ClockError {
 }
 
 /// How a process ended.
-#[must_use]
 pub fn exit(how: Exit) -> String {
     match how {
         Exit::Code(code) => format!("退出码 {code}"),
@@ -126,7 +102,6 @@ pub fn exit(how: Exit) -> String {
 }
 
 /// What `doctor` found, one line for each finding.
-#[must_use]
 pub fn report(report: &DoctorReport) -> String {
     let programs = report.programs.iter().map(program);
     let lines = programs.chain([clock(&report.proof), room(&report.room)]);
@@ -137,15 +112,8 @@ fn program(report: &ProgramReport) -> String {
     let need = report.need;
     match &report.status {
         ProgramStatus::Found { path, version } => format!("{need} {version}：{}", path.display()),
-        ProgramStatus::TooOld {
-            path,
-            version,
-            needed,
-        } => {
-            format!(
-                "{need} {version} 太旧，需要 {needed} 或更新版本：{}",
-                path.display()
-            )
+        ProgramStatus::TooOld { path, version, needed } => {
+            format!("{need} {version} 太旧，需要 {needed} 或更新版本：{}", path.display())
         }
         ProgramStatus::Unclear { path, why } => format!("{need} 版本不明：{}（{why}）", path.display()),
         ProgramStatus::Missing { .. } => {
@@ -155,21 +123,14 @@ fn program(report: &ProgramReport) -> String {
                 Need::Java => super::programs::JAVA,
                 Need::Zookeeper => super::programs::ZOOKEEPER_JARS,
             };
-            LabError::MissingProgram {
-                program: need.name(),
-                variable,
-            }
-            .chinese()
+            LabError::MissingProgram { program: need.name(), variable }.chinese()
         }
     }
 }
 
 fn clock(proof: &ClockProof) -> String {
     match proof {
-        ClockProof::Controlled {
-            paused_at_ms,
-            boot_ms,
-        } => format!(
+        ClockProof::Controlled { paused_at_ms, boot_ms } => format!(
             "时钟可控：真实的 redis-server（{boot_ms} ms 启动）在暂停时 TTL 停在 {paused_at_ms} ms，快进后到期"
         ),
         ClockProof::Wall { zh, .. } => {
@@ -189,7 +150,6 @@ fn room(room: &RoomReport) -> String {
 }
 
 /// What would be installed, and what to know about it.
-#[must_use]
 pub fn plan(plan: &InstallPlan) -> String {
     let steps = plan.steps.iter().map(|step| format!("{step}\n"));
     let note = "注意：redis-server 和 redis-sentinel 软件包会附带系统服务，现在不会启动，但下次开机会启动。Lockstep 从不使用\
@@ -204,10 +164,7 @@ mod tests {
 
     #[test]
     fn an_error_says_the_same_in_chinese() {
-        let error = LabError::MissingProgram {
-            program: "java",
-            variable: "LOCKSTEP_JAVA",
-        };
+        let error = LabError::MissingProgram { program: "java", variable: "LOCKSTEP_JAVA" };
         let (en, zh) = (error.to_string(), error.chinese());
         for part in ["java", "`lockstep doctor --install`", "LOCKSTEP_JAVA"] {
             assert!(en.contains(part) && zh.contains(part), "{en}\n{zh}");

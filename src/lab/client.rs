@@ -1,5 +1,4 @@
 //! A client's process as the lab sees it: something that can be talked to through pipes, frozen and killed.
-//! It must not know what is said.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -34,22 +33,11 @@ impl ClientProcess {
         let mut command = spawner::guarded(binary, binary);
         command.arg(CLIENT).arg(name).envs(clock.env(None));
         let (process, pipes) = Process::start(&format!("client {name}"), command, workspace, true)?;
-        let failed = |source| LabError::Spawn {
-            program: format!("client {name}"),
-            source,
-        };
+        let failed = |source| LabError::Spawn { program: format!("client {name}"), source };
         Ok(Self {
             process,
-            stdin: pipes
-                .stdin
-                .map(ChildStdin::from_std)
-                .transpose()
-                .map_err(failed)?,
-            stdout: pipes
-                .stdout
-                .map(ChildStdout::from_std)
-                .transpose()
-                .map_err(failed)?,
+            stdin: pipes.stdin.map(ChildStdin::from_std).transpose().map_err(failed)?,
+            stdout: pipes.stdout.map(ChildStdout::from_std).transpose().map_err(failed)?,
         })
     }
 
@@ -64,7 +52,6 @@ impl ClientProcess {
     }
 
     /// Its process number.
-    #[must_use]
     pub fn pid(&self) -> u32 {
         self.process.pid()
     }
@@ -75,7 +62,6 @@ impl ClientProcess {
     }
 
     /// The file that its standard error goes to.
-    #[must_use]
     pub fn log_path(&self) -> &Path {
         self.process.log_path()
     }

@@ -19,11 +19,8 @@ use super::workspace::{self, Workspace};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Need {
-    /// `redis-server`.
     RedisServer,
-    /// `redis-sentinel`.
     RedisSentinel,
-    /// `java`.
     Java,
     /// ZooKeeper's jars.
     Zookeeper,
@@ -48,14 +45,12 @@ pub enum ProgramStatus {
     Found {
         /// Where it is.
         path: PathBuf,
-        /// Its version.
         version: Version,
     },
     /// It is there and older than the lessons can use.
     TooOld {
         /// Where it is.
         path: PathBuf,
-        /// Its version.
         version: Version,
         /// The oldest that will do.
         needed: Version,
@@ -88,35 +83,24 @@ pub struct RoomReport {
 /// What a machine can do for Lockstep.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DoctorReport {
-    /// The programs.
     pub programs: Vec<ProgramReport>,
-    /// The clock.
     pub proof: ClockProof,
-    /// The room.
     pub room: RoomReport,
 }
 
 /// Looks at everything. Takes the time of a few program starts.
 pub async fn report(options: &LabOptions) -> DoctorReport {
-    DoctorReport {
-        programs: programs(&options.search),
-        proof: proof(options).await,
-        room: room(),
-    }
+    DoctorReport { programs: programs(&options.search), proof: proof(options).await, room: room() }
 }
 
 /// Looks for every program, runs it for its version, and compares that with what the lessons need.
-#[must_use]
 pub fn programs(search: &Search) -> Vec<ProgramReport> {
     let redis = |path: &Path| version_of(path, &["--version"], "v=");
     let java = |path: &Path| version_of(path, &["-version"], "\"");
     let jars = match search.zookeeper() {
         Ok(jars) => match jars.version {
             Some(version) => judged(jars.server, version, Version::ZOOKEEPER),
-            None => ProgramStatus::Unclear {
-                path: jars.server,
-                why: "the jar's name has no version".into(),
-            },
+            None => ProgramStatus::Unclear { path: jars.server, why: "the jar's name has no version".into() },
         },
         Err(error) => missing(&error),
     };
@@ -130,48 +114,30 @@ pub fn programs(search: &Search) -> Vec<ProgramReport> {
         }
     };
     vec![
-        ProgramReport {
-            need: Need::RedisServer,
-            status: run(search.redis_server(), &redis, Version::REDIS),
-        },
+        ProgramReport { need: Need::RedisServer, status: run(search.redis_server(), &redis, Version::REDIS) },
         ProgramReport {
             need: Need::RedisSentinel,
             status: run(search.redis_sentinel(), &redis, Version::REDIS),
         },
-        ProgramReport {
-            need: Need::Java,
-            status: run(search.java(), &java, Version::JAVA),
-        },
-        ProgramReport {
-            need: Need::Zookeeper,
-            status: jars,
-        },
+        ProgramReport { need: Need::Java, status: run(search.java(), &java, Version::JAVA) },
+        ProgramReport { need: Need::Zookeeper, status: jars },
     ]
 }
 
 fn judged(path: PathBuf, version: Version, needed: Version) -> ProgramStatus {
     if version < needed {
-        return ProgramStatus::TooOld {
-            path,
-            version,
-            needed,
-        };
+        return ProgramStatus::TooOld { path, version, needed };
     }
     ProgramStatus::Found { path, version }
 }
 
 fn missing(error: &LabError) -> ProgramStatus {
-    ProgramStatus::Missing {
-        remedy: error.to_string(),
-    }
+    ProgramStatus::Missing { remedy: error.to_string() }
 }
 
 /// Runs a program for its version. These end by themselves within milliseconds, so they have no guard.
 fn version_of(path: &Path, args: &[&str], marker: &str) -> Result<Version, String> {
-    let output = Command::new(path)
-        .args(args)
-        .output()
-        .map_err(|error| error.to_string())?;
+    let output = Command::new(path).args(args).output().map_err(|error| error.to_string())?;
     // Java prints its version to standard error.
     let said = [output.stdout, output.stderr].concat();
     let said = String::from_utf8_lossy(&said);
@@ -183,30 +149,19 @@ fn version_of(path: &Path, args: &[&str], marker: &str) -> Result<Version, Strin
 
 fn room() -> RoomReport {
     let directory = workspace::root();
-    let problem = Workspace::create_in(&directory)
-        .err()
-        .map(|error| error.to_string());
-    RoomReport {
-        free_mib: workspace::free_mib(&directory),
-        directory,
-        problem,
-    }
+    let problem = Workspace::create_in(&directory).err().map(|error| error.to_string());
+    RoomReport { free_mib: workspace::free_mib(&directory), directory, problem }
 }
 
 impl ProgramReport {
     /// Whether lessons can be tried with it.
-    #[must_use]
     pub fn usable(&self) -> bool {
-        matches!(
-            self.status,
-            ProgramStatus::Found { .. } | ProgramStatus::Unclear { .. }
-        )
+        matches!(self.status, ProgramStatus::Found { .. } | ProgramStatus::Unclear { .. })
     }
 }
 
 impl DoctorReport {
     /// Whether every lesson can be played. On the wall clock it can, with less to see.
-    #[must_use]
     pub fn healthy(&self) -> bool {
         self.programs.iter().all(ProgramReport::usable)
             && !matches!(self.proof, ClockProof::Failed { .. })
@@ -216,7 +171,6 @@ impl DoctorReport {
 
 impl Need {
     /// The program, in the words of its packagers.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::RedisServer => "redis-server",
@@ -239,11 +193,7 @@ impl fmt::Display for ProgramReport {
             ProgramStatus::Found { path, version } => {
                 write!(f, "{} {version}: {}", self.need, path.display())
             }
-            ProgramStatus::TooOld {
-                path,
-                version,
-                needed,
-            } => {
+            ProgramStatus::TooOld { path, version, needed } => {
                 write!(
                     f,
                     "{} {version} is too old, {needed} or newer is needed: {}",
@@ -263,11 +213,9 @@ impl fmt::Display for RoomReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.problem, self.free_mib) {
             (Some(problem), _) => f.write_str(problem),
-            (None, Some(free)) => write!(
-                f,
-                "temporary directory {}: {free} MiB free",
-                self.directory.display()
-            ),
+            (None, Some(free)) => {
+                write!(f, "temporary directory {}: {free} MiB free", self.directory.display())
+            }
             (None, None) => write!(f, "temporary directory {}", self.directory.display()),
         }
     }
@@ -276,9 +224,7 @@ impl fmt::Display for RoomReport {
 impl fmt::Display for DoctorReport {
     /// One line for each finding.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.programs
-            .iter()
-            .try_for_each(|program| writeln!(f, "{program}"))?;
+        self.programs.iter().try_for_each(|program| writeln!(f, "{program}"))?;
         writeln!(f, "{}", self.proof)?;
         writeln!(f, "{}", self.room)
     }

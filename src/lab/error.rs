@@ -1,5 +1,4 @@
 //! What can go wrong in the lab, each with why and with the command that mends it.
-//! It must not know what the caller does about it.
 
 use std::io;
 use std::path::PathBuf;
@@ -32,7 +31,6 @@ pub enum LabError {
          Install a newer one and set {variable} to its path", path.display()
     )]
     TooOld {
-        /// The program.
         program: &'static str,
         /// Where it is.
         path: PathBuf,
@@ -46,7 +44,6 @@ pub enum LabError {
     /// A server ended before it ever answered.
     #[error("{server} ended while it was starting ({how}). The end of its own log:\n{log}")]
     Boot {
-        /// The server.
         server: String,
         /// How it ended.
         how: Exit,
@@ -59,7 +56,6 @@ pub enum LabError {
          `lockstep doctor` tries the server by itself. The end of its own log:\n{log}"
     )]
     Silent {
-        /// The server.
         server: String,
         /// How long it was given, in seconds of real time.
         seconds: u64,
@@ -72,7 +68,6 @@ pub enum LabError {
          `kill -CONT {pid}` lets it go on"
     )]
     Stopped {
-        /// The process.
         process: String,
         /// Its number.
         pid: u32,
@@ -82,9 +77,7 @@ pub enum LabError {
     /// A server that was ready cannot be read.
     #[error("{server} could not be read: {why}. The end of its own log:\n{log}")]
     Unreadable {
-        /// The server.
         server: String,
-        /// Why.
         why: String,
         /// The last lines of its log.
         log: String,
@@ -92,7 +85,6 @@ pub enum LabError {
     /// A server has no counter of that name.
     #[error("{server} has no counter `{name}`. {hint}")]
     NoMetric {
-        /// The server.
         server: String,
         /// The counter asked for.
         name: String,
@@ -102,7 +94,6 @@ pub enum LabError {
     /// A process could not be started at all.
     #[error("{program} could not be started: {source}. `lockstep doctor` shows what Lockstep needs")]
     Spawn {
-        /// The program.
         program: String,
         /// Why.
         source: io::Error,
@@ -110,11 +101,9 @@ pub enum LabError {
     /// A process could not be frozen, thawed or killed.
     #[error("{process} could not be sent {signal}: {why}")]
     Signal {
-        /// The process.
         process: String,
         /// The signal's name.
         signal: &'static str,
-        /// Why.
         why: String,
     },
     /// The private directory cannot be made or used.
@@ -170,7 +159,6 @@ pub enum LabError {
         what: String,
         /// The same in Chinese.
         zh: String,
-        /// The limit.
         limit: Limit,
     },
     /// A server runs and does not take its time from the lesson clock.
@@ -178,10 +166,7 @@ pub enum LabError {
         "{server} does not run on the lesson clock: the library that was preloaded into it had no effect. \
          `--wall-clock` runs the lesson on the machine's clock"
     )]
-    ClockIgnored {
-        /// The server.
-        server: String,
-    },
+    ClockIgnored { server: String },
     /// What is wanted needs a clock that can be stopped.
     #[error(
         "this needs servers whose clock stands still, and here it cannot: {0}. `lockstep doctor` tries it"
@@ -204,7 +189,6 @@ pub enum LabError {
     /// A link could not be laid.
     #[error("the link {link} could not be laid: {source}")]
     Link {
-        /// The link.
         link: String,
         /// Why.
         source: io::Error,
@@ -221,7 +205,6 @@ pub enum LabError {
     /// The package manager failed.
     #[error("`{command}` failed ({how}). Its own messages are above; once they are mended, run it again")]
     Install {
-        /// The command.
         command: String,
         /// How it ended.
         how: String,
@@ -231,16 +214,11 @@ pub enum LabError {
 impl LabError {
     /// That somebody outside of Lockstep has stopped a process, for so long.
     pub(crate) fn stopped(process: String, pid: u32, silent: Duration) -> Self {
-        Self::Stopped {
-            process,
-            pid,
-            seconds: silent.as_secs(),
-        }
+        Self::Stopped { process, pid, seconds: silent.as_secs() }
     }
 
     /// Whether a server is missing, too old, or fails: the command line's exit code 3. Everything else is
     /// about this machine or about the caller.
-    #[must_use]
     pub fn is_server(&self) -> bool {
         matches!(
             self,

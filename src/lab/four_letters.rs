@@ -1,5 +1,5 @@
-//! ZooKeeper's four-letter commands: asking them, and reading what they answer. They are the server's own
-//! truth about sessions, ephemeral nodes and watches. It must not know who asks.
+//! ZooKeeper's four-letter commands: asking them, and reading what they answer. They are the server's own truth about
+//! sessions, ephemeral nodes and watches.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -35,10 +35,7 @@ pub(crate) fn read_dump(answer: &str) -> BTreeMap<String, i64> {
     let mut owners = BTreeMap::new();
     for (session, paths) in blocks(answer, read_session) {
         owners.extend(
-            paths
-                .into_iter()
-                .filter(|path| path.starts_with('/'))
-                .map(|path| (path.to_owned(), session)),
+            paths.into_iter().filter(|path| path.starts_with('/')).map(|path| (path.to_owned(), session)),
         );
     }
     owners
@@ -46,17 +43,10 @@ pub(crate) fn read_dump(answer: &str) -> BTreeMap<String, i64> {
 
 /// Reads one counter of `mntr`: `zk_packets_sent<tab>1234`. Some have a fraction, which is cut off.
 pub(crate) fn read_mntr(answer: &str, name: &str) -> Option<i64> {
-    let (_, value) = answer
-        .lines()
-        .filter_map(|line| line.split_once('\t'))
-        .find(|(key, _)| *key == name)?;
+    let (_, value) = answer.lines().filter_map(|line| line.split_once('\t')).find(|(key, _)| *key == name)?;
     let value = value.trim();
     let (whole, fraction) = value.split_once('.').unwrap_or((value, ""));
-    if fraction.bytes().all(|digit| digit.is_ascii_digit()) {
-        whole.parse().ok()
-    } else {
-        None
-    }
+    if fraction.bytes().all(|digit| digit.is_ascii_digit()) { whole.parse().ok() } else { None }
 }
 
 /// Headings with the indented lines under them. An unindented line that is no heading ends a block.
@@ -101,10 +91,7 @@ mod tests {
         let answer =
             "/L/w-0000000001\n\t0x10000dfb1230002\n\t0x10000dfb1230001\n/absent\n\t0xf000000000000001\n\n";
         let watched = read_wchp(answer);
-        assert_eq!(
-            watched["/L/w-0000000001"],
-            [0x0100_00df_b123_0001, 0x0100_00df_b123_0002]
-        );
+        assert_eq!(watched["/L/w-0000000001"], [0x0100_00df_b123_0001, 0x0100_00df_b123_0002]);
         assert_eq!(watched["/absent"], [0xf000_0000_0000_0001_u64.cast_signed()]);
         assert!(read_wchp("\n").is_empty());
     }

@@ -1,5 +1,5 @@
 //! What the system says of processes and their groups: a server and its forks (a Redis that saves in the background)
-//! are one group. It must not know what the processes are, and ends none.
+//! are one group.
 
 use std::fs;
 use std::path::Path;
@@ -91,11 +91,7 @@ mod tests {
         let stat = |state: &str| {
             format!("42 (a) b (c) {state} 1 41 42 0 -1 4194304 1 0 0 0 0 0 0 0 20 0 1 0 987654 1 1 1")
         };
-        let expected = Running {
-            pid,
-            group: Pid::from_raw(41).expect("a pid"),
-            started: 987_654,
-        };
+        let expected = Running { pid, group: Pid::from_raw(41).expect("a pid"), started: 987_654 };
         assert_eq!(read_stat(pid, &stat("S")), Some(expected));
         assert_eq!(read_stat(pid, &stat("Z")), None);
         assert_eq!(read_stat(pid, "nonsense"), None);

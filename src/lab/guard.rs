@@ -1,14 +1,11 @@
-//! The hidden subcommand `__guard`, which every child of Lockstep is started through: it sees to it that
-//! the child ends when Lockstep does. It must not know what the child is.
+//! The hidden subcommand `__guard`, which every child of Lockstep is started through: it sees to it that the child
+//! ends when Lockstep does.
 //!
 //! **Architecture Invariant:** whatever ends Lockstep (quit, panic, SIGTERM, SIGKILL), no process of its
 //! own outlives it. Nothing that Lockstep does at its own end can promise that, for SIGKILL leaves it no
 //! time to do anything. So the promise is made at each child's start, before the child's own program runs.
 
-#![expect(
-    clippy::print_stderr,
-    reason = "a guard's standard error is its child's log in the lab"
-)]
+#![expect(clippy::print_stderr, reason = "a guard's standard error is its child's log in the lab")]
 
 use std::ffi::OsString;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -36,10 +33,7 @@ const LOOK: Duration = Duration::from_millis(50);
 pub fn guard_main(args: impl Iterator<Item = OsString>) -> ExitCode {
     let mut args = args.peekable();
     let supervised = args.next_if(|word| word == SUPERVISE).is_some() || !cfg!(target_os = "linux");
-    let parent = args
-        .next()
-        .and_then(|word| word.to_str()?.parse().ok())
-        .and_then(Pid::from_raw);
+    let parent = args.next().and_then(|word| word.to_str()?.parse().ok()).and_then(Pid::from_raw);
     let dashes = args.next();
     let (Some(parent), Some(program), true) = (parent, args.next(), dashes.is_some_and(|word| word == "--"))
     else {
@@ -53,11 +47,7 @@ pub fn guard_main(args: impl Iterator<Item = OsString>) -> ExitCode {
         debug_assert_eq!(name, "exe");
         command.arg0("lockstep");
     }
-    if supervised {
-        supervise(command, parent)
-    } else {
-        become_it(command, parent)
-    }
+    if supervised { supervise(command, parent) } else { become_it(command, parent) }
 }
 
 /// Asks the kernel to kill this process when the thread that started it ends, and becomes the program. The
@@ -75,10 +65,7 @@ fn become_it(mut command: Command, parent: Pid) -> ExitCode {
         return ExitCode::FAILURE;
     }
     let error = command.exec();
-    eprintln!(
-        "lockstep: {} could not be started: {error}",
-        command.get_program().display()
-    );
+    eprintln!("lockstep: {} could not be started: {error}", command.get_program().display());
     ExitCode::from(CANNOT_START)
 }
 
@@ -89,10 +76,7 @@ fn supervise(mut command: Command, parent: Pid) -> ExitCode {
     let mut child = match command.spawn() {
         Ok(child) => child,
         Err(error) => {
-            eprintln!(
-                "lockstep: {} could not be started: {error}",
-                command.get_program().display()
-            );
+            eprintln!("lockstep: {} could not be started: {error}", command.get_program().display());
             return ExitCode::from(CANNOT_START);
         }
     };
@@ -111,10 +95,7 @@ fn supervise(mut command: Command, parent: Pid) -> ExitCode {
                 return ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX));
             }
             Err(error) => {
-                eprintln!(
-                    "lockstep: lost sight of {}: {error}",
-                    command.get_program().display()
-                );
+                eprintln!("lockstep: lost sight of {}: {error}", command.get_program().display());
                 let _ = child.kill();
                 return ExitCode::from(CANNOT_START);
             }

@@ -29,7 +29,6 @@ pub struct InstallPlan {
 /// One command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Step {
-    /// The program.
     pub program: String,
     /// Its arguments.
     pub args: Vec<String>,
@@ -82,11 +81,8 @@ impl InstallPlan {
             root: rustix::process::geteuid().is_root(),
             lists: has_lists(Path::new(APT_LISTS)),
         };
-        let missing: Vec<_> = programs
-            .iter()
-            .filter(|program| !program.usable())
-            .map(|program| program.need)
-            .collect();
+        let missing: Vec<_> =
+            programs.iter().filter(|program| !program.usable()).map(|program| program.need).collect();
         plan(&missing, machine)
     }
 
@@ -105,10 +101,7 @@ impl InstallPlan {
                 Ok(status) => Exit::from(status).to_string(),
                 Err(error) => error.to_string(),
             };
-            return Err(LabError::Install {
-                command: step.to_string(),
-                how,
-            });
+            return Err(LabError::Install { command: step.to_string(), how });
         }
         Ok(())
     }
@@ -121,9 +114,7 @@ fn plan(missing: &[Need], machine: Machine) -> Result<Option<InstallPlan>, LabEr
     match machine.manager {
         Some(Manager::Apt) => Ok(Some(apt(missing, machine))),
         Some(Manager::Brew) => Ok(Some(brew(missing))),
-        None => Err(LabError::NoPackageManager {
-            missing: by_hand(missing),
-        }),
+        None => Err(LabError::NoPackageManager { missing: by_hand(missing) }),
     }
 }
 
@@ -138,19 +129,12 @@ fn apt(missing: &[Need], machine: Machine) -> InstallPlan {
     // `sudo` clears the environment, so `env` sets it on the inner side. DEBIAN_FRONTEND: no questions.
     // SYSTEMD_OFFLINE and RUNLEVEL: Debian starts a freshly installed service at once; these two, for this
     // one command only, make the start a no-op where systemd runs and where it does not.
-    let settings = [
-        "DEBIAN_FRONTEND=noninteractive",
-        "SYSTEMD_OFFLINE=1",
-        "RUNLEVEL=1",
-    ];
+    let settings = ["DEBIAN_FRONTEND=noninteractive", "SYSTEMD_OFFLINE=1", "RUNLEVEL=1"];
     let step = |words: &[&str]| {
         let mut all: Vec<String> = if machine.root { vec![] } else { vec!["sudo".into()] };
         all.push("env".into());
         all.extend(settings.iter().chain(words).map(ToString::to_string));
-        Step {
-            program: all.remove(0),
-            args: all,
-        }
+        Step { program: all.remove(0), args: all }
     };
     let mut steps = Vec::new();
     if !machine.lists {
@@ -160,10 +144,7 @@ fn apt(missing: &[Need], machine: Machine) -> InstallPlan {
     install.extend(&packages);
     steps.push(step(&install));
     let mut notes = Vec::new();
-    if missing
-        .iter()
-        .any(|need| matches!(need, Need::RedisServer | Need::RedisSentinel))
-    {
+    if missing.iter().any(|need| matches!(need, Need::RedisServer | Need::RedisSentinel)) {
         notes.push(SERVICE_NOTE);
     }
     InstallPlan { steps, notes }
@@ -175,18 +156,8 @@ fn brew(missing: &[Need]) -> InstallPlan {
         Need::Java => "openjdk",
         Need::Zookeeper => "zookeeper",
     });
-    let args = ["install"]
-        .iter()
-        .chain(&packages)
-        .map(ToString::to_string)
-        .collect();
-    InstallPlan {
-        steps: vec![Step {
-            program: "brew".into(),
-            args,
-        }],
-        notes: Vec::new(),
-    }
+    let args = ["install"].iter().chain(&packages).map(ToString::to_string).collect();
+    InstallPlan { steps: vec![Step { program: "brew".into(), args }], notes: Vec::new() }
 }
 
 fn packages(missing: &[Need], package: fn(Need) -> &'static str) -> Vec<&'static str> {
@@ -210,9 +181,7 @@ fn by_hand(missing: &[Need]) -> String {
 
 fn has_lists(dir: &Path) -> bool {
     fs::read_dir(dir).is_ok_and(|entries| {
-        entries
-            .flatten()
-            .any(|entry| entry.file_name().to_string_lossy().contains("_Packages"))
+        entries.flatten().any(|entry| entry.file_name().to_string_lossy().contains("_Packages"))
     })
 }
 
@@ -224,12 +193,7 @@ not started now, but would be at the next boot. Lockstep never uses them; to kee
 mod tests {
     use super::*;
 
-    const ALL: [Need; 4] = [
-        Need::RedisServer,
-        Need::RedisSentinel,
-        Need::Java,
-        Need::Zookeeper,
-    ];
+    const ALL: [Need; 4] = [Need::RedisServer, Need::RedisSentinel, Need::Java, Need::Zookeeper];
 
     fn machine(manager: Option<Manager>, root: bool, lists: bool) -> Machine {
         Machine { manager, root, lists }
@@ -237,56 +201,38 @@ mod tests {
 
     #[test]
     fn apt_is_asked_for_what_is_missing_and_nothing_else() {
-        let plan = plan(&[Need::Zookeeper], machine(Some(Manager::Apt), true, true))
-            .unwrap()
-            .unwrap();
-        let [step] = plan.steps.as_slice() else {
-            panic!("{plan}")
-        };
+        let plan = plan(&[Need::Zookeeper], machine(Some(Manager::Apt), true, true)).unwrap().unwrap();
+        let [step] = plan.steps.as_slice() else { panic!("{plan}") };
         assert!(
-            step.to_string()
-                .ends_with("apt-get install -y --no-install-recommends libzookeeper-java"),
+            step.to_string().ends_with("apt-get install -y --no-install-recommends libzookeeper-java"),
             "{step}"
         );
-        assert!(
-            step.to_string().starts_with("env DEBIAN_FRONTEND=noninteractive"),
-            "{step}"
-        );
+        assert!(step.to_string().starts_with("env DEBIAN_FRONTEND=noninteractive"), "{step}");
         assert!(plan.notes.is_empty());
     }
 
     #[test]
     fn without_lists_and_rights_apt_is_updated_first_through_sudo() {
-        let plan = plan(&ALL, machine(Some(Manager::Apt), false, false))
-            .unwrap()
-            .unwrap();
+        let plan = plan(&ALL, machine(Some(Manager::Apt), false, false)).unwrap().unwrap();
         assert_eq!(plan.steps.len(), 2);
         assert!(plan.steps.iter().all(|step| step.program == "sudo"));
         assert!(plan.steps[0].to_string().ends_with("apt-get update"));
         assert!(
-            plan.to_string()
-                .contains("redis-server redis-sentinel default-jre-headless libzookeeper-java")
+            plan.to_string().contains("redis-server redis-sentinel default-jre-headless libzookeeper-java")
         );
         assert!(plan.to_string().contains("Note: "));
     }
 
     #[test]
     fn brew_has_sentinel_in_redis() {
-        let plan = plan(&ALL, machine(Some(Manager::Brew), false, true))
-            .unwrap()
-            .unwrap();
+        let plan = plan(&ALL, machine(Some(Manager::Brew), false, true)).unwrap().unwrap();
         assert_eq!(plan.to_string(), "brew install redis openjdk zookeeper\n");
     }
 
     #[test]
     fn without_a_manager_the_user_is_told_what_to_install() {
-        let message = plan(&[Need::Java], machine(None, true, true))
-            .unwrap_err()
-            .to_string();
-        assert!(
-            message.contains("Java 11.0.0 or newer") && message.contains("lockstep doctor"),
-            "{message}"
-        );
+        let message = plan(&[Need::Java], machine(None, true, true)).unwrap_err().to_string();
+        assert!(message.contains("Java 11.0.0 or newer") && message.contains("lockstep doctor"), "{message}");
         assert_eq!(plan(&[], machine(None, true, true)).unwrap(), None);
     }
 }

@@ -1,5 +1,4 @@
-//! ZooKeeper's class path: which jars of a directory belong to it, and which version they are. It must not
-//! know where to look; `programs` does.
+//! ZooKeeper's class path: which jars of a directory belong to it, and which version they are.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -48,46 +47,33 @@ pub struct Jars {
 
 impl Jars {
     /// As Java's `-cp` wants them.
-    #[must_use]
     pub fn joined(&self) -> OsString {
         let parts: Vec<&OsStr> = self.class_path.iter().map(|jar| jar.as_os_str()).collect();
         parts.join(OsStr::new(":"))
     }
 
     /// Whether they bring logback, which wants to be told how much to log.
-    #[must_use]
     pub fn has_logback(&self) -> bool {
-        self.class_path
-            .iter()
-            .any(|jar| name(jar).starts_with("logback-"))
+        self.class_path.iter().any(|jar| name(jar).starts_with("logback-"))
     }
 }
 
 /// The jars in a home: directly there, as Debian has them, or in `lib`, as a distribution has them.
 pub(crate) fn in_home(home: &Path) -> Option<Jars> {
-    [home.to_path_buf(), home.join("lib"), home.join("libexec/lib")]
-        .iter()
-        .find_map(|dir| {
-            let all = list(dir);
-            let server = server_jar(&all)?;
-            let companions = COMPANIONS
-                .iter()
-                .flat_map(|prefix| all.iter().filter(move |jar| belongs(jar, prefix)));
-            Some(jars(server.clone(), companions.cloned().collect()))
-        })
+    [home.to_path_buf(), home.join("lib"), home.join("libexec/lib")].iter().find_map(|dir| {
+        let all = list(dir);
+        let server = server_jar(&all)?;
+        let companions =
+            COMPANIONS.iter().flat_map(|prefix| all.iter().filter(move |jar| belongs(jar, prefix)));
+        Some(jars(server.clone(), companions.cloned().collect()))
+    })
 }
 
 /// The jars that a user named: files, and every jar of directories.
 pub(crate) fn named(places: &[PathBuf]) -> Option<Jars> {
     let all: Vec<_> = places
         .iter()
-        .flat_map(|place| {
-            if place.is_dir() {
-                list(place)
-            } else {
-                vec![place.clone()]
-            }
-        })
+        .flat_map(|place| if place.is_dir() { list(place) } else { vec![place.clone()] })
         .collect();
     let server = server_jar(&all)?.clone();
     Some(jars(server, all))
@@ -100,11 +86,7 @@ fn jars(server: PathBuf, companions: Vec<PathBuf>) -> Jars {
     let mut class_path = vec![server.clone()];
     class_path.extend(companions);
     class_path.retain(|jar| seen.insert(fs::canonicalize(jar).unwrap_or_else(|_| jar.clone())));
-    Jars {
-        server,
-        class_path,
-        version,
-    }
+    Jars { server, class_path, version }
 }
 
 fn list(dir: &Path) -> Vec<PathBuf> {
@@ -122,8 +104,7 @@ fn list(dir: &Path) -> Vec<PathBuf> {
 
 /// `zookeeper.jar` or `zookeeper-3.8.0.jar`, and none of `zookeeper-jute.jar`, `zookeeper-recipes-….jar`.
 fn server_jar(all: &[PathBuf]) -> Option<&PathBuf> {
-    all.iter()
-        .find(|jar| name(jar) == "zookeeper.jar" || version_in_name(jar).is_some())
+    all.iter().find(|jar| name(jar) == "zookeeper.jar" || version_in_name(jar).is_some())
 }
 
 /// Whether a jar's name is this prefix and then a version, or for `netty-` anything but its native parts.
@@ -136,23 +117,16 @@ fn belongs(jar: &Path, prefix: &str) -> bool {
         return !rest.contains("tcnative") && !rest.contains("kqueue");
     }
     rest == ".jar"
-        || rest
-            .strip_prefix('-')
-            .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+        || rest.strip_prefix('-').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
 }
 
 /// The version in the jar's own name, or in the name of a link to it beside it, or that it links to.
 fn version(server: &Path) -> Option<Version> {
     let real = fs::canonicalize(server).ok()?;
     let same = |jar: &PathBuf| fs::canonicalize(jar).is_ok_and(|other| other == real);
-    version_in_name(server)
-        .or_else(|| version_in_name(&real))
-        .or_else(|| {
-            list(server.parent()?)
-                .iter()
-                .filter(|jar| same(jar))
-                .find_map(|jar| version_in_name(jar))
-        })
+    version_in_name(server).or_else(|| version_in_name(&real)).or_else(|| {
+        list(server.parent()?).iter().filter(|jar| same(jar)).find_map(|jar| version_in_name(jar))
+    })
 }
 
 fn version_in_name(jar: &Path) -> Option<Version> {
@@ -180,13 +154,8 @@ mod tests {
 
     #[test]
     fn debians_jars_are_taken_once_and_the_version_is_read_from_a_link() {
-        let dir = home(&[
-            "zookeeper.jar",
-            "zookeeper-jute.jar",
-            "slf4j-api.jar",
-            "netty-common.jar",
-            "guava.jar",
-        ]);
+        let dir =
+            home(&["zookeeper.jar", "zookeeper-jute.jar", "slf4j-api.jar", "netty-common.jar", "guava.jar"]);
         symlink("zookeeper.jar", dir.path().join("zookeeper-3.8.0.jar")).unwrap();
         symlink("slf4j-api.jar", dir.path().join("slf4j-api-1.7.32.jar")).unwrap();
         let jars = in_home(dir.path()).unwrap();

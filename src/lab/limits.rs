@@ -1,5 +1,4 @@
-//! Limits of the machine for this user, named where something fails because of them. It must not know what was about to
-//! be done.
+//! Limits of the machine for this user, named where something fails because of them.
 
 use std::error::Error;
 use std::fmt;
@@ -56,7 +55,6 @@ impl Limit {
     }
 
     /// The limit and the way on, in Chinese.
-    #[must_use]
     pub fn chinese(self) -> String {
         let (flag, value) = (self.flag(), self.value());
         match self {
@@ -97,11 +95,7 @@ impl fmt::Display for Limit {
 /// An error with the limit that is behind it, where there is one.
 pub(crate) fn named(error: LabError) -> LabError {
     match behind(&error) {
-        Some(limit) => LabError::Limit {
-            what: error.to_string(),
-            zh: error.chinese(),
-            limit,
-        },
+        Some(limit) => LabError::Limit { what: error.to_string(), zh: error.chinese(), limit },
         None => error,
     }
 }
@@ -157,13 +151,7 @@ pub(crate) fn allow_many_files() -> Result<(), LabError> {
     let wanted = limit.maximum.map_or(65_536, |maximum| maximum.min(65_536));
     if limit.current.is_some_and(|current| current < wanted) {
         // Where it fails, small labs work all the same.
-        let _ = setrlimit(
-            Resource::Nofile,
-            Rlimit {
-                current: Some(wanted),
-                maximum: limit.maximum,
-            },
-        );
+        let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum: limit.maximum });
     }
     match getrlimit(Resource::Nofile).current {
         Some(current) if current < FEWEST_FILES => Err(LabError::Limit {
@@ -190,10 +178,7 @@ pub fn room_for_threads() -> Result<(), LabError> {
         match started {
             Ok(thread) => waiting.push((tell, thread)),
             Err(source) => {
-                return Err(named(LabError::Spawn {
-                    program: "a thread".to_owned(),
-                    source,
-                }));
+                return Err(named(LabError::Spawn { program: "a thread".to_owned(), source }));
             }
         }
     }
@@ -210,24 +195,16 @@ mod tests {
 
     #[test]
     fn a_limit_is_found_behind_an_error_and_named() {
-        for (errno, flag) in [
-            (Errno::MFILE, "ulimit -n"),
-            (Errno::AGAIN, "ulimit -u"),
-            (Errno::NOMEM, "ulimit -v"),
-        ] {
-            let error = named(LabError::Link {
-                link: "A->redis".to_owned(),
-                source: errno.into(),
-            });
+        for (errno, flag) in
+            [(Errno::MFILE, "ulimit -n"), (Errno::AGAIN, "ulimit -u"), (Errno::NOMEM, "ulimit -v")]
+        {
+            let error = named(LabError::Link { link: "A->redis".to_owned(), source: errno.into() });
             assert!(matches!(error, LabError::Limit { .. }), "{error}");
             for text in [error.to_string(), error.chinese()] {
                 assert!(text.contains(flag) && text.contains("A->redis"), "{text}");
             }
         }
-        let other = named(LabError::Link {
-            link: "A->redis".to_owned(),
-            source: Errno::ACCESS.into(),
-        });
+        let other = named(LabError::Link { link: "A->redis".to_owned(), source: Errno::ACCESS.into() });
         assert!(matches!(other, LabError::Link { .. }), "{other}");
     }
 }

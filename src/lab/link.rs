@@ -1,5 +1,4 @@
-//! A link: the wire between one client and one server, which can be held, cut and released. It must not
-//! know what travels on it.
+//! A link: the wire between one client and one server, which can be held, cut and released.
 //!
 //! A link is a relay with a listening end of its own, which its client takes for the server. What is sent
 //! after [`Link::hold`] has returned does not pass until [`Link::release`]; what is held is kept in order,
@@ -123,21 +122,11 @@ impl Link {
                 let address = listener.local_addr()?;
                 (
                     LinkAddress::Tcp(address),
-                    tokio::spawn(accept_tcp(
-                        listener,
-                        *server,
-                        vec![(Ipv4Addr::LOCALHOST.into(), wire)],
-                    )),
+                    tokio::spawn(accept_tcp(listener, *server, vec![(Ipv4Addr::LOCALHOST.into(), wire)])),
                 )
             }
         };
-        Ok(Self {
-            name,
-            address,
-            orders,
-            holding,
-            _acceptor: Arc::new(Acceptor(acceptor.abort_handle())),
-        })
+        Ok(Self { name, address, orders, holding, _acceptor: Arc::new(Acceptor(acceptor.abort_handle())) })
     }
 
     /// Lays one link for each visitor behind one listening end: servers must agree on each other's
@@ -168,19 +157,16 @@ impl Link {
     }
 
     /// Its name, `A->redis`.
-    #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
     /// The client's end.
-    #[must_use]
     pub fn address(&self) -> &LinkAddress {
         &self.address
     }
 
     /// What it does at this moment.
-    #[must_use]
     pub fn state(&self) -> LinkState {
         self.orders.borrow().state
     }
@@ -188,8 +174,7 @@ impl Link {
     /// Keeps everything that is sent this way from now on; what travels the other way still passes. A link
     /// that was cut comes back to life, held.
     pub fn hold(&self, direction: Direction) {
-        self.orders
-            .send_modify(|orders| orders.state = LinkState::Held(direction));
+        self.orders.send_modify(|orders| orders.state = LinkState::Held(direction));
     }
 
     /// Passes on what was held, in order, and everything after it. A link that was cut takes connections
@@ -257,15 +242,9 @@ struct Wire {
 impl Wire {
     /// A wire with its controls: the orders' giver, and the counter of what is held.
     fn new() -> (watch::Sender<Orders>, watch::Sender<Holding>, Self) {
-        let orders = watch::Sender::new(Orders {
-            state: LinkState::Open,
-            generation: 0,
-        });
+        let orders = watch::Sender::new(Orders { state: LinkState::Open, generation: 0 });
         let holding = watch::Sender::new(Holding::default());
-        let wire = Self {
-            orders: orders.subscribe(),
-            holding: holding.clone(),
-        };
+        let wire = Self { orders: orders.subscribe(), holding: holding.clone() };
         (orders, holding, wire)
     }
 }
@@ -342,10 +321,7 @@ impl Connection {
     /// Lets a client in, or not.
     fn admit(wire: &Wire) -> Option<Self> {
         let Orders { state, generation } = *wire.orders.borrow();
-        (state != LinkState::Cut).then(|| Self {
-            wire: wire.clone(),
-            generation,
-        })
+        (state != LinkState::Cut).then(|| Self { wire: wire.clone(), generation })
     }
 
     /// Passes bytes both ways until both ends have finished, one breaks, or the link severs.
@@ -400,26 +376,16 @@ impl Connection {
             let mut orders = self.wire.orders.clone();
             let decided = |orders: &Orders| !held(orders) || orders.generation != self.generation;
             let decision = *orders.wait_for(decided).await.map_err(|_| Severed)?;
-            return if decision.generation == self.generation {
-                Ok(())
-            } else {
-                Err(Severed)
-            };
+            return if decision.generation == self.generation { Ok(()) } else { Err(Severed) };
         }
-        if now.generation == self.generation {
-            Ok(())
-        } else {
-            Err(Severed)
-        }
+        if now.generation == self.generation { Ok(()) } else { Err(Severed) }
     }
 
     /// Resolves when this connection is to close.
     async fn severed(&self) {
         let mut orders = self.wire.orders.clone();
         // An error means that the link is no more, which severs just as well.
-        let _ = orders
-            .wait_for(|orders| orders.generation != self.generation)
-            .await;
+        let _ = orders.wait_for(|orders| orders.generation != self.generation).await;
     }
 }
 

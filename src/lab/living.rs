@@ -1,5 +1,5 @@
-//! The private directories that this process has now, and so its labs: before it ends, the program waits until the last
-//! of them is gone. It must not know who made them, nor what runs there.
+//! The private directories that this process has now, and so its labs: before it ends, the program waits until the
+//! last of them is gone.
 //!
 //! **Architecture Invariant:** an orderly end leaves neither processes nor directories, wherever in the program a lab is
 //! at that moment: with a task, in a thread that searches, or half started.
@@ -20,10 +20,7 @@ const WITHOUT_SERVERS: Duration = Duration::from_secs(2);
 /// How long they have then where nobody waits. Real time.
 const AT_ONCE: Duration = Duration::from_millis(100);
 
-static LIVING: Mutex<Living> = Mutex::new(Living {
-    ending: false,
-    directories: Vec::new(),
-});
+static LIVING: Mutex<Living> = Mutex::new(Living { ending: false, directories: Vec::new() });
 static GONE: Condvar = Condvar::new();
 
 struct Living {

@@ -1,4 +1,4 @@
-//! Five Redis masters that know nothing of each other, as Redlock wants them. It must not know Redlock.
+//! Five Redis masters that know nothing of each other, as Redlock wants them.
 
 use std::sync::Arc;
 
@@ -13,9 +13,6 @@ use crate::lesson::LabKind;
 pub(crate) async fn start(boot: &Boot<'_>) -> Result<Vec<Server>, LabError> {
     let nobody = Arc::default();
     let nobody = &nobody;
-    let starts = LabKind::Masters
-        .servers()
-        .iter()
-        .map(|name| start_member(boot, name, None, "", nobody));
+    let starts = LabKind::Masters.servers().iter().map(|name| start_member(boot, name, None, "", nobody));
     try_join_all(starts).await
 }

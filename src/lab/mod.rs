@@ -102,14 +102,8 @@ impl LabOptions {
     }
 
     /// As [`LabOptions::new`], for a program that is not Lockstep itself: a test, a benchmark.
-    #[must_use]
     pub fn with_binary(binary: PathBuf) -> Self {
-        Self {
-            wall_clock: false,
-            controlled_only: false,
-            binary,
-            search: Search::from_environment(),
-        }
+        Self { wall_clock: false, controlled_only: false, binary, search: Search::from_environment() }
     }
 }
 
@@ -186,11 +180,7 @@ impl Lab {
         };
         // One server may wait for another one, which dies or is stopped meanwhile. Boxed: it is large, and everybody's
         // future would be.
-        let Topology {
-            servers,
-            helpers,
-            links,
-        } = tokio::select! {
+        let Topology { servers, helpers, links } = tokio::select! {
             biased;
             started = starting.boxed() => started?,
             ailment = vitals.ailing() => return Err(ailment.into()),
@@ -218,19 +208,16 @@ impl Lab {
     }
 
     /// Why the lab runs on the machine's clock, where it does.
-    #[must_use]
     pub fn wall_clock(&self) -> Option<&WallClock> {
         self.time.wall.as_ref()
     }
 
     /// The clock that servers and clients run on.
-    #[must_use]
     pub fn clock(&self) -> &LessonClock {
         &self.clock
     }
 
     /// How the servers and clients are, for whoever waits for them.
-    #[must_use]
     pub fn vitals(&self) -> Vitals {
         self.vitals.clone()
     }
@@ -242,22 +229,16 @@ impl Lab {
     }
 
     /// The servers, as people may reach them from outside.
-    #[must_use]
     pub fn servers(&self) -> Vec<ServerInfo> {
         self.servers.iter().map(|server| server.info.clone()).collect()
     }
 
     /// Where a server is reached without any link.
-    #[must_use]
     pub fn endpoint(&self, server: &str) -> Option<&Endpoint> {
-        self.servers
-            .iter()
-            .find(|known| known.info.name == server)
-            .map(|server| &server.endpoint)
+        self.servers.iter().find(|known| known.info.name == server).map(|server| &server.endpoint)
     }
 
     /// What its Redis servers have to be told before anything is asked of them. `None` where nobody else can reach them.
-    #[must_use]
     pub fn password(&self) -> Option<&str> {
         self.access.password()
     }
@@ -285,29 +266,21 @@ impl Lab {
         let endpoint = &self.server(server)?.endpoint;
         let link = Link::lay(name.clone(), endpoint, &socket)
             .await
-            .map_err(|source| LabError::Link {
-                link: name.clone(),
-                source,
-            })
+            .map_err(|source| LabError::Link { link: name.clone(), source })
             .map_err(limits::named)?;
         Ok(self.links.entry(name).or_insert(link).address().clone())
     }
 
-    /// What lab it is.
-    #[must_use]
     pub fn kind(&self) -> LabKind {
         self.kind
     }
 
     /// All links by name, and how each is.
     pub fn link_states(&self) -> impl Iterator<Item = (&str, LinkState)> {
-        self.links
-            .iter()
-            .map(|(name, link)| (name.as_str(), link.state()))
+        self.links.iter().map(|(name, link)| (name.as_str(), link.state()))
     }
 
     /// A link by its name, `A->redis`, to hold, cut and release it.
-    #[must_use]
     pub fn link_control(&self, name: &str) -> Option<&Link> {
         self.links.get(name)
     }
@@ -317,10 +290,7 @@ impl Lab {
     /// # Errors
     /// Where the process cannot be started.
     // Async although it only starts a process: where starting has to wait one day, callers stay as they are.
-    #[expect(
-        clippy::unused_async,
-        reason = "callers stay as they are should starting ever wait"
-    )]
+    #[expect(clippy::unused_async, reason = "callers stay as they are should starting ever wait")]
     pub async fn spawn_client(&mut self, name: &str) -> Result<ClientProcess, LabError> {
         let started = ClientProcess::start(name, &self.binary, &self.clock, &self.workspace);
         let client = started.map_err(limits::named)?;
@@ -348,10 +318,7 @@ impl Lab {
             }
             let look = || server.observer.observe(&self.clock, server.slot.as_ref());
             match patiently(server, look).await {
-                Ok(observed) => Ok(Some(ServerState {
-                    server: server.info.name.clone(),
-                    observed,
-                })),
+                Ok(observed) => Ok(Some(ServerState { server: server.info.name.clone(), observed })),
                 // It may have ended while it was being asked; its end is noticed a moment after its connections'.
                 Err(error) => match timeout(NOTICED_WITHIN, server.process.exited()).await {
                     Ok(_) => Ok(None),
@@ -359,11 +326,7 @@ impl Lab {
                 },
             }
         });
-        join_all(looks)
-            .await
-            .into_iter()
-            .filter_map(Result::transpose)
-            .collect()
+        join_all(looks).await.into_iter().filter_map(Result::transpose).collect()
     }
 
     /// A counter of a server's, by the name that the server gives it: a field of Redis' `INFO`, a line of
@@ -385,9 +348,7 @@ impl Lab {
 
     /// Resolves when a server ends by itself. A server that was told to end does not count.
     pub async fn died(&self) -> ServerDeath {
-        select_all(self.everybody().map(|server| server.died().boxed()))
-            .await
-            .0
+        select_all(self.everybody().map(|server| server.died().boxed())).await.0
     }
 
     /// Kills a server with SIGKILL.
@@ -460,10 +421,7 @@ impl Lab {
         let server = self.server(server)?;
         let role = match server.process.ended() {
             Some(_) => None,
-            None => patiently(server, || server.observer.field("role"))
-                .await
-                .ok()
-                .flatten(),
+            None => patiently(server, || server.observer.field("role")).await.ok().flatten(),
         };
         Ok(role.as_deref() == Some("master"))
     }
@@ -475,10 +433,7 @@ impl Lab {
             return None;
         };
         let named = sentinel_process::primary(*address, self.access.secret()).await?;
-        let server = self
-            .servers
-            .iter()
-            .find(|server| server.door == Some(named.port()))?;
+        let server = self.servers.iter().find(|server| server.door == Some(named.port()))?;
         Some(&server.info.name)
     }
 
@@ -491,7 +446,6 @@ impl Lab {
     }
 
     /// The lab's private directory, with the servers' logs.
-    #[must_use]
     pub fn directory(&self) -> &std::path::Path {
         self.workspace.path()
     }
@@ -517,16 +471,10 @@ impl Lab {
     }
 
     fn server(&self, name: &str) -> Result<&Server, LabError> {
-        self.everybody()
-            .find(|server| server.info.name == name)
-            .ok_or_else(|| LabError::NoSuchServer {
-                name: name.to_owned(),
-                known: self
-                    .everybody()
-                    .map(|server| server.info.name.as_str())
-                    .collect::<Vec<_>>()
-                    .join(", "),
-            })
+        self.everybody().find(|server| server.info.name == name).ok_or_else(|| LabError::NoSuchServer {
+            name: name.to_owned(),
+            known: self.everybody().map(|server| server.info.name.as_str()).collect::<Vec<_>>().join(", "),
+        })
     }
 }
 

@@ -1,4 +1,4 @@
-//! How a server's truth is read, whatever the server is. It must not know any product.
+//! How a server's truth is read, whatever the server is.
 //!
 //! An observer has a connection of its own, past every link: a cut link hides the server from a client and
 //! never from the learner.

@@ -1,4 +1,4 @@
-//! Reads what a Redis server holds. It must not know what the keys mean.
+//! Reads what a Redis server holds.
 //!
 //! Looking hardly disturbs: the look is one read-only script, so it is a single moment of the server's, and
 //! it writes nothing. Two traces remain. A key past its TTL that nobody has touched yet is deleted when the
@@ -70,7 +70,6 @@ impl RedisObserver {
         }))
     }
 
-    /// A field of `INFO`.
     pub async fn info(&self, field: &str) -> Result<Option<String>, ObserveError> {
         let text: String = self.ask(redis::cmd("INFO").arg("everything")).await?;
         Ok(read_info(&text, field).map(str::to_owned))
@@ -112,15 +111,9 @@ impl RedisObserver {
         let client = Client::open(address)?;
         // Without a limit of its own: `within` has one, and says what a timeout means.
         let config = AsyncConnectionConfig::new().set_response_timeout(None);
-        let mut connection = client
-            .get_multiplexed_async_connection_with_config(&config)
-            .await?;
+        let mut connection = client.get_multiplexed_async_connection_with_config(&config).await?;
         // For people who look at `CLIENT LIST`.
-        redis::cmd("CLIENT")
-            .arg("SETNAME")
-            .arg("lockstep-observer")
-            .exec_async(&mut connection)
-            .await?;
+        redis::cmd("CLIENT").arg("SETNAME").arg("lockstep-observer").exec_async(&mut connection).await?;
         Ok(slot.insert(connection).clone())
     }
 }
@@ -138,19 +131,10 @@ impl Observer for RedisObserver {
             let keys = seen.into_iter().map(|(name, kind, expires, value)| {
                 // -1 is "never"; -2, "no such key", cannot be inside one script.
                 let expires_at = (expires >= 0).then(|| clock.from_unix_millis(expires, slot));
-                (
-                    name,
-                    KeyState {
-                        value: key_value(kind, &value),
-                        expires_at,
-                    },
-                )
+                (name, KeyState { value: key_value(kind, &value), expires_at })
             });
             let keys = keys.collect();
-            Ok(Observed::Redis(Keyspace {
-                keys,
-                role: self.role().await?,
-            }))
+            Ok(Observed::Redis(Keyspace { keys, role: self.role().await? }))
         }
         .boxed()
     }
@@ -239,9 +223,7 @@ mod tests {
     #[test]
     fn values_keep_their_type() {
         let flat = Value::Array(vec![bulk("b"), bulk("1"), bulk("a"), bulk("2")]);
-        let KeyValue::Hash(hash) = key_value("hash".into(), &flat) else {
-            panic!()
-        };
+        let KeyValue::Hash(hash) = key_value("hash".into(), &flat) else { panic!() };
         assert_eq!(hash["a"], "2");
         let lowest_first = vec![("b".into(), "1".into()), ("a".into(), "2".into())];
         assert_eq!(key_value("zset".into(), &flat), KeyValue::SortedSet(lowest_first));
@@ -249,9 +231,6 @@ mod tests {
             key_value("set".into(), &flat),
             KeyValue::Set(["1", "2", "a", "b"].map(String::from).into())
         );
-        assert_eq!(
-            key_value("stream".into(), &bulk("")),
-            KeyValue::Other("stream".into())
-        );
+        assert_eq!(key_value("stream".into(), &bulk("")), KeyValue::Other("stream".into()));
     }
 }

@@ -1,5 +1,4 @@
-//! Reads what a ZooKeeper server holds: its nodes, who owns them and who watches them. It must not know
-//! what the nodes mean.
+//! Reads what a ZooKeeper server holds: its nodes, who owns them and who watches them.
 //!
 //! The four-letter commands tell owners and watchers; nodes and their data need a session, which the
 //! observer keeps. The session holds no node and sets no watch, so it shows nowhere in what is read. If the
@@ -49,10 +48,7 @@ impl std::fmt::Debug for Session {
 
 impl ZookeeperObserver {
     pub fn new(server: SocketAddr) -> Self {
-        Self {
-            server,
-            client: Mutex::new(None),
-        }
+        Self { server, client: Mutex::new(None) }
     }
 
     /// The session, opened where there is none.
@@ -63,9 +59,7 @@ impl ZookeeperObserver {
         {
             return Ok(client.clone());
         }
-        let connector = Client::connector()
-            .with_session_timeout(SESSION)
-            .with_fail_eagerly();
+        let connector = Client::connector().with_session_timeout(SESSION).with_fail_eagerly();
         let client = connector.connect(&self.server.to_string()).await?;
         Ok(slot.insert(Session(client)).0.clone())
     }
@@ -91,10 +85,7 @@ impl ZookeeperObserver {
             node.watchers = watched.remove(path).unwrap_or_default();
         }
         watched.retain(|path, _| path != "/" && !is_reserved(path));
-        Ok(ZnodeTree {
-            nodes,
-            watched_absent: watched,
-        })
+        Ok(ZnodeTree { nodes, watched_absent: watched })
     }
 }
 
@@ -142,15 +133,9 @@ async fn read_nodes(
         }
         let read = try_join_all(to_read.into_iter().map(|path| node(client, path))).await?;
         let read = read.into_iter().flatten();
-        let trusted = to_trust.into_iter().map(|(path, owner)| {
-            (
-                path,
-                Znode {
-                    owner: Some(owner),
-                    ..Znode::default()
-                },
-            )
-        });
+        let trusted = to_trust
+            .into_iter()
+            .map(|(path, owner)| (path, Znode { owner: Some(owner), ..Znode::default() }));
         parents.clear();
         for (path, node) in read.chain(trusted).take(NODES - nodes.len()) {
             // Ephemeral nodes have no children.
@@ -170,11 +155,7 @@ async fn children(client: &Client, parent: &str) -> Result<BTreeSet<String>, Err
         names => names?,
     };
     let base = parent.trim_end_matches('/');
-    Ok(names
-        .into_iter()
-        .map(|name| format!("{base}/{name}"))
-        .filter(|path| !is_reserved(path))
-        .collect())
+    Ok(names.into_iter().map(|name| format!("{base}/{name}")).filter(|path| !is_reserved(path)).collect())
 }
 
 /// A node's data and owner; nothing if it has gone.
@@ -194,6 +175,5 @@ async fn node(client: &Client, path: String) -> Result<Option<(String, Znode)>, 
 }
 
 fn is_reserved(path: &str) -> bool {
-    path.strip_prefix(RESERVED)
-        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    path.strip_prefix(RESERVED).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }

@@ -1,5 +1,5 @@
-//! One running process of the lab: its end is noticed, it can be frozen, thawed and killed, and it is gone
-//! when its handle is. It must not know whether it is a server or a client.
+//! One running process of the lab: its end is noticed, it can be frozen, thawed and killed, and it is gone when its
+//! handle is.
 
 use std::fmt;
 use std::io;
@@ -34,7 +34,6 @@ const FORKS_GONE_WITHIN: Duration = Duration::from_secs(1);
 pub enum Exit {
     /// By itself, with this exit code.
     Code(i32),
-    /// By this signal.
     Signal(i32),
 }
 
@@ -155,24 +154,16 @@ impl Process {
         workspace: &Workspace,
         talks: bool,
     ) -> Result<(Self, Pipes), LabError> {
-        let failed = |source| LabError::Spawn {
-            program: name.to_owned(),
-            source,
-        };
+        let failed = |source| LabError::Spawn { program: name.to_owned(), source };
         let (log, file) = workspace.log_file(name)?;
         if talks {
             command.stdin(Stdio::piped()).stdout(Stdio::piped());
         } else {
-            command
-                .stdin(Stdio::null())
-                .stdout(file.try_clone().map_err(failed)?);
+            command.stdin(Stdio::null()).stdout(file.try_clone().map_err(failed)?);
         }
         command.stderr(file);
         let mut child = spawner::spawn(command).map_err(failed)?;
-        let pipes = Pipes {
-            stdin: child.stdin.take(),
-            stdout: child.stdout.take(),
-        };
+        let pipes = Pipes { stdin: child.stdin.take(), stdout: child.stdout.take() };
         let pid = i32::try_from(child.id())
             .ok()
             .and_then(Pid::from_raw)
@@ -196,10 +187,7 @@ impl Process {
                 let _ = kill_process_group(pid, Signal::KILL);
                 failed(source)
             })?;
-        let process = Self {
-            fate,
-            clock: Mutex::new(None),
-        };
+        let process = Self { fate, clock: Mutex::new(None) };
         workspace.record(pid)?;
         Ok((process, pipes))
     }
@@ -221,19 +209,16 @@ impl Process {
     }
 
     /// The name that it was started under.
-    #[must_use]
     pub fn name(&self) -> &str {
         &self.fate.name
     }
 
     /// Its process number.
-    #[must_use]
     pub fn pid(&self) -> u32 {
         self.fate.pid()
     }
 
     /// The file that its messages go to.
-    #[must_use]
     pub fn log_path(&self) -> &Path {
         &self.fate.log
     }
@@ -253,7 +238,6 @@ impl Process {
     }
 
     /// How it ended, `None` while it runs or is frozen.
-    #[must_use]
     pub fn ended(&self) -> Option<Exit> {
         *self.fate.lock()
     }
@@ -323,19 +307,11 @@ impl Process {
     }
 
     fn gone(&self, signal: &'static str, exit: Exit) -> LabError {
-        LabError::Signal {
-            process: self.fate.name.clone(),
-            signal,
-            why: format!("it has ended ({exit})"),
-        }
+        LabError::Signal { process: self.fate.name.clone(), signal, why: format!("it has ended ({exit})") }
     }
 
     fn refused(&self, signal: &'static str, error: Errno) -> LabError {
-        LabError::Signal {
-            process: self.fate.name.clone(),
-            signal,
-            why: error.to_string(),
-        }
+        LabError::Signal { process: self.fate.name.clone(), signal, why: error.to_string() }
     }
 }
 
@@ -345,10 +321,7 @@ impl Drop for Process {
         // SIGKILL ends a stopped process too. A refusal means that it is gone already.
         let _ = self.signal(Signal::KILL);
         let ended = self.fate.lock();
-        let _ = self
-            .fate
-            .reaped
-            .wait_timeout_while(ended, REAPED_WITHIN, |ended| ended.is_none());
+        let _ = self.fate.reaped.wait_timeout_while(ended, REAPED_WITHIN, |ended| ended.is_none());
     }
 }
 
@@ -381,8 +354,5 @@ pub(crate) fn log_tail(log: &Path) -> String {
         return "  (it wrote nothing)".to_owned();
     }
     let tail = &lines[lines.len().saturating_sub(LINES)..];
-    tail.iter()
-        .map(|line| format!("  {line}"))
-        .collect::<Vec<_>>()
-        .join("\n")
+    tail.iter().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
 }

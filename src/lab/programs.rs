@@ -1,5 +1,4 @@
-//! Finds the programs that labs are made of: redis-server, redis-sentinel, Java and ZooKeeper's jars. It
-//! must not know what they are started for, nor how missing ones are installed.
+//! Finds the programs that labs are made of: redis-server, redis-sentinel, Java and ZooKeeper's jars.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -21,14 +20,8 @@ pub const ZOOKEEPER_JARS: &str = "LOCKSTEP_ZOOKEEPER_JARS";
 
 /// Searched after `PATH`: servers live in `sbin`, which is often not on an ordinary user's path, and brew's
 /// directories are missing in programs started from a desktop.
-const MORE_DIRS: [&str; 6] = [
-    "/usr/local/bin",
-    "/usr/bin",
-    "/usr/sbin",
-    "/usr/local/sbin",
-    "/sbin",
-    "/opt/homebrew/bin",
-];
+const MORE_DIRS: [&str; 6] =
+    ["/usr/local/bin", "/usr/bin", "/usr/sbin", "/usr/local/sbin", "/sbin", "/opt/homebrew/bin"];
 
 /// Where brew keeps a Java that it does not put on the path.
 const BREW_JAVA: [&str; 3] = [
@@ -46,18 +39,13 @@ pub struct Search {
 
 impl Search {
     /// Looks where this process' environment says.
-    #[must_use]
     pub fn from_environment() -> Self {
         let path = env::var_os("PATH").unwrap_or_default();
         let more = MORE_DIRS.iter().map(PathBuf::from);
-        Self {
-            path: env::split_paths(&path).chain(more).collect(),
-            variables: |name| env::var_os(name),
-        }
+        Self { path: env::split_paths(&path).chain(more).collect(), variables: |name| env::var_os(name) }
     }
 
     /// Looks in these directories, with these variables in place of the environment's.
-    #[must_use]
     pub fn new(path: Vec<PathBuf>, variables: fn(&str) -> Option<OsString>) -> Self {
         Self { path, variables }
     }
@@ -84,20 +72,14 @@ impl Search {
     /// Where there is none.
     pub fn java(&self) -> Result<PathBuf, LabError> {
         if self.variable(JAVA).is_none() {
-            let home = self
-                .variable("JAVA_HOME")
-                .map(|home| Path::new(&home).join("bin/java"));
+            let home = self.variable("JAVA_HOME").map(|home| Path::new(&home).join("bin/java"));
             if let Some(java) = home.filter(|java| is_executable(java)) {
                 return Ok(java);
             }
         }
         self.program("java", JAVA).or_else(|missing| {
             // Apple's stub in /usr/bin only says that there is no Java, so brew's comes to its aid.
-            BREW_JAVA
-                .iter()
-                .map(PathBuf::from)
-                .find(|java| is_executable(java))
-                .ok_or(missing)
+            BREW_JAVA.iter().map(PathBuf::from).find(|java| is_executable(java)).ok_or(missing)
         })
     }
 
@@ -106,10 +88,7 @@ impl Search {
     /// # Errors
     /// Where there are none.
     pub fn zookeeper(&self) -> Result<Jars, LabError> {
-        let missing = || LabError::MissingProgram {
-            program: "ZooKeeper",
-            variable: ZOOKEEPER_JARS,
-        };
+        let missing = || LabError::MissingProgram { program: "ZooKeeper", variable: ZOOKEEPER_JARS };
         if let Some(named) = self.variable(ZOOKEEPER_JARS) {
             let places: Vec<_> = env::split_paths(&named).collect();
             return jars::named(&places).ok_or_else(missing);
@@ -124,7 +103,6 @@ impl Search {
 
     /// Whether everything that this kind of lab is made of is there. What is there may still be too old, which a
     /// lab that starts says by itself: asking each program for its version takes longer than a first picture may.
-    #[must_use]
     pub fn serves(&self, lab: LabKind) -> bool {
         match lab {
             LabKind::Redis | LabKind::Masters => self.redis_server().is_ok(),
@@ -139,18 +117,11 @@ impl Search {
     }
 
     fn program(&self, name: &'static str, variable: &'static str) -> Result<PathBuf, LabError> {
-        let missing = LabError::MissingProgram {
-            program: name,
-            variable,
-        };
+        let missing = LabError::MissingProgram { program: name, variable };
         if let Some(named) = self.variable(variable) {
             // A wrong override is an error and not a reason to take another one behind the user's back.
             let named = PathBuf::from(named);
-            return if is_executable(&named) {
-                Ok(named)
-            } else {
-                Err(missing)
-            };
+            return if is_executable(&named) { Ok(named) } else { Err(missing) };
         }
         which(&self.path, OsStr::new(name)).ok_or(missing)
     }
@@ -162,9 +133,7 @@ impl Search {
 
 /// The first executable file of that name in these directories.
 fn which(path: &[PathBuf], name: &OsStr) -> Option<PathBuf> {
-    path.iter()
-        .map(|dir| dir.join(name))
-        .find(|file| is_executable(file))
+    path.iter().map(|dir| dir.join(name)).find(|file| is_executable(file))
 }
 
 fn is_executable(file: &Path) -> bool {
@@ -191,29 +160,17 @@ mod tests {
         let search = Search::new(vec![first.path().into(), second.path().into()], |_| None);
         assert_eq!(search.redis_server().unwrap(), second.path().join("redis-server"));
         let message = search.redis_sentinel().unwrap_err().to_string();
-        assert!(
-            message.contains("doctor --install") && message.contains(REDIS_SENTINEL),
-            "{message}"
-        );
+        assert!(message.contains("doctor --install") && message.contains(REDIS_SENTINEL), "{message}");
     }
 
     #[test]
     fn a_lab_is_served_where_all_its_programs_are() {
         let dir = tempfile::tempdir().unwrap();
-        let elsewhere = |name: &str| {
-            [JAVA, ZOOKEEPER_JARS]
-                .contains(&name)
-                .then(|| "/nonexistent".into())
-        };
+        let elsewhere = |name: &str| [JAVA, ZOOKEEPER_JARS].contains(&name).then(|| "/nonexistent".into());
         let search = Search::new(vec![dir.path().into()], elsewhere);
         let served = || {
-            [
-                LabKind::Redis,
-                LabKind::Masters,
-                LabKind::Sentinel,
-                LabKind::Zookeeper,
-            ]
-            .map(|lab| search.serves(lab))
+            [LabKind::Redis, LabKind::Masters, LabKind::Sentinel, LabKind::Zookeeper]
+                .map(|lab| search.serves(lab))
         };
         assert_eq!(served(), [false; 4]);
         touch(&dir.path().join("redis-server"), 0o755);
@@ -227,10 +184,6 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         touch(&dir.path().join("redis-server"), 0o755);
         let wrong = |name: &str| (name == REDIS_SERVER).then(|| "/nonexistent".into());
-        assert!(
-            Search::new(vec![dir.path().into()], wrong)
-                .redis_server()
-                .is_err()
-        );
+        assert!(Search::new(vec![dir.path().into()], wrong).redis_server().is_err());
     }
 }

@@ -1,5 +1,4 @@
-//! Whether the lesson clock really holds a server: tried on a real one, which is started for this alone. It
-//! must not know who wants to know.
+//! Whether the lesson clock really holds a server: tried on a real one, which is started for this alone.
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -30,7 +29,6 @@ pub enum ClockProof {
     },
     /// Lessons run on the machine's own clock here.
     Wall {
-        /// Why.
         why: String,
         /// The same in Chinese.
         #[serde(skip)]
@@ -53,9 +51,7 @@ pub(crate) async fn proof(options: &LabOptions) -> ClockProof {
 
 async fn try_clock(options: &LabOptions) -> Result<ClockProof, String> {
     let begun = Instant::now();
-    let lab = Lab::start(LabKind::Redis, options)
-        .await
-        .map_err(|error| error.to_string())?;
+    let lab = Lab::start(LabKind::Redis, options).await.map_err(|error| error.to_string())?;
     let boot_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
     if let Some(why) = lab.wall_clock() {
         let (why, zh) = (why.to_string(), why.chinese());
@@ -72,9 +68,7 @@ async fn ask_the_server(lab: &Lab, boot_ms: u64) -> Result<ClockProof, String> {
     let Some(Endpoint::Unix(socket)) = lab.servers.first().map(|server| server.endpoint.clone()) else {
         return Err("the server has no socket".into());
     };
-    let address = ConnectionAddr::Unix(socket)
-        .into_connection_info()
-        .map_err(said)?;
+    let address = ConnectionAddr::Unix(socket).into_connection_info().map_err(said)?;
     let client = Client::open(address).map_err(said)?;
     let mut connection = client.get_multiplexed_async_connection().await.map_err(said)?;
     let pttl = redis::cmd("PTTL").arg("proof").to_owned();
@@ -86,9 +80,7 @@ async fn ask_the_server(lab: &Lab, boot_ms: u64) -> Result<ClockProof, String> {
         .exec_async(&mut connection)
         .await
         .map_err(said)?;
-    lab.clock()
-        .set_rate(Rate::PAUSED)
-        .map_err(|error| error.to_string())?;
+    lab.clock().set_rate(Rate::PAUSED).map_err(|error| error.to_string())?;
     let before: i64 = pttl.query_async(&mut connection).await.map_err(said)?;
     // The one place where real time has to pass: the proof is that it makes no difference.
     tokio::time::sleep(PAUSE).await;
@@ -99,32 +91,19 @@ async fn ask_the_server(lab: &Lab, boot_ms: u64) -> Result<ClockProof, String> {
         });
     }
     // Past the end and not onto it: in its last millisecond a key still lives.
-    lab.clock()
-        .jump(Duration::from_millis(2 * TTL_MS))
-        .map_err(|error| error.to_string())?;
-    let value: Option<String> = redis::cmd("GET")
-        .arg("proof")
-        .query_async(&mut connection)
-        .await
-        .map_err(said)?;
+    lab.clock().jump(Duration::from_millis(2 * TTL_MS)).map_err(|error| error.to_string())?;
+    let value: Option<String> =
+        redis::cmd("GET").arg("proof").query_async(&mut connection).await.map_err(said)?;
     Ok(match value {
-        None => ClockProof::Controlled {
-            paused_at_ms: before,
-            boot_ms,
-        },
-        Some(_) => ClockProof::Failed {
-            why: "a key outlived its TTL after a jump of the clock".into(),
-        },
+        None => ClockProof::Controlled { paused_at_ms: before, boot_ms },
+        Some(_) => ClockProof::Failed { why: "a key outlived its TTL after a jump of the clock".into() },
     })
 }
 
 impl fmt::Display for ClockProof {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Controlled {
-                paused_at_ms,
-                boot_ms,
-            } => write!(
+            Self::Controlled { paused_at_ms, boot_ms } => write!(
                 f,
                 "clock controlled: a real redis-server (up in {boot_ms} ms) kept a TTL at {paused_at_ms} ms while \
                  paused, and let it end in a jump"

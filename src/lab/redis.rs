@@ -1,4 +1,4 @@
-//! Redis servers on a Unix socket in the workspace, one or several, each with a configuration file of its own. It must not know what lessons do with them.
+//! Redis servers on a Unix socket in the workspace, one or several, each with a configuration file of its own.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -25,9 +25,7 @@ pub(crate) async fn start(boot: &Boot<'_>) -> Result<Vec<Server>, LabError> {
     let config = configuration(boot, &socket, boot.workspace.path(), None, "");
     let config = boot.workspace.write(&format!("{NAME}.conf"), &config)?;
     let observer = RedisObserver::new(&socket, boot.access.password());
-    Ok(vec![
-        launch(boot, NAME, &socket, vec![config.into()], observer).await?,
-    ])
+    Ok(vec![launch(boot, NAME, &socket, vec![config.into()], observer).await?])
 }
 
 /// The configuration file of a server, which nobody but its owner may read: it has a secret in it.

@@ -1,5 +1,5 @@
-//! One Redis master, two replicas and three Sentinels, and a link for each way that one of them takes to
-//! another's door. It must not know what lessons do with them.
+//! One Redis master, two replicas and three Sentinels, and a link for each way that one of them takes to another's
+//! door.
 //!
 //! Servers must agree on each other's addresses: Sentinels ask each other about a master by its address, and
 //! a replica that follows another address than Sentinel's is set right by it. So each Redis server is known
@@ -49,24 +49,17 @@ pub(crate) async fn start(boot: &Boot<'_>) -> Result<Topology, LabError> {
 }
 
 async fn start_once(boot: &Boot<'_>) -> Result<Topology, LabError> {
-    let unlinked = |source| LabError::Link {
-        link: "master".to_owned(),
-        source,
-    };
+    let unlinked = |source| LabError::Link { link: "master".to_owned(), source };
     let names = LabKind::Sentinel.servers();
     let secret = boot.access.secret();
     let mut fronts = Vec::new();
     for name in names {
-        let front = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
-            .await
-            .map_err(unlinked)?;
+        let front = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.map_err(unlinked)?;
         let door = front.local_addr().map_err(unlinked)?;
         fronts.push((*name, front, door));
     }
-    let known: HashMap<u16, String> = fronts
-        .iter()
-        .map(|(name, _, door)| (door.port(), (*name).to_owned()))
-        .collect();
+    let known: HashMap<u16, String> =
+        fronts.iter().map(|(name, _, door)| (door.port(), (*name).to_owned())).collect();
     let known = Arc::new(known);
     let master = fronts[0].2;
     let mut topology = Topology::default();
@@ -74,9 +67,7 @@ async fn start_once(boot: &Boot<'_>) -> Result<Topology, LabError> {
     for (name, front, door) in fronts {
         let own = free_port().await.map_err(unlinked)?;
         let visitors = visitors(name);
-        topology
-            .links
-            .extend(Link::lay_front(front, own, &visitors).map_err(unlinked)?);
+        topology.links.extend(Link::lay_front(front, own, &visitors).map_err(unlinked)?);
         let mut extra = format!(
             "masteruser {KEEPER}\nmasterauth {}\nbind-source-addr {}\nreplica-announce-ip 127.0.0.1\nreplica-announce-port {}\n\
              repl-diskless-sync yes\nrepl-diskless-sync-delay 0\n",
@@ -96,19 +87,13 @@ async fn start_once(boot: &Boot<'_>) -> Result<Topology, LabError> {
     }
     let known = &known;
     topology.servers = try_join_all(
-        members
-            .iter()
-            .map(|(name, own, extra)| start_member(boot, name, Some(*own), extra, known)),
+        members.iter().map(|(name, own, extra)| start_member(boot, name, Some(*own), extra, known)),
     )
     .await?;
     for server in &mut topology.servers {
-        server.door = known
-            .iter()
-            .find(|(_, name)| **name == server.info.name)
-            .map(|(port, _)| *port);
+        server.door = known.iter().find(|(_, name)| **name == server.info.name).map(|(port, _)| *port);
     }
-    boot.clock
-        .set_rate(Rate::from_factor(BOOT_RATE).unwrap_or(Rate::NORMAL))?;
+    boot.clock.set_rate(Rate::from_factor(BOOT_RATE).unwrap_or(Rate::NORMAL))?;
     topology.helpers = try_join_all(LabKind::Sentinel.sentinels().iter().map(|name| async move {
         let port = free_port().await.map_err(unlinked)?;
         sentinel_process::start(boot, name, port, source(name), master).await
@@ -140,8 +125,7 @@ async fn know_each_other(boot: &Boot<'_>, topology: &Topology) -> Result<(), Lab
         })
         .await?;
     }
-    boot.clock
-        .set_rate(Rate::from_factor(CALM_RATE).unwrap_or(Rate::NORMAL))?;
+    boot.clock.set_rate(Rate::from_factor(CALM_RATE).unwrap_or(Rate::NORMAL))?;
     for helper in &topology.helpers {
         let Endpoint::Tcp(address) = helper.endpoint else {
             continue;
@@ -153,32 +137,20 @@ async fn know_each_other(boot: &Boot<'_>, topology: &Topology) -> Result<(), Lab
         let Endpoint::Tcp(address) = helper.endpoint else {
             continue;
         };
-        ready(&helper.process, || {
-            sentinel_process::watch_closely(address, secret)
-        })
-        .await?;
+        ready(&helper.process, || sentinel_process::watch_closely(address, secret)).await?;
     }
     Ok(())
 }
 
 /// Everybody who may come to a server's front, and from where.
 fn visitors(server: &str) -> Vec<Visitor> {
-    let others = LabKind::Sentinel
-        .servers()
-        .iter()
-        .chain(LabKind::Sentinel.sentinels());
-    others
-        .filter(|name| **name != server)
-        .map(|name| (format!("{name}->{server}"), source(name)))
-        .collect()
+    let others = LabKind::Sentinel.servers().iter().chain(LabKind::Sentinel.sentinels());
+    others.filter(|name| **name != server).map(|name| (format!("{name}->{server}"), source(name))).collect()
 }
 
 /// The loopback address that a server connects from.
 fn source(name: &str) -> IpAddr {
-    let all = LabKind::Sentinel
-        .servers()
-        .iter()
-        .chain(LabKind::Sentinel.sentinels());
+    let all = LabKind::Sentinel.servers().iter().chain(LabKind::Sentinel.sentinels());
     let place = all.take_while(|known| **known != name).count();
     // 127.0.0.1 is everybody else's.
     Ipv4Addr::new(127, 0, 1, u8::try_from(place + 1).unwrap_or(u8::MAX)).into()

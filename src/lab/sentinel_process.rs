@@ -1,4 +1,4 @@
-//! One Redis Sentinel: how it is started, and what it is asked. It must not know the servers' topology.
+//! One Redis Sentinel: how it is started, and what it is asked.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -53,10 +53,7 @@ pub(crate) async fn start(
     })?;
     // The port may be another lab's, which was quicker; ours then ends and is noticed. Its own process is
     // known by what it watches.
-    ready(&started.0, || async {
-        (primary(address, secret).await?.port() == port).then_some(())
-    })
-    .await?;
+    ready(&started.0, || async { (primary(address, secret).await?.port() == port).then_some(()) }).await?;
     let endpoint = Endpoint::Tcp(address);
     let info = ServerInfo {
         name: name.to_owned(),
@@ -82,9 +79,7 @@ pub(crate) async fn acts(address: SocketAddr, secret: &str) -> Option<()> {
     ask(address, secret, &["INFO", "sentinel"]).await?;
     let info = ask(address, secret, &["INFO", "sentinel"]).await?;
     let info: String = redis::from_redis_value(info).ok()?;
-    info.lines()
-        .any(|line| line.trim() == "sentinel_tilt:0")
-        .then_some(())
+    info.lines().any(|line| line.trim() == "sentinel_tilt:0").then_some(())
 }
 
 /// Ends the forbearance of the start.
@@ -106,26 +101,15 @@ fn well(answer: redis::Value) -> usize {
     let peers: Vec<HashMap<String, String>> = redis::from_redis_value(answer).unwrap_or_default();
     let flags = peers.iter().filter_map(|peer| peer.get("flags"));
     // Its address and its run id are known once it has answered; until then it is down or disconnected.
-    flags
-        .filter(|flags| !flags.contains("down") && !flags.contains("disconnected"))
-        .count()
+    flags.filter(|flags| !flags.contains("down") && !flags.contains("disconnected")).count()
 }
 
 async fn ask(address: SocketAddr, secret: &str, words: &[&str]) -> Option<redis::Value> {
     let client = Client::open(format!("redis://:{secret}@{address}")).ok()?;
     let config = AsyncConnectionConfig::new().set_response_timeout(None);
-    let mut connection = client
-        .get_multiplexed_async_connection_with_config(&config)
-        .await
-        .ok()?;
+    let mut connection = client.get_multiplexed_async_connection_with_config(&config).await.ok()?;
     let (name, arguments) = words.split_first()?;
-    within(
-        redis::cmd(name)
-            .arg(arguments)
-            .query_async::<redis::Value>(&mut connection),
-    )
-    .await
-    .ok()
+    within(redis::cmd(name).arg(arguments).query_async::<redis::Value>(&mut connection)).await.ok()
 }
 
 /// A Sentinel holds no keys.

@@ -1,5 +1,5 @@
-//! What every kind of server has in common: how it is started on the lesson clock, how it is known to be
-//! ready, and what a topology hands to the lab. It must not know any product; each has a file of its own.
+//! What every kind of server has in common: how it is started on the lesson clock, how it is known to be ready, and
+//! what a topology hands to the lab.
 //!
 //! A topology is one file with a function `start(&Boot)` that gives servers or a [`Topology`], and a line in
 //! [`Lab::start`](super::Lab::start): several masters, Sentinel or an ensemble are several servers.
@@ -93,9 +93,7 @@ impl Boot<'_> {
         arguments: impl FnOnce(&mut Command),
     ) -> Result<Process, LabError> {
         let mut command = spawner::guarded(self.binary, program);
-        command
-            .envs(self.clock.env(slot))
-            .current_dir(self.workspace.path());
+        command.envs(self.clock.env(slot)).current_dir(self.workspace.path());
         arguments(&mut command);
         let (process, _) = Process::start(name, command, self.workspace, false)?;
         self.vitals.watch(process.fate());
@@ -136,10 +134,7 @@ pub(crate) struct Topology {
 
 impl From<Vec<Server>> for Topology {
     fn from(servers: Vec<Server>) -> Self {
-        Self {
-            servers,
-            ..Self::default()
-        }
+        Self { servers, ..Self::default() }
     }
 }
 
@@ -150,15 +145,7 @@ impl Server {
         (process, slot): (Process, Option<Slot>),
         observer: Box<dyn Observer>,
     ) -> Self {
-        Self {
-            info,
-            endpoint,
-            slot,
-            observer,
-            process,
-            launch: None,
-            door: None,
-        }
+        Self { info, endpoint, slot, observer, process, launch: None, door: None }
     }
 
     /// The server with the way to start it again.
@@ -171,11 +158,7 @@ impl Server {
     /// lost.
     pub async fn restart(&mut self, boot: &Boot<'_>) -> Result<(), LabError> {
         let name = &self.info.name;
-        let refused = |why: String| LabError::Signal {
-            process: name.clone(),
-            signal: "a restart",
-            why,
-        };
+        let refused = |why: String| LabError::Signal { process: name.clone(), signal: "a restart", why };
         let Some(launch) = &self.launch else {
             return Err(refused("this lab does not restart servers".to_owned()));
         };
@@ -187,10 +170,7 @@ impl Server {
         };
         self.process = boot.start_again(name, &launch.program, self.slot.as_ref(), arguments)?;
         let observer = &self.observer;
-        ready(&self.process, || async {
-            observer.observe(boot.clock, None).await.ok()
-        })
-        .await?;
+        ready(&self.process, || async { observer.observe(boot.clock, None).await.ok() }).await?;
         Ok(())
     }
 
@@ -223,11 +203,7 @@ pub struct ServerDeath {
 
 impl fmt::Display for ServerDeath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{} ended by itself ({}). The end of its own log:\n{}",
-            self.server, self.how, self.log
-        )
+        write!(f, "{} ended by itself ({}). The end of its own log:\n{}", self.server, self.how, self.log)
     }
 }
 
@@ -264,8 +240,6 @@ where
     if process.keeps_clock() {
         Ok(answer)
     } else {
-        Err(LabError::ClockIgnored {
-            server: process.name().to_owned(),
-        })
+        Err(LabError::ClockIgnored { server: process.name().to_owned() })
     }
 }

@@ -1,5 +1,4 @@
-//! Starts every child of Lockstep, from one thread and through the guard. It must not know what the
-//! children are.
+//! Starts every child of Lockstep, from one thread and through the guard.
 //!
 //! **Architecture Invariant:** only `lab` starts, stops or signals processes. The kernel's parent-death
 //! signal fires when the *thread* that started a child ends, not the process; so all children are started
@@ -39,11 +38,7 @@ pub fn own_binary() -> io::Result<PathBuf> {
 pub(crate) fn guarded(binary: &Path, program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(binary);
     command.arg0("lockstep");
-    command
-        .arg(GUARD)
-        .arg(std::process::id().to_string())
-        .arg("--")
-        .arg(program);
+    command.arg(GUARD).arg(std::process::id().to_string()).arg("--").arg(program);
     command.process_group(0);
     command
 }

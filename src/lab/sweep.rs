@@ -39,10 +39,7 @@ pub struct Swept {
 /// Removes the directories of killed Lockstep processes of this user, after killing what still runs of
 /// theirs. What cannot be read or removed is left for the next sweep: tidying up must not keep anybody
 /// from a lesson.
-#[allow(
-    clippy::must_use_candidate,
-    reason = "what was swept is news for nobody but tests"
-)]
+#[allow(clippy::must_use_candidate, reason = "what was swept is news for nobody but tests")]
 pub fn sweep(root: &Path) -> Swept {
     let mut swept = Swept::default();
     let Ok(entries) = fs::read_dir(root) else {
@@ -130,10 +127,7 @@ pub(crate) fn end_recorded(dir: &Path) -> usize {
     let dir = dir.canonicalize().unwrap_or_else(|_| dir.to_path_buf());
     let deadline = Instant::now() + GONE_WITHIN;
     loop {
-        let ours: Vec<_> = all
-            .iter()
-            .filter(|process| is_ours(process, &records, &dir))
-            .collect();
+        let ours: Vec<_> = all.iter().filter(|process| is_ours(process, &records, &dir)).collect();
         if ours.is_empty() || Instant::now() > deadline {
             return killed.len();
         }
@@ -179,10 +173,8 @@ pub(crate) fn start_time(pid: Pid) -> Option<String> {
     if cfg!(target_os = "linux") {
         return look_at(pid).map(|process| process.started.to_string());
     }
-    let listing = Command::new("ps")
-        .args(["-o", "lstart=", "-p", &pid.as_raw_nonzero().to_string()])
-        .output()
-        .ok()?;
+    let listing =
+        Command::new("ps").args(["-o", "lstart=", "-p", &pid.as_raw_nonzero().to_string()]).output().ok()?;
     let text = String::from_utf8_lossy(&listing.stdout).trim().to_owned();
     (!text.is_empty()).then_some(text)
 }
@@ -214,17 +206,8 @@ mod tests {
         let foreign = root.path().join("lockstep-somebody");
         fs::create_dir(&foreign).unwrap();
 
-        assert_eq!(
-            sweep(root.path()),
-            Swept {
-                directories: 1,
-                processes: 1
-            }
-        );
-        assert!(
-            left_running.wait().unwrap().code().is_none(),
-            "killed by a signal"
-        );
+        assert_eq!(sweep(root.path()), Swept { directories: 1, processes: 1 });
+        assert!(left_running.wait().unwrap().code().is_none(), "killed by a signal");
         assert!(innocent.try_wait().unwrap().is_none(), "still runs");
         innocent.kill().unwrap();
         innocent.wait().unwrap();

@@ -1,5 +1,5 @@
 //! Which clock a lab runs on: the lesson clock where servers can be made to take it, the machine's elsewhere, with the
-//! reason. It must not know what the servers are.
+//! reason.
 //!
 //! **Architecture Invariant:** a lab says that its clock is controlled only after every one of its servers has been seen
 //! to have the clock's page, each time it is started, and after its own time, where it can be asked for, was the lesson's.
@@ -35,7 +35,6 @@ const ROUNDING: Duration = Duration::from_millis(2);
 /// Why a lab runs on the machine's clock.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WallClock {
-    /// It was asked for.
     Asked,
     /// This system has no way to preload a library.
     Unsupported,
@@ -46,14 +45,12 @@ pub enum WallClock {
     },
     /// A server was started with the lesson clock and did not take it.
     Ignored {
-        /// The server.
         server: String,
     },
 }
 
 impl WallClock {
     /// The reason in Chinese.
-    #[must_use]
     pub fn chinese(&self) -> String {
         match self {
             Self::Asked => "按要求使用机器的真实时钟".to_owned(),
@@ -69,7 +66,6 @@ impl WallClock {
     }
 
     /// Whether nobody expects it, so that it is worth a word.
-    #[must_use]
     pub fn is_news(&self) -> bool {
         matches!(self, Self::NoPlace { .. } | Self::Ignored { .. })
     }
@@ -97,9 +93,7 @@ impl fmt::Display for WallClock {
 }
 
 fn list(directories: &[PathBuf]) -> String {
-    let names = directories
-        .iter()
-        .map(|directory| directory.display().to_string());
+    let names = directories.iter().map(|directory| directory.display().to_string());
     names.collect::<Vec<_>>().join(", ")
 }
 
@@ -142,20 +136,12 @@ impl Timekeeping {
         let library = elsewhere.as_ref().unwrap_or(workspace).path();
         let clock = LessonClock::with_library_in(workspace.path(), library)?;
         clock.jump(AHEAD)?;
-        Ok(Self {
-            clock,
-            wall: None,
-            _elsewhere: elsewhere,
-        })
+        Ok(Self { clock, wall: None, _elsewhere: elsewhere })
     }
 
     /// The machine's clock.
     pub fn wall(why: WallClock) -> Self {
-        Self {
-            clock: LessonClock::wall(),
-            wall: Some(why),
-            _elsewhere: None,
-        }
+        Self { clock: LessonClock::wall(), wall: Some(why), _elsewhere: None }
     }
 
     /// Refuses the machine's clock where it will not do.
@@ -175,15 +161,10 @@ fn loads_from(directory: &Path) -> bool {
 
 /// Where private directories can be made, beside the usual place.
 fn other_places() -> Vec<PathBuf> {
-    let variable = |name: &str| {
-        std::env::var_os(name)
-            .filter(|value| !value.is_empty())
-            .map(PathBuf::from)
-    };
+    let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let cache = variable("XDG_CACHE_HOME").or_else(|| Some(variable("HOME")?.join(".cache")));
     let own = variable("XDG_RUNTIME_DIR").into_iter().chain(cache);
-    own.chain(["/tmp", "/var/tmp", "/dev/shm"].map(PathBuf::from))
-        .collect()
+    own.chain(["/tmp", "/var/tmp", "/dev/shm"].map(PathBuf::from)).collect()
 }
 
 /// Whether a process has the clock's page in its memory: its library has been loaded and has run.
@@ -210,9 +191,7 @@ impl Lab {
             };
             let (before, time, after) = told;
             if time + ROUNDING < before || after + ROUNDING < time {
-                return Err(LabError::ClockIgnored {
-                    server: server.info.name.clone(),
-                });
+                return Err(LabError::ClockIgnored { server: server.info.name.clone() });
             }
         }
         Ok(())

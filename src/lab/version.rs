@@ -1,5 +1,4 @@
-//! Versions of programs: reading them out of what the programs print, and comparing them. It must not know
-//! where programs are found.
+//! Versions of programs: reading them out of what the programs print, and comparing them.
 
 use std::fmt;
 
@@ -22,18 +21,14 @@ impl Version {
     pub const JAVA: Self = Self::new(11, 0, 0);
 
     /// A version by its numbers.
-    #[must_use]
     pub const fn new(major: u32, minor: u32, patch: u32) -> Self {
         Self { major, minor, patch }
     }
 
     /// Reads a version at the start of a text: `7.0.15`, `3.8.0-5a02a05e`, `21`. Java's old way of counting,
     /// `1.8.0_292`, means 8.
-    #[must_use]
     pub fn read(text: &str) -> Option<Self> {
-        let end = text
-            .find(|c: char| !c.is_ascii_digit() && c != '.')
-            .unwrap_or(text.len());
+        let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
         let mut numbers = text[..end].split('.').map(str::parse::<u32>);
         let mut version = Self::new(numbers.next()?.ok()?, 0, 0);
         if let Some(Ok(minor)) = numbers.next() {
@@ -49,7 +44,6 @@ impl Version {
     }
 
     /// Reads the version that follows a marker: `v=` in `redis-server --version`, `"` in `java -version`.
-    #[must_use]
     pub fn read_after(text: &str, marker: &str) -> Option<Self> {
         let (_, rest) = text.split_once(marker)?;
         Self::read(rest)
@@ -80,10 +74,7 @@ mod tests {
         assert_eq!(Version::read_after(redis, "v="), Some(Version::new(7, 0, 15)));
         let java = "openjdk version \"17.0.15\" 2025-04-15\nOpenJDK Runtime Environment";
         assert_eq!(Version::read_after(java, "\""), Some(Version::new(17, 0, 15)));
-        assert_eq!(
-            Version::read_after("java version \"1.8.0_292\"", "\""),
-            Some(Version::new(8, 0, 0))
-        );
+        assert_eq!(Version::read_after("java version \"1.8.0_292\"", "\""), Some(Version::new(8, 0, 0)));
         assert_eq!(Version::read("21"), Some(Version::new(21, 0, 0)));
         assert_eq!(
             Version::read("3.8.0-5a02a05eddb59aee6ac762f7ea82e92a68eb9c0f"),

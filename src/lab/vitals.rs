@@ -1,5 +1,5 @@
 //! How a lab's processes are, for whoever waits for one of them: which has died, and which somebody outside has
-//! stopped. It must not know who waits, nor what for.
+//! stopped.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -62,22 +62,13 @@ impl Vitals {
 
     /// What is wrong at this moment, the dead first; `None` where every process lives and runs, or its end or
     /// standstill is Lockstep's own doing.
-    #[must_use]
     pub fn look(&self) -> Option<Ailment> {
         let all = self.lock();
         let dead = all.iter().find_map(|fate| {
             let how = fate.ended_by_itself()?;
-            Some(Ailment::Died {
-                process: fate.name().to_owned(),
-                how,
-                log: log_tail(fate.log_path()),
-            })
+            Some(Ailment::Died { process: fate.name().to_owned(), how, log: log_tail(fate.log_path()) })
         });
-        dead.or_else(|| {
-            all.iter()
-                .find(|fate| fate.is_stopped())
-                .map(|fate| standstill(fate))
-        })
+        dead.or_else(|| all.iter().find(|fate| fate.is_stopped()).map(|fate| standstill(fate)))
     }
 
     /// Resolves when something has been wrong for so long that whoever waits will not find out by itself.
@@ -116,32 +107,22 @@ impl Chart {
         let lasted = since.elapsed();
         match ailment.clone() {
             died @ Ailment::Died { .. } => (lasted >= DEAD_FOR).then_some(died),
-            Ailment::Stopped { process, pid, .. } => (lasted >= STOPPED_FOR).then_some(Ailment::Stopped {
-                process,
-                pid,
-                silent: lasted,
-            }),
+            Ailment::Stopped { process, pid, .. } => {
+                (lasted >= STOPPED_FOR).then_some(Ailment::Stopped { process, pid, silent: lasted })
+            }
         }
     }
 }
 
 fn standstill(fate: &Fate) -> Ailment {
-    Ailment::Stopped {
-        process: fate.name().to_owned(),
-        pid: fate.pid(),
-        silent: Duration::ZERO,
-    }
+    Ailment::Stopped { process: fate.name().to_owned(), pid: fate.pid(), silent: Duration::ZERO }
 }
 
 impl From<Ailment> for LabError {
     /// What went wrong while a lab was starting.
     fn from(ailment: Ailment) -> Self {
         match ailment {
-            Ailment::Died { process, how, log } => Self::Boot {
-                server: process,
-                how,
-                log,
-            },
+            Ailment::Died { process, how, log } => Self::Boot { server: process, how, log },
             Ailment::Stopped { process, pid, silent } => Self::stopped(process, pid, silent),
         }
     }

@@ -1,5 +1,5 @@
-//! The private directory of one lab: sockets, logs, data and the clock's page live there, and it goes when
-//! the lab does. It must not know what is kept in it.
+//! The private directory of one lab: sockets, logs, data and the clock's page live there, and it goes when the lab
+//! does.
 //!
 //! **Architecture Invariant:** Lockstep's servers live in a private temporary directory. A Lockstep that
 //! was killed leaves its directory behind; the next one sweeps it away, and with it every recorded process
@@ -61,30 +61,17 @@ impl Workspace {
     /// As for [`Workspace::create`].
     pub fn create_in(root: &Path) -> Result<Self, LabError> {
         if !fits_sockets(root) {
-            return Err(LabError::LongPath {
-                dir: root.to_path_buf(),
-                limit: SOCKET_PATH_LIMIT,
-            });
+            return Err(LabError::LongPath { dir: root.to_path_buf(), limit: SOCKET_PATH_LIMIT });
         }
         if let Some(free_mib) = free_mib(root).filter(|free| *free < NEEDED_MIB) {
-            return Err(LabError::Full {
-                dir: root.to_path_buf(),
-                free_mib,
-                needed_mib: NEEDED_MIB,
-            });
+            return Err(LabError::Full { dir: root.to_path_buf(), free_mib, needed_mib: NEEDED_MIB });
         }
         Self::claim(root)
     }
 
     /// Makes a private directory of any name's length and with any room, for something small.
     pub(crate) fn claim(root: &Path) -> Result<Self, LabError> {
-        let failed = |action| {
-            move |source| LabError::Workspace {
-                action,
-                dir: root.to_path_buf(),
-                source,
-            }
-        };
+        let failed = |action| move |source| LabError::Workspace { action, dir: root.to_path_buf(), source };
         let prefix = prefix();
         loop {
             let make = || {
@@ -115,23 +102,16 @@ impl Workspace {
                 .append(true)
                 .open(dir.path().join(PIDS))
                 .map_err(failed("write its list of processes"))?;
-            return Ok(Self {
-                pids: Mutex::new(pids),
-                dir,
-                _lock: lock,
-                _living: living,
-            });
+            return Ok(Self { pids: Mutex::new(pids), dir, _lock: lock, _living: living });
         }
     }
 
     /// The directory.
-    #[must_use]
     pub fn path(&self) -> &Path {
         self.dir.path()
     }
 
     /// The path of a file or socket in it.
-    #[must_use]
     pub fn join(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
     }
@@ -140,11 +120,9 @@ impl Workspace {
     pub(crate) fn make_dir(&self, name: &str) -> Result<PathBuf, LabError> {
         let dir = self.join(name);
         match fs::create_dir(&dir) {
-            Err(source) if source.kind() != io::ErrorKind::AlreadyExists => Err(LabError::Workspace {
-                action: "make a directory",
-                dir,
-                source,
-            }),
+            Err(source) if source.kind() != io::ErrorKind::AlreadyExists => {
+                Err(LabError::Workspace { action: "make a directory", dir, source })
+            }
             _ => Ok(dir),
         }
     }
@@ -175,16 +153,11 @@ impl Workspace {
         };
         let line = format!("{}\t{started}\n", pid.as_raw_nonzero());
         let mut pids = self.pids.lock().unwrap_or_else(PoisonError::into_inner);
-        pids.write_all(line.as_bytes())
-            .map_err(|source| self.unwritable(source))
+        pids.write_all(line.as_bytes()).map_err(|source| self.unwritable(source))
     }
 
     fn unwritable(&self, source: io::Error) -> LabError {
-        LabError::Workspace {
-            action: "write a file",
-            dir: self.path().to_path_buf(),
-            source,
-        }
+        LabError::Workspace { action: "write a file", dir: self.path().to_path_buf(), source }
     }
 }
 
@@ -208,15 +181,10 @@ pub(crate) fn empty(dir: &Path) {
 }
 
 /// The directory that private directories are made in: `$TMPDIR` where sockets fit into it, else `/tmp`.
-#[must_use]
 pub fn root() -> PathBuf {
     // A relative TMPDIR would move with this process' working directory, and with a server's.
     let wanted = std::path::absolute(std::env::temp_dir()).unwrap_or_else(|_| PathBuf::from("/tmp"));
-    if fits_sockets(&wanted) {
-        wanted
-    } else {
-        PathBuf::from("/tmp")
-    }
+    if fits_sockets(&wanted) { wanted } else { PathBuf::from("/tmp") }
 }
 
 /// Free space for an ordinary user, in MiB. `None` where the system does not tell.
@@ -237,15 +205,7 @@ fn fits_sockets(root: &Path) -> bool {
 
 /// A name as a file name: whatever a lesson calls its clients stays inside the directory.
 pub(crate) fn file_name(name: &str) -> String {
-    name.chars()
-        .map(|c| {
-            if c.is_ascii_alphanumeric() || "-_.".contains(c) {
-                c
-            } else {
-                '_'
-            }
-        })
-        .collect()
+    name.chars().map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' }).collect()
 }
 
 #[cfg(test)]
@@ -269,15 +229,9 @@ mod tests {
     fn a_directory_that_cannot_be_written_is_named() {
         let missing = Path::new("/nonexistent/for/lockstep");
         let message = Workspace::create_in(missing).unwrap_err().to_string();
-        assert!(
-            message.contains("/nonexistent/for/lockstep") && message.contains("TMPDIR"),
-            "{message}"
-        );
+        assert!(message.contains("/nonexistent/for/lockstep") && message.contains("TMPDIR"), "{message}");
         let long = PathBuf::from(format!("/tmp/{}", "x".repeat(90)));
-        assert!(matches!(
-            Workspace::create_in(&long),
-            Err(LabError::LongPath { .. })
-        ));
+        assert!(matches!(Workspace::create_in(&long), Err(LabError::LongPath { .. })));
     }
 
     proptest! {

@@ -1,5 +1,4 @@
-//! One ZooKeeper server on a loopback port, small and quick to start. It must not know what lessons do with
-//! it.
+//! One ZooKeeper server on a loopback port, small and quick to start.
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::Path;
@@ -44,21 +43,11 @@ pub(crate) async fn start(boot: &Boot<'_>) -> Result<Vec<Server>, LabError> {
     }
 }
 
-/// Starts a server of this name.
 async fn start_one(boot: &Boot<'_>, name: &str, java: &Path, jars: &Jars) -> Result<Server, LabError> {
     let data = boot.workspace.make_dir(&format!("{name}-data"))?;
-    let address = free_port().map_err(|source| LabError::Link {
-        link: name.to_owned(),
-        source,
-    })?;
-    let config = boot
-        .workspace
-        .write(&format!("{name}.cfg"), &configuration(&data, address))?;
-    let logback = if jars.has_logback() {
-        Some(boot.workspace.write("logback.xml", LOGBACK)?)
-    } else {
-        None
-    };
+    let address = free_port().map_err(|source| LabError::Link { link: name.to_owned(), source })?;
+    let config = boot.workspace.write(&format!("{name}.cfg"), &configuration(&data, address))?;
+    let logback = if jars.has_logback() { Some(boot.workspace.write("logback.xml", LOGBACK)?) } else { None };
     let started = boot.start(name, java, |command| {
         command.args(JAVA_OPTIONS);
         if let Some(file) = &logback {
@@ -66,30 +55,16 @@ async fn start_one(boot: &Boot<'_>, name: &str, java: &Path, jars: &Jars) -> Res
         }
         command.arg(format!("-Djava.io.tmpdir={}", boot.workspace.path().display()));
         command.arg("-cp").arg(jars.joined());
-        command
-            .arg("org.apache.zookeeper.server.ZooKeeperServerMain")
-            .arg(&config);
+        command.arg("org.apache.zookeeper.server.ZooKeeperServerMain").arg(&config);
     })?;
     let process = &started.0;
-    ready(process, || async {
-        (ask(address, "ruok").await.ok()? == "imok").then_some(())
-    })
-    .await?;
+    ready(process, || async { (ask(address, "ruok").await.ok()? == "imok").then_some(()) }).await?;
     // The port may belong to another lab's server, which was quicker; ours will then end. So it must also
     // name our own directory.
     let own_directory = data.display().to_string();
-    ready(process, || async {
-        ask(address, "conf")
-            .await
-            .ok()?
-            .contains(&own_directory)
-            .then_some(())
-    })
-    .await?;
-    let version = ready(process, || async {
-        version_in_srvr(&ask(address, "srvr").await.ok()?)
-    })
-    .await?;
+    ready(process, || async { ask(address, "conf").await.ok()?.contains(&own_directory).then_some(()) })
+        .await?;
+    let version = ready(process, || async { version_in_srvr(&ask(address, "srvr").await.ok()?) }).await?;
     if Version::read(&version).is_some_and(|found| found < Version::ZOOKEEPER) {
         return Err(too_old(jars.server.clone(), &version));
     }
@@ -145,12 +120,8 @@ fn configuration(data: &Path, address: SocketAddr) -> String {
 /// `Zookeeper version: 3.8.0-5a02a05…, built on …`, without what follows the numbers. `None` while the
 /// server says that it does not serve yet.
 fn version_in_srvr(answer: &str) -> Option<String> {
-    let line = answer
-        .lines()
-        .find_map(|line| line.strip_prefix("Zookeeper version: "))?;
-    let end = line
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(line.len());
+    let line = answer.lines().find_map(|line| line.strip_prefix("Zookeeper version: "))?;
+    let end = line.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(line.len());
     Some(line[..end].to_owned())
 }
 
@@ -188,9 +159,6 @@ mod tests {
         let answer =
             "Zookeeper version: 3.8.0-5a02a05eddb59aee6ac762f7ea82e92a68eb9c0f, built on 2022-02-25\n";
         assert_eq!(version_in_srvr(answer).as_deref(), Some("3.8.0"));
-        assert_eq!(
-            version_in_srvr("This ZooKeeper instance is not currently serving requests\n"),
-            None
-        );
+        assert_eq!(version_in_srvr("This ZooKeeper instance is not currently serving requests\n"), None);
     }
 }

@@ -17,16 +17,10 @@ const LONGEST_MS: i64 = 366 * 24 * 60 * 60 * 1000;
 fn read_millis(text: &str) -> Result<i64, String> {
     let text = text.trim();
     if let Ok(millis) = text.parse::<i64>() {
-        return if millis >= 0 {
-            Ok(millis)
-        } else {
-            Err(format!("`{text}`: time cannot run backward"))
-        };
+        return if millis >= 0 { Ok(millis) } else { Err(format!("`{text}`: time cannot run backward")) };
     }
     // humantime knows no fractions; `1.5s` is too natural to refuse.
-    if let Some(number) = text
-        .strip_suffix('s')
-        .and_then(|number| number.parse::<f64>().ok())
+    if let Some(number) = text.strip_suffix('s').and_then(|number| number.parse::<f64>().ok())
         && (0.0..=1e9).contains(&number)
     {
         #[expect(clippy::cast_possible_truncation, reason = "bounded just above")]
@@ -64,14 +58,9 @@ mod tests {
 
     #[test]
     fn reads_what_authors_write() {
-        for (text, millis) in [
-            ("3s", 3000),
-            ("200ms", 200),
-            ("1.5s", 1500),
-            ("1m 30s", 90_000),
-            ("250", 250),
-            ("0s", 0),
-        ] {
+        for (text, millis) in
+            [("3s", 3000), ("200ms", 200), ("1.5s", 1500), ("1m 30s", 90_000), ("250", 250), ("0s", 0)]
+        {
             assert_eq!(parse_millis(text), Ok(millis), "{text}");
         }
     }
@@ -80,10 +69,7 @@ mod tests {
     fn refuses_the_rest_and_says_what_is_right() {
         for text in ["soon", "-3s", "-1", "3 parsecs", "", "1e300s"] {
             let error = parse_millis(text).expect_err(text);
-            assert!(
-                error.contains("write it like") || error.contains("backward"),
-                "{error}"
-            );
+            assert!(error.contains("write it like") || error.contains("backward"), "{error}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What an author did wrong, and where. It must not know how the place is found in the file.
+//! What an author did wrong, and where.
 
 use std::fmt;
 
@@ -17,13 +17,11 @@ pub enum Segment {
 
 impl Path {
     /// The whole file.
-    #[must_use]
     pub fn root() -> Self {
         Self::default()
     }
 
     /// One level deeper, by key.
-    #[must_use]
     pub fn key(&self, key: &str) -> Self {
         let mut path = self.clone();
         path.0.push(Segment::Key(key.to_owned()));
@@ -31,7 +29,6 @@ impl Path {
     }
 
     /// One level deeper, by index.
-    #[must_use]
     pub fn index(&self, index: usize) -> Self {
         let mut path = self.clone();
         path.0.push(Segment::Index(index));
@@ -39,7 +36,6 @@ impl Path {
     }
 
     /// The parts, outermost first.
-    #[must_use]
     pub fn segments(&self) -> &[Segment] {
         &self.0
     }
@@ -72,15 +68,10 @@ pub struct Mistake {
 impl Mistake {
     /// A mistake at a place.
     pub fn new(path: &Path, message: impl Into<String>) -> Self {
-        Self {
-            path: path.clone(),
-            message: message.into(),
-            help: None,
-        }
+        Self { path: path.clone(), message: message.into(), help: None }
     }
 
     /// Adds what would be right.
-    #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
@@ -136,13 +127,7 @@ pub struct LessonError {
 impl LessonError {
     /// A mistake that concerns a file as a whole.
     pub fn of_file(file: impl Into<String>, message: impl Into<String>, help: Option<String>) -> Self {
-        Self {
-            file: file.into(),
-            place: None,
-            excerpt: None,
-            message: message.into(),
-            help,
-        }
+        Self { file: file.into(), place: None, excerpt: None, message: message.into(), help }
     }
 }
 
@@ -156,11 +141,7 @@ impl fmt::Display for LessonError {
         if let (Some((line, column)), Some(excerpt)) = (self.place, &self.excerpt) {
             let number = line.to_string();
             let caret = " ".repeat(excerpt.chars().take(column.saturating_sub(1)).map(width).sum());
-            write!(
-                f,
-                "\n  {number} | {excerpt}\n  {} | {caret}^",
-                " ".repeat(number.len())
-            )?;
+            write!(f, "\n  {number} | {excerpt}\n  {} | {caret}^", " ".repeat(number.len()))?;
         }
         if let Some(help) = &self.help {
             write!(f, "\n  help: {help}")?;

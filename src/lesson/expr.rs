@@ -1,5 +1,5 @@
-//! The one expression language of lessons, for arguments, conditions, texts and claims: that of the crate
-//! `minijinja`, inside `${…}` in templates and bare in conditions. It must not know what names mean.
+//! The one expression language of lessons, for arguments, conditions, texts and claims: that of the crate `minijinja`,
+//! inside `${…}` in templates and bare in conditions.
 
 pub(crate) mod allowance;
 pub(crate) mod bounds;
@@ -36,9 +36,7 @@ const OWN_FILTERS: [&str; 4] = ["duration", "duration_zh", "suffix", "by_suffix"
 static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
     let mut environment = bounds::environment();
     environment.add_filter("duration", |millis: i64| duration(millis, ["ms", "s", "min"]));
-    environment.add_filter("duration_zh", |millis: i64| {
-        duration(millis, ["毫秒", "秒", "分钟"])
-    });
+    environment.add_filter("duration_zh", |millis: i64| duration(millis, ["毫秒", "秒", "分钟"]));
     environment.add_filter("suffix", |name: &str| suffix(name));
     environment.add_filter("by_suffix", |mut names: Vec<String>| {
         names.sort_by_key(|name| suffix(name));
@@ -57,10 +55,7 @@ fn duration(millis: i64, [ms, s, min]: [&str; 3]) -> String {
         ..1000 => format!("{millis} {ms}"),
         _ if millis % 60_000 == 0 => format!("{} {min}", millis / 60_000),
         _ if millis % 1000 == 0 => format!("{} {s}", millis / 1000),
-        _ => format!(
-            "{:.1} {s}",
-            std::time::Duration::from_millis(millis.unsigned_abs()).as_secs_f64()
-        ),
+        _ => format!("{:.1} {s}", std::time::Duration::from_millis(millis.unsigned_abs()).as_secs_f64()),
     }
 }
 
@@ -89,23 +84,15 @@ impl Expr {
             return Err("an empty expression".to_owned());
         }
         let wrong = |why: String| format!("`{}` is not an expression: {why}", brief(source));
-        let known = Known {
-            filters: &FILTERS,
-            tests: &TESTS,
-        };
+        let known = Known { filters: &FILTERS, tests: &TESTS };
         allowance::take(COMPILING + source.len() * COMPILING_A_BYTE).map_err(wrong)?;
         let guarded = syntax::guarded(source, &known).map_err(wrong)?;
-        let compiled = ENVIRONMENT
-            .compile_expression_owned(guarded)
-            .map_err(|error| wrong(describe(&error)))?;
-        Ok(Self {
-            source: source.to_owned(),
-            compiled: Arc::new(compiled),
-        })
+        let compiled =
+            ENVIRONMENT.compile_expression_owned(guarded).map_err(|error| wrong(describe(&error)))?;
+        Ok(Self { source: source.to_owned(), compiled: Arc::new(compiled) })
     }
 
     /// The names that it uses.
-    #[must_use]
     pub fn names(&self) -> BTreeSet<String> {
         self.compiled.undeclared_variables(false).into_iter().collect()
     }
@@ -137,7 +124,6 @@ impl Expr {
     }
 
     /// As the author wrote it.
-    #[must_use]
     pub fn source(&self) -> &str {
         &self.source
     }
@@ -189,16 +175,11 @@ impl Template {
             text.push_str(&rest[..start]);
             let inner = &rest[start + 2..];
             let end = closing_brace(inner).ok_or_else(|| {
-                format!(
-                    "`{}`: the `${{` is not closed by a `}}`",
-                    brief(rest[start..].trim_end())
-                )
+                format!("`{}`: the `${{` is not closed by a `}}`", brief(rest[start..].trim_end()))
             })?;
             expressions += 1;
             if expressions > MOST_EXPRESSIONS {
-                return Err(format!(
-                    "a text may have at most {MOST_EXPRESSIONS} `${{…}}` in it"
-                ));
+                return Err(format!("a text may have at most {MOST_EXPRESSIONS} `${{…}}` in it"));
             }
             if !text.is_empty() {
                 parts.push(Part::Text(std::mem::take(&mut text)));
@@ -214,15 +195,11 @@ impl Template {
     }
 
     /// A text that stands for itself.
-    #[must_use]
     pub fn literal(text: String) -> Self {
-        Self {
-            parts: vec![Part::Text(text)],
-        }
+        Self { parts: vec![Part::Text(text)] }
     }
 
     /// The names that it uses.
-    #[must_use]
     pub fn names(&self) -> BTreeSet<String> {
         let exprs = self.parts.iter().filter_map(|part| match part {
             Part::Expr(expr) => Some(expr.names()),
@@ -276,7 +253,6 @@ fn closing_brace(text: &str) -> Option<usize> {
 }
 
 /// A JSON value, such as a reply, for use in expressions.
-#[must_use]
 pub fn json_value(json: &serde_json::Value) -> Value {
     Value::from(minijinja::value::Serde(json.clone()))
 }
@@ -300,9 +276,7 @@ pub fn split_words(text: &str) -> Result<Vec<String>, String> {
             rest = &rest[c.len_utf8()..];
         } else if c == '"' || c == '\'' {
             let inner = &rest[1..];
-            let end = inner
-                .find(c)
-                .ok_or_else(|| format!("`{}`: a quote is not closed", brief(text)))?;
+            let end = inner.find(c).ok_or_else(|| format!("`{}`: a quote is not closed", brief(text)))?;
             word.get_or_insert_default().push_str(&inner[..end]);
             rest = &inner[end + 1..];
         } else {

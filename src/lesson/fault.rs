@@ -1,5 +1,5 @@
-//! Faults that a story causes and that need more than a name: a link held one way, servers whose clocks are
-//! wrong. Grammar only; it must not know how a fault is caused.
+//! Faults that a story causes and that need more than a name: a link held one way, servers whose clocks are wrong.
+//! Grammar only.
 
 use std::fmt;
 
@@ -65,9 +65,8 @@ impl JsonSchema for Links {
 
 impl<'de> Deserialize<'de> for Links {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Hold { links, .. } = deserializer.deserialize_any(HoldVisitor {
-            forms: "a link or a list of links",
-        })?;
+        let Hold { links, .. } =
+            deserializer.deserialize_any(HoldVisitor { forms: "a link or a list of links" })?;
         Ok(Self(links))
     }
 }
@@ -84,10 +83,7 @@ impl<'de> Visitor<'de> for HoldVisitor {
     }
 
     fn visit_str<E: Error>(self, link: &str) -> Result<Hold, E> {
-        Ok(Hold {
-            links: vec![link.to_owned()],
-            way: Way::Both,
-        })
+        Ok(Hold { links: vec![link.to_owned()], way: Way::Both })
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Hold, A::Error> {
@@ -98,10 +94,7 @@ impl<'de> Visitor<'de> for HoldVisitor {
         if links.is_empty() {
             return Err(A::Error::custom("an empty list: no link is held"));
         }
-        Ok(Hold {
-            links,
-            way: Way::Both,
-        })
+        Ok(Hold { links, way: Way::Both })
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Hold, A::Error> {

@@ -1,4 +1,4 @@
-//! What must never be so in a lesson, as its author wrote it. Grammar only; it must not know how that is watched.
+//! What must never be so in a lesson, as its author wrote it. Grammar only.
 
 use std::fmt;
 
@@ -54,9 +54,7 @@ impl<'de> Deserialize<'de> for Never {
                     match key.as_str() {
                         "overlap" if never.is_some() => return Err(A::Error::duplicate_field("overlap")),
                         "overlap" => {
-                            never = Some(Never::Overlap {
-                                overlap: map.next_value()?,
-                            });
+                            never = Some(Never::Overlap { overlap: map.next_value()? });
                         }
                         "exclusive" => {
                             return Err(A::Error::custom(

@@ -1,4 +1,4 @@
-//! Which servers a lesson wants. It must not know how they are started.
+//! Which servers a lesson wants.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,7 +23,6 @@ pub const PRIMARY: &str = "primary";
 
 impl LabKind {
     /// The servers that programs and stories may name, the one that operations without `on` go to first.
-    #[must_use]
     pub fn servers(self) -> &'static [&'static str] {
         match self {
             Self::Redis => &["redis"],
@@ -34,7 +33,6 @@ impl LabKind {
     }
 
     /// The servers' watchers, which hold no keys.
-    #[must_use]
     pub fn sentinels(self) -> &'static [&'static str] {
         match self {
             Self::Sentinel => &["sentinel1", "sentinel2", "sentinel3"],
@@ -43,7 +41,6 @@ impl LabKind {
     }
 
     /// Whether its servers are Redis.
-    #[must_use]
     pub fn is_redis(self) -> bool {
         self != Self::Zookeeper
     }

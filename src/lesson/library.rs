@@ -1,5 +1,4 @@
-//! All lessons that can be chosen: those carried in the binary, and those of a directory. It must not know
-//! what a lesson is about.
+//! All lessons that can be chosen: those carried in the binary, and those of a directory.
 
 use std::{
     collections::HashMap,
@@ -42,7 +41,6 @@ pub struct Library {
 
 impl Library {
     /// The lessons carried in the binary.
-    #[must_use]
     pub fn carried() -> Self {
         let mut library = Self::default();
         let recipes = Arc::new(match carried_recipes() {
@@ -108,7 +106,6 @@ impl Library {
     }
 
     /// A lesson by its id.
-    #[must_use]
     pub fn find(&self, id: &str) -> Option<&Arc<Loaded>> {
         self.lessons.iter().find(|loaded| loaded.lesson.id == id)
     }
@@ -120,23 +117,13 @@ impl Library {
 
     fn add(&mut self, source: Source, lesson: Lesson, recipes: &Arc<Recipes>) {
         self.lessons.retain(|known| known.lesson.id != lesson.id);
-        self.lessons.push(Arc::new(Loaded {
-            lesson,
-            source,
-            recipes: Arc::clone(recipes),
-        }));
+        self.lessons.push(Arc::new(Loaded { lesson, source, recipes: Arc::clone(recipes) }));
     }
 
     fn sort(&mut self) {
         let rank = |lesson: &Lesson| CORE.iter().position(|id| *id == lesson.id).unwrap_or(CORE.len());
         self.lessons.sort_by(|a, b| {
-            let key = |loaded: &Loaded| {
-                (
-                    loaded.lesson.track,
-                    rank(&loaded.lesson),
-                    loaded.lesson.id.clone(),
-                )
-            };
+            let key = |loaded: &Loaded| (loaded.lesson.track, rank(&loaded.lesson), loaded.lesson.id.clone());
             key(a).cmp(&key(b))
         });
     }
@@ -144,10 +131,7 @@ impl Library {
 
 /// Two files of one directory give their lesson the same id.
 fn twice(source: &Source, id: &str, first: &str) -> LessonError {
-    let mistake = Mistake::new(
-        &Path::root().key("id"),
-        format!("`{id}` is the id of {first} too"),
-    );
+    let mistake = Mistake::new(&Path::root().key("id"), format!("`{id}` is the id of {first} too"));
     source.place(&mistake.help("give each lesson an id of its own"))
 }
 
@@ -159,11 +143,7 @@ pub fn from_text(file: &str, text: &str) -> Result<Arc<Loaded>, LessonError> {
     let source = Source::new(file, text);
     let lesson = source.lesson()?;
     let recipes = Arc::new(carried_recipes()?);
-    Ok(Arc::new(Loaded {
-        lesson,
-        source,
-        recipes,
-    }))
+    Ok(Arc::new(Loaded { lesson, source, recipes }))
 }
 
 /// Loads one lesson file, with the recipes carried in the binary and those beside the file.
@@ -174,19 +154,13 @@ pub fn load_file(path: &FilePath) -> Result<Arc<Loaded>, LessonError> {
     let source = Source::read(path)?;
     let lesson = source.lesson()?;
     let mut recipes = carried_recipes()?;
-    let beside = path
-        .parent()
-        .map_or_else(|| PathBuf::from(RECIPES), |parent| parent.join(RECIPES));
+    let beside = path.parent().map_or_else(|| PathBuf::from(RECIPES), |parent| parent.join(RECIPES));
     if beside.exists() {
         let own = Source::read(&beside)?.recipes()?;
         recipes.scripts.extend(own.scripts);
         recipes.programs.extend(own.programs);
     }
-    Ok(Arc::new(Loaded {
-        lesson,
-        source,
-        recipes: Arc::new(recipes),
-    }))
+    Ok(Arc::new(Loaded { lesson, source, recipes: Arc::new(recipes) }))
 }
 
 /// The recipes carried in the binary.
@@ -194,10 +168,7 @@ pub fn load_file(path: &FilePath) -> Result<Arc<Loaded>, LessonError> {
 /// # Errors
 /// They are broken, which a test rules out.
 pub fn carried_recipes() -> Result<Recipes, LessonError> {
-    let text = CARRIED
-        .get_file(RECIPES)
-        .and_then(include_dir::File::contents_utf8)
-        .unwrap_or_default();
+    let text = CARRIED.get_file(RECIPES).and_then(include_dir::File::contents_utf8).unwrap_or_default();
     Source::new(format!("lessons/{RECIPES}"), text).recipes()
 }
 
@@ -210,10 +181,7 @@ fn yaml_files(directory: &FilePath) -> Result<Vec<PathBuf>, LessonError> {
     let mut files: Vec<PathBuf> = entries
         .filter_map(Result::ok)
         .map(|entry| entry.path())
-        .filter(|path| {
-            path.extension()
-                .is_some_and(|ending| ending == "yaml" || ending == "yml")
-        })
+        .filter(|path| path.extension().is_some_and(|ending| ending == "yaml" || ending == "yml"))
         .filter(|path| path.file_name().is_some_and(|name| name != RECIPES))
         .collect();
     files.sort();

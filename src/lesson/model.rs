@@ -1,5 +1,4 @@
-//! The grammar of a lesson: the types that an author's file becomes. Plain data with `serde` and a JSON
-//! Schema; it must not know that the file is YAML, nor how a lesson is run.
+//! The grammar of a lesson: the types that an author's file becomes. Plain data with `serde` and a JSON Schema.
 
 use indexmap::IndexMap;
 use schemars::JsonSchema;
@@ -67,7 +66,6 @@ pub struct Lesson {
 
 impl Lesson {
     /// The servers that one of its variants runs on: the variant's own, or the lesson's.
-    #[must_use]
     pub fn lab_of(&self, variant: &Variant) -> LabKind {
         variant.lab.unwrap_or(self.lab)
     }
@@ -251,7 +249,6 @@ pub enum Claim {
 
 impl Claim {
     /// What it means, in a sentence, where its author wrote one.
-    #[must_use]
     pub fn says(&self) -> Option<&Text> {
         match self {
             Self::Bare(_) => None,

@@ -1,5 +1,4 @@
-//! A question to the learner before a telling move, as its author wrote it. Grammar only; it must not know how a
-//! question is put or decided.
+//! A question to the learner before a telling move, as its author wrote it. Grammar only.
 
 use std::fmt;
 

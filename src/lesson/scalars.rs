@@ -1,5 +1,5 @@
-//! Reading the grammar's small alternatives by hand, because an untagged enum would lose the line and the
-//! column of a mistake. It must not know what the values mean.
+//! Reading the grammar's small alternatives by hand, because an untagged enum would lose the line and the column of a
+//! mistake.
 
 use std::fmt;
 
@@ -26,9 +26,7 @@ impl<'de> Deserialize<'de> for Param {
                 Ok(Param::Number(value))
             }
             fn visit_u64<E: Error>(self, value: u64) -> Result<Param, E> {
-                i64::try_from(value)
-                    .map(Param::Number)
-                    .map_err(|_| E::custom("the number is too large"))
+                i64::try_from(value).map(Param::Number).map_err(|_| E::custom("the number is too large"))
             }
             fn visit_str<E>(self, value: &str) -> Result<Param, E> {
                 Ok(Param::Word(value.to_owned()))
@@ -47,9 +45,7 @@ impl<'de> Deserialize<'de> for Count {
                 f.write_str("a number from 1 on, or ${…}")
             }
             fn visit_u64<E: Error>(self, value: u64) -> Result<Count, E> {
-                u32::try_from(value)
-                    .map(Count::Number)
-                    .map_err(|_| E::custom("the number is too large"))
+                u32::try_from(value).map(Count::Number).map_err(|_| E::custom("the number is too large"))
             }
             fn visit_str<E>(self, value: &str) -> Result<Count, E> {
                 Ok(Count::Template(value.to_owned()))
@@ -89,18 +85,9 @@ impl<'de> Deserialize<'de> for Claim {
                                 "one claim at a time: `{key}` is a second one"
                             )));
                         }
-                        "that" => Claim::That {
-                            that: map.next_value()?,
-                            says,
-                        },
-                        "overlap" => Claim::Overlap {
-                            overlap: map.next_value()?,
-                            says,
-                        },
-                        "exclusive" => Claim::Exclusive {
-                            exclusive: map.next_value()?,
-                            says,
-                        },
+                        "that" => Claim::That { that: map.next_value()?, says },
+                        "overlap" => Claim::Overlap { overlap: map.next_value()?, says },
+                        "exclusive" => Claim::Exclusive { exclusive: map.next_value()?, says },
                         other => {
                             return Err(A::Error::unknown_field(
                                 other,

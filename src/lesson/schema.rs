@@ -3,7 +3,6 @@
 use super::Lesson;
 
 /// The schema, as it is kept in `assets/lesson.schema.json`: pretty-printed JSON with a final newline.
-#[must_use]
 pub fn schema() -> String {
     let mut schema = schemars::schema_for!(Lesson);
     schema.insert("title".to_owned(), "A Lockstep lesson".into());
@@ -17,10 +16,6 @@ mod tests {
     #[test]
     fn the_kept_schema_is_the_grammar() {
         let kept = include_str!("../../assets/lesson.schema.json");
-        assert_eq!(
-            kept,
-            super::schema(),
-            "run `cargo run -- schema > assets/lesson.schema.json`"
-        );
+        assert_eq!(kept, super::schema(), "run `cargo run -- schema > assets/lesson.schema.json`");
     }
 }

@@ -1,7 +1,6 @@
-//! What can be read off the text of a Lua script. It must not know what a command does.
+//! What can be read off the text of a Lua script.
 
 /// The calls in a script's text: `redis.call('GET', KEYS[1])` is `GET` on the key at place 0.
-#[must_use]
 pub fn script_calls(source: &str) -> Vec<(String, usize)> {
     let starts = ["redis.call(", "redis.pcall("];
     let mut found: Vec<(usize, String, usize)> = Vec::new();

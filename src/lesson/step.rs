@@ -1,5 +1,5 @@
-//! The steps of a program: operations, each of them one wire command, and what a client makes of the
-//! replies. Grammar only; it must not know how a step is carried out.
+//! The steps of a program: operations, each of them one wire command, and what a client makes of the replies. Grammar
+//! only.
 
 use std::fmt;
 
@@ -152,20 +152,7 @@ impl TryFrom<RawOperation> for Operation {
     type Error = String;
 
     fn try_from(raw: RawOperation) -> Result<Self, String> {
-        let RawOperation {
-            redis,
-            script,
-            keys,
-            args,
-            zk,
-            local,
-            wait,
-            take,
-            on,
-            until,
-            every,
-            allow,
-        } = raw;
+        let RawOperation { redis, script, keys, args, zk, local, wait, take, on, until, every, allow } = raw;
         if script.is_none() && !(keys.is_empty() && args.is_empty()) {
             return Err("`keys` and `args` belong to a `script`".to_owned());
         }
@@ -182,19 +169,13 @@ impl TryFrom<RawOperation> for Operation {
         ];
         let mut verbs = verbs.into_iter().flatten();
         match (verbs.next(), verbs.next()) {
-            (Some(verb), None) => Ok(Self {
-                verb,
-                on,
-                until,
-                every,
-                allow,
-            }),
+            (Some(verb), None) => Ok(Self { verb, on, until, every, allow }),
             (None, _) => Err("an operation needs one of: redis, script, zk, local, wait, take".to_owned()),
-            (Some(_), Some(_)) => Err(
-                "an operation is one wire command: give only one of redis, script, zk, \
+            (Some(_), Some(_)) => {
+                Err("an operation is one wire command: give only one of redis, script, zk, \
                                        local, wait, take, and write the other as a step of its own"
-                    .to_owned(),
-            ),
+                    .to_owned())
+            }
         }
     }
 }
@@ -223,9 +204,7 @@ impl<'de> Visitor<'de> for StepVisitor {
     fn visit_str<E: Error>(self, word: &str) -> Result<Step, E> {
         match word {
             "stop" => Ok(Step::Stop),
-            other => Err(E::custom(format!(
-                "`{other}` alone is no step; the only such word is `stop`"
-            ))),
+            other => Err(E::custom(format!("`{other}` alone is no step; the only such word is `stop`"))),
         }
     }
 
@@ -233,23 +212,15 @@ impl<'de> Visitor<'de> for StepVisitor {
         let Some(key) = map.next_key::<String>()? else {
             return Err(A::Error::custom("an empty step"));
         };
-        let mut believe = |belief| -> Result<Step, A::Error> {
-            Ok(Step::Believe {
-                lock: map.next_value()?,
-                belief,
-            })
-        };
+        let mut believe =
+            |belief| -> Result<Step, A::Error> { Ok(Step::Believe { lock: map.next_value()?, belief }) };
         let step = match key.as_str() {
             "holds" => believe(Belief::Holding)?,
             "waits" => believe(Belief::Waiting)?,
             "unsure" => believe(Belief::Unsure)?,
             "drops" => believe(Belief::Nothing)?,
-            "count" => Step::Count {
-                counter: map.next_value()?,
-            },
-            "let" => Step::Let {
-                values: map.next_value()?,
-            },
+            "count" => Step::Count { counter: map.next_value()? },
+            "let" => Step::Let { values: map.next_value()? },
             "work" | "wait" => {
                 let operation = Operation {
                     verb: Verb::Wait(map.next_value()?),
@@ -258,10 +229,7 @@ impl<'de> Visitor<'de> for StepVisitor {
                     every: None,
                     allow: vec![],
                 };
-                Step::Operation {
-                    label: key.clone(),
-                    operation,
-                }
+                Step::Operation { label: key.clone(), operation }
             }
             "if" | "repeat" | "use" => return compound(&key, map),
             "then" | "else" | "times" | "while" | "with" | "at_most" => {
@@ -269,10 +237,7 @@ impl<'de> Visitor<'de> for StepVisitor {
                     "`{key}` comes after `if`, `repeat` or `use`, not first"
                 )));
             }
-            _ => Step::Operation {
-                operation: map.next_value()?,
-                label: key.clone(),
-            },
+            _ => Step::Operation { operation: map.next_value()?, label: key.clone() },
         };
         match map.next_key::<String>()? {
             None => Ok(step),
@@ -298,11 +263,7 @@ fn compound<'de, A: MapAccess<'de>>(first: &str, mut map: A) -> Result<Step, A::
                 }
             }
             let then = then.ok_or_else(|| A::Error::missing_field("then"))?;
-            Ok(Step::If {
-                condition,
-                then,
-                otherwise: otherwise.unwrap_or_default(),
-            })
+            Ok(Step::If { condition, then, otherwise: otherwise.unwrap_or_default() })
         }
         "repeat" => {
             let steps = map.next_value()?;
@@ -318,12 +279,7 @@ fn compound<'de, A: MapAccess<'de>>(first: &str, mut map: A) -> Result<Step, A::
             if times.is_some() == condition.is_some() {
                 return Err(A::Error::custom("`repeat` needs either `times` or `while`"));
             }
-            Ok(Step::Repeat {
-                steps,
-                times,
-                condition,
-                at_most,
-            })
+            Ok(Step::Repeat { steps, times, condition, at_most })
         }
         _ => {
             let program = map.next_value()?;
@@ -334,10 +290,7 @@ fn compound<'de, A: MapAccess<'de>>(first: &str, mut map: A) -> Result<Step, A::
                     other => return Err(unknown(other, &["with"])),
                 }
             }
-            Ok(Step::Use {
-                program,
-                with: with.into_iter().map(|(name, value)| (name, value.0)).collect(),
-            })
+            Ok(Step::Use { program, with: with.into_iter().map(|(name, value)| (name, value.0)).collect() })
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The story: what happens in a lesson, in order. Grammar only; it must not know how a story is played.
+//! The story: what happens in a lesson, in order. Grammar only.
 
 use std::fmt;
 
@@ -101,13 +101,10 @@ pub struct Await {
 /// Splits `A.acquire` at the last dot, because `P1.3.read` is thread 3 of P1.
 fn move_ref<E: Error>(text: &str) -> Result<MoveRef, E> {
     match text.rsplit_once('.') {
-        Some((who, label)) if !who.is_empty() && !label.is_empty() => Ok(MoveRef {
-            who: who.to_owned(),
-            label: label.to_owned(),
-        }),
-        _ => Err(E::custom(format!(
-            "`{text}`: write CLIENT.LABEL, such as A.acquire"
-        ))),
+        Some((who, label)) if !who.is_empty() && !label.is_empty() => {
+            Ok(MoveRef { who: who.to_owned(), label: label.to_owned() })
+        }
+        _ => Err(E::custom(format!("`{text}`: write CLIENT.LABEL, such as A.acquire"))),
     }
 }
 
@@ -175,16 +172,10 @@ impl<'de> Deserialize<'de> for PassOrDuration {
                 f.write_str("a duration such as 3s, or `{ for: 35s, moving: [A.watchdog] }`")
             }
             fn visit_str<E>(self, word: &str) -> Result<Self::Value, E> {
-                Ok(PassOrDuration(Pass {
-                    duration: word.to_owned(),
-                    moving: Vec::new(),
-                }))
+                Ok(PassOrDuration(Pass { duration: word.to_owned(), moving: Vec::new() }))
             }
             fn visit_u64<E>(self, millis: u64) -> Result<Self::Value, E> {
-                Ok(PassOrDuration(Pass {
-                    duration: millis.to_string(),
-                    moving: Vec::new(),
-                }))
+                Ok(PassOrDuration(Pass { duration: millis.to_string(), moving: Vec::new() }))
             }
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
                 Pass::deserialize(serde::de::value::MapAccessDeserializer::new(map)).map(PassOrDuration)

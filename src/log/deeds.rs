@@ -1,4 +1,4 @@
-//! What was done in a run, step by step, so that it can be done again on a fresh lab. It must not know how.
+//! What was done in a run, step by step, so that it can be done again on a fresh lab.
 
 use super::{Choice, EventKind, Log, Steps};
 
@@ -14,7 +14,6 @@ pub enum Deed {
 impl Log {
     /// What was done up to a position, in order. Whoever has left the story does not come back to it: steps without a
     /// choice after the first choice are consequences (replies in a race), and nothing that anybody did.
-    #[must_use]
     pub fn deeds(&self, position: usize) -> Vec<Deed> {
         let mut deeds = Vec::new();
         let (mut from, mut left_story) = (0, false);
@@ -48,10 +47,7 @@ mod tests {
     use super::Deed;
     use crate::log::{ActorId, Choice, EventKind, Log, Stop};
 
-    const STOP: EventKind = EventKind::Stop {
-        item: 0,
-        stop: Stop::Move,
-    };
+    const STOP: EventKind = EventKind::Stop { item: 0, stop: Stop::Move };
 
     fn moves(n: u32) -> Choice {
         Choice::Move { actor: ActorId(n) }
@@ -59,10 +55,7 @@ mod tests {
 
     #[test]
     fn a_story_and_the_choices_after_it() {
-        let waited = EventKind::Waited {
-            actor: ActorId(0),
-            label: "work".to_owned(),
-        };
+        let waited = EventKind::Waited { actor: ActorId(0), label: "work".to_owned() };
         let log = Log::from_iter([
             waited.clone(),
             STOP,
@@ -76,10 +69,7 @@ mod tests {
             EventKind::Chose(Choice::Timer),
         ]);
         let choice = Deed::Choice;
-        assert_eq!(
-            log.deeds(log.len()),
-            [Deed::Line, Deed::Line, choice(moves(1)), choice(Choice::Timer)]
-        );
+        assert_eq!(log.deeds(log.len()), [Deed::Line, Deed::Line, choice(moves(1)), choice(Choice::Timer)]);
         assert_eq!(log.deeds(3), [Deed::Line, Deed::Line]);
         assert_eq!(log.deeds(1), [], "a step that is not over was not done");
         assert_eq!(log.deeds(4), [Deed::Line, Deed::Line, choice(moves(1))]);

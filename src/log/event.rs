@@ -103,7 +103,6 @@ pub enum Choice {
         /// In milliseconds of lesson time.
         millis: u64,
     },
-    /// A fault is caused.
     Cause(Fault),
 }
 
@@ -123,13 +122,10 @@ pub struct AskedChoice {
 pub enum EventKind {
     /// The servers answer and the clients stand by. Always the first event.
     LabReady {
-        /// The lesson.
         lesson: String,
-        /// Its variant.
         variant: String,
         /// Whether time can be stopped.
         clock: ClockKind,
-        /// The servers.
         servers: Vec<ServerInfo>,
         /// Everybody who may move, in the lesson's order: actor `n` is `ActorId(n)`.
         actors: Vec<Actor>,
@@ -138,7 +134,6 @@ pub enum EventKind {
     Session {
         /// Whose.
         actor: ActorId,
-        /// The server.
         server: String,
         /// The session id, as it appears in `ephemeralOwner`.
         session: i64,
@@ -196,7 +191,6 @@ pub enum EventKind {
         actor: ActorId,
         /// The operation's label, repeated so that a claim needs no look back.
         label: String,
-        /// The reply.
         reply: Reply,
     },
     /// An actor began to wait for time to pass: work, or a pause before it tries again.
@@ -205,7 +199,6 @@ pub enum EventKind {
         actor: ActorId,
         /// The wait's label in the program.
         label: String,
-        /// Until when.
         until: LessonTime,
     },
     /// That time has passed.
@@ -219,7 +212,6 @@ pub enum EventKind {
     Notified {
         /// Who.
         actor: ActorId,
-        /// From which server.
         server: String,
         /// What about: a path or a channel.
         about: String,
@@ -232,7 +224,6 @@ pub enum EventKind {
         actor: ActorId,
         /// The operation's label.
         label: String,
-        /// What about.
         about: String,
         /// What happened there.
         what: String,
@@ -250,7 +241,6 @@ pub enum EventKind {
     Counted {
         /// Who counted.
         actor: ActorId,
-        /// The counter.
         counter: String,
         /// By how much.
         by: i64,
@@ -259,7 +249,6 @@ pub enum EventKind {
     State(ServerState),
     /// A server's own counter, read from the server: `zk_sum_node_deleted_watch_count`.
     Metric {
-        /// The server.
         server: String,
         /// The counter's name in the server's words.
         name: String,
@@ -270,7 +259,6 @@ pub enum EventKind {
     Fault(Fault),
     /// A server ended by itself.
     ServerDied {
-        /// The server.
         server: String,
         /// How, and the last lines of its own log.
         why: String,
@@ -312,7 +300,6 @@ pub enum EventKind {
 
 impl EventKind {
     /// Whose doing or experience it is; nobody's where the narrator, a server or a fault is at work.
-    #[must_use]
     pub fn actor(&self) -> Option<ActorId> {
         match self {
             Self::Session { actor, .. }

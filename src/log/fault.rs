@@ -1,5 +1,4 @@
-//! The faults that a log can tell of: what was done to clients, servers and links. Plain data; it must not know how a
-//! fault is caused.
+//! The faults that a log can tell of: what was done to clients, servers and links. Plain data.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,20 +7,11 @@ use serde::{Deserialize, Serialize};
 #[serde(tag = "fault", rename_all = "snake_case")]
 pub enum Fault {
     /// SIGKILL to a client.
-    Crash {
-        /// The client.
-        client: String,
-    },
+    Crash { client: String },
     /// SIGSTOP to a client, as a long GC pause.
-    Freeze {
-        /// The client.
-        client: String,
-    },
+    Freeze { client: String },
     /// SIGCONT to a client.
-    Thaw {
-        /// The client.
-        client: String,
-    },
+    Thaw { client: String },
     /// A link's connections were closed and new ones are refused.
     Cut {
         /// The link, `A->redis`.
@@ -29,45 +19,25 @@ pub enum Fault {
     },
     /// A link keeps what is sent and passes nothing on.
     Hold {
-        /// The link.
         link: String,
         /// Which way; what travels the other way still passes.
         #[serde(default, skip_serializing_if = "Way::is_both")]
         way: Way,
     },
     /// A link works again; what was held is passed on.
-    Release {
-        /// The link.
-        link: String,
-    },
+    Release { link: String },
     /// What a link held was thrown away, and the link was cut.
-    Drop {
-        /// The link.
-        link: String,
-    },
+    Drop { link: String },
     /// SIGKILL to a server.
-    KillServer {
-        /// The server.
-        server: String,
-    },
+    KillServer { server: String },
     /// SIGSTOP to a server.
-    FreezeServer {
-        /// The server.
-        server: String,
-    },
+    FreezeServer { server: String },
     /// SIGCONT to a server.
-    ThawServer {
-        /// The server.
-        server: String,
-    },
+    ThawServer { server: String },
     /// A killed server was started again with what it had on its disk.
-    RestartServer {
-        /// The server.
-        server: String,
-    },
+    RestartServer { server: String },
     /// A server's calendar clock was set apart from everybody else's, or right again.
     Skew {
-        /// The server.
         server: String,
         /// How far it is ahead from now on, in milliseconds; behind, where negative; right, where 0.
         ahead_ms: i64,
@@ -89,7 +59,6 @@ pub enum Way {
 
 impl Way {
     /// Whether it is no single one.
-    #[must_use]
     pub fn is_both(&self) -> bool {
         *self == Self::Both
     }

@@ -27,7 +27,6 @@ pub struct Log {
 
 impl Log {
     /// A log in which nothing has happened yet.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
@@ -38,13 +37,11 @@ impl Log {
     }
 
     /// Everything that happened, oldest first.
-    #[must_use]
     pub fn events(&self) -> &[Event] {
         &self.events
     }
 
     /// Whether an event is the beginning of a pause before its actor tries the same operation again.
-    #[must_use]
     pub fn tries_again(&self, event: usize) -> bool {
         let Some(EventKind::Waits { actor, label, .. }) = self.events.get(event).map(|event| &event.kind)
         else {
@@ -52,32 +49,23 @@ impl Log {
         };
         let before = self.events[..event].iter().rev();
         let mut sent = before.filter_map(|event| match &event.kind {
-            EventKind::Sent {
-                actor: who,
-                label: tried,
-                ..
-            } if who == actor => Some(tried),
+            EventKind::Sent { actor: who, label: tried, .. } if who == actor => Some(tried),
             _ => None,
         });
         sent.next() == Some(label)
     }
 
     /// A log of the first events, at most so many.
-    #[must_use]
     pub fn prefix(&self, position: usize) -> Self {
-        Self {
-            events: self.events[..position.min(self.len())].to_vec(),
-        }
+        Self { events: self.events[..position.min(self.len())].to_vec() }
     }
 
     /// How many events there are.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.events.len()
     }
 
     /// Everybody who may move, as the first event says: actor `n` is `ActorId(n)`.
-    #[must_use]
     pub fn actors(&self) -> &[Actor] {
         match self.events.first().map(|first| &first.kind) {
             Some(EventKind::LabReady { actors, .. }) => actors,
@@ -86,7 +74,6 @@ impl Log {
     }
 
     /// The actor of that number.
-    #[must_use]
     pub fn actor(&self, id: ActorId) -> Option<&Actor> {
         self.actors().get(id.0 as usize)
     }
@@ -94,12 +81,10 @@ impl Log {
     /// The actors that live in a client's process.
     pub fn actors_of(&self, client: &str) -> impl Iterator<Item = ActorId> {
         let all = (0..).map(ActorId).zip(self.actors());
-        all.filter(move |(_, actor)| actor.client == client)
-            .map(|(id, _)| id)
+        all.filter(move |(_, actor)| actor.client == client).map(|(id, _)| id)
     }
 
     /// Whether nothing has happened yet.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.events.is_empty()
     }
@@ -111,9 +96,7 @@ impl FromIterator<EventKind> for Log {
     fn from_iter<I: IntoIterator<Item = EventKind>>(kinds: I) -> Self {
         let at = crate::clock::LessonTime::ZERO;
         let events = kinds.into_iter().map(|kind| Event { at, kind });
-        Self {
-            events: events.collect(),
-        }
+        Self { events: events.collect() }
     }
 }
 

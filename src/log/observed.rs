@@ -1,5 +1,4 @@
-//! What a server was seen to hold: the truth that clients' beliefs are compared with.
-//! Plain data; it must not know how it was read.
+//! What a server was seen to hold: the truth that clients' beliefs are compared with. Plain data.
 
 use std::collections::BTreeMap;
 
@@ -49,10 +48,8 @@ pub enum Role {
     },
 }
 
-/// One key.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct KeyState {
-    /// Its value.
     pub value: KeyValue,
     /// The lesson time at which its TTL ends (`PEXPIRETIME`, moved to lesson time), or `None` where it has
     /// none: such a key lives for ever.
@@ -63,7 +60,6 @@ pub struct KeyState {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum KeyValue {
-    /// `string`.
     String(String),
     /// `hash`, field to value.
     Hash(BTreeMap<String, String>),
@@ -86,7 +82,6 @@ pub struct ZnodeTree {
     pub watched_absent: BTreeMap<String, Vec<i64>>,
 }
 
-/// One znode.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Znode {
     /// Its data, as text.

@@ -1,5 +1,5 @@
 //! What may happen next where no story says it: what each actor would do, when the next wait is over, which faults can
-//! be caused. Plain data, told by a run in free play; it must not know who finds it out, nor who is shown it.
+//! be caused. Plain data, told by a run in free play.
 
 use serde::{Deserialize, Serialize};
 
@@ -52,10 +52,7 @@ pub struct Next {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Hindered {
     /// It waits for time to pass.
-    Waits {
-        /// Until when.
-        until: LessonTime,
-    },
+    Waits { until: LessonTime },
     /// Its last command has not been answered.
     Unanswered,
     /// It waits for a notification.
@@ -70,7 +67,6 @@ pub enum Hindered {
 
 impl Outlook {
     /// Whether nobody can ever move again.
-    #[must_use]
     pub fn is_over(&self) -> bool {
         let over =
             |prospect: &Prospect| matches!(prospect.hindered, Some(Hindered::Dead | Hindered::Finished));
@@ -80,7 +76,6 @@ impl Outlook {
     /// Who can move.
     pub fn able(&self) -> impl Iterator<Item = ActorId> {
         let all = (0..).map(ActorId).zip(&self.actors);
-        all.filter(|(_, prospect)| prospect.hindered.is_none())
-            .map(|(actor, _)| actor)
+        all.filter(|(_, prospect)| prospect.hindered.is_none()).map(|(actor, _)| actor)
     }
 }

@@ -1,4 +1,4 @@
-//! What a server answered, and how it is written. It must not know the question.
+//! What a server answered, and how it is written.
 
 use std::fmt;
 
@@ -12,7 +12,6 @@ pub enum Reply {
     Value(serde_json::Value),
     /// The server's own error: its code (`ERR`, `WRONGTYPE`, `NodeExists`) and its words.
     Error {
-        /// The code.
         code: String,
         /// The words, without the code.
         text: String,
@@ -23,7 +22,6 @@ pub enum Reply {
 
 impl Reply {
     /// Whether the server answered with a value.
-    #[must_use]
     pub fn is_value(&self) -> bool {
         matches!(self, Self::Value(_))
     }

@@ -1,5 +1,4 @@
-//! The steps of a run: the places in its log at which whoever watches may stop. It must not know how they are shown,
-//! nor who takes them.
+//! The steps of a run: the places in its log at which whoever watches may stop.
 //!
 //! **Architecture Invariant:** this is the only definition of a step. The playhead, replayed recordings and exports
 //! all stop at the same places.
@@ -29,7 +28,6 @@ pub struct Steps {
 
 impl Steps {
     /// All steps of a log.
-    #[must_use]
     pub fn of(log: &Log) -> Self {
         let mut steps = Self::default();
         steps.advance(log);
@@ -51,30 +49,22 @@ impl Steps {
                 last.position = position;
                 continue;
             }
-            self.steps.push(Step {
-                number: item + 1,
-                position,
-                at: event.at,
-                stop,
-            });
+            self.steps.push(Step { number: item + 1, position, at: event.at, stop });
         }
         self.seen = log.len();
     }
 
     /// The steps, in order.
-    #[must_use]
     pub fn all(&self) -> &[Step] {
         &self.steps
     }
 
     /// The first step that ends behind a position.
-    #[must_use]
     pub fn after(&self, position: usize) -> &[Step] {
         &self.steps[self.steps.partition_point(|step| step.position <= position)..]
     }
 
     /// The steps that end before a position.
-    #[must_use]
     pub fn before(&self, position: usize) -> &[Step] {
         &self.steps[..self.steps.partition_point(|step| step.position < position)]
     }
@@ -82,14 +72,12 @@ impl Steps {
 
 impl Log {
     /// The position before the first step: the lab stands, and nobody has done anything.
-    #[must_use]
     pub fn opening(&self) -> usize {
         let first = self.events().iter().position(Event::begins_a_step);
         first.unwrap_or(self.len())
     }
 
     /// The lesson time after the first `position` events.
-    #[must_use]
     pub fn time_at(&self, position: usize) -> LessonTime {
         let last = position.checked_sub(1).and_then(|last| self.events().get(last));
         last.map_or(LessonTime::ZERO, |event| event.at)
@@ -123,10 +111,12 @@ mod tests {
 
     fn log(kinds: impl IntoIterator<Item = EventKind>) -> Log {
         let mut log = Log::new();
-        log.extend(kinds.into_iter().enumerate().map(|(n, kind)| Event {
-            at: LessonTime::from_nanos(i64::try_from(n).expect("few")),
-            kind,
-        }));
+        log.extend(
+            kinds
+                .into_iter()
+                .enumerate()
+                .map(|(n, kind)| Event { at: LessonTime::from_nanos(i64::try_from(n).expect("few")), kind }),
+        );
         log
     }
 
@@ -135,35 +125,19 @@ mod tests {
     }
 
     fn believes() -> EventKind {
-        EventKind::Believes {
-            actor: ActorId(0),
-            lock: "lock".to_owned(),
-            belief: Belief::Waiting,
-        }
+        EventKind::Believes { actor: ActorId(0), lock: "lock".to_owned(), belief: Belief::Waiting }
     }
 
     fn waited() -> EventKind {
-        EventKind::Waited {
-            actor: ActorId(0),
-            label: "work".to_owned(),
-        }
+        EventKind::Waited { actor: ActorId(0), label: "work".to_owned() }
     }
 
     #[test]
     fn only_the_storys_end_falls_together_with_the_step_before_it() {
         // The second pass moves nobody: it is a step all the same.
-        let log = log([
-            waited(),
-            stop(0, Stop::Passed),
-            stop(1, Stop::Passed),
-            stop(1, Stop::End),
-        ]);
+        let log = log([waited(), stop(0, Stop::Passed), stop(1, Stop::Passed), stop(1, Stop::End)]);
         let steps = Steps::of(&log);
-        let places: Vec<_> = steps
-            .all()
-            .iter()
-            .map(|step| (step.number, step.position))
-            .collect();
+        let places: Vec<_> = steps.all().iter().map(|step| (step.number, step.position)).collect();
         assert_eq!(places, [(1, 2), (2, 4)]);
         assert_eq!(steps.after(2)[0].position, 4);
         assert_eq!(steps.before(4)[0].position, 2);
@@ -172,13 +146,8 @@ mod tests {
 
     #[test]
     fn steps_of_a_growing_log_are_those_of_the_whole() {
-        let whole = log([
-            waited(),
-            stop(0, Stop::Passed),
-            waited(),
-            stop(1, Stop::Passed),
-            stop(1, Stop::End),
-        ]);
+        let whole =
+            log([waited(), stop(0, Stop::Passed), waited(), stop(1, Stop::Passed), stop(1, Stop::End)]);
         let (mut part, mut steps) = (Log::new(), Steps::default());
         for event in whole.events() {
             part.append(event.clone());

@@ -1,11 +1,10 @@
-//! How much of a recording is read: a few times what the longest runs come to (a crowd of 2,000 makes 26,000 events, or
-//! 60 MB), and little enough for any machine. It must not know what the lines say.
+//! How much of a recording is read: a few times what the longest runs come to (a crowd of 2,000 makes 26,000 events,
+//! or 60 MB), and little enough for any machine.
 
 use std::io::{self, BufRead, Read as _};
 
 /// The most bytes, packed and unpacked.
 pub(crate) const MOST_BYTES: u64 = 128 << 20;
-/// The most lines.
 pub(crate) const MOST_LINES: usize = 100_000;
 /// The most bytes of a line.
 pub(crate) const MOST_IN_LINE: usize = 4 << 20;
@@ -43,10 +42,7 @@ impl Spent {
         self.bytes += u64::try_from(line.len()).unwrap_or(u64::MAX).saturating_add(1);
         self.lines += 1;
         // At most one value begins behind each of these.
-        self.values += line
-            .iter()
-            .filter(|byte| matches!(byte, b',' | b':' | b'[' | b'{'))
-            .count();
+        self.values += line.iter().filter(|byte| matches!(byte, b',' | b':' | b'[' | b'{')).count();
         let bounds = [
             (line.len() > MOST_IN_LINE, Bound::Line),
             (self.lines > MOST_LINES, Bound::Lines),
@@ -76,10 +72,7 @@ pub(crate) struct Lines<R> {
 
 impl<R: BufRead> Lines<R> {
     pub(crate) fn new(text: R) -> Self {
-        Self {
-            text,
-            spent: Spent::default(),
-        }
+        Self { text, spent: Spent::default() }
     }
 
     /// The number of the line that was read last, from 1.

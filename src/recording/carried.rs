@@ -1,5 +1,5 @@
-//! The recordings that the binary carries, one per variant of its lessons, so that their stories play where no
-//! server is. It must not know how they are played.
+//! The recordings that the binary carries, one per variant of its lessons, so that their stories play where no server
+//! is.
 
 use std::{
     io::BufRead,
@@ -21,30 +21,19 @@ pub enum NotCarried {
         "Lockstep carries no recording of `{lesson}`, variant `{variant}`. Play it live, or record it where its \
          servers are: `lockstep run {lesson} --variant {variant} --record FILE`, then `lockstep play FILE`"
     )]
-    Missing {
-        /// The lesson.
-        lesson: String,
-        /// The variant.
-        variant: String,
-    },
+    Missing { lesson: String, variant: String },
     /// There is one, of something else.
     #[error(
         "the recording of `{lesson}`, variant `{variant}`, that Lockstep carries was made with another text or \
          other figures. Play the lesson live, or leave `--set` and `--lessons` away"
     )]
-    OfAnother {
-        /// The lesson.
-        lesson: String,
-        /// The variant.
-        variant: String,
-    },
+    OfAnother { lesson: String, variant: String },
     /// There is one, and it cannot be read. A test rules that out.
     #[error(transparent)]
     Broken(#[from] RecordingError),
 }
 
 /// The name of the file of a variant's recording, in a directory of recordings.
-#[must_use]
 pub fn file_name(scenario: &Scenario) -> String {
     format!("{}.{}.jsonl.gz", scenario.loaded.lesson.id, scenario.variant)
 }
@@ -90,19 +79,13 @@ fn find(scenario: &Scenario) -> Result<(PathBuf, &'static [u8]), NotCarried> {
 }
 
 fn text<'a>(bytes: &'a [u8], path: &Path) -> Result<Box<dyn BufRead + 'a>, RecordingError> {
-    plain(bytes).map_err(|source| RecordingError::File {
-        path: path.to_owned(),
-        source,
-    })
+    plain(bytes).map_err(|source| RecordingError::File { path: path.to_owned(), source })
 }
 
 fn first(bytes: &[u8], path: &Path) -> Result<Header, RecordingError> {
     let mut line = String::new();
     let read = text(bytes, path)?.read_line(&mut line);
-    read.map_err(|source| RecordingError::File {
-        path: path.to_owned(),
-        source,
-    })?;
+    read.map_err(|source| RecordingError::File { path: path.to_owned(), source })?;
     header(&line, path)
 }
 
@@ -119,10 +102,7 @@ mod tests {
             first(bytes, path)?;
             parse(text(bytes, path)?, path)
         };
-        let smallest = CARRIED
-            .files()
-            .map(include_dir::File::contents)
-            .min_by_key(|bytes| bytes.len());
+        let smallest = CARRIED.files().map(include_dir::File::contents).min_by_key(|bytes| bytes.len());
         let whole = smallest.expect("there are some");
         assert!(read(whole).is_ok());
         for end in [0, 1, 9, 10, 30, whole.len() / 2] {

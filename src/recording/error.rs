@@ -1,4 +1,4 @@
-//! Why a recording cannot be had, and what mends it. It must not know who asked for it.
+//! Why a recording cannot be had, and what mends it.
 
 use std::{io, path::PathBuf};
 
@@ -64,9 +64,7 @@ pub enum RecordingError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// The line, from 1.
         line: usize,
-        /// The column, from 1.
         column: usize,
         /// What is wrong with it.
         why: String,
@@ -89,10 +87,5 @@ pub enum RecordingError {
         "the lesson `{lesson}` has changed since its variant `{variant}` was recorded: others take part in it now. \
          Record it again with `lockstep run {lesson} --variant {variant} --record FILE`"
     )]
-    OtherCast {
-        /// The lesson.
-        lesson: String,
-        /// The variant.
-        variant: String,
-    },
+    OtherCast { lesson: String, variant: String },
 }

@@ -38,9 +38,7 @@ pub const VERSION: u32 = 1;
 pub struct Header {
     /// The version of the format. Its name tells a recording from any other file.
     pub lockstep_recording: u32,
-    /// The lesson.
     pub lesson: String,
-    /// Its variant.
     pub variant: String,
     /// What the user had set with `--set`.
     #[serde(default)]
@@ -54,7 +52,6 @@ pub struct Header {
 
 impl Header {
     /// Whether it was recorded from this very scenario: same lesson, variant, figures, programs and story.
-    #[must_use]
     pub fn belongs_to(&self, scenario: &Scenario) -> bool {
         self.lesson == scenario.loaded.lesson.id
             && self.variant == scenario.variant
@@ -98,12 +95,7 @@ impl Recording {
         }
         let mut events = self.log.events().to_vec();
         for event in &mut events {
-            if let EventKind::Sent {
-                actor,
-                label,
-                releases,
-                ..
-            } = &mut event.kind
+            if let EventKind::Sent { actor, label, releases, .. } = &mut event.kind
                 && let Some(plan) = scenario.actors.get(actor.0 as usize)
             {
                 *releases = plan.program.released_by(label).to_vec();
@@ -124,7 +116,6 @@ struct End {
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// Whether a file begins like a recording. A lesson never does.
-#[must_use]
 pub fn looks_like_one(path: &Path) -> bool {
     let Ok(file) = files::open(path) else {
         return false;
@@ -159,10 +150,8 @@ pub fn write(path: &Path, scenario: &Scenario, log: &Log) -> Result<(), Recordin
         program: env!("CARGO_PKG_VERSION").to_owned(),
         fingerprint: Some(scenario.fingerprint()),
     };
-    let text = lines(&header, log).map_err(|bound| RecordingError::TooLong {
-        path: path.to_owned(),
-        bound,
-    })?;
+    let text =
+        lines(&header, log).map_err(|bound| RecordingError::TooLong { path: path.to_owned(), bound })?;
     let packed = path.extension().is_some_and(|ending| ending == "gz");
     let written = Output::new(path).and_then(|output| {
         output.write(|out| {
@@ -174,10 +163,7 @@ pub fn write(path: &Path, scenario: &Scenario, log: &Log) -> Result<(), Recordin
             out.finish().map(drop)
         })
     });
-    written.map_err(|source| RecordingError::NotWritten {
-        path: path.to_owned(),
-        source,
-    })
+    written.map_err(|source| RecordingError::NotWritten { path: path.to_owned(), source })
 }
 
 /// What is written, and what can be read again.
@@ -202,10 +188,7 @@ fn lines(header: &Header, log: &Log) -> Result<Vec<String>, Bound> {
 /// # Errors
 /// Whatever [`RecordingError`] names, with file and line.
 pub fn read(path: &Path) -> Result<Recording, RecordingError> {
-    let file = |source| RecordingError::File {
-        path: path.to_owned(),
-        source,
-    };
+    let file = |source| RecordingError::File { path: path.to_owned(), source };
     let packed = files::open(path).map_err(file)?;
     if packed.metadata().map_err(file)?.len() > MOST_BYTES {
         return Err(too_large(path, 1, Bound::Bytes));
@@ -220,9 +203,7 @@ fn header(first: &str, path: &Path) -> Result<Header, RecordingError> {
     let found = version
         .as_ref()
         .and_then(|first| first["lockstep_recording"].as_u64())
-        .ok_or_else(|| RecordingError::NoRecording {
-            path: path.to_owned(),
-        })?;
+        .ok_or_else(|| RecordingError::NoRecording { path: path.to_owned() })?;
     if found != u64::from(VERSION) {
         let path = path.to_owned();
         return Err(RecordingError::OtherVersion { path, found });
@@ -241,11 +222,7 @@ fn damaged(path: &Path, line: usize, error: &serde_json::Error) -> RecordingErro
 }
 
 fn too_large(path: &Path, line: usize, bound: Bound) -> RecordingError {
-    RecordingError::TooLarge {
-        path: path.to_owned(),
-        line,
-        bound,
-    }
+    RecordingError::TooLarge { path: path.to_owned(), line, bound }
 }
 
 fn parse(text: impl BufRead, path: &Path) -> Result<Recording, RecordingError> {
@@ -259,10 +236,7 @@ fn parse(text: impl BufRead, path: &Path) -> Result<Recording, RecordingError> {
     let stopped = |line: usize, stopped: Stopped| match stopped {
         Stopped::At(bound) => too_large(path, line, bound),
         Stopped::NoText(at) => wrong(line, at + 1, "this is not UTF-8".to_owned()),
-        Stopped::Io(source) => RecordingError::File {
-            path: path.to_owned(),
-            source,
-        },
+        Stopped::Io(source) => RecordingError::File { path: path.to_owned(), source },
     };
     let first = match lines.next() {
         Ok(Some(first)) => first,
@@ -311,11 +285,7 @@ fn parse(text: impl BufRead, path: &Path) -> Result<Recording, RecordingError> {
             Err(error) => return Err(damaged(path, lines.number(), &error)),
         }
     }
-    Err(RecordingError::CutOff {
-        path: path.to_owned(),
-        line: lines.number() + 1,
-        have: log.len(),
-    })
+    Err(RecordingError::CutOff { path: path.to_owned(), line: lines.number() + 1, have: log.len() })
 }
 
 /// The most servers that a lab has, with room to spare.

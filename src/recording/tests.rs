@@ -26,24 +26,10 @@ fn log(scenario: &Scenario) -> Log {
     };
     let (op, actor, label) = (crate::log::OpId(1), crate::log::ActorId(0), "acquire".to_owned());
     let reply = Reply::Value(serde_json::json!(["OK", null, 1]));
-    let kinds = [
-        ready,
-        EventKind::Replied {
-            op,
-            actor,
-            label,
-            reply,
-        },
-        EventKind::Stop {
-            item: 0,
-            stop: Stop::End,
-        },
-    ];
+    let kinds =
+        [ready, EventKind::Replied { op, actor, label, reply }, EventKind::Stop { item: 0, stop: Stop::End }];
     for (n, kind) in (0..).zip(kinds) {
-        log.append(Event {
-            at: LessonTime::from_millis(n),
-            kind,
-        });
+        log.append(Event { at: LessonTime::from_millis(n), kind });
     }
     log
 }
@@ -68,10 +54,7 @@ fn what_is_written_is_read() {
     let recording = read(&path).expect("read");
     assert_eq!(recording.log, log(&scenario()));
     assert_eq!(
-        (
-            recording.header.lesson.as_str(),
-            recording.header.variant.as_str()
-        ),
+        (recording.header.lesson.as_str(), recording.header.variant.as_str()),
         ("my-lock", "blind-del")
     );
 }
@@ -81,10 +64,7 @@ fn a_recording_cut_off_anywhere_is_known_for_it() {
     let whole = text();
     for end in 0..whole.len() - 1 {
         let error = parsed(&whole[..end]).expect_err("cut off").to_string();
-        assert!(
-            error.contains("cut off") || error.contains("no recording"),
-            "{end}: {error}"
-        );
+        assert!(error.contains("cut off") || error.contains("no recording"), "{end}: {error}");
         assert!(error.starts_with("run.jsonl:"), "{error}");
     }
 }
@@ -93,20 +73,11 @@ fn a_recording_cut_off_anywhere_is_known_for_it() {
 fn other_versions_other_files_and_damage_are_named() {
     let whole = text();
     let other = whole.replacen("\"lockstep_recording\":1", "\"lockstep_recording\":9", 1);
-    assert!(matches!(
-        parsed(&other),
-        Err(RecordingError::OtherVersion { found: 9, .. })
-    ));
-    assert!(matches!(
-        parsed("format: 1\nid: x\n"),
-        Err(RecordingError::NoRecording { .. })
-    ));
+    assert!(matches!(parsed(&other), Err(RecordingError::OtherVersion { found: 9, .. })));
+    assert!(matches!(parsed("format: 1\nid: x\n"), Err(RecordingError::NoRecording { .. })));
     let damaged = whole.replacen("\"replied\"", "\"replid\"", 1);
     let error = parsed(&damaged).expect_err("damaged").to_string();
-    assert!(
-        error.starts_with("run.jsonl:3:") && error.contains("replid"),
-        "{error}"
-    );
+    assert!(error.starts_with("run.jsonl:3:") && error.contains("replid"), "{error}");
 }
 
 #[test]
@@ -139,23 +110,14 @@ fn a_recording_of_another_text_or_cast_is_told_from_one_of_this() {
     assert!(mine.fit(&other).is_ok(), "and the same cast");
     let mut renamed = parsed(&text().replace("\"name\":\"A\"", "\"name\":\"Z\"")).expect("read");
     let error = renamed.fit(&scenario()).expect_err("another cast").to_string();
-    assert!(
-        error.contains("others take part") && error.contains("--record"),
-        "{error}"
-    );
+    assert!(error.contains("others take part") && error.contains("--record"), "{error}");
     let old = parsed(&text().replacen("\"fingerprint\"", "\"formerly\"", 1)).expect("read");
-    assert!(
-        !old.header.belongs_to(&scenario()),
-        "made before there were fingerprints"
-    );
+    assert!(!old.header.belongs_to(&scenario()), "made before there were fingerprints");
 }
 
 #[test]
 fn somebody_who_does_not_take_part_is_damage() {
     let strange = text().replacen("\"actor\":0", "\"actor\":7", 1);
     let error = parsed(&strange).expect_err("damaged").to_string();
-    assert!(
-        error.starts_with("run.jsonl:3:1:") && error.contains("actor 7"),
-        "{error}"
-    );
+    assert!(error.starts_with("run.jsonl:3:1:") && error.contains("actor 7"), "{error}");
 }

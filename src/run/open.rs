@@ -1,5 +1,5 @@
-//! Which run a lesson on the screen gets: live where its servers are, recorded where they are not or where that
-//! is asked for. It must not know the screen.
+//! Which run a lesson on the screen gets: live where its servers are, recorded where they are not or where that is
+//! asked for.
 
 use std::sync::Arc;
 
@@ -39,7 +39,6 @@ const NOT_EXPLORED_HERE: Words = Words::new(
 pub struct LessonChoice {
     /// The lesson.
     pub id: String,
-    /// The variant.
     pub variant: String,
 }
 
@@ -84,9 +83,8 @@ impl Runs for ChosenRuns {
 
     fn branch(&self, choice: &LessonChoice, past: Log) -> Session {
         let scenario = self.scenario(choice, &self.params(choice));
-        scenario.map_or_else(failed, |scenario| {
-            session::branch(scenario, self.options.clone(), self.seed, past)
-        })
+        scenario
+            .map_or_else(failed, |scenario| session::branch(scenario, self.options.clone(), self.seed, past))
     }
 
     fn race(&self, choice: &LessonChoice, runs: u64) -> Racing {
@@ -168,24 +166,15 @@ impl ChosenRuns {
 fn failed(message: String) -> Session {
     let (commands, _) = mpsc::unbounded_channel();
     let (tell, updates) = mpsc::unbounded_channel();
-    let _ = tell.send(Update::Failed {
-        message: message.into(),
-        server: false,
-    });
+    let _ = tell.send(Update::Failed { message: message.into(), server: false });
     Session { commands, updates }
 }
 
 /// A search that could not even begin.
 fn not_explored(message: Text) -> Exploring {
     let (tell, told) = mpsc::unbounded_channel();
-    let _ = tell.send(explore::Told::Failed {
-        message,
-        server: false,
-    });
-    Exploring {
-        stop: Arc::default(),
-        told,
-    }
+    let _ = tell.send(explore::Told::Failed { message, server: false });
+    Exploring { stop: Arc::default(), told }
 }
 
 /// Races that could not even begin.
@@ -193,9 +182,6 @@ fn not_raced(message: Text, runs: u64) -> Racing {
     let (orders, _) = watch::channel(Orders { runs, paused: false });
     let (tell, told) = mpsc::channel(1);
     // There is room for one, and nothing else is told.
-    let _ = tell.try_send(Told::Failed {
-        message,
-        server: false,
-    });
+    let _ = tell.try_send(Told::Failed { message, server: false });
     Racing { orders, told }
 }

@@ -1,5 +1,5 @@
 //! Who did what to whose key, and how many one change woke: what claims can ask about and the world does not keep.
-//! Folded event by event; it must not know who asks.
+//! Folded event by event.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -61,11 +61,7 @@ impl Conduct {
     pub(crate) fn new(scenario: &Scenario) -> Self {
         Self {
             effects: Effects::new(scenario),
-            clients: scenario
-                .actors
-                .iter()
-                .map(|plan| plan.actor.client.clone())
-                .collect(),
+            clients: scenario.actors.iter().map(|plan| plan.actor.client.clone()).collect(),
             settings: BTreeMap::new(),
             foreign: BTreeMap::new(),
             doubts: Vec::new(),
@@ -81,10 +77,7 @@ impl Conduct {
         if let EventKind::State(state) = &event.kind {
             self.settle(state, event.at);
         }
-        if let EventKind::Notified {
-            actor, about, what, ..
-        } = &event.kind
-        {
+        if let EventKind::Notified { actor, about, what, .. } = &event.kind {
             let herd = self.herds.entry(about.clone()).or_default();
             // A watch fires once: who is told again is told of another change. So is who is told of something else: a
             // watch on what was not there outlives its reason, and tells that it is there now.
@@ -121,10 +114,7 @@ impl Conduct {
             }
             Access::Deleted | Access::Expiry => {
                 let client = client.clone();
-                if self
-                    .setter(&effect)
-                    .is_some_and(|setting| setting.client != client)
-                {
+                if self.setter(&effect).is_some_and(|setting| setting.client != client) {
                     let access = (effect.key, effect.access);
                     self.foreign.entry(access).or_default().push(effect.replied);
                 } else if effect.access == Access::Deleted {
@@ -138,19 +128,13 @@ impl Conduct {
     /// A deletion that was long on its way may have met another's key.
     fn doubt(&mut self, deletion: Effect, client: &str) {
         // Whoever deletes its own is innocent of what is doubtful about its key.
-        self.doubts
-            .retain(|doubt| doubt.client != client || doubt.deletion.key != deletion.key);
+        self.doubts.retain(|doubt| doubt.client != client || doubt.deletion.key != deletion.key);
         let known = self.settings.get(&deletion.key);
         let other = known.and_then(|known| known.last()).filter(|setting| {
             setting.client != client && setting.server == deletion.server && setting.replied > deletion.sent
         });
         if let Some((other, value)) = other.and_then(|other| Some((other, other.value.clone()?))) {
-            self.doubts.push(Doubt {
-                client: other.client.clone(),
-                value,
-                end: other.end,
-                deletion,
-            });
+            self.doubts.push(Doubt { client: other.client.clone(), value, end: other.end, deletion });
         }
     }
 
@@ -163,10 +147,7 @@ impl Conduct {
             .into_iter()
             .partition(|doubt| doubt.deletion.server == state.server);
         self.doubts = left;
-        for Doubt {
-            deletion, value, end, ..
-        } in settled
-        {
+        for Doubt { deletion, value, end, .. } in settled {
             let held = keyspace.keys.get(&deletion.key);
             let there =
                 held.is_some_and(|key| matches!(&key.value, KeyValue::String(held) if *held == value));
@@ -183,16 +164,12 @@ impl Conduct {
     fn setter(&self, effect: &Effect) -> Option<&Setting> {
         let known = self.settings.get(&effect.key)?;
         let before = || known.iter().rev().filter(|setting| setting.replied < effect.sent);
-        before()
-            .find(|setting| setting.server == effect.server)
-            .or_else(|| before().next())
+        before().find(|setting| setting.server == effect.server).or_else(|| before().next())
     }
 
     /// The replies that prove that somebody did this to a key that another client had set.
     pub(crate) fn foreign(&self, key: &str, access: Access) -> &[usize] {
-        self.foreign
-            .get(&(key.to_owned(), access))
-            .map_or(&[], Vec::as_slice)
+        self.foreign.get(&(key.to_owned(), access)).map_or(&[], Vec::as_slice)
     }
 
     /// Who asked for a key to be set to what it holds, and the event in which it was asked.

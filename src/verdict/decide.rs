@@ -35,13 +35,9 @@ pub fn decide(scenario: &Scenario, log: &Log, ask: &AskPlan) -> Result<Vec<usize
         let holds = match &choice.right {
             RightPlan::Always => true,
             RightPlan::Never => false,
-            RightPlan::When(expr) => expr
-                .eval(names.clone())
-                .map_err(|message| Undecided {
-                    choice: Some(n),
-                    message,
-                })?
-                .is_true(),
+            RightPlan::When(expr) => {
+                expr.eval(names.clone()).map_err(|message| Undecided { choice: Some(n), message })?.is_true()
+            }
         };
         if holds {
             right.push(n);
@@ -81,22 +77,14 @@ story:
     fn decided(first: &str, second: &str) -> Result<Vec<usize>, Undecided> {
         let ask = ASK.replace("FIRST", first).replace("SECOND", second);
         let text = include_str!("../../assets/new-lesson.yaml").replace("story:\n", &ask);
-        let text = text.replace(
-            "script: release_if_owner, keys: [lock], args: [\"${token}\"]",
-            "redis: DEL lock",
-        );
+        let text =
+            text.replace("script: release_if_owner, keys: [lock], args: [\"${token}\"]", "redis: DEL lock");
         let source = Source::new("lesson.yaml", text);
         let lesson = source.lesson().expect("the lesson is good");
         let recipes = Arc::new(Recipes::default());
-        let loaded = Arc::new(Loaded {
-            lesson,
-            source,
-            recipes,
-        });
+        let loaded = Arc::new(Loaded { lesson, source, recipes });
         let scenario = Scenario::plan(&loaded, "blind-del", &Params::new()).expect("planned");
-        let Act::Ask(ask) = &scenario.story[0].act else {
-            panic!("the question comes first")
-        };
+        let Act::Ask(ask) = &scenario.story[0].act else { panic!("the question comes first") };
         let mut log = Log::new();
         let (op, actor, label) = (OpId(0), ActorId(0), "release".to_owned());
         let events = [
@@ -106,25 +94,13 @@ story:
                 clock: ClockKind::Controlled,
                 servers: vec![],
                 actors: ["A", "B"]
-                    .map(|name| Actor {
-                        name: name.into(),
-                        client: name.into(),
-                        crowd: false,
-                    })
+                    .map(|name| Actor { name: name.into(), client: name.into(), crowd: false })
                     .into(),
             },
-            EventKind::Replied {
-                op,
-                actor,
-                label,
-                reply: Reply::Value(1.into()),
-            },
+            EventKind::Replied { op, actor, label, reply: Reply::Value(1.into()) },
         ];
         for kind in events {
-            log.append(Event {
-                at: LessonTime::ZERO,
-                kind,
-            });
+            log.append(Event { at: LessonTime::ZERO, kind });
         }
         decide(&scenario, &log, ask)
     }

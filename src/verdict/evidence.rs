@@ -1,4 +1,4 @@
-//! A claim's evidence in words: which events, at what lesson time. It must not know where the words are shown.
+//! A claim's evidence in words: which events, at what lesson time.
 
 use std::time::Duration;
 
@@ -17,7 +17,6 @@ const COMMAND: usize = 40;
 
 /// The events that a claim's result rests on, in words, at most so many lines: where there are more, the first
 /// and the last, and how many lie in between.
-#[must_use]
 pub fn evidence(log: &Log, claim: &str, events: &[usize], most: usize) -> Vec<Text> {
     let tell_all = |events: &[usize]| -> Vec<Text> {
         let told = events.iter().filter_map(|event| tell(log, *event, claim));
@@ -34,8 +33,7 @@ pub fn evidence(log: &Log, claim: &str, events: &[usize], most: usize) -> Vec<Te
     let between = events.len() - shown - 1;
     let mut lines = tell_all(&events[..shown]);
     lines.push(Text {
-        en: format!("… {between} more in between"),
-        zh: format!("……中间还有 {between} 条"),
+        en: format!("… {between} more in between"), zh: format!("……中间还有 {between} 条")
     });
     lines.extend(tell_all(&events[events.len() - 1..]));
     lines
@@ -52,48 +50,34 @@ fn tell(log: &Log, index: usize, claim: &str) -> Option<Text> {
             at = exchange.at;
             exchange.words()
         }
-        EventKind::Took {
-            actor, about, what, ..
-        } => {
+        EventKind::Took { actor, about, what, .. } => {
             let name = name(log, *actor);
             (
                 format!("{name} took the notification {what} {about}"),
                 format!("{name} 取出通知 {what} {about}"),
             )
         }
-        EventKind::Notified {
-            actor, about, what, ..
-        } => {
+        EventKind::Notified { actor, about, what, .. } => {
             let name = name(log, *actor);
-            (
-                format!("{name} was notified: {what} {about}"),
-                format!("{name} 收到通知：{what} {about}"),
-            )
+            (format!("{name} was notified: {what} {about}"), format!("{name} 收到通知：{what} {about}"))
         }
         EventKind::Believes { actor, lock, belief } => belief_words(name(log, *actor), lock, *belief),
         EventKind::Counted { actor, counter, .. } => {
             let (name, count) = (name(log, *actor), count(log, index, counter));
-            (
-                format!("{name} counted {counter} = {count}"),
-                format!("{name} 计数，{counter} = {count}"),
-            )
+            (format!("{name} counted {counter} = {count}"), format!("{name} 计数，{counter} = {count}"))
         }
         EventKind::Finished { actor } => {
             let name = name(log, *actor);
             (format!("{name} finished"), format!("{name} 执行完毕"))
         }
-        EventKind::Metric { server, name, value } => (
-            format!("{server} counted {name} = {value}"),
-            format!("{server} 的计数 {name} 为 {value}"),
-        ),
+        EventKind::Metric { server, name, value } => {
+            (format!("{server} counted {name} = {value}"), format!("{server} 的计数 {name} 为 {value}"))
+        }
         EventKind::State(state) => {
-            let before = log.events()[..index]
-                .iter()
-                .rev()
-                .find_map(|event| match &event.kind {
-                    EventKind::State(before) if before.server == state.server => Some(&before.observed),
-                    _ => None,
-                });
+            let before = log.events()[..index].iter().rev().find_map(|event| match &event.kind {
+                EventKind::State(before) if before.server == state.server => Some(&before.observed),
+                _ => None,
+            });
             let changes = changes(log, (before, &state.observed), event, claim);
             let server = &state.server;
             let all =
@@ -108,27 +92,19 @@ fn tell(log: &Log, index: usize, claim: &str) -> Option<Text> {
         }
         _ => return None,
     };
-    Some(Text {
-        en: format!("at {at}: {en}"),
-        zh: format!("{at}：{zh}"),
-    })
+    Some(Text { en: format!("at {at}: {en}"), zh: format!("{at}：{zh}") })
 }
 
 fn belief_words(name: &str, lock: &str, belief: Belief) -> (String, String) {
     match belief {
-        Belief::Holding => (
-            format!("{name} believed that it held {lock}"),
-            format!("{name} 认为自己持有 {lock}"),
-        ),
-        Belief::Nothing => (
-            format!("{name} relied on {lock} no more"),
-            format!("{name} 不再依赖 {lock}"),
-        ),
+        Belief::Holding => {
+            (format!("{name} believed that it held {lock}"), format!("{name} 认为自己持有 {lock}"))
+        }
+        Belief::Nothing => (format!("{name} relied on {lock} no more"), format!("{name} 不再依赖 {lock}")),
         Belief::Waiting => (format!("{name} waited for {lock}"), format!("{name} 等待 {lock}")),
-        Belief::Unsure => (
-            format!("{name} could not be sure of {lock}"),
-            format!("{name} 无法确定是否持有 {lock}"),
-        ),
+        Belief::Unsure => {
+            (format!("{name} could not be sure of {lock}"), format!("{name} 无法确定是否持有 {lock}"))
+        }
     }
 }
 
@@ -152,31 +128,18 @@ impl<'a> Exchange<'a> {
         let sent = log.events()[..=index]
             .iter()
             .rposition(|event| matches!(event.kind, EventKind::Sent { op, .. } if op == wanted));
-        let replied = log.events()[sent.unwrap_or(index)..]
-            .iter()
-            .find_map(|event| match &event.kind {
-                EventKind::Replied {
-                    op,
-                    actor,
-                    label,
-                    reply,
-                } if *op == wanted => Some((event.at, *actor, label, reply)),
-                _ => None,
-            });
+        let replied = log.events()[sent.unwrap_or(index)..].iter().find_map(|event| match &event.kind {
+            EventKind::Replied { op, actor, label, reply } if *op == wanted => {
+                Some((event.at, *actor, label, reply))
+            }
+            _ => None,
+        });
         let reply = replied.map(|(at, _, _, reply)| (short(&reply.to_string()), at));
         let (at, actor, wire) = match sent.map(|sent| &log.events()[sent]) {
-            Some(Event {
-                at,
-                kind: EventKind::Sent { actor, wire, .. },
-            }) => (*at, *actor, short(wire)),
+            Some(Event { at, kind: EventKind::Sent { actor, wire, .. } }) => (*at, *actor, short(wire)),
             _ => replied.map(|(at, actor, label, _)| (at, actor, label.clone()))?,
         };
-        Some(Self {
-            at,
-            name: name(log, actor),
-            wire,
-            reply,
-        })
+        Some(Self { at, name: name(log, actor), wire, reply })
     }
 
     fn words(&self) -> (String, String) {
@@ -187,10 +150,9 @@ impl<'a> Exchange<'a> {
                 format!("{name} sent {wire}; answered {reply} at {when}"),
                 format!("{name} 发出 {wire}；{when} 返回 {reply}"),
             ),
-            Some((reply, _)) => (
-                format!("{name}'s {wire} answered {reply}"),
-                format!("{name} 的 {wire} 返回 {reply}"),
-            ),
+            Some((reply, _)) => {
+                (format!("{name}'s {wire} answered {reply}"), format!("{name} 的 {wire} 返回 {reply}"))
+            }
         }
     }
 }
@@ -205,12 +167,10 @@ fn short(wire: &str) -> String {
 
 /// What a counter stood at after an event.
 fn count(log: &Log, index: usize, wanted: &str) -> i64 {
-    let counted = log.events()[..=index]
-        .iter()
-        .filter_map(|event| match &event.kind {
-            EventKind::Counted { counter, by, .. } if counter == wanted => Some(*by),
-            _ => None,
-        });
+    let counted = log.events()[..=index].iter().filter_map(|event| match &event.kind {
+        EventKind::Counted { counter, by, .. } if counter == wanted => Some(*by),
+        _ => None,
+    });
     counted.sum()
 }
 
@@ -246,10 +206,9 @@ fn redis_changes((before, now): (&Keyspace, &Keyspace), event: &Event, claim: &s
     if before.role != now.role && claim.contains("role(") {
         match &now.role {
             Some(Role::Master) => changes.push(text("it is a master", "成为主节点")),
-            Some(Role::Replica { of }) => changes.push(text(
-                format!("it is a replica of {of}"),
-                format!("成为 {of} 的从节点"),
-            )),
+            Some(Role::Replica { of }) => {
+                changes.push(text(format!("it is a replica of {of}"), format!("成为 {of} 的从节点")));
+            }
             None => {}
         }
     }
@@ -273,16 +232,10 @@ fn key_words(key: &str, state: &KeyState, event: &Event) -> Text {
         other => serde_json::to_string(other).map_or_else(|_| String::new(), |value| short(&value)),
     };
     match state.expires_at {
-        None => text(
-            format!("{key} = {value}, no expiry"),
-            format!("{key} = {value}，没有过期时间"),
-        ),
+        None => text(format!("{key} = {value}, no expiry"), format!("{key} = {value}，没有过期时间")),
         Some(end) => {
             let left = (end.as_millis() - event.at.as_millis()).max(0);
-            text(
-                format!("{key} = {value}, {left} ms to live"),
-                format!("{key} = {value}，剩 {left} ms"),
-            )
+            text(format!("{key} = {value}, {left} ms to live"), format!("{key} = {value}，剩 {left} ms"))
         }
     }
 }
@@ -293,18 +246,9 @@ fn znode_changes(log: &Log, (before, now): (&ZnodeTree, &ZnodeTree)) -> Vec<Text
     let created: Vec<_> = now
         .nodes
         .iter()
-        .filter(|(path, node)| {
-            before
-                .nodes
-                .get(*path)
-                .is_none_or(|known| known.owner != node.owner)
-        })
+        .filter(|(path, node)| before.nodes.get(*path).is_none_or(|known| known.owner != node.owner))
         .collect();
-    let deleted: Vec<&String> = before
-        .nodes
-        .keys()
-        .filter(|path| !now.nodes.contains_key(*path))
-        .collect();
+    let deleted: Vec<&String> = before.nodes.keys().filter(|path| !now.nodes.contains_key(*path)).collect();
     let mut changes = Vec::new();
     for (path, node) in created.iter().take(MOST) {
         let owner = node.owner.and_then(|session| session_owner(log, session));
@@ -331,8 +275,5 @@ fn session_owner(log: &Log, wanted: i64) -> Option<&str> {
 }
 
 fn text(en: impl Into<String>, zh: impl Into<String>) -> Text {
-    Text {
-        en: en.into(),
-        zh: zh.into(),
-    }
+    Text { en: en.into(), zh: zh.into() }
 }

@@ -1,4 +1,4 @@
-//! What claims can ask about, answered from the log alone. It must not know how they ask.
+//! What claims can ask about, answered from the log alone.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -41,15 +41,9 @@ impl Facts {
     pub(crate) fn none(scenario: &Scenario) -> Self {
         let mut groups: HashMap<String, Vec<usize>> = HashMap::new();
         for client in &scenario.clients {
-            groups
-                .entry(client.name.clone())
-                .or_default()
-                .extend(client.actors.clone());
+            groups.entry(client.name.clone()).or_default().extend(client.actors.clone());
             if client.group != client.name {
-                groups
-                    .entry(client.group.clone())
-                    .or_default()
-                    .extend(client.actors.clone());
+                groups.entry(client.group.clone()).or_default().extend(client.actors.clone());
             }
         }
         for (n, plan) in scenario.actors.iter().enumerate() {
@@ -78,27 +72,14 @@ impl Facts {
     /// their `Sent` or `Took`.
     pub(crate) fn moves(&self, reference: &str) -> Vec<usize> {
         let (actors, label) = self.reference(reference);
-        let mine = |actor: u32| {
-            actors
-                .as_ref()
-                .is_none_or(|actors| actors.contains(&(actor as usize)))
-        };
+        let mine = |actor: u32| actors.as_ref().is_none_or(|actors| actors.contains(&(actor as usize)));
         let made = |event: &Event| match &event.kind {
-            EventKind::Sent {
-                actor, label: known, ..
+            EventKind::Sent { actor, label: known, .. } | EventKind::Took { actor, label: known, .. } => {
+                known == label && mine(actor.0)
             }
-            | EventKind::Took {
-                actor, label: known, ..
-            } => known == label && mine(actor.0),
             _ => false,
         };
-        self.log
-            .events()
-            .iter()
-            .enumerate()
-            .filter(|(_, event)| made(event))
-            .map(|(n, _)| n)
-            .collect()
+        self.log.events().iter().enumerate().filter(|(_, event)| made(event)).map(|(n, _)| n).collect()
     }
 
     pub(crate) fn reference<'r>(&self, reference: &'r str) -> (Option<&Vec<usize>>, &'r str) {
@@ -111,12 +92,9 @@ impl Facts {
     pub(crate) fn replies(&self, reference: &str) -> Vec<Value> {
         let (actors, label) = self.reference(reference);
         let events = self.log.events().iter().filter_map(|event| match &event.kind {
-            EventKind::Replied {
-                actor,
-                label: known,
-                reply,
-                ..
-            } if known == label && actors.is_none_or(|actors| actors.contains(&(actor.0 as usize))) => {
+            EventKind::Replied { actor, label: known, reply, .. }
+                if known == label && actors.is_none_or(|actors| actors.contains(&(actor.0 as usize))) =>
+            {
                 Some(reply_value(reply))
             }
             _ => None,
@@ -130,14 +108,8 @@ impl Facts {
         let moved = *self.moves(reference).last()?;
         let events = self.log.events();
         let is_stop = |event: &Event| matches!(event.kind, EventKind::Stop { .. });
-        let start = events[..moved]
-            .iter()
-            .rposition(is_stop)
-            .map_or(0, |stop| stop + 1);
-        let end = events[moved..]
-            .iter()
-            .position(is_stop)
-            .map_or(events.len(), |stop| moved + stop);
+        let start = events[..moved].iter().rposition(is_stop).map_or(0, |stop| stop + 1);
+        let end = events[moved..].iter().position(is_stop).map_or(events.len(), |stop| moved + stop);
         Some(start..end)
     }
 
@@ -173,11 +145,7 @@ impl Facts {
 
     /// What a server that lives said last that it is: `master`, `replica`.
     pub(crate) fn role(&self, server: &str) -> Option<&'static str> {
-        let known = self
-            .world
-            .servers
-            .iter()
-            .find(|known| known.info.name == server)?;
+        let known = self.world.servers.iter().find(|known| known.info.name == server)?;
         match (&known.died, &known.observed) {
             (None, Some(Observed::Redis(keyspace))) => match keyspace.role.as_ref()? {
                 Role::Master => Some("master"),
@@ -189,34 +157,22 @@ impl Facts {
 
     /// Redis ends a key in the millisecond after its last.
     pub(crate) fn live_key(&self, name: &str, server: Option<&str>) -> Option<&KeyState> {
-        self.key(name, server)
-            .filter(|key| key.expires_at.is_none_or(|end| end >= self.world.now))
+        self.key(name, server).filter(|key| key.expires_at.is_none_or(|end| end >= self.world.now))
     }
 
     pub(crate) fn znode(&self, path: &str) -> Option<&Znode> {
-        self.world
-            .servers
-            .iter()
-            .find_map(|server| match &server.observed {
-                Some(Observed::Zookeeper(tree)) => tree.nodes.get(path),
-                _ => None,
-            })
+        self.world.servers.iter().find_map(|server| match &server.observed {
+            Some(Observed::Zookeeper(tree)) => tree.nodes.get(path),
+            _ => None,
+        })
     }
 
     pub(crate) fn children(&self, path: &str) -> Vec<String> {
-        let prefix = if path == "/" {
-            "/".to_owned()
-        } else {
-            format!("{path}/")
-        };
-        let trees = self
-            .world
-            .servers
-            .iter()
-            .filter_map(|server| match &server.observed {
-                Some(Observed::Zookeeper(tree)) => Some(tree),
-                _ => None,
-            });
+        let prefix = if path == "/" { "/".to_owned() } else { format!("{path}/") };
+        let trees = self.world.servers.iter().filter_map(|server| match &server.observed {
+            Some(Observed::Zookeeper(tree)) => Some(tree),
+            _ => None,
+        });
         trees
             .flat_map(|tree| tree.nodes.keys())
             .filter_map(|known| known.strip_prefix(&prefix))
@@ -228,13 +184,7 @@ impl Facts {
     pub(crate) fn notified(&self, who: Option<&str>) -> Option<usize> {
         match who {
             None => Some(self.world.actors.iter().map(|actor| actor.notified).sum()),
-            Some(who) => Some(
-                self.groups
-                    .get(who)?
-                    .iter()
-                    .map(|n| self.world.actors[*n].notified)
-                    .sum(),
-            ),
+            Some(who) => Some(self.groups.get(who)?.iter().map(|n| self.world.actors[*n].notified).sum()),
         }
     }
 

@@ -43,7 +43,6 @@ pub fn is_so(scenario: &Scenario, log: &Log, that: &Expr) -> Result<bool, String
 /// **Architecture Invariant:** the verdict is computed from the log and never scripted. A claim that does
 /// not hold, or cannot even be evaluated, makes the outcome [`Outcome::NotShown`]. So does, where the failure is to be
 /// prevented, an invariant that was broken: each is listed as a claim that does not hold.
-#[must_use]
 pub fn judge(scenario: &Scenario, log: &Log) -> Verdict {
     within_allowance(|| judged(scenario, log))
 }
@@ -52,23 +51,16 @@ fn judged(scenario: &Scenario, log: &Log) -> Verdict {
     let facts = Arc::new(Facts::new(scenario, log));
     let names = facts.names(scenario);
     let prevented = scenario.variant().expect == Expect::Prevented;
-    let broken = if prevented {
-        broken(scenario, log)
-    } else {
-        Vec::new()
-    };
+    let broken = if prevented { broken(scenario, log) } else { Vec::new() };
     let claims: Vec<ClaimResult> = scenario
         .claims
         .iter()
         .map(|claim| {
             let says = claim.says.as_ref().map(|says| sentence(says, &names));
             let mut result = match &claim.condition {
-                Condition::That {
-                    source,
-                    left,
-                    right,
-                    whole,
-                } => expression(scenario, (&facts, &names), source, (left, right.as_ref(), whole)),
+                Condition::That { source, left, right, whole } => {
+                    expression(scenario, (&facts, &names), source, (left, right.as_ref(), whole))
+                }
                 Condition::Lock(LockClaim::Overlap(lock)) => overlap(&facts, lock, true),
                 Condition::Lock(LockClaim::Exclusive(lock)) => overlap(&facts, lock, false),
             };
@@ -87,10 +79,7 @@ fn judged(scenario: &Scenario, log: &Log) -> Verdict {
 
 /// The invariants that a run broke.
 fn broken(scenario: &Scenario, log: &Log) -> Vec<ClaimResult> {
-    let never = || Text {
-        en: "never so".to_owned(),
-        zh: "从未发生".to_owned(),
-    };
+    let never = || Text { en: "never so".to_owned(), zh: "从未发生".to_owned() };
     let result = |claim: String, observed, evidence| ClaimResult {
         claim,
         says: None,
@@ -106,10 +95,8 @@ fn broken(scenario: &Scenario, log: &Log) -> Vec<ClaimResult> {
     let told = breaches.into_iter().map(|breach| {
         let plan = &scenario.invariants[breach.invariant];
         let at = moment(log.events()[breach.at].at);
-        let observed = Text {
-            en: format!("at {at}: {}", plan.says.en),
-            zh: format!("{at}：{}", plan.says.zh),
-        };
+        let observed =
+            Text { en: format!("at {at}: {}", plan.says.en), zh: format!("{at}：{}", plan.says.zh) };
         result(format!("never: {}", plan.never), observed, breach.evidence)
     });
     told.collect()
@@ -118,10 +105,7 @@ fn broken(scenario: &Scenario, log: &Log) -> Vec<ClaimResult> {
 /// A claim's sentence with its values filled in, or why that cannot be done.
 fn sentence(says: &TextPlan, names: &Value) -> Text {
     let fill = |template: &Template| template.render(names).unwrap_or_else(|error| error);
-    Text {
-        en: fill(&says.en),
-        zh: fill(&says.zh),
-    }
+    Text { en: fill(&says.en), zh: fill(&says.zh) }
 }
 
 fn expression(
@@ -138,14 +122,8 @@ fn expression(
     let expected = match right {
         None => "true".to_owned(),
         Some((operator, right)) => {
-            let value = right
-                .eval(names.clone())
-                .map_or_else(|error| error, |value| show(&value));
-            if operator == "==" {
-                value
-            } else {
-                format!("{operator} {value}")
-            }
+            let value = right.eval(names.clone()).map_or_else(|error| error, |value| show(&value));
+            if operator == "==" { value } else { format!("{operator} {value}") }
         }
     };
     ClaimResult {
@@ -153,18 +131,14 @@ fn expression(
         says: None,
         expected: alike(expected),
         observed: match (&observed, &holds) {
-            (Ok(value), Ok(_)) if value.is_undefined() => Text {
-                en: "never replied".to_owned(),
-                zh: "从未收到回复".to_owned(),
-            },
+            (Ok(value), Ok(_)) if value.is_undefined() => {
+                Text { en: "never replied".to_owned(), zh: "从未收到回复".to_owned() }
+            }
             (Ok(value), Ok(_)) => alike(show(value)),
             (Err(error), _) | (_, Err(error)) => alike(error.clone()),
         },
         holds: holds.unwrap_or(false),
-        evidence: looked_at
-            .into_iter()
-            .chain(counted(scenario, &facts.log, source))
-            .collect(),
+        evidence: looked_at.into_iter().chain(counted(scenario, &facts.log, source)).collect(),
     }
 }
 
@@ -172,28 +146,16 @@ fn overlap(facts: &Facts, lock: &str, wanted: bool) -> ClaimResult {
     /// More stretches than anybody reads.
     const MOST: usize = 3;
     let world = &facts.world;
-    let overlaps: Vec<&Overlap> = world
-        .holding
-        .overlaps()
-        .iter()
-        .filter(|overlap| overlap.lock == lock)
-        .collect();
+    let overlaps: Vec<&Overlap> =
+        world.holding.overlaps().iter().filter(|overlap| overlap.lock == lock).collect();
     let held = !world.holding.most(lock).is_empty();
     let never = Text {
-        en: "never two holders at once".to_owned(),
-        zh: "任何时刻最多一个持有者".to_owned(),
+        en: "never two holders at once".to_owned(), zh: "任何时刻最多一个持有者".to_owned()
     };
-    let both = Text {
-        en: "two holders at once".to_owned(),
-        zh: "同时有两个持有者".to_owned(),
-    };
+    let both = Text { en: "two holders at once".to_owned(), zh: "同时有两个持有者".to_owned() };
     let observed = match &overlaps[..] {
         [_, ..] => {
-            let all: Vec<Text> = overlaps
-                .iter()
-                .take(MOST)
-                .map(|overlap| describe(world, overlap))
-                .collect();
+            let all: Vec<Text> = overlaps.iter().take(MOST).map(|overlap| describe(world, overlap)).collect();
             let join =
                 |pick: fn(&Text) -> &str, mark: &str| all.iter().map(pick).collect::<Vec<_>>().join(mark);
             let etc = if overlaps.len() > MOST { "; …" } else { "" };
@@ -203,21 +165,14 @@ fn overlap(facts: &Facts, lock: &str, wanted: bool) -> ClaimResult {
             }
         }
         [] if held => never.clone(),
-        [] => Text {
-            en: "nobody ever held it".to_owned(),
-            zh: "从来没有人持有过".to_owned(),
-        },
+        [] => Text { en: "nobody ever held it".to_owned(), zh: "从来没有人持有过".to_owned() },
     };
     ClaimResult {
         claim: format!("{}: {lock}", if wanted { "overlap" } else { "exclusive" }),
         says: None,
         expected: if wanted { both } else { never },
         observed,
-        holds: if wanted {
-            !overlaps.is_empty()
-        } else {
-            overlaps.is_empty() && held
-        },
+        holds: if wanted { !overlaps.is_empty() } else { overlaps.is_empty() && held },
         evidence: if overlaps.is_empty() {
             held_one_after_another(facts, lock)
         } else {
@@ -227,11 +182,7 @@ fn overlap(facts: &Facts, lock: &str, wanted: bool) -> ClaimResult {
 }
 
 fn describe(world: &World, overlap: &Overlap) -> Text {
-    let name = |actor: &ActorId| {
-        world
-            .actor(*actor)
-            .map_or_else(String::new, |actor| actor.who.name.clone())
-    };
+    let name = |actor: &ActorId| world.actor(*actor).map_or_else(String::new, |actor| actor.who.name.clone());
     let names: Vec<String> = overlap.holders.iter().map(name).collect();
     let from = moment(overlap.from);
     let (end, zh_end) = match overlap.to {
@@ -246,20 +197,14 @@ fn describe(world: &World, overlap: &Overlap) -> Text {
 
 /// A value needs no translation.
 fn alike(value: String) -> Text {
-    Text {
-        en: value.clone(),
-        zh: value,
-    }
+    Text { en: value.clone(), zh: value }
 }
 
 /// Who began and ceased to hold a lock that never had two holders.
 fn held_one_after_another(facts: &Facts, lock: &str) -> Vec<usize> {
     let held = |kind: &EventKind| matches!(kind, EventKind::Believes { lock: known, belief: Belief::Holding | Belief::Nothing, .. } if known == lock);
     let events = facts.log.events().iter().enumerate();
-    events
-        .filter(|(_, event)| held(&event.kind))
-        .map(|(n, _)| n)
-        .collect()
+    events.filter(|(_, event)| held(&event.kind)).map(|(n, _)| n).collect()
 }
 
 /// The events that made the counters what they are which a claim's text names.

@@ -27,7 +27,6 @@ pub struct ClaimResult {
     pub says: Option<Text>,
     /// What it wants to be observed.
     pub expected: Text,
-    /// What was observed.
     pub observed: Text,
     /// Whether they agree.
     pub holds: bool,
@@ -40,7 +39,6 @@ pub struct ClaimResult {
 pub struct Verdict {
     /// What the run amounts to.
     pub outcome: Outcome,
-    /// Every claim.
     pub claims: Vec<ClaimResult>,
 }
 

@@ -1,5 +1,4 @@
-//! The names and functions that expressions over what happened can use, each answered by the facts. It must not know
-//! how the answers are found.
+//! The names and functions that expressions over what happened can use, each answered by the facts.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -28,20 +27,14 @@ impl Facts {
         }
         for (n, plan) in scenario.actors.iter().enumerate() {
             let facts = Arc::clone(self);
-            names.insert(
-                plan.actor.name.clone(),
-                Value::from_object(ActorFacts { facts, actor: n }),
-            );
+            names.insert(plan.actor.name.clone(), Value::from_object(ActorFacts { facts, actor: n }));
         }
         for client in &scenario.clients {
             // `A.worker.release`: A is a process, and `worker` a thread of it.
             let first = scenario.actors[client.actors.clone()].first();
             if first.is_some_and(|plan| plan.actor.name.contains('.')) {
                 let facts = Arc::clone(self);
-                let threads = ThreadsFacts {
-                    facts,
-                    process: client.name.clone(),
-                };
+                let threads = ThreadsFacts { facts, process: client.name.clone() };
                 names.insert(client.name.clone(), Value::from_object(threads));
             }
         }
@@ -103,12 +96,7 @@ impl Object for ThreadsFacts {
 
     fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
         let name = format!("{}.{key}", self.process);
-        let actor = self
-            .facts
-            .world
-            .actors
-            .iter()
-            .position(|actor| actor.who.name == name)?;
+        let actor = self.facts.world.actors.iter().position(|actor| actor.who.name == name)?;
         let facts = Arc::clone(&self.facts);
         Some(Value::from_object(ActorFacts { facts, actor }))
     }
@@ -130,16 +118,12 @@ impl Object for Function {
         if self.name == "notified" {
             let (who,): (Option<&str>,) = from_args(args)?;
             let count = facts.notified(who);
-            return count
-                .map(Value::from)
-                .ok_or_else(|| wrong(format!("nobody is called {who:?}")));
+            return count.map(Value::from).ok_or_else(|| wrong(format!("nobody is called {who:?}")));
         }
         if self.name == "metric_by" {
             let (metric, reference): (&str, &str) = from_args(args)?;
             let grown = facts.metric_by(metric, reference);
-            return grown
-                .map(Value::from)
-                .ok_or_else(|| wrong(format!("`{reference}` never moved")));
+            return grown.map(Value::from).ok_or_else(|| wrong(format!("`{reference}` never moved")));
         }
         if matches!(self.name, "value" | "pttl" | "exists") {
             let (key, server): (&str, Option<&str>) = from_args(args)?;
@@ -157,10 +141,9 @@ impl Object for Function {
                 _ => match state {
                     None => (-2).into(),
                     Some(KeyState { expires_at: None, .. }) => (-1).into(),
-                    Some(KeyState {
-                        expires_at: Some(end),
-                        ..
-                    }) => (end.as_millis() - facts.world.now.as_millis()).into(),
+                    Some(KeyState { expires_at: Some(end), .. }) => {
+                        (end.as_millis() - facts.world.now.as_millis()).into()
+                    }
                 },
             });
         }
@@ -191,9 +174,7 @@ impl Object for Function {
             "moves" => facts.moves(about).len().into(),
             "woken_by" => {
                 let count = facts.woken_by(about);
-                count
-                    .ok_or_else(|| wrong(format!("`{about}` never moved")))?
-                    .into()
+                count.ok_or_else(|| wrong(format!("`{about}` never moved")))?.into()
             }
             "holders" => facts.holders(about).into(),
             "orphaned" => facts.orphaned(about).into(),
@@ -202,9 +183,7 @@ impl Object for Function {
             "renewed_by_another" => facts.conduct.foreign(about, Access::Expiry).len().into(),
             "finished" => {
                 let count = facts.finished(about);
-                count
-                    .ok_or_else(|| wrong(format!("nobody is called `{about}`")))?
-                    .into()
+                count.ok_or_else(|| wrong(format!("nobody is called `{about}`")))?.into()
             }
             other => return Err(wrong(format!("no function `{other}`"))),
         })

@@ -37,48 +37,23 @@ impl Story {
 
     fn then(&mut self, kind: EventKind) {
         self.1 += 1;
-        self.0.append(Event {
-            at: LessonTime::from_millis(self.1 * 1000),
-            kind,
-        });
+        self.0.append(Event { at: LessonTime::from_millis(self.1 * 1000), kind });
     }
 
     fn believes(&mut self, actor: u32, belief: Belief) {
-        self.then(EventKind::Believes {
-            actor: ActorId(actor),
-            lock: "lock".to_owned(),
-            belief,
-        });
+        self.then(EventKind::Believes { actor: ActorId(actor), lock: "lock".to_owned(), belief });
     }
 
     fn moves(&mut self, actor: u32, label: &str, reply: Reply) {
-        let (op, actor, label) = (
-            OpId(u64::try_from(self.1).expect("small")),
-            ActorId(actor),
-            label.to_owned(),
-        );
+        let (op, actor, label) =
+            (OpId(u64::try_from(self.1).expect("small")), ActorId(actor), label.to_owned());
         let (server, wire) = ("redis".to_owned(), "DEL lock".to_owned());
-        self.then(EventKind::Sent {
-            op,
-            actor,
-            label: label.clone(),
-            server,
-            wire,
-            releases: Vec::new(),
-        });
-        self.then(EventKind::Replied {
-            op,
-            actor,
-            label,
-            reply,
-        });
+        self.then(EventKind::Sent { op, actor, label: label.clone(), server, wire, releases: Vec::new() });
+        self.then(EventKind::Replied { op, actor, label, reply });
     }
 
     fn stop(&mut self) {
-        self.then(EventKind::Stop {
-            item: 0,
-            stop: Stop::Move,
-        });
+        self.then(EventKind::Stop { item: 0, stop: Stop::Move });
     }
 }
 
@@ -91,10 +66,7 @@ fn an_overlap_is_found_and_dated() {
     story.believes(0, Belief::Nothing);
     let verdict = judge(&scenario, &story.0);
     assert_eq!(verdict.outcome, Outcome::Shown);
-    assert_eq!(
-        verdict.claims[0].observed.en,
-        "A and B at once, from 3.000 s to 4.000 s"
-    );
+    assert_eq!(verdict.claims[0].observed.en, "A and B at once, from 3.000 s to 4.000 s");
     assert_eq!(verdict.claims[0].evidence, [2]);
 }
 
@@ -110,11 +82,7 @@ fn exclusive_needs_a_holder() {
     story.believes(0, Belief::Holding);
     story.believes(0, Belief::Nothing);
     story.believes(1, Belief::Holding);
-    assert_eq!(
-        judge(&scenario, &story.0).outcome,
-        Outcome::Shown,
-        "one after the other is no overlap"
-    );
+    assert_eq!(judge(&scenario, &story.0).outcome, Outcome::Shown, "one after the other is no overlap");
 }
 
 #[test]
@@ -124,14 +92,7 @@ fn replies_and_moves_are_counted_by_label() {
     let scenario = scenario(claims);
     let mut story = Story::new(&scenario);
     story.moves(0, "release", Reply::Value(1.into()));
-    story.moves(
-        1,
-        "release",
-        Reply::Error {
-            code: "ERR".to_owned(),
-            text: "no".to_owned(),
-        },
-    );
+    story.moves(1, "release", Reply::Error { code: "ERR".to_owned(), text: "no".to_owned() });
     let verdict = judge(&scenario, &story.0);
     assert_eq!(verdict.outcome, Outcome::Shown, "{verdict:#?}");
     assert_eq!(verdict.claims[0].evidence, [2], "the reply that proves it");
@@ -139,11 +100,7 @@ fn replies_and_moves_are_counted_by_label() {
 
 #[test]
 fn what_never_happened_does_not_hold() {
-    for claim in [
-        "A.release == 1",
-        "woken_by('A.release') == 0",
-        "replies('release')[0] == 1",
-    ] {
+    for claim in ["A.release == 1", "woken_by('A.release') == 0", "replies('release')[0] == 1"] {
         let scenario = scenario(&format!("      - {claim}\n"));
         let verdict = judge(&scenario, &Story::new(&scenario).0);
         assert_eq!(verdict.outcome, Outcome::NotShown, "{claim}");
@@ -178,13 +135,8 @@ fn a_claim_is_said_in_a_sentence_and_its_evidence_in_words() {
     let mut story = Story::new(&scenario);
     story.moves(0, "release", Reply::Value(1.into()));
     let verdict = judge(&scenario, &story.0);
-    let [said, bare] = &verdict.claims[..] else {
-        panic!("{verdict:#?}")
-    };
-    assert_eq!(
-        said.says.as_ref().map(|says| says.en.as_str()),
-        Some("A's lease was 3 s.")
-    );
+    let [said, bare] = &verdict.claims[..] else { panic!("{verdict:#?}") };
+    assert_eq!(said.says.as_ref().map(|says| says.en.as_str()), Some("A's lease was 3 s."));
     assert_eq!((&bare.says, &bare.evidence), (&None, &vec![]));
     let told = evidence(&story.0, &said.claim, &said.evidence, 3);
     assert_eq!(told.len(), 1);

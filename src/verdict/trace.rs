@@ -1,5 +1,4 @@
-//! Which events an evaluation looked at: the evidence for a claim, noted while it is evaluated. It must not know
-//! what the claim makes of them.
+//! Which events an evaluation looked at: the evidence for a claim, noted while it is evaluated.
 
 use std::collections::BTreeSet;
 
@@ -12,18 +11,12 @@ use crate::{
 impl Facts {
     /// Forgets what was looked at so far; gives it.
     pub(crate) fn take_trace(&self) -> BTreeSet<usize> {
-        let mut trace = self
-            .trace
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut trace = self.trace.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         std::mem::take(&mut *trace)
     }
 
     fn note(&self, events: impl IntoIterator<Item = usize>) {
-        let mut trace = self
-            .trace
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut trace = self.trace.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         trace.extend(events);
     }
 
@@ -136,11 +129,7 @@ impl Facts {
             ("role", Some(Observed::Redis(keyspace))) => format!("{:?}", keyspace.role),
             ("children", Some(Observed::Zookeeper(tree))) => {
                 let below = format!("{}/", name.trim_end_matches('/'));
-                let names: Vec<_> = tree
-                    .nodes
-                    .keys()
-                    .filter(|path| path.starts_with(&below))
-                    .collect();
+                let names: Vec<_> = tree.nodes.keys().filter(|path| path.starts_with(&below)).collect();
                 format!("{names:?}")
             }
             (_, Some(Observed::Zookeeper(tree))) => {
@@ -159,10 +148,7 @@ impl Facts {
                 continue;
             }
             let now = about(Some(&state.observed));
-            let known = before
-                .get(state.server.as_str())
-                .cloned()
-                .unwrap_or_else(|| about(None));
+            let known = before.get(state.server.as_str()).cloned().unwrap_or_else(|| about(None));
             if now != known {
                 found = Some(n);
                 before.insert(&state.server, now);

@@ -1,5 +1,4 @@
-//! Watches what must never be so while a run goes on, or in a log that is over. Pure; it must not know who plays, or
-//! what comes of a breach.
+//! Watches what must never be so while a run goes on, or in a log that is over. Pure.
 //!
 //! - An `overlap` is a breach at the event with which the second holder came to hold the lock.
 //! - An expression is asked at every stop, because between two stops a step is half done: the reply is in, and what
@@ -50,7 +49,6 @@ pub struct Watch {
 
 impl Watch {
     /// Watches a run of this scenario from its beginning.
-    #[must_use]
     pub fn new(scenario: &Scenario) -> Self {
         let asks = |plan: &NeverPlan| matches!(plan, NeverPlan::That(_));
         let any = scenario.invariants.iter().any(|invariant| asks(&invariant.never));
@@ -116,11 +114,7 @@ impl Watch {
         for (n, invariant) in scenario.invariants.iter().enumerate() {
             let watched = matches!(&invariant.never, NeverPlan::Overlap(known) if *known == overlap.lock);
             if watched && !std::mem::replace(&mut self.told[n], true) {
-                self.found.push(Breach {
-                    invariant: n,
-                    at: index,
-                    evidence: overlap.evidence.clone(),
-                });
+                self.found.push(Breach { invariant: n, at: index, evidence: overlap.evidence.clone() });
             }
         }
     }
@@ -166,11 +160,7 @@ impl Watch {
                     self.told[n] = true;
                     let first = first(scenario, log, expr, (before, end));
                     let evidence = evidence(scenario, log, expr, first);
-                    self.found.push(Breach {
-                        invariant: n,
-                        at: first - 1,
-                        evidence,
-                    });
+                    self.found.push(Breach { invariant: n, at: first - 1, evidence });
                 }
                 Err(error) => {
                     self.told[n] = true;

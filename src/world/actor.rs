@@ -38,9 +38,7 @@ pub enum Doing {
     Waiting {
         /// The wait's label.
         label: String,
-        /// Since when.
         since: LessonTime,
-        /// Until when.
         until: LessonTime,
     },
 }
@@ -48,7 +46,6 @@ pub enum Doing {
 /// A stretch of time in which an actor believed one thing of a lock.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BeliefSpan {
-    /// The lock.
     pub lock: String,
     /// What it believed. Never [`Belief::Nothing`] in [`ActorWorld::spans`].
     pub belief: Belief,
@@ -63,7 +60,6 @@ pub struct BeliefSpan {
 pub struct Notification {
     /// When it arrived.
     pub at: LessonTime,
-    /// What about.
     pub about: String,
     /// What happened there.
     pub what: String,
@@ -120,12 +116,7 @@ impl ActorWorld {
             self.end(lock, at);
         }
         if belief != Belief::Nothing {
-            let span = BeliefSpan {
-                lock: lock.to_owned(),
-                belief,
-                from: at,
-                to: None,
-            };
+            let span = BeliefSpan { lock: lock.to_owned(), belief, from: at, to: None };
             self.beliefs.insert(lock.to_owned(), span);
         }
     }

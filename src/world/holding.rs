@@ -1,4 +1,4 @@
-//! Who holds which lock: the one rule, for verdicts, charts, races, exploring and exports. It must not know servers.
+//! Who holds which lock: the one rule, for verdicts, charts, races, exploring and exports.
 //!
 //! - A client holds a lock from when its program says so (`holds:`) until it sends the request for the release
 //!   ([`EventKind::Sent`] says of which locks), until its program says otherwise, or until it dies.
@@ -38,12 +38,8 @@ impl Holders {
     }
 
     /// Since when an actor holds the lock.
-    #[must_use]
     pub fn since(&self, actor: ActorId) -> Option<usize> {
-        self.0
-            .iter()
-            .find(|(known, _)| *known == actor)
-            .map(|(_, at)| *at)
+        self.0.iter().find(|(known, _)| *known == actor).map(|(_, at)| *at)
     }
 
     /// Who holds it.
@@ -52,13 +48,11 @@ impl Holders {
     }
 
     /// Since when each of them does.
-    #[must_use]
     pub fn begins(&self) -> Vec<usize> {
         self.0.iter().map(|(_, at)| *at).collect()
     }
 
     /// Whether two or more hold it.
-    #[must_use]
     pub fn overlap(&self) -> bool {
         self.0.len() > 1
     }
@@ -67,7 +61,6 @@ impl Holders {
 /// A stretch with two or more holders of one lock: the failure that most lessons are about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Overlap {
-    /// The lock.
     pub lock: String,
     /// Since when.
     pub from: LessonTime,
@@ -88,7 +81,6 @@ pub struct Overlap {
 pub struct Turn {
     /// Who.
     pub actor: ActorId,
-    /// The lock.
     pub lock: String,
     /// Whether it holds the lock now.
     pub holds: bool,
@@ -113,46 +105,31 @@ pub struct Holding {
 }
 
 impl Holding {
-    /// Who holds a lock.
     pub fn holders(&self, lock: &str) -> impl Iterator<Item = ActorId> + '_ {
-        self.locks
-            .get(lock)
-            .into_iter()
-            .flat_map(|lock| lock.now.actors())
+        self.locks.get(lock).into_iter().flat_map(|lock| lock.now.actors())
     }
 
     /// Of all locks, the greatest number of holders that one has.
-    #[must_use]
     pub fn greatest(&self) -> usize {
-        self.locks
-            .values()
-            .map(|lock| lock.now.0.len())
-            .max()
-            .unwrap_or(0)
+        self.locks.values().map(|lock| lock.now.0.len()).max().unwrap_or(0)
     }
 
     /// Whether an actor holds a lock.
-    #[must_use]
     pub fn holds(&self, actor: ActorId, lock: &str) -> bool {
-        self.locks
-            .get(lock)
-            .is_some_and(|lock| lock.now.since(actor).is_some())
+        self.locks.get(lock).is_some_and(|lock| lock.now.since(actor).is_some())
     }
 
     /// The events with which as many came to hold a lock as ever did at one time. None where nobody ever held it.
-    #[must_use]
     pub fn most(&self, lock: &str) -> &[usize] {
         self.locks.get(lock).map_or(&[], |lock| &lock.most)
     }
 
     /// Whether anybody ever held any lock.
-    #[must_use]
     pub fn ever(&self) -> bool {
         !self.locks.is_empty()
     }
 
     /// The stretches with two holders, in the order in which they began.
-    #[must_use]
     pub fn overlaps(&self) -> &[Overlap] {
         &self.overlaps
     }
@@ -255,11 +232,7 @@ impl Holding {
 }
 
 fn left(actor: ActorId, lock: &str) -> Turn {
-    Turn {
-        actor,
-        lock: lock.to_owned(),
-        holds: false,
-    }
+    Turn { actor, lock: lock.to_owned(), holds: false }
 }
 
 #[cfg(test)]
@@ -294,11 +267,7 @@ mod tests {
     }
 
     fn believes(actor: u32, belief: Belief) -> EventKind {
-        EventKind::Believes {
-            actor: ActorId(actor),
-            lock: "lock".to_owned(),
-            belief,
-        }
+        EventKind::Believes { actor: ActorId(actor), lock: "lock".to_owned(), belief }
     }
 
     fn holds(actor: u32) -> EventKind {
@@ -349,15 +318,8 @@ mod tests {
 
     #[test]
     fn the_dead_hold_nothing_and_take_nothing() {
-        let crash = || {
-            EventKind::Fault(Fault::Crash {
-                client: "A".to_owned(),
-            })
-        };
-        let gave_up = || EventKind::GaveUp {
-            actor: ActorId(0),
-            why: String::new(),
-        };
+        let crash = || EventKind::Fault(Fault::Crash { client: "A".to_owned() });
+        let gave_up = || EventKind::GaveUp { actor: ActorId(0), why: String::new() };
         for death in [crash(), gave_up()] {
             let (holding, _) = after([holds(0), death, holds(1), holds(0)]);
             assert_eq!((now(&holding), holding.overlaps().len()), (vec![1], 0));
@@ -366,22 +328,10 @@ mod tests {
 
     #[test]
     fn an_overlap_lasts_while_two_hold_and_knows_all_who_did() {
-        let (holding, _) = after([
-            holds(2),
-            holds(0),
-            sends(2, &["lock"]),
-            holds(1),
-            holds(2),
-            sends(0, &["lock"]),
-        ]);
-        let [first, second] = holding.overlaps() else {
-            panic!("{:?}", holding.overlaps())
-        };
-        assert_eq!(
-            (first.event, first.end),
-            (2, Some(3)),
-            "a request for the release ends it"
-        );
+        let (holding, _) =
+            after([holds(2), holds(0), sends(2, &["lock"]), holds(1), holds(2), sends(0, &["lock"])]);
+        let [first, second] = holding.overlaps() else { panic!("{:?}", holding.overlaps()) };
+        assert_eq!((first.event, first.end), (2, Some(3)), "a request for the release ends it");
         assert_eq!(first.to, Some(LessonTime::from_millis(3000)));
         assert_eq!(first.holders, [ActorId(0), ActorId(2)]);
         assert_eq!((second.event, second.end), (4, None));

@@ -151,7 +151,6 @@ impl Default for World {
 
 impl World {
     /// The world after the first `position` events of a log.
-    #[must_use]
     pub fn fold(log: &Log, position: usize) -> Self {
         let mut world = Self::default();
         world.advance(log, position);
@@ -175,27 +174,19 @@ impl World {
     }
 
     /// An actor's part of the world.
-    #[must_use]
     pub fn actor(&self, id: ActorId) -> Option<&ActorWorld> {
         self.actors.get(id.0 as usize)
     }
 
-    /// Whose session this is.
-    #[must_use]
     pub fn session_owner(&self, session: i64) -> Option<ActorId> {
         self.sessions.get(&session).copied()
     }
 
     /// The locks that anybody ever had a belief about.
-    #[must_use]
     pub fn locks(&self) -> Vec<&str> {
         let mut locks: Vec<&str> = Vec::new();
         for actor in &self.actors {
-            for lock in actor
-                .beliefs
-                .keys()
-                .chain(actor.spans.iter().map(|span| &span.lock))
-            {
+            for lock in actor.beliefs.keys().chain(actor.spans.iter().map(|span| &span.lock)) {
                 if !locks.contains(&lock.as_str()) {
                     locks.push(lock);
                 }
@@ -221,12 +212,7 @@ impl World {
             }
         }
         match &event.kind {
-            EventKind::LabReady {
-                clock,
-                servers,
-                actors,
-                ..
-            } => {
+            EventKind::LabReady { clock, servers, actors, .. } => {
                 self.clock = *clock;
                 self.servers = servers.iter().cloned().map(ServerWorld::new).collect();
                 self.actors = actors.iter().cloned().map(ActorWorld::new).collect();
@@ -235,11 +221,7 @@ impl World {
                 self.sessions.insert(*session, *actor);
             }
             EventKind::Say { item, en, zh } => {
-                self.narration.push(Narration {
-                    item: *item,
-                    en: en.clone(),
-                    zh: zh.clone(),
-                });
+                self.narration.push(Narration { item: *item, en: en.clone(), zh: zh.clone() });
                 self.told = Told::Narration;
             }
             EventKind::Asked { item, q, choices } => {
@@ -270,11 +252,9 @@ impl World {
             EventKind::GaveUp { actor, .. } => {
                 self.end_actors(|(id, _)| id == *actor, event.at);
             }
-            EventKind::Breached { invariant, says, .. } => self.breaches.push(Breached {
-                invariant: *invariant,
-                says: says.clone(),
-                event: index,
-            }),
+            EventKind::Breached { invariant, says, .. } => {
+                self.breaches.push(Breached { invariant: *invariant, says: says.clone(), event: index });
+            }
             EventKind::State(_) | EventKind::Metric { .. } | EventKind::ServerDied { .. } => {
                 self.apply_to_server(event);
             }
@@ -296,11 +276,7 @@ impl World {
         let (id, exchange) = match &event.kind {
             EventKind::Sent { op, actor, .. } => {
                 self.in_flight.insert(*op, self.exchanges.len());
-                self.exchanges.push(Exchange {
-                    actor: *actor,
-                    sent: index,
-                    replied: None,
-                });
+                self.exchanges.push(Exchange { actor: *actor, sent: index, replied: None });
                 (*actor, self.exchanges.len() - 1)
             }
             EventKind::Replied { op, actor, .. } => {
@@ -320,35 +296,19 @@ impl World {
         let Some(actor) = self.actor_mut(id) else { return };
         match &event.kind {
             EventKind::Sent { label, .. } => {
-                actor.doing = Doing::InFlight {
-                    label: label.clone(),
-                    exchange,
-                    since: at,
-                };
+                actor.doing = Doing::InFlight { label: label.clone(), exchange, since: at };
             }
             EventKind::Replied { label, reply, .. } => {
                 actor.doing = Doing::Idle;
-                actor
-                    .replies
-                    .entry(label.clone())
-                    .or_default()
-                    .push(reply.clone());
+                actor.replies.entry(label.clone()).or_default().push(reply.clone());
             }
             EventKind::Waits { label, until, .. } => {
-                actor.doing = Doing::Waiting {
-                    label: label.clone(),
-                    since: at,
-                    until: *until,
-                };
+                actor.doing = Doing::Waiting { label: label.clone(), since: at, until: *until };
             }
             EventKind::Waited { .. } => actor.doing = Doing::Idle,
             EventKind::Notified { about, what, .. } => {
                 actor.notified += 1;
-                actor.queue.push(Notification {
-                    at,
-                    about: about.clone(),
-                    what: what.clone(),
-                });
+                actor.queue.push(Notification { at, about: about.clone(), what: what.clone() });
             }
             EventKind::Took { about, .. } => {
                 if let Some(first) = actor.queue.iter().position(|queued| queued.about == *about) {

@@ -61,7 +61,6 @@ impl ServerWorld {
 }
 
 /// How the state of a server differs from the one before, by key or path.
-#[must_use]
 pub fn changes(before: Option<&Observed>, after: &Observed) -> BTreeMap<String, Change> {
     match (before, after) {
         (Some(Observed::Redis(before)), Observed::Redis(after)) => compare(&before.keys, &after.keys),

@@ -12,11 +12,7 @@ use crate::{
 const ACTORS: u32 = 4;
 
 fn ready() -> EventKind {
-    let actors = (0..ACTORS).map(|n| Actor {
-        name: format!("A{n}"),
-        client: format!("A{n}"),
-        crowd: false,
-    });
+    let actors = (0..ACTORS).map(|n| Actor { name: format!("A{n}"), client: format!("A{n}"), crowd: false });
     EventKind::LabReady {
         lesson: "lesson".to_owned(),
         variant: "variant".to_owned(),
@@ -66,16 +62,10 @@ fn logs() -> impl Strategy<Value = Log> {
     proptest::collection::vec((happening(), 0..1_000_000_i64), 0..60).prop_map(|happenings| {
         let mut log = Log::new();
         let mut at = 0;
-        log.append(Event {
-            at: LessonTime::ZERO,
-            kind: ready(),
-        });
+        log.append(Event { at: LessonTime::ZERO, kind: ready() });
         for (kind, passed) in happenings {
             at += passed;
-            log.append(Event {
-                at: LessonTime::from_nanos(at),
-                kind,
-            });
+            log.append(Event { at: LessonTime::from_nanos(at), kind });
         }
         log
     })

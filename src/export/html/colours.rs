@@ -1,4 +1,4 @@
-//! The themes' colours as variables of a page's style. It must not know what is drawn with them.
+//! The themes' colours as variables of a page's style.
 
 use std::fmt::Write as _;
 
@@ -25,11 +25,7 @@ pub(crate) fn variables(theme: ThemeName) -> String {
 }
 
 fn of(name: ThemeName) -> String {
-    let everything = Environment {
-        locale: Some("C.UTF-8"),
-        many_colors: true,
-        ..Environment::default()
-    };
+    let everything = Environment { locale: Some("C.UTF-8"), many_colors: true, ..Environment::default() };
     let theme = Theme::new(name, everything);
     let area = Rect::new(0, 0, 1, 1);
     let mut plain = Buffer::empty(area);

@@ -1,5 +1,5 @@
 //! What the page knows of a run, as JSON: places on the time axis in columns, and for everything the event that it
-//! came with, so that the page can show any moment. It must not know how it is drawn.
+//! came with, so that the page can show any moment.
 
 pub(crate) mod lanes;
 pub(crate) mod servers;
@@ -46,10 +46,7 @@ impl Source<'_> {
 
     /// The place of an actor's client among the clients: its colour and glyph.
     fn client(&self, actor: ActorId) -> usize {
-        self.chart
-            .lanes
-            .get(actor.0 as usize)
-            .map_or(0, |lane| lane.client)
+        self.chart.lanes.get(actor.0 as usize).map_or(0, |lane| lane.client)
     }
 }
 
@@ -104,11 +101,7 @@ fn shorten(words: &str) -> String {
 
 /// The places at which the page stops.
 fn step_list(source: &Source<'_>, moment: Found, questions: bool) -> Vec<Value> {
-    let column = |position: usize| {
-        position
-            .checked_sub(1)
-            .map_or(0, |last| source.chart.column(last))
-    };
+    let column = |position: usize| position.checked_sub(1).map_or(0, |last| source.chart.column(last));
     let start = source.log.opening();
     let mut list =
         vec![json!({"n": 0, "p": start, "x": column(start), "at": micros(source.log.time_at(start))})];
@@ -169,10 +162,7 @@ fn faults(source: &Source<'_>) -> Vec<Value> {
             EventKind::Fault(fault) => (fault::glyph(fault), both(|lang| fault::words(lang, fault))),
             EventKind::ServerDied { server, why } => {
                 let why = shorten(why.lines().next().unwrap_or_default());
-                (
-                    "✝",
-                    both(|lang| format!("{server}: {} {why}", words::SERVER_DIED.get(lang))),
-                )
+                ("✝", both(|lang| format!("{server}: {} {why}", words::SERVER_DIED.get(lang))))
             }
             _ => continue,
         };
@@ -184,10 +174,7 @@ fn faults(source: &Source<'_>) -> Vec<Value> {
 }
 
 fn both(words: impl Fn(crate::text::Lang) -> String) -> Text {
-    Text {
-        en: words(crate::text::Lang::En),
-        zh: words(crate::text::Lang::Zh),
-    }
+    Text { en: words(crate::text::Lang::En), zh: words(crate::text::Lang::Zh) }
 }
 
 /// What the narrator says, what is asked, and what came of it.
@@ -211,13 +198,8 @@ fn story(source: &Source<'_>, questions: bool) -> Vec<Value> {
 fn verdict(run: &Finished) -> Value {
     // Each event by itself, because each leads to its own place.
     let told = |claim: &ClaimResult, event: usize| {
-        let alone = ClaimResult {
-            evidence: vec![event],
-            ..claim.clone()
-        };
-        evidence(&run.log, &alone.claim, &alone.evidence, 1)
-            .into_iter()
-            .next()
+        let alone = ClaimResult { evidence: vec![event], ..claim.clone() };
+        evidence(&run.log, &alone.claim, &alone.evidence, 1).into_iter().next()
     };
     let claims: Vec<Value> = run
         .verdict

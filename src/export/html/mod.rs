@@ -23,7 +23,6 @@ const SCRIPT: [&str; 4] = [
     include_str!("player.js"),
 ];
 
-/// The page.
 pub fn page(run: &Finished, moment: Found, look: &Look) -> String {
     let mut data = data::of(run, moment, look);
     printable::value(&mut data);
@@ -34,10 +33,7 @@ pub fn page(run: &Finished, moment: Found, look: &Look) -> String {
         ("{lang}", look.lang.to_string()),
         ("{title}", escape(title.get(look.lang))),
         ("{style}", style),
-        (
-            "{script}",
-            format!("(() => {{\n\"use strict\";\n{}}})();", SCRIPT.concat()),
-        ),
+        ("{script}", format!("(() => {{\n\"use strict\";\n{}}})();", SCRIPT.concat())),
         // Last, so that nothing in it is taken for a part.
         ("{data}", data),
     ];

@@ -1,4 +1,4 @@
-//! Words inside a Mermaid diagram. It must not know what they say.
+//! Words inside a Mermaid diagram.
 //!
 //! Mermaid reads its statements line by line, ends them at `;`, begins comments with `%%` and entities with `#`, and
 //! takes labels for HTML. Whatever could mean any of that is written as an entity, by its number.

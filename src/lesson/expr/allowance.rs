@@ -1,5 +1,5 @@
 //! What all the expressions of one task may cost together: planning a lesson, judging a run. One expression is bounded
-//! by itself, but a file has room for many. It must not know what the task is.
+//! by itself, but a file has room for many.
 
 use std::cell::Cell;
 

@@ -86,12 +86,9 @@ pub(crate) fn environment() -> Environment<'static> {
         environment.add_function(*name, bounded("", function()));
     }
     for (sign, filter) in ARITHMETIC {
-        environment.add_filter(
-            filter,
-            move |state: &mut State<'_, '_>, left: &Value, right: &Value| {
-                arithmetic(state, sign, left, right)
-            },
-        );
+        environment.add_filter(filter, move |state: &mut State<'_, '_>, left: &Value, right: &Value| {
+            arithmetic(state, sign, left, right)
+        });
     }
     environment.add_filter(SLICE, slice);
     environment
@@ -172,9 +169,7 @@ pub(crate) fn settled(value: Value) -> Result<Value, Error> {
         if value.kind() == ValueKind::Map {
             return match object.try_iter_pairs() {
                 Some(pairs) => Value::from(
-                    pairs
-                        .map(|(key, item)| (key, settle(&item)))
-                        .collect::<BTreeMap<Value, Value>>(),
+                    pairs.map(|(key, item)| (key, settle(&item))).collect::<BTreeMap<Value, Value>>(),
                 ),
                 None => value.clone(),
             };
@@ -188,11 +183,7 @@ pub(crate) fn settled(value: Value) -> Result<Value, Error> {
         }
     }
     cost(&value)?;
-    Ok(if value.as_object().is_some() {
-        settle(&value)
-    } else {
-        value
-    })
+    Ok(if value.as_object().is_some() { settle(&value) } else { value })
 }
 
 /// A filter, test or function of `minijinja` between a look at its arguments and a look at its result.
@@ -202,10 +193,7 @@ fn bounded(
 ) -> impl Fn(&mut State<'_, '_>, Rest<ValueOrKwargs>) -> Result<Value, Error> + Send + Sync + 'static {
     move |state, arguments| {
         let arguments = arguments.into_values();
-        let costs = arguments
-            .iter()
-            .map(cost)
-            .collect::<Result<Vec<usize>, Error>>()?;
+        let costs = arguments.iter().map(cost).collect::<Result<Vec<usize>, Error>>()?;
         spend(state, costs.iter().sum())?;
         spend(state, growth(name, &arguments, &costs)?)?;
         let result = inner.call(state, &arguments)?;
@@ -248,11 +236,7 @@ fn growth(name: &str, arguments: &[Value], costs: &[usize]) -> Result<usize, Err
                 .filter(|digits| !digits.is_empty())
                 .map(|digits| digits.parse().unwrap_or(usize::MAX))
                 .fold(0, usize::saturating_add);
-            let given = if text.contains('*') {
-                largest_number(others)
-            } else {
-                0
-            };
+            let given = if text.contains('*') { largest_number(others) } else { 0 };
             let each = width.saturating_add(given).saturating_add(others_cost);
             text.matches('%').count().saturating_mul(each)
         }
@@ -273,11 +257,7 @@ fn growth(name: &str, arguments: &[Value], costs: &[usize]) -> Result<usize, Err
 /// Whether a sum begins with a text: its second argument, or the one called `start`.
 fn sums_texts(others: &[Value]) -> bool {
     let named = others.last().and_then(|named| named.get_attr("start").ok());
-    others
-        .get(1)
-        .into_iter()
-        .chain(&named)
-        .any(|start| start.as_str().is_some())
+    others.get(1).into_iter().chain(&named).any(|start| start.as_str().is_some())
 }
 
 /// The largest number among arguments, by keyword too.
@@ -292,11 +272,7 @@ fn largest_number(arguments: &[Value]) -> usize {
         let pairs = value.as_object()?.try_iter_pairs()?;
         pairs.filter_map(|(_, item)| number(&item)).max()
     };
-    arguments
-        .iter()
-        .filter_map(|value| number(value).or_else(|| by_keyword(value)))
-        .max()
-        .unwrap_or(0)
+    arguments.iter().filter_map(|value| number(value).or_else(|| by_keyword(value))).max().unwrap_or(0)
 }
 
 /// `minijinja`'s arithmetic, which has no interface but its expressions.
@@ -346,15 +322,11 @@ fn slice(
 ) -> Result<Value, Error> {
     spend(state, cost(value)?)?;
     let bound = |value: &Value| match value.kind() {
-        ValueKind::Number => i64::try_from(value.clone())
-            .ok()
-            .map(|n| n.clamp(-(1 << 40), 1 << 40)),
+        ValueKind::Number => i64::try_from(value.clone()).ok().map(|n| n.clamp(-(1 << 40), 1 << 40)),
         _ => None,
     };
     // Going backwards through nothing, or from before where it ends: `minijinja` would panic.
-    let length = value
-        .as_str()
-        .map_or_else(|| value.len().unwrap_or(0), |text| text.chars().count());
+    let length = value.as_str().map_or_else(|| value.len().unwrap_or(0), |text| text.chars().count());
     let length = i64::try_from(length).unwrap_or(i64::MAX);
     let from_end = |n: i64| if n < 0 { (length + n).max(0) } else { n };
     let backwards = bound(step).is_some_and(|step| step < 0);
@@ -364,8 +336,5 @@ fn slice(
         return plain(SLICE, context! { a => value, b => 0, c => 0, d => 1 });
     }
     let kept = |value: &Value| bound(value).map_or_else(|| value.clone(), Value::from);
-    plain(
-        SLICE,
-        context! { a => value, b => kept(start), c => kept(end), d => kept(step) },
-    )
+    plain(SLICE, context! { a => value, b => kept(start), c => kept(end), d => kept(step) })
 }

@@ -1,5 +1,5 @@
 //! The names of filters and tests, so that one that does not exist is a mistake when a lesson is read and not a text
-//! that is shown as it was written. It must not know what they do.
+//! that is shown as it was written.
 
 use super::tokens::brief;
 

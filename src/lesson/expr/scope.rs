@@ -1,4 +1,4 @@
-//! The names that an expression can use, and their values. It must not know what they mean.
+//! The names that an expression can use, and their values.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -15,11 +15,8 @@ pub struct Scope {
 
 impl Scope {
     /// A scope with one frame of given values.
-    #[must_use]
     pub fn new(values: HashMap<String, Value>) -> Self {
-        Self {
-            frames: vec![Arc::new(values)],
-        }
+        Self { frames: vec![Arc::new(values)] }
     }
 
     /// Opens an inner frame.
@@ -49,13 +46,11 @@ impl Scope {
     }
 
     /// A name's value.
-    #[must_use]
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.frames.iter().rev().find_map(|frame| frame.get(name))
     }
 
     /// The scope as the value that expressions are evaluated against. Cheap: frames are shared.
-    #[must_use]
     pub fn value(&self) -> Value {
         Value::from_object(self.clone())
     }

@@ -1,7 +1,7 @@
 //! Reads an expression before `minijinja` does, to bound what it may ask for. The crate's parser, its compiler and the
 //! dropping of its syntax tree all recurse, and its arithmetic makes values of any size: so length, nesting and the
-//! number of operators are limited here, and arithmetic is written as calls of filters that look at sizes first
-//! (`a * b` as `(a)|__mul(b)`). It must not know what names mean.
+//! number of operators are limited here, and arithmetic is written as calls of filters that look at sizes first (`a *
+//! b` as `(a)|__mul(b)`).
 
 use super::{
     known::Known,
@@ -38,18 +38,9 @@ pub(crate) const SLICE: &str = "__slice";
 /// What is too long, too deep or no expression, without quoting the whole of it.
 pub(crate) fn guarded(source: &str, known: &Known<'_>) -> Result<String, String> {
     if source.len() > LONGEST {
-        return Err(format!(
-            "it has {} bytes; an expression may have at most {LONGEST}",
-            source.len()
-        ));
+        return Err(format!("it has {} bytes; an expression may have at most {LONGEST}", source.len()));
     }
-    let mut reader = Reader {
-        tokens: tokens(source)?,
-        at: 0,
-        depth: 0,
-        operators: 0,
-        known,
-    };
+    let mut reader = Reader { tokens: tokens(source)?, at: 0, depth: 0, operators: 0, known };
     let guarded = reader.expression()?;
     match reader.peek() {
         None => Ok(guarded),
@@ -274,11 +265,7 @@ impl<'s> Reader<'s, '_> {
         match self.tokens.get(at) {
             Some((Kind::Text, quoted)) if ends && self.peek() == Some("(") => {
                 let name = &quoted[1..quoted.len() - 1];
-                if filter == "map" {
-                    self.known.filter(name)
-                } else {
-                    self.known.test(name)
-                }
+                if filter == "map" { self.known.filter(name) } else { self.known.test(name) }
             }
             _ => Ok(()),
         }

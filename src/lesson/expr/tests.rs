@@ -6,13 +6,7 @@ use proptest::prelude::*;
 use super::{Expr, Scope, Template, split_words};
 
 fn scope(pairs: &[(&str, Value)]) -> Value {
-    Scope::new(
-        pairs
-            .iter()
-            .map(|(name, value)| ((*name).to_owned(), value.clone()))
-            .collect(),
-    )
-    .value()
+    Scope::new(pairs.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect()).value()
 }
 
 #[test]
@@ -25,10 +19,7 @@ fn a_template_keeps_text_and_fills_in_values() {
 
 #[test]
 fn an_unknown_name_is_an_error_and_names_the_expression() {
-    let error = Template::parse("${nobody}")
-        .expect("parses")
-        .render(&scope(&[]))
-        .expect_err("unknown");
+    let error = Template::parse("${nobody}").expect("parses").render(&scope(&[])).expect_err("unknown");
     assert!(error.contains("nobody"), "{error}");
 }
 
@@ -57,10 +48,7 @@ fn durations_and_node_names_are_filtered() {
         render("${3000|duration} ${200|duration} ${1500|duration} ${120000|duration}").as_deref(),
         Ok("3 s 200 ms 1.5 s 2 min")
     );
-    assert_eq!(
-        render("${1500|duration_zh}，${120000|duration_zh}").as_deref(),
-        Ok("1.5 秒，2 分钟")
-    );
+    assert_eq!(render("${1500|duration_zh}，${120000|duration_zh}").as_deref(), Ok("1.5 秒，2 分钟"));
     assert_eq!(render("${'/l/guid-n-0000000012'|suffix}").as_deref(), Ok("12"));
     let sorted = "${['b-0000000003', 'c-0000000001']|by_suffix|join(' ')}";
     assert_eq!(render(sorted).as_deref(), Ok("c-0000000001 b-0000000003"));
@@ -130,10 +118,7 @@ fn long(n: usize) -> Vec<String> {
 /// Runs on a stack smaller than that of any thread of Lockstep, in a build without optimization.
 fn on_a_small_stack(test: impl FnOnce() + Send + 'static) {
     let thread = std::thread::Builder::new().stack_size(1 << 20).spawn(test);
-    thread
-        .expect("a thread")
-        .join()
-        .expect("no panic and no overflow");
+    thread.expect("a thread").join().expect("no panic and no overflow");
 }
 
 #[test]
@@ -196,11 +181,7 @@ fn values_are_bounded_whatever_makes_them() {
         let result = Expr::parse(text).and_then(|expr| expr.eval(names.clone()));
         let error = result.expect_err(text);
         assert!(error.len() < 300, "{error}");
-        assert!(
-            started.elapsed() < std::time::Duration::from_secs(2),
-            "{text}: {:?}",
-            started.elapsed()
-        );
+        assert!(started.elapsed() < std::time::Duration::from_secs(2), "{text}: {:?}", started.elapsed());
     }
 }
 
@@ -220,9 +201,7 @@ fn values_that_are_kept_do_not_pile_up() {
             ("namespace(a=1)", "namespace(a=x)"),
             ("(1,)", "x + (1,)"),
         ] {
-            let mut x = Expr::parse(start)
-                .and_then(|expr| expr.eval(scope(&[])))
-                .expect(start);
+            let mut x = Expr::parse(start).and_then(|expr| expr.eval(scope(&[]))).expect(start);
             let step = Expr::parse(step).expect(step);
             for _ in 0..2_000 {
                 match step.eval(scope(&[("x", x.clone())])) {
@@ -249,12 +228,9 @@ fn filters_and_tests_that_do_not_exist_are_named() {
         let error = Expr::parse(text).expect_err(text);
         assert!(error.contains(wanted), "{error}");
     }
-    for text in [
-        "[1]|map('string')",
-        "[1]|select|list",
-        "a is not none",
-        "[{'a': 1}]|selectattr('a', 'eq', 1)",
-    ] {
+    for text in
+        ["[1]|map('string')", "[1]|select|list", "a is not none", "[{'a': 1}]|selectattr('a', 'eq', 1)"]
+    {
         Expr::parse(text).expect(text);
     }
 }

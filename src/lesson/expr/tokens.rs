@@ -1,4 +1,4 @@
-//! The words, numbers, texts and signs of an expression, as `minijinja` divides it. It must not know its grammar.
+//! The words, numbers, texts and signs of an expression, as `minijinja` divides it.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -47,9 +47,7 @@ fn number(text: &str, after_dot: bool) -> usize {
     }
     let mut length = digits(text);
     let exponent = |text: &str| {
-        let sign = text
-            .strip_prefix(['e', 'E'])
-            .map(|rest| usize::from(rest.starts_with(['+', '-'])))?;
+        let sign = text.strip_prefix(['e', 'E']).map(|rest| usize::from(rest.starts_with(['+', '-'])))?;
         let digits = digits(&text[1 + sign..]);
         (digits > 0).then_some(1 + sign + digits)
     };

@@ -126,13 +126,7 @@ impl<'de> Visitor<'de> for &mut Weight {
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<(), A::Error> {
         self.add(0)?;
         let mut keys = HashSet::new();
-        while entries
-            .next_key_seed(Key {
-                keys: &mut keys,
-                weight: &mut *self,
-            })?
-            .is_some()
-        {
+        while entries.next_key_seed(Key { keys: &mut keys, weight: &mut *self })?.is_some() {
             entries.next_value_seed(&mut *self)?;
         }
         Ok(())
@@ -189,15 +183,9 @@ mod tests {
             let _ = writeln!(text, "a{n}: &a{n} [{}]", [alias.as_str(); 10].join(", "));
         }
         let (place, message) = check(&text).expect_err("too much");
-        assert!(
-            place.is_some() && message.contains("aliases"),
-            "{place:?} {message}"
-        );
+        assert!(place.is_some() && message.contains("aliases"), "{place:?} {message}");
         let (place, message) = check("a: 1\nb:\n  c: 1\n  c: 2\n").expect_err("twice");
-        assert_eq!(
-            (place, message.contains("`c` is here twice")),
-            (Some((4, 3)), true)
-        );
+        assert_eq!((place, message.contains("`c` is here twice")), (Some((4, 3)), true));
         assert_eq!(check("a: &a [x, y]\nb: *a\nc: [*a, *a]\n"), Ok(()));
     }
 

@@ -21,9 +21,7 @@ pub(crate) fn locate(yaml: &str, path: &Path) -> Option<(usize, usize)> {
         if let Err(error) = found
             && error.to_string().contains(ARRIVED)
         {
-            return error
-                .location()
-                .map(|location| (location.line(), location.column()));
+            return error.location().map(|location| (location.line(), location.column()));
         }
         segments = segments.split_last()?.1;
     }
@@ -108,11 +106,7 @@ impl<'de> Visitor<'de> for Seeker<'_> {
 
 impl Seeker<'_> {
     fn scalar<E: Error>(self) -> Result<(), E> {
-        if self.segments.is_empty() {
-            Err(E::custom(ARRIVED))
-        } else {
-            Ok(())
-        }
+        if self.segments.is_empty() { Err(E::custom(ARRIVED)) } else { Ok(()) }
     }
 }
 
@@ -127,10 +121,7 @@ mod tests {
     fn finds_values_by_key_and_index() {
         let worker = Path::root().key("programs").key("worker");
         assert_eq!(locate(YAML, &worker.index(1).key("holds")), Some((5, 14)));
-        assert_eq!(
-            locate(YAML, &worker.index(0).key("acquire").key("redis")),
-            Some((4, 25))
-        );
+        assert_eq!(locate(YAML, &worker.index(0).key("acquire").key("redis")), Some((4, 25)));
         assert_eq!(locate(YAML, &Path::root().key("id")), Some((1, 5)));
     }
 

@@ -27,12 +27,8 @@ pub struct Source {
 
 impl Source {
     /// A text that was read already, such as a lesson carried in the binary.
-    #[must_use]
     pub fn new(file: impl Into<String>, text: impl Into<Arc<str>>) -> Self {
-        Self {
-            file: file.into(),
-            text: text.into(),
-        }
+        Self { file: file.into(), text: text.into() }
     }
 
     /// Reads a file.
@@ -42,12 +38,8 @@ impl Source {
     pub fn read(path: &FilePath) -> Result<Self, LessonError> {
         let file = path.display().to_string();
         let fail = |message: String, help: &str| LessonError::of_file(&file, message, Some(help.to_owned()));
-        let facts = fs::metadata(path).map_err(|error| {
-            fail(
-                format!("cannot be read: {error}"),
-                "give the path of a lesson file",
-            )
-        })?;
+        let facts = fs::metadata(path)
+            .map_err(|error| fail(format!("cannot be read: {error}"), "give the path of a lesson file"))?;
         if facts.is_dir() {
             return Err(fail(
                 "is a directory, not a lesson".to_owned(),
@@ -55,26 +47,16 @@ impl Source {
             ));
         }
         if !facts.is_file() {
-            return Err(fail(
-                "is not a regular file".to_owned(),
-                "give the path of a lesson file",
-            ));
+            return Err(fail("is not a regular file".to_owned(), "give the path of a lesson file"));
         }
         if facts.len() > LARGEST {
             let message = format!("has {} bytes; a lesson may have at most {LARGEST}", facts.len());
             return Err(fail(message, "split it into several lessons"));
         }
-        let bytes = files::read(path, LARGEST).map_err(|error| {
-            fail(
-                format!("cannot be read: {error}"),
-                "look at the file's permissions",
-            )
-        })?;
+        let bytes = files::read(path, LARGEST)
+            .map_err(|error| fail(format!("cannot be read: {error}"), "look at the file's permissions"))?;
         let text = String::from_utf8(bytes).map_err(|error| {
-            fail(
-                format!("is not UTF-8: {}", error.utf8_error()),
-                "save it as UTF-8 text",
-            )
+            fail(format!("is not UTF-8: {}", error.utf8_error()), "save it as UTF-8 text")
         })?;
         Ok(Self::new(file, text))
     }
@@ -103,37 +85,25 @@ impl Source {
         if format == FORMAT {
             return Ok(());
         }
-        let mistake = Mistake::new(
-            &Path::root().key("format"),
-            format!("format {format} is not known"),
-        )
-        .help(format!("this Lockstep reads format {FORMAT}"));
+        let mistake = Mistake::new(&Path::root().key("format"), format!("format {format} is not known"))
+            .help(format!("this Lockstep reads format {FORMAT}"));
         Err(self.place(&mistake))
     }
 
     fn parse<T: serde::de::DeserializeOwned>(&self) -> Result<T, LessonError> {
         bounds::check(&self.text).map_err(|(place, message)| self.wrong(place, &message))?;
         serde_yaml::from_str(&self.text).map_err(|error| {
-            let place = error
-                .location()
-                .map(|location| (location.line(), location.column()));
+            let place = error.location().map(|location| (location.line(), location.column()));
             self.wrong(place, &error.to_string())
         })
     }
 
     fn wrong(&self, place: Option<(usize, usize)>, message: &str) -> LessonError {
         let (message, help) = explain(message);
-        LessonError {
-            file: self.file.clone(),
-            place,
-            excerpt: self.excerpt(place),
-            message,
-            help,
-        }
+        LessonError { file: self.file.clone(), place, excerpt: self.excerpt(place), message, help }
     }
 
     /// Gives a mistake its line and column.
-    #[must_use]
     pub fn place(&self, mistake: &Mistake) -> LessonError {
         let place = locate::locate(&self.text, &mistake.path);
         LessonError {

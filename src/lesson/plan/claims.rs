@@ -79,17 +79,9 @@ impl<'a> Vocabulary<'a> {
         known.extend(cast.params.keys().cloned());
         known.extend(cast.actors.iter().map(|plan| plan.actor.name.clone()));
         // A process of threads gives its name to theirs: `A.worker`.
-        let process = cast
-            .actors
-            .iter()
-            .filter_map(|plan| plan.actor.name.split_once('.'));
+        let process = cast.actors.iter().filter_map(|plan| plan.actor.name.split_once('.'));
         known.extend(process.map(|(name, _)| name.to_owned()));
-        Self {
-            known,
-            locks: cast.locks(),
-            cast,
-            lesson,
-        }
+        Self { known, locks: cast.locks(), cast, lesson }
     }
 
     /// Compiles an expression over what happened.
@@ -113,17 +105,12 @@ pub(crate) fn plan(
     vocabulary: &Vocabulary<'_>,
 ) -> Result<Vec<PlannedClaim>, Mistake> {
     if claims.is_empty() {
-        return Err(
-            Mistake::new(path, "a variant that claims nothing cannot be proved")
-                .help("say what must be observed, such as `sold == 10` or `overlap: lock`"),
-        );
+        return Err(Mistake::new(path, "a variant that claims nothing cannot be proved")
+            .help("say what must be observed, such as `sold == 10` or `overlap: lock`"));
     }
     let plan_one = |(n, claim): (usize, &Claim)| -> Result<PlannedClaim, Mistake> {
         let path = path.index(n);
-        let says = claim
-            .says()
-            .map(|says| vocabulary.cast.text(says, &path.key("says")))
-            .transpose()?;
+        let says = claim.says().map(|says| vocabulary.cast.text(says, &path.key("says"))).transpose()?;
         let condition = match claim {
             Claim::Bare(source) => expression(source, &path, vocabulary)?,
             Claim::That { that, .. } => expression(that, &path.key("that"), vocabulary)?,
@@ -157,27 +144,18 @@ pub(crate) fn check_lock(lock: &str, path: &Path, vocabulary: &Vocabulary<'_>) -
 fn expression(source: &str, path: &Path, vocabulary: &Vocabulary<'_>) -> Result<Condition, Mistake> {
     let whole = vocabulary.expr(source, path)?;
     let (left, right) = match split_comparison(source) {
-        Some((left, operator, right)) => (
-            vocabulary.expr(left, path)?,
-            Some((operator.to_owned(), vocabulary.expr(right, path)?)),
-        ),
+        Some((left, operator, right)) => {
+            (vocabulary.expr(left, path)?, Some((operator.to_owned(), vocabulary.expr(right, path)?)))
+        }
         None => (whole.clone(), None),
     };
-    Ok(Condition::That {
-        source: source.to_owned(),
-        left,
-        right,
-        whole,
-    })
+    Ok(Condition::That { source: source.to_owned(), left, right, whole })
 }
 
 /// Splits at the first comparison outside quotes and brackets, unless the expression combines several.
 fn split_comparison(source: &str) -> Option<(&str, &str, &str)> {
     let words: Vec<&str> = source.split_whitespace().collect();
-    if words
-        .iter()
-        .any(|word| matches!(*word, "and" | "or" | "not" | "if"))
-    {
+    if words.iter().any(|word| matches!(*word, "and" | "or" | "not" | "if")) {
         return None;
     }
     let (mut depth, mut quote) = (0_i32, None);
@@ -189,9 +167,8 @@ fn split_comparison(source: &str) -> Option<(&str, &str, &str)> {
             (None, ')' | ']' | '}') => depth -= 1,
             (None, '=' | '!' | '<' | '>') if depth == 0 => {
                 let rest = &source[at..];
-                let operator = ["==", "!=", "<=", ">=", "<", ">"]
-                    .into_iter()
-                    .find(|op| rest.starts_with(op))?;
+                let operator =
+                    ["==", "!=", "<=", ">=", "<", ">"].into_iter().find(|op| rest.starts_with(op))?;
                 return Some((source[..at].trim(), operator, rest[operator.len()..].trim()));
             }
             _ => {}
@@ -223,10 +200,7 @@ mod tests {
     #[test]
     fn a_comparison_is_split_outside_brackets_and_quotes() {
         assert_eq!(split_comparison("sold == 10"), Some(("sold", "==", "10")));
-        assert_eq!(
-            split_comparison("value('a==b')<= 3"),
-            Some(("value('a==b')", "<=", "3"))
-        );
+        assert_eq!(split_comparison("value('a==b')<= 3"), Some(("value('a==b')", "<=", "3")));
         assert_eq!(split_comparison("exists('lock')"), None);
         assert_eq!(split_comparison("a == 1 and b == 2"), None);
     }

@@ -66,25 +66,14 @@ pub(crate) fn plan(
         check_name(group, &path)?;
         let mut params = params.clone();
         params.extend(client.with.clone());
-        let Sizes {
-            crowd,
-            processes: count,
-            threads,
-        } = sizes(client, &params, &path)?;
-        check_room(
-            (processes.len(), actors.len()),
-            (count, threads, crowd),
-            client,
-            &path,
-        )?;
+        let Sizes { crowd, processes: count, threads } = sizes(client, &params, &path)?;
+        check_room((processes.len(), actors.len()), (count, threads, crowd), client, &path)?;
         let compile = |name: &str, at: &str| -> Result<Arc<Program>, Mistake> {
             if !compiler.programs.contains_key(name) {
                 let known = compiler.programs.keys().map(String::as_str);
                 return Err(Mistake::unknown(&path.key(at), "program", name, known));
             }
-            compiler
-                .compile(name, &program_path(name), &client.with)
-                .map(Arc::new)
+            compiler.compile(name, &program_path(name), &client.with).map(Arc::new)
         };
         // What each process runs: a suffix for the actor's name, and its program.
         let threads: Vec<(String, Arc<Program>)> = match (&client.runs, client.named_threads.is_empty()) {
@@ -94,9 +83,7 @@ pub(crate) fn plan(
                     None => vec![(String::new(), program)],
                     Some(threads) => {
                         let dot = if crowd.is_some() { "" } else { "." };
-                        (1..=threads)
-                            .map(|n| (format!("{dot}{n}"), Arc::clone(&program)))
-                            .collect()
+                        (1..=threads).map(|n| (format!("{dot}{n}"), Arc::clone(&program))).collect()
                     }
                 }
             }
@@ -106,10 +93,8 @@ pub(crate) fn plan(
                 .map(|(name, program)| Ok((format!(".{name}"), compile(program, "named_threads")?)))
                 .collect::<Result<_, Mistake>>()?,
             _ => {
-                return Err(
-                    Mistake::new(&path, "a client needs either `runs` or `named_threads`")
-                        .help("`{ runs: PROGRAM }`, perhaps with `processes`, `threads` or `crowd`"),
-                );
+                return Err(Mistake::new(&path, "a client needs either `runs` or `named_threads`")
+                    .help("`{ runs: PROGRAM }`, perhaps with `processes`, `threads` or `crowd`"));
             }
         };
         let mut index = 0_u32;
@@ -122,34 +107,19 @@ pub(crate) fn plan(
             continue;
         }
         for process in 1..=count.unwrap_or(1) {
-            let name = if count.is_some() {
-                format!("{group}{process}")
-            } else {
-                group.clone()
-            };
+            let name = if count.is_some() { format!("{group}{process}") } else { group.clone() };
             let first = actors.len();
             for (suffix, program) in &threads {
                 index += 1;
-                let actor = Actor {
-                    name: format!("{name}{suffix}"),
-                    client: name.clone(),
-                    crowd: crowd.is_some(),
-                };
+                let actor =
+                    Actor { name: format!("{name}{suffix}"), client: name.clone(), crowd: crowd.is_some() };
                 let mut names = values(&params);
                 names.insert("self".to_owned(), actor.name.as_str().into());
                 names.insert("client".to_owned(), name.as_str().into());
                 names.insert("index".to_owned(), index.into());
-                actors.push(ActorPlan {
-                    actor,
-                    program: Arc::clone(program),
-                    scope: Scope::new(names),
-                });
+                actors.push(ActorPlan { actor, program: Arc::clone(program), scope: Scope::new(names) });
             }
-            processes.push(ClientPlan {
-                name,
-                group: group.clone(),
-                actors: first..actors.len(),
-            });
+            processes.push(ClientPlan { name, group: group.clone(), actors: first..actors.len() });
         }
     }
     check_unique(&actors, path)?;
@@ -214,9 +184,6 @@ fn check_unique(actors: &[ActorPlan], path: &Path) -> Result<(), Mistake> {
     let mut seen = std::collections::HashSet::new();
     match actors.iter().find(|plan| !seen.insert(plan.actor.name.as_str())) {
         None => Ok(()),
-        Some(twice) => Err(Mistake::new(
-            path,
-            format!("two clients would be called `{}`", twice.actor.name),
-        )),
+        Some(twice) => Err(Mistake::new(path, format!("two clients would be called `{}`", twice.actor.name))),
     }
 }

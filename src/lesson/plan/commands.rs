@@ -1,5 +1,5 @@
-//! Which Redis commands a lesson may send: those that reach the keys of its lab's servers, and what a lock's client asks
-//! about. It must not know who sends them.
+//! Which Redis commands a lesson may send: those that reach the keys of its lab's servers, and what a lock's client
+//! asks about.
 //!
 //! **Architecture Invariant:** what a lesson sends is known to be harmless before anything is started: the name of each
 //! command, its sub-command and the parameters that it sets. Scripts can only be looked at by the server; its ACL
@@ -134,10 +134,8 @@ pub(crate) fn check(
         }
         match word(n) {
             Some(word) => Ok(Some(word.to_ascii_uppercase())),
-            None => Err(
-                Mistake::new(path, format!("{what} is known only when it is sent"))
-                    .help("write it out, or use a parameter that nothing in the program gives another value"),
-            ),
+            None => Err(Mistake::new(path, format!("{what} is known only when it is sent"))
+                .help("write it out, or use a parameter that nothing in the program gives another value")),
         }
     };
     let Some(name) = word(0, "which Redis command this is")? else {
@@ -192,11 +190,9 @@ fn listed(list: &str, word: &str) -> bool {
 
 fn refused(command: &str, path: &Path) -> Mistake {
     let name = command.split(' ').next().unwrap_or_default();
-    let known = REFUSED.iter().find(|(commands, ..)| {
-        commands
-            .iter()
-            .any(|refused| *refused == command || *refused == name)
-    });
+    let known = REFUSED
+        .iter()
+        .find(|(commands, ..)| commands.iter().any(|refused| *refused == command || *refused == name));
     if let Some((_, why, instead)) = known {
         return Mistake::new(path, format!("a lesson may not send `{command}`: {why}")).help(*instead);
     }
@@ -204,10 +200,7 @@ fn refused(command: &str, path: &Path) -> Mistake {
         return Mistake::unknown(path, "sub-command", command, subs.split_ascii_whitespace());
     }
     let containers = SUB_COMMANDS.iter().map(|(container, _)| *container);
-    let known = COMMANDS
-        .split_ascii_whitespace()
-        .chain(containers)
-        .chain(["HELLO"]);
+    let known = COMMANDS.split_ascii_whitespace().chain(containers).chain(["HELLO"]);
     Mistake::unknown(path, "Redis command", command, known)
 }
 

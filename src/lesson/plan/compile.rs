@@ -1,5 +1,4 @@
 //! From steps to instructions: recipes and repetitions are flattened, names are checked, templates compiled.
-//! It must not know how an instruction is carried out.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -112,29 +111,18 @@ impl Draft<'_> {
         sources: impl IntoIterator<Item = &'s String>,
         path: &Path,
     ) -> Result<Vec<Template>, Mistake> {
-        sources
-            .into_iter()
-            .map(|source| self.template(source, path))
-            .collect()
+        sources.into_iter().map(|source| self.template(source, path)).collect()
     }
 
     fn check_names(&self, names: BTreeSet<String>, path: &Path) -> Result<(), Mistake> {
         match names.into_iter().find(|name| !self.known.contains(name)) {
             None => Ok(()),
-            Some(name) => Err(Mistake::unknown(
-                path,
-                "name",
-                &name,
-                self.known.iter().map(String::as_str),
-            )),
+            Some(name) => Err(Mistake::unknown(path, "name", &name, self.known.iter().map(String::as_str))),
         }
     }
 
     fn steps(&mut self, steps: &[Step], path: &Path) -> Result<(), Mistake> {
-        steps
-            .iter()
-            .enumerate()
-            .try_for_each(|(n, step)| self.step(step, &path.index(n)))
+        steps.iter().enumerate().try_for_each(|(n, step)| self.step(step, &path.index(n)))
     }
 
     fn step(&mut self, step: &Step, path: &Path) -> Result<(), Mistake> {
@@ -150,17 +138,12 @@ impl Draft<'_> {
             }
             Step::Believe { lock, belief } => {
                 self.program.locks.insert(lock.clone());
-                self.push(Instruction::Believe {
-                    lock: lock.clone(),
-                    belief: *belief,
-                });
+                self.push(Instruction::Believe { lock: lock.clone(), belief: *belief });
                 Ok(())
             }
             Step::Count { counter } => {
                 self.program.counters.insert(counter.clone());
-                self.push(Instruction::Count {
-                    counter: counter.clone(),
-                });
+                self.push(Instruction::Count { counter: counter.clone() });
                 Ok(())
             }
             Step::Let { values } => {
@@ -168,18 +151,11 @@ impl Draft<'_> {
                     let value = self.expr(source, &path.key("let").key(name))?;
                     self.known.insert(name.clone());
                     self.settled.changes(name);
-                    self.push(Instruction::Set {
-                        name: name.clone(),
-                        value,
-                    });
+                    self.push(Instruction::Set { name: name.clone(), value });
                 }
                 Ok(())
             }
-            Step::If {
-                condition,
-                then,
-                otherwise,
-            } => {
+            Step::If { condition, then, otherwise } => {
                 let condition = self.expr(condition, &path.key("if"))?;
                 let test = self.here();
                 self.push(Instruction::Stop);
@@ -201,12 +177,7 @@ impl Draft<'_> {
                 self.labelled.extend(after);
                 Ok(())
             }
-            Step::Repeat {
-                steps,
-                times,
-                condition,
-                at_most,
-            } => {
+            Step::Repeat { steps, times, condition, at_most } => {
                 let bound = match times {
                     Some(Count::Number(times)) => times.to_string(),
                     Some(Count::Template(times)) => times.clone(),
@@ -215,10 +186,8 @@ impl Draft<'_> {
                 let bound = self.template(&bound, &path.key("times"))?;
                 // Labels inside the body are known to its condition, which is looked at before each round;
                 // before the first they have no value yet.
-                let condition = condition
-                    .as_ref()
-                    .map(|source| self.expr(source, &path.key("while")))
-                    .transpose()?;
+                let condition =
+                    condition.as_ref().map(|source| self.expr(source, &path.key("while"))).transpose()?;
                 self.push(Instruction::RepeatBegin { bound });
                 let next = self.here();
                 self.push(Instruction::Stop);
@@ -252,9 +221,7 @@ impl Draft<'_> {
             .map(|(name, source)| Ok((name.clone(), self.template(source, &path.key("with").key(name))?)))
             .collect::<Result<_, Mistake>>()?;
         let names: BTreeSet<String> = with.keys().cloned().collect();
-        let outside = self
-            .settled
-            .enter(&values, !compiler.programs.contains_key(program));
+        let outside = self.settled.enter(&values, !compiler.programs.contains_key(program));
         self.push(Instruction::Enter { with: values });
         self.depth += 1;
         let before = (self.known.clone(), self.name.clone(), self.in_recipe);
@@ -266,10 +233,8 @@ impl Draft<'_> {
         } else if let Some(recipe) = compiler.recipes.programs.get(program) {
             let wanted: BTreeSet<String> = recipe.params.iter().cloned().collect();
             if let Some(missing) = wanted.difference(&names).next() {
-                return Err(
-                    Mistake::new(path, format!("the recipe `{program}` needs `{missing}`"))
-                        .help(format!("with: {{ {missing}: … }}")),
-                );
+                return Err(Mistake::new(path, format!("the recipe `{program}` needs `{missing}`"))
+                    .help(format!("with: {{ {missing}: … }}")));
             }
             if let Some(extra) = names.difference(&wanted).next() {
                 return Err(Mistake::unknown(
@@ -285,12 +250,7 @@ impl Draft<'_> {
             self.steps(&recipe.steps, path)?;
         } else {
             let known = compiler.programs.keys().chain(compiler.recipes.programs.keys());
-            return Err(Mistake::unknown(
-                path,
-                "program or recipe",
-                program,
-                known.map(String::as_str),
-            ));
+            return Err(Mistake::unknown(path, "program or recipe", program, known.map(String::as_str)));
         }
         let labels = self.program.labels.clone();
         (self.known, self.name, self.in_recipe) = before;
@@ -308,11 +268,10 @@ impl Draft<'_> {
         if matches!(label, "work" | "wait") || self.labelled.insert(label.to_owned()) {
             return Ok(());
         }
-        Err(Mistake::new(
-            &path.key(label),
-            format!("two operations of this program are called `{label}`"),
-        )
-        .help("give each a label of its own; only one of `then` and `else` happens, so they may share it"))
+        Err(Mistake::new(&path.key(label), format!("two operations of this program are called `{label}`"))
+            .help(
+                "give each a label of its own; only one of `then` and `else` happens, so they may share it",
+            ))
     }
 
     fn operation(&mut self, label: &str, operation: &Operation, path: &Path) -> Result<(), Mistake> {
@@ -332,16 +291,8 @@ impl Draft<'_> {
         self.settled.changes(label);
         let verb = self.verb(&operation.verb, &path)?;
         self.check_server(operation, &path)?;
-        let until = operation
-            .until
-            .as_ref()
-            .map(|s| self.expr(s, &path.key("until")))
-            .transpose()?;
-        let every = operation
-            .every
-            .as_ref()
-            .map(|s| self.template(s, &path.key("every")))
-            .transpose()?;
+        let until = operation.until.as_ref().map(|s| self.expr(s, &path.key("until"))).transpose()?;
+        let every = operation.every.as_ref().map(|s| self.template(s, &path.key("every"))).transpose()?;
         self.program.labels.insert(label.to_owned());
         let operation = PlannedOperation {
             label: label.to_owned(),
@@ -383,14 +334,13 @@ impl Draft<'_> {
             }
             Verb::Script { name, keys, args } => {
                 let compiler = self.compiler;
-                let source = compiler
-                    .scripts
-                    .get(name)
-                    .or_else(|| compiler.recipes.scripts.get(name))
-                    .ok_or_else(|| {
-                        let known = compiler.scripts.keys().chain(compiler.recipes.scripts.keys());
-                        Mistake::unknown(&path.key("script"), "script", name, known.map(String::as_str))
-                    })?;
+                let source =
+                    compiler.scripts.get(name).or_else(|| compiler.recipes.scripts.get(name)).ok_or_else(
+                        || {
+                            let known = compiler.scripts.keys().chain(compiler.recipes.scripts.keys());
+                            Mistake::unknown(&path.key("script"), "script", name, known.map(String::as_str))
+                        },
+                    )?;
                 Ok(PlannedVerb::Script {
                     name: name.clone(),
                     source: source.as_str().into(),
@@ -413,10 +363,7 @@ impl Draft<'_> {
                             .help("write `lock NAME` or `unlock NAME`"));
                     }
                 };
-                Ok(PlannedVerb::Local {
-                    lock,
-                    name: self.template(name, &path)?,
-                })
+                Ok(PlannedVerb::Local { lock, name: self.template(name, &path)? })
             }
             Verb::Wait(duration) => {
                 let template = self.template(duration, path)?;

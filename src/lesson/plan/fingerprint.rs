@@ -1,5 +1,4 @@
-//! What tells one run of a variant from a run of anything else: a digest of all that a run follows. It must
-//! not know what digests are compared for.
+//! What tells one run of a variant from a run of anything else: a digest of all that a run follows.
 
 use std::{
     fmt::{self, Write as _},
@@ -12,7 +11,6 @@ impl Scenario {
     /// A digest of everything that a log of this variant follows: lab, parameters, clients, programs with the
     /// recipes that they use, and the story with its texts. Titles, claims, invariants and interview cards are
     /// no part of it, nor are lines of other variants: they can change and a log still is of this lesson.
-    #[must_use]
     pub fn fingerprint(&self) -> String {
         let mut digest = Fnv1a::default();
         // A digest takes whatever it is given.
@@ -23,16 +21,8 @@ impl Scenario {
     fn describe(&self, to: &mut Fnv1a) -> fmt::Result {
         let (lesson, variant) = (&self.loaded.lesson, self.variant());
         let clients = variant.clients.as_ref().unwrap_or(&lesson.clients);
-        write!(
-            to,
-            "{} {} {:?} {:?}",
-            lesson.id, self.variant, lesson.lab, lesson.metrics
-        )?;
-        write!(
-            to,
-            "{:?} {:?} {:?}",
-            lesson.params, variant.params, self.overrides
-        )?;
+        write!(to, "{} {} {:?} {:?}", lesson.id, self.variant, lesson.lab, lesson.metrics)?;
+        write!(to, "{:?} {:?} {:?}", lesson.params, variant.params, self.overrides)?;
         write!(to, "{:?} {clients:?}", self.setup)?;
         let mut before: Option<&Arc<Program>> = None;
         for plan in &self.actors {
@@ -103,35 +93,21 @@ mod tests {
 
     fn fingerprint(text: &str, variant: &str) -> String {
         let loaded = from_text("lesson.yaml", text).expect("it is good");
-        Scenario::plan(&loaded, variant, &Params::new())
-            .expect("it is good")
-            .fingerprint()
+        Scenario::plan(&loaded, variant, &Params::new()).expect("it is good").fingerprint()
     }
 
     #[test]
     fn what_a_run_follows_changes_it_and_nothing_else_does() {
         let now = fingerprint(LESSON, "blind-del");
-        assert_ne!(
-            now,
-            fingerprint(LESSON, "owner-check"),
-            "each variant has its own"
-        );
+        assert_ne!(now, fingerprint(LESSON, "owner-check"), "each variant has its own");
         let (first, rest) = LESSON.split_once("story:").expect("a story");
         let said = format!("{first}story:\n  - say: {{ en: Another word., zh: 又一句。 }}{rest}");
-        assert_ne!(
-            now,
-            fingerprint(&said, "blind-del"),
-            "a word more is another story"
-        );
+        assert_ne!(now, fingerprint(&said, "blind-del"), "a word more is another story");
         let above = format!("# A line above moves every place in the file.\n\n{LESSON}");
         assert_eq!(now, fingerprint(&above, "blind-del"));
         let elsewhere =
             format!("{first}story:\n  - {{ say: {{ en: Hm., zh: 嗯。 }}, only: [owner-check] }}{rest}");
-        assert_eq!(
-            now,
-            fingerprint(&elsewhere, "blind-del"),
-            "the other variant's words"
-        );
+        assert_eq!(now, fingerprint(&elsewhere, "blind-del"), "the other variant's words");
     }
 
     #[test]

@@ -39,9 +39,8 @@ impl Scenario {
             known.extend(plan.program.counters.iter().map(String::as_str));
         }
         let names = expr.names();
-        let mut unknown = names
-            .iter()
-            .filter(|name| !known.contains(name.as_str()) && self.scope.get(name).is_none());
+        let mut unknown =
+            names.iter().filter(|name| !known.contains(name.as_str()) && self.scope.get(name).is_none());
         match unknown.next() {
             None => Ok(expr),
             Some(name) => Err(told(Mistake::unknown(&path, "name", name, known))),
@@ -152,14 +151,9 @@ fn filled(text: &Text, path: &Path, cast: &Cast<'_>) -> Result<Text, Mistake> {
         }
     }
     let fill = |template: &Template, lang: &str| {
-        template
-            .render(&names)
-            .map_err(|error| Mistake::new(&path.key(lang), error))
+        template.render(&names).map_err(|error| Mistake::new(&path.key(lang), error))
     };
-    Ok(Text {
-        en: fill(&plan.en, "en")?,
-        zh: fill(&plan.zh, "zh")?,
-    })
+    Ok(Text { en: fill(&plan.en, "en")?, zh: fill(&plan.zh, "zh")? })
 }
 
 /// What goes for every lock, where the author says nothing.

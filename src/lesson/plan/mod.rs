@@ -87,19 +87,16 @@ impl Scenario {
     ///
     /// # Panics
     /// Never: a scenario is only made of a variant that exists.
-    #[must_use]
     pub fn variant(&self) -> &Variant {
         &self.loaded.lesson.variants[&self.variant]
     }
 
     /// The variant's servers.
-    #[must_use]
     pub fn lab(&self) -> LabKind {
         self.loaded.lesson.lab_of(self.variant())
     }
 
     /// A text with its `${…}` filled in from the parameters; where that fails, as its author wrote it.
-    #[must_use]
     pub fn fill(&self, text: &Text) -> Text {
         let names = self.scope.value();
         let fill = |source: &str| {
@@ -107,10 +104,7 @@ impl Scenario {
                 .and_then(|template| template.render(&names))
                 .unwrap_or_else(|_| source.to_owned())
         };
-        within_allowance(|| Text {
-            en: fill(&text.en),
-            zh: fill(&text.zh),
-        })
+        within_allowance(|| Text { en: fill(&text.en), zh: fill(&text.zh) })
     }
 }
 
@@ -135,61 +129,37 @@ fn check_lesson(lesson: &Lesson) -> Result<(), Mistake> {
     let id = &lesson.id;
     let well_formed = |name: &str| {
         !name.is_empty()
-            && name
-                .chars()
-                .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
+            && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
             && !name.starts_with('-')
     };
     if !well_formed(id) {
-        return Err(
-            Mistake::new(&root.key("id"), format!("`{id}` cannot be the name of a lesson"))
-                .help("use lower-case letters, digits and hyphens, such as oversell-twice"),
-        );
+        return Err(Mistake::new(&root.key("id"), format!("`{id}` cannot be the name of a lesson"))
+            .help("use lower-case letters, digits and hyphens, such as oversell-twice"));
     }
     if lesson.variants.is_empty() {
-        return Err(Mistake::new(
-            &root.key("variants"),
-            "a lesson needs at least one variant",
-        ));
+        return Err(Mistake::new(&root.key("variants"), "a lesson needs at least one variant"));
     }
     if let Some(name) = lesson.variants.keys().find(|name| !well_formed(name)) {
-        return Err(Mistake::new(
-            &root.key("variants").key(name),
-            format!("`{name}` cannot name a variant"),
-        )
-        .help("use lower-case letters, digits and hyphens"));
+        return Err(Mistake::new(&root.key("variants").key(name), format!("`{name}` cannot name a variant"))
+            .help("use lower-case letters, digits and hyphens"));
     }
     check_fixes(lesson)?;
-    let texts = [
-        ("title", &lesson.title),
-        ("summary", &lesson.summary),
-        ("intro", &lesson.intro),
-    ];
+    let texts = [("title", &lesson.title), ("summary", &lesson.summary), ("intro", &lesson.intro)];
     for (name, text) in texts {
         if text.en.trim().is_empty() || text.zh.trim().is_empty() {
-            return Err(Mistake::new(
-                &root.key(name),
-                format!("`{name}` is empty in one language"),
-            ));
+            return Err(Mistake::new(&root.key(name), format!("`{name}` is empty in one language")));
         }
     }
     let variants = lesson.variants.iter().flat_map(|(name, variant)| {
         let at = root.key("variants").key(name);
-        [
-            (at.key("title"), &variant.title),
-            (at.key("lesson"), &variant.lesson),
-        ]
+        [(at.key("title"), &variant.title), (at.key("lesson"), &variant.lesson)]
     });
     let texts = texts.into_iter().map(|(name, text)| (root.key(name), text));
     texts.chain(variants).try_for_each(|(path, text)| {
-        [("en", &text.en), ("zh", &text.zh)]
-            .into_iter()
-            .try_for_each(|(lang, source)| {
-                let parsed = Template::parse(source);
-                parsed
-                    .map(drop)
-                    .map_err(|error| Mistake::new(&path.key(lang), error))
-            })
+        [("en", &text.en), ("zh", &text.zh)].into_iter().try_for_each(|(lang, source)| {
+            let parsed = Template::parse(source);
+            parsed.map(drop).map_err(|error| Mistake::new(&path.key(lang), error))
+        })
     })
 }
 
@@ -231,10 +201,8 @@ fn resolve(loaded: &Arc<Loaded>, name: &str, overrides: &Params) -> Result<Scena
     let params = params(lesson, variant, overrides, &at)?;
     let lab = lesson.lab_of(variant);
     if lab.is_redis() != lesson.lab.is_redis() && !lesson.metrics.is_empty() {
-        return Err(
-            Mistake::new(&at.key("lab"), "this lab cannot give the lesson's `metrics`")
-                .help("servers of another product count other things: make it a lesson of its own"),
-        );
+        return Err(Mistake::new(&at.key("lab"), "this lab cannot give the lesson's `metrics`")
+            .help("servers of another product count other things: make it a lesson of its own"));
     }
     let mut programs = lesson.programs.clone();
     programs.extend(variant.programs.clone());
@@ -277,13 +245,8 @@ fn resolve(loaded: &Arc<Loaded>, name: &str, overrides: &Params) -> Result<Scena
         return Err(Mistake::new(&story_path, "a story in which nothing happens")
             .help("give the lesson a `story`, or this variant one of its own"));
     }
-    let cast = story::Cast {
-        clients: &clients,
-        actors: &actors,
-        params: &params,
-        variants: &lesson.variants,
-        lab,
-    };
+    let cast =
+        story::Cast { clients: &clients, actors: &actors, params: &params, variants: &lesson.variants, lab };
     let vocabulary = claims::Vocabulary::new(&cast, lesson);
     let claims = claims::plan(&variant.claims, &at.key("claims"), &vocabulary)?;
     let invariants = invariants::plan(lesson, (name, variant), &cast, &vocabulary)?;
@@ -310,31 +273,18 @@ fn params(lesson: &Lesson, variant: &Variant, overrides: &Params, at: &Path) -> 
     let mut params = lesson.params.clone();
     if let Some(reserved) = params.keys().find(|name| BUILTINS.contains(&name.as_str())) {
         let path = Path::root().key("params").key(reserved);
-        return Err(Mistake::new(
-            &path,
-            format!("`{reserved}` is a name that every program has already"),
-        ));
+        return Err(Mistake::new(&path, format!("`{reserved}` is a name that every program has already")));
     }
     for (name, value) in &variant.params {
         if params.insert(name.clone(), value.clone()).is_none() {
             let path = at.key("params").key(name);
-            return Err(Mistake::unknown(
-                &path,
-                "parameter",
-                name,
-                lesson.params.keys().map(String::as_str),
-            ));
+            return Err(Mistake::unknown(&path, "parameter", name, lesson.params.keys().map(String::as_str)));
         }
     }
     for (name, value) in overrides {
         if params.insert(name.clone(), value.clone()).is_none() {
             let known = lesson.params.keys().map(String::as_str);
-            return Err(Mistake::unknown(
-                &Path::root().key("params"),
-                "parameter",
-                name,
-                known,
-            ));
+            return Err(Mistake::unknown(&Path::root().key("params"), "parameter", name, known));
         }
     }
     Ok(params)
@@ -358,12 +308,7 @@ fn check_replacements(
         None => Ok(()),
         Some(target) => {
             let path = at.key("replace").key(target);
-            Err(Mistake::unknown(
-                &path,
-                "operation",
-                target,
-                known.iter().map(String::as_str),
-            ))
+            Err(Mistake::unknown(&path, "operation", target, known.iter().map(String::as_str)))
         }
     }
 }
@@ -410,7 +355,6 @@ fn number(
 }
 
 /// Reads the value of a `--set name=value` as a lesson's file would be read.
-#[must_use]
 pub fn param_from_word(word: &str) -> Param {
     match (word.parse::<i64>(), word.parse::<bool>()) {
         (Ok(number), _) => Param::Number(number),

@@ -1,5 +1,5 @@
-//! Programs as instructions: steps, recipes and repetitions flattened so that a client's place in its
-//! program is one number. It must not know how an operation is carried out.
+//! Programs as instructions: steps, recipes and repetitions flattened so that a client's place in its program is one
+//! number.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -139,15 +139,11 @@ pub struct Program {
 
 impl Program {
     /// The locks whose release an operation asks for, by its label.
-    #[must_use]
     pub fn released_by(&self, label: &str) -> &[String] {
-        let mut operations = self
-            .instructions
-            .iter()
-            .filter_map(|instruction| match instruction {
-                Instruction::Operate(operation) => Some(operation),
-                _ => None,
-            });
+        let mut operations = self.instructions.iter().filter_map(|instruction| match instruction {
+            Instruction::Operate(operation) => Some(operation),
+            _ => None,
+        });
         let found = operations.find(|operation| operation.label == label && !operation.releases.is_empty());
         found.map_or(&[], |operation| &operation.releases)
     }

@@ -56,10 +56,7 @@ pub(crate) fn plan(
     let choices_path = path.key("choices");
     let count = ask.choices.len();
     if !CHOICES.contains(&count) {
-        return Err(Mistake::new(
-            &choices_path,
-            format!("a question has two to four choices, not {count}"),
-        ));
+        return Err(Mistake::new(&choices_path, format!("a question has two to four choices, not {count}")));
     }
     if ask.choices.iter().all(|choice| choice.right.is_none()) {
         return Err(Mistake::new(&choices_path, "a question that no choice answers")
@@ -77,11 +74,7 @@ pub(crate) fn plan(
         .enumerate()
         .map(|(n, choice)| plan_choice(choice, &choices_path.index(n), cast, vocabulary))
         .collect::<Result<_, _>>()?;
-    Ok(AskPlan {
-        q,
-        choices,
-        after: ask.after,
-    })
+    Ok(AskPlan { q, choices, after: ask.after })
 }
 
 fn plan_choice(
@@ -102,11 +95,7 @@ fn plan_choice(
     Ok(ChoicePlan {
         says: cast.text(&choice.says, &path.key("says"))?,
         right,
-        why: choice
-            .why
-            .as_ref()
-            .map(|why| cast.text(why, &path.key("why")))
-            .transpose()?,
+        why: choice.why.as_ref().map(|why| cast.text(why, &path.key("why"))).transpose()?,
     })
 }
 

@@ -1,6 +1,5 @@
-//! References to moves in expressions over what happened: `A.release`, `A.worker.release`, `'P1.2.check'`. A
-//! claim about a reply that can never come proves nothing, so they are checked. It must not know what the rest
-//! of an expression means.
+//! References to moves in expressions over what happened: `A.release`, `A.worker.release`, `'P1.2.check'`. A claim
+//! about a reply that can never come proves nothing, so they are checked.
 
 use super::{
     super::error::{Mistake, Path},
@@ -33,9 +32,7 @@ fn mentions<'s>(source: &'s str, name: &str) -> Vec<(Vec<&'s str>, bool)> {
             continue;
         }
         let rest = &source[at + name.len() + 1..];
-        let end = rest
-            .find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '.')))
-            .unwrap_or(rest.len());
+        let end = rest.find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '.'))).unwrap_or(rest.len());
         found.push((rest[..end].split('.').collect(), is_quoted(source, at)));
     }
     found
@@ -62,11 +59,8 @@ fn check_one(
 ) -> Result<(), Mistake> {
     let first = words.first().copied().unwrap_or_default();
     let alone = actors.iter().find(|plan| plan.actor.name == client.name);
-    let threads = || {
-        actors
-            .iter()
-            .filter_map(|plan| plan.actor.name.strip_prefix(&client.name)?.strip_prefix('.'))
-    };
+    let threads =
+        || actors.iter().filter_map(|plan| plan.actor.name.strip_prefix(&client.name)?.strip_prefix('.'));
     match alone {
         Some(plan) => check_label(first, plan, path),
         None if threads().any(|thread| thread == first) => {
@@ -81,12 +75,7 @@ fn check_one(
         None if quoted && actors.iter().any(|plan| plan.program.labels.contains(first)) => Ok(()),
         // A crowd's members have names of their own.
         None if threads().next().is_none() => Ok(()),
-        None => Err(Mistake::unknown(
-            path,
-            &format!("thread of {}", client.name),
-            first,
-            threads(),
-        )),
+        None => Err(Mistake::unknown(path, &format!("thread of {}", client.name), first, threads())),
     }
 }
 
@@ -95,12 +84,7 @@ fn check_label(label: &str, plan: &ActorPlan, path: &Path) -> Result<(), Mistake
         return Ok(());
     }
     let known = plan.program.labels.iter().map(String::as_str);
-    Err(Mistake::unknown(
-        path,
-        &format!("move of {}", plan.actor.name),
-        label,
-        known,
-    ))
+    Err(Mistake::unknown(path, &format!("move of {}", plan.actor.name), label, known))
 }
 
 #[cfg(test)]
@@ -111,9 +95,6 @@ mod tests {
     fn references_are_found_word_by_word() {
         let source = "A.worker.release == 1 and moves('A.dog.renew') > 2 and BA.x and /A.y";
         let found = mentions(source, "A");
-        assert_eq!(
-            found,
-            [(vec!["worker", "release"], false), (vec!["dog", "renew"], true)]
-        );
+        assert_eq!(found, [(vec!["worker", "release"], false), (vec!["dog", "renew"], true)]);
     }
 }

@@ -1,4 +1,4 @@
-//! Which operation asks for the release of which lock. It must not know who holds one.
+//! Which operation asks for the release of which lock.
 //!
 //! It is the last command before the lock's `drops`, where that command deletes or unlocks something. Any other command
 //! there is still work under the lock.
@@ -34,10 +34,7 @@ fn dropped_from(instructions: &[Instruction], mut at: usize) -> Vec<String> {
     // Jumps may lead in a circle.
     for _ in 0..instructions.len() {
         match instructions.get(at) {
-            Some(Instruction::Believe {
-                lock,
-                belief: Belief::Nothing,
-            }) => locks.push(lock.clone()),
+            Some(Instruction::Believe { lock, belief: Belief::Nothing }) => locks.push(lock.clone()),
             Some(
                 Instruction::Count { .. }
                 | Instruction::Set { .. }
@@ -74,11 +71,7 @@ mod tests {
 
     /// What the operation `move` of a program with these steps releases.
     fn released(steps: &str) -> Vec<String> {
-        let lab = if steps.contains("zk:") {
-            "zookeeper"
-        } else {
-            "redis"
-        };
+        let lab = if steps.contains("zk:") { "zookeeper" } else { "redis" };
         let text = format!(
             "
 format: 1

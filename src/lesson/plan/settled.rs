@@ -1,5 +1,5 @@
-//! What is known of a command's words before anything runs: what a parameter stands for that nothing gives another value
-//! later. It must not know which commands there are.
+//! What is known of a command's words before anything runs: what a parameter stands for that nothing gives another
+//! value later.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -36,29 +36,19 @@ struct Known {
 pub(crate) struct Outside(HashMap<String, Known>);
 
 /// Parameters as values for expressions: durations in milliseconds.
-#[must_use]
 pub(crate) fn values(params: &Params) -> HashMap<String, Value> {
-    params
-        .iter()
-        .map(|(name, param)| (name.clone(), json_value(&serde_json::Value::from(param))))
-        .collect()
+    params.iter().map(|(name, param)| (name.clone(), json_value(&serde_json::Value::from(param)))).collect()
 }
 
 /// What a program or recipe gets for the text of a `with`: a figure stays a figure.
-#[must_use]
 pub fn passed(text: String) -> Value {
-    text.parse::<i64>()
-        .map_or_else(|_| Value::from(text), Value::from)
+    text.parse::<i64>().map_or_else(|_| Value::from(text), Value::from)
 }
 
 impl Settled {
     /// Parameters, by name.
     pub(crate) fn new(values: HashMap<String, Value>) -> Self {
-        let mut settled = Self {
-            values: HashMap::new(),
-            changed: BTreeSet::new(),
-            relied_on: Vec::new(),
-        };
+        let mut settled = Self { values: HashMap::new(), changed: BTreeSet::new(), relied_on: Vec::new() };
         for (name, value) in values {
             settled.insert(name, value, BTreeSet::new());
         }
@@ -79,10 +69,7 @@ impl Settled {
 
     /// Opens the frame of a `use`. `alone`: nothing from outside is seen in it.
     pub(crate) fn enter(&mut self, with: &[(String, Template)], alone: bool) -> Outside {
-        let known: Vec<_> = with
-            .iter()
-            .map(|(name, template)| (name.clone(), self.text(template)))
-            .collect();
+        let known: Vec<_> = with.iter().map(|(name, template)| (name.clone(), self.text(template))).collect();
         let outside = Outside(self.values.clone());
         if alone {
             self.values.clear();
@@ -120,11 +107,7 @@ impl Settled {
 
     /// Whether everything that was relied on stays as it is.
     pub(crate) fn verify(&self) -> Result<(), Mistake> {
-        match self
-            .relied_on
-            .iter()
-            .find(|(name, _)| self.changed.contains(name))
-        {
+        match self.relied_on.iter().find(|(name, _)| self.changed.contains(name)) {
             None => Ok(()),
             Some((name, path)) => Err(Mistake::new(
                 path,
@@ -152,10 +135,7 @@ mod tests {
     use super::*;
 
     fn templates(command: &str) -> Vec<Template> {
-        command
-            .split(' ')
-            .map(|word| Template::parse(word).expect("a template"))
-            .collect()
+        command.split(' ').map(|word| Template::parse(word).expect("a template")).collect()
     }
 
     fn settled() -> Settled {
@@ -169,49 +149,27 @@ mod tests {
     fn a_parameter_that_stays_is_written_out() {
         let mut settled = settled();
         let mut words = templates("${command} ${lock}");
-        settled
-            .command(&mut words, &Path::root())
-            .expect("GET is harmless");
+        settled.command(&mut words, &Path::root()).expect("GET is harmless");
         assert!(words[0].names().is_empty() && words[1].names().len() == 1);
         settled.verify().expect("nothing changes it");
         settled.changes("command");
-        assert!(
-            settled
-                .verify()
-                .expect_err("it changes")
-                .message
-                .contains("`command`")
-        );
+        assert!(settled.verify().expect_err("it changes").message.contains("`command`"));
     }
 
     #[test]
     fn what_a_recipe_is_given_is_known_in_it() {
         let mut settled = settled();
-        let with = [(
-            "it".to_owned(),
-            Template::parse("BG${'SAVE'}").expect("a template"),
-        )];
+        let with = [("it".to_owned(), Template::parse("BG${'SAVE'}").expect("a template"))];
         let outside = settled.enter(&with, true);
         let mut command = |words: &str| settled.command(&mut templates(words), &Path::root());
-        assert!(
-            command("${it}")
-                .expect_err("refused")
-                .message
-                .contains("`BGSAVE`")
-        );
+        assert!(command("${it}").expect_err("refused").message.contains("`BGSAVE`"));
         assert!(command("${command} k").is_err(), "it is not seen in a recipe");
         settled.leave(outside);
-        settled
-            .command(&mut templates("${command} k"), &Path::root())
-            .expect("it is seen again");
+        settled.command(&mut templates("${command} k"), &Path::root()).expect("it is seen again");
     }
 
     #[test]
     fn a_name_that_every_program_has_is_never_known() {
-        assert!(
-            settled()
-                .command(&mut templates("${token} k"), &Path::root())
-                .is_err()
-        );
+        assert!(settled().command(&mut templates("${token} k"), &Path::root()).is_err());
     }
 }

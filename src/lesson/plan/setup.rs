@@ -1,4 +1,4 @@
-//! Commands that prepare the servers, with names checked. It must not know who sends them.
+//! Commands that prepare the servers, with names checked.
 
 use super::{
     super::{
@@ -32,10 +32,7 @@ pub(crate) fn plan(
         let known = lab.servers().iter().copied();
         return Err(Mistake::unknown(&path.key("on"), "server", on, known));
     }
-    Ok(PlannedSetup {
-        verb: verb(setup, lab, params, path)?,
-        on: setup.on.clone(),
-    })
+    Ok(PlannedSetup { verb: verb(setup, lab, params, path)?, on: setup.on.clone() })
 }
 
 fn verb(setup: &Setup, lab: LabKind, params: &Params, path: &Path) -> Result<PlannedVerb, Mistake> {
@@ -43,12 +40,7 @@ fn verb(setup: &Setup, lab: LabKind, params: &Params, path: &Path) -> Result<Pla
         let template = Template::parse(source).map_err(|error| Mistake::new(path, error))?;
         match template.names().iter().find(|name| !params.contains_key(*name)) {
             None => Ok(template),
-            Some(name) => Err(Mistake::unknown(
-                path,
-                "parameter",
-                name,
-                params.keys().map(String::as_str),
-            )),
+            Some(name) => Err(Mistake::unknown(path, "parameter", name, params.keys().map(String::as_str))),
         }
     };
     let words = |text: &str| split_words(text).map_err(|error| Mistake::new(path, error));
@@ -62,17 +54,12 @@ fn verb(setup: &Setup, lab: LabKind, params: &Params, path: &Path) -> Result<Pla
             if words.is_empty() {
                 return Err(Mistake::new(path, "an empty Redis command"));
             }
-            let mut words: Vec<Template> = words
-                .iter()
-                .map(|word| template(word))
-                .collect::<Result<_, _>>()?;
+            let mut words: Vec<Template> =
+                words.iter().map(|word| template(word)).collect::<Result<_, _>>()?;
             Settled::new(values(params)).command(&mut words, &path.key("redis"))?;
             Ok(PlannedVerb::Redis(words))
         }
         (None, Some(call)) => ZkPlan::parse(&words(call)?, template, path).map(PlannedVerb::Zk),
-        _ => Err(Mistake::new(
-            path,
-            "a setup command is either `redis: …` or `zk: …`",
-        )),
+        _ => Err(Mistake::new(path, "a setup command is either `redis: …` or `zk: …`")),
     }
 }

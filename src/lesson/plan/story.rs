@@ -56,7 +56,6 @@ pub enum Act {
 
 impl Act {
     /// Whether something happens, rather than being told or asked.
-    #[must_use]
     pub fn is_step(&self) -> bool {
         !matches!(self, Self::Say(_) | Self::Ask(_))
     }
@@ -112,18 +111,12 @@ pub(crate) struct Cast<'a> {
 impl Cast<'_> {
     /// Every counter that any program may count.
     pub(crate) fn counters(&self) -> BTreeSet<String> {
-        self.actors
-            .iter()
-            .flat_map(|plan| plan.program.counters.iter().cloned())
-            .collect()
+        self.actors.iter().flat_map(|plan| plan.program.counters.iter().cloned()).collect()
     }
 
     /// Every lock that any program may have a belief about.
     pub(crate) fn locks(&self) -> BTreeSet<String> {
-        self.actors
-            .iter()
-            .flat_map(|plan| plan.program.locks.iter().cloned())
-            .collect()
+        self.actors.iter().flat_map(|plan| plan.program.locks.iter().cloned()).collect()
     }
 
     /// The actors that a name stands for: one, or all of a process, or all of a group.
@@ -132,11 +125,8 @@ impl Cast<'_> {
         if let Some(one) = self.actors.iter().position(|plan| plan.actor.name == name) {
             return Ok(vec![id(one)]);
         }
-        let mut meant = self
-            .clients
-            .iter()
-            .filter(|client| client.name == name || client.group == name)
-            .peekable();
+        let mut meant =
+            self.clients.iter().filter(|client| client.name == name || client.group == name).peekable();
         if meant.peek().is_none() {
             let known = self.clients.iter().map(|client| client.name.as_str());
             return Err(Mistake::unknown(path, "client", name, known));
@@ -166,10 +156,7 @@ impl Cast<'_> {
                 }
             }
         };
-        Ok(TextPlan {
-            en: template(&text.en, "en")?,
-            zh: template(&text.zh, "zh")?,
-        })
+        Ok(TextPlan { en: template(&text.en, "en")?, zh: template(&text.zh, "zh")? })
     }
 
     fn turns(&self, moves: &[MoveRef], path: &Path) -> Result<Vec<Turn>, Mistake> {
@@ -182,10 +169,7 @@ impl Cast<'_> {
                     let known = plan.program.labels.iter().map(String::as_str);
                     return Err(Mistake::unknown(path, &what, label, known));
                 }
-                turns.push(Turn {
-                    actor,
-                    label: label.clone(),
-                });
+                turns.push(Turn { actor, label: label.clone() });
             }
         }
         Ok(turns)
@@ -203,12 +187,8 @@ impl Cast<'_> {
         if self.clients.iter().any(|client| client.name == name) {
             return Ok(name.to_owned());
         }
-        let mistake = Mistake::unknown(
-            path,
-            "client",
-            name,
-            self.clients.iter().map(|client| client.name.as_str()),
-        );
+        let mistake =
+            Mistake::unknown(path, "client", name, self.clients.iter().map(|client| client.name.as_str()));
         let thread = self.actors.iter().find(|plan| plan.actor.name == name);
         Err(match thread {
             Some(plan) => mistake.help(format!("a fault hits a whole process: `{}`", plan.actor.client)),
@@ -233,10 +213,7 @@ impl Cast<'_> {
     }
 
     fn links(&self, names: &[String], path: &Path) -> Result<std::vec::IntoIter<String>, Mistake> {
-        let links: Vec<String> = names
-            .iter()
-            .map(|name| self.link(name, path))
-            .collect::<Result<_, _>>()?;
+        let links: Vec<String> = names.iter().map(|name| self.link(name, path)).collect::<Result<_, _>>()?;
         Ok(links.into_iter())
     }
 
@@ -328,11 +305,7 @@ pub(crate) fn plan(
             continue;
         }
         let mut push = |act| {
-            story.push(Line {
-                act,
-                item: story.len(),
-                path: path.clone(),
-            });
+            story.push(Line { act, item: story.len(), path: path.clone() });
         };
         match beat {
             Beat::Say(text) => push(Act::Say(cast.text(text, &path.key("say"))?)),
@@ -371,9 +344,9 @@ pub(crate) fn plan(
                     moving: cast.everybody(&until.moving, &path)?,
                 }));
             }
-            Beat::Kill(name) => push(Act::Faults(vec![Fault::KillServer {
-                server: cast.server(name, &path.key("kill"))?,
-            }])),
+            Beat::Kill(name) => {
+                push(Act::Faults(vec![Fault::KillServer { server: cast.server(name, &path.key("kill"))? }]));
+            }
             Beat::Restart(name) => push(Act::Faults(vec![Fault::RestartServer {
                 server: cast.server(name, &path.key("restart"))?,
             }])),
@@ -387,15 +360,15 @@ pub(crate) fn plan(
                 let links = cast.links(names, &path.key("drop"))?;
                 push(Act::Faults(links.map(|link| Fault::Drop { link }).collect()));
             }
-            Beat::Crash(name) => push(Act::Faults(vec![Fault::Crash {
-                client: cast.client(name, &path.key("crash"))?,
-            }])),
-            Beat::Freeze(name) => push(Act::Faults(vec![Fault::Freeze {
-                client: cast.client(name, &path.key("freeze"))?,
-            }])),
-            Beat::Thaw(name) => push(Act::Faults(vec![Fault::Thaw {
-                client: cast.client(name, &path.key("thaw"))?,
-            }])),
+            Beat::Crash(name) => {
+                push(Act::Faults(vec![Fault::Crash { client: cast.client(name, &path.key("crash"))? }]));
+            }
+            Beat::Freeze(name) => {
+                push(Act::Faults(vec![Fault::Freeze { client: cast.client(name, &path.key("freeze"))? }]));
+            }
+            Beat::Thaw(name) => {
+                push(Act::Faults(vec![Fault::Thaw { client: cast.client(name, &path.key("thaw"))? }]));
+            }
             Beat::Cut(names) => {
                 let links = cast.links(names, &path.key("cut"))?;
                 push(Act::Faults(links.map(|link| Fault::Cut { link }).collect()));

@@ -70,9 +70,8 @@ impl ZkPlan {
         let Some((call, rest)) = words.split_first() else {
             return wrong("an empty ZooKeeper call".to_owned());
         };
-        let (flags, operands): (Vec<&String>, Vec<&String>) = rest
-            .iter()
-            .partition(|word| word.starts_with('-') && word.len() == 2);
+        let (flags, operands): (Vec<&String>, Vec<&String>) =
+            rest.iter().partition(|word| word.starts_with('-') && word.len() == 2);
         let flag = |name: &str| flags.iter().any(|flag| *flag == name);
         let allowed: &[&str] = match call.as_str() {
             "create" => &["-e", "-s"],
@@ -98,30 +97,12 @@ impl ZkPlan {
         let second = operands.get(1).map(|word| template(word)).transpose()?;
         let third = operands.get(2).map(|word| template(word)).transpose()?;
         Ok(match (call.as_str(), second) {
-            ("create", data) => Self::Create {
-                ephemeral: flag("-e"),
-                sequential: flag("-s"),
-                path,
-                data,
-            },
+            ("create", data) => Self::Create { ephemeral: flag("-e"), sequential: flag("-s"), path, data },
             ("delete", _) => Self::Delete { path },
-            ("exists", _) => Self::Exists {
-                watch: flag("-w"),
-                path,
-            },
-            ("get", _) => Self::Get {
-                watch: flag("-w"),
-                path,
-            },
-            ("ls", _) => Self::Ls {
-                watch: flag("-w"),
-                path,
-            },
-            (_, Some(data)) => Self::Set {
-                path,
-                data,
-                version: third,
-            },
+            ("exists", _) => Self::Exists { watch: flag("-w"), path },
+            ("get", _) => Self::Get { watch: flag("-w"), path },
+            ("ls", _) => Self::Ls { watch: flag("-w"), path },
+            (_, Some(data)) => Self::Set { path, data, version: third },
             (_, None) => return wrong(format!("`{call}` needs data")),
         })
     }

@@ -1,5 +1,4 @@
-//! What was found, in the lesson's words, and the shortest violation carried out again with client processes. It must
-//! not know how the search went.
+//! What was found, in the lesson's words, and the shortest violation carried out again with client processes.
 
 use std::{sync::Arc, time::Duration};
 
@@ -36,13 +35,11 @@ pub struct Explored {
     pub complete: bool,
     /// Real time, starting and ending the servers included.
     pub wall: Duration,
-    /// Of that, searching.
     pub searching: Duration,
 }
 
 impl Explored {
     /// How many orders there are, carried out or not.
-    #[must_use]
     pub fn orders(&self) -> u128 {
         self.pruned.saturating_add(u128::from(self.tried))
     }
@@ -51,11 +48,9 @@ impl Explored {
 /// How often an outcome was seen.
 #[derive(Debug, Clone)]
 pub struct OutcomeSeen {
-    /// The outcome.
     pub outcome: Arc<Outcome>,
     /// Orders that came to it.
     pub orders: u128,
-    /// The first of them.
     pub first: Vec<Choice>,
     /// Whether that one broke something.
     pub violates: bool,
@@ -92,11 +87,7 @@ pub(crate) fn told(scenario: &Scenario, ended: workers::Outcome) -> Explored {
         pruned: found.orders.saturating_sub(u128::from(found.tried)),
         cut: found.cut,
         violations: found.violations,
-        broken: found
-            .by_invariant
-            .into_iter()
-            .map(|(n, orders)| (name(n), orders))
-            .collect(),
+        broken: found.by_invariant.into_iter().map(|(n, orders)| (name(n), orders)).collect(),
         outcomes,
         shortest: found.shortest.map(|order| Shortest {
             choices: order.iter().map(|pick| choice(scenario, *pick)).collect(),
@@ -143,16 +134,10 @@ pub(crate) async fn confirmed(
     shortest: Shortest,
 ) -> Result<Shortest, ExploreError> {
     let carried = carry_out(scenario, options, &shortest.choices).await?;
-    let shortest = Shortest {
-        choices: shortest.choices,
-        moves: carried.told,
-        log: carried.log,
-    };
+    let shortest = Shortest { choices: shortest.choices, moves: carried.told, log: carried.log };
     let breaches = verdict::breaches(scenario, &shortest.log).map_err(GroundError::Invariant)?;
     if !breaches.is_empty() {
         return Ok(shortest);
     }
-    Err(ExploreError::NotConfirmed {
-        order: shortest.moves.join(" → "),
-    })
+    Err(ExploreError::NotConfirmed { order: shortest.moves.join(" → ") })
 }

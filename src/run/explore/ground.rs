@@ -1,5 +1,5 @@
 //! What is explored, as the search sees it: places, the steps that can be taken from them, what a step touched, and
-//! what came of an order. It must not know how a step is taken.
+//! what came of an order.
 
 use std::sync::Arc;
 
@@ -41,12 +41,8 @@ pub struct Touch {
 
 impl Touch {
     /// What touches everything.
-    #[must_use]
     pub fn everything() -> Self {
-        Self {
-            all: true,
-            ..Self::default()
-        }
+        Self { all: true, ..Self::default() }
     }
 
     /// Whether two steps, one right after the other, could not be exchanged: the second would not have been the same
@@ -55,7 +51,6 @@ impl Touch {
     /// Steps commute if neither wrote what the other read or wrote (Godefroid, "Partial-Order Methods for the
     /// Verification of Concurrent Systems", LNCS 1032, 1996, section 3). Two that begin to hold one lock make two
     /// holders in either order; one that begins and one that ends do so only in one.
-    #[must_use]
     pub fn depends_on(&self, other: &Self) -> bool {
         self.all
             || other.all

@@ -128,7 +128,6 @@ pub enum ExploreError {
     /// A client that the variant does not have.
     #[error("--fault: there is no client `{name}`; there are {known}")]
     NoClient {
-        /// The name.
         name: String,
         /// Those that there are.
         known: String,
@@ -138,10 +137,7 @@ pub enum ExploreError {
         "the order {order} broke an invariant when it was explored, and did not when it was carried out again with \
          client processes: one of the two is wrong, so nothing is claimed"
     )]
-    NotConfirmed {
-        /// The order.
-        order: String,
-    },
+    NotConfirmed { order: String },
 }
 
 impl From<EngineError> for ExploreError {
@@ -184,38 +180,27 @@ pub async fn explore(
 fn with_never(scenario: &Scenario, bounds: &Bounds) -> Scenario {
     let mut scenario = scenario.clone();
     scenario.invariants.extend(bounds.never.iter().map(|expr| {
-        let says = Text {
-            en: format!("`{}` is so.", expr.source()),
-            zh: format!("`{}` 成立。", expr.source()),
-        };
-        InvariantPlan {
-            never: NeverPlan::That(expr.clone()),
-            goal: says.clone(),
-            says,
-        }
+        let says =
+            Text { en: format!("`{}` is so.", expr.source()), zh: format!("`{}` 成立。", expr.source()) };
+        InvariantPlan { never: NeverPlan::That(expr.clone()), goal: says.clone(), says }
     }));
     scenario
 }
 
 /// How many orders there are of the moves of clients that make so many each, cut after `most` moves: for `N`
 /// clients of `k` moves and no cut, `(Nk)!/(k!)^N`.
-#[must_use]
 pub fn count(moves: &[usize], most: usize) -> f64 {
     let length = moves.iter().sum::<usize>().min(most);
     // ways[m]: orders of m moves of the clients so far.
     let mut ways = vec![0.0; length + 1];
     ways[0] = 1.0;
     for own in moves {
-        ways = (0..=length)
-            .map(|m| (0..=m.min(*own)).map(|j| choose(m, j) * ways[m - j]).sum())
-            .collect();
+        ways = (0..=length).map(|m| (0..=m.min(*own)).map(|j| choose(m, j) * ways[m - j]).sum()).collect();
     }
     ways[length]
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a count of moves is small")]
 fn choose(n: usize, k: usize) -> f64 {
-    (0..k)
-        .fold(1.0, |product: f64, i| product * (n - i) as f64 / (i + 1) as f64)
-        .round()
+    (0..k).fold(1.0, |product: f64, i| product * (n - i) as f64 / (i + 1) as f64).round()
 }

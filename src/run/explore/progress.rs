@@ -1,4 +1,4 @@
-//! How far a search is, for whoever watches it. Pure; it must not know how the search goes on.
+//! How far a search is, for whoever watches it. Pure.
 
 use std::time::Duration;
 
@@ -19,21 +19,18 @@ pub struct Progress {
 
 impl Progress {
     /// Orders in a second.
-    #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "for people to read")]
     pub fn rate(&self) -> f64 {
         self.tried as f64 / self.wall.as_secs_f64().max(0.001)
     }
 
     /// Orders that will have been carried out at the end, about.
-    #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "for people to read")]
     pub fn total(&self) -> f64 {
         self.tried as f64 / self.done.max(1e-9)
     }
 
     /// The time that is left, about.
-    #[must_use]
     pub fn left(&self) -> Option<Duration> {
         let spent = self.wall.as_secs_f64();
         let left = spent / self.done.max(1e-9) - spent;

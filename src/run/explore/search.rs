@@ -1,5 +1,4 @@
-//! The search: depth first through all orders, without those that are sure to come to what another one comes to. It
-//! must not know how a step is taken, nor who takes part of the work.
+//! The search: depth first through all orders, without those that are sure to come to what another one comes to.
 //!
 //! The method are *sleep sets* (Godefroid, "Partial-Order Methods for the Verification of Concurrent Systems", LNCS
 //! 1032, 1996, chapter 5): a step whose order has been gone through "sleeps" below its younger siblings until
@@ -29,12 +28,7 @@ pub struct Seed<P> {
 impl<P> Seed<P> {
     /// Where every order begins.
     pub fn root(place: P) -> Self {
-        Self {
-            place,
-            steps: Vec::new(),
-            sleep: Vec::new(),
-            share: 1.0,
-        }
+        Self { place, steps: Vec::new(), sleep: Vec::new(), share: 1.0 }
     }
 }
 
@@ -89,14 +83,11 @@ impl Found {
                 self.offer_way(steps, way);
             }
         }
-        let seen = self
-            .outcomes
-            .entry(Arc::clone(&fate.outcome))
-            .or_insert_with(|| Seen {
-                orders: 0,
-                first: steps.iter().map(|(pick, _)| *pick).collect(),
-                violates,
-            });
+        let seen = self.outcomes.entry(Arc::clone(&fate.outcome)).or_insert_with(|| Seen {
+            orders: 0,
+            first: steps.iter().map(|(pick, _)| *pick).collect(),
+            violates,
+        });
         seen.orders = seen.orders.saturating_add(orders);
     }
 
@@ -176,13 +167,7 @@ pub fn search<G: Ground>(
     tell: &mut impl FnMut(End) -> Flow,
     called_off: &impl Fn() -> bool,
 ) -> Result<(Found, Flow), G::Error> {
-    let mut walk = Walk {
-        ground,
-        prune,
-        tell,
-        found: Found::default(),
-        steps: seed.steps.clone(),
-    };
+    let mut walk = Walk { ground, prune, tell, found: Found::default(), steps: seed.steps.clone() };
     let flow = match walk.go(&seed.place, seed.sleep.clone(), seed.share) {
         Err(_) if called_off() => Flow::Break(()),
         gone => gone?,
@@ -207,20 +192,12 @@ impl<G: Ground, T: FnMut(End) -> Flow> Walk<'_, G, T> {
             self.found.take(&self.steps, &fate, self.prune);
             let orders = self.found.orders.saturating_sub(before);
             let violates = !fate.broken.is_empty();
-            return Ok((self.tell)(End {
-                orders,
-                violates,
-                share,
-            }));
+            return Ok((self.tell)(End { orders, violates, share }));
         }
         let awake = awake(&picks, &sleep);
         if awake.is_empty() {
             self.found.redundant += 1;
-            return Ok((self.tell)(End {
-                orders: 0,
-                violates: false,
-                share,
-            }));
+            return Ok((self.tell)(End { orders: 0, violates: false, share }));
         }
         let part = share / parts(awake.len());
         for pick in awake {
@@ -277,12 +254,7 @@ pub fn part<G: Ground>(ground: &mut G, prune: bool, enough: usize) -> Result<Vec
                 let taken = (pick, Arc::new(touch));
                 let mut steps = seed.steps.clone();
                 steps.push(taken.clone());
-                next.push(Seed {
-                    place,
-                    steps,
-                    sleep: still_asleep(&seed.sleep, &taken.1),
-                    share,
-                });
+                next.push(Seed { place, steps, sleep: still_asleep(&seed.sleep, &taken.1), share });
                 if prune {
                     seed.sleep.push(taken);
                 }

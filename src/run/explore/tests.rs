@@ -142,10 +142,7 @@ impl Ground for Model {
             return Ok((next, Touch::everything()));
         };
         let n = actor.0 as usize;
-        let mut touch = Touch {
-            actor: Some(actor),
-            ..Touch::default()
-        };
+        let mut touch = Touch { actor: Some(actor), ..Touch::default() };
         next.moves += 1;
         match self.programs[n][next.at[n]] {
             Op::Read(k) => {
@@ -187,19 +184,15 @@ impl Ground for Model {
 
     fn fate(&mut self, place: &Place) -> Result<Fate, ()> {
         let keys = place.keys.iter().enumerate();
-        let values: BTreeMap<String, Option<String>> = keys
-            .map(|(n, value)| (n.to_string(), Some(value.to_string())))
-            .collect();
+        let values: BTreeMap<String, Option<String>> =
+            keys.map(|(n, value)| (n.to_string(), Some(value.to_string()))).collect();
         let seen = place.seen.iter().enumerate();
         let outcome = Outcome {
             values,
             counters: seen.map(|(n, value)| (n.to_string(), *value)).collect(),
             ..Outcome::default()
         };
-        let broken = (!place.broken.is_empty()).then(|| Broken {
-            invariant: 0,
-            ways: place.broken.clone(),
-        });
+        let broken = (!place.broken.is_empty()).then(|| Broken { invariant: 0, ways: place.broken.clone() });
         Ok(Fate {
             outcome: Arc::new(outcome),
             cut: place.moves >= self.moves && !self.able(place).is_empty(),
@@ -240,11 +233,7 @@ fn soonest(model: &Model) -> Option<usize> {
             }
             for pick in model.picks(&place) {
                 let there = model.take(&place, pick).expect("is taken").0;
-                let to = if pick == Pick::Timer {
-                    &mut places
-                } else {
-                    &mut next
-                };
+                let to = if pick == Pick::Timer { &mut places } else { &mut next };
                 to.push(there);
             }
         }
@@ -307,16 +296,8 @@ fn counts_are_those_of_the_formula() {
         for k in 1..=3 {
             let formula = factorial(clients * k) / factorial(k).pow(u32::try_from(clients).expect("few"));
             // Everybody on one key: no order is like another. Everybody on their own: all are alike.
-            let shared = Model {
-                programs: vec![vec![Op::Add(0); k]; clients],
-                moves: 99,
-                crash: false,
-            };
-            let alone = Model {
-                programs: vec![vec![Op::Read(0); k]; clients],
-                moves: 99,
-                crash: false,
-            };
+            let shared = Model { programs: vec![vec![Op::Add(0); k]; clients], moves: 99, crash: false };
+            let alone = Model { programs: vec![vec![Op::Read(0); k]; clients], moves: 99, crash: false };
             if formula < 20_000 {
                 assert_eq!(whole(&shared, true).orders, formula);
                 assert_eq!(u128::from(whole(&shared, true).tried), formula);
@@ -349,11 +330,7 @@ fn a_bound_cuts_as_it_is_counted() {
 
 #[test]
 fn the_size_of_a_whole_is_estimated() {
-    let mut model = Model {
-        programs: vec![vec![Op::Add(0); 3]; 2],
-        moves: 99,
-        crash: false,
-    };
+    let mut model = Model { programs: vec![vec![Op::Add(0); 3]; 2], moves: 99, crash: false };
     // Every way down of a tree whose nodes have as many children at the same depth weighs the same; here they have
     // not, and the mean of many does.
     let mut state = 1_u64;
@@ -362,9 +339,7 @@ fn the_size_of_a_whole_is_estimated() {
         true,
         2_000,
         |below| {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             Some(usize::try_from(state >> 33).expect("fits") % below)
         },
         |_| false,
@@ -375,12 +350,7 @@ fn the_size_of_a_whole_is_estimated() {
 
 #[test]
 fn more_orders_than_can_be_said_are_not_wrong() {
-    let touch = |actor: u32| {
-        Arc::new(Touch {
-            actor: Some(ActorId(actor)),
-            ..Touch::default()
-        })
-    };
+    let touch = |actor: u32| Arc::new(Touch { actor: Some(ActorId(actor)), ..Touch::default() });
     let steps: Vec<_> = (0..100).map(|n| (Pick::Move(ActorId(n)), touch(n))).collect();
     assert_eq!(trace::extensions(&steps), u128::MAX);
     assert_eq!(trace::extensions(&steps[..30]), (1..=30).product::<u128>());

@@ -1,5 +1,5 @@
 //! One order and all those that differ from it only by exchanging neighbours that do not depend on each other: how
-//! many there are, and the first of them. Pure; it must not know what the steps do.
+//! many there are, and the first of them. Pure.
 //!
 //! Such orders are one *trace* (Mazurkiewicz 1977): the linear extensions of the partial order in which a step comes
 //! after every earlier step that it depends on.
@@ -12,7 +12,6 @@ use super::ground::{Pick, Touch};
 pub type Taken = (Pick, Arc<Touch>);
 
 /// How many orders a trace has; `u128::MAX` if that is not enough to say it.
-#[must_use]
 pub fn extensions(steps: &[Taken]) -> u128 {
     // What touches everything has its place before and behind everything else: the stretches between are independent.
     let mut product: Option<u128> = Some(1);
@@ -29,9 +28,7 @@ fn of_stretch(steps: &[Taken]) -> Option<u128> {
     for group in groups(steps) {
         let of_group = of_group(&group)?;
         shuffled += group.len();
-        product = product
-            .checked_mul(of_group)?
-            .checked_mul(choose(shuffled, group.len())?)?;
+        product = product.checked_mul(of_group)?.checked_mul(choose(shuffled, group.len())?)?;
     }
     Some(product)
 }
@@ -111,7 +108,6 @@ fn choose(n: usize, k: usize) -> Option<u128> {
 }
 
 /// The steps that some steps depend on, and these, by their places.
-#[must_use]
 pub fn needed(steps: &[Taken], wanted: &[usize]) -> Vec<usize> {
     let mut needed = vec![false; steps.len()];
     for n in wanted {
@@ -129,15 +125,12 @@ pub fn needed(steps: &[Taken], wanted: &[usize]) -> Vec<usize> {
 
 /// These steps in the first order of their trace: that in which, at each place, the smallest of the steps that can come
 /// next does.
-#[must_use]
 pub fn first_order(steps: &[Taken], mut left: Vec<usize>) -> Vec<Pick> {
     let mut order = Vec::with_capacity(left.len());
     while !left.is_empty() {
         let free = (0..left.len()).filter(|at| {
             let step = &steps[left[*at]].1;
-            left[..*at]
-                .iter()
-                .all(|earlier| !step.depends_on(&steps[*earlier].1))
+            left[..*at].iter().all(|earlier| !step.depends_on(&steps[*earlier].1))
         });
         let Some(at) = free.min_by_key(|at| steps[left[*at]].0) else {
             break;

@@ -1,5 +1,5 @@
 //! A search as others follow it while it goes on: it can be stopped, it says how far it is, and in the end what it
-//! found. It must not know who listens.
+//! found.
 
 use std::{
     ops::ControlFlow,
@@ -67,7 +67,6 @@ impl Exploring {
 }
 
 /// Searches in the background. Must be called inside a `tokio` runtime.
-#[must_use]
 pub fn watch(scenario: Scenario, options: LabOptions, bounds: Bounds) -> Exploring {
     let stop = Arc::new(AtomicBool::new(false));
     let (tell, told) = unbounded_channel();
@@ -85,11 +84,7 @@ async fn work(
     let watch = |progress: &Progress| {
         // Whoever has gone need not be told.
         let _ = tell.send(Told::Progress(*progress));
-        if stop.load(Ordering::Acquire) {
-            ControlFlow::Break(())
-        } else {
-            ControlFlow::Continue(())
-        }
+        if stop.load(Ordering::Acquire) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     let found = tokio::select! {
         found = explore(&scenario, &options, &bounds, &watch) => found,

@@ -1,6 +1,6 @@
 //! Several searches at once, each on a lab of its own, and how far they are. What they find does not depend on which
 //! of them is the faster: the whole is parted in a fixed way, and what is found is put together in the order of the
-//! parts. It must not know how a step is taken.
+//! parts.
 
 use std::{
     ops::ControlFlow,
@@ -79,10 +79,7 @@ pub(crate) async fn run(
     watch: &(dyn Fn(&Progress) -> ControlFlow<()> + Sync),
 ) -> Result<Outcome, ExploreError> {
     let rules = rules(scenario, bounds)?;
-    let options = &LabOptions {
-        controlled_only: true,
-        ..options.clone()
-    };
+    let options = &LabOptions { controlled_only: true, ..options.clone() };
     if needs_processes(scenario) || !bounds.hosted {
         // One lab: its servers and clients are many processes as it is.
         let mut bounds = bounds.clone();
@@ -106,10 +103,7 @@ pub(crate) async fn run(
         }
         return result;
     }
-    let means = Means {
-        share: bounds.share,
-        prune: bounds.prune,
-    };
+    let means = Means { share: bounds.share, prune: bounds.prune };
     let mut grounds = Vec::new();
     for _ in 0..bounds.workers.max(1) {
         grounds.push(Hosted::open(scenario, options, &rules, means).await?);
@@ -143,10 +137,7 @@ pub async fn repeat(
     rounds: u32,
 ) -> Result<(u64, Duration), ExploreError> {
     let rules = rules(scenario, bounds)?;
-    let means = Means {
-        share: bounds.share,
-        prune: bounds.prune,
-    };
+    let means = Means { share: bounds.share, prune: bounds.prune };
     let mut grounds = Vec::new();
     for _ in 0..bounds.workers.max(1) {
         grounds.push(Hosted::open(scenario, options, &rules, means).await?);
@@ -180,9 +171,8 @@ pub async fn repeat(
         }
         drop(sender.send((result.map(|()| (orders, began.elapsed())), grounds)));
     });
-    let (result, grounds) = receiver
-        .await
-        .map_err(|_| thread_failed(&std::io::Error::other("a worker panicked")))?;
+    let (result, grounds) =
+        receiver.await.map_err(|_| thread_failed(&std::io::Error::other("a worker panicked")))?;
     for ground in grounds {
         ground.close().await;
     }
@@ -237,9 +227,7 @@ where
         began,
     };
     let (sender, receiver) = tokio::sync::oneshot::channel();
-    let thread = thread::Builder::new()
-        .name("explore".to_owned())
-        .stack_size(STACK);
+    let thread = thread::Builder::new().name("explore".to_owned()).stack_size(STACK);
     let started = thread.spawn(move || drop(sender.send(work.all(grounds))));
     if let Err(error) = started {
         return (Err(thread_failed(&error)), Vec::new());
@@ -289,11 +277,7 @@ where
         last.wall = began.elapsed();
         // It has ended: there is nothing left to stop.
         let _ = watch(&last);
-        Outcome {
-            found,
-            complete,
-            wall: last.wall,
-        }
+        Outcome { found, complete, wall: last.wall }
     });
     (result, grounds)
 }
@@ -356,11 +340,7 @@ impl Work {
         )]
         let worth = (size.ends / WORTH) as usize;
         let workers = self.bounds.workers;
-        let enough = if workers > 1 {
-            worth.clamp(workers, workers * PARTS)
-        } else {
-            1
-        };
+        let enough = if workers > 1 { worth.clamp(workers, workers * PARTS) } else { 1 };
         Ok(search::part(ground, self.bounds.prune, enough)?)
     }
 
@@ -373,10 +353,7 @@ impl Work {
         G: Ground<Error = GroundError> + Send,
         G::Place: Sync,
     {
-        *lock(&self.progress) = Progress {
-            wall: self.began.elapsed(),
-            ..Progress::default()
-        };
+        *lock(&self.progress) = Progress { wall: self.began.elapsed(), ..Progress::default() };
         let shared = Shared {
             seeds,
             next: AtomicUsize::new(0),
@@ -480,11 +457,7 @@ fn affordable(size: &search::Size, took: Duration, bounds: &Bounds) -> Result<()
     if seconds <= bounds.longest.as_secs_f64() {
         return Ok(());
     }
-    Err(ExploreError::TooMany {
-        orders: size.ends,
-        rate: size.ends / seconds,
-        days: seconds / 86_400.0,
-    })
+    Err(ExploreError::TooMany { orders: size.ends, rate: size.ends / seconds, days: seconds / 86_400.0 })
 }
 
 /// Which steps an order may have.
@@ -506,9 +479,7 @@ pub(crate) fn rules(scenario: &Scenario, bounds: &Bounds) -> Result<Rules, Explo
         names()
             .enumerate()
             .filter(|(_, name)| {
-                faults
-                    .iter()
-                    .any(|fault| fault.client.as_ref().is_none_or(|client| client == name))
+                faults.iter().any(|fault| fault.client.as_ref().is_none_or(|client| client == name))
             })
             .map(|(n, _)| n)
             .collect()
@@ -525,9 +496,5 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 fn thread_failed(error: &std::io::Error) -> ExploreError {
-    EngineError::ServerLost {
-        server: "explore".to_owned(),
-        why: error.to_string(),
-    }
-    .into()
+    EngineError::ServerLost { server: "explore".to_owned(), why: error.to_string() }.into()
 }

@@ -1,4 +1,4 @@
-//! Which of a lesson's invariants a race broke. It must not know how often.
+//! Which of a lesson's invariants a race broke.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
 //! Races by their outcomes: how often each, which races those were, and their logs as long as there is room for them.
-//! Pure; it must not know who looks at them.
+//! Pure.
 
 use std::collections::BTreeMap;
 
@@ -68,35 +68,27 @@ impl Kept {
     }
 
     /// How many races there were.
-    #[must_use]
     pub fn races(&self) -> u64 {
         self.races
     }
 
     /// How many of them broke an invariant or a lock.
-    #[must_use]
     pub fn violated(&self) -> u64 {
         self.violated
     }
 
     /// How many broke this invariant.
-    #[must_use]
     pub fn broke(&self, invariant: &str) -> u64 {
-        let broke = self
-            .kinds
-            .iter()
-            .filter(|(outcome, _)| outcome.broken.contains(invariant));
+        let broke = self.kinds.iter().filter(|(outcome, _)| outcome.broken.contains(invariant));
         broke.map(|(_, kind)| kind.count()).sum()
     }
 
     /// How many logs there was no room for.
-    #[must_use]
     pub fn forgotten(&self) -> u64 {
         self.forgotten
     }
 
     /// The outcomes, the most frequent first; of several that are as frequent, in their own order.
-    #[must_use]
     pub fn outcomes(&self) -> Vec<(&Outcome, &Kind)> {
         let mut all: Vec<_> = self.kinds.iter().collect();
         all.sort_by_key(|(_, kind)| std::cmp::Reverse(kind.numbers.len()));
@@ -104,7 +96,6 @@ impl Kept {
     }
 
     /// The races with an outcome.
-    #[must_use]
     pub fn kind(&self, outcome: &Outcome) -> Option<&Kind> {
         self.kinds.get(outcome)
     }
@@ -112,19 +103,16 @@ impl Kept {
 
 impl Kind {
     /// Which races they are, in their order: 0 is the first race of all.
-    #[must_use]
     pub fn numbers(&self) -> &[u32] {
         &self.numbers
     }
 
     /// How many they are.
-    #[must_use]
     pub fn count(&self) -> u64 {
         self.numbers.len() as u64
     }
 
     /// The log of one of them, if there was room for it.
-    #[must_use]
     pub fn log(&self, number: u32) -> Option<&Log> {
         self.logs.get(&number)
     }
@@ -153,24 +141,12 @@ mod tests {
 
     fn race(sold: i64, events: usize) -> Race {
         let mut log = Log::new();
-        log.extend((0..events).map(|item| Event {
-            at: LessonTime::ZERO,
-            kind: EventKind::Stop {
-                item,
-                stop: Stop::Move,
-            },
-        }));
-        let fate = if sold > 1 {
-            LockFate::Violated
-        } else {
-            LockFate::Held
-        };
-        Race {
-            seed: 0,
-            outcome: outcome(sold, fate),
-            log,
-            lesson: Duration::ZERO,
-        }
+        log.extend(
+            (0..events)
+                .map(|item| Event { at: LessonTime::ZERO, kind: EventKind::Stop { item, stop: Stop::Move } }),
+        );
+        let fate = if sold > 1 { LockFate::Violated } else { LockFate::Held };
+        Race { seed: 0, outcome: outcome(sold, fate), log, lesson: Duration::ZERO }
     }
 
     fn kept(kind: &Kind) -> Vec<u32> {

@@ -47,7 +47,6 @@ pub struct RaceReport {
 
 impl RaceReport {
     /// No race yet.
-    #[must_use]
     pub fn new(field: Field, asked: u64) -> Self {
         Self {
             clock: field.clock,
@@ -69,17 +68,12 @@ impl RaceReport {
     }
 
     /// Whether there were as many as were asked for.
-    #[must_use]
     pub fn is_complete(&self) -> bool {
         self.runs == self.asked
     }
 }
 
 /// Whether the story of a variant causes faults, which its races leave out.
-#[must_use]
 pub fn leaves_out_faults(scenario: &Scenario) -> bool {
-    scenario
-        .story
-        .iter()
-        .any(|line| matches!(line.act, Act::Faults(_)))
+    scenario.story.iter().any(|line| matches!(line.act, Act::Faults(_)))
 }

@@ -1,5 +1,5 @@
-//! What one race came to, in few words, read off its log: locks, counters, final values, who did not come to an
-//! end. Two races have the same outcome when all of these are the same. It must not know other races.
+//! What one race came to, in few words, read off its log: locks, counters, final values, who did not come to an end.
+//! Two races have the same outcome when all of these are the same.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -55,7 +55,6 @@ pub struct Asked {
 
 impl Asked {
     /// Reads it off a scenario.
-    #[must_use]
     pub fn of(scenario: &Scenario) -> Self {
         let sources: Vec<&str> = scenario
             .claims
@@ -73,16 +72,12 @@ impl Asked {
                 .filter(|counter| sources.iter().any(|source| names(source, counter)))
                 .cloned()
                 .collect(),
-            values: sources
-                .iter()
-                .flat_map(|source| values_in(source, "value"))
-                .collect(),
+            values: sources.iter().flat_map(|source| values_in(source, "value")).collect(),
         }
     }
 
     /// An outcome, given what became of a lock, how far a counter came, and a world whose servers hold what they did
     /// at the end.
-    #[must_use]
     pub fn outcome(
         &self,
         fate: impl Fn(&str) -> LockFate,
@@ -92,18 +87,12 @@ impl Asked {
     ) -> Outcome {
         let values = self.values.iter().map(|(key, server)| {
             let held = value(world, key, server.as_deref());
-            let name = server
-                .as_ref()
-                .map_or(key.clone(), |server| format!("{key} on {server}"));
+            let name = server.as_ref().map_or(key.clone(), |server| format!("{key} on {server}"));
             (name, held)
         });
         Outcome {
             locks: self.locks.iter().map(|lock| (lock.clone(), fate(lock))).collect(),
-            counters: self
-                .counters
-                .iter()
-                .map(|counter| (counter.clone(), count(counter)))
-                .collect(),
+            counters: self.counters.iter().map(|counter| (counter.clone(), count(counter))).collect(),
             values: values.collect(),
             unfinished,
             broken: BTreeSet::new(),
@@ -113,7 +102,6 @@ impl Asked {
 
 impl Outcome {
     /// Reads the outcome off a race's log, but for the invariants.
-    #[must_use]
     pub fn of(scenario: &Scenario, log: &Log) -> Self {
         let world = World::fold(log, log.len());
         let violated = |lock: &str| {
@@ -135,7 +123,6 @@ impl Outcome {
     }
 
     /// Whether an invariant was broken, or two clients believed at one time to hold one lock.
-    #[must_use]
     pub fn is_violated(&self) -> bool {
         !self.broken.is_empty() || self.has_two_holders()
     }
@@ -150,7 +137,6 @@ impl Outcome {
     }
 
     /// Whether two clients believed at one time to hold one lock.
-    #[must_use]
     pub fn has_two_holders(&self) -> bool {
         self.locks.values().any(|fate| *fate == LockFate::Violated)
     }
@@ -164,22 +150,13 @@ impl fmt::Display for Outcome {
             LockFate::Held => format!("{lock} held"),
             LockFate::NeverHeld => format!("{lock} never held"),
         });
-        let counters = self
-            .counters
-            .iter()
-            .map(|(counter, count)| format!("{counter} {count}"));
-        let values = self
-            .values
-            .iter()
-            .map(|(key, value)| format!("{key} = {}", value.as_deref().unwrap_or("nil")));
+        let counters = self.counters.iter().map(|(counter, count)| format!("{counter} {count}"));
+        let values =
+            self.values.iter().map(|(key, value)| format!("{key} = {}", value.as_deref().unwrap_or("nil")));
         let unfinished = (self.unfinished > 0).then(|| format!("{} unfinished", self.unfinished));
         let broken = self.broken_beside_locks().map(str::to_owned);
-        let parts: Vec<String> = locks
-            .chain(counters)
-            .chain(values)
-            .chain(unfinished)
-            .chain(broken)
-            .collect();
+        let parts: Vec<String> =
+            locks.chain(counters).chain(values).chain(unfinished).chain(broken).collect();
         if parts.is_empty() {
             return f.write_str("all finished");
         }
@@ -220,7 +197,6 @@ fn names(source: &str, counter: &str) -> bool {
 }
 
 /// The keys that an expression asks for with `value('key')` or `value('key', 'server')`, or another function of keys.
-#[must_use]
 pub fn values_in(source: &str, function: &str) -> Vec<(String, Option<String>)> {
     let call = format!("{function}(");
     let calls = source.match_indices(&call).filter_map(|(start, call)| {
@@ -253,10 +229,7 @@ mod tests {
         assert_eq!(of("value('stock')|int == 0"), [("stock".to_owned(), None)]);
         assert_eq!(
             of("value(\"lock\", 'redis2') != value('x')"),
-            [
-                ("lock".to_owned(), Some("redis2".to_owned())),
-                ("x".to_owned(), None)
-            ]
+            [("lock".to_owned(), Some("redis2".to_owned())), ("x".to_owned(), None)]
         );
         assert_eq!(of("my_value('stock') == 1 and value(key) == 2"), []);
         assert_eq!(of("value('a' ~ 'b') == 1 and value('a\\x62') == 2"), []);
@@ -273,18 +246,11 @@ mod tests {
         let outcome = Outcome {
             locks: [("lock".to_owned(), LockFate::Violated)].into(),
             counters: [("sold".to_owned(), 2)].into(),
-            values: [
-                ("owner".to_owned(), None),
-                ("stock".to_owned(), Some("-1".to_owned())),
-            ]
-            .into(),
+            values: [("owner".to_owned(), None), ("stock".to_owned(), Some("-1".to_owned()))].into(),
             unfinished: 3,
             broken: std::iter::empty().collect(),
         };
-        assert_eq!(
-            outcome.to_string(),
-            "lock VIOLATED, sold 2, owner = nil, stock = -1, 3 unfinished"
-        );
+        assert_eq!(outcome.to_string(), "lock VIOLATED, sold 2, owner = nil, stock = -1, 3 unfinished");
         assert_eq!(Outcome::default().to_string(), "all finished");
     }
 }

@@ -1,4 +1,4 @@
-//! How fast long work goes on and how long the rest takes, from what is done so far. Pure; it must not know the work.
+//! How fast long work goes on and how long the rest takes, from what is done so far. Pure.
 
 use std::time::Duration;
 
@@ -15,7 +15,6 @@ pub struct Pace {
 
 impl Pace {
     /// How many are done in a second; none before anything can be said.
-    #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "nobody counts so far")]
     pub fn per_second(&self) -> Option<f64> {
         let seconds = self.spent.as_secs_f64();
@@ -23,7 +22,6 @@ impl Pace {
     }
 
     /// How long the rest takes if it goes on like this; none before anything can be said.
-    #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "nobody counts so far")]
     pub fn left(&self) -> Option<Duration> {
         let rest = self.of.saturating_sub(self.done) as f64;
@@ -39,11 +37,7 @@ mod tests {
 
     #[test]
     fn the_rest_takes_as_long_as_what_was_done() {
-        let pace = Pace {
-            done: 50,
-            of: 200,
-            spent: Duration::from_secs(2),
-        };
+        let pace = Pace { done: 50, of: 200, spent: Duration::from_secs(2) };
         assert_eq!(pace.per_second(), Some(25.0));
         assert_eq!(pace.left(), Some(Duration::from_secs(6)));
         let over = Pace { done: 200, ..pace };
@@ -52,10 +46,7 @@ mod tests {
 
     #[test]
     fn nothing_is_said_before_anything_is_known() {
-        let nothing = Pace {
-            of: 100,
-            ..Pace::default()
-        };
+        let nothing = Pace { of: 100, ..Pace::default() };
         assert_eq!((nothing.per_second(), nothing.left()), (None, None));
     }
 }

@@ -1,5 +1,5 @@
 //! Races: everybody's program from beginning to end, all at once, again and again on one lab. There is no story:
-//! replies come as the machine lets them come, and whoever gets one goes on. It must not know what an outcome is.
+//! replies come as the machine lets them come, and whoever gets one goes on.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -75,7 +75,6 @@ impl Racer {
     }
 
     /// The clock that it runs on.
-    #[must_use]
     pub fn clock(&self) -> ClockKind {
         self.director.clock.kind()
     }
@@ -171,9 +170,7 @@ impl Racer {
                 break;
             };
             director.recorder.record(EventKind::Chose(Choice::Timer));
-            director
-                .flow_to(crate::run::session::time::after_grain(due), &path)
-                .await?;
+            director.flow_to(crate::run::session::time::after_grain(due), &path).await?;
             director.clock.set_rate(Rate::NORMAL)?;
         }
         self.spoilt = !blocked.is_empty() || keeps_local_locks(director.log());
@@ -194,10 +191,8 @@ impl Racer {
     /// this rate.
     pub(crate) async fn reset(&mut self, seed: u64, rate: Rate, path: &Path) -> Result<(), EngineError> {
         let plans = &self.scenario.actors;
-        self.director.performers = plans
-            .iter()
-            .map(|plan| Performer::new(Machine::new(plan, seed)))
-            .collect();
+        self.director.performers =
+            plans.iter().map(|plan| Performer::new(Machine::new(plan, seed))).collect();
         self.director.flights.by_op.clear();
         self.wipe(path).await?;
         setup::carry_out(&self.scenario, &self.director.stage).await?;
@@ -237,9 +232,7 @@ impl Racer {
             data: String::new(),
         };
         // It is there, or will be: nothing else is wanted.
-        let _ = hand
-            .send(&Wire::Zookeeper { server, call }, &address, ANSWERS_WITHIN)
-            .await;
+        let _ = hand.send(&Wire::Zookeeper { server, call }, &address, ANSWERS_WITHIN).await;
     }
 
     /// Empties the servers. They are this lab's own, and nobody else's.
@@ -257,10 +250,7 @@ impl Racer {
                 .or_insert_with(|| Hand::new(setup::PATIENCE, self.director.stage.lab.password()));
             let emptied = if lab.is_redis() {
                 let words = vec!["FLUSHALL".to_owned()];
-                let wire = Wire::Redis {
-                    server: server.name.clone(),
-                    words,
-                };
+                let wire = Wire::Redis { server: server.name.clone(), words };
                 match hand.send(&wire, &address, ANSWERS_WITHIN).await {
                     Reply::Value(_) => Ok(()),
                     bad => Err(bad),
@@ -290,10 +280,7 @@ async fn uproot(hand: &mut Hand, server: &str, address: &str) -> Result<(), Repl
     let mut found = Vec::new();
     let mut unseen = vec!["/".to_owned()];
     while let Some(path) = unseen.pop() {
-        let call = ZkCall::Ls {
-            watch: false,
-            path: path.clone(),
-        };
+        let call = ZkCall::Ls { watch: false, path: path.clone() };
         let below = path.trim_end_matches('/').to_owned();
         let children = ask(call).await?;
         let names = children.as_array().into_iter().flatten();
@@ -351,9 +338,6 @@ pub(crate) fn keeps_local_locks(log: &Log) -> bool {
 }
 
 /// The lesson time that a log spans.
-#[must_use]
 pub fn span(log: &Log) -> Duration {
-    log.events()
-        .last()
-        .map_or(Duration::ZERO, |event| event.at.since(LessonTime::ZERO))
+    log.events().last().map_or(Duration::ZERO, |event| event.at.since(LessonTime::ZERO))
 }

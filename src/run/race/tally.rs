@@ -1,4 +1,4 @@
-//! Counts outcomes. Pure; it must not know what an outcome says.
+//! Counts outcomes. Pure.
 
 use std::collections::BTreeMap;
 
@@ -15,49 +15,32 @@ pub struct Tally {
 pub struct Seen {
     /// In so many races.
     pub count: u64,
-    /// The seed of the first of them.
     pub first_seed: u64,
 }
 
 impl Tally {
     /// Counts one race.
     pub fn add(&mut self, outcome: Outcome, seed: u64) {
-        let first = Seen {
-            count: 0,
-            first_seed: seed,
-        };
+        let first = Seen { count: 0, first_seed: seed };
         self.by_outcome.entry(outcome).or_insert(first).count += 1;
     }
 
     /// The outcomes, the most frequent first; of several that are as frequent, in their own order.
-    #[must_use]
     pub fn outcomes(&self) -> Vec<(&Outcome, Seen)> {
-        let mut all: Vec<_> = self
-            .by_outcome
-            .iter()
-            .map(|(outcome, seen)| (outcome, *seen))
-            .collect();
+        let mut all: Vec<_> = self.by_outcome.iter().map(|(outcome, seen)| (outcome, *seen)).collect();
         all.sort_by_key(|(_, seen)| std::cmp::Reverse(seen.count));
         all
     }
 
     /// How many races broke an invariant or a lock.
-    #[must_use]
     pub fn violated(&self) -> u64 {
-        let violated = self
-            .by_outcome
-            .iter()
-            .filter(|(outcome, _)| outcome.is_violated());
+        let violated = self.by_outcome.iter().filter(|(outcome, _)| outcome.is_violated());
         violated.map(|(_, seen)| seen.count).sum()
     }
 
     /// How many races broke this invariant.
-    #[must_use]
     pub fn broke(&self, invariant: &str) -> u64 {
-        let broke = self
-            .by_outcome
-            .iter()
-            .filter(|(outcome, _)| outcome.broken.contains(invariant));
+        let broke = self.by_outcome.iter().filter(|(outcome, _)| outcome.broken.contains(invariant));
         broke.map(|(_, seen)| seen.count).sum()
     }
 }
@@ -68,10 +51,7 @@ mod tests {
     use crate::run::race::LockFate;
 
     fn sold(count: i64) -> Outcome {
-        Outcome {
-            counters: [("sold".to_owned(), count)].into(),
-            ..Outcome::default()
-        }
+        Outcome { counters: [("sold".to_owned(), count)].into(), ..Outcome::default() }
     }
 
     #[test]
@@ -83,21 +63,15 @@ mod tests {
         let seen = |count, first_seed| Seen { count, first_seed };
         assert_eq!(
             tally.outcomes(),
-            [
-                (&sold(10), seen(3, 8)),
-                (&sold(1), seen(1, 7)),
-                (&sold(2), seen(1, 10))
-            ]
+            [(&sold(10), seen(3, 8)), (&sold(1), seen(1, 7)), (&sold(2), seen(1, 10))]
         );
         assert_eq!(tally.violated(), 0);
     }
 
     #[test]
     fn two_holders_are_counted_whatever_else_happened() {
-        let overlap = |count| Outcome {
-            locks: [("lock".to_owned(), LockFate::Violated)].into(),
-            ..sold(count)
-        };
+        let overlap =
+            |count| Outcome { locks: [("lock".to_owned(), LockFate::Violated)].into(), ..sold(count) };
         let mut tally = Tally::default();
         for (seed, outcome) in [(1, overlap(1)), (2, sold(1)), (3, overlap(2)), (4, overlap(2))] {
             tally.add(outcome, seed);

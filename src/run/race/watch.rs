@@ -1,5 +1,4 @@
-//! Races as others follow them while they are run: orders go in, each race comes out as soon as it is over. It must
-//! not know who listens.
+//! Races as others follow them while they are run: orders go in, each race comes out as soon as it is over.
 
 use std::time::Duration;
 
@@ -107,23 +106,13 @@ impl Racing {
 /// decides anew. When there have been enough, the lab waits for more to be asked for.
 ///
 /// Must be called inside a `tokio` runtime.
-#[must_use]
 pub fn watch(scenario: Scenario, options: LabOptions, seed: u64, runs: u64) -> Racing {
     let (orders, wanted) = watch::channel(Orders { runs, paused: false });
     let (tell, told) = mpsc::channel(AHEAD);
     tokio::spawn(async move {
-        let crew = Crew {
-            scenario,
-            options,
-            seed,
-            wanted,
-            tell: tell.clone(),
-        };
+        let crew = Crew { scenario, options, seed, wanted, tell: tell.clone() };
         if let Err(error) = Box::pin(crew.work()).await {
-            let failed = Told::Failed {
-                message: error.text(),
-                server: error.is_server(),
-            };
+            let failed = Told::Failed { message: error.text(), server: error.is_server() };
             // Whoever has gone need not be told.
             let _ = tell.send(failed).await;
         }
@@ -132,12 +121,11 @@ pub fn watch(scenario: Scenario, options: LabOptions, seed: u64, runs: u64) -> R
 }
 
 /// What must never be so in a variant.
-#[must_use]
 pub fn invariants(scenario: &Scenario) -> Vec<Invariant> {
-    let told = scenario.invariants.iter().map(|invariant| Invariant {
-        name: invariant.never.to_string(),
-        says: invariant.says.clone(),
-    });
+    let told = scenario
+        .invariants
+        .iter()
+        .map(|invariant| Invariant { name: invariant.never.to_string(), says: invariant.says.clone() });
     told.collect()
 }
 
@@ -183,13 +171,7 @@ impl Crew {
             let log = racer.run(seed).await?;
             let mut outcome = Outcome::of(scenario, &log);
             outcome.broken = broken(scenario, &outcome, &log).map_err(|why| self.unanswered(&why))?;
-            self.say(Told::Raced(Race {
-                seed,
-                outcome,
-                lesson: span(&log),
-                log,
-            }))
-            .await;
+            self.say(Told::Raced(Race { seed, outcome, lesson: span(&log), log })).await;
         }
         // Every race that there can be has been run.
         self.left().await;
@@ -199,10 +181,8 @@ impl Crew {
     /// An invariant cannot be asked about.
     fn unanswered(&self, why: &str) -> EngineError {
         let path = Path::root().key("invariants");
-        let mistake = Mistake::new(
-            &path,
-            format!("an invariant cannot be evaluated at the end of a race: {why}"),
-        );
+        let mistake =
+            Mistake::new(&path, format!("an invariant cannot be evaluated at the end of a race: {why}"));
         self.scenario.loaded.source.place(&mistake).into()
     }
 

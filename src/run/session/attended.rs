@@ -1,5 +1,5 @@
 //! Waiting for a lab without waiting for ever: every wait is also one for the death of a process and for somebody
-//! outside having stopped one, and has a deadline of real time. It must not know what is waited for.
+//! outside having stopped one, and has a deadline of real time.
 
 use std::time::Duration;
 
@@ -34,16 +34,8 @@ impl From<Ailment> for EngineError {
             Ailment::Died { process, how, log } => {
                 let why = how.to_string();
                 match process.strip_prefix("client ") {
-                    Some(client) => Self::ClientDied {
-                        client: client.to_owned(),
-                        why,
-                        log,
-                    },
-                    None => Self::ServerDied {
-                        server: process,
-                        why,
-                        log,
-                    },
+                    Some(client) => Self::ClientDied { client: client.to_owned(), why, log },
+                    None => Self::ServerDied { server: process, why, log },
                 }
             }
         }

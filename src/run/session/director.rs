@@ -1,5 +1,4 @@
-//! The story run: carries out a story's lines one by one, and writes down what happens. The engine's heart;
-//! it must not know who watches.
+//! The story run: carries out a story's lines one by one, and writes down what happens. The engine's heart.
 
 use std::collections::HashMap;
 
@@ -64,11 +63,8 @@ impl Director {
         let (stage, sessions) = Stage::set_up(&scenario, options).await?;
         let clock = stage.lab.clock().clone();
         let recorder = Recorder::new(clock.clone(), listener);
-        let performers = scenario
-            .actors
-            .iter()
-            .map(|plan| Performer::new(Machine::new(plan, seed)))
-            .collect();
+        let performers =
+            scenario.actors.iter().map(|plan| Performer::new(Machine::new(plan, seed))).collect();
         let limits = Limits::of(scenario.lab(), clock.kind());
         let mut director = Self {
             scenario,
@@ -101,19 +97,10 @@ impl Director {
             variant: self.scenario.variant.clone(),
             clock: self.clock.kind(),
             servers: self.stage.lab.servers(),
-            actors: self
-                .scenario
-                .actors
-                .iter()
-                .map(|plan| plan.actor.clone())
-                .collect(),
+            actors: self.scenario.actors.iter().map(|plan| plan.actor.clone()).collect(),
         });
         for (actor, server, session) in sessions {
-            self.recorder.record(EventKind::Session {
-                actor,
-                server,
-                session,
-            });
+            self.recorder.record(EventKind::Session { actor, server, session });
         }
         super::setup::carry_out(&self.scenario, &self.stage).await?;
         for n in 0..self.performers.len() {
@@ -159,11 +146,7 @@ impl Director {
         let stop = match &line.act {
             Act::Say(text) => {
                 let Text { en, zh } = self.fill(text, &self.names(), &line.path.key("say"))?;
-                self.recorder.record(EventKind::Say {
-                    item: line.item,
-                    en,
-                    zh,
-                });
+                self.recorder.record(EventKind::Say { item: line.item, en, zh });
                 Stop::Narration
             }
             Act::Ask(ask) => {
@@ -202,10 +185,7 @@ impl Director {
             }
             Act::Pass(pass) => {
                 let names = self.scenario.scope.value();
-                let millis = pass
-                    .duration
-                    .render(&names)
-                    .and_then(|text| crate::lesson::parse_millis(&text));
+                let millis = pass.duration.render(&names).and_then(|text| crate::lesson::parse_millis(&text));
                 let millis = millis.map_err(|error| self.mistake(&line.path.key("pass"), error))?;
                 self.pass(millis, &pass.moving, &line.path).await?;
                 Stop::Passed
@@ -228,15 +208,9 @@ impl Director {
             self.decide()?;
         }
         self.line += 1;
-        self.recorder.record(EventKind::Stop {
-            item: line.item,
-            stop,
-        });
+        self.recorder.record(EventKind::Stop { item: line.item, stop });
         if self.ended() {
-            self.recorder.record(EventKind::Stop {
-                item: line.item,
-                stop: Stop::End,
-            });
+            self.recorder.record(EventKind::Stop { item: line.item, stop: Stop::End });
         }
         self.recorder.tell();
         Ok(())
@@ -256,14 +230,9 @@ impl Director {
         path: &Path,
     ) -> Result<Text, EngineError> {
         let fill = |template: &Template, lang: &str| {
-            template
-                .render(names)
-                .map_err(|error| self.mistake(&path.key(lang), error))
+            template.render(names).map_err(|error| self.mistake(&path.key(lang), error))
         };
-        Ok(Text {
-            en: fill(&text.en, "en")?,
-            zh: fill(&text.zh, "zh")?,
-        })
+        Ok(Text { en: fill(&text.en, "en")?, zh: fill(&text.zh, "zh")? })
     }
 
     pub(crate) fn names(&self) -> minijinja::Value {
@@ -277,10 +246,8 @@ impl Director {
         }
         for event in self.recorder.log().events() {
             if let EventKind::Counted { counter, by, .. } = &event.kind {
-                let before = scope
-                    .get(counter)
-                    .and_then(|value| i64::try_from(value.clone()).ok())
-                    .unwrap_or(0);
+                let before =
+                    scope.get(counter).and_then(|value| i64::try_from(value.clone()).ok()).unwrap_or(0);
                 scope.set(counter, (before + by).into());
             }
         }
@@ -288,11 +255,7 @@ impl Director {
     }
 
     pub(crate) fn mistake(&self, path: &Path, message: impl Into<String>) -> EngineError {
-        self.scenario
-            .loaded
-            .source
-            .place(&Mistake::new(path, message))
-            .into()
+        self.scenario.loaded.source.place(&Mistake::new(path, message)).into()
     }
 
     pub(crate) fn name(&self, actor: ActorId) -> &str {
@@ -312,14 +275,10 @@ impl Director {
         fault: &Fault,
         path: &Path,
     ) -> Result<Result<(), String>, EngineError> {
-        if let Fault::Hold {
-            link,
-            way: Way::Replies,
-        } = fault
+        if let Fault::Hold { link, way: Way::Replies } = fault
             && self.stage.ask_to_reach(link).await?
         {
-            self.take_in_until(|response| matches!(response, Response::Reached), path)
-                .await?;
+            self.take_in_until(|response| matches!(response, Response::Reached), path).await?;
         }
         self.stage.cause(fault).await
     }
@@ -345,8 +304,7 @@ impl Director {
     /// Waits until everything that the servers have sent to the clients by now is written down.
     pub(crate) async fn settle(&mut self, path: &Path) -> Result<(), EngineError> {
         for _ in 0..self.stage.ask_to_settle().await? {
-            self.take_in_until(|response| matches!(response, Response::Settled), path)
-                .await?;
+            self.take_in_until(|response| matches!(response, Response::Settled), path).await?;
         }
         Ok(())
     }
@@ -386,11 +344,7 @@ impl Director {
             if self.metrics.insert(name.clone(), value) == Some(value) {
                 continue;
             }
-            self.recorder.record(EventKind::Metric {
-                server,
-                name: name.clone(),
-                value,
-            });
+            self.recorder.record(EventKind::Metric { server, name: name.clone(), value });
         }
         Ok(())
     }

@@ -17,7 +17,6 @@ pub enum EngineError {
     /// A server of the lab ended by itself in mid-lesson.
     #[error("the server `{server}` ended in mid-lesson ({why})\nThe end of its own log:\n{log}")]
     ServerDied {
-        /// The server.
         server: String,
         /// How: its exit code or the signal that killed it.
         why: String,
@@ -26,16 +25,10 @@ pub enum EngineError {
     },
     /// A server no longer answers Lockstep itself.
     #[error("the server `{server}` no longer answers: {why}")]
-    ServerLost {
-        /// The server.
-        server: String,
-        /// Why.
-        why: String,
-    },
+    ServerLost { server: String, why: String },
     /// A client process ended although nobody killed it.
     #[error("the client process `{client}` ended by itself: {why}\nits log says:\n{log}")]
     ClientDied {
-        /// The client.
         client: String,
         /// How.
         why: String,
@@ -56,17 +49,11 @@ pub enum EngineError {
     CalledOff,
     /// A client process could not reach its servers.
     #[error("the client process `{client}` could not start: {why}")]
-    ClientNotReady {
-        /// The client.
-        client: String,
-        /// Why.
-        why: String,
-    },
+    ClientNotReady { client: String, why: String },
 }
 
 impl EngineError {
     /// The message in both languages. A mistake in a lesson is its author's business, and in English only.
-    #[must_use]
     pub fn text(&self) -> Text {
         let zh = match self {
             Self::Lesson(error) => error.to_string(),
@@ -87,10 +74,7 @@ impl EngineError {
                 format!("客户端进程 `{client}` 无法启动：{why}")
             }
         };
-        Text {
-            en: self.to_string(),
-            zh,
-        }
+        Text { en: self.to_string(), zh }
     }
 
     /// Whether it says already which process has died or been stopped.
@@ -103,7 +87,6 @@ impl EngineError {
 
     /// Whether a server is missing or failed, rather than the lesson being wrong: exit code 3, and a fresh
     /// start may help.
-    #[must_use]
     pub fn is_server(&self) -> bool {
         match self {
             Self::Lesson(_) => false,

@@ -1,5 +1,4 @@
-//! Causing faults: processes are signalled, links cut and held, clocks set. It must not know why, nor what the log
-//! makes of it.
+//! Causing faults: processes are signalled, links cut and held, clocks set.
 
 use super::{
     EngineError,
@@ -27,9 +26,7 @@ impl Stage {
                     && self.breaks(fault, client, &server.name)
                 {
                     let server = server.name.clone();
-                    self.clients[client]
-                        .send(&Request::Disconnected { server })
-                        .await?;
+                    self.clients[client].send(&Request::Disconnected { server }).await?;
                 }
             }
         }
@@ -106,22 +103,12 @@ impl Stage {
             let client = name.clone();
             match state {
                 ClientState::Killed => continue,
-                ClientState::Running => faults.push(Fault::Freeze {
-                    client: client.clone(),
-                }),
-                ClientState::Frozen => faults.push(Fault::Thaw {
-                    client: client.clone(),
-                }),
+                ClientState::Running => faults.push(Fault::Freeze { client: client.clone() }),
+                ClientState::Frozen => faults.push(Fault::Thaw { client: client.clone() }),
             }
             faults.push(Fault::Crash { client });
         }
-        for server in self
-            .lab
-            .kind()
-            .servers()
-            .iter()
-            .chain(self.lab.kind().sentinels())
-        {
+        for server in self.lab.kind().servers().iter().chain(self.lab.kind().sentinels()) {
             faults.extend(self.faults_of(server));
         }
         for (link, state) in self.lab.link_states() {
@@ -153,10 +140,7 @@ impl Stage {
             Fault::FreezeServer { server: name() }
         });
         if matches!(self.lab.slot(server), Ok(Some(_))) {
-            let skew = |ahead_ms| Fault::Skew {
-                server: name(),
-                ahead_ms,
-            };
+            let skew = |ahead_ms| Fault::Skew { server: name(), ahead_ms };
             match self.skews.get(server) {
                 None | Some(0) => faults.extend([skew(JUMP_MS), skew(-JUMP_MS)]),
                 Some(_) => faults.push(skew(0)),
@@ -174,9 +158,7 @@ impl Stage {
         let frozen = self.frozen.contains(server);
         match fault {
             Fault::RestartServer { .. } if !dead => {
-                return Ok(Err(format!(
-                    "the server `{server}` runs: only a killed one can be restarted"
-                )));
+                return Ok(Err(format!("the server `{server}` runs: only a killed one can be restarted")));
             }
             Fault::RestartServer { .. } => Box::pin(self.lab.restart_server(server)).await?,
             _ if dead => return Ok(Err(format!("the server `{server}` is dead already"))),
@@ -223,10 +205,7 @@ impl Stage {
         let Some(n) = self.clients.iter().position(|known| known.name == client) else {
             return Ok(false);
         };
-        let open = self
-            .lab
-            .link_control(link)
-            .is_some_and(|link| link.state() == LinkState::Open);
+        let open = self.lab.link_control(link).is_some_and(|link| link.state() == LinkState::Open);
         let can = open && self.clients[n].state == ClientState::Running && self.answers(server)?;
         if can && self.refuses_at_once {
             let server = server.to_owned();

@@ -1,5 +1,4 @@
-//! Operations on their way: waiting until they are over, or until it is clear that no reply can come yet. It must
-//! not know why a move was made, nor what its reply leads to.
+//! Operations on their way: waiting until they are over, or until it is clear that no reply can come yet.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -105,10 +104,7 @@ impl Director {
     /// Waits for everything on its way that may have come through by now: a link was released, a process thawed.
     pub(crate) async fn land_all(&mut self, path: &Path) -> Result<(), EngineError> {
         let flying = self.flights.by_op.keys();
-        let mut flying: Vec<OpId> = flying
-            .filter(|op| !self.flights.blocked.contains(op))
-            .copied()
-            .collect();
+        let mut flying: Vec<OpId> = flying.filter(|op| !self.flights.blocked.contains(op)).copied().collect();
         flying.sort_unstable();
         for op in flying {
             self.land(op, path).await?;

@@ -1,5 +1,4 @@
-//! Free play: somebody else than the story chooses what happens next, one choice at a time. It must not know who, nor
-//! why.
+//! Free play: somebody else than the story chooses what happens next, one choice at a time.
 
 use super::{EngineError, director::Director};
 use crate::{
@@ -42,11 +41,7 @@ impl Director {
         }
         let path = Path::root().key("programs");
         // Servers that can be jumped through time can also be stopped in it, so a move takes none.
-        let rate = if self.limits.may_stand_still() {
-            Rate::PAUSED
-        } else {
-            Rate::NORMAL
-        };
+        let rate = if self.limits.may_stand_still() { Rate::PAUSED } else { Rate::NORMAL };
         self.clock.set_rate(rate)?;
         if let Choice::Cause(fault) = choice
             && let Err(why) = self.strike(fault, &path).await?
@@ -67,8 +62,7 @@ impl Director {
                 Stop::Passed
             }
             Choice::Pass { millis } => {
-                self.pass(i64::try_from(*millis).unwrap_or(i64::MAX), &[], &path)
-                    .await?;
+                self.pass(i64::try_from(*millis).unwrap_or(i64::MAX), &[], &path).await?;
                 Stop::Passed
             }
             Choice::Cause(fault) => {

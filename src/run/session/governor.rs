@@ -1,4 +1,4 @@
-//! How fast lesson time may run on a machine that is busy. It must not know whose time it is.
+//! How fast lesson time may run on a machine that is busy.
 //!
 //! Servers on a fast clock take a short real pause for a long one: at 8x, 250 ms without the processor are 2 s,
 //! and a Sentinel then stops acting for 30 s (TILT). Whoever is starved is starved more than once, and so are our
@@ -67,11 +67,7 @@ mod tests {
             governor.slept(SLICE, SLICE * 4, 8.0);
         }
         assert_eq!(speed(governor, 8.0), "1.000");
-        assert_eq!(
-            speed(governor, 0.25),
-            "0.250",
-            "what the learner wants is never hurried"
-        );
+        assert_eq!(speed(governor, 0.25), "0.250", "what the learner wants is never hurried");
         for _ in 0..60 {
             governor.slept(SLICE, SLICE, 8.0);
         }

@@ -17,7 +17,6 @@ use crate::{
 
 /// Starts a live run in the background. Must be called inside a `tokio` runtime. The lab boots at once;
 /// dropping the session ends it.
-#[must_use]
 pub fn open(scenario: Scenario, options: LabOptions, seed: u64) -> Session {
     start(scenario, options, seed, None)
 }
@@ -25,7 +24,6 @@ pub fn open(scenario: Scenario, options: LabOptions, seed: u64) -> Session {
 /// Starts a live run on a fresh lab that begins as another one did: everything that was done in `past` is done again,
 /// in the same order, and what came of it is compared ([`Update::Branched`]). From there on it is free play. The seed is
 /// to be that of the other run, or its owner tokens differ.
-#[must_use]
 pub fn branch(scenario: Scenario, options: LabOptions, seed: u64, past: Log) -> Session {
     start(scenario, options, seed, Some(past))
 }
@@ -34,17 +32,10 @@ fn start(scenario: Scenario, options: LabOptions, seed: u64, past: Option<Log>) 
     let (commands, asked) = unbounded_channel();
     let (tell, updates) = unbounded_channel();
     tokio::spawn(async move {
-        let mut driver = Driver {
-            asked,
-            tell: tell.clone(),
-            pacing: Pacing::new(),
-            tempo: watch::channel(Tempo::Jump).0,
-        };
+        let mut driver =
+            Driver { asked, tell: tell.clone(), pacing: Pacing::new(), tempo: watch::channel(Tempo::Jump).0 };
         if let Err(error) = Box::pin(driver.drive(scenario, &options, seed, past)).await {
-            let _ = tell.send(Update::Failed {
-                message: error.text(),
-                server: error.is_server(),
-            });
+            let _ = tell.send(Update::Failed { message: error.text(), server: error.is_server() });
         }
     });
     Session { commands, updates }
@@ -200,9 +191,7 @@ impl Driver {
             }
             let ended = director.ended();
             if ended {
-                let _ = self
-                    .tell
-                    .send(Update::Verdict(verdict::judge(scenario, director.log())));
+                let _ = self.tell.send(Update::Verdict(verdict::judge(scenario, director.log())));
             }
             let _ = self.tell.send(Update::Stepped { ended });
         }

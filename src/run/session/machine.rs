@@ -1,5 +1,5 @@
-//! One actor's place in its program. Pure: it says which operation is next and what a reply makes of the
-//! actor's beliefs; it must not know how operations are carried out, and what time it is only as it is told.
+//! One actor's place in its program. Pure: it says which operation is next and what a reply makes of the actor's
+//! beliefs.
 
 use std::sync::Arc;
 
@@ -45,10 +45,7 @@ struct Tokens {
 impl Tokens {
     fn next(&mut self) -> Value {
         // SplitMix64 (Steele, Lea, Flood 2014): a token follows from the seed, the name and its number.
-        let mut x = self
-            .name
-            .bytes()
-            .fold(self.seed, |hash, byte| hash.rotate_left(7) ^ u64::from(byte));
+        let mut x = self.name.bytes().fold(self.seed, |hash, byte| hash.rotate_left(7) ^ u64::from(byte));
         x = x.wrapping_add((self.issued + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
         x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -63,14 +60,11 @@ impl Tokens {
 pub(crate) enum Effect {
     /// It believes something else of a lock.
     Believes(String, Belief),
-    /// It counts.
     Counted(String),
 }
 
-/// What is next.
 #[derive(Debug, Clone)]
 pub(crate) enum Next {
-    /// This operation.
     Operation(Arc<PlannedOperation>),
     /// Nothing: the program is over.
     Finished,
@@ -88,12 +82,7 @@ pub(crate) enum After {
 impl Machine {
     /// An actor before its first step.
     pub(crate) fn new(plan: &ActorPlan, seed: u64) -> Self {
-        let tokens = Tokens {
-            name: plan.actor.name.clone(),
-            seed,
-            issued: 0,
-            used: false,
-        };
+        let tokens = Tokens { name: plan.actor.name.clone(), seed, issued: 0, used: false };
         let mut machine = Self {
             program: Arc::clone(&plan.program),
             at: 0,
@@ -161,10 +150,8 @@ impl Machine {
                 }
                 Instruction::RepeatBegin { bound } => {
                     let text = bound.render(&self.scope.value())?;
-                    let bound = text
-                        .trim()
-                        .parse()
-                        .map_err(|_| format!("`repeat: {text}` is not a number"))?;
+                    let bound =
+                        text.trim().parse().map_err(|_| format!("`repeat: {text}` is not a number"))?;
                     self.repeats.push(bound);
                 }
                 Instruction::RepeatNext { condition, exit } => {

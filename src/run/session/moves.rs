@@ -1,5 +1,4 @@
-//! Moves: an actor's next operation is sent, its reply comes back, and the actor goes on to the next. It must
-//! not know why a move is made, by a story or by anybody else.
+//! Moves: an actor's next operation is sent, its reply comes back, and the actor goes on to the next.
 
 use std::{sync::Arc, time::Duration};
 
@@ -66,10 +65,9 @@ impl Director {
                 "the story moves {name}.{}, but {name} still waits for the notification of `{}`",
                 turn.label, operation.label
             ),
-            State::Finished => format!(
-                "the story moves {name}.{}, but the program of {name} is over",
-                turn.label
-            ),
+            State::Finished => {
+                format!("the story moves {name}.{}, but the program of {name} is over", turn.label)
+            }
             State::Dead => format!("the story moves {name}.{}, but {name} was killed", turn.label),
             State::Waiting { .. } => format!("the story moves {name}.{}, but {name} still waits", turn.label),
         };
@@ -82,10 +80,7 @@ impl Director {
             return Ok(());
         }
         let plan = &self.scenario.actors[actor.0 as usize].actor;
-        let message = format!(
-            "the story moves {}{label}, but {} is frozen",
-            plan.name, plan.client
-        );
+        let message = format!("the story moves {}{label}, but {} is frozen", plan.name, plan.client);
         let help = format!("thaw it first: `- thaw: {}`", plan.client);
         let mistake = Mistake::new(path, message).help(help);
         Err(self.scenario.loaded.source.place(&mistake).into())
@@ -171,24 +166,9 @@ impl Director {
     pub(crate) fn take_in(&mut self, arrived: Arrived, path: &Path) -> Result<(), EngineError> {
         match arrived {
             Arrived::Response(_, Response::Done { op, reply }) => self.done(op, &reply, path),
-            Arrived::Response(
-                _,
-                Response::Notified {
-                    actor,
-                    server,
-                    about,
-                    what,
-                },
-            ) => {
-                self.performers[actor.0 as usize]
-                    .queue
-                    .push_back((about.clone(), what.clone()));
-                self.recorder.record(EventKind::Notified {
-                    actor,
-                    server,
-                    about,
-                    what,
-                });
+            Arrived::Response(_, Response::Notified { actor, server, about, what }) => {
+                self.performers[actor.0 as usize].queue.push_back((about.clone(), what.clone()));
+                self.recorder.record(EventKind::Notified { actor, server, about, what });
                 self.try_take(actor, path)
             }
             Arrived::Response(..) | Arrived::Gone(_) => Ok(()),
@@ -204,12 +184,7 @@ impl Director {
             return Ok(());
         };
         let label = operation.label.clone();
-        self.recorder.record(EventKind::Replied {
-            op,
-            actor,
-            label,
-            reply: reply.clone(),
-        });
+        self.recorder.record(EventKind::Replied { op, actor, label, reply: reply.clone() });
         let place = operation.path.clone().unwrap_or_else(|| path.clone());
         let room = self.recorder.has_room();
         room.map_err(|error| self.mistake(&place, error))?;
@@ -255,11 +230,7 @@ impl Director {
         for effect in effects {
             self.recorder.record(match effect {
                 Effect::Believes(lock, belief) => EventKind::Believes { actor, lock, belief },
-                Effect::Counted(counter) => EventKind::Counted {
-                    actor,
-                    counter,
-                    by: 1,
-                },
+                Effect::Counted(counter) => EventKind::Counted { actor, counter, by: 1 },
             });
         }
         match next.map_err(|error| self.mistake(path, format!("{}: {error}", self.name(actor))))? {
@@ -283,11 +254,8 @@ impl Director {
     fn wait(&mut self, actor: ActorId, operation: &Arc<PlannedOperation>, millis: i64, again: bool) {
         let until = self.clock.now() + Duration::from_millis(u64::try_from(millis).unwrap_or(0));
         let label = operation.label.clone();
-        self.performers[actor.0 as usize].state = State::Waiting {
-            label: label.clone(),
-            until,
-            again: again.then(|| Arc::clone(operation)),
-        };
+        self.performers[actor.0 as usize].state =
+            State::Waiting { label: label.clone(), until, again: again.then(|| Arc::clone(operation)) };
         self.recorder.record(EventKind::Waits { actor, label, until });
     }
 
@@ -321,12 +289,7 @@ impl Director {
             return Ok(());
         };
         let label = operation.label.clone();
-        self.recorder.record(EventKind::Took {
-            actor,
-            label,
-            about: about.clone(),
-            what: what.clone(),
-        });
+        self.recorder.record(EventKind::Took { actor, label, about: about.clone(), what: what.clone() });
         let reply = Reply::Value(serde_json::json!({ "about": about, "what": what }));
         let after = self.performers[n].machine.replied(&operation, &reply);
         match after.map_err(|error| self.mistake(path, format!("{}: {error}", self.name(actor))))? {
@@ -345,10 +308,7 @@ impl Director {
             match self.performers[actor.0 as usize].state.clone() {
                 State::Waiting { until, .. } => self.go_to(until, &[], path).await?,
                 State::Ready(operation) => {
-                    let turn = Turn {
-                        actor,
-                        label: operation.label.clone(),
-                    };
+                    let turn = Turn { actor, label: operation.label.clone() };
                     self.take_turn(&turn, path).await?;
                     if self.looks_after_move_of(actor) {
                         self.settle(path).await?;
@@ -361,10 +321,7 @@ impl Director {
             }
         }
         let name = self.name(actor).to_owned();
-        Err(self.mistake(
-            path,
-            format!("{name} made {MOST_OPERATIONS} moves and its program did not end"),
-        ))
+        Err(self.mistake(path, format!("{name} made {MOST_OPERATIONS} moves and its program did not end")))
     }
 
     /// Whether an actor stands before an operation, and its process runs.

@@ -1,4 +1,4 @@
-//! Finds out what may happen next in a run, and says why a choice cannot be made. It must not know who chooses.
+//! Finds out what may happen next in a run, and says why a choice cannot be made.
 
 use super::{
     director::Director,
@@ -23,22 +23,15 @@ const DEAD: Words = Words::new(
     "{} cannot move: it is dead. Start again, or go back and branch.",
     "{} 动不了：它已经死了。可以重来，或者回退后另开分支。",
 );
-const FINISHED: Words = Words::new(
-    "{} cannot move: its program is over.",
-    "{} 动不了：它的程序已经执行完。",
-);
+const FINISHED: Words = Words::new("{} cannot move: its program is over.", "{} 动不了：它的程序已经执行完。");
 const WAITS: Words = Words::new(
     "{} cannot move: it waits ({}) until {} s. Let time pass.",
     "{} 动不了：它在等待（{}），要到 {} s。先让时间前进。",
 );
-const UNANSWERED: Words = Words::new(
-    "{} cannot move: `{}` has not been answered yet.",
-    "{} 动不了：`{}` 还没有收到回复。",
-);
-const UNNOTIFIED: Words = Words::new(
-    "{} cannot move: it waits for a notification about {}.",
-    "{} 动不了：它在等关于 {} 的通知。",
-);
+const UNANSWERED: Words =
+    Words::new("{} cannot move: `{}` has not been answered yet.", "{} 动不了：`{}` 还没有收到回复。");
+const UNNOTIFIED: Words =
+    Words::new("{} cannot move: it waits for a notification about {}.", "{} 动不了：它在等关于 {} 的通知。");
 const NOBODY: Words = Words::new("There is no such client.", "没有这个客户端。");
 const NO_TIMER: Words = Words::new(
     "Nobody waits for time to pass. Let an amount of time pass instead.",
@@ -50,11 +43,7 @@ impl Director {
     pub(crate) fn outlook(&mut self) -> Outlook {
         let actors = (0..self.performers.len()).map(|n| self.prospect(n)).collect();
         let timer = self.next_timer().map(|(actor, at)| Timer { actor, at });
-        Outlook {
-            actors,
-            timer,
-            faults: self.stage.faults_at_hand(),
-        }
+        Outlook { actors, timer, faults: self.stage.faults_at_hand() }
     }
 
     fn prospect(&mut self, n: usize) -> Prospect {
@@ -77,17 +66,11 @@ impl Director {
                     }),
                 });
                 let (server, wire) = wire.unwrap_or_else(|why| (String::new(), why));
-                Some(Next {
-                    label: operation.label.clone(),
-                    server,
-                    wire,
-                })
+                Some(Next { label: operation.label.clone(), server, wire })
             }
-            State::Waiting { label, .. } => Some(Next {
-                label: label.clone(),
-                server: String::new(),
-                wire: String::new(),
-            }),
+            State::Waiting { label, .. } => {
+                Some(Next { label: label.clone(), server: String::new(), wire: String::new() })
+            }
             State::Finished | State::Dead => None,
         };
         let hindered = match &*state {
@@ -114,11 +97,7 @@ impl Director {
         }
         let Prospect { next, hindered } = self.prospect(actor.0 as usize);
         let name = self.name(actor);
-        let next = next.unwrap_or(Next {
-            label: String::new(),
-            server: String::new(),
-            wire: String::new(),
-        });
+        let next = next.unwrap_or(Next { label: String::new(), server: String::new(), wire: String::new() });
         Some(match hindered? {
             Hindered::Frozen => FROZEN.text(&[name]),
             Hindered::Dead => DEAD.text(&[name]),

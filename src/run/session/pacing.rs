@@ -1,5 +1,5 @@
-//! What commands that come in the middle of a step mean for its tempo: the same for a live run and for a recorded
-//! one. Pure; it must not know what is going on in the step.
+//! What commands that come in the middle of a step mean for its tempo: the same for a live run and for a recorded one.
+//! Pure.
 
 use std::collections::VecDeque;
 
@@ -16,10 +16,7 @@ pub(crate) struct Pacing {
 impl Pacing {
     /// Real time, and nothing asked for.
     pub(crate) fn new() -> Self {
-        Self {
-            speed: 1.0,
-            queue: VecDeque::new(),
-        }
+        Self { speed: 1.0, queue: VecDeque::new() }
     }
 
     /// The tempo at which a command between steps begins one; `None` where it begins none.

@@ -22,16 +22,9 @@ pub(crate) enum State {
     /// This operation is on its way, or waits for another actor.
     InFlight { operation: Arc<PlannedOperation> },
     /// It waits for a notification about this.
-    Taking {
-        operation: Arc<PlannedOperation>,
-        about: String,
-    },
+    Taking { operation: Arc<PlannedOperation>, about: String },
     /// It waits for time to pass; then it tries `again`, or goes on.
-    Waiting {
-        label: String,
-        until: LessonTime,
-        again: Option<Arc<PlannedOperation>>,
-    },
+    Waiting { label: String, until: LessonTime, again: Option<Arc<PlannedOperation>> },
     /// Its program is over.
     Finished,
     /// Its process was killed.
@@ -51,10 +44,6 @@ impl State {
 
 impl Performer {
     pub(crate) fn new(machine: Machine) -> Self {
-        Self {
-            machine,
-            state: State::Finished,
-            queue: VecDeque::new(),
-        }
+        Self { machine, state: State::Finished, queue: VecDeque::new() }
     }
 }

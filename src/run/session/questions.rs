@@ -1,5 +1,4 @@
-//! Questions to the learner: asked, and decided by what then happens. It must not know who answers them, or
-//! whether anybody does.
+//! Questions to the learner: asked, and decided by what then happens.
 
 use super::{EngineError, director::Director};
 use crate::{
@@ -34,24 +33,12 @@ impl Director {
             let why = choice.why.as_ref();
             Ok(AskedChoice {
                 says: self.fill(&choice.says, &names, &path.key("says"))?,
-                why: why
-                    .map(|why| self.fill(why, &names, &path.key("why")))
-                    .transpose()?,
+                why: why.map(|why| self.fill(why, &names, &path.key("why"))).transpose()?,
             })
         };
-        let choices = ask
-            .choices
-            .iter()
-            .enumerate()
-            .map(fill)
-            .collect::<Result<_, _>>()?;
+        let choices = ask.choices.iter().enumerate().map(fill).collect::<Result<_, _>>()?;
         self.recorder.record(EventKind::Asked { item, q, choices });
-        self.questions.0.push(Open {
-            ask: ask.clone(),
-            item,
-            path: path.clone(),
-            left: ask.after,
-        });
+        self.questions.0.push(Open { ask: ask.clone(), item, path: path.clone(), left: ask.after });
         Ok(())
     }
 
@@ -70,10 +57,7 @@ impl Director {
                 };
                 self.mistake(&path, why.message)
             })?;
-            self.recorder.record(EventKind::Decided {
-                item: open.item,
-                right,
-            });
+            self.recorder.record(EventKind::Decided { item: open.item, right });
         }
         Ok(())
     }

@@ -28,14 +28,7 @@ const EVENT: usize = 64;
 
 impl Recorder {
     pub(crate) fn new(clock: LessonClock, listener: Option<UnboundedSender<Update>>) -> Self {
-        Self {
-            log: Log::new(),
-            told: 0,
-            listener,
-            clock,
-            latest: LessonTime::ZERO,
-            weight: 0,
-        }
+        Self { log: Log::new(), told: 0, listener, clock, latest: LessonTime::ZERO, weight: 0 }
     }
 
     /// Whether somebody follows the run while it goes on.
@@ -52,10 +45,7 @@ impl Recorder {
     pub(crate) fn record_at(&mut self, at: LessonTime, kind: EventKind) {
         self.latest = self.latest.max(at);
         self.weight += EVENT + weight(&kind);
-        self.log.append(Event {
-            at: self.latest,
-            kind,
-        });
+        self.log.append(Event { at: self.latest, kind });
     }
 
     /// Whether there is room for more.

@@ -17,20 +17,12 @@ use crate::{
 };
 
 /// Plays a recording. Must be called inside a `tokio` runtime.
-#[must_use]
 pub fn replay(scenario: Scenario, log: Log) -> Session {
     let (commands, asked) = unbounded_channel();
     let (tell, updates) = unbounded_channel();
     let mut steps = steps(&log).into_iter();
     let opening = steps.next().unwrap_or(0..log.len());
-    let mut player = Player {
-        scenario,
-        log,
-        told: 0,
-        asked,
-        tell,
-        pacing: Pacing::new(),
-    };
+    let mut player = Player { scenario, log, told: 0, asked, tell, pacing: Pacing::new() };
     // Before anybody listens, so that even the first picture shows the lesson.
     player.tell_to(opening.end);
     tokio::spawn(async move { player.play(steps).await });
@@ -119,10 +111,7 @@ impl Player {
 
     /// The time of what was told last.
     fn now(&self) -> LessonTime {
-        let last = self
-            .told
-            .checked_sub(1)
-            .and_then(|last| self.log.events().get(last));
+        let last = self.told.checked_sub(1).and_then(|last| self.log.events().get(last));
         last.map_or(LessonTime::ZERO, |event| event.at)
     }
 

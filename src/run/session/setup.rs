@@ -30,11 +30,7 @@ pub(crate) async fn carry_out_on(scenario: &Scenario, lab: &Lab, first: &str) ->
         None => Path::root().key("setup"),
     };
     let mistake = |n: usize, message: String| -> EngineError {
-        scenario
-            .loaded
-            .source
-            .place(&Mistake::new(&path.index(n), message))
-            .into()
+        scenario.loaded.source.place(&Mistake::new(&path.index(n), message)).into()
     };
     let names = scenario.scope.value();
     // One for each server: a hand keeps its connection.
@@ -44,9 +40,7 @@ pub(crate) async fn carry_out_on(scenario: &Scenario, lab: &Lab, first: &str) ->
         let wire = wire::fill_in(&setup.verb, server, &names).map_err(|error| mistake(n, error))?;
         let Some(wire) = wire else { continue };
         let address = address_in(lab, wire.server());
-        let hand = hands
-            .entry(address.clone())
-            .or_insert_with(|| Hand::new(PATIENCE, lab.password()));
+        let hand = hands.entry(address.clone()).or_insert_with(|| Hand::new(PATIENCE, lab.password()));
         match hand.send(&wire, &address, ANSWERS_WITHIN).await {
             Reply::Value(_) => {}
             bad => return Err(mistake(n, format!("the server answered `{wire}` with {bad}"))),

@@ -1,5 +1,4 @@
-//! The lab and the client processes of one run: sends operations, brings back what clients report. It must
-//! not know programs or stories.
+//! The lab and the client processes of one run: sends operations, brings back what clients report.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -123,10 +122,7 @@ impl Stage {
             let log = process.log_path().to_owned();
             let (Some(stdin), Some(stdout)) = (process.take_stdin(), process.take_stdout()) else {
                 let why = "its pipes are missing".to_owned();
-                return Err(EngineError::ClientNotReady {
-                    client: plan.name.clone(),
-                    why,
-                });
+                return Err(EngineError::ClientNotReady { client: plan.name.clone(), why });
             };
             let sender = sender.clone();
             tokio::spawn(async move {
@@ -142,20 +138,11 @@ impl Stage {
                 // Nobody listens any more when the run itself is over.
                 let _ = sender.send(Arrived::Gone(n));
             });
-            let mut client = Client {
-                name: plan.name.clone(),
-                process,
-                stdin,
-                state: ClientState::Running,
-                log,
-            };
+            let mut client =
+                Client { name: plan.name.clone(), process, stdin, state: ClientState::Running, log };
             let actors = plan.actors.clone().map(actor_id).collect();
             client
-                .send(&Request::Join {
-                    actors,
-                    servers: addresses,
-                    session_timeout: SESSION_TIMEOUT_MS,
-                })
+                .send(&Request::Join { actors, servers: addresses, session_timeout: SESSION_TIMEOUT_MS })
                 .await?;
             clients.push(client);
         }
@@ -182,10 +169,7 @@ impl Stage {
             match self.next_within(JOINS_WITHIN).await? {
                 Arrived::Response(_, Response::Joined { sessions: opened }) => sessions.extend(opened),
                 Arrived::Response(n, Response::JoinFailed { why }) => {
-                    return Err(EngineError::ClientNotReady {
-                        client: self.clients[n].name.clone(),
-                        why,
-                    });
+                    return Err(EngineError::ClientNotReady { client: self.clients[n].name.clone(), why });
                 }
                 Arrived::Response(..) => {}
                 Arrived::Gone(n) => return Err(self.gone(n).await),
@@ -203,9 +187,7 @@ impl Stage {
                 Ok(arrived) => return arrived,
                 Err(_) if self.is_stopped() => {}
                 Err(_) => {
-                    return Err(EngineError::ClientSilent {
-                        seconds: longest.as_secs(),
-                    });
+                    return Err(EngineError::ClientSilent { seconds: longest.as_secs() });
                 }
             }
         }
@@ -238,11 +220,9 @@ impl Stage {
             return error;
         }
         match tokio::time::timeout(DEATH, self.lab.died()).await {
-            Ok(death) => EngineError::ServerDied {
-                server: death.server,
-                why: death.how,
-                log: newest(&death.log),
-            },
+            Ok(death) => {
+                EngineError::ServerDied { server: death.server, why: death.how, log: newest(&death.log) }
+            }
             Err(_) => error,
         }
     }
@@ -251,11 +231,7 @@ impl Stage {
         let client = &self.clients[n];
         let why = format!("{}", client.process.exited().await);
         let log = std::fs::read_to_string(&client.log).unwrap_or_default();
-        EngineError::ClientDied {
-            client: client.name.clone(),
-            why,
-            log: log.trim().to_owned(),
-        }
+        EngineError::ClientDied { client: client.name.clone(), why, log: log.trim().to_owned() }
     }
 
     /// Sends a request to the client that an actor lives in.
@@ -303,10 +279,7 @@ impl Stage {
 
     /// The clients whose processes stand still.
     pub(crate) fn frozen_clients(&self) -> Vec<String> {
-        let frozen = self
-            .clients
-            .iter()
-            .filter(|client| client.state == ClientState::Frozen);
+        let frozen = self.clients.iter().filter(|client| client.state == ClientState::Frozen);
         frozen.map(|client| client.name.clone()).collect()
     }
 

@@ -1,5 +1,4 @@
-//! Who starts when in a race: the part of it that is ours and not the machine's, drawn from a seed. Pure; it must
-//! not know programs.
+//! Who starts when in a race: the part of it that is ours and not the machine's, drawn from a seed. Pure.
 
 /// Who starts in which order, and after how many replies to those who started before.
 ///
@@ -21,10 +20,8 @@ impl StartOrder {
         for n in (1..actors).rev() {
             order.swap(n, dice.below(n + 1));
         }
-        let mut starts: Vec<(usize, usize)> = order
-            .into_iter()
-            .map(|actor| (dice.below(spread + 1), actor))
-            .collect();
+        let mut starts: Vec<(usize, usize)> =
+            order.into_iter().map(|actor| (dice.below(spread + 1), actor)).collect();
         starts.sort_by_key(|(after, _)| *after);
         Self { starts }
     }
@@ -37,12 +34,7 @@ impl StartOrder {
 
     /// Nobody who has started is about to get a reply: the next ones start now. False if all have started.
     pub(crate) fn hurry(&mut self, replies: usize) -> bool {
-        let Some(next) = self
-            .starts
-            .iter()
-            .map(|(after, _)| *after)
-            .find(|after| *after > replies)
-        else {
+        let Some(next) = self.starts.iter().map(|(after, _)| *after).find(|after| *after > replies) else {
             return false;
         };
         for (after, _) in &mut self.starts {

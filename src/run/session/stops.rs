@@ -1,5 +1,4 @@
-//! The steps of a race, in which nobody stopped: where whoever looks at its log afterwards may. Pure; it must not
-//! know how a race is run.
+//! The steps of a race, in which nobody stopped: where whoever looks at its log afterwards may. Pure.
 
 use crate::log::{Event, EventKind, Log, Stop};
 
@@ -58,10 +57,12 @@ mod tests {
 
     fn log(kinds: impl IntoIterator<Item = EventKind>) -> Log {
         let mut log = Log::new();
-        log.extend(kinds.into_iter().enumerate().map(|(n, kind)| Event {
-            at: LessonTime::from_nanos(i64::try_from(n).expect("few")),
-            kind,
-        }));
+        log.extend(
+            kinds
+                .into_iter()
+                .enumerate()
+                .map(|(n, kind)| Event { at: LessonTime::from_nanos(i64::try_from(n).expect("few")), kind }),
+        );
         log
     }
 
@@ -86,18 +87,11 @@ mod tests {
     }
 
     fn believes(actor: u32) -> EventKind {
-        EventKind::Believes {
-            actor: ActorId(actor),
-            lock: "lock".to_owned(),
-            belief: Belief::Holding,
-        }
+        EventKind::Believes { actor: ActorId(actor), lock: "lock".to_owned(), belief: Belief::Holding }
     }
 
     fn waited(actor: u32) -> EventKind {
-        EventKind::Waited {
-            actor: ActorId(actor),
-            label: "work".to_owned(),
-        }
+        EventKind::Waited { actor: ActorId(actor), label: "work".to_owned() }
     }
 
     fn seen() -> EventKind {
@@ -126,19 +120,8 @@ mod tests {
 
     #[test]
     fn a_step_is_a_reply_with_what_its_client_makes_of_it() {
-        let race = vec![
-            sent(0),
-            sent(1),
-            replied(1),
-            believes(1),
-            sent(1),
-            replied(0),
-            replied(1),
-        ];
-        assert_eq!(
-            stops(race),
-            [(4, Stop::Move), (6, Stop::Move), (7, Stop::Move), (7, Stop::End)]
-        );
+        let race = vec![sent(0), sent(1), replied(1), believes(1), sent(1), replied(0), replied(1)];
+        assert_eq!(stops(race), [(4, Stop::Move), (6, Stop::Move), (7, Stop::Move), (7, Stop::End)]);
     }
 
     #[test]

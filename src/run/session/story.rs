@@ -53,25 +53,18 @@ pub async fn run_story(
     let wall_clock = director.stage.lab.wall_clock().cloned();
     let log = director.tear_down().await;
     told?;
-    Ok(RunReport {
-        wall_clock,
-        ..RunReport::of(scenario, log, began)
-    })
+    Ok(RunReport { wall_clock, ..RunReport::of(scenario, log, began) })
 }
 
 impl RunReport {
     /// What a finished run's log amounts to. `began` is when somebody started to wait for it.
-    #[must_use]
     pub fn of(scenario: &Scenario, log: Log, began: Instant) -> Self {
         let verdict = verdict::judge(scenario, &log);
         let clock = log.events().iter().find_map(|event| match &event.kind {
             EventKind::LabReady { clock, .. } => Some(*clock),
             _ => None,
         });
-        let lesson = log
-            .events()
-            .last()
-            .map_or(Duration::ZERO, |event| event.at.since(LessonTime::ZERO));
+        let lesson = log.events().last().map_or(Duration::ZERO, |event| event.at.since(LessonTime::ZERO));
         Self {
             log,
             verdict,

@@ -62,7 +62,6 @@ pub struct AppOptions {
     pub progress: Store,
     /// What is wrong with it: told on the first screen.
     pub trouble: Option<Trouble>,
-    /// Which keys do what.
     pub keys: KeyMap,
     /// What is wrong with the configuration: told on the first screen.
     pub mistakes: Option<Mistakes>,
@@ -176,9 +175,7 @@ where
 }
 
 fn draw<B: Backend, R: Runs>(terminal: &mut Terminal<B>, app: &mut App<R>) -> Result<(), AppError> {
-    let size = terminal
-        .size()
-        .map_err(|error| AppError::Draw(error.to_string()))?;
+    let size = terminal.size().map_err(|error| AppError::Draw(error.to_string()))?;
     app.resize(Rect::new(0, 0, size.width, size.height));
     terminal
         .draw(|frame| {
@@ -194,11 +191,7 @@ fn draw<B: Backend, R: Runs>(terminal: &mut Terminal<B>, app: &mut App<R>) -> Re
 
 /// The next thing that a live run, races or a search tell; never, while there are none.
 async fn next_told<R: Runs>(app: &mut App<R>) -> Message {
-    let Listened {
-        session,
-        racing,
-        exploring,
-    } = app.listened();
+    let Listened { session, racing, exploring } = app.listened();
     let run = async {
         match session {
             Some(session) => session.updates.recv().await,

@@ -1,5 +1,4 @@
-//! What the mouse means: choosing, scrubbing, scrolling. It must not know what becomes of it beyond what keys can
-//! do, and nothing is done with the mouse alone.
+//! What the mouse means: choosing, scrubbing, scrolling.
 
 use std::time::Instant;
 

@@ -1,4 +1,4 @@
-//! The command palette: everything that can be done now, by name. It must not know how it looks.
+//! The command palette: everything that can be done now, by name.
 
 use crate::ui::state::palette::{Command, Listed, Palette};
 use std::time::Instant;
@@ -58,14 +58,10 @@ impl<R: Runs> App<R> {
         let choices = free.choices().into_iter().enumerate();
         let wanted = choices.filter(|(_, choice)| !only || matches!(choice, Choice::Cause(_)));
         let offers = wanted.map(|(n, choice)| {
-            offer(Action::Choose(n), &|lang| {
-                view::choice(&choice, &free.outlook, world, lang)
-            })
+            offer(Action::Choose(n), &|lang| view::choice(&choice, &free.outlook, world, lang))
         });
         let typed = crate::lesson::parse_millis(self.palette.typed.trim()).ok();
-        let typed = typed
-            .and_then(|millis| u64::try_from(millis).ok())
-            .filter(|millis| !only && *millis > 0);
+        let typed = typed.and_then(|millis| u64::try_from(millis).ok()).filter(|millis| !only && *millis > 0);
         let passes = typed.map(|millis| {
             let told = |lang| view::choice(&Choice::Pass { millis }, &free.outlook, world, lang);
             let mut command = offer(Action::Pass(millis), &told);
@@ -139,12 +135,7 @@ impl<R: Runs> App<R> {
         });
         let langs = [Lang::En, Lang::Zh].into_iter().map(|lang| {
             let name = both(words::LANGUAGE_IS, &|_| words::language(lang).to_owned());
-            setting(
-                Action::SetLang(lang),
-                name,
-                format!("lang {lang}"),
-                lang == self.lang,
-            )
+            setting(Action::SetLang(lang), name, format!("lang {lang}"), lang == self.lang)
         });
         let speeds = SPEEDS.into_iter().enumerate().map(|(n, speed)| {
             let name = both(words::SPEED_IS, &|_| format!("{speed}x"));
@@ -185,35 +176,19 @@ impl<R: Runs> App<R> {
     }
 
     /// The lines that match what was typed, the best first.
-    #[must_use]
     pub fn listed(&self) -> Vec<Listed> {
         let mut query = Query::new(&self.palette.typed);
         let mut listed: Vec<(u32, Listed)> = Vec::new();
         for command in self.commands() {
-            let mut candidates = vec![Candidate {
-                text: &command.name,
-                bonus: 20,
-                loose: true,
-            }];
-            candidates.extend(command.others.iter().map(|text| Candidate {
-                text,
-                bonus: 0,
-                loose: true,
-            }));
+            let mut candidates = vec![Candidate { text: &command.name, bonus: 20, loose: true }];
+            candidates.extend(command.others.iter().map(|text| Candidate { text, bonus: 0, loose: true }));
             let Some(found) = query.find(&candidates) else {
                 continue;
             };
             let marks = found.marks.get(&0).cloned().unwrap_or_default();
             let beside = found.marks.iter().find(|(at, _)| **at > 0);
             let beside = beside.map(|(at, marks)| (candidates[*at].text.to_owned(), marks.clone()));
-            listed.push((
-                found.score,
-                Listed {
-                    command,
-                    marks,
-                    beside,
-                },
-            ));
+            listed.push((found.score, Listed { command, marks, beside }));
         }
         // Of equals the shorter: more of it was typed. With nothing typed all stay where they are.
         if !self.palette.typed.trim().is_empty() {

@@ -1,5 +1,4 @@
-//! What the learner does within the panes: scrolling them, choosing events in them. It must not know keys, nor how
-//! the panes look.
+//! What the learner does within the panes: scrolling them, choosing events in them.
 
 use super::update::{App, Mode, clamp};
 use crate::run::Runs;

@@ -28,24 +28,16 @@ impl<R: Runs> App<R> {
 
     /// What was typed so far.
     fn typed(&self) -> String {
-        self.search
-            .as_ref()
-            .map_or_else(String::new, |search| search.typed.clone())
+        self.search.as_ref().map_or_else(String::new, |search| search.typed.clone())
     }
 
     /// What was found is shown in another language.
     pub(crate) fn look_again(&mut self) {
         if let Some(search) = &self.search {
-            self.search = Some(Search::new(
-                search.typed.clone(),
-                search.before,
-                &self.catalogue,
-                self.lang,
-            ));
+            self.search = Some(Search::new(search.typed.clone(), search.before, &self.catalogue, self.lang));
         }
     }
 
-    /// A character is typed into the search.
     pub(crate) fn search_for(&mut self, typed: char) {
         let mut text = self.typed();
         text.push(typed);
@@ -65,11 +57,7 @@ impl<R: Runs> App<R> {
         match (action, self.shelf) {
             (Action::Close, Shelf::Lessons) => self.mode = Mode::Ending,
             (Action::Close | Action::Variants(false), Shelf::Variants(_)) => {
-                self.shelf = if self.search.is_some() {
-                    Shelf::Search
-                } else {
-                    Shelf::Lessons
-                };
+                self.shelf = if self.search.is_some() { Shelf::Search } else { Shelf::Lessons };
             }
             (Action::Cancel, _) => {
                 if let Some(search) = self.search.take() {
@@ -120,9 +108,7 @@ impl<R: Runs> App<R> {
 
     /// Whether the chosen lesson is among those in sight.
     fn is_found(&self) -> bool {
-        self.search
-            .as_ref()
-            .is_none_or(|search| search.hit(self.selected).is_some())
+        self.search.as_ref().is_none_or(|search| search.hit(self.selected).is_some())
     }
 
     fn found_variant(&self) -> usize {
@@ -161,11 +147,7 @@ impl<R: Runs> App<R> {
         self.selected = entry;
         self.reading = 0;
         if matches!(self.shelf, Shelf::Variants(_)) {
-            self.shelf = if self.search.is_some() {
-                Shelf::Search
-            } else {
-                Shelf::Lessons
-            };
+            self.shelf = if self.search.is_some() { Shelf::Search } else { Shelf::Lessons };
         }
     }
 

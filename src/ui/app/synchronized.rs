@@ -1,5 +1,5 @@
-//! A terminal that is told where a picture begins and where it ends, so that it never shows half of one. It must not
-//! know what is drawn. It believes no size that no screen has. Terminals that do not know synchronized output (DEC private mode 2026) ignore it.
+//! A terminal that is told where a picture begins and where it ends, so that it never shows half of one.  It believes
+//! no size that no screen has. Terminals that do not know synchronized output (DEC private mode 2026) ignore it.
 
 use std::io::{self, Write};
 
@@ -15,10 +15,7 @@ use ratatui::{
 
 /// No screen is larger. A terminal that lies about its size could otherwise ask for more memory than there is: two
 /// pictures of 65535 by 65535 cells.
-const LARGEST: Size = Size {
-    width: 1000,
-    height: 500,
-};
+const LARGEST: Size = Size { width: 1000, height: 500 };
 
 /// A backend that puts every picture between two marks, and sends nothing for one that changes nothing.
 #[derive(Debug)]
@@ -94,10 +91,7 @@ impl<B: Backend<Error = io::Error> + Write> Backend for Synchronized<B> {
 
     fn size(&self) -> io::Result<Size> {
         let said = self.inner.size()?;
-        Ok(Size {
-            width: said.width.min(LARGEST.width),
-            height: said.height.min(LARGEST.height),
-        })
+        Ok(Size { width: said.width.min(LARGEST.width), height: said.height.min(LARGEST.height) })
     }
 
     fn window_size(&mut self) -> io::Result<WindowSize> {
@@ -146,19 +140,14 @@ mod tests {
         let mut picture = |words: &str| {
             terminal
                 .draw(|frame| {
-                    frame
-                        .buffer_mut()
-                        .set_string(0, 0, words, ratatui::style::Style::new());
+                    frame.buffer_mut().set_string(0, 0, words, ratatui::style::Style::new());
                 })
                 .expect("drawn");
             let bytes = std::mem::take(&mut *sent.0.borrow_mut());
             String::from_utf8(bytes).expect("text")
         };
         let first = picture("locks");
-        assert!(
-            first.contains("\u{1b}[?2026h") && first.contains("locks"),
-            "{first:?}"
-        );
+        assert!(first.contains("\u{1b}[?2026h") && first.contains("locks"), "{first:?}");
         assert!(first.ends_with("\u{1b}[?2026l"), "{first:?}");
         let same = picture("locks");
         assert!(!same.contains("2026"), "{same:?}");

@@ -1,4 +1,4 @@
-//! The real terminal: taken over, and given back whatever happens. It must not know what is drawn on it.
+//! The real terminal: taken over, and given back whatever happens.
 //!
 //! **Architecture Invariant:** the terminal is restored on every way out: by the guard's drop, by the panic
 //! hook, and after a signal, because a signal ends the loop and the guard is dropped.
@@ -59,9 +59,7 @@ impl TerminalGuard {
         let terminal = terminal.inspect_err(|_| {
             let _ = ratatui::try_restore();
         });
-        let guard = Self {
-            terminal: ManuallyDrop::new(terminal?),
-        };
+        let guard = Self { terminal: ManuallyDrop::new(terminal?) };
         execute!(io::stdout(), EnableMouseCapture)?;
         Ok(guard)
     }
@@ -104,16 +102,14 @@ fn release_mouse() {
 /// When there can be no more threads.
 pub fn input() -> io::Result<impl Stream<Item = io::Result<Event>> + Unpin> {
     let (tell, mut events) = mpsc::unbounded_channel();
-    std::thread::Builder::new()
-        .name("input".to_owned())
-        .spawn(move || {
-            loop {
-                let event = crossterm::event::read();
-                let last = event.is_err();
-                if tell.send(event).is_err() || last {
-                    return;
-                }
+    std::thread::Builder::new().name("input".to_owned()).spawn(move || {
+        loop {
+            let event = crossterm::event::read();
+            let last = event.is_err();
+            if tell.send(event).is_err() || last {
+                return;
             }
-        })?;
+        }
+    })?;
     Ok(futures::stream::poll_fn(move |context| events.poll_recv(context)))
 }

@@ -1,4 +1,4 @@
-//! What the program is doing, as one state that messages change. It must not know the terminal.
+//! What the program is doing, as one state that messages change.
 //!
 //! **Architecture Invariant:** there is one [`Mode`] at a time, and one overlay over it; no pairs of booleans.
 
@@ -89,7 +89,6 @@ pub struct Listened<'a> {
 pub enum Mode {
     /// The catalogue.
     Browsing,
-    /// A lesson.
     Learning(Box<Lesson>),
     /// Two variants of a lesson beside each other.
     Comparing(Box<Beside>),
@@ -147,7 +146,6 @@ impl Lesson {
         self.entry
     }
 
-    /// Its run.
     pub(crate) fn run(&self) -> &Learning {
         &self.run
     }
@@ -224,7 +222,6 @@ impl<R: Runs> App<R> {
     }
 
     /// What is on the screen.
-    #[must_use]
     pub fn mode(&self) -> &Mode {
         &self.mode
     }
@@ -236,11 +233,7 @@ impl<R: Runs> App<R> {
     }
 
     fn adapt(&mut self) {
-        let detail = if self.size.width < NARROW {
-            Detail::Labels
-        } else {
-            Detail::Wires
-        };
+        let detail = if self.size.width < NARROW { Detail::Labels } else { Detail::Wires };
         match &mut self.mode {
             Mode::Learning(lesson) => lesson.run.playback.set_detail(detail),
             Mode::Comparing(beside) => beside.comparing.set_room(view::compare_room(self.size)),
@@ -256,7 +249,6 @@ impl<R: Runs> App<R> {
         }
     }
 
-    /// What is listened to.
     pub fn listened(&mut self) -> Listened<'_> {
         let mut listened = Listened::default();
         match &mut self.mode {
@@ -273,7 +265,6 @@ impl<R: Runs> App<R> {
     }
 
     /// When to wake up although nothing happens: never, while nothing moves.
-    #[must_use]
     pub fn wake(&self, now: Instant) -> Option<Instant> {
         match &self.mode {
             Mode::Learning(lesson) if lesson.run.playback.is_moving() => Some(now + FRAME),
@@ -464,11 +455,7 @@ impl<R: Runs> App<R> {
     pub(crate) fn scroll_description(&mut self, by: i32) {
         if let Some(Screen::Catalogue(view)) = self.screen() {
             let reach = view.reach(self.size);
-            self.reading = self
-                .reading
-                .min(reach)
-                .saturating_add_signed(clamp(by))
-                .min(reach);
+            self.reading = self.reading.min(reach).saturating_add_signed(clamp(by)).min(reach);
         }
     }
 
@@ -482,10 +469,7 @@ impl<R: Runs> App<R> {
         if lesson.broken.is_some() {
             return;
         }
-        let choice = LessonChoice {
-            id: lesson.id.clone(),
-            variant: chosen.name.clone(),
-        };
+        let choice = LessonChoice { id: lesson.id.clone(), variant: chosen.name.clone() };
         // The lab before goes down first: two labs at once help nobody.
         self.mode = Mode::Browsing;
         let session = self.runs.open(&choice);
@@ -519,15 +503,8 @@ pub(crate) fn clamp(by: i32) -> i16 {
 /// The next speed up or down from one that may be none of those on offer.
 fn next_speed(speed: f64, faster: bool) -> f64 {
     if faster {
-        SPEEDS
-            .into_iter()
-            .find(|known| *known > speed)
-            .unwrap_or(SPEEDS[SPEEDS.len() - 1])
+        SPEEDS.into_iter().find(|known| *known > speed).unwrap_or(SPEEDS[SPEEDS.len() - 1])
     } else {
-        SPEEDS
-            .into_iter()
-            .rev()
-            .find(|known| *known < speed)
-            .unwrap_or(SPEEDS[0])
+        SPEEDS.into_iter().rev().find(|known| *known < speed).unwrap_or(SPEEDS[0])
     }
 }

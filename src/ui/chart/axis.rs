@@ -1,5 +1,4 @@
-//! The elastic time axis: which column an event gets, which moment a column stands for. It must not know what is
-//! drawn in a column.
+//! The elastic time axis: which column an event gets, which moment a column stands for.
 //!
 //! **Architecture Invariant:** the column of an event depends on the events up to it alone.
 
@@ -12,7 +11,6 @@ use crate::{
 };
 
 /// How many columns a stretch of time gets: the more, the longer, but a minute only twice as many as 100 ms.
-#[must_use]
 pub fn stretch(time: Duration) -> u32 {
     #[expect(
         clippy::cast_possible_truncation,
@@ -35,14 +33,11 @@ fn linear(columns: f64) -> Duration {
 }
 
 impl Chart {
-    /// The column of an event.
-    #[must_use]
     pub fn column(&self, event: usize) -> u32 {
         self.columns.get(event).copied().unwrap_or_default()
     }
 
     /// The first event at or right of a column, among the first `position`.
-    #[must_use]
     pub fn event_at(&self, column: u32, position: usize) -> Option<usize> {
         let known = &self.columns[..position.min(self.columns.len())];
         let event = known.partition_point(|x| *x < column);
@@ -50,7 +45,6 @@ impl Chart {
     }
 
     /// The column at which a playhead stands: `position` events are over and the time shown is `display`.
-    #[must_use]
     pub fn playhead(&self, log: &Log, position: usize, display: LessonTime) -> u32 {
         let position = position.min(self.columns.len());
         let Some(last) = position.checked_sub(1) else {
@@ -71,7 +65,6 @@ impl Chart {
     }
 
     /// The lesson time that a column stands for, up to the time shown; the inverse of [`Chart::playhead`].
-    #[must_use]
     pub fn moment(&self, log: &Log, column: u32, position: usize, display: LessonTime) -> LessonTime {
         let known = &self.columns[..position.min(self.columns.len())];
         let next = known.partition_point(|x| *x <= column);
@@ -105,11 +98,7 @@ impl Chart {
             .filter(|_| !session)
             .and_then(|actor| self.lanes.get(actor.0 as usize))
             .is_some_and(|lane| lane.band.is_some());
-        if folded {
-            wanted.min(self.pen.begun + CROWD).max(cursor)
-        } else {
-            wanted
-        }
+        if folded { wanted.min(self.pen.begun + CROWD).max(cursor) } else { wanted }
     }
 
     fn wanted_column(&mut self, log: &Log, event: &Event, (cursor, before): (u32, LessonTime)) -> u32 {
@@ -136,11 +125,7 @@ impl Chart {
                 if lane.band.is_none() && lane.takes_note(log, &event.kind, event.at) {
                     return after;
                 }
-                let apart = if same {
-                    cursor
-                } else {
-                    after.max(cursor + self.squeeze.apart())
-                };
+                let apart = if same { cursor } else { after.max(cursor + self.squeeze.apart()) };
                 match lane.band {
                     Some(band) => self.bands[band].room(&event.kind, cursor, apart),
                     None => apart.max(self.squeeze.room(lane)),

@@ -1,5 +1,4 @@
-//! Crowds: hundreds of actors in one band, told as runs of the same thing and as a level of waiters. It must
-//! not know single lanes.
+//! Crowds: hundreds of actors in one band, told as runs of the same thing and as a level of waiters.
 
 use crate::log::{Actor, ActorId, Belief, EventKind, Log};
 use crate::ui::theme::text;
@@ -42,9 +41,7 @@ pub struct Level {
 /// A folded crowd.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Band {
-    /// The client that it is.
     pub client: String,
-    /// Its members.
     pub members: Vec<ActorId>,
     /// What its members did and were told.
     pub runs: Vec<Run>,
@@ -61,11 +58,7 @@ pub(crate) fn fold(actors: &[Actor], lanes: &mut [Lane]) -> Vec<Band> {
         let id = ActorId(u32::try_from(n).unwrap_or(u32::MAX));
         match bands.iter_mut().find(|band| band.client == actor.client) {
             Some(band) => band.members.push(id),
-            None => bands.push(Band {
-                client: actor.client.clone(),
-                members: vec![id],
-                ..Band::default()
-            }),
+            None => bands.push(Band { client: actor.client.clone(), members: vec![id], ..Band::default() }),
         }
     }
     bands.retain(|band| band.members.len() > FEW);
@@ -98,9 +91,7 @@ impl Band {
 
     fn position(&self, what: &str, notified: bool) -> Option<usize> {
         let open = &self.runs[self.open..];
-        let found = open
-            .iter()
-            .rposition(|run| run.what == what && run.notified == notified)?;
+        let found = open.iter().rposition(|run| run.what == what && run.notified == notified)?;
         Some(self.open + found)
     }
 
@@ -112,19 +103,12 @@ impl Band {
             self.runs[run].count += 1;
             return;
         }
-        self.runs.push(Run {
-            x,
-            first: event,
-            what: what.to_owned(),
-            notified,
-            count: 1,
-        });
+        self.runs.push(Run { x, first: event, what: what.to_owned(), notified, count: 1 });
         let words = u32::try_from(text::width(what).min(WORDS)).unwrap_or_default();
         self.end = x + words + 9;
     }
 
     /// Whether an event is one of a run, as far as its own words tell.
-    #[must_use]
     pub fn is_of(&self, log: &Log, run: &Run, event: usize) -> bool {
         let kind = log.events().get(event).map(|event| &event.kind);
         kind.and_then(name) == Some((&run.what, run.notified))
@@ -146,23 +130,14 @@ impl Band {
                 Belief::Holding => &mut level.holding,
                 Belief::Unsure | Belief::Nothing => continue,
             };
-            *number = if more {
-                *number + 1
-            } else {
-                number.saturating_sub(1)
-            };
+            *number = if more { *number + 1 } else { number.saturating_sub(1) };
         }
         self.levels.push(Level { x, event, ..level });
     }
 
     /// The level at a column, as far as the first `position` events tell.
-    #[must_use]
     pub fn level(&self, x: u32, position: usize) -> Level {
-        let known = self
-            .levels
-            .partition_point(|level| level.event < position && level.x <= x);
-        known
-            .checked_sub(1)
-            .map_or_else(Level::default, |n| self.levels[n])
+        let known = self.levels.partition_point(|level| level.event < position && level.x <= x);
+        known.checked_sub(1).map_or_else(Level::default, |n| self.levels[n])
     }
 }

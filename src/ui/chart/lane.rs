@@ -1,4 +1,4 @@
-//! One actor's lane: ticks for what it did, bars for what it believed. It must not know other lanes.
+//! One actor's lane: ticks for what it did, bars for what it believed.
 
 use crate::{
     clock::LessonTime,
@@ -18,7 +18,6 @@ const REPLY: usize = 12;
 pub struct Mark {
     /// Its column.
     pub x: u32,
-    /// The event.
     pub event: usize,
     /// The reply's event.
     pub reply: Option<usize>,
@@ -77,22 +76,14 @@ pub(crate) fn lanes(actors: &[Actor]) -> Vec<Lane> {
             clients.push(&actor.client);
             clients.len() - 1
         });
-        lanes.push(Lane {
-            client,
-            ..Lane::default()
-        });
+        lanes.push(Lane { client, ..Lane::default() });
     }
     lanes
 }
 
 impl Lane {
     pub(crate) fn mark(&mut self, log: &Log, event: usize, x: u32, detail: Detail) {
-        let mark = Mark {
-            x,
-            event,
-            reply: None,
-            note: None,
-        };
+        let mark = Mark { x, event, reply: None, note: None };
         self.marks.push(mark);
         self.end = self.end.max(x + columns(&mark.text(log, detail, usize::MAX)));
     }
@@ -100,11 +91,7 @@ impl Lane {
     /// Whether what happens now came of the last command: it is told beside it and needs no tick.
     pub(crate) fn takes_note(&self, log: &Log, kind: &EventKind, at: LessonTime) -> bool {
         let is_note = matches!(kind, EventKind::Counted { .. } | EventKind::Waits { .. });
-        let replied = self
-            .marks
-            .last()
-            .filter(|mark| mark.note.is_none())
-            .and_then(|mark| mark.reply);
+        let replied = self.marks.last().filter(|mark| mark.note.is_none()).and_then(|mark| mark.reply);
         let replied = replied.and_then(|reply| log.events().get(reply));
         is_note && replied.is_some_and(|reply| at.since(reply.at) < super::BURST)
     }
@@ -112,34 +99,24 @@ impl Lane {
     pub(crate) fn note(&mut self, log: &Log, event: usize, detail: Detail) {
         if let Some(mark) = self.marks.last_mut() {
             mark.note = Some(event);
-            self.end = self
-                .end
-                .max(mark.x + columns(&mark.text(log, detail, usize::MAX)));
+            self.end = self.end.max(mark.x + columns(&mark.text(log, detail, usize::MAX)));
         }
     }
 
     pub(crate) fn reply(&mut self, mark: usize, reply: usize, log: &Log, detail: Detail) {
         if let Some(mark) = self.marks.get_mut(mark) {
             mark.reply = Some(reply);
-            self.end = self
-                .end
-                .max(mark.x + columns(&mark.text(log, detail, usize::MAX)));
+            self.end = self.end.max(mark.x + columns(&mark.text(log, detail, usize::MAX)));
         }
     }
 
     /// Begins and ends bars; gives what was believed before.
     pub(crate) fn believe(&mut self, lock: &str, belief: Belief, here: (u32, usize)) -> Belief {
-        let open = self
-            .bars
-            .iter_mut()
-            .rev()
-            .find(|bar| bar.to.is_none() && bar.lock == lock);
+        let open = self.bars.iter_mut().rev().find(|bar| bar.to.is_none() && bar.lock == lock);
         let before = match open {
-            Some(Bar {
-                kind: BarKind::Belief(before),
-                left: None,
-                ..
-            }) if *before == belief => return belief,
+            Some(Bar { kind: BarKind::Belief(before), left: None, .. }) if *before == belief => {
+                return belief;
+            }
             Some(bar) => {
                 bar.to = Some(here);
                 match bar.kind {
@@ -209,7 +186,6 @@ impl Lane {
 
 impl Mark {
     /// What the tick says to somebody who has seen the first `position` events.
-    #[must_use]
     pub fn text(&self, log: &Log, detail: Detail, position: usize) -> String {
         let words = self.words(log, self.event, (detail, position));
         match self.note.filter(|note| *note < position) {
@@ -271,7 +247,6 @@ impl Mark {
     }
 
     /// Its reply, if that is among the first `position` events.
-    #[must_use]
     pub fn reply<'a>(&self, log: &'a Log, position: usize) -> Option<&'a Reply> {
         let event = self.reply.filter(|reply| *reply < position)?;
         match &log.events().get(event)?.kind {

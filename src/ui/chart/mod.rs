@@ -54,18 +54,13 @@ pub struct WireRow {
 
 impl WireRow {
     fn new(event: usize) -> Self {
-        Self {
-            event,
-            replied: None,
-            count: 1,
-        }
+        Self { event, replied: None, count: 1 }
     }
 }
 
 /// A stretch with two or more holders of one lock.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Clash {
-    /// The lock.
     pub lock: String,
     /// Where it begins, and the event that began it.
     pub from: (u32, usize),
@@ -139,16 +134,11 @@ const CROWD: u32 = 20;
 
 impl Chart {
     /// A chart on which nothing has happened.
-    #[must_use]
     pub fn new(detail: Detail) -> Self {
-        Self {
-            detail,
-            ..Self::default()
-        }
+        Self { detail, ..Self::default() }
     }
 
     /// How much its marks say.
-    #[must_use]
     pub fn detail(&self) -> Detail {
         self.detail
     }
@@ -182,10 +172,7 @@ impl Chart {
             EventKind::Sent { op, actor, .. } => {
                 self.mark(log, index, *actor, x);
                 let lane = actor.0 as usize;
-                let mark = self
-                    .lanes
-                    .get(lane)
-                    .map_or(0, |lane| lane.marks.len().saturating_sub(1));
+                let mark = self.lanes.get(lane).map_or(0, |lane| lane.marks.len().saturating_sub(1));
                 let row = self.wire.len();
                 self.pen.in_flight.insert(*op, Flight { lane, mark, row });
                 self.wire.push(WireRow::new(index));
@@ -228,9 +215,7 @@ impl Chart {
                 self.pen.fault.get_or_insert(index);
                 self.wire.push(WireRow::new(index));
                 // A thread that ends with an error leaves what a killed process leaves.
-                let client = log
-                    .actor(*actor)
-                    .map_or_else(String::new, |actor| actor.client.clone());
+                let client = log.actor(*actor).map_or_else(String::new, |actor| actor.client.clone());
                 self.strike(log, *actor, &Fault::Crash { client }, (x, index));
             }
             EventKind::ServerDied { server, .. } => {
@@ -292,18 +277,13 @@ impl Chart {
     /// A notification: to a crowd that is told the same, one line for all of it.
     fn tell(&mut self, log: &Log, index: usize, actor: ActorId) {
         let of = |event: usize| match &log.events()[event].kind {
-            EventKind::Notified {
-                actor, about, what, ..
-            } => {
+            EventKind::Notified { actor, about, what, .. } => {
                 let band = self.lanes.get(actor.0 as usize).and_then(|lane| lane.band);
                 band.map(|band| (band, about, what))
             }
             _ => None,
         };
-        let folded = self
-            .lanes
-            .get(actor.0 as usize)
-            .is_some_and(|lane| lane.band.is_some());
+        let folded = self.lanes.get(actor.0 as usize).is_some_and(|lane| lane.band.is_some());
         let same = self
             .wire
             .last()

@@ -1,5 +1,4 @@
-//! Two charts on one axis: what happened at the same lesson time stands in the same column of both. It must not
-//! know what the two runs have in common; that is told by their timeline.
+//! Two charts on one axis: what happened at the same lesson time stands in the same column of both.
 
 use super::{Chart, Detail, Squeeze};
 use crate::{clock::LessonTime, log::Log, verdict::compare::Timeline};
@@ -16,7 +15,6 @@ pub struct Pair {
 impl Pair {
     /// Draws two logs along the timeline that was made of them, with as many words as there are columns for: the
     /// whole story is to be seen at once, if that can be.
-    #[must_use]
     pub fn new(logs: [&Log; 2], timeline: &Timeline, room: u32) -> Self {
         // The last two leave nothing but ticks where it is crowded.
         const WAYS: [(Detail, u32, Option<u32>); 8] = [
@@ -40,14 +38,9 @@ impl Pair {
     }
 
     fn drawn(logs: [&Log; 2], timeline: &Timeline, detail: Detail, squeeze: Squeeze) -> Self {
-        let chart = Chart {
-            squeeze,
-            ..Chart::new(detail)
-        };
-        let mut pair = Self {
-            charts: [chart.clone(), chart],
-            places: Vec::with_capacity(timeline.slots.len()),
-        };
+        let chart = Chart { squeeze, ..Chart::new(detail) };
+        let mut pair =
+            Self { charts: [chart.clone(), chart], places: Vec::with_capacity(timeline.slots.len()) };
         for slot in &timeline.slots {
             let before = pair.places.last().copied().unwrap_or_default();
             let mut x = before.0;
@@ -70,14 +63,12 @@ impl Pair {
     }
 
     /// The column of the playhead after the first `slots` places.
-    #[must_use]
     pub fn head(&self, slots: usize) -> u32 {
         let last = slots.min(self.places.len()).checked_sub(1);
         last.map_or(0, |last| self.places[last].0)
     }
 
     /// The column after everything, words included.
-    #[must_use]
     pub fn end(&self) -> u32 {
         let lanes = self.charts.iter().flat_map(|chart| &chart.lanes);
         let words = lanes.map(|lane| lane.end).max().unwrap_or_default();
@@ -85,7 +76,6 @@ impl Pair {
     }
 
     /// The first time at or right of a column, and its own column, among the first `slots` places.
-    #[must_use]
     pub fn time_at(&self, column: u32, slots: usize) -> Option<(u32, LessonTime)> {
         let known = &self.places[..slots.min(self.places.len())];
         known.get(known.partition_point(|(x, _)| *x < column)).copied()

@@ -1,5 +1,4 @@
-//! How close things stand on the axis: as usual, or closer where a whole story is to be seen at once. It must not
-//! know what stands there.
+//! How close things stand on the axis: as usual, or closer where a whole story is to be seen at once.
 
 use super::{APART, Lane};
 
@@ -14,10 +13,7 @@ pub(crate) struct Squeeze {
 
 impl Default for Squeeze {
     fn default() -> Self {
-        Self {
-            shorter: 1,
-            words: None,
-        }
+        Self { shorter: 1, words: None }
     }
 }
 
@@ -32,11 +28,7 @@ impl Squeeze {
 
     /// Columns between two things of which one came after the other.
     pub(crate) fn apart(self) -> u32 {
-        if self.words.is_some_and(|words| words < APART) {
-            1
-        } else {
-            APART
-        }
+        if self.words.is_some_and(|words| words < APART) { 1 } else { APART }
     }
 
     /// The columns of a stretch of time.

@@ -1,5 +1,4 @@
-//! The story's steps in a row, and what each of them was about: what the scrubber shows. It must not know
-//! clients or columns.
+//! The story's steps in a row, and what each of them was about: what the scrubber shows.
 
 /// A step that is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,7 +17,6 @@ pub struct Beat {
 
 impl Beat {
     /// Whether it is worth going to.
-    #[must_use]
     pub const fn is_marked(&self) -> bool {
         self.asks || self.fault.is_some() || self.clash
     }

@@ -1,5 +1,4 @@
-//! One server's lane: who really held a lock, as the server's own state tells. It must not know what clients
-//! believe.
+//! One server's lane: who really held a lock, as the server's own state tells.
 
 use std::collections::BTreeMap;
 
@@ -61,7 +60,6 @@ pub struct Lease {
 /// One server's lane.
 #[derive(Debug, Clone, Default)]
 pub struct Truth {
-    /// The server.
     pub server: String,
     /// Who held what.
     pub spans: Vec<Span>,
@@ -75,21 +73,16 @@ pub struct Truth {
 }
 
 /// Whether a key looks like a lock: it has a TTL, or its name says so.
-#[must_use]
 pub fn is_lock_key(name: &str, state: &KeyState) -> bool {
     state.expires_at.is_some() || name.to_ascii_lowercase().contains("lock")
 }
 
 impl Truth {
     pub(crate) fn new(server: &str) -> Self {
-        Self {
-            server: server.to_owned(),
-            ..Self::default()
-        }
+        Self { server: server.to_owned(), ..Self::default() }
     }
 
     /// The lease of a key as it was last given among the first `position` events.
-    #[must_use]
     pub fn lease(&self, key: &str, position: usize) -> Option<Lease> {
         let leases = self.leases.get(key)?;
         let known = leases.partition_point(|lease| lease.event < position);
@@ -97,7 +90,6 @@ impl Truth {
     }
 
     /// The lease of a key as it was in force at a moment, as far as the first `position` events tell.
-    #[must_use]
     pub fn lease_at(&self, key: &str, moment: LessonTime, position: usize) -> Option<Lease> {
         let leases = self.leases.get(key)?;
         let known = leases.partition_point(|lease| lease.event < position && lease.from <= moment);
@@ -148,30 +140,14 @@ impl Truth {
             }
         }
         for (lock, (owner, token)) in held {
-            if self
-                .spans
-                .iter()
-                .rev()
-                .any(|span| span.to.is_none() && span.lock == lock)
-            {
+            if self.spans.iter().rev().any(|span| span.to.is_none() && span.lock == lock) {
                 continue;
             }
             if !self.locks.contains(&lock) {
                 self.locks.push(lock.clone());
             }
-            let about = if values.contains(&&lock) {
-                About::Value
-            } else {
-                About::Lock
-            };
-            self.spans.push(Span {
-                about,
-                lock,
-                owner,
-                token,
-                from: (x, event),
-                to: None,
-            });
+            let about = if values.contains(&&lock) { About::Value } else { About::Lock };
+            self.spans.push(Span { about, lock, owner, token, from: (x, event), to: None });
         }
     }
 
@@ -188,11 +164,7 @@ impl Truth {
     /// Whose command wrote the key: while its value stays, whoever it was; else the newest command that names
     /// both the key and the value and was not refused.
     fn writer(&self, log: &Log, event: usize, name: &str, token: &str) -> Option<Owner> {
-        let open = self
-            .spans
-            .iter()
-            .rev()
-            .find(|span| span.to.is_none() && span.lock == name);
+        let open = self.spans.iter().rev().find(|span| span.to.is_none() && span.lock == name);
         if let Some(span) = open
             && span.token == token
         {
@@ -200,23 +172,20 @@ impl Truth {
         }
         let mut refused: Vec<OpId> = Vec::new();
         let start = event.saturating_sub(LOOK_BACK);
-        log.events()[start..event]
-            .iter()
-            .rev()
-            .find_map(|event| match &event.kind {
-                EventKind::Replied { op, reply, .. } => {
-                    if is_refusal(reply) {
-                        refused.push(*op);
-                    }
-                    None
+        log.events()[start..event].iter().rev().find_map(|event| match &event.kind {
+            EventKind::Replied { op, reply, .. } => {
+                if is_refusal(reply) {
+                    refused.push(*op);
                 }
-                EventKind::Sent { op, actor, wire, .. }
-                    if wire.contains(name) && wire.contains(token) && !refused.contains(op) =>
-                {
-                    Some(Owner::Actor(*actor))
-                }
-                _ => None,
-            })
+                None
+            }
+            EventKind::Sent { op, actor, wire, .. }
+                if wire.contains(name) && wire.contains(token) && !refused.contains(op) =>
+            {
+                Some(Owner::Actor(*actor))
+            }
+            _ => None,
+        })
     }
 }
 

@@ -1,4 +1,4 @@
-//! Composes a flight out of beats: things that set out together. It must not know how a flight is played.
+//! Composes a flight out of beats: things that set out together.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -85,11 +85,7 @@ impl<'a> Composer<'a> {
             log,
             actors,
             wait,
-            flight: Flight {
-                from: base.position,
-                begin,
-                ..Flight::default()
-            },
+            flight: Flight { from: base.position, begin, ..Flight::default() },
             beat: Beat::Rest,
             number: 0,
             time: (Duration::ZERO, Duration::ZERO),
@@ -111,25 +107,15 @@ impl<'a> Composer<'a> {
 
     /// Notes a command that is on its way; `None` where it never leaves its process.
     fn opened(&mut self, sent: usize) -> Option<&Open> {
-        let EventKind::Sent {
-            op, actor, server, ..
-        } = &self.log.events().get(sent)?.kind
-        else {
+        let EventKind::Sent { op, actor, server, .. } = &self.log.events().get(sent)?.kind else {
             return None;
         };
         if server == "local" {
             return None;
         }
-        let client = self
-            .actors
-            .get(actor.0 as usize)
-            .map_or("", |actor| &actor.client);
+        let client = self.actors.get(actor.0 as usize).map_or("", |actor| &actor.client);
         let link = format!("{client}->{server}");
-        let way = self
-            .held
-            .iter()
-            .find(|(held, _)| *held == link)
-            .map(|(_, way)| *way);
+        let way = self.held.iter().find(|(held, _)| *held == link).map(|(_, way)| *way);
         let open = Open {
             sent,
             link,
@@ -193,11 +179,7 @@ impl<'a> Composer<'a> {
             _ => {}
         }
         let before = self.flight.landings.last().map_or(Duration::ZERO, |last| last.0);
-        let floor = if self.beat == Beat::Rest {
-            self.time.1
-        } else {
-            before
-        };
+        let floor = if self.beat == Beat::Rest { self.time.1 } else { before };
         let landing = landing.unwrap_or(floor).max(before);
         self.flight.landings.push((landing, event.at));
     }
@@ -209,10 +191,7 @@ impl<'a> Composer<'a> {
             self.rest();
             let lasts = self.wait.mul_f64((0.3 + 0.7 * passed.as_secs_f64()).min(1.0));
             let time = (self.time.1, self.time.1 + lasts);
-            self.flight.waits.push(Wait {
-                time,
-                passes: (self.now, at),
-            });
+            self.flight.waits.push(Wait { time, passes: (self.now, at) });
             self.time = (time.1, time.1);
         }
         self.now = self.now.max(at);
@@ -279,10 +258,7 @@ impl<'a> Composer<'a> {
             _ => {}
         }
         self.beat = Beat::Rest;
-        self.first = (
-            self.flight.from + self.flight.landings.len(),
-            self.flight.legs.len(),
-        );
+        self.first = (self.flight.from + self.flight.landings.len(), self.flight.legs.len());
     }
 
     /// A swarm: its events follow one another, and each message is on its way until the next.
@@ -352,21 +328,14 @@ impl<'a> Composer<'a> {
             Fault::Hold { link, way } => {
                 self.held.push((link.clone(), *way));
                 // Commands that are on their way already have arrived.
-                let open = self
-                    .open
-                    .values_mut()
-                    .filter(|open| open.link == *link && !open.held);
+                let open = self.open.values_mut().filter(|open| open.link == *link && !open.held);
                 open.for_each(|open| open.reply_held = *way != Way::Requests);
             }
             Fault::Cut { link } | Fault::Drop { link } => self.held.retain(|(held, _)| held != link),
             Fault::Release { link } => {
                 self.held.retain(|(held, _)| held != link);
                 let mut freed: Vec<usize> = Vec::new();
-                for open in self
-                    .open
-                    .values_mut()
-                    .filter(|open| open.held && open.link == *link)
-                {
+                for open in self.open.values_mut().filter(|open| open.held && open.link == *link) {
                     open.held = false;
                     freed.push(open.sent);
                 }
@@ -413,7 +382,6 @@ fn share(n: usize, of: usize) -> f64 {
 
 /// The server from which another took over being the master with an event: the one that was seen as a master
 /// last. None where the server was no replica before: it has not taken over from anybody.
-#[must_use]
 pub fn predecessor<'a>(log: &'a Log, event: usize, server: &str) -> Option<&'a str> {
     let mut was_replica = false;
     let mut before = None;

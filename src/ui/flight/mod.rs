@@ -42,7 +42,6 @@ pub struct Tempo {
 pub enum Load {
     /// A command, from a client to a server.
     Command,
-    /// The reply to it.
     Reply,
     /// A notification, from a server to one of its watchers.
     Notice,
@@ -77,7 +76,6 @@ pub struct Leg {
 
 impl Leg {
     /// How much of the way is behind it at a moment of the flight; nothing while it is not on its way.
-    #[must_use]
     pub fn progress(&self, at: Duration) -> Option<f32> {
         let (from, to) = self.time;
         if at < from || at >= to {
@@ -93,7 +91,6 @@ impl Leg {
 pub struct Wait {
     /// When, since the flight's beginning.
     pub time: (Duration, Duration),
-    /// From which lesson time to which.
     pub passes: (LessonTime, LessonTime),
 }
 
@@ -111,7 +108,6 @@ pub struct Flight {
 
 impl Flight {
     /// The flight from where a world stands to another position; `begin` is the lesson time shown before.
-    #[must_use]
     pub fn between(log: &Log, base: &World, to: usize, begin: LessonTime, tempo: Tempo) -> Self {
         let to = to.min(log.len()).max(base.position);
         if tempo.messages {
@@ -129,12 +125,7 @@ impl Flight {
         let span = end.since(begin);
         if span < NOTICEABLE || wait.is_zero() {
             let landings = events.iter().map(|event| (Duration::ZERO, event.at));
-            return Self {
-                from,
-                begin,
-                landings: landings.collect(),
-                ..Self::default()
-            };
+            return Self { from, begin, landings: landings.collect(), ..Self::default() };
         }
         let landings = events.iter().map(|event| {
             let share = event.at.since(begin).as_secs_f64() / span.as_secs_f64();
@@ -144,41 +135,33 @@ impl Flight {
             from,
             begin,
             landings: landings.collect(),
-            waits: vec![Wait {
-                time: (Duration::ZERO, wait),
-                passes: (begin, end),
-            }],
+            waits: vec![Wait { time: (Duration::ZERO, wait), passes: (begin, end) }],
             legs: Vec::new(),
             lasts: wait,
         }
     }
 
     /// The positions that it lies between.
-    #[must_use]
     pub fn range(&self) -> std::ops::Range<usize> {
         self.from..self.from + self.landings.len()
     }
 
     /// The lesson time shown before it.
-    #[must_use]
     pub fn begin(&self) -> LessonTime {
         self.begin
     }
 
     /// How long it takes if nothing hurries it.
-    #[must_use]
     pub fn lasts(&self) -> Duration {
         self.lasts
     }
 
     /// Everything that travels, in the order in which it sets out.
-    #[must_use]
     pub fn legs(&self) -> &[Leg] {
         &self.legs
     }
 
     /// The waits, in order.
-    #[must_use]
     pub fn waits(&self) -> &[Wait] {
         &self.waits
     }
@@ -192,7 +175,6 @@ impl Flight {
     }
 
     /// Everything that belongs together with what is on its way at a moment: arrived, on its way, or not yet sent.
-    #[must_use]
     pub fn beat(&self, at: Duration) -> &[Leg] {
         let begun = self.legs.partition_point(|leg| leg.time.0 <= at);
         let Some(last) = begun.checked_sub(1).map(|last| self.legs[last].beat) else {
@@ -206,13 +188,11 @@ impl Flight {
     }
 
     /// How many events of the log have happened at a moment.
-    #[must_use]
     pub fn position(&self, at: Duration) -> usize {
         self.from + self.landings.partition_point(|(landing, _)| *landing <= at)
     }
 
     /// The lesson time to be shown at a moment.
-    #[must_use]
     pub fn display(&self, at: Duration) -> LessonTime {
         let happened = self.position(at).checked_sub(self.from + 1);
         let happened = happened.map_or(self.begin, |last| self.landings[last].1);
@@ -237,10 +217,8 @@ pub struct Aloft<'a> {
 
 impl<'a> Aloft<'a> {
     /// Whether the flight under way ends at a position.
-    #[must_use]
     pub fn leads_to(self, position: usize) -> bool {
-        self.flight
-            .is_some_and(|(flight, _)| self.forward && flight.range().end == position)
+        self.flight.is_some_and(|(flight, _)| self.forward && flight.range().end == position)
     }
 
     /// What is on its way, with how much of the way is behind it.

@@ -13,15 +13,8 @@ use crate::{
     world::World,
 };
 
-const TEMPO: Tempo = Tempo {
-    wait: Duration::from_millis(600),
-    longest: LONGEST,
-    messages: true,
-};
-const CALM: Tempo = Tempo {
-    messages: false,
-    ..TEMPO
-};
+const TEMPO: Tempo = Tempo { wait: Duration::from_millis(600), longest: LONGEST, messages: true };
+const CALM: Tempo = Tempo { messages: false, ..TEMPO };
 
 /// A log that begins with two clients and a crowd of forty.
 struct Story {
@@ -31,17 +24,10 @@ struct Story {
 
 impl Story {
     fn new() -> Self {
-        let actor = |name: String, client: &str, crowd| Actor {
-            name,
-            client: client.to_owned(),
-            crowd,
-        };
+        let actor = |name: String, client: &str, crowd| Actor { name, client: client.to_owned(), crowd };
         let mut actors = vec![actor("A".into(), "A", false), actor("B".into(), "B", false)];
         actors.extend((1..=40).map(|n| actor(format!("W{n}"), "W", true)));
-        let mut story = Self {
-            log: Log::new(),
-            at: 0,
-        };
+        let mut story = Self { log: Log::new(), at: 0 };
         story.add(EventKind::LabReady {
             lesson: "lesson".into(),
             variant: "variant".into(),
@@ -54,10 +40,7 @@ impl Story {
 
     fn add(&mut self, kind: EventKind) -> usize {
         self.at += 1_000;
-        self.log.append(Event {
-            at: LessonTime::from_nanos(self.at),
-            kind,
-        });
+        self.log.append(Event { at: LessonTime::from_nanos(self.at), kind });
         self.log.len() - 1
     }
 
@@ -81,12 +64,7 @@ impl Story {
     }
 
     fn answered(&mut self, op: u64, actor: u32, reply: Reply) -> usize {
-        self.add(EventKind::Replied {
-            op: OpId(op),
-            actor: ActorId(actor),
-            label: "get".into(),
-            reply,
-        })
+        self.add(EventKind::Replied { op: OpId(op), actor: ActorId(actor), label: "get".into(), reply })
     }
 
     fn notified(&mut self, actor: u32) -> usize {
@@ -99,21 +77,12 @@ impl Story {
     }
 
     fn stop(&mut self) -> usize {
-        self.add(EventKind::Stop {
-            item: 0,
-            stop: Stop::Move,
-        })
+        self.add(EventKind::Stop { item: 0, stop: Stop::Move })
     }
 
     fn role(&mut self, server: &str, role: Role) -> usize {
-        let space = Keyspace {
-            role: Some(role),
-            ..Keyspace::default()
-        };
-        self.add(EventKind::State(ServerState {
-            server: server.into(),
-            observed: Observed::Redis(space),
-        }))
+        let space = Keyspace { role: Some(role), ..Keyspace::default() };
+        self.add(EventKind::State(ServerState { server: server.into(), observed: Observed::Redis(space) }))
     }
 
     /// From after the first event.
@@ -140,20 +109,12 @@ fn a_command_goes_down_and_its_reply_comes_up_and_is_known_when_it_arrives() {
     story.stop();
     let flight = story.flight(1);
     assert_eq!(loads(&flight), [(Load::Command, sent), (Load::Reply, replied)]);
-    let [down, up] = flight.legs() else {
-        panic!("two legs")
-    };
-    assert_eq!(
-        (down.time, up.time),
-        ((Duration::ZERO, MESSAGE), (MESSAGE, 2 * MESSAGE))
-    );
+    let [down, up] = flight.legs() else { panic!("two legs") };
+    assert_eq!((down.time, up.time), ((Duration::ZERO, MESSAGE), (MESSAGE, 2 * MESSAGE)));
     assert_eq!(up.at, sent, "back where the command came from");
     assert_eq!(flight.lasts(), 2 * MESSAGE);
     assert_eq!(flight.position(Duration::ZERO), sent + 1);
-    assert_eq!(
-        flight.position((2 * MESSAGE).saturating_sub(Duration::from_nanos(1))),
-        sent + 1
-    );
+    assert_eq!(flight.position((2 * MESSAGE).saturating_sub(Duration::from_nanos(1))), sent + 1);
     assert_eq!(flight.position(2 * MESSAGE), story.log.len());
 }
 
@@ -190,19 +151,10 @@ fn hundreds_of_notifications_are_one_wave_that_arrives_bit_by_bit() {
     }
     story.stop();
     let flight = story.flight(1);
-    assert!(
-        flight
-            .legs()
-            .iter()
-            .all(|leg| leg.time.0.is_zero() && leg.beat == 1)
-    );
+    assert!(flight.legs().iter().all(|leg| leg.time.0.is_zero() && leg.beat == 1));
     assert!(flight.lasts() <= 2 * MESSAGE);
     let at = flight.lasts().mul_f64(0.7);
-    assert!(
-        (first + 10..first + 30).contains(&flight.position(at)),
-        "{}",
-        flight.position(at)
-    );
+    assert!((first + 10..first + 30).contains(&flight.position(at)), "{}", flight.position(at));
 }
 
 #[test]
@@ -225,10 +177,7 @@ fn a_crowd_that_asks_one_after_another_is_a_swarm() {
 #[test]
 fn a_held_command_stops_half_way_until_it_is_released() {
     let mut story = Story::new();
-    story.add(EventKind::Fault(Fault::Hold {
-        link: "A->redis".into(),
-        way: Way::Both,
-    }));
+    story.add(EventKind::Fault(Fault::Hold { link: "A->redis".into(), way: Way::Both }));
     let from = story.log.len();
     let sent = story.sent(1, 0);
     story.stop();
@@ -237,19 +186,10 @@ fn a_held_command_stops_half_way_until_it_is_released() {
     };
     assert_eq!(ways(&story.flight(from)), [(Load::Command, (0.0, 0.5))]);
     let from = story.log.len();
-    let release = story.add(EventKind::Fault(Fault::Release {
-        link: "A->redis".into(),
-    }));
+    let release = story.add(EventKind::Fault(Fault::Release { link: "A->redis".into() }));
     let replied = story.replied(1, 0);
     let flight = story.flight(from);
-    assert_eq!(
-        loads(&flight),
-        [
-            (Load::Fault, release),
-            (Load::Command, sent),
-            (Load::Reply, replied)
-        ]
-    );
+    assert_eq!(loads(&flight), [(Load::Fault, release), (Load::Command, sent), (Load::Reply, replied)]);
     assert_eq!(flight.legs()[1].way, (0.5, 1.0));
     assert_eq!(flight.legs()[2].way, (0.0, 1.0));
 }
@@ -264,15 +204,10 @@ fn what_is_lost_breaks_half_way() {
     assert!(up.breaks && up.way == (0.0, 0.5), "{up:?}");
 
     let mut story = Story::new();
-    story.add(EventKind::Fault(Fault::Hold {
-        link: "A->redis".into(),
-        way: Way::Both,
-    }));
+    story.add(EventKind::Fault(Fault::Hold { link: "A->redis".into(), way: Way::Both }));
     story.sent(1, 0);
     let from = story.log.len();
-    story.add(EventKind::Fault(Fault::Drop {
-        link: "A->redis".into(),
-    }));
+    story.add(EventKind::Fault(Fault::Drop { link: "A->redis".into() }));
     story.answered(1, 0, Reply::Lost("connection closed".into()));
     let flight = story.flight(from);
     let up = flight.legs()[1];
@@ -285,31 +220,20 @@ fn a_promotion_goes_from_the_old_master_to_the_new_one() {
     story.role("master", Role::Master);
     story.role("replica1", Role::Replica { of: "master".into() });
     let from = story.log.len();
-    story.add(EventKind::Fault(Fault::KillServer {
-        server: "master".into(),
-    }));
+    story.add(EventKind::Fault(Fault::KillServer { server: "master".into() }));
     let promoted = story.role("replica1", Role::Master);
     story.role("replica1", Role::Master);
     let flight = story.flight(from);
     assert_eq!(loads(&flight)[1..], [(Load::Promotion, promoted)]);
-    assert_eq!(
-        super::predecessor(&story.log, promoted, "replica1"),
-        Some("master")
-    );
-    assert_eq!(
-        flight.position(flight.legs()[1].time.1.saturating_sub(MESSAGE)),
-        promoted
-    );
+    assert_eq!(super::predecessor(&story.log, promoted, "replica1"), Some("master"));
+    assert_eq!(flight.position(flight.legs()[1].time.1.saturating_sub(MESSAGE)), promoted);
 }
 
 #[test]
 fn a_wait_passes_time_before_what_ends_it() {
     let mut story = Story::new();
     story.at += 3_000_000_000;
-    let waited = story.add(EventKind::Waited {
-        actor: ActorId(0),
-        label: "work".into(),
-    });
+    let waited = story.add(EventKind::Waited { actor: ActorId(0), label: "work".into() });
     story.sent(1, 0);
     let flight = story.flight(1);
     let half = flight.display(Duration::from_millis(300));
@@ -361,13 +285,10 @@ fn tell(steps: &[Step]) -> Log {
                 story.answered(op, actor, reply);
             }
             Step::Notified(actor) => drop(story.notified(actor)),
-            Step::Hold => drop(story.add(EventKind::Fault(Fault::Hold {
-                link: "A->redis".into(),
-                way: Way::Both,
-            }))),
-            Step::Release => drop(story.add(EventKind::Fault(Fault::Release {
-                link: "A->redis".into(),
-            }))),
+            Step::Hold => {
+                drop(story.add(EventKind::Fault(Fault::Hold { link: "A->redis".into(), way: Way::Both })))
+            }
+            Step::Release => drop(story.add(EventKind::Fault(Fault::Release { link: "A->redis".into() }))),
             Step::Wait(millis) => story.at += millis * 1_000_000,
             Step::Stop => drop(story.stop()),
             _ => {}

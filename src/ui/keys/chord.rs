@@ -1,5 +1,4 @@
-//! A key with what is held beside it: read from what somebody wrote, compared with what somebody pressed. It must
-//! not know what it means.
+//! A key with what is held beside it: read from what somebody wrote, compared with what somebody pressed.
 
 use std::{fmt, str::FromStr};
 
@@ -42,38 +41,23 @@ const NAMED: &[(&str, &str, KeyCode)] = &[
 
 impl Chord {
     /// Ctrl-C: the way out that nobody can take away.
-    pub const INTERRUPT: Self = Self {
-        code: KeyCode::Char('c'),
-        held: KeyModifiers::CONTROL,
-    };
+    pub const INTERRUPT: Self = Self { code: KeyCode::Char('c'), held: KeyModifiers::CONTROL };
 
     /// What was pressed. Terminals differ in what they tell of Shift: a character says it by itself.
-    #[must_use]
     pub fn pressed(key: KeyEvent) -> Self {
         let held = key.modifiers & (KeyModifiers::CONTROL | KeyModifiers::ALT | KeyModifiers::SHIFT);
         match key.code {
-            KeyCode::BackTab => Self {
-                code: KeyCode::Tab,
-                held: held | KeyModifiers::SHIFT,
-            },
+            KeyCode::BackTab => Self { code: KeyCode::Tab, held: held | KeyModifiers::SHIFT },
             KeyCode::Char(c) => {
                 let held = held - KeyModifiers::SHIFT;
-                let c = if held.contains(KeyModifiers::CONTROL) {
-                    c.to_ascii_lowercase()
-                } else {
-                    c
-                };
-                Self {
-                    code: KeyCode::Char(c),
-                    held,
-                }
+                let c = if held.contains(KeyModifiers::CONTROL) { c.to_ascii_lowercase() } else { c };
+                Self { code: KeyCode::Char(c), held }
             }
             code => Self { code, held },
         }
     }
 
     /// The character that pressing it would type.
-    #[must_use]
     pub fn typed(self) -> Option<char> {
         match self.code {
             KeyCode::Char(c) if self.held.is_empty() => Some(c),
@@ -82,7 +66,6 @@ impl Chord {
     }
 
     /// As it is shown: `→`, `Space`, `Ctrl-P`.
-    #[must_use]
     pub fn label(self) -> String {
         self.with_names(["Ctrl-", "Alt-", "Shift-"], |(_, shown, _)| shown, 'F', true)
     }
@@ -128,10 +111,7 @@ impl FromStr for Chord {
     type Err = ChordError;
 
     fn from_str(text: &str) -> Result<Self, ChordError> {
-        let wrong = |message: String, help: &str| ChordError {
-            message,
-            help: help.to_owned(),
-        };
+        let wrong = |message: String, help: &str| ChordError { message, help: help.to_owned() };
         let (mut with, mut rest) = (KeyModifiers::NONE, text);
         loop {
             let lower = rest.to_ascii_lowercase();
@@ -152,16 +132,11 @@ impl FromStr for Chord {
         let mut chars = rest.chars();
         if let (Some(c), None) = (chars.next(), chars.next()) {
             if c.is_control() || c.is_whitespace() {
-                return Err(wrong(
-                    "this character is no key".to_owned(),
-                    "write `space`, `tab` or `enter`",
-                ));
+                return Err(wrong("this character is no key".to_owned(), "write `space`, `tab` or `enter`"));
             }
             if with.contains(KeyModifiers::SHIFT) {
-                let shifted = format!(
-                    "write the character that Shift makes of it, such as `{}`",
-                    c.to_uppercase()
-                );
+                let shifted =
+                    format!("write the character that Shift makes of it, such as `{}`", c.to_uppercase());
                 return Err(wrong(format!("`{text}` is typed as another character"), &shifted));
             }
             let event = KeyEvent::new(KeyCode::Char(c), with);
@@ -170,28 +145,16 @@ impl FromStr for Chord {
         let lower = rest.to_ascii_lowercase();
         if let Some((.., code)) = NAMED.iter().find(|(written, ..)| *written == lower) {
             if lower == "space" && with.contains(KeyModifiers::SHIFT) {
-                return Err(wrong(
-                    format!("terminals send `{text}` as `space`"),
-                    "write `space`",
-                ));
+                return Err(wrong(format!("terminals send `{text}` as `space`"), "write `space`"));
             }
-            return Ok(Self {
-                code: *code,
-                held: with,
-            });
+            return Ok(Self { code: *code, held: with });
         }
         let function = lower.strip_prefix('f').and_then(|number| number.parse().ok());
         if let Some(number @ 1..=12) = function {
-            return Ok(Self {
-                code: KeyCode::F(number),
-                held: with,
-            });
+            return Ok(Self { code: KeyCode::F(number), held: with });
         }
         if rest.is_empty() {
-            return Err(wrong(
-                "a key is missing here".to_owned(),
-                "write one, such as `x` or `ctrl-x`",
-            ));
+            return Err(wrong("a key is missing here".to_owned(), "write one, such as `x` or `ctrl-x`"));
         }
         let near = NAMED
             .iter()
@@ -241,11 +204,7 @@ mod tests {
         assert_eq!(label("right"), "→");
         assert_eq!(label("shift-tab"), "Shift-Tab");
         assert_eq!(label("v"), "v");
-        for text in NAMED
-            .iter()
-            .map(|named| named.0)
-            .chain(["x", "X", "f7", "ctrl-alt-x", "?"])
-        {
+        for text in NAMED.iter().map(|named| named.0).chain(["x", "X", "f7", "ctrl-alt-x", "?"]) {
             let chord: Chord = text.parse().expect(text);
             assert_eq!(chord.to_string(), text);
         }

@@ -1,4 +1,4 @@
-//! Which key does what, after somebody has given actions other keys. It must not know where the wishes come from.
+//! Which key does what, after somebody has given actions other keys.
 
 use super::{Action, Chord, Place, Row, TABLE, row};
 
@@ -32,9 +32,7 @@ pub struct Complaint<M> {
 impl Default for KeyMap {
     /// The table's own keys.
     fn default() -> Self {
-        Self {
-            chords: TABLE.iter().map(defaults).collect(),
-        }
+        Self { chords: TABLE.iter().map(defaults).collect() }
     }
 }
 
@@ -50,7 +48,6 @@ fn defaults(row: &Row) -> Vec<Chord> {
 impl KeyMap {
     /// The table's keys with these wishes fulfilled, and the wishes that were not, whose actions keep their own
     /// keys. A key that somebody gives to an action is taken from any action that has it only by default.
-    #[must_use]
     pub fn with<M: Copy>(wishes: &[Bindings<M>]) -> (Self, Vec<Complaint<M>>) {
         let mut complaints = Vec::new();
         let mut given: Vec<Option<Vec<(Chord, M)>>> = vec![None; TABLE.len()];
@@ -86,9 +83,7 @@ impl KeyMap {
             let own = defaults(&TABLE[n]).into_iter();
             own.filter(|chord| taker(&given, n, *chord).is_none()).collect()
         });
-        let mut map = Self {
-            chords: chords.collect(),
-        };
+        let mut map = Self { chords: chords.collect() };
         // Whatever anybody writes, this one ends the program.
         if let Some(quit) = row("quit")
             && !map.chords[quit].contains(&Chord::INTERRUPT)
@@ -99,7 +94,6 @@ impl KeyMap {
     }
 
     /// What a key means where these places are live: the first place that knows it decides.
-    #[must_use]
     pub fn action(&self, places: &[Place], chord: Chord) -> Option<Action> {
         let typed = places.contains(&Place::Field) && chord.typed().is_some();
         if typed {
@@ -113,15 +107,12 @@ impl KeyMap {
         })
     }
 
-    /// The keys of a row.
-    #[must_use]
     pub fn keys(&self, row: usize) -> &[Chord] {
         self.chords.get(row).map_or(&[], Vec::as_slice)
     }
 
     /// The first key of the action of that name, as it is shown: what can be typed into the palette, where it
     /// has none.
-    #[must_use]
     pub fn label(&self, id: &str) -> String {
         let first = row(id).and_then(|row| self.keys(row).first());
         first.map_or_else(|| format!(":{id}"), |chord| chord.label())
@@ -138,10 +129,7 @@ fn granted<M: Copy>(
     let mut granted: Vec<(Chord, M)> = Vec::new();
     for (chord, mark) in wish.chords.iter().copied() {
         let refused = if chord == Chord::INTERRUPT && wanted.action != Action::Quit {
-            Some((
-                "`ctrl-c` always quits".to_owned(),
-                format!("give `{}` another key", wanted.id),
-            ))
+            Some(("`ctrl-c` always quits".to_owned(), format!("give `{}` another key", wanted.id)))
         } else if wanted.places == [Place::Field] && chord.typed().is_some() {
             Some((
                 format!("`{chord}` is typed into the line and cannot be `{}`", wanted.id),
@@ -151,10 +139,7 @@ fn granted<M: Copy>(
             taker(given, wish.row, chord).map(|(taker, _)| {
                 (
                     format!("`{chord}` is both `{}` and `{}`", TABLE[taker].id, wanted.id),
-                    format!(
-                        "give one of them another key: both act {}",
-                        together(&TABLE[taker], wanted)
-                    ),
+                    format!("give one of them another key: both act {}", together(&TABLE[taker], wanted)),
                 )
             })
         };
@@ -194,9 +179,7 @@ fn taker<M: Copy>(given: &[Option<Vec<(Chord, M)>>], row: usize, chord: Chord) -
             return None;
         }
         let mut chords = chords.iter().flatten();
-        chords
-            .find(|(known, _)| *known == chord)
-            .map(|(_, mark)| (n, *mark))
+        chords.find(|(known, _)| *known == chord).map(|(_, mark)| (n, *mark))
     })
 }
 
@@ -228,10 +211,7 @@ mod tests {
 
     fn wish(id: &str, keys: &[&str]) -> Bindings<usize> {
         let marks = keys.iter().enumerate();
-        Bindings {
-            row: row(id).expect(id),
-            chords: marks.map(|(mark, key)| (chord(key), mark)).collect(),
-        }
+        Bindings { row: row(id).expect(id), chords: marks.map(|(mark, key)| (chord(key), mark)).collect() }
     }
 
     const IN_LESSON: &[Place] = &[Place::Wire, Place::Lesson, Place::Everywhere];
@@ -251,22 +231,10 @@ mod tests {
                 let shared = row.keys.iter().filter(|key| other.keys.contains(key));
                 // What types a character means nothing else in a line of text.
                 let clash = shared.filter(|_| row.meets(other));
-                assert_eq!(
-                    clash.collect::<Vec<_>>(),
-                    Vec::<&&str>::new(),
-                    "{} and {}",
-                    row.id,
-                    other.id
-                );
+                assert_eq!(clash.collect::<Vec<_>>(), Vec::<&&str>::new(), "{} and {}", row.id, other.id);
             }
             if let Some((more, _)) = row.fold {
-                assert!(
-                    TABLE[n + 1..=n + more]
-                        .iter()
-                        .all(|next| next.places == row.places),
-                    "{}",
-                    row.id
-                );
+                assert!(TABLE[n + 1..=n + more].iter().all(|next| next.places == row.places), "{}", row.id);
             }
             assert!(
                 row.hints
@@ -280,10 +248,7 @@ mod tests {
     fn a_key_means_what_its_place_says() {
         let map = KeyMap::default();
         assert_eq!(map.action(IN_LESSON, chord("right")), Some(Action::Forward));
-        assert_eq!(
-            map.action(IN_CATALOGUE, chord("right")),
-            Some(Action::Variants(true))
-        );
+        assert_eq!(map.action(IN_CATALOGUE, chord("right")), Some(Action::Variants(true)));
         assert_eq!(map.action(IN_LESSON, chord("enter")), Some(Action::Open));
         assert_eq!(map.action(TYPING, chord("enter")), Some(Action::Accept));
         assert_eq!(map.action(TYPING, chord("q")), None, "it is typed");
@@ -316,29 +281,17 @@ mod tests {
     fn what_cannot_be_is_refused_and_leaves_the_keys_as_they_were() {
         let (map, complaints) = KeyMap::with(&[wish("step", &["u"]), wish("back", &["u", "y"])]);
         assert_eq!(complaints.len(), 1);
-        assert!(
-            complaints[0].message.contains("`u` is both `step` and `back`"),
-            "{complaints:?}"
-        );
-        assert_eq!(
-            (complaints[0].mark, complaints[0].help.contains("in a lesson")),
-            (0, true)
-        );
+        assert!(complaints[0].message.contains("`u` is both `step` and `back`"), "{complaints:?}");
+        assert_eq!((complaints[0].mark, complaints[0].help.contains("in a lesson")), (0, true));
         assert_eq!(map.action(IN_LESSON, chord("u")), Some(Action::Forward));
         assert_eq!(map.action(IN_LESSON, chord("y")), Some(Action::Back));
 
         let (map, complaints) = KeyMap::with(&[wish("theme", &["r"])]);
-        assert!(
-            complaints[0].message.contains("last key of `restart`"),
-            "{complaints:?}"
-        );
+        assert!(complaints[0].message.contains("last key of `restart`"), "{complaints:?}");
         assert_eq!(map, KeyMap::default());
 
-        let (map, complaints) = KeyMap::with(&[
-            wish("restart", &["ctrl-c"]),
-            wish("erase", &["e"]),
-            wish("quit", &[]),
-        ]);
+        let (map, complaints) =
+            KeyMap::with(&[wish("restart", &["ctrl-c"]), wish("erase", &["e"]), wish("quit", &[])]);
         assert_eq!(complaints.len(), 2, "{complaints:?}");
         assert_eq!(map.action(IN_LESSON, Chord::INTERRUPT), Some(Action::Quit));
         assert_eq!(map.action(IN_LESSON, chord("r")), Some(Action::Restart));

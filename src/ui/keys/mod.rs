@@ -23,9 +23,7 @@ pub enum Action {
     Quit,
     /// Leave this screen or overlay.
     Close,
-    /// The other language.
     Language,
-    /// The help.
     Help,
     /// The interview cards.
     Cards,
@@ -99,7 +97,6 @@ pub enum Action {
     Present,
     /// The next question, fault or violation of the story, or the one before.
     Mark(bool),
-    /// Questions on or off.
     Questions,
     /// The next theme.
     Theme,
@@ -117,9 +114,7 @@ pub enum Action {
     Erase(Erase),
     /// Open a variant of a lesson, by their places in the catalogue.
     OpenAt(usize, usize),
-    /// This theme.
     SetTheme(ThemeName),
-    /// This language.
     SetLang(Lang),
     /// The speed at this place of the list of speeds.
     SetSpeed(usize),
@@ -198,7 +193,6 @@ impl Place {
     ];
 
     /// Which places can be live together with this one, itself among them.
-    #[must_use]
     pub const fn meets(self, other: Self) -> bool {
         match (self, other) {
             (Self::Field, other) | (other, Self::Field) => matches!(other, Self::Field),
@@ -266,19 +260,16 @@ pub struct Hint {
     pub rank: u8,
     /// With the key of the row after this one, too.
     pub pair: bool,
-    /// The words.
     pub words: Words,
 }
 
 impl Row {
     /// Whether it acts in one of these places.
-    #[must_use]
     pub fn acts_in(&self, places: &[Place]) -> bool {
         self.places.iter().any(|place| places.contains(place))
     }
 
     /// Whether one key for both would mean two things at a time.
-    #[must_use]
     pub fn meets(&self, other: &Self) -> bool {
         let meets = |a: &Place| other.places.iter().any(|b| a.meets(*b));
         self.places.iter().any(meets)

@@ -16,7 +16,6 @@ pub enum Pane {
 
 impl Pane {
     /// The pane after this one.
-    #[must_use]
     pub fn next(self) -> Self {
         match self {
             Self::Story => Self::Lanes,

@@ -1,4 +1,4 @@
-//! The table of actions. It must not know who reads it.
+//! The table of actions.
 
 use super::{
     Action, Erase, Hint,
@@ -11,12 +11,10 @@ use super::{
 use crate::text::Words;
 
 /// Where lines are scrolled or chosen.
-const SCROLLED: &[Place] = &[
-    Catalogue, Variants, Page, Branches, Comparison, Trials, Orders, Story, Lanes, Servers, Wire, Field,
-];
+const SCROLLED: &[Place] =
+    &[Catalogue, Variants, Page, Branches, Comparison, Trials, Orders, Story, Lanes, Servers, Wire, Field];
 /// Where a run is stepped through.
 const STEPPED: &[Place] = &[Lesson, Comparison, Single];
-/// Where the panes of a lesson are.
 const PANES: &[Place] = &[Lesson, Single];
 
 const fn act(
@@ -26,23 +24,12 @@ const fn act(
     places: &'static [Place],
     (en, zh): (&'static str, &'static str),
 ) -> Row {
-    Row {
-        id,
-        action,
-        keys,
-        places,
-        name: Words::new(en, zh),
-        fold: None,
-        hints: &[],
-    }
+    Row { id, action, keys, places, name: Words::new(en, zh), fold: None, hints: &[] }
 }
 
 impl Row {
     const fn fold(self, more: usize, en: &'static str, zh: &'static str) -> Self {
-        Self {
-            fold: Some((more, Words::new(en, zh))),
-            ..self
-        }
+        Self { fold: Some((more, Words::new(en, zh))), ..self }
     }
 
     const fn hints(self, hints: &'static [Hint]) -> Self {
@@ -51,19 +38,11 @@ impl Row {
 }
 
 const fn hint(place: Place, rank: u8, en: &'static str, zh: &'static str) -> Hint {
-    Hint {
-        place,
-        rank,
-        pair: false,
-        words: Words::new(en, zh),
-    }
+    Hint { place, rank, pair: false, words: Words::new(en, zh) }
 }
 
 const fn pair(place: Place, rank: u8, en: &'static str, zh: &'static str) -> Hint {
-    Hint {
-        pair: true,
-        ..hint(place, rank, en, zh)
-    }
+    Hint { pair: true, ..hint(place, rank, en, zh) }
 }
 
 /// Everything that can be done, in the order in which the help, the palette and the README tell of it.
@@ -257,7 +236,6 @@ pub const TABLE: &[Row] = &[
 ];
 
 /// The row of that name.
-#[must_use]
 pub fn row(id: &str) -> Option<usize> {
     TABLE.iter().position(|row| row.id == id)
 }

@@ -1,4 +1,4 @@
-//! What the learner predicted. It must not know how a question looks or who decides it.
+//! What the learner predicted.
 //!
 //! **Architecture Invariant:** answers are no part of the log: a log holds what happened.
 
@@ -20,7 +20,6 @@ pub enum Answer {
 
 impl Answer {
     /// Whether it is right, once that is known.
-    #[must_use]
     pub fn is_right(self, question: &Question) -> Option<bool> {
         let right = question.right.as_ref()?;
         Some(matches!(self, Self::Chosen(n) if right.contains(&n)))
@@ -46,7 +45,6 @@ pub struct Score {
 
 impl Answers {
     /// The answer to the question at an item of the story.
-    #[must_use]
     pub fn get(&self, item: usize) -> Option<Answer> {
         self.by_item.get(&item).copied()
     }
@@ -57,7 +55,6 @@ impl Answers {
     }
 
     /// How the answers to all questions of a log turned out.
-    #[must_use]
     pub fn score_of(&self, log: &Log) -> Score {
         let mut score = Score::default();
         if self.by_item.is_empty() {
@@ -81,7 +78,6 @@ impl Answers {
     }
 
     /// How the answers to these questions turned out.
-    #[must_use]
     pub fn score(&self, questions: &[Question]) -> Score {
         let mut score = Score::default();
         for question in questions {

@@ -1,5 +1,4 @@
-//! The branches of one lesson's free play: each a run that begins like another and goes on differently. It must not
-//! know how a run is done again, nor how the tree looks.
+//! The branches of one lesson's free play: each a run that begins like another and goes on differently.
 
 use crate::log::Log;
 
@@ -39,13 +38,11 @@ pub struct Row<'a> {
 
 impl Branches {
     /// How many there are; none before the first was made.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.all.len()
     }
 
     /// Whether no branch was made yet.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
@@ -59,17 +56,10 @@ impl Branches {
         self.all[self.current].log = kept;
         // What lies before the place where a branch goes off is an earlier one's.
         let mut parent = self.current;
-        while let Some(before) = self.all[parent]
-            .parent
-            .filter(|_| shared < self.all[parent].shared)
-        {
+        while let Some(before) = self.all[parent].parent.filter(|_| shared < self.all[parent].shared) {
             parent = before;
         }
-        self.all.push(Branch {
-            parent: Some(parent),
-            shared,
-            log: Log::new(),
-        });
+        self.all.push(Branch { parent: Some(parent), shared, log: Log::new() });
         self.current = self.all.len() - 1;
     }
 
@@ -84,7 +74,6 @@ impl Branches {
     }
 
     /// The tree, each branch after the one that it goes off from. `live` is the log of the run on the screen.
-    #[must_use]
     pub fn rows<'a>(&'a self, live: &'a Log) -> Vec<Row<'a>> {
         let mut rows = Vec::with_capacity(self.all.len());
         if !self.all.is_empty() {
@@ -102,12 +91,7 @@ impl Branches {
             log: if current { live } else { &self.all[branch].log },
             current,
         });
-        for (child, _) in self
-            .all
-            .iter()
-            .enumerate()
-            .filter(|(_, b)| b.parent == Some(branch))
-        {
+        for (child, _) in self.all.iter().enumerate().filter(|(_, b)| b.parent == Some(branch)) {
             self.rows_from(child, depth + 1, live, rows);
         }
     }
@@ -121,9 +105,7 @@ mod tests {
     fn tree(branches: &Branches) -> Vec<(usize, usize, usize, bool)> {
         let live = Log::new();
         let rows = branches.rows(&live);
-        rows.iter()
-            .map(|row| (row.branch, row.depth, row.shared, row.current))
-            .collect()
+        rows.iter().map(|row| (row.branch, row.depth, row.shared, row.current)).collect()
     }
 
     #[test]
@@ -135,15 +117,7 @@ mod tests {
         branches.grow(Log::new(), 6);
         // The third shares three deeds only: those are the first run's.
         branches.grow(Log::new(), 3);
-        assert_eq!(
-            tree(&branches),
-            [
-                (0, 0, 0, false),
-                (1, 1, 4, false),
-                (2, 2, 6, false),
-                (3, 1, 3, true)
-            ]
-        );
+        assert_eq!(tree(&branches), [(0, 0, 0, false), (1, 1, 4, false), (2, 2, 6, false), (3, 1, 3, true)]);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The lessons as the screens need them: texts and names, no programs. It must not know how a lesson is run.
+//! The lessons as the screens need them: texts and names, no programs.
 
 use crate::{
     lesson::{Card, Expect, LabKind, Lesson, Track},
@@ -19,7 +19,6 @@ pub struct CatalogueEntry {
     pub id: String,
     /// Its part of the catalogue.
     pub track: Track,
-    /// Its title.
     pub title: Text,
     /// What it shows, in one line.
     pub summary: Text,
@@ -46,7 +45,6 @@ pub struct CatalogueEntry {
 pub struct CatalogueVariant {
     /// Its name on the command line.
     pub name: String,
-    /// Its title.
     pub title: Text,
     /// Whether it shows the failure or that it is prevented.
     pub expect: Expect,
@@ -73,14 +71,12 @@ pub struct CatalogueInvariant {
 
 impl Catalogue {
     /// A catalogue of these lessons, by track and otherwise in the order given.
-    #[must_use]
     pub fn new(mut entries: Vec<CatalogueEntry>) -> Self {
         entries.sort_by_key(|entry| entry.track);
         Self { entries }
     }
 
     /// The place of a lesson and of one of its variants: the first, where none is named.
-    #[must_use]
     pub fn find(&self, id: &str, variant: Option<&str>) -> Option<(usize, usize)> {
         let entry = self.entries.iter().position(|entry| entry.id == id)?;
         let variants = &self.entries[entry].variants;
@@ -94,12 +90,8 @@ impl Catalogue {
 
 impl Catalogue {
     /// The variant of a lesson that comes after one, or before it; behind the last comes the first.
-    #[must_use]
     pub fn neighbour(&self, entry: usize, variant: usize, next: bool) -> usize {
-        let count = self
-            .entries
-            .get(entry)
-            .map_or(1, |entry| entry.variants.len().max(1));
+        let count = self.entries.get(entry).map_or(1, |entry| entry.variants.len().max(1));
         let by = if next { 1 } else { count - 1 };
         (variant + by) % count
     }
@@ -111,10 +103,7 @@ impl From<&Lesson> for CatalogueEntry {
             name: name.clone(),
             title: variant.title.clone(),
             expect: variant.expect,
-            fixes: variant
-                .fixes
-                .as_ref()
-                .and_then(|name| lesson.variants.get_index_of(name)),
+            fixes: variant.fixes.as_ref().and_then(|name| lesson.variants.get_index_of(name)),
             lab: lesson.lab_of(variant),
             lesson: variant.lesson.clone(),
             beats: variant.story.as_ref().unwrap_or(&lesson.story).len(),
@@ -139,7 +128,6 @@ impl From<&Lesson> for CatalogueEntry {
 
 impl CatalogueEntry {
     /// The servers that its variants run on, each kind once: the lesson's own first.
-    #[must_use]
     pub fn labs(&self) -> Vec<LabKind> {
         let mut labs = vec![self.lab];
         for variant in &self.variants {
@@ -151,12 +139,8 @@ impl CatalogueEntry {
     }
 
     /// The entry of a lesson whose file cannot be read: its name and what is wrong with it.
-    #[must_use]
     pub fn broken(id: &str, error: &str) -> Self {
-        let named = Text {
-            en: id.to_owned(),
-            zh: id.to_owned(),
-        };
+        let named = Text { en: id.to_owned(), zh: id.to_owned() };
         Self {
             id: id.to_owned(),
             track: Track::Basics,

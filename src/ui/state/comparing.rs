@@ -1,5 +1,4 @@
-//! Two variants of a lesson beside each other: which two, their runs, and one playhead for both. It must not know
-//! how a run is made or how the two are drawn.
+//! Two variants of a lesson beside each other: which two, their runs, and one playhead for both.
 //!
 //! **Architecture Invariant:** one run at a time. Two labs at once would help nobody, and a finished run is kept
 //! until the learner asks for fresh ones.
@@ -89,14 +88,9 @@ struct Joint {
 /// The two variants that show most. After: the one that is being played if that prevents the failure, else one that
 /// fixes another variant, else the first that prevents it. Before: the variant that it fixes, else the first that fails.
 /// `None` where a lesson has only one variant.
-#[must_use]
 pub fn sides(entry: &CatalogueEntry, playing: Option<usize>) -> Option<[usize; 2]> {
-    let is = |n: &usize, expect: Expect| {
-        entry
-            .variants
-            .get(*n)
-            .is_some_and(|variant| variant.expect == expect)
-    };
+    let is =
+        |n: &usize, expect: Expect| entry.variants.get(*n).is_some_and(|variant| variant.expect == expect);
     let all = 0..entry.variants.len();
     let playing = playing.filter(|n| *n < entry.variants.len());
     let fixes = |n: usize| entry.variants.get(n).and_then(|variant| variant.fixes);
@@ -108,17 +102,12 @@ pub fn sides(entry: &CatalogueEntry, playing: Option<usize>) -> Option<[usize; 2
         .or_else(|| playing.filter(|n| *n != fails))
         .or_else(|| all.clone().find(|n| *n != fails))?;
     let fails = fixes(prevents).unwrap_or(fails);
-    let before = if fails == prevents {
-        all.clone().find(|n| *n != prevents)?
-    } else {
-        fails
-    };
+    let before = if fails == prevents { all.clone().find(|n| *n != prevents)? } else { fails };
     Some([before, prevents])
 }
 
 impl Comparing {
     /// A comparison of two variants of a lesson. `known` is a run of one of them that is over already.
-    #[must_use]
     pub fn new(
         entry: &CatalogueEntry,
         sides: [usize; 2],
@@ -128,11 +117,7 @@ impl Comparing {
     ) -> Self {
         let mut comparing = Self {
             id: entry.id.clone(),
-            variants: entry
-                .variants
-                .iter()
-                .map(|variant| (variant.name.clone(), variant.expect))
-                .collect(),
+            variants: entry.variants.iter().map(|variant| (variant.name.clone(), variant.expect)).collect(),
             sides,
             runs: BTreeMap::new(),
             joint: Joint::default(),
@@ -141,11 +126,7 @@ impl Comparing {
             speed,
         };
         if let Some((variant, log, verdict)) = known {
-            let run = Run {
-                log,
-                session: None,
-                ending: Some(Ending::Judged(verdict)),
-            };
+            let run = Run { log, session: None, ending: Some(Ending::Judged(verdict)) };
             comparing.runs.insert(variant, run);
         }
         comparing.go_on(runs);
@@ -153,7 +134,6 @@ impl Comparing {
     }
 
     /// The variants that stand beside each other.
-    #[must_use]
     pub fn sides(&self) -> [usize; 2] {
         self.sides
     }
@@ -170,8 +150,7 @@ impl Comparing {
                 run.session = None;
             }
         }
-        self.runs
-            .retain(|_, run| run.session.is_some() || run.ending.is_some());
+        self.runs.retain(|_, run| run.session.is_some() || run.ending.is_some());
         self.join();
         if self.session().is_some() {
             return;
@@ -180,27 +159,19 @@ impl Comparing {
         if let Some(variant) = missing {
             let choice = LessonChoice {
                 id: self.id.clone(),
-                variant: self
-                    .variants
-                    .get(variant)
-                    .map_or_else(String::new, |(name, _)| name.clone()),
+                variant: self.variants.get(variant).map_or_else(String::new, |(name, _)| name.clone()),
             };
             let session = runs.open(&choice);
             // A run that has failed already says so in its updates.
             let _ = session.commands.send(Command::Step);
-            let run = Run {
-                session: Some(session),
-                ..Run::default()
-            };
+            let run = Run { session: Some(session), ..Run::default() };
             self.runs.insert(variant, run);
         }
     }
 
     /// The run of a side, once it is over.
     fn over(&self, side: usize) -> Option<&Run> {
-        self.runs
-            .get(&self.sides[side])
-            .filter(|run| run.ending.is_some())
+        self.runs.get(&self.sides[side]).filter(|run| run.ending.is_some())
     }
 
     /// Puts both sides on one axis, as far as they are there. The playhead goes to the end.
@@ -292,10 +263,7 @@ impl Comparing {
     fn to(&mut self, at: usize) {
         let empty = Log::new();
         let logs = [0, 1].map(|side| {
-            let run = self
-                .runs
-                .get(&self.sides[side])
-                .filter(|run| run.ending.is_some());
+            let run = self.runs.get(&self.sides[side]).filter(|run| run.ending.is_some());
             run.map_or(&empty, |run| &run.log)
         });
         self.joint.at = at.min(self.joint.timeline.stops.len().saturating_sub(1));
@@ -320,15 +288,10 @@ impl Comparing {
         let Some(difference) = &self.joint.difference else {
             return;
         };
-        let made = difference
-            .moves
-            .each_ref()
-            .map(|made| made.as_ref().map(|made| made.event));
+        let made = difference.moves.each_ref().map(|made| made.as_ref().map(|made| made.event));
         let shows = |slots: &usize| {
             let over = self.joint.timeline.positions(*slots);
-            made.iter()
-                .zip(over)
-                .all(|(event, over)| event.is_none_or(|event| event < over))
+            made.iter().zip(over).all(|(event, over)| event.is_none_or(|event| event < over))
         };
         let at = self.joint.timeline.stops.iter().position(shows);
         self.next = None;
@@ -351,7 +314,6 @@ impl Comparing {
     }
 
     /// When the next step is due.
-    #[must_use]
     pub fn due(&self) -> Option<Instant> {
         self.next
     }
@@ -367,42 +329,31 @@ impl Comparing {
     }
 
     /// Whether it plays.
-    #[must_use]
     pub fn is_playing(&self) -> bool {
         self.next.is_some()
     }
 
     /// Both charts, for the screen.
-    #[must_use]
     pub fn pair(&self) -> &Pair {
         &self.joint.pair
     }
 
     /// Where the runs part, for the screen.
-    #[must_use]
     pub fn difference(&self) -> Option<&Difference> {
         self.joint.difference.as_ref()
     }
 
     /// The playhead, as a number of places of the timeline, for the screen.
-    #[must_use]
     pub fn slots(&self) -> usize {
-        self.joint
-            .timeline
-            .stops
-            .get(self.joint.at)
-            .copied()
-            .unwrap_or_default()
+        self.joint.timeline.stops.get(self.joint.at).copied().unwrap_or_default()
     }
 
     /// The step that the playhead is at and how many there are, for the screen.
-    #[must_use]
     pub fn steps(&self) -> (usize, usize) {
         (self.joint.at, self.joint.timeline.stops.len().saturating_sub(1))
     }
 
     /// One side, for the screen.
-    #[must_use]
     pub fn side(&self, side: usize) -> CompareSide<'_> {
         let run = self.runs.get(&self.sides[side]);
         let stage = match run.map(|run| (&run.ending, &run.session)) {
@@ -422,10 +373,9 @@ impl Comparing {
                 }
             }
             Some((Some(Ending::Judged(verdict)), _)) => CompareStage::Judged(verdict),
-            Some((Some(Ending::Failed(message, server)), _)) => CompareStage::Failed {
-                message,
-                server: *server,
-            },
+            Some((Some(Ending::Failed(message, server)), _)) => {
+                CompareStage::Failed { message, server: *server }
+            }
         };
         CompareSide {
             variant: self.sides[side],

@@ -1,5 +1,5 @@
 //! Every order of a variant's moves, tried while the learner watches: how far the search is, what it found, and how it
-//! is to be done again. It must not know keys or screens, nor how an order is tried.
+//! is to be done again.
 
 use super::{learning::ENDED, shelf::moved};
 use crate::run::LessonChoice;
@@ -42,17 +42,12 @@ pub struct Wanted {
 impl Default for Wanted {
     fn default() -> Self {
         let bounds = Bounds::default();
-        Self {
-            moves: bounds.moves,
-            fault: None,
-            prune: bounds.prune,
-        }
+        Self { moves: bounds.moves, fault: None, prune: bounds.prune }
     }
 }
 
 impl Wanted {
     /// The bounds of such a search.
-    #[must_use]
     pub fn bounds(self) -> Bounds {
         let fault = self.fault.map(|how| MayFail { how, client: None });
         Bounds {
@@ -64,18 +59,11 @@ impl Wanted {
     }
 
     /// With one move more or fewer.
-    #[must_use]
     pub fn with_moves(self, more: bool) -> Self {
-        let moves = if more {
-            (self.moves + 1).min(MOST_MOVES)
-        } else {
-            (self.moves - 1).max(1)
-        };
+        let moves = if more { (self.moves + 1).min(MOST_MOVES) } else { (self.moves - 1).max(1) };
         Self { moves, ..self }
     }
 
-    /// With the next fault.
-    #[must_use]
     pub fn with_next_fault(self) -> Self {
         let fault = match self.fault {
             None => Some(Failing::Crash),
@@ -101,7 +89,6 @@ pub struct Exploration {
 
 impl Exploration {
     /// A search that has just been asked for.
-    #[must_use]
     pub fn new(choice: LessonChoice, wanted: Wanted, exploring: Exploring) -> Self {
         Self {
             choice,
@@ -129,10 +116,7 @@ impl Exploration {
             }
             Some(Told::Found(found)) => self.end(Search::Found(found)),
             Some(Told::Failed { message, server }) => self.end(Search::Failed { message, server }),
-            None => self.end(Search::Failed {
-                message: ENDED.text(&[]),
-                server: false,
-            }),
+            None => self.end(Search::Failed { message: ENDED.text(&[]), server: false }),
         }
     }
 
@@ -143,10 +127,7 @@ impl Exploration {
 
     /// Asks it to stop and to tell what it has found; false where it does not go on, or was asked already.
     pub fn stop(&mut self) -> bool {
-        let Some(exploring) = self
-            .exploring
-            .as_ref()
-            .filter(|_| matches!(self.search, Search::Searching))
+        let Some(exploring) = self.exploring.as_ref().filter(|_| matches!(self.search, Search::Searching))
         else {
             return false;
         };
@@ -156,25 +137,21 @@ impl Exploration {
     }
 
     /// Where it stands, for the screen.
-    #[must_use]
     pub fn search(&self) -> &Search {
         &self.search
     }
 
     /// How far it is, for the screen.
-    #[must_use]
     pub fn progress(&self) -> Progress {
         self.progress
     }
 
     /// How it is done.
-    #[must_use]
     pub fn wanted(&self) -> Wanted {
         self.wanted
     }
 
     /// What was found, once it is over.
-    #[must_use]
     pub fn found(&self) -> Option<&Finding> {
         match &self.search {
             Search::Found(found) => Some(found),
@@ -183,7 +160,6 @@ impl Exploration {
     }
 
     /// Which of the outcomes that were found is chosen, by place.
-    #[must_use]
     pub fn chosen(&self) -> usize {
         self.chosen
     }

@@ -1,5 +1,4 @@
-//! A flight that is being shown: in which direction, how fast, and what of it is on the screen. It must not know
-//! what is drawn of it.
+//! A flight that is being shown: in which direction, how fast, and what of it is on the screen.
 
 use std::time::{Duration, Instant};
 
@@ -102,9 +101,7 @@ impl Film {
             return false;
         }
         let (from, since) = self.since;
-        let passed = now
-            .saturating_duration_since(since)
-            .mul_f64(self.speed * self.haste);
+        let passed = now.saturating_duration_since(since).mul_f64(self.speed * self.haste);
         if self.forward {
             self.shown = from + passed;
             self.shown >= self.flight.lasts()
@@ -164,11 +161,7 @@ mod tests {
         world::World,
     };
 
-    const TEMPO: Tempo = Tempo {
-        wait: Duration::from_millis(600),
-        longest: LONGEST,
-        messages: true,
-    };
+    const TEMPO: Tempo = Tempo { wait: Duration::from_millis(600), longest: LONGEST, messages: true };
 
     /// One client that asks so many times.
     fn log(exchanges: u64) -> Log {
@@ -182,30 +175,14 @@ mod tests {
             variant: String::new(),
             clock: ClockKind::Controlled,
             servers: vec![],
-            actors: vec![Actor {
-                name: "A".into(),
-                client: "A".into(),
-                crowd: false,
-            }],
+            actors: vec![Actor { name: "A".into(), client: "A".into(), crowd: false }],
         });
         for op in 0..exchanges {
             let (op, actor, label) = (OpId(op), ActorId(0), String::from("get"));
             let (server, wire) = ("redis".into(), "GET a".into());
-            add(EventKind::Sent {
-                op,
-                actor,
-                label: label.clone(),
-                server,
-                wire,
-                releases: Vec::new(),
-            });
+            add(EventKind::Sent { op, actor, label: label.clone(), server, wire, releases: Vec::new() });
             let reply = Reply::Value(serde_json::Value::Null);
-            add(EventKind::Replied {
-                op,
-                actor,
-                label,
-                reply,
-            });
+            add(EventKind::Replied { op, actor, label, reply });
         }
         log
     }
@@ -225,10 +202,7 @@ mod tests {
             let at = lasts * n / 100;
             assert!(!forward.tick(now + at) && !backward.tick(now + lasts.saturating_sub(at)));
             assert_eq!(forward.shown(), backward.shown());
-            assert_eq!(
-                (forward.position(), forward.display()),
-                (backward.position(), backward.display())
-            );
+            assert_eq!((forward.position(), forward.display()), (backward.position(), backward.display()));
         }
         assert!(forward.tick(now + lasts) && backward.tick(now + lasts));
         assert_eq!((forward.target(), backward.target()), (log.len(), 1));

@@ -1,5 +1,5 @@
 //! Free play of one run, as the learner meets it: what may happen next, why a choice was refused, what came of doing a
-//! run again. It must not know keys or screens, nor how a choice is carried out.
+//! run again.
 
 use crate::{
     log::{
@@ -31,7 +31,6 @@ pub struct Free {
 /// What the learner should know of what was asked last.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub enum Said {
-    /// Nothing.
     #[default]
     Nothing,
     /// There is no story to go on with: whoever plays chooses.
@@ -48,7 +47,6 @@ pub enum Said {
 
 impl Free {
     /// Everything that can be chosen now: moves, then time, then faults.
-    #[must_use]
     pub fn choices(&self) -> Vec<Choice> {
         let moves = self.outlook.able().map(|actor| Choice::Move { actor });
         let timer = self.outlook.timer.map(|_| Choice::Timer);
@@ -58,13 +56,11 @@ impl Free {
     }
 
     /// The actors that have a key of their own, in its order.
-    #[must_use]
     pub fn keyed(&self) -> &[ActorId] {
         &self.keyed
     }
 
     /// The actors that have a key of their own for somebody who looks back: whoever can never move again now could then.
-    #[must_use]
     pub fn keyed_before(&self) -> Vec<ActorId> {
         let all = (0..).map(ActorId).take(self.outlook.actors.len());
         all.take(KEYS).collect()
@@ -90,9 +86,7 @@ impl Free {
             matches!(hindered, Some(Hindered::Finished | Hindered::Dead))
         };
         let all = (0..).map(ActorId).take(self.outlook.actors.len());
-        let mut waiting = all
-            .filter(|actor| !self.keyed.contains(actor))
-            .collect::<Vec<_>>();
+        let mut waiting = all.filter(|actor| !self.keyed.contains(actor)).collect::<Vec<_>>();
         waiting.reverse();
         while self.keyed.len() < KEYS
             && let Some(next) = waiting.pop()
@@ -120,10 +114,7 @@ mod tests {
 
     fn outlook(hindered: impl IntoIterator<Item = Option<Hindered>>) -> Outlook {
         let prospect = |hindered| Prospect { next: None, hindered };
-        Outlook {
-            actors: hindered.into_iter().map(prospect).collect(),
-            ..Outlook::default()
-        }
+        Outlook { actors: hindered.into_iter().map(prospect).collect(), ..Outlook::default() }
     }
 
     #[test]
@@ -143,11 +134,7 @@ mod tests {
         hindered[9] = Some(Hindered::Finished);
         hindered[10] = Some(Hindered::Finished);
         free.look_ahead(outlook(hindered));
-        assert_eq!(
-            free.keyed(),
-            [0, 1, 2, 3, 9, 5, 6, 7, 8].map(ActorId),
-            "nobody wants it"
-        );
+        assert_eq!(free.keyed(), [0, 1, 2, 3, 9, 5, 6, 7, 8].map(ActorId), "nobody wants it");
     }
 
     #[test]
@@ -157,10 +144,6 @@ mod tests {
         let choices = free.choices();
         let moves = [0, 2].map(|n| Choice::Move { actor: ActorId(n) });
         assert_eq!(choices[..2], moves);
-        assert!(
-            choices[2..]
-                .iter()
-                .all(|choice| matches!(choice, Choice::Pass { .. }))
-        );
+        assert!(choices[2..].iter().all(|choice| matches!(choice, Choice::Pass { .. })));
     }
 }

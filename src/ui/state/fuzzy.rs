@@ -1,5 +1,4 @@
-//! Which of several texts a few typed letters mean, and where they stand in it. It must not know what the texts
-//! are about.
+//! Which of several texts a few typed letters mean, and where they stand in it.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +10,6 @@ use nucleo_matcher::{
 /// A text in which is searched.
 #[derive(Debug, Clone, Copy)]
 pub struct Candidate<'a> {
-    /// The text.
     pub text: &'a str,
     /// How much better it is to be found here than elsewhere.
     pub bonus: u32,
@@ -20,7 +18,6 @@ pub struct Candidate<'a> {
     pub loose: bool,
 }
 
-/// What was found.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Found {
     /// The more, the better.
@@ -38,15 +35,12 @@ pub struct Query {
 
 impl Query {
     /// Takes apart what was typed. Capitals and accents make no difference.
-    #[must_use]
     pub fn new(typed: &str) -> Self {
         let atom = |word, kind| Atom::new(word, CaseMatching::Ignore, Normalization::Smart, kind, false);
         let words = typed.split_whitespace();
         Self {
             matcher: Matcher::new(Config::DEFAULT),
-            words: words
-                .map(|word| [atom(word, AtomKind::Fuzzy), atom(word, AtomKind::Substring)])
-                .collect(),
+            words: words.map(|word| [atom(word, AtomKind::Fuzzy), atom(word, AtomKind::Substring)]).collect(),
         }
     }
 
@@ -83,9 +77,7 @@ fn best(
     let mut score = substring.indices(text, matcher, &mut marks);
     if score.is_none() && candidate.loose {
         marks.clear();
-        score = fuzzy
-            .indices(text, matcher, &mut marks)
-            .filter(|_| is_close(&marks));
+        score = fuzzy.indices(text, matcher, &mut marks).filter(|_| is_close(&marks));
     }
     let marks = marks.into_iter().map(|mark| mark as usize);
     Some((u32::from(score?) + candidate.bonus, marks.collect()))
@@ -106,11 +98,7 @@ mod tests {
     use super::{Candidate, Found, Query};
 
     fn name(text: &str) -> Candidate<'_> {
-        Candidate {
-            text,
-            bonus: 0,
-            loose: true,
-        }
+        Candidate { text, bonus: 0, loose: true }
     }
 
     fn find(typed: &str, candidates: &[Candidate<'_>]) -> Option<Found> {
@@ -122,10 +110,7 @@ mod tests {
         let found = find("zkh", &[name("zk-herd")]).expect("found");
         assert_eq!(found.marks[&0], [0, 1, 3]);
         assert!(find("zzz", &[name("zk-herd")]).is_none());
-        assert!(
-            find("ZKH", &[name("zk-herd")]).is_some(),
-            "capitals make no difference"
-        );
+        assert!(find("ZKH", &[name("zk-herd")]).is_some(), "capitals make no difference");
     }
 
     #[test]
@@ -137,10 +122,7 @@ mod tests {
 
     #[test]
     fn in_sentences_letters_stand_together_and_far_apart_is_an_accident() {
-        let sentence = Candidate {
-            loose: false,
-            ..name("A takes the lock for 3 s")
-        };
+        let sentence = Candidate { loose: false, ..name("A takes the lock for 3 s") };
         assert!(find("the lock", &[sentence]).is_some());
         assert!(find("tlk", &[sentence]).is_none());
         assert!(find("xz", &[name("x and z")]).is_some());
@@ -154,10 +136,7 @@ mod tests {
         assert_eq!(found.marks[&0], [5, 6, 7]);
         assert_eq!(found.marks[&1], [0, 1, 2]);
         assert!(find("red cat", &candidates).is_none());
-        let title = Candidate {
-            bonus: 40,
-            ..name("the lock")
-        };
+        let title = Candidate { bonus: 40, ..name("the lock") };
         let found = find("lock", &[name("lock"), title]).expect("found");
         assert!(found.marks.contains_key(&1));
         assert_eq!(find("  ", &candidates), Some(Found::default()));

@@ -1,5 +1,4 @@
-//! One run of a lesson: the live session, the recording that it makes, and how far the learner wants it to go. It
-//! must not know keys or screens, nor what a question is about.
+//! One run of a lesson: the live session, the recording that it makes, and how far the learner wants it to go.
 
 pub(crate) mod freely;
 
@@ -93,7 +92,6 @@ pub struct Learning {
 
 impl Learning {
     /// A run that has just been asked for.
-    #[must_use]
     pub fn new(choice: LessonChoice, session: Session, speed: f64, questions: bool) -> Self {
         let mut learning = Self {
             choice,
@@ -114,7 +112,6 @@ impl Learning {
     }
 
     /// A run that is over and known to its end, from its beginning. It has no story and no verdict.
-    #[must_use]
     pub fn of_log(choice: LessonChoice, log: &Log, speed: f64) -> Self {
         let mut playback = Playback::default();
         playback.append(log.events().to_vec(), None, Instant::now());
@@ -135,7 +132,6 @@ impl Learning {
     }
 
     /// What is to be said of a process that somebody outside has stopped.
-    #[must_use]
     pub fn silent(&self) -> Option<&Text> {
         self.silent.as_ref()
     }
@@ -161,7 +157,6 @@ impl Learning {
     }
 
     /// Where the run stands, for the screen.
-    #[must_use]
     pub fn stage(&self) -> Stage<'_> {
         match &self.engine {
             Engine::Booting { .. } => Stage::Booting,
@@ -169,15 +164,11 @@ impl Learning {
             Engine::Stepping { .. } | Engine::Watching | Engine::Held => Stage::Working,
             Engine::Told => Stage::Over(None),
             Engine::Over { verdict, shown } => Stage::Over(verdict.as_ref().filter(|_| *shown)),
-            Engine::Failed { message, server } => Stage::Failed {
-                message,
-                server: *server,
-            },
+            Engine::Failed { message, server } => Stage::Failed { message, server: *server },
         }
     }
 
     /// Whether it moves by itself, for the screen.
-    #[must_use]
     pub fn motion(&self) -> Motion {
         match (self.pace, &self.engine) {
             (Pace::Playing { .. }, _) => Motion::Playing,
@@ -187,13 +178,11 @@ impl Learning {
     }
 
     /// The predictions, for the screen.
-    #[must_use]
     pub fn asking(&self) -> Asking<'_> {
         self.predicting.asking()
     }
 
     /// How many answers the question at the playhead has, as long as one may be chosen; 0 where there is none.
-    #[must_use]
     pub fn choices(&self) -> usize {
         self.predicting.choices(&self.playback)
     }
@@ -205,7 +194,6 @@ impl Learning {
 
     /// What has been done in this run, wherever the playhead stands: the verdict, once it is known, and the
     /// predictions.
-    #[must_use]
     pub fn done(&self) -> (Option<Outcome>, Score) {
         let outcome = match &self.engine {
             Engine::Over { verdict, .. } => verdict.as_ref().map(|verdict| verdict.outcome),
@@ -215,7 +203,6 @@ impl Learning {
     }
 
     /// Everything that happened and what it amounts to, once the story is over.
-    #[must_use]
     pub fn finished(&self) -> Option<(&Log, &Verdict)> {
         match &self.engine {
             Engine::Over { verdict, .. } => Some((self.playback.log(), verdict.as_ref()?)),
@@ -230,7 +217,6 @@ impl Learning {
     }
 
     /// How fast it plays.
-    #[must_use]
     pub fn speed(&self) -> f64 {
         self.speed
     }
@@ -419,15 +405,9 @@ impl Learning {
             return;
         }
         if !self.playback.at_frontier() {
-            let lasts = self
-                .playback
-                .next_span()
-                .div_f64(self.speed)
-                .clamp(REPLAY.0, REPLAY.1);
+            let lasts = self.playback.next_span().div_f64(self.speed).clamp(REPLAY.0, REPLAY.1);
             self.playback.forward(lasts.mul_f64(self.speed), now);
-            self.pace = Pace::Playing {
-                next: Some(now + lasts),
-            };
+            self.pace = Pace::Playing { next: Some(now + lasts) };
             return;
         }
         match &mut self.engine {
@@ -462,7 +442,6 @@ impl Learning {
     }
 
     /// When something is due next, if no picture moves before.
-    #[must_use]
     pub fn due(&self) -> Option<Instant> {
         match self.pace {
             Pace::Playing { next } => next,
@@ -512,12 +491,7 @@ impl Learning {
                 // The verdict on a story that has ended may have come before this.
                 match (ended, &self.engine) {
                     (true, Engine::Over { .. }) => {}
-                    (true, _) => {
-                        self.engine = Engine::Over {
-                            verdict: None,
-                            shown: false,
-                        }
-                    }
+                    (true, _) => self.engine = Engine::Over { verdict: None, shown: false },
                     (false, _) => self.engine = Engine::Ready,
                 }
                 if self.passes_over() {
@@ -530,10 +504,7 @@ impl Learning {
             }
             Some(Update::Verdict(verdict)) => {
                 let shown = matches!(self.engine, Engine::Over { shown: true, .. });
-                self.engine = Engine::Over {
-                    verdict: Some(verdict),
-                    shown,
-                };
+                self.engine = Engine::Over { verdict: Some(verdict), shown };
             }
             Some(Update::Failed { message, server }) => self.fail(message, server),
             None => {
@@ -574,9 +545,7 @@ impl Learning {
         if let Pace::Playing { .. } = self.pace {
             let step = self.playback.last_step();
             let lasts = reading::time(step, lang, (self.predicting.is_on(), watched)).div_f64(self.speed);
-            self.pace = Pace::Playing {
-                next: Some(now + lasts),
-            };
+            self.pace = Pace::Playing { next: Some(now + lasts) };
         }
     }
 }

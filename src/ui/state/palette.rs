@@ -5,7 +5,6 @@ use crate::ui::keys::Action;
 /// What is typed into the palette, and which line is chosen.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Palette {
-    /// What was typed.
     pub typed: String,
     /// The chosen line of those that match.
     pub chosen: usize,
@@ -15,12 +14,8 @@ pub struct Palette {
 
 impl Palette {
     /// A palette of the faults that can be caused.
-    #[must_use]
     pub fn of_faults() -> Self {
-        Self {
-            faults: true,
-            ..Self::default()
-        }
+        Self { faults: true, ..Self::default() }
     }
 }
 

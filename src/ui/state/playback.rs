@@ -1,5 +1,4 @@
-//! The playhead: where in the recording the learner is, and the time that is shown there. It must not know the
-//! live run that makes the recording longer.
+//! The playhead: where in the recording the learner is, and the time that is shown there.
 //!
 //! **Architecture Invariant:** stepping moves the playhead and nothing else. The position is a number of
 //! events; the time shown is separate, because a wait is animated between two events.
@@ -67,67 +66,56 @@ impl Default for Playback {
 
 impl Playback {
     /// Everything that happened.
-    #[must_use]
     pub fn log(&self) -> &Log {
         &self.log
     }
 
     /// The world at the playhead.
-    #[must_use]
     pub fn world(&self) -> &World {
         &self.world
     }
 
     /// Everything's place on the time axis.
-    #[must_use]
     pub fn chart(&self) -> &Chart {
         &self.chart
     }
 
     /// Everything's row in the sequence.
-    #[must_use]
     pub fn sequence(&self) -> &Sequence {
         &self.sequence
     }
 
     /// The time shown.
-    #[must_use]
     pub fn display(&self) -> LessonTime {
         self.display
     }
 
     /// Whether the playhead stands behind everything that happened.
-    #[must_use]
     pub fn at_frontier(&self) -> bool {
         self.world.position == self.log.len()
     }
 
     /// Whether the playhead stands behind everything that happened, or is on its way there.
-    #[must_use]
     pub fn follows(&self) -> bool {
         self.at_frontier() || self.heads_for(self.log.len())
     }
 
     /// Whether the picture changes by itself.
-    #[must_use]
     pub fn is_moving(&self) -> bool {
         self.running.is_some() || self.film.as_ref().is_some_and(|film| !film.is_frozen())
     }
 
     /// Whether an animation is under way, or stopped in the middle.
-    #[must_use]
     pub fn is_gliding(&self) -> bool {
         self.film.is_some()
     }
 
     /// Whether an animation was stopped in the middle.
-    #[must_use]
     pub fn is_frozen(&self) -> bool {
         self.film.as_ref().is_some_and(Film::is_frozen)
     }
 
     /// What is on its way, for the screen; nothing where the learner wants none of it.
-    #[must_use]
     pub fn aloft(&self) -> Option<Aloft<'_>> {
         let film = self.film.as_ref().filter(|film| film.tempo().messages);
         self.motion.then(|| Aloft {
@@ -207,20 +195,12 @@ impl Playback {
     /// The time shown runs on if the clock does.
     fn follow(&mut self, speed: f64, now: Instant) {
         let from = self.display.max(self.log.time_at(self.log.len()));
-        let running = Running {
-            from,
-            since: now,
-            speed,
-        };
+        let running = Running { from, since: now, speed };
         self.running = Some(running);
     }
 
     fn tempo(&self, wait: Duration) -> Tempo {
-        Tempo {
-            wait,
-            longest: LONGEST.max(wait),
-            messages: self.motion,
-        }
+        Tempo { wait, longest: LONGEST.max(wait), messages: self.motion }
     }
 
     /// Moves the playhead forward, and shows what lies between.
@@ -248,9 +228,7 @@ impl Playback {
         self.world.seek(&self.log, target);
         let time = self.log.time_at(target);
         // A clock that is being watched is not put back.
-        self.display = self
-            .running
-            .map_or(time, |running| running.from.max(self.display));
+        self.display = self.running.map_or(time, |running| running.from.max(self.display));
     }
 
     /// The world and the time are those of the moment of the animation that is shown.
@@ -332,11 +310,7 @@ impl Playback {
     pub fn run(&mut self, speed: f64, now: Instant) {
         let follows = (self.at_frontier() && !self.is_gliding()) || self.heads_for(self.log.len());
         if follows {
-            self.running = Some(Running {
-                from: self.display,
-                since: now,
-                speed,
-            });
+            self.running = Some(Running { from: self.display, since: now, speed });
         }
     }
 
@@ -354,13 +328,9 @@ impl Playback {
     }
 
     /// Where the newest step ends that is over at the playhead; where the first begins, if none is.
-    #[must_use]
     pub fn last_stop(&self) -> usize {
         let over = self.steps.before(self.world.position + 1).last();
-        over.map_or_else(
-            || self.log.opening().min(self.world.position),
-            |step| step.position,
-        )
+        over.map_or_else(|| self.log.opening().min(self.world.position), |step| step.position)
     }
 
     /// The recorded stop after the playhead, or the frontier.
@@ -422,7 +392,6 @@ impl Playback {
     }
 
     /// Where the next marked step ends, or the one before; nothing where there is none.
-    #[must_use]
     pub fn mark(&self, next: bool) -> Option<usize> {
         let here = self.world.position;
         let mut marked = self.chart.beats.iter().filter(|beat| beat.is_marked());
@@ -435,7 +404,6 @@ impl Playback {
     }
 
     /// The events of the step that the playhead has just completed.
-    #[must_use]
     pub fn last_step(&self) -> &[Event] {
         let end = self.world.position;
         let before = self.steps.before(end).last();
@@ -444,7 +412,6 @@ impl Playback {
     }
 
     /// How much lesson time the next recorded step takes.
-    #[must_use]
     pub fn next_span(&self) -> Duration {
         let target = self.next_stop();
         self.log.time_at(target).since(self.display)

@@ -1,5 +1,4 @@
-//! What the learner is asked, and what was answered: the questions of one run as the learner meets them. It must
-//! not know what makes the run go on.
+//! What the learner is asked, and what was answered: the questions of one run as the learner meets them.
 
 use super::{
     answers::{Answer, Answers, Score},
@@ -23,11 +22,7 @@ pub(crate) struct Predicting {
 
 impl Predicting {
     pub(crate) fn new(on: bool) -> Self {
-        Self {
-            answers: Answers::default(),
-            on,
-            nudged: false,
-        }
+        Self { answers: Answers::default(), on, nudged: false }
     }
 
     /// Whether questions are put to the learner.
@@ -43,11 +38,7 @@ impl Predicting {
 
     /// The predictions, for the screen.
     pub(crate) fn asking(&self) -> Asking<'_> {
-        Asking {
-            answers: &self.answers,
-            on: self.on,
-            nudged: self.nudged,
-        }
+        Asking { answers: &self.answers, on: self.on, nudged: self.nudged }
     }
 
     /// How the predictions turned out, wherever the playhead stands.
@@ -66,15 +57,12 @@ impl Predicting {
     /// How many answers the question at the playhead has, as long as one may be chosen; 0 where there is none.
     pub(crate) fn choices(&self, playback: &Playback) -> usize {
         let open = |question: &&Question| self.answers.get(question.item).is_none() || playback.at_frontier();
-        self.question(playback)
-            .filter(open)
-            .map_or(0, |question| question.choices.len())
+        self.question(playback).filter(open).map_or(0, |question| question.choices.len())
     }
 
     /// Whether the learner is asked for a prediction and has not given one.
     pub(crate) fn asks(&self, playback: &Playback) -> bool {
-        self.question(playback)
-            .is_some_and(|question| self.answers.get(question.item).is_none())
+        self.question(playback).is_some_and(|question| self.answers.get(question.item).is_none())
     }
 
     /// Whether an answer is missing before the run may go on. Then the screen says so from now on.
@@ -111,11 +99,5 @@ impl Predicting {
 
 /// Whether an event is the stop at a question.
 fn is_question(event: &Event) -> bool {
-    matches!(
-        event.kind,
-        EventKind::Stop {
-            stop: Stop::Question,
-            ..
-        }
-    )
+    matches!(event.kind, EventKind::Stop { stop: Stop::Question, .. })
 }

@@ -1,5 +1,4 @@
-//! What the learner has done so far: kept in a JSON file, so that the catalogue can show it. It must not know
-//! how a lesson is run.
+//! What the learner has done so far: kept in a JSON file, so that the catalogue can show it.
 
 use std::{
     collections::BTreeMap,
@@ -49,16 +48,12 @@ pub struct Progress {
 
 impl Default for Progress {
     fn default() -> Self {
-        Self {
-            format: FORMAT,
-            lessons: BTreeMap::new(),
-        }
+        Self { format: FORMAT, lessons: BTreeMap::new() }
     }
 }
 
 impl Progress {
     /// What was done in a variant.
-    #[must_use]
     pub fn of(&self, lesson: &str, variant: &str) -> Option<Record> {
         self.lessons.get(lesson)?.get(variant).copied()
     }
@@ -85,7 +80,6 @@ pub struct Store {
 
 impl Store {
     /// The file in the user's state directory (`XDG_STATE_HOME`, or the platform's).
-    #[must_use]
     pub fn path() -> Option<PathBuf> {
         let dirs = etcetera::choose_base_strategy().ok()?;
         let state = dirs.state_dir().unwrap_or_else(|| dirs.data_dir());
@@ -93,7 +87,6 @@ impl Store {
     }
 
     /// Opens the user's progress. Whatever is wrong with it is told and stops nobody.
-    #[must_use]
     pub fn open() -> (Self, Option<Trouble>) {
         match Self::path() {
             Some(path) => Self::at(path),
@@ -102,7 +95,6 @@ impl Store {
     }
 
     /// Opens a file of progress, which need not exist.
-    #[must_use]
     pub fn at(path: PathBuf) -> (Self, Option<Trouble>) {
         match read(&path) {
             Ok(progress) => {
@@ -119,7 +111,6 @@ impl Store {
     }
 
     /// What was done.
-    #[must_use]
     pub fn progress(&self) -> &Progress {
         &self.progress
     }
@@ -180,12 +171,7 @@ fn read(path: &Path) -> Result<Progress, Trouble> {
     let bytes = match files::read(path, LARGEST) {
         Ok(bytes) => bytes,
         // A file where a directory is wanted: nothing is there, and writing will say so.
-        Err(error)
-            if matches!(
-                error.kind(),
-                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-            ) =>
-        {
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
             return Ok(Progress::default());
         }
         Err(error) => return Err(unkept(path, &error)),
@@ -230,13 +216,8 @@ mod tests {
     use super::{Record, Store, Trouble};
     use crate::verdict::Outcome;
 
-    const DONE: Record = Record {
-        finished: true,
-        outcome: Some(Outcome::Shown),
-        right: 1,
-        asked: 2,
-        solved: 0,
-    };
+    const DONE: Record =
+        Record { finished: true, outcome: Some(Outcome::Shown), right: 1, asked: 2, solved: 0 };
 
     #[test]
     fn what_is_noted_is_there_the_next_time_and_others_notes_are_kept() {
@@ -274,9 +255,7 @@ mod tests {
         std::fs::write(&path, newer).expect("written");
         let (mut store, trouble) = Store::at(path.clone());
         assert_eq!(trouble, Some(Trouble::Newer(path.clone())));
-        store
-            .note("oversell", "a", DONE)
-            .expect("nowhere to note it, which was told");
+        store.note("oversell", "a", DONE).expect("nowhere to note it, which was told");
         assert_eq!(std::fs::read_to_string(&path).expect("readable"), newer);
     }
 
@@ -288,10 +267,6 @@ mod tests {
         let told = store.note("oversell", "a", DONE);
         assert!(matches!(told, Err(Trouble::Unkept(_))), "{told:?}");
         assert_eq!(store.note("oversell", "b", DONE), Ok(()));
-        assert_eq!(
-            store.progress().of("oversell", "b"),
-            Some(DONE),
-            "remembered to the end"
-        );
+        assert_eq!(store.progress().of("oversell", "b"), Some(DONE), "remembered to the end");
     }
 }

@@ -1,4 +1,4 @@
-//! How long a step that has been shown is looked at before the next. It must not know what shows the steps.
+//! How long a step that has been shown is looked at before the next.
 
 use std::time::Duration;
 
@@ -26,9 +26,7 @@ pub(crate) fn time(step: &[Event], lang: Lang, (questions, watched): (bool, bool
         _ => None,
     });
     let usual = match step.last().map(|event| &event.kind) {
-        Some(EventKind::Stop {
-            stop: Stop::Passed, ..
-        }) => PASSED,
+        Some(EventKind::Stop { stop: Stop::Passed, .. }) => PASSED,
         _ if watched => PASSED,
         _ => MOVE,
     };

@@ -22,7 +22,6 @@ pub enum Form {
 
 impl Form {
     /// The other form, or back to the panes.
-    #[must_use]
     pub fn toggled(self, other: Self) -> Self {
         if self == other { Self::Panes } else { other }
     }
@@ -40,7 +39,6 @@ pub enum Lens {
 
 impl Lens {
     /// The other one.
-    #[must_use]
     pub fn other(self) -> Self {
         match self {
             Self::Timeline => Self::Sequence,
@@ -52,7 +50,6 @@ impl Lens {
 /// What lies over a screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Overlay {
-    /// Nothing.
     #[default]
     Nothing,
     /// The help, scrolled by so many lines.
@@ -71,12 +68,10 @@ pub struct Scrolls([Option<u16>; 4]);
 
 impl Scrolls {
     /// A pane's scroll.
-    #[must_use]
     pub fn get(&self, pane: Pane) -> Option<u16> {
         self.0[pane as usize]
     }
 
-    /// Scrolls a pane.
     pub fn set(&mut self, pane: Pane, scroll: Option<u16>) {
         self.0[pane as usize] = scroll;
     }

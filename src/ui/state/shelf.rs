@@ -1,4 +1,4 @@
-//! The catalogue's state: what is chosen, searched for, looked into. It must not know how the catalogue looks.
+//! The catalogue's state: what is chosen, searched for, looked into.
 
 use super::{
     catalogue::{Catalogue, CatalogueEntry},
@@ -15,14 +15,12 @@ pub enum Shelf {
     Lessons,
     /// The chosen lesson's variants, and which of them.
     Variants(usize),
-    /// The search.
     Search,
 }
 
 /// A search and what it found.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Search {
-    /// What was typed.
     pub typed: String,
     /// What was found, the best first.
     pub hits: Vec<Hit>,
@@ -46,20 +44,16 @@ pub struct Hit {
 
 impl Search {
     /// Looks for what was typed in titles, names, variants and summaries of both languages.
-    #[must_use]
     pub fn new(typed: String, before: usize, catalogue: &Catalogue, lang: Lang) -> Self {
         let mut query = Query::new(&typed);
         let entries = catalogue.entries.iter().enumerate();
-        let mut hits: Vec<Hit> = entries
-            .filter_map(|(n, entry)| find(&mut query, n, entry, lang))
-            .collect();
+        let mut hits: Vec<Hit> = entries.filter_map(|(n, entry)| find(&mut query, n, entry, lang)).collect();
         // Stable: equals stay in the catalogue's order.
         hits.sort_by_key(|hit| std::cmp::Reverse(hit.score));
         Self { typed, hits, before }
     }
 
     /// The hit that is a lesson.
-    #[must_use]
     pub fn hit(&self, entry: usize) -> Option<&Hit> {
         self.hits.iter().find(|hit| hit.entry == entry)
     }
@@ -121,9 +115,7 @@ pub(crate) fn erase_from(text: &mut String, erase: Erase) {
             let kept = text.trim_end();
             let kept = kept.rfind(char::is_whitespace).map_or(0, |at| at + 1);
             // The space may be a wide one.
-            let kept = (kept..=text.len())
-                .find(|at| text.is_char_boundary(*at))
-                .unwrap_or(0);
+            let kept = (kept..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(0);
             text.truncate(kept);
         }
         Erase::All => text.clear(),

@@ -1,5 +1,5 @@
 //! Many races of one variant as the learner follows them: what has come of them so far, which outcome and which race
-//! are chosen, how many there are to be. It must not know keys or screens, nor how a race is run.
+//! are chosen, how many there are to be.
 
 use std::time::{Duration, Instant};
 
@@ -56,7 +56,6 @@ pub struct Trials {
 
 impl Trials {
     /// Races that have just been asked for.
-    #[must_use]
     pub fn new(choice: LessonChoice, racing: Racing) -> Self {
         let orders = *racing.orders.borrow();
         Self {
@@ -140,13 +139,7 @@ impl Trials {
     pub fn toggle(&mut self, now: Instant) {
         if !self.is_over() {
             let paused = !self.orders.paused;
-            self.order(
-                Orders {
-                    paused,
-                    ..self.orders
-                },
-                now,
-            );
+            self.order(Orders { paused, ..self.orders }, now);
         }
     }
 
@@ -162,53 +155,41 @@ impl Trials {
     }
 
     /// Where they stand, for the screen.
-    #[must_use]
     pub fn course(&self) -> &Course {
         &self.course
     }
 
     /// What is raced, for the screen, once the servers are up.
-    #[must_use]
     pub fn field(&self) -> Option<&Field> {
         self.field.as_ref()
     }
 
     /// Everything that came of them so far, for the screen.
-    #[must_use]
     pub fn kept(&self) -> &Kept {
         &self.kept
     }
 
     /// Whether the learner has stopped them.
-    #[must_use]
     pub fn is_paused(&self) -> bool {
         self.orders.paused && !self.is_over()
     }
 
     /// Whether there are as many as were wanted.
-    #[must_use]
     pub fn is_over(&self) -> bool {
         self.kept.races() >= self.orders.runs
     }
 
     /// How far they have come, and how fast.
-    #[must_use]
     pub fn pace(&self) -> Pace {
-        Pace {
-            done: self.kept.races(),
-            of: self.orders.runs,
-            spent: self.spent,
-        }
+        Pace { done: self.kept.races(), of: self.orders.runs, spent: self.spent }
     }
 
     /// The seed of a race.
-    #[must_use]
     pub fn seed(&self, number: u32) -> u64 {
         self.seed.wrapping_add(number.into())
     }
 
     /// The outcome that the learner looks at, and the races that had it.
-    #[must_use]
     pub fn chosen(&self) -> Option<(&Outcome, &Kind)> {
         let chosen = self.chosen.as_ref();
         let chosen = chosen.and_then(|outcome| Some((outcome, self.kept.kind(outcome)?)));
@@ -216,7 +197,6 @@ impl Trials {
     }
 
     /// Which of its races is chosen, by place, where the learner goes through them.
-    #[must_use]
     pub fn chosen_race(&self) -> Option<usize> {
         self.race
     }
@@ -257,7 +237,6 @@ impl Trials {
 
     /// The race to open: the chosen one, or the first of the chosen outcome. Its number, its outcome, and its log, if
     /// that is still kept.
-    #[must_use]
     pub fn to_open(&self) -> Option<(u32, &Outcome, Option<&Log>)> {
         let (outcome, kind) = self.chosen()?;
         let number = *kind.numbers().get(self.race.unwrap_or(0))?;

@@ -39,11 +39,7 @@ fn light(index: u8) -> Rgb {
     };
     channels.map(|channel| {
         let value = f64::from(channel) / 255.0;
-        if value <= 0.04045 {
-            value / 12.92
-        } else {
-            ((value + 0.055) / 1.055).powf(2.4)
-        }
+        if value <= 0.04045 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
     })
 }
 
@@ -57,24 +53,14 @@ fn contrast(one: u8, other: u8) -> f64 {
 }
 
 fn lab(rgb: Rgb) -> Rgb {
-    const XYZ: [Rgb; 3] = [
-        [0.4124, 0.3576, 0.1805],
-        [0.2126, 0.7152, 0.0722],
-        [0.0193, 0.1192, 0.9505],
-    ];
+    const XYZ: [Rgb; 3] = [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]];
     const WHITE: Rgb = [0.95047, 1.0, 1.08883];
     let [x, y, z] = [0, 1, 2]
         .map(|row| {
             let value: f64 = (0..3).map(|n| XYZ[row][n] * rgb[n].clamp(0.0, 1.0)).sum();
             value / WHITE[row]
         })
-        .map(|value| {
-            if value > 0.008_856 {
-                value.cbrt()
-            } else {
-                7.787 * value + 16.0 / 116.0
-            }
-        });
+        .map(|value| if value > 0.008_856 { value.cbrt() } else { 7.787 * value + 16.0 / 116.0 });
     [116.0 * y - 16.0, 500.0 * (x - y), 200.0 * (y - z)]
 }
 
@@ -97,28 +83,15 @@ fn every_text_can_be_read_on_its_ground() {
     for palette in PALETTES {
         let colours = palette.colours();
         let least = if palette == Palette::Contrast { 7.0 } else { 4.5 };
-        let roles = [
-            Role::Chrome,
-            Role::Accent,
-            Role::Code,
-            Role::Good,
-            Role::Warning,
-            Role::Danger,
-        ];
+        let roles = [Role::Chrome, Role::Accent, Role::Code, Role::Good, Role::Warning, Role::Danger];
         for role in roles {
             let ink = colours.ink(role).unwrap();
             let found = contrast(ink, colours.ground);
             assert!(found >= least, "{palette:?} {role:?}: {found:.2}");
         }
         assert!(contrast(colours.text, colours.ground) >= 10.0, "{palette:?}");
-        assert!(
-            contrast(colours.text, colours.alarm) >= 7.0,
-            "{palette:?}: text on alarm"
-        );
-        assert!(
-            contrast(colours.selected.0, colours.selected.1) >= 4.5,
-            "{palette:?}: selected"
-        );
+        assert!(contrast(colours.text, colours.alarm) >= 7.0, "{palette:?}: text on alarm");
+        assert!(contrast(colours.selected.0, colours.selected.1) >= 4.5, "{palette:?}: selected");
         // Clients are bars and bold names: WCAG asks 3 of graphics and large text.
         for client in colours.clients {
             let found = contrast(client, colours.ground);

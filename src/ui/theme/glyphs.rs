@@ -1,5 +1,4 @@
-//! The glyphs of the visual language and what they mean: the legend of the help is made from these lists. It
-//! must not know colours, nor where a glyph is drawn.
+//! The glyphs of the visual language and what they mean: the legend of the help is made from these lists.
 
 use crate::log::Belief;
 
@@ -7,13 +6,11 @@ use crate::log::Belief;
 const CLIENTS: [&str; 8] = ["●", "■", "▲", "◆", "▼", "★", "◇", "○"];
 
 /// The glyph of the `n`-th client.
-#[must_use]
 pub const fn client(n: usize) -> &'static str {
     CLIENTS[n % CLIENTS.len()]
 }
 
 /// What fills a lane while a client believes something: solid, hatched, faint.
-#[must_use]
 pub const fn belief(belief: Belief) -> &'static str {
     match belief {
         Belief::Holding => HOLDING,
@@ -40,7 +37,6 @@ pub const CLASH_MONO: &str = "▚";
 pub const CLASH_LINE: &str = "═";
 /// What is dragged along a scrubber.
 pub const KNOB: &str = "◆";
-/// The playhead.
 pub const PLAYHEAD: &str = "┊";
 /// A key that the server holds with no lease.
 pub const HELD: &str = "▀";
@@ -54,7 +50,6 @@ pub const LIFELINE_HOLDING: &str = "┃";
 /// The line that leads from a chosen event to everything else of its moment.
 pub const HAIRLINE: &str = "╎";
 
-/// Killed.
 pub const KILLED: &str = "✝";
 /// Stopped, or kept back.
 pub const STOPPED: &str = "▮";
@@ -66,7 +61,6 @@ pub const CUT: &str = "✗";
 pub const CLOCK: &str = "◷";
 /// The same once more, after a wait.
 pub const AGAIN: &str = "↻";
-/// A notification.
 pub const NOTIFIED: &str = "↯";
 /// Done, or true.
 pub const DONE: &str = "✓";
@@ -87,7 +81,6 @@ pub const DIFFERENCE: &str = "≠";
 pub const DIFFERENCE_LINE: &str = "┃";
 
 /// What an ASCII terminal shows for a glyph.
-#[must_use]
 pub fn ascii(symbol: &str) -> &'static str {
     match symbol {
         "│" | "┊" | "╎" | "▮" | "┆" | "▏" | "▌" => "|",

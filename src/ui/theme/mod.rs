@@ -91,7 +91,6 @@ impl ThemeName {
     pub const ALL: [Self; 4] = [Self::Auto, Self::Dark, Self::Light, Self::Contrast];
 
     /// As it is written on the command line and in the configuration.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Auto => "auto",
@@ -102,7 +101,6 @@ impl ThemeName {
     }
 
     /// The one after it.
-    #[must_use]
     pub fn next(self) -> Self {
         match self {
             Self::Auto => Self::Dark,
@@ -144,7 +142,6 @@ pub struct Environment<'a> {
     pub no_color: bool,
     /// The locale that `LC_ALL`, `LC_CTYPE` or `LANG` names.
     pub locale: Option<&'a str>,
-    /// `TERM`.
     pub term: Option<&'a str>,
     /// `COLORTERM` is set and not empty.
     pub many_colors: bool,
@@ -154,7 +151,6 @@ pub struct Environment<'a> {
 
 impl Theme {
     /// The theme of that name on the terminal that the environment describes.
-    #[must_use]
     pub fn from_env(name: ThemeName) -> Self {
         let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(set);
@@ -170,7 +166,6 @@ impl Theme {
     }
 
     /// The theme of that name on such a terminal.
-    #[must_use]
     pub fn new(name: ThemeName, terminal: Environment<'_>) -> Self {
         let utf8 = terminal.locale.is_none_or(|locale| {
             let locale = locale.to_ascii_lowercase();
@@ -186,7 +181,6 @@ impl Theme {
     }
 
     /// The same terminal with another theme.
-    #[must_use]
     pub fn named(self, name: ThemeName) -> Self {
         let palette = match name {
             ThemeName::Auto if self.on_light => Palette::Light,
@@ -194,30 +188,17 @@ impl Theme {
             ThemeName::Light => Palette::Light,
             ThemeName::Contrast => Palette::Contrast,
         };
-        Self {
-            name,
-            palette,
-            ..self
-        }
+        Self { name, palette, ..self }
     }
 
-    /// The style of a role.
-    #[must_use]
     pub fn style(self, role: Role) -> Style {
         let plain = Style::new();
         let bold = matches!(role, Role::Accent | Role::Good | Role::Danger | Role::Fresh);
-        let plain = if bold {
-            plain.add_modifier(Modifier::BOLD)
-        } else {
-            plain
-        };
+        let plain = if bold { plain.add_modifier(Modifier::BOLD) } else { plain };
         match self.ink {
             Ink::Colour if role == Role::Selected => {
                 let (ground, ink) = self.palette.colours().selected;
-                plain
-                    .fg(Color::Indexed(ink))
-                    .bg(Color::Indexed(ground))
-                    .add_modifier(Modifier::BOLD)
+                plain.fg(Color::Indexed(ink)).bg(Color::Indexed(ground)).add_modifier(Modifier::BOLD)
             }
             Ink::Colour => match self.palette.colours().ink(role) {
                 Some(ink) => plain.fg(Color::Indexed(ink)),
@@ -238,7 +219,6 @@ impl Theme {
     }
 
     /// The style of the `n`-th client, the same on every pane.
-    #[must_use]
     pub fn client(self, n: usize) -> Style {
         match self.ink {
             Ink::Colour => {
@@ -253,7 +233,6 @@ impl Theme {
     }
 
     /// What fills the place where two hold one lock.
-    #[must_use]
     pub fn clash(self) -> (&'static str, Style) {
         match self.ink {
             Ink::Mono => (glyphs::CLASH_MONO, Style::new().add_modifier(Modifier::BOLD)),
@@ -285,13 +264,10 @@ impl Theme {
     }
 
     /// A pane's frame.
-    #[must_use]
     pub fn pane(self, focused: bool) -> Block<'static> {
         let role = if focused { Role::Accent } else { Role::Chrome };
         let style = self.style(role).remove_modifier(Modifier::BOLD);
-        Block::bordered()
-            .border_type(BorderType::Rounded)
-            .border_style(style)
+        Block::bordered().border_type(BorderType::Rounded).border_style(style)
     }
 
     /// The last touch on a drawn screen: the theme's own ground and ink where nothing else was said, and, in an
@@ -331,10 +307,8 @@ impl Environment<'_> {
             Ink::Mono
         } else if self.many_colors || term.is_empty() || term.contains("256") || term.contains("direct") {
             Ink::Colour
-        } else if matches!(
-            term,
-            "linux" | "ansi" | "cygwin" | "xterm" | "screen" | "tmux" | "rxvt"
-        ) || term.ends_with("16color")
+        } else if matches!(term, "linux" | "ansi" | "cygwin" | "xterm" | "screen" | "tmux" | "rxvt")
+            || term.ends_with("16color")
             || term.ends_with("-color")
         {
             Ink::Sixteen
@@ -379,30 +353,17 @@ mod tests {
 
     #[test]
     fn the_environment_decides() {
-        let term = |term| Environment {
-            term: Some(term),
-            locale: Some("en_US.UTF-8"),
-            ..Environment::default()
-        };
+        let term =
+            |term| Environment { term: Some(term), locale: Some("en_US.UTF-8"), ..Environment::default() };
         assert_eq!(auto(term("xterm-256color")), Theme::default());
         assert_eq!(auto(term("xterm-kitty")).ink, Ink::Colour);
         assert_eq!(auto(term("linux")).ink, Ink::Sixteen);
         assert_eq!(auto(term("dumb")).ink, Ink::Mono);
-        let no_color = Environment {
-            no_color: true,
-            many_colors: true,
-            ..term("xterm-256color")
-        };
+        let no_color = Environment { no_color: true, many_colors: true, ..term("xterm-256color") };
         assert_eq!(auto(no_color).ink, Ink::Mono);
-        let posix = Environment {
-            locale: Some("POSIX"),
-            ..Environment::default()
-        };
+        let posix = Environment { locale: Some("POSIX"), ..Environment::default() };
         assert_eq!(auto(posix).glyphs, Glyphs::Ascii);
-        let light = Environment {
-            ground: Some("0;15"),
-            ..Environment::default()
-        };
+        let light = Environment { ground: Some("0;15"), ..Environment::default() };
         assert_eq!(auto(light).palette, Palette::Light);
     }
 
@@ -416,10 +377,7 @@ mod tests {
 
     #[test]
     fn mono_uses_no_colour_at_all() {
-        let theme = Theme {
-            ink: Ink::Mono,
-            ..Theme::default()
-        };
+        let theme = Theme { ink: Ink::Mono, ..Theme::default() };
         for role in ROLES {
             let style = theme.style(role);
             assert_eq!((style.fg, style.bg), (None, None));
@@ -432,10 +390,7 @@ mod tests {
 
     #[test]
     fn sixteen_colours_are_the_named_ones() {
-        let theme = Theme {
-            ink: Ink::Sixteen,
-            ..Theme::default()
-        };
+        let theme = Theme { ink: Ink::Sixteen, ..Theme::default() };
         let named = |style: Style| !matches!(style.fg, Some(Color::Indexed(_) | Color::Rgb(..)));
         assert!(ROLES.into_iter().all(|role| named(theme.style(role))));
         assert!((0..16).all(|n| named(theme.client(n))));
@@ -456,10 +411,7 @@ mod tests {
     fn an_ascii_terminal_gets_only_ascii() {
         let mut buffer = Buffer::empty(Rect::new(0, 0, 12, 1));
         buffer.set_string(0, 0, "│ 锁 → ✓", Style::new());
-        let theme = Theme {
-            glyphs: Glyphs::Ascii,
-            ..Theme::default()
-        };
+        let theme = Theme { glyphs: Glyphs::Ascii, ..Theme::default() };
         theme.finish(&mut buffer);
         let line: String = buffer.content.iter().map(ratatui::buffer::Cell::symbol).collect();
         assert_eq!(line.trim_end(), "| ?? > +");

@@ -1,4 +1,4 @@
-//! The colours of the themes. It must not know what is drawn with them, only what they stand for.
+//! The colours of the themes.
 //!
 //! All of them are from the 216 colours and 24 greys that every 256-colour terminal shows alike; the sixteen
 //! named ones are whatever the terminal's owner made of them. `contrast.rs` holds the tests: every text can be

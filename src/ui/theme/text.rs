@@ -1,5 +1,4 @@
-//! Fitting words into columns: measuring, cutting and wrapping text in which some characters are two columns
-//! wide. It must not know what the words mean or where they are drawn.
+//! Fitting words into columns: measuring, cutting and wrapping text in which some characters are two columns wide.
 
 use std::borrow::Cow;
 
@@ -9,7 +8,6 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 pub use crate::printable::line as clean;
 
 /// How many columns a text takes.
-#[must_use]
 pub fn width(text: &str) -> usize {
     UnicodeWidthStr::width(text)
 }
@@ -35,7 +33,6 @@ fn clusters(text: &str) -> impl Iterator<Item = (&str, usize)> {
 }
 
 /// The text in at most `max` columns, with `…` at the end where something had to go.
-#[must_use]
 pub fn fit(text: &str, max: usize) -> Cow<'_, str> {
     let text = clean(text);
     if width(&text) <= max {
@@ -58,7 +55,6 @@ pub fn fit(text: &str, max: usize) -> Cow<'_, str> {
 
 /// What texts have in common, with `…` where they differ: of `get /n-01` and `get /n-02` that is `get /n-…`. A number
 /// in which they differ is left out as a whole.
-#[must_use]
 pub fn common<'a>(texts: impl IntoIterator<Item = &'a str>) -> Cow<'a, str> {
     let mut texts = texts.into_iter();
     let Some(first) = texts.next() else {
@@ -87,7 +83,6 @@ pub fn common<'a>(texts: impl IntoIterator<Item = &'a str>) -> Cow<'a, str> {
 }
 
 /// The text in exactly `columns` columns, cut or filled with spaces.
-#[must_use]
 pub fn pad(text: &str, columns: usize) -> String {
     let fitted = fit(text, columns);
     let missing = columns.saturating_sub(width(&fitted));
@@ -101,21 +96,17 @@ const NOT_LAST: &str = "（【《「『“‘([{";
 
 /// Breaks a text into lines of at most `columns` columns: between words where the script has spaces, between
 /// characters where it has none, never before closing punctuation if it can be helped. Line feeds break too.
-#[must_use]
 pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     let paragraphs: Vec<_> = text.trim_end().split('\n').map(clean).collect();
     wrap_clean(&paragraphs.join("\n"), columns)
 }
 
 /// As [`wrap`], of a text whose parts are [`clean`] already.
-#[must_use]
 pub fn wrap_clean(text: &str, columns: usize) -> Vec<String> {
     if columns == 0 {
         return Vec::new();
     }
-    text.split('\n')
-        .flat_map(|paragraph| wrap_paragraph(paragraph, columns))
-        .collect()
+    text.split('\n').flat_map(|paragraph| wrap_paragraph(paragraph, columns)).collect()
 }
 
 fn wrap_paragraph(text: &str, columns: usize) -> Vec<String> {
@@ -205,11 +196,7 @@ mod tests {
 
     #[test]
     fn what_texts_have_in_common_is_told_without_their_numbers() {
-        let watches = [
-            "exists -w /l/n-0000000001",
-            "exists -w /l/n-0000000012",
-            "exists -w /l/n-0000000002",
-        ];
+        let watches = ["exists -w /l/n-0000000001", "exists -w /l/n-0000000012", "exists -w /l/n-0000000002"];
         assert_eq!(common(watches), "exists -w /l/n-…");
         assert_eq!(common(["SET k a1 NX", "SET k a23 NX"]), "SET k a… NX");
         assert_eq!(common(["same", "same"]), "same");

@@ -1,11 +1,10 @@
-//! Lesson times and durations as people read them. It must not know where they are shown.
+//! Lesson times and durations as people read them.
 
 use std::time::Duration;
 
 use crate::clock::LessonTime;
 
 /// A moment of the lesson with as much detail as it needs: `0.42ms`, `420ms`, `3.204s`, `1m05.2s`.
-#[must_use]
 pub fn moment(at: LessonTime) -> String {
     let nanos = at.as_nanos().max(0);
     let micros = nanos / 1000;
@@ -22,7 +21,6 @@ pub fn moment(at: LessonTime) -> String {
 }
 
 /// A stretch of time, to the nearest tenth of a second: `2.1s`, `1m30s`.
-#[must_use]
 pub fn stretch(duration: Duration) -> String {
     let tenths = (duration.as_millis() + 50) / 100;
     if tenths < 600 {
@@ -33,7 +31,6 @@ pub fn stretch(duration: Duration) -> String {
 }
 
 /// How long something still takes, as far as it is known: `<1s`, `8s`, `1m30s`, `2h05m`.
-#[must_use]
 pub fn left(duration: Option<Duration>) -> String {
     let Some(duration) = duration else {
         return "?".to_owned();
@@ -48,7 +45,6 @@ pub fn left(duration: Option<Duration>) -> String {
 }
 
 /// How many in a second, as far as it is known: `0.4`, `87`, `3200`.
-#[must_use]
 pub fn rate(per_second: Option<f64>) -> String {
     match per_second {
         None => "?".to_owned(),
@@ -79,9 +75,6 @@ mod tests {
         assert_eq!(stretch(Duration::from_secs(90)), "1m30s");
         let lefts = [0.4, 8.9, 90.0, 7_500.0].map(|s| left(Some(Duration::from_secs_f64(s))));
         assert_eq!(lefts, ["<1s", "8s", "1m30s", "2h05m"]);
-        assert_eq!(
-            [rate(Some(0.44)), rate(Some(87.4)), rate(None)],
-            ["0.4", "87", "?"]
-        );
+        assert_eq!([rate(Some(0.44)), rate(Some(87.4)), rate(None)], ["0.4", "87", "?"]);
     }
 }

@@ -1,6 +1,5 @@
-//! What is on its way between the lanes: a glyph on a thin line from a client's lane to a server's or back, a
-//! crowd's stream, a held message, a fault's flash, a promotion. It must not know how a flight is composed or
-//! played.
+//! What is on its way between the lanes: a glyph on a thin line from a client's lane to a server's or back, a crowd's
+//! stream, a held message, a fault's flash, a promotion.
 
 use std::time::Duration;
 
@@ -87,11 +86,7 @@ impl Thread {
         let (from, to) = self.rows;
         for n in 0..=from.abs_diff(to) {
             let y = if from < to { from + n } else { from - n };
-            let look = if n < self.come {
-                (glyphs::PATH, self.style)
-            } else {
-                (glyphs::PLAYHEAD, faint)
-            };
+            let look = if n < self.come { (glyphs::PATH, self.style) } else { (glyphs::PLAYHEAD, faint) };
             thread(self.x, y, look, buf);
         }
     }
@@ -104,9 +99,7 @@ fn line(scene: &Scene<'_>, plot: &Plot, places: &Places<'_>, leg: &Leg) -> Optio
         _ => return None,
     };
     // What has not happened yet has its place right of the playhead, perhaps out of sight.
-    let x = plot
-        .screen(scene.chart.column(leg.at))
-        .or(plot.screen(plot.head))?;
+    let x = plot.screen(scene.chart.column(leg.at)).or(plot.screen(plot.head))?;
     let top = places.client(scene, actor);
     let bottom = places.server(server);
     (top < bottom).then_some((x, top, bottom))
@@ -184,10 +177,7 @@ fn held(scene: &Scene<'_>, plot: &Plot, places: &Places<'_>, buf: &mut Buffer) {
             continue;
         };
         let sent = &scene.log.events()[exchange.sent].kind;
-        let EventKind::Sent {
-            actor: who, server, ..
-        } = sent
-        else {
+        let EventKind::Sent { actor: who, server, .. } = sent else {
             continue;
         };
         let link = format!("{}->{server}", actor.who.client);
@@ -215,13 +205,7 @@ fn held(scene: &Scene<'_>, plot: &Plot, places: &Places<'_>, buf: &mut Buffer) {
         for y in come {
             thread(x, y, (glyphs::PATH, style), buf);
         }
-        put(
-            x,
-            here,
-            scene.glyph(*who),
-            style.add_modifier(Modifier::BOLD),
-            buf,
-        );
+        put(x, here, scene.glyph(*who), style.add_modifier(Modifier::BOLD), buf);
         if (top + 1..=bottom).contains(&stop) {
             put(x, stop, glyphs::STOPPED, scene.style(Role::Warning), buf);
         }
@@ -252,10 +236,7 @@ fn flash(scene: &Scene<'_>, plot: &Plot, places: &Places<'_>, event: usize, buf:
     }
     let x = plot.screen(scene.chart.column(event));
     for (actor, y) in &places.actors {
-        let its = scene
-            .world
-            .actor(*actor)
-            .is_some_and(|actor| actor.who.client == client);
+        let its = scene.world.actor(*actor).is_some_and(|actor| actor.who.client == client);
         let lane = scene.chart.lanes.get(actor.0 as usize).filter(|_| its);
         let mark = lane.and_then(|lane| lane.marks.iter().rev().find(|mark| mark.event == event));
         if let (Some(mark), Some(x)) = (mark, x) {
@@ -280,11 +261,7 @@ fn promote(scene: &Scene<'_>, places: &Places<'_>, event: usize, progress: f32, 
     let (Some((_, from)), Some((_, to))) = (of(before), of(&state.server)) else {
         return;
     };
-    let here = if from <= to {
-        row(*from, *to, progress)
-    } else {
-        row(*to, *from, 1.0 - progress)
-    };
+    let here = if from <= to { row(*from, *to, progress) } else { row(*to, *from, 1.0 - progress) };
     flash_name(places, here, buf);
     put(places.crown, here, glyphs::MASTER, scene.style(Role::Accent), buf);
 }
@@ -304,20 +281,11 @@ fn reverse(x: u16, y: u16, buf: &mut Buffer) {
 /// A part of the line, where neither words nor ticks stand.
 fn thread(x: u16, y: u16, (symbol, style): (&str, Style), buf: &mut Buffer) {
     let is_free = |symbol: &str| {
-        let bars = [
-            glyphs::HOLDING,
-            glyphs::WAITING,
-            glyphs::UNSURE,
-            glyphs::FROZEN,
-            glyphs::DEAD,
-        ];
+        let bars = [glyphs::HOLDING, glyphs::WAITING, glyphs::UNSURE, glyphs::FROZEN, glyphs::DEAD];
         let lines = [" ", "─", "·", glyphs::PLAYHEAD, glyphs::PATH, glyphs::HELD];
         bars.contains(&symbol) || lines.contains(&symbol) || glyphs::LEASE.contains(&symbol)
     };
-    let is_covered = |x: u16| {
-        buf.cell((x, y))
-            .is_some_and(|before| text::width(before.symbol()) > 1)
-    };
+    let is_covered = |x: u16| buf.cell((x, y)).is_some_and(|before| text::width(before.symbol()) > 1);
     if let Some(cell) = buf.cell((x, y))
         && is_free(cell.symbol())
         && !x.checked_sub(1).is_some_and(is_covered)

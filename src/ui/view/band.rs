@@ -1,5 +1,4 @@
 //! A crowd's band: how many wait, hold, were notified; what they did together; the level of waiters over time.
-//! It must not know how single members are drawn.
 
 use ratatui::{
     buffer::Buffer,
@@ -41,11 +40,7 @@ struct Counts {
 
 fn counts(scene: &Scene<'_>, band: &Band) -> Counts {
     let mut counts = Counts::default();
-    for actor in band
-        .members
-        .iter()
-        .filter_map(|member| scene.world.actor(*member))
-    {
+    for actor in band.members.iter().filter_map(|member| scene.world.actor(*member)) {
         counts.notified += actor.notified;
         for span in actor.beliefs.values() {
             match span.belief {
@@ -73,11 +68,7 @@ pub fn sample(scene: &Scene<'_>, band: &Band, room: usize) -> Vec<ActorId> {
             _ => 3,
         }
     };
-    let mut members: Vec<(u8, ActorId)> = band
-        .members
-        .iter()
-        .map(|member| (rank(member), *member))
-        .collect();
+    let mut members: Vec<(u8, ActorId)> = band.members.iter().map(|member| (rank(member), *member)).collect();
     let room = room.min(members.len());
     if room > 0 && room < members.len() {
         members.select_nth_unstable(room - 1);
@@ -98,29 +89,18 @@ pub fn draw(scene: &Scene<'_>, plot: &Plot, band: &Band, (y, bottom): (u16, u16)
     let word = |words: words::Words| words.get(scene.lang);
     let holding = &scene.world.holding;
     let mut overlaps = holding.overlaps().iter().filter(|overlap| overlap.end.is_none());
-    let loud = if overlaps.any(|overlap| {
-        holding
-            .holders(&overlap.lock)
-            .any(|actor| band.members.contains(&actor))
-    }) {
+    let loud = if overlaps
+        .any(|overlap| holding.holders(&overlap.lock).any(|actor| band.members.contains(&actor)))
+    {
         Role::Danger
     } else {
         Role::Fresh
     };
     let line = Line::from(vec![
-        Span::styled(
-            format!("×{}  ", band.members.len()),
-            style.add_modifier(Modifier::BOLD),
-        ),
-        Span::styled(
-            format!("{} ", word(words::belief(Belief::Waiting))),
-            scene.style(Role::Chrome),
-        ),
+        Span::styled(format!("×{}  ", band.members.len()), style.add_modifier(Modifier::BOLD)),
+        Span::styled(format!("{} ", word(words::belief(Belief::Waiting))), scene.style(Role::Chrome)),
         Span::styled(format!("{}  ", counts.waiting), scene.style(Role::Fresh)),
-        Span::styled(
-            format!("{} ", word(words::belief(Belief::Holding))),
-            scene.style(Role::Chrome),
-        ),
+        Span::styled(format!("{} ", word(words::belief(Belief::Holding))), scene.style(Role::Chrome)),
         Span::styled(format!("{}  ", counts.holding), scene.style(loud)),
         Span::styled(format!("{} ", word(words::NOTIFIED)), scene.style(Role::Chrome)),
         Span::styled(counts.notified.to_string(), scene.style(Role::Warning)),
@@ -140,10 +120,7 @@ fn draw_wave(scene: &Scene<'_>, plot: &Plot, band: &Band, y: u16, buf: &mut Buff
     let Some((flight, at)) = scene.flight.and_then(|aloft| aloft.flight) else {
         return;
     };
-    let is_member = |leg: &&Leg| {
-        leg.actor
-            .is_some_and(|actor| band.members.binary_search(&actor).is_ok())
-    };
+    let is_member = |leg: &&Leg| leg.actor.is_some_and(|actor| band.members.binary_search(&actor).is_ok());
     let legs: Vec<&Leg> = flight.beat(at).iter().filter(is_member).collect();
     let (Some(first), Some(x)) = (legs.first(), plot.screen(plot.head)) else {
         return;
@@ -188,19 +165,10 @@ fn draw_runs(scene: &Scene<'_>, plot: &Plot, band: &Band, y: u16, buf: &mut Buff
             _ => ("●", scene.style(Role::Text)),
         };
         let after = plot.write((x, y), tick, limit, style, buf);
-        let words = if run.count > 1 {
-            format!("{} ×{}", run.what, run.count)
-        } else {
-            run.what.clone()
-        };
+        let words = if run.count > 1 { format!("{} ×{}", run.what, run.count) } else { run.what.clone() };
         let after = plot.write((after, y), &words, limit.saturating_sub(1).max(after), style, buf);
         if scene.selected.is_some_and(|event| tells(scene, band, run, event)) {
-            let tick = Rect {
-                x,
-                y,
-                width: after.saturating_sub(x),
-                height: 1,
-            };
+            let tick = Rect { x, y, width: after.saturating_sub(x), height: 1 };
             scene.theme.choose(tick, buf);
         }
     }
@@ -223,11 +191,7 @@ pub fn event_at(plot: &Plot, band: &Band, x: u16) -> Option<usize> {
     let before = band.runs.partition_point(|run| run.x <= column);
     let known = |run: &&Run| run.first < plot.position && run.x <= plot.head;
     let run = band.runs[..before].iter().rev().find(known)?;
-    let count = if run.count > 1 {
-        format!(" ×{}", run.count)
-    } else {
-        String::new()
-    };
+    let count = if run.count > 1 { format!(" ×{}", run.count) } else { String::new() };
     let width = u32::try_from(text::width(&run.what) + text::width(&count)).unwrap_or_default() + 1;
     (column < run.x + width && run.x >= plot.left).then_some(run.first)
 }
@@ -241,9 +205,7 @@ fn draw_level(scene: &Scene<'_>, plot: &Plot, band: &Band, y: u16, buf: &mut Buf
         let level = band.level(x, plot.position);
         let Some(screen) = plot.screen(x) else { continue };
         if level.waiting > 0 {
-            let step = (level.waiting * LEVELS.len())
-                .div_ceil(band.members.len())
-                .clamp(1, LEVELS.len());
+            let step = (level.waiting * LEVELS.len()).div_ceil(band.members.len()).clamp(1, LEVELS.len());
             plot.fill((screen, screen + 1), y, LEVELS[step - 1], style, buf);
         }
         if level.holding > 1 {

@@ -1,5 +1,4 @@
-//! The tree of branches of free play, over the lesson's screen: where each goes off and what was done in it. It must not
-//! know how one is walked to.
+//! The tree of branches of free play, over the lesson's screen: where each goes off and what was done in it.
 
 use ratatui::{
     buffer::Buffer,
@@ -30,13 +29,8 @@ pub fn draw(view: &LessonView<'_>, chosen: usize, area: Rect, buf: &mut Buffer) 
         wanted.min(area.height.saturating_sub(2)).into(),
     );
     overlay::clear(frame, buf);
-    let hints = strip::hints(
-        scene.keys,
-        Place::Branches,
-        scene.lang,
-        scene.theme,
-        frame.width.saturating_sub(4),
-    );
+    let hints =
+        strip::hints(scene.keys, Place::Branches, scene.lang, scene.theme, frame.width.saturating_sub(4));
     let title = format!(" {} ", words::TREE.get(scene.lang));
     let block = scene
         .theme
@@ -46,10 +40,7 @@ pub fn draw(view: &LessonView<'_>, chosen: usize, area: Rect, buf: &mut Buffer) 
     let inner = block.inner(frame);
     block.render(frame, buf);
     if rows.is_empty() {
-        let lines = text::wrap(
-            words::NO_BRANCHES.get(scene.lang),
-            inner.width.saturating_sub(2).into(),
-        );
+        let lines = text::wrap(words::NO_BRANCHES.get(scene.lang), inner.width.saturating_sub(2).into());
         for (y, line) in (inner.top()..inner.bottom()).zip(lines) {
             buf.set_string(inner.x + 1, y, line, scene.style(Role::Chrome));
         }
@@ -76,16 +67,8 @@ fn line(view: &LessonView<'_>, row: &BranchRow<'_>, chosen: bool, width: usize) 
         0 => words::TRUNK.get(lang).to_owned(),
         _ => words::GOES_OFF.with(lang, &[&row.shared.to_string()]),
     };
-    let broken = row
-        .log
-        .events()
-        .iter()
-        .any(|event| matches!(event.kind, EventKind::Breached { .. }));
-    let mark = if broken {
-        format!(" {} ", glyphs::CUT)
-    } else {
-        String::new()
-    };
+    let broken = row.log.events().iter().any(|event| matches!(event.kind, EventKind::Breached { .. }));
+    let mark = if broken { format!(" {} ", glyphs::CUT) } else { String::new() };
     let head = format!(" {stem}{here} {}  {from}: ", row.branch + 1);
     let own = told(row.log, row.shared, lang);
     let room = width.saturating_sub(text::width(&head) + text::width(&mark) + 1);
@@ -102,11 +85,7 @@ fn line(view: &LessonView<'_>, row: &BranchRow<'_>, chosen: bool, width: usize) 
 /// What was done in a run after the first `shared` deeds: `A.check → B.check → +1.0s`.
 fn told(log: &Log, shared: usize, lang: Lang) -> String {
     let deeds = log.deeds(log.len());
-    let lines = deeds
-        .iter()
-        .skip(shared)
-        .filter(|deed| **deed == Deed::Line)
-        .count();
+    let lines = deeds.iter().skip(shared).filter(|deed| **deed == Deed::Line).count();
     let mut parts = Vec::new();
     if lines > 0 {
         parts.push(words::STORY_LINES.with(lang, &[&lines.to_string()]));
@@ -132,12 +111,11 @@ fn choices(log: &Log, lang: Lang) -> Vec<String> {
             Choice::Move { actor } => {
                 let end = steps.after(n).first().map_or(log.len(), |step| step.position);
                 let label = log.events()[n..end].iter().find_map(|event| match &event.kind {
-                    EventKind::Sent {
-                        actor: who, label, ..
+                    EventKind::Sent { actor: who, label, .. } | EventKind::Took { actor: who, label, .. }
+                        if who == actor =>
+                    {
+                        Some(label.as_str())
                     }
-                    | EventKind::Took {
-                        actor: who, label, ..
-                    } if who == actor => Some(label.as_str()),
                     _ => None,
                 });
                 let name = log.actor(*actor).map_or("?", |actor| actor.name.as_str());
@@ -145,10 +123,7 @@ fn choices(log: &Log, lang: Lang) -> Vec<String> {
             }
             Choice::Timer => {
                 let end = steps.after(n).first().map_or(log.len(), |step| step.position);
-                format!(
-                    "+{}",
-                    crate::ui::theme::time::stretch(log.time_at(end).since(event.at))
-                )
+                format!("+{}", crate::ui::theme::time::stretch(log.time_at(end).since(event.at)))
             }
             Choice::Pass { millis } => format!("+{}", free::amount(*millis)),
             Choice::Cause(fault) => free::cause(fault, lang),

@@ -1,4 +1,4 @@
-//! Interview questions with their answers. It must not know how the lesson went.
+//! Interview questions with their answers.
 
 use super::overlay::{Page, Paragraph};
 use crate::ui::{
@@ -7,7 +7,6 @@ use crate::ui::{
 };
 use crate::{text::Lang, ui::state::catalogue::CatalogueEntry};
 
-/// The page.
 pub fn page(entry: &CatalogueEntry, lang: Lang, theme: Theme) -> Page {
     let mut paragraphs = Vec::new();
     for (n, card) in entry.interview.iter().enumerate() {
@@ -16,20 +15,13 @@ pub fn page(entry: &CatalogueEntry, lang: Lang, theme: Theme) -> Page {
         }
         let question = format!("{}. {}", n + 1, card.q.get(lang));
         paragraphs.push(Paragraph::Words(question, 0, theme.style(Role::Accent)));
-        paragraphs.push(Paragraph::Words(
-            card.a.get(lang).to_owned(),
-            3,
-            theme.style(Role::Text),
-        ));
+        paragraphs.push(Paragraph::Words(card.a.get(lang).to_owned(), 3, theme.style(Role::Text)));
     }
     if paragraphs.is_empty() {
         let nothing = words::NO_CARDS.get(lang).to_owned();
         paragraphs.push(Paragraph::Words(nothing, 0, theme.style(Role::Chrome)));
     }
     Page {
-        title: format!("{} · {}", words::CARDS.get(lang), entry.title.get(lang)),
-        paragraphs,
-        theme,
-        lang,
+        title: format!("{} · {}", words::CARDS.get(lang), entry.title.get(lang)), paragraphs, theme, lang
     }
 }

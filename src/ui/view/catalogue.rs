@@ -1,5 +1,4 @@
-//! The catalogue: lessons by track on the left, the chosen one on the right. It must not know how lessons are
-//! loaded or run.
+//! The catalogue: lessons by track on the left, the chosen one on the right.
 
 use ratatui::{
     buffer::Buffer,
@@ -38,21 +37,17 @@ pub struct CatalogueView<'a> {
     pub selected: usize,
     /// Where the keys go.
     pub shelf: Shelf,
-    /// What is searched for.
     pub search: Option<&'a Search>,
-    /// Which keys do what.
     pub keys: &'a KeyMap,
     /// How far its description is scrolled.
     pub scroll: u16,
     /// Colours.
     pub theme: Theme,
-    /// The language.
     pub lang: Lang,
 }
 
 impl<'a> CatalogueView<'a> {
     /// The chosen lesson.
-    #[must_use]
     pub fn selected(&self) -> Option<&'a CatalogueEntry> {
         self.catalogue.entries.get(self.selected)
     }
@@ -96,16 +91,11 @@ impl<'a> CatalogueView<'a> {
     }
 
     /// How far the description can be scrolled on a screen of this size.
-    #[must_use]
     pub fn reach(&self, area: Rect) -> u16 {
         let [_, _, right, _] = Self::areas(area);
         let inner = text_area(ratatui::widgets::Block::bordered().inner(right));
-        let lines = self
-            .selected()
-            .map_or(0, |entry| self.description(entry, inner.width).0.len());
-        u16::try_from(lines)
-            .unwrap_or(u16::MAX)
-            .saturating_sub(inner.height)
+        let lines = self.selected().map_or(0, |entry| self.description(entry, inner.width).0.len());
+        u16::try_from(lines).unwrap_or(u16::MAX).saturating_sub(inner.height)
     }
 
     pub(crate) fn draw(&self, area: Rect, buf: &mut Buffer) {
@@ -116,10 +106,8 @@ impl<'a> CatalogueView<'a> {
         ]);
         buf.set_line(head.x + 1, head.y, &title, head.width.saturating_sub(1));
         if self.selected().is_some_and(|entry| entry.recorded) {
-            let mark = Line::styled(
-                format!(" {} ", words::RECORDED.get(self.lang)),
-                self.style(Role::Warning),
-            );
+            let mark =
+                Line::styled(format!(" {} ", words::RECORDED.get(self.lang)), self.style(Role::Warning));
             let width = u16::try_from(mark.width()).unwrap_or(head.width).min(head.width);
             buf.set_line(head.right() - width, head.y, &mark, width);
         }
@@ -133,7 +121,6 @@ impl<'a> CatalogueView<'a> {
         );
     }
 
-    /// What was done of a variant.
     fn done_in(&self, entry: &CatalogueEntry, variant: &str) -> Option<String> {
         let record = self.progress.of(&entry.id, variant)?;
         let done = record.finished.then(|| words::DONE.get(self.lang).to_owned());
@@ -158,10 +145,7 @@ impl<'a> CatalogueView<'a> {
         };
         let room = usize::from(area.width.saturating_sub(6));
         let heading = format!(" {} ", text::fit(entry.title.get(self.lang), room));
-        let block = self
-            .theme
-            .pane(focused)
-            .title(Span::styled(heading, self.style(Role::Accent)));
+        let block = self.theme.pane(focused).title(Span::styled(heading, self.style(Role::Accent)));
         let inner = block.inner(area);
         block.render(area, buf);
         let inner = text_area(inner);
@@ -184,9 +168,7 @@ impl<'a> CatalogueView<'a> {
     fn broken(&self, error: &str, width: u16) -> Vec<Line<'static>> {
         let width = usize::from(width);
         let heading = text::wrap(words::BROKEN.get(self.lang), width);
-        let heading = heading
-            .into_iter()
-            .map(|row| Line::styled(row, self.style(Role::Danger)));
+        let heading = heading.into_iter().map(|row| Line::styled(row, self.style(Role::Danger)));
         let error = text::wrap(error, width).into_iter().map(Line::from);
         heading.chain([Line::default()]).chain(error).collect()
     }
@@ -196,11 +178,7 @@ impl<'a> CatalogueView<'a> {
         let columns = usize::from(width);
         let mut lines = narration::lines(entry.summary.get(self.lang), self.theme, width);
         lines.push(Line::default());
-        let labs: Vec<&str> = entry
-            .labs()
-            .into_iter()
-            .map(|lab| words::lab(lab).get(self.lang))
-            .collect();
+        let labs: Vec<&str> = entry.labs().into_iter().map(|lab| words::lab(lab).get(self.lang)).collect();
         let facts = format!(
             "{}: {} · {}",
             words::NEEDS.get(self.lang),
@@ -211,11 +189,7 @@ impl<'a> CatalogueView<'a> {
             lines.push(Line::styled(row, self.style(Role::Chrome)));
         }
         if entry.recorded {
-            let words = format!(
-                "{}: {}",
-                words::RECORDED.get(self.lang),
-                words::HOW_LIVE.get(self.lang)
-            );
+            let words = format!("{}: {}", words::RECORDED.get(self.lang), words::HOW_LIVE.get(self.lang));
             for row in text::wrap(&words, columns) {
                 lines.push(Line::styled(row, self.style(Role::Warning)));
             }
@@ -223,10 +197,7 @@ impl<'a> CatalogueView<'a> {
             lines.extend(self.served(entry, columns));
         }
         lines.push(Line::default());
-        lines.push(Line::styled(
-            words::VARIANTS.get(self.lang),
-            self.style(Role::Accent),
-        ));
+        lines.push(Line::styled(words::VARIANTS.get(self.lang), self.style(Role::Accent)));
         let mut end = 0;
         for (n, variant) in entry.variants.iter().enumerate() {
             lines.extend(self.variant_lines(n, variant, columns));
@@ -259,14 +230,8 @@ impl<'a> CatalogueView<'a> {
         let rows = text::wrap(words.get(self.lang), columns.saturating_sub(2));
         let mut code = false;
         let line = |(n, row): (usize, String)| {
-            let mut spans = vec![Span::styled(
-                if n == 0 {
-                    format!("{glyph} ")
-                } else {
-                    "  ".to_owned()
-                },
-                style,
-            )];
+            let mut spans =
+                vec![Span::styled(if n == 0 { format!("{glyph} ") } else { "  ".to_owned() }, style)];
             spans.extend(prose(&row, &mut code, self.theme, style));
             Line::from(spans)
         };
@@ -284,11 +249,7 @@ impl<'a> CatalogueView<'a> {
         let alone = text::width(&title) + text::width(word) + 5 > columns;
         let rows = text::wrap(&title, columns.saturating_sub(2));
         let line = |(at, row): (usize, String)| {
-            let tick = if at == 0 {
-                format!("{glyph} ")
-            } else {
-                "  ".to_owned()
-            };
+            let tick = if at == 0 { format!("{glyph} ") } else { "  ".to_owned() };
             let mut spans = vec![Span::styled(tick, self.style(role)), Span::raw(row)];
             if at == 0 && !alone {
                 spans.push(Span::styled(format!("  {word}"), self.style(Role::Chrome)));
@@ -306,9 +267,5 @@ impl<'a> CatalogueView<'a> {
 
 /// A pane's inside without the columns next to its frame.
 fn text_area(inner: Rect) -> Rect {
-    Rect {
-        x: inner.x + 1,
-        width: inner.width.saturating_sub(2),
-        ..inner
-    }
+    Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner }
 }

@@ -42,9 +42,7 @@ mod tests {
         for picture in pictures {
             let mut bytes = Vec::new();
             let changes = before.diff(picture);
-            CrosstermBackend::new(&mut bytes)
-                .draw(changes.into_iter())
-                .expect("written to memory");
+            CrosstermBackend::new(&mut bytes).draw(changes.into_iter()).expect("written to memory");
             terminal.process(&bytes);
             before = picture.clone();
         }

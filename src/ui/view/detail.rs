@@ -1,5 +1,4 @@
-//! The chosen event in full words: when, who, to whom, the whole command and reply, how long it took, what it
-//! changed. It must not know on which pane it was chosen.
+//! The chosen event in full words: when, who, to whom, the whole command and reply, how long it took, what it changed.
 
 use std::time::Duration;
 
@@ -34,13 +33,7 @@ pub fn lines(scene: &Scene<'_>, event: usize, width: u16) -> Vec<Line<'static>> 
     let mut heading: Words = vec![(time::moment(logged.at), scene.style(Role::Fresh))];
     let mut body: Words = Words::new();
     match &logged.kind {
-        EventKind::Sent {
-            actor,
-            server,
-            wire,
-            label,
-            ..
-        } => {
+        EventKind::Sent { actor, server, wire, label, .. } => {
             heading.push(who(scene, *actor));
             heading.push((format!("→ {server} · {label}"), scene.style(Role::Chrome)));
             body.push((wire.clone(), scene.style(Role::Code)));
@@ -49,12 +42,7 @@ pub fn lines(scene: &Scene<'_>, event: usize, width: u16) -> Vec<Line<'static>> 
             heading = reply_words(scene, sent, replied);
             body = Words::new();
         }
-        EventKind::Notified {
-            actor,
-            server,
-            about,
-            what,
-        } => {
+        EventKind::Notified { actor, server, about, what } => {
             heading.push((format!("{server} →"), scene.style(Role::Chrome)));
             heading.push(who(scene, *actor));
             body.push((format!("↯ {what} {about}"), scene.style(Role::Warning)));
@@ -109,10 +97,7 @@ fn reply_words(scene: &Scene<'_>, sent: usize, replied: Option<usize>) -> Words 
         _ => format!("← {reply}"),
     };
     let took = words::ROUND_TRIP.with(scene.lang, &[&brief(replied.at.since(from.at))]);
-    vec![
-        (words, wire::style(scene, reply)),
-        (format!("{} · {took}", time::moment(replied.at)), chrome),
-    ]
+    vec![(words, wire::style(scene, reply)), (format!("{} · {took}", time::moment(replied.at)), chrome)]
 }
 
 /// A duration that may be short: `0.46ms`, `12ms`, `3.0s`.
@@ -175,11 +160,7 @@ fn changed(scene: &Scene<'_>, event: usize) -> String {
                 Change::Changed => '~',
                 Change::Removed => '-',
             };
-            let place = if several {
-                format!(" ({server})")
-            } else {
-                String::new()
-            };
+            let place = if several { format!(" ({server})") } else { String::new() };
             changed.push(format!("{sign} {name}{place}"));
         }
     }
@@ -188,10 +169,7 @@ fn changed(scene: &Scene<'_>, event: usize) -> String {
     let separator = if scene.lang == Lang::Zh { "，" } else { ", " };
     let mut words = changed.join(separator);
     if more > 0 {
-        words = format!(
-            "{words}{separator}{}",
-            words::MORE_NODES.with(scene.lang, &[&more.to_string()])
-        );
+        words = format!("{words}{separator}{}", words::MORE_NODES.with(scene.lang, &[&more.to_string()]));
     }
     words
 }

@@ -1,4 +1,4 @@
-//! The message that a run cannot go on, over the lesson. It must not know how to start again.
+//! The message that a run cannot go on, over the lesson.
 
 use ratatui::{
     buffer::Buffer,
@@ -13,15 +13,10 @@ use crate::ui::{
     words,
 };
 
-/// Draws the message.
 pub fn draw(scene: &Scene<'_>, message: &str, server: bool, area: Rect, buf: &mut Buffer) {
     let width = area.width.saturating_sub(8).min(96);
     let body = usize::from(width.saturating_sub(4));
-    let title = if server {
-        words::LAB_FAILED
-    } else {
-        words::LESSON_FAILED
-    };
+    let title = if server { words::LAB_FAILED } else { words::LESSON_FAILED };
     let message = sentence(message);
     let mut lines: Vec<Line<'_>> = text::wrap(&message, body).into_iter().map(Line::from).collect();
     // A server's own log may be long; the first lines say what happened.

@@ -1,5 +1,4 @@
-//! Texts with the letters marked that were searched for, and the line in which they are typed. It must not know
-//! what is searched.
+//! Texts with the letters marked that were searched for, and the line in which they are typed.
 
 use ratatui::{
     buffer::Buffer,
@@ -49,10 +48,7 @@ pub fn marked(
     for (at, c) in (start..).zip(shown.chars()) {
         let now = marks.binary_search(&at).is_ok() && chars.get(at) == Some(&c);
         if now != lit && !run.is_empty() {
-            spans.push(Span::styled(
-                std::mem::take(&mut run),
-                if lit { lit_style } else { style },
-            ));
+            spans.push(Span::styled(std::mem::take(&mut run), if lit { lit_style } else { style }));
         }
         lit = now;
         run.push(c);
@@ -90,13 +86,7 @@ fn lit_up(style: Style, theme: Theme) -> Style {
 pub fn field(typed: &str, sign: &str, beside: &str, theme: Theme, area: Rect, buf: &mut Buffer) {
     let (shown, room) = (tail(typed, area, beside), area.width);
     buf.set_stringn(area.x + 1, area.y, sign, 1, theme.style(Role::Accent));
-    buf.set_stringn(
-        area.x + PROMPT,
-        area.y,
-        &shown,
-        room.into(),
-        theme.style(Role::Text),
-    );
+    buf.set_stringn(area.x + PROMPT, area.y, &shown, room.into(), theme.style(Role::Text));
     let columns = u16::try_from(text::width(beside)).unwrap_or(room).min(room);
     let at = area.right() - columns;
     buf.set_stringn(at, area.y, beside, columns.into(), theme.style(Role::Chrome));
@@ -138,24 +128,15 @@ mod tests {
     fn lit(words: &str, marks: &[usize], columns: usize) -> (String, String) {
         let spans = marked(words, marks, columns, Style::new(), Theme::default());
         let all = spans.iter().map(|span| span.content.as_ref()).collect();
-        let lit = spans
-            .iter()
-            .filter(|span| span.style.add_modifier.contains(Modifier::UNDERLINED));
+        let lit = spans.iter().filter(|span| span.style.add_modifier.contains(Modifier::UNDERLINED));
         (all, lit.map(|span| span.content.as_ref()).collect())
     }
 
     #[test]
     fn what_is_marked_is_lit_and_stays_in_sight() {
-        assert_eq!(
-            lit("误删别人的锁", &[0, 5], 20),
-            ("误删别人的锁".into(), "误锁".into())
-        );
+        assert_eq!(lit("误删别人的锁", &[0, 5], 20), ("误删别人的锁".into(), "误锁".into()));
         assert_eq!(lit("the lock", &[], 20).1, "");
-        let (all, marks) = lit(
-            "A takes the lock and keeps it for ever and a day",
-            &[39, 40, 41],
-            12,
-        );
+        let (all, marks) = lit("A takes the lock and keeps it for ever and a day", &[39, 40, 41], 12);
         assert_eq!((all.as_str(), marks.as_str()), ("…r ever and…", "and"));
     }
 

@@ -1,4 +1,4 @@
-//! The lesson's header: what, where, how fast, on which clock. It must not know what happens in the lesson.
+//! The lesson's header: what, where, how fast, on which clock.
 
 use ratatui::{
     buffer::Buffer,
@@ -32,11 +32,7 @@ fn left<'a>(view: &LessonView<'a>, room: usize) -> Line<'a> {
         Motion::Held => (" ▮▮", Role::Warning),
     };
     let title = view.entry.title.get(scene.lang);
-    let variant = view
-        .entry
-        .variants
-        .get(view.variant)
-        .map_or("", |variant| variant.title.get(scene.lang));
+    let variant = view.entry.variants.get(view.variant).map_or("", |variant| variant.title.get(scene.lang));
     let count = format!(" {}/{}", view.variant + 1, view.entry.variants.len());
     let room = room.saturating_sub(4 + text::width(&count));
     // The title gives way first, down to half of the room: the variant is what the learner compares.
@@ -57,20 +53,14 @@ fn right<'a>(view: &LessonView<'a>) -> Vec<Span<'a>> {
     let chrome = scene.style(Role::Chrome);
     let mut spans = Vec::new();
     let (words, role) = doing(view);
-    spans.push(Span::styled(
-        format!(" {words}  "),
-        scene.style(role).remove_modifier(Modifier::BOLD),
-    ));
+    spans.push(Span::styled(format!(" {words}  "), scene.style(role).remove_modifier(Modifier::BOLD)));
     let beats = view.beats();
     // Whoever has left the story takes none of its steps.
     if let Some(step) = step(view).filter(|step| *step <= beats && view.free.is_none()) {
         let words = words::STEP.with(scene.lang, &[&step.to_string(), &beats.to_string()]);
         spans.push(Span::styled(format!("{words}  "), chrome));
     }
-    spans.push(Span::styled(
-        time::moment(scene.display),
-        scene.style(Role::Fresh),
-    ));
+    spans.push(Span::styled(time::moment(scene.display), scene.style(Role::Fresh)));
     spans.push(Span::styled(format!("  {}x ", view.speed), chrome));
     if !scene.log.is_empty() {
         let (words, role) = match scene.world.clock {
@@ -86,10 +76,7 @@ fn right<'a>(view: &LessonView<'a>) -> Vec<Span<'a>> {
 
 /// What the learner should know about the run beyond the glyph.
 fn doing(view: &LessonView<'_>) -> (String, Role) {
-    let arrives = view
-        .scene
-        .flight
-        .is_some_and(|aloft| aloft.leads_to(view.scene.log.len()));
+    let arrives = view.scene.flight.is_some_and(|aloft| aloft.leads_to(view.scene.log.len()));
     let behind = view.scene.world.position < view.scene.log.len() && !arrives;
     let (words, role) = match (view.stage, view.motion) {
         // All of it is known from the beginning: nobody looks back at it.

@@ -1,5 +1,5 @@
-//! The help: the keys of what has the focus, then the rest of the screen's, then how to read the lanes, then the
-//! other screens' keys. All of them come from the table of actions; it must not know them.
+//! The help: the keys of what has the focus, then the rest of the screen's, then how to read the lanes, then the other
+//! screens' keys. All of them come from the table of actions.
 
 use super::overlay::{Page, Paragraph};
 use crate::ui::{
@@ -38,12 +38,7 @@ pub fn page(keys: &KeyMap, places: &[Place], lang: Lang, theme: Theme) -> Page {
             paragraphs.pop();
         }
     }
-    Page {
-        title: words::HELP.get(lang).to_owned(),
-        paragraphs,
-        theme,
-        lang,
-    }
+    Page { title: words::HELP.get(lang).to_owned(), paragraphs, theme, lang }
 }
 
 /// A place's actions that were not told of yet: a heading, a row for each, a gap. Nothing where there are none.
@@ -67,11 +62,7 @@ fn section(keys: &KeyMap, place: Place, told: &mut [bool], (lang, theme): (Lang,
     }
     let title = words::place(place).get(lang).to_owned();
     let heading = Paragraph::Words(title, 0, theme.style(Role::Accent));
-    [heading]
-        .into_iter()
-        .chain(rows)
-        .chain([Paragraph::Gap])
-        .collect()
+    [heading].into_iter().chain(rows).chain([Paragraph::Gap]).collect()
 }
 
 /// The keys of a row and of so many after it: all of them where there is room, else the first of each.
@@ -80,10 +71,7 @@ fn labels(keys: &KeyMap, row: usize, more: usize) -> String {
         let rows = (row..=row + more).flat_map(|n| keys.keys(n).iter().take(most));
         rows.map(|chord| chord.label()).collect::<Vec<_>>().join(" ")
     };
-    let fitting = (1..=4)
-        .rev()
-        .map(labels)
-        .find(|labels| text::width(labels) < KEYS);
+    let fitting = (1..=4).rev().map(labels).find(|labels| text::width(labels) < KEYS);
     match fitting.unwrap_or_else(|| labels(1)) {
         none if none.is_empty() => format!(":{}", TABLE[row].id),
         labels => labels,
@@ -99,11 +87,7 @@ fn legend(lang: Lang, theme: Theme) -> Vec<Paragraph> {
             glyphs::KILLED => (glyphs::KILLED, theme.style(Role::Danger)),
             glyph => (glyph, theme.style(Role::Text)),
         };
-        paragraphs.push(Paragraph::Row(
-            (glyph.to_owned(), style),
-            KEYS,
-            what.get(lang).to_owned(),
-        ));
+        paragraphs.push(Paragraph::Row((glyph.to_owned(), style), KEYS, what.get(lang).to_owned()));
     }
     let axis = words::LEGEND_AXIS.get(lang).to_owned();
     paragraphs.push(Paragraph::Words(axis, 0, theme.style(Role::Chrome)));

@@ -1,5 +1,4 @@
-//! One actor's lane: bars for what it believes, ticks for what it does, and red where two hold one lock. It
-//! must not know what the server says about it.
+//! One actor's lane: bars for what it believes, ticks for what it does, and red where two hold one lock.
 
 use ratatui::{
     buffer::Buffer,
@@ -32,7 +31,6 @@ impl Height {
     pub const LOW: Self = Self(1);
     /// The lowest with ticks above the bar.
     pub const CLEAR: Self = Self(2);
-    /// The highest.
     pub const HIGH: Self = Self(6);
 
     /// All of them, the highest first.
@@ -94,13 +92,7 @@ pub fn draw(scene: &Scene<'_>, plot: &Plot, actor: ActorId, (y, height): (u16, H
         .collect();
     for (n, mark) in visible.iter().enumerate() {
         let next = visible.get(n + 1).and_then(|next| plot.screen(next.x));
-        draw_mark(
-            scene,
-            plot,
-            mark,
-            (actor, y, next.unwrap_or(plot.area.right())),
-            buf,
-        );
+        draw_mark(scene, plot, mark, (actor, y, next.unwrap_or(plot.area.right())), buf);
     }
 }
 
@@ -185,23 +177,12 @@ fn draw_mark(
     let words = mark.text(scene.log, scene.chart.detail(), plot.position);
     let tick = format!("{} ", scene.glyph(actor));
     let after = plot.write((x, y), &tick, limit, client.add_modifier(Modifier::BOLD), buf);
-    let after = plot.write(
-        (after, y),
-        &words,
-        limit.saturating_sub(1).max(after),
-        text_style,
-        buf,
-    );
+    let after = plot.write((after, y), &words, limit.saturating_sub(1).max(after), text_style, buf);
     if after < limit {
         plot.write((after, y), " ", limit, Style::new(), buf);
     }
     if chosen {
-        let tick = Rect {
-            x,
-            y,
-            width: after.saturating_sub(x),
-            height: 1,
-        };
+        let tick = Rect { x, y, width: after.saturating_sub(x), height: 1 };
         scene.theme.choose(tick, buf);
     }
 }
@@ -213,10 +194,7 @@ pub fn name(scene: &Scene<'_>, actor: ActorId, width: usize) -> (String, Style) 
     let (prefix, style) = match life {
         Life::Running => (scene.glyph(actor), style.add_modifier(Modifier::BOLD)),
         Life::Frozen => (glyphs::STOPPED, scene.style(Role::Warning)),
-        Life::Crashed => (
-            glyphs::KILLED,
-            style.add_modifier(Modifier::CROSSED_OUT | Modifier::DIM),
-        ),
+        Life::Crashed => (glyphs::KILLED, style.add_modifier(Modifier::CROSSED_OUT | Modifier::DIM)),
         Life::Finished => (glyphs::DONE, style.add_modifier(Modifier::DIM)),
     };
     let words = format!("{prefix} {}", scene.name(actor));

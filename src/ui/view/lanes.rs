@@ -33,12 +33,7 @@ enum Row {
 fn rows(scene: &Scene<'_>, height: u16) -> Vec<Row> {
     let mut rows = Vec::new();
     let mut seen = vec![false; scene.chart.bands.len()];
-    let alone = scene
-        .chart
-        .lanes
-        .iter()
-        .filter(|lane| lane.band.is_none())
-        .count();
+    let alone = scene.chart.lanes.iter().filter(|lane| lane.band.is_none()).count();
     for (n, chart_lane) in scene.chart.lanes.iter().enumerate() {
         let Some(band_number) = chart_lane.band else {
             rows.push(Row::Actor(ActorId(u32::try_from(n).unwrap_or(u32::MAX))));
@@ -53,9 +48,7 @@ fn rows(scene: &Scene<'_>, height: u16) -> Vec<Row> {
             rows.extend(band.members.iter().copied().map(Row::Actor));
             continue;
         }
-        let room = usize::from(height.saturating_sub(band::ROWS) / 2)
-            .saturating_sub(alone)
-            .clamp(1, 5);
+        let room = usize::from(height.saturating_sub(band::ROWS) / 2).saturating_sub(alone).clamp(1, 5);
         let sample = band::sample(scene, band, room);
         rows.extend(sample.into_iter().map(Row::Actor));
     }
@@ -73,8 +66,7 @@ fn row_height(row: Row, (height, band): Sizes) -> u16 {
 }
 
 fn total(rows: &[Row], height: Sizes) -> u16 {
-    rows.iter()
-        .fold(0u16, |sum, row| sum.saturating_add(row_height(*row, height)))
+    rows.iter().fold(0u16, |sum, row| sum.saturating_add(row_height(*row, height)))
 }
 
 /// How many rows stay in sight however far the rest is scrolled: the counts of crowds whose members are shown.
@@ -82,11 +74,7 @@ fn pinned(scene: &Scene<'_>, rows: &[Row], height: Sizes, room: u16) -> usize {
     let bands = rows.iter().rposition(|row| matches!(row, Row::Band(_)));
     let pinned = bands.filter(|_| scene.expanded).map_or(0, |last| last + 1);
     // Members must be seen, too.
-    if total(&rows[..pinned], height) > room.saturating_sub(2) {
-        0
-    } else {
-        pinned
-    }
+    if total(&rows[..pinned], height) > room.saturating_sub(2) { 0 } else { pinned }
 }
 
 /// How the pane is divided.
@@ -106,30 +94,19 @@ fn divide(scene: &Scene<'_>, area: Rect) -> Division {
     let room = area.height - below;
     let rows = rows(scene, room);
     // Where its members are shown and there is little room, of the band itself only the counts are.
-    let band = if scene.expanded && room < 4 * band::ROWS {
-        1
-    } else {
-        band::ROWS
-    };
+    let band = if scene.expanded && room < 4 * band::ROWS { 1 } else { band::ROWS };
     let height = Height::all()
         .map(|height| (height, band))
         .find(|height| total(&rows, *height) <= room)
         .unwrap_or((Height::LOW, band));
     // The truth stands right below the beliefs that it is compared with.
-    let lanes = Rect {
-        height: room.min(total(&rows, height)),
-        ..area
-    };
+    let lanes = Rect { height: room.min(total(&rows, height)), ..area };
     Division {
         pinned: pinned(scene, &rows, height, room),
         rows,
         height,
         lanes,
-        below: Rect {
-            y: lanes.bottom(),
-            height: below,
-            ..area
-        },
+        below: Rect { y: lanes.bottom(), height: below, ..area },
     }
 }
 
@@ -137,26 +114,19 @@ fn divide(scene: &Scene<'_>, area: Rect) -> Division {
 fn server_rows(scene: &Scene<'_>, area: Rect) -> u16 {
     let actors = total(&rows(scene, area.height), (Height::CLEAR, band::ROWS));
     let most = area.height.saturating_sub(actors + 1).clamp(3, SERVERS);
-    u16::try_from(truth::rows(scene).len())
-        .unwrap_or(u16::MAX)
-        .min(most)
+    u16::try_from(truth::rows(scene).len()).unwrap_or(u16::MAX).min(most)
 }
 
 /// Rows that the lanes can use, with those of the servers and the axis.
 pub fn wanted(scene: &Scene<'_>, area: Rect) -> u16 {
     // Not how many rows the servers need now: a pane that grows with every lock is no calm sight.
-    let servers = u16::try_from(scene.chart.truths.len())
-        .unwrap_or(u16::MAX)
-        .clamp(3, SERVERS);
+    let servers = u16::try_from(scene.chart.truths.len()).unwrap_or(u16::MAX).clamp(3, SERVERS);
     total(&rows(scene, area.height), (Height::HIGH, band::ROWS)).saturating_add(servers + 1)
 }
 
 /// The part of the pane that is left above the axis.
 fn above_axis(area: Rect) -> Rect {
-    Rect {
-        height: area.height.saturating_sub(1),
-        ..area
-    }
+    Rect { height: area.height.saturating_sub(1), ..area }
 }
 
 /// How far the lanes can be scrolled.
@@ -173,10 +143,7 @@ pub fn reach_without_axis(scene: &Scene<'_>, area: Rect) -> u16 {
 /// Which actor did something last.
 fn last_actor(scene: &Scene<'_>) -> Option<ActorId> {
     // While clients get ready nobody does anything, whatever they are told.
-    let events = scene
-        .log
-        .events()
-        .get(scene.log.opening()..scene.world.position)?;
+    let events = scene.log.events().get(scene.log.opening()..scene.world.position)?;
     events.iter().rev().take(64).find_map(|event| event.kind.actor())
 }
 
@@ -189,9 +156,7 @@ fn chosen_actor(scene: &Scene<'_>) -> Option<ActorId> {
 /// The scroll at which an actor is in sight; the one that moved last, if none is named.
 fn follow(scene: &Scene<'_>, actor: Option<ActorId>, division: &Division) -> u16 {
     let hidden = total(&division.rows, division.height).saturating_sub(division.lanes.height);
-    let actor = actor
-        .or_else(|| chosen_actor(scene))
-        .or_else(|| last_actor(scene));
+    let actor = actor.or_else(|| chosen_actor(scene)).or_else(|| last_actor(scene));
     let Some(actor) = actor.filter(|_| hidden > 0) else {
         return 0;
     };
@@ -205,9 +170,7 @@ fn follow(scene: &Scene<'_>, actor: Option<ActorId>, division: &Division) -> u16
 /// The rows that are on the screen, and where: whole or not at all.
 fn placed(scene: &Scene<'_>, scroll: Option<u16>, division: &Division) -> Vec<(Row, u16)> {
     let hidden = total(&division.rows, division.height).saturating_sub(division.lanes.height);
-    let scroll = scroll
-        .unwrap_or_else(|| follow(scene, None, division))
-        .min(hidden);
+    let scroll = scroll.unwrap_or_else(|| follow(scene, None, division)).min(hidden);
     let fixed = total(&division.rows[..division.pinned], division.height);
     let mut placed = Vec::new();
     let mut at = 0u16;
@@ -255,13 +218,7 @@ pub fn enough(scene: &Scene<'_>) -> u16 {
 
 /// How many rows of so many are drawn on.
 pub fn used(scene: &Scene<'_>, height: u16) -> u16 {
-    let division = divide(
-        scene,
-        Rect {
-            height,
-            ..Rect::default()
-        },
-    );
+    let division = divide(scene, Rect { height, ..Rect::default() });
     division.lanes.height + division.below.height
 }
 
@@ -283,11 +240,7 @@ pub fn names(scene: &Scene<'_>, area: Rect) -> usize {
 /// The part of an area that is right of the names.
 pub fn right_of(names: usize, area: Rect) -> Rect {
     let gutter = u16::try_from(names + 1).unwrap_or(area.width).min(area.width);
-    Rect {
-        x: area.x + gutter,
-        width: area.width - gutter,
-        ..area
-    }
+    Rect { x: area.x + gutter, width: area.width - gutter, ..area }
 }
 
 /// Draws the pane's inside; `scroll` is the learner's, `None` follows who moves.
@@ -313,10 +266,7 @@ pub fn draw_without_axis(
 ) -> u16 {
     let servers = truth::rows(scene);
     let division = divide(scene, area);
-    let above = Rect {
-        height: division.below.bottom() - area.y,
-        ..plot.area
-    };
+    let above = Rect { height: division.below.bottom() - area.y, ..plot.area };
     // First, so that everything else stands in front of it.
     plot.playhead(scene, above, buf);
     let mut places = Places {
@@ -347,17 +297,10 @@ pub fn draw_without_axis(
             }
         }
     }
-    let grounds = Rect {
-        height: division.below.bottom() - area.y,
-        ..plot.area
-    };
+    let grounds = Rect { height: division.below.bottom() - area.y, ..plot.area };
     for clash in &scene.chart.clashes {
         if let Some((from, to)) = plot.stretch(clash.from, clash.to) {
-            let columns = Rect {
-                x: from,
-                width: to - from,
-                ..grounds
-            };
+            let columns = Rect { x: from, width: to - from, ..grounds };
             scene.theme.alarm(columns, buf);
         }
     }
@@ -376,9 +319,7 @@ fn is_master(scene: &Scene<'_>, name: &str) -> bool {
     let follows = |server: &crate::world::ServerWorld| {
         matches!(role(&server.observed), Some(log::Role::Replica { .. }))
     };
-    let mut masters = servers
-        .iter()
-        .filter(|server| role(&server.observed) == Some(log::Role::Master));
+    let mut masters = servers.iter().filter(|server| role(&server.observed) == Some(log::Role::Master));
     servers.iter().any(follows) && masters.any(|server| server.info.name == name)
 }
 
@@ -441,15 +382,10 @@ pub fn warn_below(scene: &Scene<'_>, frame: Rect, buf: &mut Buffer) {
     let words = format!(" {} ", words::CLASH.with(scene.lang, &[&most.to_string()]));
     let room = frame.width.saturating_sub(4);
     let width = u16::try_from(text::width(&words)).unwrap_or(room).min(room);
-    let place = (
-        frame.right().saturating_sub(width + 2),
-        frame.bottom().saturating_sub(1),
-    );
+    let place = (frame.right().saturating_sub(width + 2), frame.bottom().saturating_sub(1));
     buf.set_stringn(place.0, place.1, words, width.into(), loud(scene));
 }
 
 fn loud(scene: &Scene<'_>) -> Style {
-    scene
-        .style(Role::Danger)
-        .add_modifier(ratatui::style::Modifier::REVERSED)
+    scene.style(Role::Danger).add_modifier(ratatui::style::Modifier::REVERSED)
 }

@@ -1,5 +1,4 @@
-//! Where the panes of the lesson screen are, on any size of screen. It must not know what they show, beyond how
-//! much room that needs.
+//! Where the panes of the lesson screen are, on any size of screen.
 
 use crate::ui::state::screen::Form;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -60,13 +59,7 @@ impl LessonView<'_> {
             Constraint::Length(hints),
         ])
         .areas(area);
-        let mut areas = Areas {
-            header,
-            warning,
-            scrubber,
-            hints,
-            ..Areas::default()
-        };
+        let mut areas = Areas { header, warning, scrubber, hints, ..Areas::default() };
         if self.is_fresh() {
             // A page to read: not wider than the eye likes, as high as it needs, in the middle.
             let width = body.width.min(READABLE);
@@ -117,8 +110,7 @@ impl LessonView<'_> {
         } else if self.free.is_some() || self.asking.shown(&self.scene).is_some() || self.focus == Pane::Story
         {
             // Choices are to be seen all at once, and so is the text that somebody reads.
-            self.story_height(body)
-                .clamp(usual, (body.height * 3 / 5).max(usual))
+            self.story_height(body).clamp(usual, (body.height * 3 / 5).max(usual))
         } else {
             usual
         }
@@ -156,10 +148,7 @@ impl LessonView<'_> {
             Pane::Servers => body.height / 2,
             _ => ABOVE,
         };
-        let half = Rect {
-            width: body.width / 2,
-            ..body
-        };
+        let half = Rect { width: body.width / 2, ..body };
         let above = self.story_height(half).max(least).min(body.height * 3 / 5);
         let [above, rest] = Layout::vertical([Constraint::Length(above), Constraint::Min(1)]).areas(body);
         [areas.story, areas.servers] =

@@ -1,5 +1,5 @@
 //! The two ways to look at one log, and the event that is chosen in either: what the lesson's screen answers about
-//! them. It must not know how the panes are drawn.
+//! them.
 
 use crate::ui::state::screen::Lens;
 use ratatui::{layout::Rect, text::Line};
@@ -17,7 +17,6 @@ use crate::ui::{
 
 impl LessonView<'_> {
     /// How many clients the sequence can leave out at the left.
-    #[must_use]
     pub fn aside_reach(&self, area: Rect) -> u16 {
         match self.lens {
             Lens::Timeline => 0,
@@ -26,20 +25,17 @@ impl LessonView<'_> {
     }
 
     /// Whether a pane's scroll counts from its newest line.
-    #[must_use]
     pub fn counts_back(&self, pane: Pane) -> bool {
         pane == Pane::Wire || (pane == Pane::Lanes && self.lens == Lens::Sequence)
     }
 
     /// The event that the learner looks at.
-    #[must_use]
     pub fn selected(&self) -> Option<usize> {
         self.scene.selected
     }
 
     /// The event so many places after the chosen one in the pane with the focus; the newest where none is chosen
     /// yet.
-    #[must_use]
     pub fn neighbour(&self, by: i32) -> Option<usize> {
         let of = match (self.focus, self.lens) {
             (Pane::Wire, _) => Order::Wire,
@@ -50,7 +46,6 @@ impl LessonView<'_> {
     }
 
     /// The event that is told at a place of a screen of this size.
-    #[must_use]
     pub fn event_at(&self, area: Rect, (x, y): (u16, u16)) -> Option<usize> {
         let areas = self.areas(area);
         let lanes = inside(areas.lanes);
@@ -64,10 +59,7 @@ impl LessonView<'_> {
     }
 
     pub(crate) fn view(&self) -> View {
-        View {
-            back: self.scrolls.get(Pane::Lanes),
-            aside: self.aside,
-        }
+        View { back: self.scrolls.get(Pane::Lanes), aside: self.aside }
     }
 
     /// What the story's pane says: about the chosen event, where there is one.

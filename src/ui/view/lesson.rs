@@ -33,7 +33,6 @@ use crate::{
 pub enum Hit {
     /// Nothing that can be clicked.
     Nothing,
-    /// A pane.
     Pane(Pane),
     /// An event, told in a pane.
     Event(Pane, usize),
@@ -50,7 +49,6 @@ pub struct LessonView<'a> {
     pub scene: Scene<'a>,
     /// The lesson.
     pub entry: &'a CatalogueEntry,
-    /// Which of its variants.
     pub variant: usize,
     /// Where the run stands.
     pub stage: Stage<'a>,
@@ -58,7 +56,6 @@ pub struct LessonView<'a> {
     pub motion: Motion,
     /// How fast it plays.
     pub speed: f64,
-    /// The pane with the focus.
     pub focus: Pane,
     /// How the panes share the screen.
     pub form: Form,
@@ -97,9 +94,7 @@ impl<'a> LessonView<'a> {
     /// How many steps there are to be, as far as that is known.
     pub(crate) fn beats(&self) -> usize {
         let planned = || Some(self.entry.variants.get(self.variant)?.beats);
-        let raced = self
-            .single
-            .map(|_| self.scene.chart.beats.last().map_or(0, |beat| beat.item + 1));
+        let raced = self.single.map(|_| self.scene.chart.beats.last().map_or(0, |beat| beat.item + 1));
         raced.or_else(planned).unwrap_or(0)
     }
 
@@ -113,16 +108,8 @@ impl<'a> LessonView<'a> {
         if self.single.is_some() || self.free.is_some() {
             return false;
         }
-        let events = self
-            .scene
-            .log
-            .events()
-            .get(..self.scene.world.position)
-            .unwrap_or_default();
-        !events
-            .iter()
-            .rev()
-            .any(|event| matches!(event.kind, EventKind::Stop { .. }))
+        let events = self.scene.log.events().get(..self.scene.world.position).unwrap_or_default();
+        !events.iter().rev().any(|event| matches!(event.kind, EventKind::Stop { .. }))
     }
 
     pub(crate) fn on_wall_clock(&self) -> bool {
@@ -130,14 +117,11 @@ impl<'a> LessonView<'a> {
     }
 
     /// How far a pane can be scrolled on a screen of this size.
-    #[must_use]
     pub fn reach(&self, pane: Pane, area: Rect) -> u16 {
         let areas = self.areas(area);
         let over = |lines: usize, area: Rect| {
             let inner = inside(area);
-            u16::try_from(lines)
-                .unwrap_or(u16::MAX)
-                .saturating_sub(inner.height)
+            u16::try_from(lines).unwrap_or(u16::MAX).saturating_sub(inner.height)
         };
         match pane {
             Pane::Story => over(self.told_lines(areas.story).len(), areas.story),
@@ -154,13 +138,7 @@ impl<'a> LessonView<'a> {
     pub(crate) fn story_lines(&self, area: Rect) -> Vec<Line<'static>> {
         let width = inside(area).width.saturating_sub(2);
         if let Some(verdict) = self.verdict() {
-            return verdict::lines(
-                &self.scene,
-                verdict,
-                &self.asking,
-                (self.entry, self.variant),
-                width,
-            );
+            return verdict::lines(&self.scene, verdict, &self.asking, (self.entry, self.variant), width);
         }
         if let Some(free) = self.free {
             return self.free_lines(free, width);
@@ -188,11 +166,7 @@ impl<'a> LessonView<'a> {
         let scene = &self.scene;
         let mut lines = Vec::new();
         for (n, variant) in self.entry.variants.iter().enumerate() {
-            let (tick, role) = if n == self.variant {
-                ("▸", Role::Accent)
-            } else {
-                (" ", Role::Chrome)
-            };
+            let (tick, role) = if n == self.variant { ("▸", Role::Accent) } else { (" ", Role::Chrome) };
             let words = format!("{tick} {}. {}", n + 1, variant.title.get(scene.lang));
             let words = text::fit(&words, width.into()).into_owned();
             lines.push(Line::styled(words, scene.style(role)));
@@ -300,11 +274,7 @@ impl<'a> LessonView<'a> {
             let room = area.width.saturating_sub(16);
             buf.set_line(area.x + 2, area.bottom().saturating_sub(1), &hint, room);
         }
-        let inner = Rect {
-            x: inner.x + 1,
-            width: inner.width.saturating_sub(2),
-            ..inner
-        };
+        let inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
         let more = (self.scene.theme, words::MORE.get(lang));
         let scroll = self.scrolls.get(Pane::Story).unwrap_or(0);
         narration::draw(&self.told_lines(area), scroll, more, inner, buf);
@@ -348,12 +318,7 @@ impl<'a> LessonView<'a> {
 
     /// What the servers hold. In the middle of a race nobody has looked.
     fn server_lines(&self, width: u16) -> Vec<Line<'a>> {
-        let seen = self
-            .scene
-            .world
-            .servers
-            .iter()
-            .any(|server| server.observed.is_some());
+        let seen = self.scene.world.servers.iter().any(|server| server.observed.is_some());
         if self.single.is_some_and(|single| single.is_read_at_its_end()) && !seen {
             let words = words::NOT_READ.get(self.scene.lang);
             return vec![Line::styled(words, self.scene.style(Role::Chrome))];
@@ -366,16 +331,13 @@ impl<'a> LessonView<'a> {
     }
 
     /// What a click or a turn of the wheel at a place is about.
-    #[must_use]
     pub fn hit(&self, area: Rect, (x, y): (u16, u16)) -> Hit {
         let areas = self.areas(area);
         if areas.scrubber.contains((x, y).into()) {
             return Hit::Position(self.scrubber(&areas).position(&self.scene, x));
         }
         match areas.pane(x, y) {
-            Some(Pane::Story) => self
-                .choice(areas.story, (x, y))
-                .map_or(Hit::Pane(Pane::Story), Hit::Choice),
+            Some(Pane::Story) => self.choice(areas.story, (x, y)).map_or(Hit::Pane(Pane::Story), Hit::Choice),
             Some(pane) => match self.event_at(area, (x, y)) {
                 Some(event) => Hit::Event(pane, event),
                 None => Hit::Pane(pane),
@@ -404,10 +366,7 @@ impl<'a> LessonView<'a> {
         let scene = &self.scene;
         let mut spans = Vec::new();
         for (name, value) in &scene.world.counters {
-            spans.push(Span::styled(
-                format!(" {} ", text::fit(name, 16)),
-                scene.style(Role::Chrome),
-            ));
+            spans.push(Span::styled(format!(" {} ", text::fit(name, 16)), scene.style(Role::Chrome)));
             spans.push(Span::styled(format!("{value} "), scene.style(Role::Fresh)));
         }
         let line = Line::from(spans);
@@ -421,11 +380,7 @@ impl<'a> LessonView<'a> {
     fn frame(&self, pane: Pane, title: Line<'_>, area: Rect, buf: &mut Buffer) -> Rect {
         let focused = self.focus == pane;
         let role = if focused { Role::Accent } else { Role::Chrome };
-        let block = self
-            .scene
-            .theme
-            .pane(focused)
-            .title(title.style(self.scene.style(role)));
+        let block = self.scene.theme.pane(focused).title(title.style(self.scene.style(role)));
         let inner = block.inner(area);
         block.render(area, buf);
         inner

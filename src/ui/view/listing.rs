@@ -1,5 +1,4 @@
-//! The catalogue's list: lessons by track with how far one has come, or what a search found. It must not know how
-//! lessons are searched or run.
+//! The catalogue's list: lessons by track with how far one has come, or what a search found.
 
 use ratatui::{
     buffer::Buffer,
@@ -33,27 +32,12 @@ impl CatalogueView<'_> {
     /// The search's row and what lies below, or all of it where nothing is searched.
     fn list_areas(&self, list: Rect) -> (Rect, Rect) {
         let inner = self.theme.pane(true).inner(list);
-        let field = if self.search.is_some() {
-            FIELD.min(inner.height)
-        } else {
-            0
-        };
-        let rows = Rect {
-            y: inner.y + field,
-            height: inner.height - field,
-            ..inner
-        };
-        (
-            Rect {
-                height: field.min(1),
-                ..inner
-            },
-            rows,
-        )
+        let field = if self.search.is_some() { FIELD.min(inner.height) } else { 0 };
+        let rows = Rect { y: inner.y + field, height: inner.height - field, ..inner };
+        (Rect { height: field.min(1), ..inner }, rows)
     }
 
     /// The lesson at a place of the screen.
-    #[must_use]
     pub fn entry_at(&self, area: Rect, (x, y): (u16, u16)) -> Option<usize> {
         let [_, list, _, _] = Self::areas(area);
         let (_, inner) = self.list_areas(list);
@@ -66,7 +50,6 @@ impl CatalogueView<'_> {
     }
 
     /// Where the next character of the search will stand.
-    #[must_use]
     pub fn cursor(&self, area: Rect) -> Option<Position> {
         let search = self.search.filter(|_| self.shelf == Shelf::Search)?;
         let fits = area.width >= super::SMALLEST.0 && area.height >= super::SMALLEST.1;
@@ -78,10 +61,7 @@ impl CatalogueView<'_> {
         let focused = !matches!(self.shelf, Shelf::Variants(_));
         let heading = format!(" {} ", words::LESSONS.get(self.lang));
         let role = if focused { Role::Accent } else { Role::Chrome };
-        let block = self
-            .theme
-            .pane(focused)
-            .title(Span::styled(heading, self.style(role)));
+        let block = self.theme.pane(focused).title(Span::styled(heading, self.style(role)));
         block.render(area, buf);
         let (field, inner) = self.list_areas(area);
         if let Some(search) = self.search {
@@ -115,9 +95,7 @@ impl CatalogueView<'_> {
     fn list_start(&self, rows: &[Row], height: u16) -> usize {
         let chosen = rows.iter().rposition(|row| row.0 == Some(self.selected));
         let height = usize::from(height);
-        (chosen.unwrap_or(0) + 3)
-            .saturating_sub(height)
-            .min(rows.len().saturating_sub(height))
+        (chosen.unwrap_or(0) + 3).saturating_sub(height).min(rows.len().saturating_sub(height))
     }
 
     fn rows(&self, width: usize) -> Vec<Row> {
@@ -185,8 +163,7 @@ impl CatalogueView<'_> {
             let entry = self.catalogue.entries.get(hit.entry)?;
             Some((hit, entry))
         });
-        hits.flat_map(|(hit, entry)| self.hit(hit, entry, width))
-            .collect()
+        hits.flat_map(|(hit, entry)| self.hit(hit, entry, width)).collect()
     }
 
     /// A lesson that was found: its title, and below it what else of it matches.
@@ -197,13 +174,7 @@ impl CatalogueView<'_> {
         if let Some((beside, marks)) = &hit.beside {
             let room = width.saturating_sub(6);
             let mut spans = vec![Span::raw("     ")];
-            spans.extend(found::marked(
-                beside,
-                marks,
-                room,
-                self.style(Role::Chrome),
-                self.theme,
-            ));
+            spans.extend(found::marked(beside, marks, room, self.style(Role::Chrome), self.theme));
             rows.push((Some(hit.entry), Line::from(spans)));
         }
         rows
@@ -242,11 +213,7 @@ impl CatalogueView<'_> {
         let (right, role) = if entry.broken.is_some() {
             (format!("{} ", glyphs::CUT), Role::Danger)
         } else if let Some(done) = self.done(entry) {
-            let role = if self.is_done(entry) {
-                Role::Good
-            } else {
-                Role::Chrome
-            };
+            let role = if self.is_done(entry) { Role::Good } else { Role::Chrome };
             (done, role)
         } else {
             let minutes = words::MINUTES.with(self.lang, &[&entry.minutes.to_string()]);

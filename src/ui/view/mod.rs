@@ -76,12 +76,9 @@ use crate::{
 /// The smallest screen that anything but an apology fits on.
 pub const SMALLEST: (u16, u16) = (60, 16);
 
-/// A screen.
 #[derive(Debug, Clone, Copy)]
 pub enum Screen<'a> {
-    /// The catalogue.
     Catalogue(CatalogueView<'a>),
-    /// A lesson.
     Lesson(LessonView<'a>),
     /// Two runs of a lesson beside each other.
     Compare(CompareView<'a>),
@@ -159,7 +156,6 @@ impl<'a> Screen<'a> {
         }
     }
 
-    /// Which keys do what.
     fn keys(&self) -> &'a KeyMap {
         match self {
             Self::Catalogue(view) => view.keys,
@@ -171,7 +167,6 @@ impl<'a> Screen<'a> {
     }
 
     /// The places whose keys are live on it, the nearest first: what has the focus, the screen, everywhere.
-    #[must_use]
     pub fn places(&self) -> Vec<Place> {
         match self {
             Self::Catalogue(view) => vec![view.place(), Place::Everywhere],
@@ -192,7 +187,6 @@ impl<'a> Screen<'a> {
     }
 
     /// How far an overlay over this screen can be scrolled.
-    #[must_use]
     pub fn overlay_reach(&self, overlay: Overlay, (lang, theme): (Lang, Theme), area: Rect) -> u16 {
         let page = match overlay {
             Overlay::Nothing | Overlay::Palette | Overlay::Branches(_) => return 0,
@@ -213,11 +207,9 @@ fn too_small(keys: &KeyMap, (lang, theme): (Lang, Theme), area: Rect, buf: &mut 
         (words::NEEDS_SIZE.with(lang, &[&size]), Role::Text),
         (words::QUIT_HINT.with(lang, &[&keys.label("leave")]), Role::Chrome),
     ];
-    let rows = lines.iter().flat_map(|(line, role)| {
-        wrap(line, usize::from(area.width))
-            .into_iter()
-            .map(|row| (row, *role))
-    });
+    let rows = lines
+        .iter()
+        .flat_map(|(line, role)| wrap(line, usize::from(area.width)).into_iter().map(|row| (row, *role)));
     for (y, (row, role)) in (area.top()..area.bottom()).zip(rows) {
         buf.set_stringn(area.x, y, row, usize::from(area.width), theme.style(role));
     }

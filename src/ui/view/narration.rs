@@ -1,5 +1,4 @@
-//! What the narrator says at the playhead, or the introduction before the first step. It must not know what
-//! the servers did about it.
+//! What the narrator says at the playhead, or the introduction before the first step.
 
 use ratatui::{
     buffer::Buffer,
@@ -51,9 +50,7 @@ pub fn draw(lines: &[Line<'_>], scroll: u16, (theme, more): (Theme, &str), area:
     }
     if scroll < hidden {
         let sign = format!(" ▼ {more} ");
-        let columns = u16::try_from(text::width(&sign))
-            .unwrap_or_default()
-            .min(area.width);
+        let columns = u16::try_from(text::width(&sign)).unwrap_or_default().min(area.width);
         let (x, y) = (area.right() - columns, area.bottom());
         // On the frame below the text, where it covers no word.
         if buf.area.contains((x, y).into()) {

@@ -1,4 +1,4 @@
-//! A line or a few at the bottom of the screen about something that is no part of a lesson. It must not know why.
+//! A line or a few at the bottom of the screen about something that is no part of a lesson.
 
 use ratatui::{buffer::Buffer, layout::Rect};
 
@@ -26,7 +26,6 @@ pub enum Notice {
     Outdated,
     /// A lesson has nothing to compare.
     OneVariant,
-    /// There can be no more races.
     NoMoreRaces,
     /// No order that goes wrong is known.
     NoOrder,
@@ -34,7 +33,6 @@ pub enum Notice {
     RaceForgotten {
         /// The lesson.
         id: String,
-        /// Its variant.
         variant: String,
         /// The race's seed.
         seed: u64,
@@ -73,10 +71,7 @@ impl Notice {
                 format!("{first} {}", words::DEFAULTS_STAND.get(lang))
             }
             Self::Config(Mistakes { first, more }) => {
-                format!(
-                    "{first} {}",
-                    words::MORE_MISTAKES.with(lang, &[&more.to_string()])
-                )
+                format!("{first} {}", words::MORE_MISTAKES.with(lang, &[&more.to_string()]))
             }
         }
     }

@@ -40,15 +40,12 @@ const BELOW: u16 = 7;
 pub struct OrdersView<'a> {
     /// The lesson.
     pub entry: &'a CatalogueEntry,
-    /// Which of its variants.
     pub variant: usize,
     /// The search.
     pub exploration: &'a Exploration,
-    /// Which keys do what.
     pub keys: &'a KeyMap,
     /// Colours.
     pub theme: Theme,
-    /// The language.
     pub lang: Lang,
 }
 
@@ -63,13 +60,10 @@ impl OrdersView<'_> {
     }
 
     /// The outcome at a place of the screen.
-    #[must_use]
     pub fn outcome_at(&self, area: Rect, at: (u16, u16)) -> Option<usize> {
         let area = self.areas(area).outcomes;
         let inside = area.contains(at.into());
-        inside
-            .then(|| histogram::at(&self.rows(), self.theme, area, at.1))
-            .flatten()
+        inside.then(|| histogram::at(&self.rows(), self.theme, area, at.1)).flatten()
     }
 
     fn rows(&self) -> Vec<Row> {
@@ -96,13 +90,7 @@ impl OrdersView<'_> {
         for (y, line) in (areas.summary.top()..areas.summary.bottom()).zip(&summary) {
             buf.set_line(areas.summary.x, y, line, areas.summary.width);
         }
-        histogram::draw(
-            &self.rows(),
-            (self.theme, self.lang),
-            (true, self.nothing()),
-            areas.outcomes,
-            buf,
-        );
+        histogram::draw(&self.rows(), (self.theme, self.lang), (true, self.nothing()), areas.outcomes, buf);
         self.draw_shortest(areas.details, buf);
         let width = areas.hints.width;
         let hints = strip::hints(self.keys, Place::Orders, self.lang, self.theme, width);
@@ -128,9 +116,7 @@ impl OrdersView<'_> {
         let count = format!(" {}/{}", self.variant + 1, variants.len());
         let room = usize::from(area.width - taken);
         let room = room.saturating_sub(5 + text::width(&what) + text::width(&count));
-        let variant = variants
-            .get(self.variant)
-            .map_or("", |variant| variant.title.get(self.lang));
+        let variant = variants.get(self.variant).map_or("", |variant| variant.title.get(self.lang));
         // The title gives way first: the variant is what is explored.
         let title = self.entry.title.get(self.lang);
         let title = text::fit(title, room.saturating_sub(text::width(variant) + 3).max(room / 2));
@@ -156,11 +142,7 @@ impl OrdersView<'_> {
             lines.extend(rows.map(|row| Line::styled(format!("  {row}"), self.style(role))));
         };
         if let Exploring::Failed { message, server } = self.exploration.search() {
-            let title = if *server {
-                words::LAB_FAILED
-            } else {
-                words::NOT_EXPLORED
-            };
+            let title = if *server { words::LAB_FAILED } else { words::NOT_EXPLORED };
             tell(&format!("✗ {}", title.get(self.lang)), Role::Danger);
             tell(message.get(self.lang), Role::Text);
         } else {
@@ -198,9 +180,8 @@ impl OrdersView<'_> {
         let share = if over { 1.0 } else { progress.done.clamp(0.0, 1.0) };
         let cells = BAR.min(columns / 4);
         let full = ((share * cells as f64) as usize).min(cells);
-        let (tried, pruned) = found.map_or((progress.tried, progress.pruned), |found| {
-            (found.tried, found.pruned)
-        });
+        let (tried, pruned) =
+            found.map_or((progress.tried, progress.pruned), |found| (found.tried, found.pruned));
         let count = words::TRIED.with(self.lang, &[&grouped(tried.into()), &grouped(pruned)]);
         let pace = match found {
             Some(found) => {
@@ -242,9 +223,7 @@ impl OrdersView<'_> {
             known.map(|invariant| invariant.says.get(self.lang))
         };
         let broken = found.explored.broken.iter();
-        broken
-            .map(|(name, orders)| (*orders, says(name).unwrap_or(name)))
-            .collect()
+        broken.map(|(name, orders)| (*orders, says(name).unwrap_or(name))).collect()
     }
 
     /// How many orders go wrong, in words.
@@ -274,19 +253,9 @@ impl OrdersView<'_> {
             Some(Failing::Crash) => words::ONE_CRASH,
             Some(Failing::Freeze) => words::ONE_FREEZE,
         };
-        let prune = if wanted.prune {
-            words::PRUNED
-        } else {
-            words::NOT_PRUNED
-        };
-        words::WITHIN.with(
-            self.lang,
-            &[
-                &wanted.moves.to_string(),
-                fault.get(self.lang),
-                prune.get(self.lang),
-            ],
-        )
+        let prune = if wanted.prune { words::PRUNED } else { words::NOT_PRUNED };
+        words::WITHIN
+            .with(self.lang, &[&wanted.moves.to_string(), fault.get(self.lang), prune.get(self.lang)])
     }
 
     /// What is said where nothing is known.
@@ -302,17 +271,10 @@ impl OrdersView<'_> {
             return;
         }
         let title = format!(" {} ", words::SHORTEST.get(self.lang));
-        let block = self
-            .theme
-            .pane(false)
-            .title(Span::styled(title, self.style(Role::Chrome)));
+        let block = self.theme.pane(false).title(Span::styled(title, self.style(Role::Chrome)));
         let inner = block.inner(area);
         block.render(area, buf);
-        let inner = Rect {
-            x: inner.x + 1,
-            width: inner.width.saturating_sub(2),
-            ..inner
-        };
+        let inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
         let found = self.explored();
         let shortest = found.and_then(|found| found.shortest.as_ref());
         let (words, role) = match (shortest, found) {

@@ -1,5 +1,4 @@
-//! A page over a screen: a frame in the middle, a heading, text that scrolls. It must not know what the text
-//! is about.
+//! A page over a screen: a frame in the middle, a heading, text that scrolls.
 
 use ratatui::{
     buffer::Buffer,
@@ -27,7 +26,6 @@ pub enum Paragraph {
     Gap,
 }
 
-/// A page.
 #[derive(Debug, Clone)]
 pub struct Page {
     /// Its heading.
@@ -92,29 +90,18 @@ pub fn clear(area: Rect, buf: &mut Buffer) {
 pub fn reach(page: &Page, area: Rect) -> u16 {
     let frame = frame(page, area);
     let lines = lines(page, frame.width.saturating_sub(4)).len();
-    u16::try_from(lines)
-        .unwrap_or(u16::MAX)
-        .saturating_sub(frame.height.saturating_sub(2))
+    u16::try_from(lines).unwrap_or(u16::MAX).saturating_sub(frame.height.saturating_sub(2))
 }
 
 /// Draws the page over what is there.
 pub fn draw(page: &Page, keys: &KeyMap, scroll: u16, area: Rect, buf: &mut Buffer) {
     let frame = frame(page, area);
     clear(frame, buf);
-    let hint = strip::hints(
-        keys,
-        Place::Page,
-        page.lang,
-        page.theme,
-        frame.width.saturating_sub(4),
-    );
+    let hint = strip::hints(keys, Place::Page, page.lang, page.theme, frame.width.saturating_sub(4));
     let block = page
         .theme
         .pane(true)
-        .title(Span::styled(
-            format!(" {} ", page.title),
-            page.theme.style(Role::Accent),
-        ))
+        .title(Span::styled(format!(" {} ", page.title), page.theme.style(Role::Accent)))
         .title_bottom(hint.right_aligned());
     let inner = block.inner(frame);
     block.render(frame, buf);

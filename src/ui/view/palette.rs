@@ -1,5 +1,4 @@
-//! The command palette: a line to type in, and what matches it with its keys. It must not know what can be done
-//! or what becomes of it.
+//! The command palette: a line to type in, and what matches it with its keys.
 
 use ratatui::{
     buffer::Buffer,
@@ -31,11 +30,9 @@ pub struct PaletteView<'a> {
     pub palette: &'a Palette,
     /// What matches.
     pub listed: &'a [Listed],
-    /// Which keys do what.
     pub keys: &'a KeyMap,
     /// Colours.
     pub theme: Theme,
-    /// The language.
     pub lang: Lang,
 }
 
@@ -45,11 +42,7 @@ impl PaletteView<'_> {
         let width = area.width.saturating_sub(4).min(WIDEST);
         let height = (area.height * 3 / 5).max(14).min(area.height.saturating_sub(2));
         let above = (area.height.saturating_sub(height) / 3).max(1);
-        Rect {
-            y: area.y + above,
-            height,
-            ..area.centered_horizontally(width.into())
-        }
+        Rect { y: area.y + above, height, ..area.centered_horizontally(width.into()) }
     }
 
     fn inside(frame: Rect) -> Rect {
@@ -62,15 +55,10 @@ impl PaletteView<'_> {
     }
 
     fn title(&self) -> words::Words {
-        if self.palette.faults {
-            words::CAUSE
-        } else {
-            words::COMMANDS
-        }
+        if self.palette.faults { words::CAUSE } else { words::COMMANDS }
     }
 
     /// Where the next character will stand.
-    #[must_use]
     pub fn cursor(&self, area: Rect) -> Option<Position> {
         let fits = area.width >= SMALLEST.0 && area.height >= SMALLEST.1;
         fits.then(|| found::cursor(&self.palette.typed, "", Self::inside(Self::frame(area))))
@@ -85,31 +73,15 @@ impl PaletteView<'_> {
         let frame = Self::frame(area);
         overlay::clear(frame, buf);
         let hints = strip::hints(self.keys, Place::Field, self.lang, self.theme, frame.width - 4);
-        let title = Span::styled(
-            format!(" {} ", self.title().get(self.lang)),
-            self.theme.style(Role::Accent),
-        );
-        let block = self
-            .theme
-            .pane(true)
-            .title(title)
-            .title_bottom(hints.right_aligned());
+        let title =
+            Span::styled(format!(" {} ", self.title().get(self.lang)), self.theme.style(Role::Accent));
+        let block = self.theme.pane(true).title(title).title_bottom(hints.right_aligned());
         block.render(frame, buf);
         let inner = Self::inside(frame);
         found::field(&self.palette.typed, "›", "", self.theme, inner, buf);
         let rule = "─".repeat(inner.width.into());
-        buf.set_stringn(
-            inner.x,
-            inner.y + 1,
-            rule,
-            inner.width.into(),
-            self.theme.style(Role::Chrome),
-        );
-        let list = Rect {
-            y: inner.y + 2,
-            height: inner.height.saturating_sub(2),
-            ..inner
-        };
+        buf.set_stringn(inner.x, inner.y + 1, rule, inner.width.into(), self.theme.style(Role::Chrome));
+        let list = Rect { y: inner.y + 2, height: inner.height.saturating_sub(2), ..inner };
         self.draw_list(list, buf);
         self.theme.finish(buf);
     }
@@ -118,20 +90,12 @@ impl PaletteView<'_> {
         if self.listed.is_empty() {
             let nothing = words::NOTHING_MATCHES.get(self.lang);
             let style = self.theme.style(Role::Chrome);
-            buf.set_stringn(
-                area.x + 3,
-                area.y,
-                nothing,
-                area.width.saturating_sub(3).into(),
-                style,
-            );
+            buf.set_stringn(area.x + 3, area.y, nothing, area.width.saturating_sub(3).into(), style);
             return;
         }
         let height = usize::from(area.height);
         let chosen = self.palette.chosen.min(self.listed.len() - 1);
-        let start = (chosen + 2)
-            .saturating_sub(height)
-            .min(self.listed.len().saturating_sub(height));
+        let start = (chosen + 2).saturating_sub(height).min(self.listed.len().saturating_sub(height));
         let shown = self.listed.iter().enumerate().skip(start);
         for (y, (n, listed)) in (area.top()..area.bottom()).zip(shown) {
             let line = self.line(listed, n == chosen, area.width.into());
@@ -141,44 +105,20 @@ impl PaletteView<'_> {
         if below > 0 {
             let sign = format!(" ▼ {below} ");
             let columns = text::width(&sign);
-            buf.set_stringn(
-                area.x + 1,
-                area.bottom(),
-                sign,
-                columns,
-                self.theme.style(Role::Accent),
-            );
+            buf.set_stringn(area.x + 1, area.bottom(), sign, columns, self.theme.style(Role::Accent));
         }
     }
 
     fn line(&self, listed: &Listed, chosen: bool, width: usize) -> Line<'static> {
         let command = &listed.command;
         let base = self.theme.style(if chosen { Role::Selected } else { Role::Text });
-        let dim = if chosen {
-            base
-        } else {
-            self.theme.style(Role::Chrome)
-        };
-        let key = if chosen {
-            base
-        } else {
-            self.theme.style(Role::Code)
-        };
-        let right = if command.current {
-            glyphs::DONE
-        } else {
-            &command.keys
-        };
+        let dim = if chosen { base } else { self.theme.style(Role::Chrome) };
+        let key = if chosen { base } else { self.theme.style(Role::Code) };
+        let right = if command.current { glyphs::DONE } else { &command.keys };
         let right_width = text::width(right);
         let room = width.saturating_sub(4 + right_width + usize::from(right_width > 0) * 2);
         let mut spans = vec![Span::styled(if chosen { " ▸ " } else { "   " }, base)];
-        spans.extend(found::marked(
-            &command.name,
-            &listed.marks,
-            room,
-            base,
-            self.theme,
-        ));
+        spans.extend(found::marked(&command.name, &listed.marks, room, base, self.theme));
         let taken = |spans: &[Span<'_>]| spans.iter().map(Span::width).sum::<usize>() - 3;
         if let Some((other, marks)) = &listed.beside {
             let left = room.saturating_sub(taken(&spans) + 3);
@@ -189,11 +129,7 @@ impl PaletteView<'_> {
         }
         let gap = width.saturating_sub(taken(&spans) + 3 + right_width + 1);
         spans.push(Span::styled(" ".repeat(gap), base));
-        let right_style = if command.current && !chosen {
-            self.theme.style(Role::Good)
-        } else {
-            key
-        };
+        let right_style = if command.current && !chosen { self.theme.style(Role::Good) } else { key };
         spans.push(Span::styled(right.to_owned(), right_style));
         spans.push(Span::styled(" ", base));
         Line::from(spans)

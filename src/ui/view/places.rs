@@ -1,4 +1,4 @@
-//! Where lanes and names stand on the screen, for what goes from one to another. It must not know what that is.
+//! Where lanes and names stand on the screen, for what goes from one to another.
 
 use super::Scene;
 use crate::log::ActorId;
@@ -10,7 +10,6 @@ pub struct Places<'a> {
     pub actors: Vec<(ActorId, u16)>,
     /// Bands in sight: the last row of each, from which things go down.
     pub bands: Vec<(usize, u16)>,
-    /// Servers.
     pub servers: Vec<(&'a str, u16)>,
     /// The first row of all, and the last row of the servers.
     pub rows: (u16, u16),

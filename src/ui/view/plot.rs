@@ -1,5 +1,5 @@
-//! The window through which the elastic time axis is seen: columns of the chart to columns of the screen, bars,
-//! ticks, the axis itself. It must not know whose lane it draws.
+//! The window through which the elastic time axis is seen: columns of the chart to columns of the screen, bars, ticks,
+//! the axis itself.
 
 use ratatui::{buffer::Buffer, layout::Rect, style::Style};
 
@@ -45,12 +45,7 @@ impl Plot {
             Some(chosen) if chosen < left => chosen.saturating_sub(before),
             _ => left,
         };
-        Self {
-            left,
-            head,
-            position,
-            area,
-        }
+        Self { left, head, position, area }
     }
 
     /// The chart's column after the last visible one.
@@ -133,8 +128,7 @@ impl Plot {
             if let Some(cell) = buf.cell_mut((x, y))
                 && matches!(cell.symbol(), " " | "┊")
             {
-                cell.set_symbol(glyphs::HAIRLINE)
-                    .set_style(scene.style(Role::Accent));
+                cell.set_symbol(glyphs::HAIRLINE).set_style(scene.style(Role::Accent));
             }
         }
     }

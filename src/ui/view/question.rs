@@ -1,5 +1,4 @@
-//! A question to the learner, what became of the prediction, and all predictions together. It must not know how a
-//! question is decided.
+//! A question to the learner, what became of the prediction, and all predictions together.
 
 use crate::ui::state::screen::Asking;
 use ratatui::text::{Line, Span};
@@ -65,13 +64,7 @@ impl<'a> Asking<'a> {
     }
 
     fn question(&self, scene: &Scene<'_>, question: &Question, width: usize) -> Vec<Line<'static>> {
-        let mut lines = hanging(
-            scene,
-            ("", Role::Text),
-            question.q.get(scene.lang),
-            Role::Text,
-            width,
-        );
+        let mut lines = hanging(scene, ("", Role::Text), question.q.get(scene.lang), Role::Text, width);
         let answer = self.answers.get(question.item);
         for (n, choice) in question.choices.iter().enumerate() {
             let (mark, role) = match answer {
@@ -89,13 +82,7 @@ impl<'a> Asking<'a> {
 
     fn decision(&self, scene: &Scene<'_>, question: &Question, width: usize) -> Vec<Line<'static>> {
         let lang = scene.lang;
-        let mut lines = hanging(
-            scene,
-            ("", Role::Chrome),
-            question.q.get(lang),
-            Role::Chrome,
-            width,
-        );
+        let mut lines = hanging(scene, ("", Role::Chrome), question.q.get(lang), Role::Chrome, width);
         let answer = self.answers.get(question.item);
         let happened = right(question, scene);
         match (answer, answer.and_then(|answer| answer.is_right(question))) {
@@ -105,22 +92,10 @@ impl<'a> Asking<'a> {
             }
             (Some(Answer::Chosen(n)), _) => {
                 let words = words::WRONG.with(lang, &[says(question, n, scene), &happened]);
-                lines.extend(hanging(
-                    scene,
-                    ("✗ ", Role::Warning),
-                    &words,
-                    Role::Warning,
-                    width,
-                ));
+                lines.extend(hanging(scene, ("✗ ", Role::Warning), &words, Role::Warning, width));
                 let why = question.choices.get(n).and_then(|choice| choice.why.as_ref());
                 if let Some(why) = why {
-                    lines.extend(hanging(
-                        scene,
-                        ("  ", Role::Text),
-                        why.get(lang),
-                        Role::Text,
-                        width,
-                    ));
+                    lines.extend(hanging(scene, ("  ", Role::Text), why.get(lang), Role::Text, width));
                 }
             }
             _ => {
@@ -140,11 +115,7 @@ impl<'a> Asking<'a> {
         let last = key(&format!("answer-{}", question.choices.len()));
         let (first, skip, step) = (key("answer-1"), key("skip"), key("step"));
         let (words, values, role) = match (self.answers.get(question.item), self.nudged) {
-            (None, true) => (
-                words::ANSWER_FIRST,
-                vec![&first, &last, &skip, &step],
-                Role::Warning,
-            ),
+            (None, true) => (words::ANSWER_FIRST, vec![&first, &last, &skip, &step], Role::Warning),
             (None, false) => (words::ANSWER, vec![&first, &last, &skip], Role::Code),
             (Some(Answer::Skipped), _) => (words::SKIPPED, vec![&step], Role::Chrome),
             (Some(Answer::Chosen(_)), _) => (words::ANSWERED, vec![&step], Role::Chrome),
@@ -184,10 +155,7 @@ impl<'a> Asking<'a> {
 }
 
 fn says<'q>(question: &'q Question, n: usize, scene: &Scene<'_>) -> &'q str {
-    question
-        .choices
-        .get(n)
-        .map_or("?", |choice| choice.says.get(scene.lang))
+    question.choices.get(n).map_or("?", |choice| choice.says.get(scene.lang))
 }
 
 /// The right answers in words.

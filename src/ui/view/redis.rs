@@ -1,4 +1,4 @@
-//! The keys of a Redis server, with their leases draining. It must not know who sent what.
+//! The keys of a Redis server, with their leases draining.
 
 use ratatui::{
     style::{Modifier, Style},
@@ -31,17 +31,9 @@ pub fn lines<'a>(
     space: &'a Keyspace,
     width: usize,
 ) -> Vec<Line<'a>> {
-    let removed = server
-        .changes
-        .iter()
-        .filter(|(_, change)| **change == Change::Removed);
+    let removed = server.changes.iter().filter(|(_, change)| **change == Change::Removed);
     let names = space.keys.keys().chain(removed.clone().map(|(name, _)| name));
-    let column = names
-        .map(|name| text::width(name))
-        .max()
-        .unwrap_or(0)
-        .min(width / 3)
-        .max(4);
+    let column = names.map(|name| text::width(name)).max().unwrap_or(0).min(width / 3).max(4);
     let mut lines: Vec<Line<'a>> = space
         .keys
         .iter()
@@ -51,14 +43,8 @@ pub fn lines<'a>(
         let gone = Style::new().add_modifier(Modifier::CROSSED_OUT);
         lines.push(Line::from(vec![
             Span::styled("- ", scene.style(Role::Warning)),
-            Span::styled(
-                text::fit(name, column).into_owned(),
-                scene.style(Role::Chrome).patch(gone),
-            ),
-            Span::styled(
-                format!("  {}", words::REMOVED.get(scene.lang)),
-                scene.style(Role::Chrome),
-            ),
+            Span::styled(text::fit(name, column).into_owned(), scene.style(Role::Chrome).patch(gone)),
+            Span::styled(format!("  {}", words::REMOVED.get(scene.lang)), scene.style(Role::Chrome)),
         ]));
     }
     lines
@@ -109,29 +95,16 @@ fn lease<'a>(
     bar: usize,
 ) -> Vec<Span<'a>> {
     let Some(end) = key.expires_at else {
-        let role = if is_lock_key(name, key) {
-            Role::Warning
-        } else {
-            Role::Chrome
-        };
+        let role = if is_lock_key(name, key) { Role::Warning } else { Role::Chrome };
         return vec![Span::styled(words::NO_EXPIRY.get(scene.lang), scene.style(role))];
     };
     if scene.display >= end {
-        return vec![Span::styled(
-            words::GONE.get(scene.lang),
-            scene.style(Role::Warning),
-        )];
+        return vec![Span::styled(words::GONE.get(scene.lang), scene.style(Role::Warning))];
     }
     let left = end.since(scene.display);
-    let truth = scene
-        .chart
-        .truths
-        .iter()
-        .find(|truth| truth.server == server.info.name);
+    let truth = scene.chart.truths.iter().find(|truth| truth.server == server.info.name);
     let given = truth.and_then(|truth| truth.lease(name, scene.world.position));
-    let whole = given
-        .map_or(left, |Lease { from, to, .. }| to.since(from))
-        .max(left);
+    let whole = given.map_or(left, |Lease { from, to, .. }| to.since(from)).max(left);
     let share = left.as_secs_f64() / whole.as_secs_f64().max(f64::EPSILON);
     #[expect(
         clippy::cast_possible_truncation,
@@ -153,19 +126,13 @@ fn value(value: &KeyValue) -> String {
     match value {
         KeyValue::String(text) => format!("\"{text}\""),
         KeyValue::Hash(fields) => {
-            let pairs: Vec<_> = fields
-                .iter()
-                .map(|(field, value)| format!("{field}: {value}"))
-                .collect();
+            let pairs: Vec<_> = fields.iter().map(|(field, value)| format!("{field}: {value}")).collect();
             format!("{{{}}}", pairs.join(", "))
         }
         KeyValue::List(items) => format!("[{}]", items.join(", ")),
         KeyValue::Set(members) => format!("{{{}}}", members.join(", ")),
         KeyValue::SortedSet(members) => {
-            let pairs: Vec<_> = members
-                .iter()
-                .map(|(member, score)| format!("{member}={score}"))
-                .collect();
+            let pairs: Vec<_> = members.iter().map(|(member, score)| format!("{member}={score}")).collect();
             format!("<{}>", pairs.join(", "))
         }
         KeyValue::Other(kind) => format!("({kind})"),

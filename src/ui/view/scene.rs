@@ -41,39 +41,32 @@ pub struct Scene<'a> {
     pub expanded: bool,
     /// Colours.
     pub theme: Theme,
-    /// The language.
     pub lang: Lang,
 }
 
 impl<'a> Scene<'a> {
-    /// The style of a role.
-    #[must_use]
     pub fn style(&self, role: Role) -> Style {
         self.theme.style(role)
     }
 
     /// The style of an actor's client.
-    #[must_use]
     pub fn actor_style(&self, actor: ActorId) -> Style {
         let lane = self.chart.lanes.get(actor.0 as usize);
         self.theme.client(lane.map_or(0, |lane| lane.client))
     }
 
     /// The glyph of an actor's client, the same on every pane.
-    #[must_use]
     pub fn glyph(&self, actor: ActorId) -> &'static str {
         let lane = self.chart.lanes.get(actor.0 as usize);
         glyphs::client(lane.map_or(0, |lane| lane.client))
     }
 
     /// An actor's name.
-    #[must_use]
     pub fn name(&self, actor: ActorId) -> &'a str {
         self.world.actor(actor).map_or("?", |actor| &actor.who.name)
     }
 
     /// The actor that a server knows as an owner.
-    #[must_use]
     pub fn owner(&self, owner: Owner) -> Option<ActorId> {
         match owner {
             Owner::Actor(actor) => Some(actor),
@@ -82,20 +75,17 @@ impl<'a> Scene<'a> {
     }
 
     /// A session by its owner's name, in the owner's colour.
-    #[must_use]
     pub fn session(&self, session: i64) -> Span<'a> {
         match self.world.session_owner(session) {
-            Some(actor) => Span::styled(
-                format!("{} {}", self.glyph(actor), self.name(actor)),
-                self.actor_style(actor),
-            ),
+            Some(actor) => {
+                Span::styled(format!("{} {}", self.glyph(actor), self.name(actor)), self.actor_style(actor))
+            }
             None => Span::styled(format!("0x{session:x}"), self.style(Role::Chrome)),
         }
     }
 }
 
 /// Words with `code` between backticks, as spans. `code` carries over from line to line.
-#[must_use]
 pub fn prose(line: &str, code: &mut bool, theme: Theme, style: Style) -> Vec<Span<'static>> {
     let mut spans = Vec::new();
     for (n, part) in line.split('`').enumerate() {

@@ -1,5 +1,4 @@
-//! The scrubber: the whole story as one line, with marks for questions, faults and the violation. It must not
-//! know what the steps do.
+//! The scrubber: the whole story as one line, with marks for questions, faults and the violation.
 
 use ratatui::{buffer::Buffer, layout::Rect, style::Style};
 
@@ -21,15 +20,8 @@ impl Scrubber {
     /// A scrubber for a story of so many steps. A run may know of more than the catalogue does.
     pub fn new(scene: &Scene<'_>, beats: usize, area: Rect) -> Self {
         let known = scene.chart.beats.last().map_or(0, |beat| beat.item + 1);
-        let area = Rect {
-            x: area.x + 1,
-            width: area.width.saturating_sub(2),
-            ..area
-        };
-        Self {
-            area,
-            beats: beats.max(known).max(1),
-        }
+        let area = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
+        Self { area, beats: beats.max(known).max(1) }
     }
 
     /// The column behind a step; 0 is the story's beginning.

@@ -1,5 +1,4 @@
-//! The chosen event: which one comes next, what belongs to it, what it changed. It must not know how any pane
-//! marks it.
+//! The chosen event: which one comes next, what belongs to it, what it changed.
 
 use std::collections::BTreeMap;
 
@@ -29,9 +28,7 @@ pub fn neighbour(scene: &Scene<'_>, order: Order, by: i32) -> Option<usize> {
     let forward = by > 0;
     let Some(chosen) = scene.selected else {
         return match order {
-            Order::Timeline => (0..scene.world.position)
-                .rev()
-                .find(|event| is_tick(scene, *event)),
+            Order::Timeline => (0..scene.world.position).rev().find(|event| is_tick(scene, *event)),
             Order::Sequence => {
                 let known = scene.sequence.known(scene.world.position);
                 let rows = scene.sequence.rows[..known].iter().rev();
@@ -41,15 +38,10 @@ pub fn neighbour(scene: &Scene<'_>, order: Order, by: i32) -> Option<usize> {
         };
     };
     let found = match order {
-        Order::Timeline if forward => (chosen + 1..scene.world.position)
-            .filter(|event| is_tick(scene, *event))
-            .take(count)
-            .last(),
-        Order::Timeline => (0..chosen)
-            .rev()
-            .filter(|event| is_tick(scene, *event))
-            .take(count)
-            .last(),
+        Order::Timeline if forward => {
+            (chosen + 1..scene.world.position).filter(|event| is_tick(scene, *event)).take(count).last()
+        }
+        Order::Timeline => (0..chosen).rev().filter(|event| is_tick(scene, *event)).take(count).last(),
         Order::Sequence => {
             let known = scene.sequence.known(scene.world.position);
             let rows = &scene.sequence.rows[..known];
@@ -107,15 +99,11 @@ fn is_tick(scene: &Scene<'_>, event: usize) -> bool {
 pub fn exchange(scene: &Scene<'_>, event: usize) -> (usize, Option<usize>) {
     let exchanges = &scene.world.exchanges;
     let found = match scene.log.events().get(event).map(|event| &event.kind) {
-        Some(EventKind::Sent { .. }) => exchanges
-            .binary_search_by_key(&event, |exchange| exchange.sent)
-            .ok(),
+        Some(EventKind::Sent { .. }) => exchanges.binary_search_by_key(&event, |exchange| exchange.sent).ok(),
         Some(EventKind::Replied { .. }) => {
             // Its command was sent before it, and seldom long before.
             let before = exchanges.partition_point(|exchange| exchange.sent < event);
-            exchanges[..before]
-                .iter()
-                .rposition(|exchange| exchange.replied == Some(event))
+            exchanges[..before].iter().rposition(|exchange| exchange.replied == Some(event))
         }
         _ => None,
     };
@@ -150,10 +138,7 @@ pub fn changes<'a>(scene: &Scene<'a>, event: usize) -> BTreeMap<&'a str, BTreeMa
         .skip(last + 1)
         .take(AHEAD)
         .find(|(_, event)| {
-            matches!(
-                event.kind,
-                EventKind::Sent { .. } | EventKind::Stop { .. } | EventKind::Fault(_)
-            )
+            matches!(event.kind, EventKind::Sent { .. } | EventKind::Stop { .. } | EventKind::Fault(_))
         })
         .map_or(log.len(), |(end, _)| end)
         .min(scene.world.position);
@@ -165,11 +150,7 @@ pub fn changes<'a>(scene: &Scene<'a>, event: usize) -> BTreeMap<&'a str, BTreeMa
 }
 
 fn before(scene: &Scene<'_>, state: usize) -> Option<usize> {
-    scene
-        .sequence
-        .states_from(state)
-        .next()
-        .and_then(|(_, before)| before)
+    scene.sequence.states_from(state).next().and_then(|(_, before)| before)
 }
 
 fn change<'a>(

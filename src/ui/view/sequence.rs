@@ -1,5 +1,4 @@
-//! Draws the sequence: names, lifelines, and the newest rows upward from the bottom, as many as fit. It must not
-//! know how the rows came about.
+//! Draws the sequence: names, lifelines, and the newest rows upward from the bottom, as many as fit.
 
 pub mod arrow;
 pub mod layout;
@@ -45,11 +44,7 @@ pub(crate) fn draw(scene: &Scene<'_>, view: View, area: Rect, buf: &mut Buffer) 
     for placed in &layout.rows {
         draw_row(scene, &layout, placed, buf);
         let row = &scene.sequence.rows[placed.row];
-        let moment = scene
-            .log
-            .events()
-            .get(row.event)
-            .map(|event| time::moment(event.at));
+        let moment = scene.log.events().get(row.event).map(|event| time::moment(event.at));
         let moment = moment.filter(|_| row.is_chosen()).unwrap_or_default();
         if moment != before {
             let words = format!("{moment:>8}");
@@ -63,11 +58,7 @@ pub(crate) fn draw(scene: &Scene<'_>, view: View, area: Rect, buf: &mut Buffer) 
     alarm(scene, &layout, area, buf);
     let chosen = scene.selected.and_then(|event| scene.sequence.row_of(event));
     for placed in layout.rows.iter().filter(|placed| Some(placed.row) == chosen) {
-        let line = Rect {
-            y: placed.y,
-            height: placed.height,
-            ..area
-        };
+        let line = Rect { y: placed.y, height: placed.height, ..area };
         scene.theme.choose(line, buf);
     }
 }
@@ -78,24 +69,19 @@ fn draw_names(scene: &Scene<'_>, layout: &Layout, buf: &mut Buffer) {
     let lines: Vec<(usize, u16)> = window.lines().collect();
     let mut free = window.plot.x;
     for (n, (column, x)) in lines.iter().enumerate() {
-        let next = lines
-            .get(n + 1)
-            .map_or(window.plot.right(), |(_, next)| x + (next - x).div_ceil(2));
+        let next = lines.get(n + 1).map_or(window.plot.right(), |(_, next)| x + (next - x).div_ceil(2));
         let room = usize::from(next.saturating_sub(free));
         let who = &scene.sequence.columns.all[*column];
         let (name, style) = match who {
             Who::Actor(actor) => lane::name(scene, *actor, room),
-            Who::Crowd { first, .. } => (
-                window::name(scene, who),
-                scene.actor_style(*first).add_modifier(Modifier::BOLD),
-            ),
+            Who::Crowd { first, .. } => {
+                (window::name(scene, who), scene.actor_style(*first).add_modifier(Modifier::BOLD))
+            }
             Who::Server(name) => server_name(scene, name),
         };
         let name = text::fit(&name, room).into_owned();
         let width = u16::try_from(text::width(&name)).unwrap_or_default();
-        let start = x
-            .saturating_sub(width / 2)
-            .clamp(free, next.saturating_sub(width).max(free));
+        let start = x.saturating_sub(width / 2).clamp(free, next.saturating_sub(width).max(free));
         buf.set_stringn(start, layout.header, &name, room, style);
         free = (start + width + 1).max(x + 1).min(window.plot.right());
     }
@@ -117,10 +103,9 @@ fn server_name(scene: &Scene<'_>, name: &str) -> (String, Style) {
     let style = scene.style(Role::Accent);
     let server = scene.world.servers.iter().find(|server| server.info.name == name);
     match server {
-        Some(server) if server.died.is_some() => (
-            format!("{} {name}", glyphs::KILLED),
-            style.add_modifier(Modifier::CROSSED_OUT | Modifier::DIM),
-        ),
+        Some(server) if server.died.is_some() => {
+            (format!("{} {name}", glyphs::KILLED), style.add_modifier(Modifier::CROSSED_OUT | Modifier::DIM))
+        }
         Some(server) if server.frozen => (format!("{} {name}", glyphs::STOPPED), scene.style(Role::Warning)),
         _ => (name.to_owned(), style),
     }
@@ -166,10 +151,7 @@ fn draw_lifelines(scene: &Scene<'_>, layout: &Layout, buf: &mut Buffer) {
         }
         line(placed.y + placed.height - 1, placed.row);
     }
-    let end = layout
-        .rows
-        .last()
-        .map_or(layout.body.y, |placed| placed.y + placed.height);
+    let end = layout.rows.last().map_or(layout.body.y, |placed| placed.y + placed.height);
     // What has become of them after the newest row.
     let last = layout.rows.last().map_or(0, |placed| placed.row + 1);
     for y in end..layout.body.bottom() {
@@ -264,11 +246,7 @@ fn draw_arrow(scene: &Scene<'_>, layout: &Layout, (placed, arrow): (&Placed, &Ar
         put(buf, (left, y), arrow.left, arrow.style);
         if right - left == 1 {
             // Too short for two ends: the one that says something.
-            let head = if arrow.left == arrow.dash {
-                arrow.right
-            } else {
-                arrow.left
-            };
+            let head = if arrow.left == arrow.dash { arrow.right } else { arrow.left };
             put(buf, (left, y), head, arrow.style);
         }
     }
@@ -340,22 +318,14 @@ fn alarm(scene: &Scene<'_>, layout: &Layout, area: Rect, buf: &mut Buffer) {
         }
         let lasts = |row: usize| row >= overlap.from.0 && end.is_none_or(|(end, _)| row < end);
         for placed in layout.rows.iter().filter(|placed| lasts(placed.row)) {
-            let rows = Rect {
-                y: placed.y,
-                height: placed.height,
-                ..area
-            };
+            let rows = Rect { y: placed.y, height: placed.height, ..area };
             scene.theme.alarm(rows, buf);
         }
         if end.is_none()
             && let Some(last) = layout.rows.last().filter(|placed| lasts(placed.row))
         {
             let y = last.y + last.height;
-            let rows = Rect {
-                y,
-                height: layout.body.bottom().saturating_sub(y),
-                ..area
-            };
+            let rows = Rect { y, height: layout.body.bottom().saturating_sub(y), ..area };
             scene.theme.alarm(rows, buf);
         }
     }

@@ -1,4 +1,4 @@
-//! The servers' pane: one server under the other, each by its kind. It must not know what clients believe.
+//! The servers' pane: one server under the other, each by its kind.
 
 use std::collections::BTreeMap;
 
@@ -30,10 +30,7 @@ const GONE: usize = 3;
 pub fn lines<'a>(scene: &Scene<'a>, width: u16) -> Vec<Line<'a>> {
     let mut lines = Vec::new();
     let several = scene.world.servers.len() > 1;
-    let changes = scene
-        .selected
-        .map(|event| selection::changes(scene, event))
-        .unwrap_or_default();
+    let changes = scene.selected.map(|event| selection::changes(scene, event)).unwrap_or_default();
     for server in &scene.world.servers {
         if several || server.frozen || server.ahead_ms != 0 {
             lines.push(heading(scene, server));
@@ -62,10 +59,7 @@ fn gone<'a>(scene: &Scene<'_>, server: &ServerWorld, marked: &Changes, width: us
         Line::from(vec![
             Span::styled(sign, scene.style(Role::Good)),
             Span::styled(text::fit(name, width / 2).into_owned(), style),
-            Span::styled(
-                format!("  {}", words::SINCE_GONE.get(scene.lang)),
-                scene.style(Role::Chrome),
-            ),
+            Span::styled(format!("  {}", words::SINCE_GONE.get(scene.lang)), scene.style(Role::Chrome)),
         ])
     };
     names.map(line).collect()
@@ -118,10 +112,7 @@ fn server_lines<'a>(
     }
     lines.extend(gone(scene, server, marked, width));
     if lines.len() == before {
-        lines.push(Line::styled(
-            words::EMPTY.get(scene.lang),
-            scene.style(Role::Chrome),
-        ));
+        lines.push(Line::styled(words::EMPTY.get(scene.lang), scene.style(Role::Chrome)));
     }
     for (name, value) in &server.metrics {
         lines.push(Line::from(vec![

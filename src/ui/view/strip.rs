@@ -1,4 +1,4 @@
-//! The bottom line: which keys do what, from the table of actions. It must not know what the keys really do.
+//! The bottom line: which keys do what, from the table of actions.
 
 use ratatui::text::{Line, Span};
 
@@ -22,11 +22,7 @@ pub fn hints_but(
     width: u16,
 ) -> Line<'static> {
     let mut hints: Vec<(u8, usize, &Hint)> = Vec::new();
-    for (n, row) in TABLE
-        .iter()
-        .enumerate()
-        .filter(|(_, row)| !idle.contains(&row.id))
-    {
+    for (n, row) in TABLE.iter().enumerate().filter(|(_, row)| !idle.contains(&row.id)) {
         let here = row.hints.iter().filter(|hint| hint.place == place);
         hints.extend(here.map(|hint| (hint.rank, n, hint)));
     }

@@ -1,4 +1,4 @@
-//! A drawn screen as a picture: an SVG of its cells. A pure function; it must not know what the cells mean.
+//! A drawn screen as a picture: an SVG of its cells. A pure function.
 //!
 //! Every character stands where its cell is, whatever font the reader has: runs of ASCII are set to their cells'
 //! width, every other character has its own place, and lines and blocks are no letters at all.
@@ -27,14 +27,11 @@ pub const FONTS: &str = "'DejaVu Sans Mono','Cascadia Mono',Menlo,Consolas,'Libe
 /// At this size a letter of the first font is as wide as a cell.
 const FONT_SIZE: f32 = 14.95;
 
-/// The picture.
-#[must_use]
 pub fn picture(buffer: &Buffer) -> String {
     titled(buffer, "")
 }
 
 /// The picture, with words for whoever cannot see it.
-#[must_use]
 pub fn titled(buffer: &Buffer, title: &str) -> String {
     let (columns, rows) = (buffer.area.width, buffer.area.height);
     let width = f32::from(columns) * CELL.0 + 2.0 * MARGIN;
@@ -65,7 +62,6 @@ pub fn titled(buffer: &Buffer, title: &str) -> String {
 }
 
 /// A colour in a picture's words, or the default where it is the terminal's own.
-#[must_use]
 pub fn hex(shown: Color, default: &str) -> String {
     colour(shown, default)
 }
@@ -94,11 +90,7 @@ impl Drawn<'_> {
     }
 
     fn opacity(&self) -> f32 {
-        if self.look.contains(Modifier::DIM) {
-            0.6
-        } else {
-            1.0
-        }
+        if self.look.contains(Modifier::DIM) { 0.6 } else { 1.0 }
     }
 
     /// Whether it is a letter that may stand in a run of letters.
@@ -113,18 +105,15 @@ fn paper(buffer: &Buffer) -> String {
     for cell in &buffer.content {
         *counts.entry(cell.bg).or_default() += 1;
     }
-    let most = counts
-        .into_iter()
-        .max_by_key(|(ground, count)| (*count, colour(*ground, PAPER)));
+    let most = counts.into_iter().max_by_key(|(ground, count)| (*count, colour(*ground, PAPER)));
     most.map_or_else(|| PAPER.to_owned(), |(ground, _)| colour(ground, PAPER))
 }
 
 fn row_cells<'a>(buffer: &'a Buffer, row: u16, ground: &str) -> Vec<Drawn<'a>> {
     let mut cells = Vec::new();
     let mut column = 0;
-    while let Some(cell) = buffer
-        .cell((buffer.area.x + column, buffer.area.y + row))
-        .filter(|_| column < buffer.area.width)
+    while let Some(cell) =
+        buffer.cell((buffer.area.x + column, buffer.area.y + row)).filter(|_| column < buffer.area.width)
     {
         let drawn = drawn(cell, column, ground);
         column += drawn.wide;
@@ -194,9 +183,7 @@ fn blocks(svg: &mut String, cells: &[Drawn<'_>], row: u16) {
             let last = &run[run.len() - 1];
             vec![(first.x(), last.x() + last.width() - first.x())]
         } else {
-            run.iter()
-                .map(|cell| (cell.x() + block.left * CELL.0, block.wide * CELL.0))
-                .collect()
+            run.iter().map(|cell| (cell.x() + block.left * CELL.0, block.wide * CELL.0)).collect()
         };
         for (x, width) in parts {
             let _ = write!(
@@ -220,9 +207,7 @@ fn lines(svg: &mut String, cells: &[Drawn<'_>], row: u16) {
         pattern(one) == pattern(next) && one.ink == next.ink && one.look == next.look
     };
     for run in runs(cells, same) {
-        let shapes = run
-            .iter()
-            .filter_map(|cell| shapes::lines(cell.symbol, (cell.x(), top(row))));
+        let shapes = run.iter().filter_map(|cell| shapes::lines(cell.symbol, (cell.x(), top(row))));
         let (mut path, mut pattern) = (String::new(), (1.0, None));
         for (shape, thick, dashes) in shapes {
             path.push_str(&shape);
@@ -260,17 +245,13 @@ fn words(svg: &mut String, cells: &[Drawn<'_>], row: u16) {
             }
             continue;
         }
-        let underlined = first
-            .look
-            .intersects(Modifier::UNDERLINED | Modifier::CROSSED_OUT);
+        let underlined = first.look.intersects(Modifier::UNDERLINED | Modifier::CROSSED_OUT);
         let blank = |cell: &&Drawn<'_>| !underlined && cell.symbol.trim().is_empty();
         // Wide gaps would be at the mercy of the font's space: words apart are set apart.
         let mut rest = run;
         while let Some(start) = rest.iter().position(|cell| !blank(&cell)) {
             rest = &rest[start..];
-            let gap = rest
-                .windows(2)
-                .position(|pair| pair.iter().all(|cell| blank(&cell)));
+            let gap = rest.windows(2).position(|pair| pair.iter().all(|cell| blank(&cell)));
             let end = gap.unwrap_or(rest.len());
             let word = &rest[..end];
             let last = word.iter().rposition(|cell| !blank(&cell)).unwrap_or(0);
@@ -309,10 +290,7 @@ fn opacity(svg: &mut String, opacity: f32) {
 }
 
 fn escape(words: &str) -> String {
-    words
-        .replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
+    words.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 #[cfg(test)]
@@ -330,10 +308,7 @@ mod tests {
         let mut buffer = Buffer::empty(Rect::new(0, 0, 4, 1));
         buffer.set_string(0, 0, "锁<█", Style::new().fg(Color::Indexed(214)));
         let svg = picture(&buffer);
-        assert!(
-            svg.contains(">锁</text>") && svg.contains(">&lt;</text>"),
-            "{svg}"
-        );
+        assert!(svg.contains(">锁</text>") && svg.contains(">&lt;</text>"), "{svg}");
         assert!(svg.contains("#ffaf00"));
         assert_eq!(svg.matches("<text").count(), 2, "the block is a shape");
     }
@@ -345,31 +320,17 @@ mod tests {
         let svg = titled(&buffer, "a <title>");
         assert!(svg.contains("<title>a &lt;title&gt;</title>"), "{svg}");
         // Eight cells wide, from the margin on.
-        assert!(
-            svg.contains("<text x=\"12\" y=\"25.5\" textLength=\"72\""),
-            "{svg}"
-        );
+        assert!(svg.contains("<text x=\"12\" y=\"25.5\" textLength=\"72\""), "{svg}");
         // In the middle of columns 9 and 10.
-        assert!(
-            svg.contains("<text x=\"102\" y=\"25.5\" text-anchor=\"middle\""),
-            "{svg}"
-        );
-        assert!(
-            svg.contains(&format!("<text x=\"{}\" y=\"25.5\" fill", 12 + 18 * 9)),
-            "{svg}"
-        );
+        assert!(svg.contains("<text x=\"102\" y=\"25.5\" text-anchor=\"middle\""), "{svg}");
+        assert!(svg.contains(&format!("<text x=\"{}\" y=\"25.5\" fill", 12 + 18 * 9)), "{svg}");
     }
 
     #[test]
     fn a_row_of_blocks_is_one_shape_on_the_commonest_ground() {
         let mut buffer = Buffer::empty(Rect::new(0, 0, 10, 2));
         buffer.set_style(buffer.area, Style::new().bg(Color::Indexed(255)));
-        buffer.set_string(
-            2,
-            0,
-            "▄▄▄",
-            Style::new().fg(Color::Indexed(16)).bg(Color::Indexed(231)),
-        );
+        buffer.set_string(2, 0, "▄▄▄", Style::new().fg(Color::Indexed(16)).bg(Color::Indexed(231)));
         let svg = picture(&buffer);
         assert!(svg.contains("rx=\"8\" fill=\"#eeeeee\""), "{svg}");
         assert!(

@@ -1,5 +1,4 @@
 //! The servers' lanes: who really held each lock and what each key really held, below what the clients believed.
-//! It must not know beliefs.
 
 use ratatui::{buffer::Buffer, style::Modifier};
 
@@ -43,11 +42,7 @@ pub fn rows<'a>(scene: &Scene<'a>) -> Vec<Row<'a>> {
             first: n == 0,
         }));
         if rows.len() == before {
-            rows.push(Row {
-                truth,
-                lock: None,
-                first: true,
-            });
+            rows.push(Row { truth, lock: None, first: true });
         }
     }
     rows
@@ -71,11 +66,8 @@ impl<'a> Row<'a> {
 
     /// What was done to the server, at its moment.
     fn draw_faults(&self, scene: &Scene<'_>, plot: &Plot, y: u16, buf: &mut Buffer) {
-        let visible = self
-            .truth
-            .faults
-            .iter()
-            .filter(|(column, event)| *event < plot.position && *column <= plot.head);
+        let visible =
+            self.truth.faults.iter().filter(|(column, event)| *event < plot.position && *column <= plot.head);
         let visible: Vec<(u16, &Fault)> = visible
             .filter_map(|(column, event)| match &scene.log.events().get(*event)?.kind {
                 EventKind::Fault(fault) => Some((plot.screen(*column)?, fault)),
@@ -90,30 +82,15 @@ impl<'a> Row<'a> {
     }
 
     fn draw_lock(&self, scene: &Scene<'_>, plot: &Plot, (lock, y): (&str, u16), buf: &mut Buffer) {
-        let end = self
-            .truth
-            .spans
-            .partition_point(|span| span.from.0 < plot.right());
+        let end = self.truth.spans.partition_point(|span| span.from.0 < plot.right());
         let start = end.saturating_sub(SPANS);
-        let spans = || {
-            self.truth.spans[start..end]
-                .iter()
-                .filter(|span| span.lock == lock)
-        };
+        let spans = || self.truth.spans[start..end].iter().filter(|span| span.lock == lock);
         // The lock's name stands where nobody has it yet, if there is room.
         let first = spans().find_map(|span| plot.stretch(span.from, span.to));
-        let free = first
-            .map_or(plot.area.right(), |(from, _)| from)
-            .saturating_sub(plot.area.x);
+        let free = first.map_or(plot.area.right(), |(from, _)| from).saturating_sub(plot.area.x);
         let is_lock = spans().next().is_some_and(|span| span.about == About::Lock);
         if is_lock && usize::from(free) > text::width(lock) {
-            plot.write(
-                (plot.area.x, y),
-                lock,
-                plot.area.right(),
-                scene.style(Role::Chrome),
-                buf,
-            );
+            plot.write((plot.area.x, y), lock, plot.area.right(), scene.style(Role::Chrome), buf);
         }
         let visible = spans().filter(|span| plot.stretch(span.from, span.to).is_some());
         for (n, span) in visible.enumerate() {
@@ -132,18 +109,8 @@ fn draw_value(scene: &Scene<'_>, plot: &Plot, span: &Span, (y, named): (u16, boo
         return;
     };
     plot.fill(columns, y, "─", scene.style(Role::Chrome), buf);
-    let words = if named {
-        format!("{} {} ", span.lock, span.token)
-    } else {
-        format!("{} ", span.token)
-    };
-    plot.write(
-        (columns.0, y),
-        &words,
-        columns.1.max(columns.0 + 1),
-        scene.style(Role::Code),
-        buf,
-    );
+    let words = if named { format!("{} {} ", span.lock, span.token) } else { format!("{} ", span.token) };
+    plot.write((columns.0, y), &words, columns.1.max(columns.0 + 1), scene.style(Role::Code), buf);
 }
 
 impl Row<'_> {
@@ -155,9 +122,7 @@ impl Row<'_> {
         let style = owner.map_or(scene.style(Role::Chrome), |owner| scene.actor_style(owner));
         for x in columns.0..columns.1 {
             let column = plot.left + u32::from(x - plot.area.x);
-            let symbol = self
-                .left(scene, plot, column)
-                .map_or(glyphs::HELD, |level| glyphs::LEASE[level]);
+            let symbol = self.left(scene, plot, column).map_or(glyphs::HELD, |level| glyphs::LEASE[level]);
             plot.fill((x, x + 1), y, symbol, style, buf);
         }
         let words = match owner {
@@ -166,22 +131,14 @@ impl Row<'_> {
         };
         let room = columns.1.saturating_sub(columns.0);
         if usize::from(room) > text::width(&words) + 1 {
-            plot.write(
-                (columns.0, y),
-                &words,
-                columns.1,
-                style.add_modifier(Modifier::BOLD),
-                buf,
-            );
+            plot.write((columns.0, y), &words, columns.1, style.add_modifier(Modifier::BOLD), buf);
         }
     }
 
     /// How much of the lock's lease is left at a column, as an index into [`glyphs::LEASE`]; nothing where the key
     /// has no lease.
     fn left(&self, scene: &Scene<'_>, plot: &Plot, column: u32) -> Option<usize> {
-        let moment = scene
-            .chart
-            .moment(scene.log, column, plot.position, scene.display);
+        let moment = scene.chart.moment(scene.log, column, plot.position, scene.display);
         let lease = self.truth.lease_at(self.lock?, moment, plot.position)?;
         let share = lease.to.since(moment).as_secs_f64() / lease.to.since(lease.from).as_secs_f64();
         // Rounded up: as long as the key is there, its lease is seen.

@@ -1,5 +1,4 @@
-//! The verdict: each claim, what was expected and what was seen, what it amounts to and what to take away. It
-//! must not know how claims are judged.
+//! The verdict: each claim, what was expected and what was seen, what it amounts to and what to take away.
 
 use ratatui::{
     style::{Modifier, Style},
@@ -35,19 +34,10 @@ pub fn lines(
             lines.push(Line::styled(row, scene.style(Role::Danger)));
         }
     } else if let Some(variant) = entry.variants.get(variant) {
-        let words = format!(
-            "{}: {}",
-            words::TAKE_AWAY.get(scene.lang),
-            variant.lesson.get(scene.lang)
-        );
+        let words = format!("{}: {}", words::TAKE_AWAY.get(scene.lang), variant.lesson.get(scene.lang));
         let mut code = false;
         for row in text::wrap(&words, width) {
-            lines.push(Line::from(prose(
-                &row,
-                &mut code,
-                scene.theme,
-                scene.style(Role::Text),
-            )));
+            lines.push(Line::from(prose(&row, &mut code, scene.theme, scene.style(Role::Text))));
         }
     }
     // What to take away, how the predictions went and where to go stand first; below them what proves it.
@@ -77,23 +67,13 @@ fn heading(scene: &Scene<'_>, outcome: Outcome, width: usize) -> Vec<Line<'stati
 /// The wrapped lines of one claim.
 pub fn claim_lines(scene: &Scene<'_>, claim: &ClaimResult, width: usize) -> Vec<Line<'static>> {
     const INDENT: usize = 3;
-    let (glyph, role) = if claim.holds {
-        ("✓", Role::Good)
-    } else {
-        ("✗", Role::Danger)
-    };
+    let (glyph, role) = if claim.holds { ("✓", Role::Good) } else { ("✗", Role::Danger) };
     let room = width.saturating_sub(INDENT);
     let mut lines = Vec::new();
     let mut tick = Span::styled(format!(" {glyph} "), scene.style(role));
     let (first, style) = match &claim.says {
-        Some(says) => (
-            text::clean(says.get(scene.lang)).into_owned(),
-            scene.style(Role::Text),
-        ),
-        None => (
-            text::fit(&claim.claim, room).into_owned(),
-            scene.style(Role::Code),
-        ),
+        Some(says) => (text::clean(says.get(scene.lang)).into_owned(), scene.style(Role::Text)),
+        None => (text::fit(&claim.claim, room).into_owned(), scene.style(Role::Code)),
     };
     for row in text::wrap(&first, room) {
         lines.push(Line::from(vec![tick, Span::styled(row, style)]));
@@ -126,16 +106,12 @@ fn figures(scene: &Scene<'_>, claim: &ClaimResult) -> String {
     if claim.holds && expected == observed {
         return observed_words;
     }
-    format!(
-        "{} {expected} · {observed_words}",
-        words::EXPECTED.get(scene.lang)
-    )
+    format!("{} {expected} · {observed_words}", words::EXPECTED.get(scene.lang))
 }
 
 fn indented(words: &str, (indent, width): (usize, usize), style: Style) -> Vec<Line<'static>> {
     let rows = text::wrap(words, width.saturating_sub(indent)).into_iter();
-    rows.map(|row| Line::from(vec![Span::raw(" ".repeat(indent)), Span::styled(row, style)]))
-        .collect()
+    rows.map(|row| Line::from(vec![Span::raw(" ".repeat(indent)), Span::styled(row, style)])).collect()
 }
 
 fn hints(scene: &Scene<'_>, entry: &CatalogueEntry, variant: usize, width: usize) -> Vec<Line<'static>> {
@@ -143,26 +119,14 @@ fn hints(scene: &Scene<'_>, entry: &CatalogueEntry, variant: usize, width: usize
     let mut lines = Vec::new();
     if entry.variants.len() > 1 {
         let next = &entry.variants[(variant + 1) % entry.variants.len()];
-        let words = words::TRY_VARIANT.with(
-            scene.lang,
-            &[&scene.keys.label("next-variant"), next.title.get(scene.lang)],
-        );
-        lines.extend(
-            text::wrap(&words, width)
-                .into_iter()
-                .map(|row| Line::styled(row, style)),
-        );
+        let words = words::TRY_VARIANT
+            .with(scene.lang, &[&scene.keys.label("next-variant"), next.title.get(scene.lang)]);
+        lines.extend(text::wrap(&words, width).into_iter().map(|row| Line::styled(row, style)));
     }
     if !entry.interview.is_empty() {
-        let words = words::TRY_CARDS.with(
-            scene.lang,
-            &[&scene.keys.label("interview"), &entry.interview.len().to_string()],
-        );
-        lines.extend(
-            text::wrap(&words, width)
-                .into_iter()
-                .map(|row| Line::styled(row, style)),
-        );
+        let words = words::TRY_CARDS
+            .with(scene.lang, &[&scene.keys.label("interview"), &entry.interview.len().to_string()]);
+        lines.extend(text::wrap(&words, width).into_iter().map(|row| Line::styled(row, style)));
     }
     lines
 }

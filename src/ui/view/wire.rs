@@ -1,5 +1,4 @@
-//! The wire log: every command with its reply, and whatever else crossed the wire, up to the playhead. It must
-//! not know the servers' state.
+//! The wire log: every command with its reply, and whatever else crossed the wire, up to the playhead.
 
 use ratatui::{
     buffer::Buffer,
@@ -24,17 +23,12 @@ const TIME: usize = 8;
 
 /// How many lines there are.
 pub fn rows(scene: &Scene<'_>) -> usize {
-    scene
-        .chart
-        .wire
-        .partition_point(|row| row.event < scene.world.position)
+    scene.chart.wire.partition_point(|row| row.event < scene.world.position)
 }
 
 /// How far back it can be scrolled.
 pub fn reach(scene: &Scene<'_>, height: u16) -> u16 {
-    u16::try_from(rows(scene))
-        .unwrap_or(u16::MAX)
-        .saturating_sub(height)
+    u16::try_from(rows(scene)).unwrap_or(u16::MAX).saturating_sub(height)
 }
 
 /// The line that tells an event, or the last one before it.
@@ -67,9 +61,7 @@ fn window(scene: &Scene<'_>, back: Option<u16>, height: u16) -> std::ops::Range<
         (Some(back), _) => known - usize::from(back.min(reach(scene, height))),
         (None, Some(chosen)) if chosen + usize::from(height) < known => {
             // What came next stays in sight.
-            (chosen + 1 + usize::from(height / 3))
-                .max(usize::from(height))
-                .min(known)
+            (chosen + 1 + usize::from(height / 3)).max(usize::from(height)).min(known)
         }
         (None, _) => known,
     };
@@ -82,9 +74,7 @@ pub fn event_at(scene: &Scene<'_>, back: Option<u16>, area: Rect, (x, y): (u16, 
         return None;
     }
     let mut visible = window(scene, back, area.height);
-    visible
-        .nth(usize::from(y - area.y))
-        .map(|row| scene.chart.wire[row].event)
+    visible.nth(usize::from(y - area.y)).map(|row| scene.chart.wire[row].event)
 }
 
 /// Draws the newest lines, or those `back` lines before them; `None` follows what is chosen.
@@ -92,13 +82,7 @@ pub fn draw(scene: &Scene<'_>, back: Option<u16>, area: Rect, buf: &mut Buffer) 
     let known = rows(scene);
     if known == 0 {
         let nothing = words::NOTHING_YET.get(scene.lang);
-        buf.set_stringn(
-            area.x,
-            area.y,
-            nothing,
-            area.width.into(),
-            scene.style(Role::Chrome),
-        );
+        buf.set_stringn(area.x, area.y, nothing, area.width.into(), scene.style(Role::Chrome));
         return;
     }
     let chosen = chosen(scene);
@@ -106,11 +90,7 @@ pub fn draw(scene: &Scene<'_>, back: Option<u16>, area: Rect, buf: &mut Buffer) 
     let first = visible.start;
     let visible = &scene.chart.wire[visible];
     let actors = visible.iter().filter_map(|row| actor(scene, row));
-    let names = actors
-        .map(|actor| text::width(scene.name(actor)))
-        .max()
-        .unwrap_or(1)
-        .min(8);
+    let names = actors.map(|actor| text::width(scene.name(actor))).max().unwrap_or(1).min(8);
     for (n, (y, row)) in (area.top()..area.bottom()).zip(visible).enumerate() {
         let line = line(scene, row, names, area.width.into());
         buf.set_line(area.x, y, &line, area.width);
@@ -133,10 +113,7 @@ fn line<'a>(scene: &Scene<'a>, row: &WireRow, names: usize, width: usize) -> Lin
         return Line::default();
     };
     let chrome = scene.style(Role::Chrome);
-    let mut spans = vec![Span::styled(
-        format!("{:>TIME$} ", time::moment(event.at)),
-        chrome,
-    )];
+    let mut spans = vec![Span::styled(format!("{:>TIME$} ", time::moment(event.at)), chrome)];
     if let Some(actor) = actor(scene, row) {
         let member = scene.world.actor(actor).filter(|_| row.count > 1);
         let name = member.map_or(scene.name(actor), |member| &member.who.client);
@@ -158,37 +135,21 @@ fn line<'a>(scene: &Scene<'a>, row: &WireRow, names: usize, width: usize) -> Lin
             spans.push(Span::styled(reply, style));
         }
         EventKind::Notified { about, what, .. } => {
-            let many = if row.count > 1 {
-                format!(" ×{}", row.count)
-            } else {
-                String::new()
-            };
+            let many = if row.count > 1 { format!(" ×{}", row.count) } else { String::new() };
             let notice = format!("↯ {what} {about}{many}");
-            spans.push(Span::styled(
-                text::fit(&notice, room).into_owned(),
-                scene.style(Role::Warning),
-            ));
+            spans.push(Span::styled(text::fit(&notice, room).into_owned(), scene.style(Role::Warning)));
         }
         EventKind::Fault(fault) => {
             let words = fault::words(scene.lang, fault);
-            spans.push(Span::styled(
-                text::fit(&words, room).into_owned(),
-                scene.style(Role::Danger),
-            ));
+            spans.push(Span::styled(text::fit(&words, room).into_owned(), scene.style(Role::Danger)));
         }
         EventKind::GaveUp { why, .. } => {
             let words = format!("✗ {}: {why}", words::GAVE_UP.get(scene.lang));
-            spans.push(Span::styled(
-                text::fit(&words, room).into_owned(),
-                scene.style(Role::Danger),
-            ));
+            spans.push(Span::styled(text::fit(&words, room).into_owned(), scene.style(Role::Danger)));
         }
         EventKind::ServerDied { server, .. } => {
             let words = format!("✝ {server}: {}", words::SERVER_DIED.get(scene.lang));
-            spans.push(Span::styled(
-                text::fit(&words, room).into_owned(),
-                scene.style(Role::Danger),
-            ));
+            spans.push(Span::styled(text::fit(&words, room).into_owned(), scene.style(Role::Danger)));
         }
         _ => {}
     }
@@ -221,7 +182,6 @@ pub fn style(scene: &Scene<'_>, reply: &Reply) -> Style {
     }
 }
 
-/// The glyph of a fault, by its event.
 pub fn fault_glyph(scene: &Scene<'_>, event: usize) -> Option<&'static str> {
     match &scene.log.events().get(event)?.kind {
         EventKind::Fault(fault) => Some(fault::glyph(fault)),

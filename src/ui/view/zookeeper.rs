@@ -1,5 +1,4 @@
-//! The znodes of a `ZooKeeper` server: the tree, who owns what, who watches what. It must not know who sent
-//! what.
+//! The znodes of a `ZooKeeper` server: the tree, who owns what, who watches what.
 
 use ratatui::{
     style::Modifier,
@@ -39,15 +38,8 @@ pub fn lines<'a>(
     while at < nodes.len() {
         // Neighbours of one parent that have no children of their own stand together.
         let parent = parent(nodes[at].0);
-        let run = nodes[at..]
-            .iter()
-            .take_while(|(path, _)| self::parent(path) == parent)
-            .count();
-        let hidden = if run > MANY {
-            ENDS.0..run - ENDS.1
-        } else {
-            run..run
-        };
+        let run = nodes[at..].iter().take_while(|(path, _)| self::parent(path) == parent).count();
+        let hidden = if run > MANY { ENDS.0..run - ENDS.1 } else { run..run };
         for (n, (path, node)) in nodes[at..at + run].iter().enumerate() {
             if n == hidden.start && !hidden.is_empty() {
                 lines.push(more(scene, &nodes[at..at + run][hidden.clone()], depth(path)));
@@ -76,10 +68,7 @@ pub fn lines<'a>(
         lines.push(Line::from(vec![
             Span::styled("- ", scene.style(Role::Warning)),
             Span::styled(text::fit(path, width / 2).into_owned(), gone),
-            Span::styled(
-                format!("  {}", words::REMOVED.get(scene.lang)),
-                scene.style(Role::Chrome),
-            ),
+            Span::styled(format!("  {}", words::REMOVED.get(scene.lang)), scene.style(Role::Chrome)),
         ]));
     }
     lines
@@ -106,17 +95,10 @@ fn line<'a>(
         _ => "  ",
     };
     let role = if change.is_some() { Role::Fresh } else { Role::Text };
-    let (mark, style) = if marked.contains_key(path) {
-        servers::mark(scene)
-    } else {
-        (mark, scene.style(role))
-    };
+    let (mark, style) =
+        if marked.contains_key(path) { servers::mark(scene) } else { (mark, scene.style(role)) };
     let depth = depth(path);
-    let name = if depth == 0 {
-        path
-    } else {
-        path.rsplit('/').next().unwrap_or(path)
-    };
+    let name = if depth == 0 { path } else { path.rsplit('/').next().unwrap_or(path) };
     let mut spans = vec![
         Span::styled(mark, scene.style(Role::Good)),
         Span::raw("  ".repeat(depth)),
@@ -127,10 +109,7 @@ fn line<'a>(
         spans.push(scene.session(owner));
     }
     if !node.data.is_empty() {
-        spans.push(Span::styled(
-            format!(" \"{}\"", text::fit(&node.data, 16)),
-            scene.style(Role::Chrome),
-        ));
+        spans.push(Span::styled(format!(" \"{}\"", text::fit(&node.data, 16)), scene.style(Role::Chrome)));
     }
     spans.extend(watching(scene, &node.watchers));
     Line::from(spans)
@@ -142,11 +121,7 @@ fn watching<'a>(scene: &Scene<'a>, watchers: &[i64]) -> Vec<Span<'a>> {
         return Vec::new();
     }
     let count = words::WATCHING.with(scene.lang, &[&watchers.len().to_string()]);
-    let role = if watchers.len() > NAMED {
-        Role::Danger
-    } else {
-        Role::Warning
-    };
+    let role = if watchers.len() > NAMED { Role::Danger } else { Role::Warning };
     let mut spans = vec![Span::styled(format!("  ◉ {count}:"), scene.style(role))];
     for session in watchers.iter().take(NAMED) {
         spans.push(Span::raw(" "));

@@ -3,17 +3,12 @@
 use crate::log::Belief;
 use crate::text::Words;
 
-/// What the screen is.
 pub const COMPARISON: Words = Words::new("before and after", "修复前后对比");
-/// The failing run.
 pub const BEFORE: Words = Words::new("BEFORE", "修复前");
-/// The run that prevents the failure.
 pub const AFTER: Words = Words::new("AFTER", "修复后");
-/// A run whose turn comes after the other's.
 pub const WAITING: Words = Words::new("waits for the other run", "等待另一次运行结束");
 /// A run that is being made.
 pub const RUNNING: Words = Words::new("running, step {} of {}", "运行中，第 {}/{} 步");
-/// A run that could not go on.
 pub const RUN_FAILED: Words = Words::new("this run failed", "本次运行失败");
 /// How to try again.
 pub const COMPARE_AGAIN: Words = Words::new("{} runs both again.", "按 {} 重新运行两个方案。");
@@ -23,20 +18,13 @@ pub const FROM_TO: Words = Words::new("{} from {} to {}", "{}，从 {} 到 {}");
 pub const SINCE: Words = Words::new("{} since {}", "{}，从 {} 起");
 /// A pane's heading and what it is about.
 pub const ABOUT: Words = Words::new("{}: {}", "{}：{}");
-/// No moment with two holders so far.
 pub const ONE_AT_A_TIME: Words = Words::new("never two holders", "始终只有一个持有者");
 
-/// The pane that says where the runs part.
 pub const FIRST_DIFFERENCE: Words = Words::new("First difference", "第一处不同");
-/// Another command is sent.
 pub const OTHER_COMMAND: Words = Words::new("another command", "命令不同");
-/// The same command is answered differently.
 pub const OTHER_REPLY: Words = Words::new("the same command, another reply", "命令相同，回复不同");
-/// The same reply is taken differently.
 pub const OTHER_OUTCOME: Words = Words::new("the same reply, another conclusion", "回复相同，结论不同");
-/// A move that only the failing run makes.
 pub const ONLY_BEFORE: Words = Words::new("a move that is gone after the fix", "修复后少了这一步");
-/// A move that only the other run makes.
 pub const ONLY_AFTER: Words = Words::new("a move that the fix adds", "修复后多了这一步");
 /// When a move was made, and what it was.
 pub const AT: Words = Words::new("at {}, {}", "{} 时，{}");
@@ -46,33 +34,22 @@ pub const SENDS: Words = Words::new("{} sends {} → {}", "{} 发出 {} → {}")
 pub const TAKES: Words = Words::new("{}: {}", "{}：{}");
 /// What came of a move.
 pub const AND_THEN: Words = Words::new(", and then: {}", "，随后：{}");
-/// Nothing came of it.
 pub const NO_CONSEQUENCE: Words = Words::new("nothing changes", "没有变化");
-/// A run without the move.
 pub const NO_SUCH_MOVE: Words = Words::new("makes no such move", "没有这一步");
-/// Both runs are alike.
 pub const NO_DIFFERENCE: Words = Words::new(
     "None: both runs make the same moves and get the same replies. Only the story around them differs.",
     "没有：两次运行的命令和回复完全相同，不同的只是外部发生的事。",
 );
-/// Not both runs are over yet.
-pub const COMPARING: Words = Words::new(
-    "Both variants are being run, one after the other.",
-    "正在依次运行两个方案。",
-);
-/// One of the runs has no end.
-pub const NOTHING_TO_COMPARE: Words = Words::new(
-    "Cannot be told: one of the runs did not come to its end.",
-    "无法判断：有一次运行没有走完。",
-);
-/// A lesson without a second variant.
+pub const COMPARING: Words =
+    Words::new("Both variants are being run, one after the other.", "正在依次运行两个方案。");
+pub const NOTHING_TO_COMPARE: Words =
+    Words::new("Cannot be told: one of the runs did not come to its end.", "无法判断：有一次运行没有走完。");
 pub const ONE_VARIANT: Words = Words::new(
     "This lesson has only one variant: there is nothing to compare.",
     "本课只有一个方案，没有可以对比的。",
 );
 
 /// What somebody comes to believe of a lock.
-#[must_use]
 pub const fn believes(belief: Belief) -> Words {
     match belief {
         Belief::Holding => Words::new("it believes that it holds {}", "认为自己持有 {}"),

@@ -1,4 +1,4 @@
-//! Faults in glyphs and words. It must not know where they are drawn.
+//! Faults in glyphs and words.
 
 use std::time::Duration;
 
@@ -9,8 +9,6 @@ use crate::{
     text::Lang,
 };
 
-/// The glyph of a fault.
-#[must_use]
 pub const fn glyph(fault: &Fault) -> &'static str {
     match fault {
         Fault::Crash { .. } | Fault::KillServer { .. } => glyphs::KILLED,
@@ -25,7 +23,6 @@ pub const fn glyph(fault: &Fault) -> &'static str {
 }
 
 /// A fault on its own server's or client's lane, in no language: `SIGKILL`, `→master`, `+30.0s`.
-#[must_use]
 pub fn mark(fault: &Fault) -> String {
     let far_end = |link: &str| format!("→{}", link.split("->").nth(1).unwrap_or_default());
     match fault {
@@ -45,7 +42,6 @@ pub fn mark(fault: &Fault) -> String {
 
 /// The server on whose lane a fault is marked: the one that it hits, or the one that opened the link. Whether
 /// that is a server at all, the caller knows.
-#[must_use]
 pub fn of_server(fault: &Fault) -> Option<&str> {
     match fault {
         Fault::KillServer { server }
@@ -61,7 +57,6 @@ pub fn of_server(fault: &Fault) -> Option<&str> {
 }
 
 /// Whom or what a fault hit: a client, a server or a link.
-#[must_use]
 pub fn whom(fault: &Fault) -> &str {
     match fault {
         Fault::Crash { client: whom }
@@ -89,14 +84,12 @@ fn span(ahead_ms: i64) -> String {
 }
 
 /// A fault in a few words: `▮ A->redis link held`.
-#[must_use]
 pub fn words(lang: Lang, fault: &Fault) -> String {
     let (who, what) = parts(lang, fault);
     format!("{} {who} {what}", glyph(fault))
 }
 
 /// Whom a fault hit, and what it is: `A->redis`, `link held`.
-#[must_use]
 pub fn parts(lang: Lang, fault: &Fault) -> (&str, String) {
     let (who, what) = match fault {
         Fault::Crash { client } => (client, words::CRASHED),
@@ -104,14 +97,8 @@ pub fn parts(lang: Lang, fault: &Fault) -> (&str, String) {
         Fault::Thaw { client } => (client, words::THAWED),
         Fault::Cut { link } => (link, words::CUT),
         Fault::Hold { link, way: Way::Both } => (link, words::HELD_LINK),
-        Fault::Hold {
-            link,
-            way: Way::Requests,
-        } => (link, words::HELD_REQUESTS),
-        Fault::Hold {
-            link,
-            way: Way::Replies,
-        } => (link, words::HELD_REPLIES),
+        Fault::Hold { link, way: Way::Requests } => (link, words::HELD_REQUESTS),
+        Fault::Hold { link, way: Way::Replies } => (link, words::HELD_REPLIES),
         Fault::Drop { link } => (link, words::DROPPED),
         Fault::KillServer { server } => (server, words::CRASHED),
         Fault::FreezeServer { server } => (server, words::FROZEN),
@@ -126,7 +113,6 @@ pub fn parts(lang: Lang, fault: &Fault) -> (&str, String) {
 }
 
 /// How wrong a clock is, in words: `clock 30 s ahead`.
-#[must_use]
 pub fn skew(lang: Lang, ahead_ms: i64) -> String {
     let by = span(ahead_ms);
     match ahead_ms {

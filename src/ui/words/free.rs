@@ -3,18 +3,14 @@
 use crate::log::{Fault, Way};
 use crate::text::Words;
 
-/// The story's pane in free play.
 pub const FREE: Words = Words::new("Free play: you choose", "自由模式：由你决定");
-/// The header's words for it.
 pub const FREE_MODE: Words = Words::new("free play", "自由模式");
-/// While another run is done again.
 pub const AGAIN: Words = Words::new("doing it again on fresh servers…", "正在新服务器上重做……");
 /// The playhead stands further back: a choice begins a branch.
 pub const LOOKING_BACK: Words = Words::new(
     "You look back. A choice from here begins a branch: fresh servers, the same moves up to here, then yours. {} branches without choosing.",
     "正在回看。在这里做选择会开一条新分支：换新服务器重做到这一步，再按你的选择走。按 {} 只开分支。",
 );
-/// Nobody has a story to tell here.
 pub const YOU_CHOOSE: Words = Words::new(
     "There is no story to go on with: you choose. Press the number of a client, or let time pass.",
     "这里没有讲解可以继续，由你决定：按客户端的编号，或者让时间前进。",
@@ -28,14 +24,12 @@ pub const ALL_OVER: Words = Words::new(
 pub const GOAL: Words = Words::new("Challenge: {}", "挑战：{}");
 /// The same in a variant that is said to prevent it.
 pub const GOAL_FIXED: Words = Words::new("Try to break this one: {}", "试着攻破它：{}");
-/// It has been reached just now.
 pub const BROKE_IT: Words = Words::new("YOU BROKE IT", "你攻破了它");
 /// It has been reached before.
 pub const BROKEN_BEFORE: Words = Words::new("broken: {}", "已攻破：{}");
 
 /// What a client that can move would do.
 pub const WOULD_TAKE: Words = Words::new("take a notification about {}", "取出关于 {} 的通知");
-/// Where a command goes that is for whatever server is the master.
 pub const PRIMARY: Words = Words::new("the master that Sentinel names", "Sentinel 报出的主节点");
 /// A client that waits for time.
 pub const WAITS_UNTIL: Words = Words::new("waits ({}) until {}", "等待中（{}），到 {}");
@@ -43,25 +37,18 @@ pub const WAITS_UNTIL: Words = Words::new("waits ({}) until {}", "等待中（{}
 pub const UNANSWERED: Words = Words::new("no answer yet to {}", "{} 还没有回复");
 /// A client that waits for a notification.
 pub const UNNOTIFIED: Words = Words::new("waits for a notification about {}", "等待关于 {} 的通知");
-/// A client that is dead.
 pub const DEAD: Words = Words::new("dead", "已死");
-/// A client whose program is over.
 pub const FINISHED: Words = Words::new("finished", "执行完毕");
 /// Clients that have no key.
-pub const MORE_CLIENTS: Words = Words::new(
-    "without a key: {}, found with {}",
-    "没有编号的还有 {} 个，用 {} 查找",
-);
+pub const MORE_CLIENTS: Words =
+    Words::new("without a key: {}, found with {}", "没有编号的还有 {} 个，用 {} 查找");
 
 /// Time: to the next timer.
 pub const TO_TIMER: Words = Words::new("time, to {}: {}'s wait ends", "时间前进到 {}：{} 的等待结束");
 /// Time: by an amount.
 pub const BY: Words = Words::new("time, +{}", "时间前进 {}");
-/// Faults.
 pub const FAULTS: Words = Words::new("faults: {} at hand", "故障：{} 种可选");
-/// Branches.
 pub const BRANCHES: Words = Words::new("branches: {}", "分支：{} 条");
-/// The heading of the faults.
 pub const CAUSE: Words = Words::new("Cause a fault", "制造故障");
 /// A move, in the palette.
 pub const MOVES: Words = Words::new("{} moves: {}", "{} 走一步：{}");
@@ -84,27 +71,21 @@ pub const STUCK: Words = Words::new(
     "到第 {} 步为止没能全部重做：{}从这里继续。",
 );
 
-/// A client's program met what it cannot cope with.
 pub const GAVE_UP: Words = Words::new("its program ended with an error", "程序因错误退出");
 
-/// The tree of branches.
 pub const TREE: Words = Words::new("Branches", "分支树");
-/// There is none.
 pub const NO_BRANCHES: Words = Words::new(
     "No branches yet. Go back a few steps and choose something else.",
     "还没有分支。回退几步，换一个选择，就会分出一支。",
 );
-/// The run that was opened.
 pub const TRUNK: Words = Words::new("the first run", "最初的运行");
 /// Where a branch goes off.
 pub const GOES_OFF: Words = Words::new("after step {}", "第 {} 步之后");
 /// So many lines of the story.
 pub const STORY_LINES: Words = Words::new("story, {} steps", "讲解 {} 步");
-/// A branch in which nothing was chosen yet.
 pub const NOTHING_CHOSEN: Words = Words::new("nothing yet", "尚未选择");
 
 /// A fault as something to do: `freeze A`.
-#[must_use]
 pub const fn cause(fault: &Fault) -> Words {
     match fault {
         Fault::Crash { .. } => Words::new("crash {} (SIGKILL)", "杀掉 {}（SIGKILL）"),
@@ -112,12 +93,8 @@ pub const fn cause(fault: &Fault) -> Words {
         Fault::Thaw { .. } => Words::new("thaw {}", "恢复 {}"),
         Fault::Cut { .. } => Words::new("cut {}", "切断 {}"),
         Fault::Hold { way: Way::Both, .. } => Words::new("hold everything on {}", "挂起 {} 的双向数据"),
-        Fault::Hold {
-            way: Way::Requests, ..
-        } => Words::new("hold requests on {}", "挂起 {} 的请求"),
-        Fault::Hold {
-            way: Way::Replies, ..
-        } => Words::new("hold replies on {}", "挂起 {} 的回复"),
+        Fault::Hold { way: Way::Requests, .. } => Words::new("hold requests on {}", "挂起 {} 的请求"),
+        Fault::Hold { way: Way::Replies, .. } => Words::new("hold replies on {}", "挂起 {} 的回复"),
         Fault::Release { .. } => Words::new("release {}", "恢复 {}"),
         Fault::Drop { .. } => Words::new("cut {} and lose what it holds", "切断 {}，丢弃挂起的数据"),
         Fault::KillServer { .. } => Words::new("kill server {}", "杀掉服务器 {}"),

@@ -6,26 +6,18 @@ use crate::ui::{keys::Place, theme::glyphs};
 /// A glyph, and what it means.
 pub type Hint = (&'static str, Words);
 
-/// When the lab has failed: to start again.
 pub const START_AGAIN: Words = Words::new("start again", "重新开始");
-/// When the lab has failed: to step through what there is.
 pub const LOOK_BACK: Words = Words::new("look at what happened", "查看已发生的步骤");
-/// When the lab has failed: to leave.
 pub const TO_CATALOGUE: Words = Words::new("catalogue", "返回目录");
 
 /// Somebody outside has stopped a server or a client: what is known of it, and the key that starts again.
-pub const SILENT: Words = Words::new(
-    "{}; `{}` starts again on a fresh lab",
-    "{}；按 `{}` 在全新环境中重新开始",
-);
+pub const SILENT: Words =
+    Words::new("{}; `{}` starts again on a fresh lab", "{}；按 `{}` 在全新环境中重新开始");
 
-/// Below a chosen event: to take the playhead to it.
 pub const GO_THERE: Words = Words::new("go there", "跳到这里");
-/// Below a chosen event: to choose none.
 pub const LET_GO: Words = Words::new("let go", "取消选中");
 
 /// The heading of a place's keys.
-#[must_use]
 pub const fn place(place: Place) -> Words {
     match place {
         Place::Catalogue => Words::new("The catalogue", "目录"),
@@ -48,109 +40,44 @@ pub const fn place(place: Place) -> Words {
     }
 }
 
-/// The help's heading.
 pub const HELP: Words = Words::new("Help", "帮助");
-/// The help's legend.
 pub const LEGEND: Words = Words::new("Reading the lanes", "时间线图例");
 /// What the glyphs of the screen mean: those of the lanes, then those of the servers and the wire.
 pub const LEGEND_ROWS: &[Hint] = &[
     (
         "● ■ ▲ …",
-        Words::new(
-            "a client does something: its command and the reply",
-            "客户端发出命令及收到的返回",
-        ),
+        Words::new("a client does something: its command and the reply", "客户端发出命令及收到的返回"),
     ),
-    (
-        glyphs::HOLDING,
-        Words::new("believes that it holds the lock", "认为自己持有锁"),
-    ),
+    (glyphs::HOLDING, Words::new("believes that it holds the lock", "认为自己持有锁")),
     (glyphs::WAITING, Words::new("waits for the lock", "等待锁")),
     (glyphs::UNSURE, Words::new("cannot be sure", "无法确定")),
-    (
-        glyphs::CLASH,
-        Words::new("two holders at once: the failure", "同时有两个持有者：故障"),
-    ),
-    (
-        "┃ ╱ ░ █",
-        Words::new(
-            "the same on the lifelines of a sequence",
-            "时序图生命线上的同样含义",
-        ),
-    ),
+    (glyphs::CLASH, Words::new("two holders at once: the failure", "同时有两个持有者：故障")),
+    ("┃ ╱ ░ █", Words::new("the same on the lifelines of a sequence", "时序图生命线上的同样含义")),
     (
         "──▮ ✗──",
-        Words::new(
-            "a message that a link holds, a reply that is lost",
-            "被链路挂起的消息、丢失的回复",
-        ),
+        Words::new("a message that a link holds, a reply that is lost", "被链路挂起的消息、丢失的回复"),
     ),
     (
         glyphs::FROZEN,
-        Words::new(
-            "frozen (SIGSTOP), as by a long GC pause",
-            "被冻结（SIGSTOP），如同长时间 GC 停顿",
-        ),
+        Words::new("frozen (SIGSTOP), as by a long GC pause", "被冻结（SIGSTOP），如同长时间 GC 停顿"),
     ),
-    (
-        "≠",
-        Words::new(
-            "before and after: the runs part here",
-            "修复前后对比：从这里开始不同",
-        ),
-    ),
-    (
-        "◷",
-        Words::new("a server's clock was set", "某台服务器的时钟被拨动"),
-    ),
-    (
-        glyphs::KILLED,
-        Words::new("killed (SIGKILL)", "被杀死（SIGKILL）"),
-    ),
+    ("≠", Words::new("before and after: the runs part here", "修复前后对比：从这里开始不同")),
+    ("◷", Words::new("a server's clock was set", "某台服务器的时钟被拨动")),
+    (glyphs::KILLED, Words::new("killed (SIGKILL)", "被杀死（SIGKILL）")),
     (glyphs::DEAD, Words::new("dead from there on", "此后已死")),
-    (
-        glyphs::DONE,
-        Words::new("has finished; or: this is so", "已执行完毕；或：成立"),
-    ),
+    (glyphs::DONE, Words::new("has finished; or: this is so", "已执行完毕；或：成立")),
     (
         glyphs::HELD,
-        Words::new(
-            "on a server: the key is there, without an expiry",
-            "服务器上：键存在，没有过期时间",
-        ),
+        Words::new("on a server: the key is there, without an expiry", "服务器上：键存在，没有过期时间"),
     ),
-    (
-        "▁▄█",
-        Words::new(
-            "on a server: how much of the lease is left",
-            "服务器上：租期还剩多少",
-        ),
-    ),
-    (
-        glyphs::PLAYHEAD,
-        Words::new("the moment that you look at", "当前所看的时刻"),
-    ),
+    ("▁▄█", Words::new("on a server: how much of the lease is left", "服务器上：租期还剩多少")),
+    (glyphs::PLAYHEAD, Words::new("the moment that you look at", "当前所看的时刻")),
     (glyphs::NOTIFIED, Words::new("a notification", "通知")),
-    (
-        glyphs::AGAIN,
-        Words::new("tries again after so long", "隔这么久再试一次"),
-    ),
-    (
-        glyphs::WATCH,
-        Words::new("watched, and by how many", "被监听，以及监听者个数"),
-    ),
-    (
-        glyphs::STOPPED,
-        Words::new(
-            "frozen, or a link that keeps what is sent",
-            "已冻结，或链路被挂起",
-        ),
-    ),
+    (glyphs::AGAIN, Words::new("tries again after so long", "隔这么久再试一次")),
+    (glyphs::WATCH, Words::new("watched, and by how many", "被监听，以及监听者个数")),
+    (glyphs::STOPPED, Words::new("frozen, or a link that keeps what is sent", "已冻结，或链路被挂起")),
     (glyphs::RELEASED, Words::new("goes on", "恢复")),
-    (
-        glyphs::CUT,
-        Words::new("a link is cut; or: this is not so", "链路断开；或：不成立"),
-    ),
+    (glyphs::CUT, Words::new("a link is cut; or: this is not so", "链路断开；或：不成立")),
     (
         "+ ~ -",
         Words::new(
@@ -159,7 +86,6 @@ pub const LEGEND_ROWS: &[Hint] = &[
         ),
     ),
 ];
-/// What the time axis means.
 pub const LEGEND_AXIS: Words = Words::new(
     "Time runs to the right and is elastic: order is always exact, long waits are drawn short.",
     "时间向右流动，刻度有弹性：先后顺序准确，长时间的等待会画得短一些。",

@@ -3,31 +3,20 @@
 use crate::text::Words;
 use crate::{log::Belief, verdict::Outcome};
 
-/// The clock is ours.
 pub const CONTROLLED: Words = Words::new("CONTROLLED CLOCK", "可控时钟");
-/// The clock is the machine's.
 pub const WALL: Words = Words::new("WALL CLOCK", "真实时钟");
-/// No server runs: this happened before.
 pub const RECORDED: Words = Words::new("RECORDED", "录像");
 /// What somebody who looks at the servers from outside has to add.
-pub const PASSWORD: Words = Words::new(
-    "from outside: redis-cli -s … -a {}",
-    "从外部查看：redis-cli -s … -a {}",
-);
-/// What the wall clock means.
+pub const PASSWORD: Words =
+    Words::new("from outside: redis-cli -s … -a {}", "从外部查看：redis-cli -s … -a {}");
 pub const WALL_WARNING: Words = Words::new(
     "Wall clock: pausing holds the clients, but not the servers – TTLs and timeouts run on.",
     "真实时钟：暂停只会停住客户端，服务器不会停，TTL 和超时仍在流逝。",
 );
-/// The lesson stands still.
 pub const PAUSED: Words = Words::new("paused", "已暂停");
-/// The lesson plays.
 pub const PLAYING: Words = Words::new("playing", "播放中");
-/// Stopped in the middle of a step.
 pub const HELD: Words = Words::new("held in mid-step", "步骤中途暂停");
-/// The servers are being started.
 pub const BOOTING: Words = Words::new("starting servers…", "正在启动服务器……");
-/// A step is being carried out.
 pub const WORKING: Words = Words::new("working…", "执行中……");
 /// The servers answer.
 pub const READY: Words = Words::new(
@@ -36,22 +25,15 @@ pub const READY: Words = Words::new(
 );
 /// The story is over.
 pub const OVER: Words = Words::new("the end, {} verdict", "已结束，{} 看结论");
-/// The story is over and the verdict is on the screen.
 pub const JUDGED: Words = Words::new("the end", "已结束");
 /// Where the lesson stands.
 pub const STEP: Words = Words::new("step {}/{}", "第 {}/{} 步");
-/// Looking at a step that is not the newest.
 pub const BEHIND: Words = Words::new("looking back", "回看中");
 
-/// Before the first step.
 pub const INTRO: Words = Words::new("Before you start", "课前须知");
-/// The narrator's pane.
 pub const STORY: Words = Words::new("Story", "讲解");
-/// The lanes' pane.
 pub const LANES: Words = Words::new("Who believes what", "各方眼中的锁");
-/// The lanes' pane while it shows the sequence.
 pub const SEQUENCE: Words = Words::new("Who says what to whom", "谁对谁说了什么");
-/// The story's pane while an event is chosen.
 pub const CHOSEN: Words = Words::new("Chosen event", "选中的事件");
 /// How many were told the same.
 pub const TOLD: Words = Words::new("{} were told this at once", "同时通知了 {} 个客户端");
@@ -65,54 +47,34 @@ pub const WAITS: Words = Words::new("waits {} ({})", "等待 {}（{}）");
 pub const WAITED: Words = Words::new("has waited ({})", "等待结束（{}）");
 /// The state of a server was read.
 pub const SEEN: Words = Words::new("{} has changed by itself", "{} 自身发生变化");
-/// What a chosen event changed and is not there any more.
 pub const SINCE_GONE: Words = Words::new("not there any more", "现已不在");
-/// The lanes' pane of a lesson without any lock.
 pub const LANES_FREE: Words = Words::new("Who does what", "各方的操作");
-/// The servers' pane.
 pub const SERVERS: Words = Words::new("What the server holds", "服务器上的真相");
-/// The wire log's pane.
 pub const WIRE: Words = Words::new("On the wire", "网络收发");
-/// The verdict's pane.
 pub const VERDICT: Words = Words::new("Verdict", "结论");
-/// The interview cards.
 pub const CARDS: Words = Words::new("Interview questions", "面试题");
-/// A lesson without cards.
 pub const NO_CARDS: Words = Words::new("This lesson has no interview questions.", "本课没有面试题。");
-/// More text below.
 pub const MORE: Words = Words::new("more", "更多");
 /// Two holders.
 pub const CLASH: Words = Words::new("{} HOLDERS AT ONCE", "{} 个持有者同时存在");
-/// Nothing to show.
 pub const NOTHING_YET: Words = Words::new("nothing yet", "暂无");
-/// A server without data.
 pub const EMPTY: Words = Words::new("empty", "空");
-/// A server that ended.
 pub const SERVER_DIED: Words = Words::new("this server has died", "该服务器已退出");
 
-/// A key whose TTL is over.
 pub const GONE: Words = Words::new("gone (TTL over)", "已过期（TTL 到期）");
-/// A key that was removed.
 pub const REMOVED: Words = Words::new("removed", "已删除");
-/// A key that lives for ever.
 pub const NO_EXPIRY: Words = Words::new("no expiry", "永不过期");
 /// Watchers of a znode.
 pub const WATCHING: Words = Words::new("{} watching", "{} 个监听");
-/// A watched path that does not exist.
 pub const ABSENT: Words = Words::new("absent", "不存在");
 /// Children that are not shown.
 pub const MORE_NODES: Words = Words::new("{} more", "还有 {} 个");
-/// Notifications that arrived.
 pub const NOTIFIED: Words = Words::new("notified", "已通知");
-/// No reply yet.
 pub const IN_FLIGHT: Words = Words::new("in flight", "未返回");
-/// A thread that waits for a mutex of its own process.
 pub const BLOCKED: Words = Words::new("blocked", "阻塞中");
 /// Time that passes and nothing is said.
 pub const PASSES: Words = Words::new("{} pass", "过了 {}");
-/// A reply that will never come.
 pub const LOST: Words = Words::new("lost", "丢失");
-/// A reply to a client that was killed.
 pub const ORPHAN: Words = Words::new("the reply reaches nobody", "回复已无人接收");
 /// A notification is taken from the queue.
 pub const TAKES_NOTICE: Words = Words::new("takes {}", "取出通知 {}");
@@ -121,65 +83,43 @@ pub const EXPIRED: Words = Words::new("{}: TTL over, gone", "{}：TTL 到期，�
 /// A server has another role now.
 pub const BECOMES: Words = Words::new("now {}", "角色变为：{}");
 
-/// A client that was stopped.
 pub const FROZEN: Words = Words::new("frozen", "冻结");
-/// A client that goes on.
 pub const THAWED: Words = Words::new("thawed", "恢复");
-/// A client that was killed.
 pub const CRASHED: Words = Words::new("killed", "被杀死");
-/// A link that is cut.
 pub const CUT: Words = Words::new("link cut", "链路断开");
-/// A link that is held.
 pub const HELD_LINK: Words = Words::new("link held", "链路挂起");
-/// A link that passes replies and keeps requests.
 pub const HELD_REQUESTS: Words = Words::new("link holds requests", "链路挂起请求");
-/// A link that passes requests and keeps replies.
 pub const HELD_REPLIES: Words = Words::new("link holds replies", "链路挂起回复");
 /// A server whose clock is fast.
 pub const CLOCK_AHEAD: Words = Words::new("clock {} ahead", "时钟快了 {}");
 /// A server whose clock is slow.
 pub const CLOCK_BEHIND: Words = Words::new("clock {} behind", "时钟慢了 {}");
-/// A server whose clock is right again.
 pub const CLOCK_RIGHT: Words = Words::new("clock right again", "时钟恢复准确");
-/// What a link held is lost.
 pub const DROPPED: Words = Words::new("link cut, what it held is lost", "链路断开，挂起的数据全部丢失");
-/// A server that was started again.
 pub const RESTARTED: Words = Words::new("restarted", "已重启");
-/// A server that takes writes.
 pub const MASTER: Words = Words::new("master", "主节点");
 /// A server that follows another.
 pub const REPLICA_OF: Words = Words::new("replica of {}", "{} 的从节点");
-/// A link that works again.
 pub const RELEASED: Words = Words::new("link released", "链路恢复");
 
-/// What a claim wants.
 pub const EXPECTED: Words = Words::new("expected", "预期");
-/// What was seen.
 pub const OBSERVED: Words = Words::new("observed", "实际");
-/// The lesson to take away.
 pub const TAKE_AWAY: Words = Words::new("Take away", "要点");
 /// What to do after the last step.
 pub const TRY_VARIANT: Words = Words::new("{}: next variant – {}", "{}：下一个方案 – {}");
 /// What to do after the last variant.
 pub const TRY_CARDS: Words = Words::new("{}: {} interview questions", "{}：{} 道面试题");
-/// Why `NOT SHOWN` is loud.
 pub const NOT_SHOWN_WHY: Words = Words::new(
     "The lesson promised this and it was not observed. Do not trust the text above: look at the log.",
     "课程承诺的现象没有出现。请不要相信上面的讲解，以日志为准。",
 );
 
-/// The lab has failed.
 pub const LAB_FAILED: Words = Words::new("A server failed", "服务器出错了");
-/// The lesson has failed.
 pub const LESSON_FAILED: Words = Words::new("The lesson cannot go on", "课程无法继续");
-/// What remains.
-pub const STILL_THERE: Words = Words::new(
-    "Everything so far can still be stepped through.",
-    "此前的每一步仍可回看。",
-);
+pub const STILL_THERE: Words =
+    Words::new("Everything so far can still be stepped through.", "此前的每一步仍可回看。");
 
 /// An outcome, loud.
-#[must_use]
 pub const fn outcome(outcome: Outcome) -> Words {
     match outcome {
         Outcome::Shown => Words::new("FAILURE SHOWN", "故障已重现"),
@@ -188,8 +128,6 @@ pub const fn outcome(outcome: Outcome) -> Words {
     }
 }
 
-/// A belief.
-#[must_use]
 pub const fn belief(belief: Belief) -> Words {
     match belief {
         Belief::Holding => Words::new("holding", "持有"),
@@ -199,7 +137,6 @@ pub const fn belief(belief: Belief) -> Words {
     }
 }
 
-/// The story's pane while it asks, or tells what became of the prediction.
 pub const PREDICTION: Words = Words::new("Your prediction", "先猜一猜");
 /// What to press at a question.
 pub const ANSWER: Words = Words::new("{}-{} answer, {} skip", "按 {}-{} 作答，{} 跳过");

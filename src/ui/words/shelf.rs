@@ -7,32 +7,22 @@ use crate::{
     text::Lang,
 };
 
-/// Under the product's name.
 pub const TAGLINE: Words = Words::new("distributed locks, one move at a time", "一步一步看懂分布式锁");
-/// The list's heading.
 pub const LESSONS: Words = Words::new("Lessons", "课程");
-/// No lessons at all.
 pub const NO_LESSONS: Words = Words::new("There are no lessons here.", "这里没有课程。");
 /// A count of minutes.
 pub const MINUTES: Words = Words::new("{} min", "{} 分钟");
-/// Heading of the servers that a lesson needs.
 pub const NEEDS: Words = Words::new("Servers", "所需服务");
-/// Why a lesson is recorded, and how to have it live.
 pub const HOW_LIVE: Words = Words::new(
     "a real run, played back without servers. `lockstep doctor --install` gets the servers for live ones.",
     "播放的是一次真实运行，不需要服务器。想实时运行，请执行 `lockstep doctor --install` 安装服务器。",
 );
-/// Heading of the variants.
 pub const VARIANTS: Words = Words::new("Variants", "方案");
-/// A variant whose claims show the failure.
 pub const FAILS: Words = Words::new("shows the failure", "重现故障");
-/// A variant whose claims show that the failure is prevented.
 pub const PREVENTS: Words = Words::new("prevents it", "避免故障");
 /// A count of interview questions.
 pub const QUESTIONS: Words = Words::new("{} interview questions", "{} 道面试题");
-/// A lesson file that cannot be read.
 pub const BROKEN: Words = Words::new("This lesson file has a mistake", "这个课程文件有错误");
-/// Too little room.
 pub const TOO_SMALL: Words = Words::new("Terminal too small", "终端窗口太小");
 /// How much room is needed.
 pub const NEEDS_SIZE: Words = Words::new("60x16 needed, {} here", "至少 60x16，现为 {}");
@@ -40,7 +30,6 @@ pub const NEEDS_SIZE: Words = Words::new("60x16 needed, {} here", "至少 60x16�
 pub const QUIT_HINT: Words = Words::new("{} quits", "按 {} 退出");
 
 /// A track's name.
-#[must_use]
 pub const fn track(track: Track) -> Words {
     match track {
         Track::Basics => Words::new("Basics", "基础"),
@@ -53,20 +42,17 @@ pub const fn track(track: Track) -> Words {
 }
 
 /// The servers of a lab.
-#[must_use]
 pub fn lab(lab: LabKind) -> Words {
     match lab {
         LabKind::Redis => Words::new("one Redis server", "一台 Redis"),
         LabKind::Zookeeper => Words::new("one ZooKeeper server", "一台 ZooKeeper"),
-        LabKind::Sentinel => Words::new(
-            "a Redis master, two replicas, three Sentinels",
-            "Redis 一主两从，三个哨兵",
-        ),
+        LabKind::Sentinel => {
+            Words::new("a Redis master, two replicas, three Sentinels", "Redis 一主两从，三个哨兵")
+        }
         LabKind::Masters => Words::new("five independent Redis masters", "五台互相独立的 Redis 主节点"),
     }
 }
 
-/// A lesson or variant whose verdict was reached, and how the predictions went.
 pub const DONE: Words = Words::new("done", "已完成");
 /// How the predictions of a variant went.
 pub const PREDICTED: Words = Words::new("{} of {} predicted", "猜对 {}/{}");
@@ -77,12 +63,10 @@ pub const DAMAGED: Words = Words::new(
     "The file of your progress was damaged. It is set aside as {}.",
     "学习进度文件已损坏，另存为 {}。",
 );
-/// The file of progress is of a later version.
 pub const NEWER: Words = Words::new(
     "Your progress was written by a newer Lockstep. It is left alone, and nothing is added.",
     "学习进度由更新版本的 Lockstep 写入，保持原样，本次不记录。",
 );
-/// A recording's lesson is no longer what was recorded.
 pub const OUTDATED: Words = Words::new(
     "The lesson has changed since this was recorded: the verdict is that of its claims now.",
     "课程在录制之后有改动：结论按现在的断言得出。",
@@ -94,17 +78,12 @@ pub const UNKEPT: Words = Words::new("Progress is not kept: {}", "学习进度�
 pub const THEME_CHANGED: Words =
     Words::new("Theme: {}. {} goes on to the next.", "主题：{}。按 {} 换下一个。");
 
-/// The palette's heading.
 pub const COMMANDS: Words = Words::new("Commands", "命令");
-/// Nothing is found.
 pub const NOTHING_MATCHES: Words = Words::new("nothing matches", "没有匹配项");
 /// So many lessons were found, of so many.
 pub const FOUND: Words = Words::new("{} of {}", "{}/{}");
-/// What can be typed into an empty search.
-pub const SEARCH_HINT: Words = Words::new(
-    "title, topic or variant, in English or 中文",
-    "标题、主题或方案，中英文均可",
-);
+pub const SEARCH_HINT: Words =
+    Words::new("title, topic or variant, in English or 中文", "标题、主题或方案，中英文均可");
 /// A lesson to open, in the palette.
 pub const OPEN: Words = Words::new("Open: {}", "打开：{}");
 /// A theme to choose, in the palette.
@@ -114,7 +93,6 @@ pub const LANGUAGE_IS: Words = Words::new("Language: {}", "语言：{}");
 /// A speed to choose, in the palette.
 pub const SPEED_IS: Words = Words::new("Speed: {}", "速度：{}");
 /// A language by its own name.
-#[must_use]
 pub const fn language(lang: Lang) -> &'static str {
     match lang {
         Lang::En => "English",
@@ -122,22 +100,16 @@ pub const fn language(lang: Lang) -> &'static str {
     }
 }
 
-/// Everything that a lesson needs is installed.
 pub const SERVED: Words = Words::new("can run here", "本机可以运行");
-/// Something that a lesson needs is missing.
 pub const NOT_SERVED: Words = Words::new(
     "cannot run here yet: `lockstep doctor --install` gets what is missing",
     "本机还不能运行：`lockstep doctor --install` 会安装缺少的程序",
 );
 /// Something is wrong with the configuration; others are, too.
-pub const MORE_MISTAKES: Words = Words::new(
-    "(and {} more: `lockstep config --check`)",
-    "（另有 {} 处：`lockstep config --check`）",
-);
-/// What becomes of it.
+pub const MORE_MISTAKES: Words =
+    Words::new("(and {} more: `lockstep config --check`)", "（另有 {} 处：`lockstep config --check`）");
 pub const DEFAULTS_STAND: Words = Words::new("The default stands in its place.", "这一项按默认值处理。");
 
-/// A theme by name.
 pub const fn theme(name: ThemeName) -> Words {
     match name {
         ThemeName::Auto => Words::new("as the terminal", "跟随终端"),

@@ -3,7 +3,6 @@
 use crate::run::race::LockFate;
 use crate::text::Words;
 
-/// What the screen is.
 pub const RACES: Words = Words::new("races", "竞跑");
 /// How far the races have come: how many, of how many.
 pub const RACED_OF: Words = Words::new("{} of {} races", "已跑 {}/{} 次");
@@ -11,13 +10,9 @@ pub const RACED_OF: Words = Words::new("{} of {} races", "已跑 {}/{} 次");
 pub const RATE_AND_LEFT: Words = Words::new("{}/s, {} left", "每秒 {} 次，还需 {}");
 /// How fast they went, and how long it took.
 pub const RATE_AND_TIME: Words = Words::new("{}/s, {} in all", "每秒 {} 次，共用 {}");
-/// They are stopped for now.
 pub const RACES_PAUSED: Words = Words::new("paused", "已暂停");
-/// They are being run.
 pub const RACES_GOING: Words = Words::new("racing", "竞跑中");
-/// As many as were wanted.
 pub const RACES_DONE: Words = Words::new("done", "已跑完");
-/// They cannot go on.
 pub const RACES_FAILED: Words = Words::new("failed", "出错");
 /// How many broke what must never be so: how many, of how many, a percentage.
 pub const BROKE: Words = Words::new("{} of {} races went wrong ({})", "{}/{} 次出错（{}）");
@@ -30,20 +25,15 @@ pub const ALL_AT_ONCE: Words = Words::new(
     "{} clients run their whole programs at once, and the server decides who comes first.",
     "{} 个客户端同时从头到尾执行各自的程序，先后由服务器决定。",
 );
-/// A story causes faults, and its races do not.
 pub const FAULTS_LEFT_OUT: Words = Words::new(
     "The faults of the story (crashes, pauses, cuts) are left out.",
     "不含剧情里的故障（崩溃、停顿、断网等）。",
 );
 /// How to try again after a failure.
-pub const RACE_AGAIN: Words = Words::new(
-    "{} races again on a fresh lab.",
-    "按 {} 换一套全新的服务器重新竞跑。",
-);
+pub const RACE_AGAIN: Words =
+    Words::new("{} races again on a fresh lab.", "按 {} 换一套全新的服务器重新竞跑。");
 
-/// The histogram's pane.
 pub const OUTCOMES: Words = Words::new("What came of it", "结果分布");
-/// The pane of the races of one outcome.
 pub const THOSE_RACES: Words = Words::new("Races that came out so", "得到该结果的各次竞跑");
 /// How an outcome can be tried again.
 pub const SEED: Words = Words::new("seed {}", "种子 {}");
@@ -51,46 +41,35 @@ pub const SEED: Words = Words::new("seed {}", "种子 {}");
 pub const RACE_ROW: Words = Words::new("race {}", "第 {} 次");
 /// How many steps a race has.
 pub const STEPS: Words = Words::new("{} steps", "{} 步");
-/// A race whose log is gone.
 pub const NOT_KEPT: Words = Words::new("not kept any more", "记录已不再保留");
 /// Why some are gone: how many.
-pub const FORGOTTEN: Words = Words::new(
-    "{} races not kept: there is room for {} events",
-    "{} 次的记录已清除：最多保留 {} 个事件",
-);
+pub const FORGOTTEN: Words =
+    Words::new("{} races not kept: there is room for {} events", "{} 次的记录已清除：最多保留 {} 个事件");
 /// A race whose log is gone was to be opened: how it can be run again.
 pub const RACE_FORGOTTEN: Words = Words::new(
     "This race is counted, but its log was let go: the memory for them is bounded. Its start can be drawn again: `lockstep \
      race {} --variant {} -n 1 --seed {}`",
     "这次竞跑已计入结果，但为限制内存，它的记录没有保留。可以用同样的开局再跑一次：`lockstep race {} --variant {} -n 1 --seed {}`",
 );
-/// There can be no more races.
 pub const NO_MORE_RACES: Words = Words::new("There can be no more races here.", "不能再增加竞跑次数了。");
 
-/// The story's pane while one of many races is on the screen.
 pub const THIS_RACE: Words = Words::new("This race", "这次竞跑");
 /// Which race it is: its number, of how many, its seed.
 pub const WHICH_RACE: Words = Words::new("Race {} of {}, seed {}:", "第 {} 次竞跑（共 {} 次），种子 {}：");
-/// How to read it.
 pub const NO_STORY: Words = Words::new(
     "There is no story: whoever got a reply went on at once. What the servers hold was read at the end only.",
     "这里没有剧情：谁收到回复，谁就立即继续。服务器上的数据只在最后读取了一次。",
 );
-/// What the servers hold in the middle of a race.
 pub const NOT_READ: Words = Words::new("not read yet", "尚未读取");
 /// Where it breaks the lock: the key that goes there.
-pub const GO_TO_VIOLATION: Words = Words::new(
-    "{} goes to the moment with two holders.",
-    "按 {} 跳到出现两个持有者的时刻。",
-);
-/// Two holders on the lanes in a race that broke no lock.
+pub const GO_TO_VIOLATION: Words =
+    Words::new("{} goes to the moment with two holders.", "按 {} 跳到出现两个持有者的时刻。");
 pub const LATE_REPLY: Words = Words::new(
     "Two holders for a moment are none here: the release was with the server already, and only its reply came late.",
     "图上短暂出现的两个持有者不算违例：释放命令已经到达服务器，只是回复来得晚。",
 );
 
 /// What became of a lock.
-#[must_use]
 pub const fn fate(fate: LockFate) -> Words {
     match fate {
         LockFate::Violated => Words::new("{} VIOLATED", "{} 被同时持有"),
@@ -102,65 +81,39 @@ pub const fn fate(fate: LockFate) -> Words {
 pub const COUNTED: Words = Words::new("{} {}", "{} {}");
 /// Who did not come to an end.
 pub const UNFINISHED: Words = Words::new("{} unfinished", "{} 个未执行完");
-/// Nothing but that.
 pub const ALL_FINISHED: Words = Words::new("all finished", "全部执行完");
-/// Between the parts of an outcome.
 pub const AND: Words = Words::new(", ", "，");
 
-/// What the screen of a search is.
 pub const EVERY_ORDER: Words = Words::new("every order", "穷举");
-/// The search goes on.
 pub const SEARCHING: Words = Words::new("searching", "搜索中");
-/// It was asked to stop.
 pub const STOPPING: Words = Words::new("stopping…", "正在停止……");
-/// It has come to its end.
 pub const SEARCHED: Words = Words::new("all tried", "已试遍");
-/// It was stopped before its end.
 pub const STOPPED: Words = Words::new("stopped: this is what was found", "已停止：以下是已找到的部分");
-/// It could not be made.
 pub const NOT_EXPLORED: Words = Words::new("This cannot be explored", "无法穷举");
 /// How many orders were tried, and how many left out.
 pub const TRIED: Words = Words::new("{} orders tried, {} left out", "已试 {} 种顺序，略去 {} 种");
 /// How many will be tried, how fast, how long still.
 pub const OF_ABOUT: Words = Words::new("of about {}, {}/s, {} left", "约 {} 种要试，每秒 {} 种，还需 {}");
-/// Orders that go wrong.
 pub const GO_WRONG: Words = Words::new("{} orders go wrong", "{} 种顺序出错");
-/// There are none.
-pub const NONE_GOES_WRONG: Words = Words::new(
-    "no order within these bounds goes wrong",
-    "在此范围内，没有一种顺序出错",
-);
-/// None was found so far.
+pub const NONE_GOES_WRONG: Words =
+    Words::new("no order within these bounds goes wrong", "在此范围内，没有一种顺序出错");
 pub const NONE_SO_FAR: Words = Words::new("no order that goes wrong so far", "目前还没有出错的顺序");
 /// What is searched: moves, faults, pruning.
-pub const WITHIN: Words = Words::new(
-    "Orders of up to {} moves, {}; {}.",
-    "每种顺序最多 {} 步，{}；{}。",
-);
-/// No fault.
+pub const WITHIN: Words = Words::new("Orders of up to {} moves, {}; {}.", "每种顺序最多 {} 步，{}；{}。");
 pub const NO_FAULT: Words = Words::new("without a fault", "不加故障");
-/// A crash.
 pub const ONE_CRASH: Words = Words::new("with at most one crash at any point", "任意位置至多一次崩溃");
-/// A freeze.
 pub const ONE_FREEZE: Words = Words::new("with at most one freeze at any point", "任意位置至多一次冻结");
-/// Some orders are left out.
 pub const PRUNED: Words = Words::new(
     "those that are sure to come to the same as another are left out",
     "必定与另一种等价的顺序会被略去",
 );
-/// None is.
 pub const NOT_PRUNED: Words = Words::new("each of them is tried", "逐一试遍");
-/// The pane of the shortest order that goes wrong.
 pub const SHORTEST: Words = Words::new("The shortest that goes wrong", "最短的出错顺序");
-/// No order that goes wrong is known.
 pub const NO_ORDER: Words = Words::new("No order that goes wrong was found.", "没有找到出错的顺序。");
-/// The story's pane while that order is on the screen.
 pub const THIS_ORDER: Words = Words::new("The shortest order that goes wrong", "最短的出错顺序");
 /// How long it is.
-pub const SHORTEST_OF: Words = Words::new(
-    "No shorter order goes wrong than these {} choices:",
-    "没有比这 {} 步更短的出错顺序：",
-);
+pub const SHORTEST_OF: Words =
+    Words::new("No shorter order goes wrong than these {} choices:", "没有比这 {} 步更短的出错顺序：");
 /// How long the shortest one is that a search had found when it was stopped.
 pub const SHORTEST_SO_FAR: Words = Words::new(
     "The shortest that was found before the search was stopped has these {} choices:",

@@ -1,4 +1,4 @@
-//! Where two runs part first. It must not know which of them is the better one.
+//! Where two runs part first.
 
 use std::collections::HashMap;
 
@@ -42,7 +42,6 @@ pub enum What {
 /// other. Counting moves, and not lesson time, makes the answer the same for every pair of runs of two programs.
 /// If both runs have come equally far with different moves of one actor, these stand for each other: `A` sends
 /// `EVAL` in place of `GET`.
-#[must_use]
 pub fn first_difference(logs: [&Log; 2]) -> Option<Difference> {
     let [before, after] = logs.map(moves);
     let [mine, its] = [by_key(&before), by_key(&after)];
@@ -74,9 +73,7 @@ fn by_key(moves: &[Move]) -> HashMap<(&str, &str, usize), &Move> {
 }
 
 fn differs(made: &Move, others: &HashMap<(&str, &str, usize), &Move>) -> bool {
-    others
-        .get(&made.key())
-        .is_none_or(|other| what(made, other).is_some())
+    others.get(&made.key()).is_none_or(|other| what(made, other).is_some())
 }
 
 /// In what two moves that stand for each other differ.

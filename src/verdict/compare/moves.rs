@@ -1,4 +1,4 @@
-//! The moves of a run, and when two of them are the same. It must not know which of two runs came first.
+//! The moves of a run, and when two of them are the same.
 
 use std::collections::HashMap;
 
@@ -50,20 +50,17 @@ pub enum Consequence {
 
 impl Move {
     /// What makes two moves of two runs the same one: the actor, the label, and how often before.
-    #[must_use]
     pub fn key(&self) -> (&str, &str, usize) {
         (&self.who, &self.label, self.nth)
     }
 
     /// Whether both send the same command. Owner tokens count as the same: they follow from the seed of a run.
-    #[must_use]
     pub fn same_command(&self, other: &Self) -> bool {
         without_tokens(&self.wire) == without_tokens(&other.wire)
     }
 
     /// Whether both were answered the same, but for owner tokens, a znode's bookkeeping, and the milliseconds of a
     /// TTL that is draining.
-    #[must_use]
     pub fn same_reply(&self, other: &Self) -> bool {
         let drains = self.wire.starts_with("PTTL ");
         match (&self.reply, &other.reply) {
@@ -82,7 +79,6 @@ impl Move {
 }
 
 /// Every move of a run, in the order in which they were made.
-#[must_use]
 pub fn moves(log: &Log) -> Vec<Move> {
     let mut moves: Vec<Move> = Vec::new();
     let mut actors: &[Actor] = &[];
@@ -105,9 +101,7 @@ pub fn moves(log: &Log) -> Vec<Move> {
                 let nth = times.entry((*actor, label)).or_default();
                 open.insert(*actor, moves.len());
                 moves.push(Move {
-                    who: actors
-                        .get(actor.0 as usize)
-                        .map_or_else(String::new, |actor| actor.name.clone()),
+                    who: actors.get(actor.0 as usize).map_or_else(String::new, |actor| actor.name.clone()),
                     label: label.clone(),
                     nth: *nth,
                     at,
@@ -128,16 +122,12 @@ pub fn moves(log: &Log) -> Vec<Move> {
             }
             EventKind::Believes { actor, lock, belief } => {
                 if let Some(of) = open.get(actor) {
-                    moves[*of]
-                        .outcome
-                        .push(Consequence::Believes(lock.clone(), *belief));
+                    moves[*of].outcome.push(Consequence::Believes(lock.clone(), *belief));
                 }
             }
             EventKind::Counted { actor, counter, by } => {
                 if let Some(of) = open.get(actor) {
-                    moves[*of]
-                        .outcome
-                        .push(Consequence::Counted(counter.clone(), *by));
+                    moves[*of].outcome.push(Consequence::Counted(counter.clone(), *by));
                 }
             }
             _ => {}
@@ -158,11 +148,7 @@ fn without_tokens(text: &str) -> String {
         let digits = part.bytes().take_while(u8::is_ascii_hexdigit).count();
         let ends = part[digits..].chars().next().is_none_or(|c| !c.is_alphanumeric());
         let named = kept[..kept.len() - 1].ends_with(char::is_alphanumeric);
-        kept.push_str(if digits == 4 && ends && named {
-            &part[4..]
-        } else {
-            part
-        });
+        kept.push_str(if digits == 4 && ends && named { &part[4..] } else { part });
     }
     kept
 }
@@ -173,9 +159,7 @@ fn plain(value: &Value) -> Value {
         Value::String(text) => Value::String(without_tokens(text)),
         Value::Array(items) => Value::Array(items.iter().map(plain).collect()),
         Value::Object(fields) => {
-            let kept = fields
-                .iter()
-                .filter(|(name, _)| !BOOKKEEPING.contains(&name.as_str()));
+            let kept = fields.iter().filter(|(name, _)| !BOOKKEEPING.contains(&name.as_str()));
             Value::Object(kept.map(|(name, value)| (name.clone(), plain(value))).collect())
         }
         other => other.clone(),

@@ -14,16 +14,9 @@ fn log(told: &[Told<'_>]) -> Log {
     let mut log = Log::new();
     let mut at = 0;
     let mut add = |at: i64, kind| {
-        log.append(Event {
-            at: LessonTime::from_millis(at),
-            kind,
-        });
+        log.append(Event { at: LessonTime::from_millis(at), kind });
     };
-    let actor = |name: &str| Actor {
-        name: name.into(),
-        client: name.into(),
-        crowd: false,
-    };
+    let actor = |name: &str| Actor { name: name.into(), client: name.into(), crowd: false };
     add(
         0,
         EventKind::LabReady {
@@ -49,36 +42,15 @@ fn log(told: &[Told<'_>]) -> Log {
             },
         );
         let reply = Reply::Value(reply.clone());
-        add(
-            at,
-            EventKind::Replied {
-                op,
-                actor,
-                label,
-                reply,
-            },
-        );
-        add(
-            at,
-            EventKind::Stop {
-                item: n,
-                stop: Stop::Move,
-            },
-        );
+        add(at, EventKind::Replied { op, actor, label, reply });
+        add(at, EventKind::Stop { item: n, stop: Stop::Move });
     }
     log
 }
 
 fn believing(mut log: Log, belief: Belief) -> Log {
     let at = log.events().last().expect("an event").at;
-    log.append(Event {
-        at,
-        kind: EventKind::Believes {
-            actor: ActorId(0),
-            lock: "lock".into(),
-            belief,
-        },
-    });
+    log.append(Event { at, kind: EventKind::Believes { actor: ActorId(0), lock: "lock".into(), belief } });
     log
 }
 
@@ -95,10 +67,7 @@ fn told() -> Vec<Told<'static>> {
 fn at(difference: Option<&super::Difference>) -> (What, [Option<String>; 2]) {
     let difference = difference.expect("a difference");
     let name = |made: &super::Move| format!("{}.{} {}", made.who, made.label, made.nth);
-    (
-        difference.what,
-        difference.moves.each_ref().map(|made| made.as_ref().map(name)),
-    )
+    (difference.what, difference.moves.each_ref().map(|made| made.as_ref().map(name)))
 }
 
 fn both(name: &str) -> [Option<String>; 2] {
@@ -161,30 +130,18 @@ fn an_extra_move_is_a_difference_whichever_run_makes_it() {
     more.insert(3, (0, "check", "GET lock", json!("B-d97e"), 5));
     let (one, more) = (log(&told()), log(&more));
     let found = first_difference([&one, &more]);
-    assert_eq!(
-        at(found.as_ref()),
-        (What::Extra, [None, Some("A.check 0".to_owned())])
-    );
+    assert_eq!(at(found.as_ref()), (What::Extra, [None, Some("A.check 0".to_owned())]));
     let found = first_difference([&more, &one]);
-    assert_eq!(
-        at(found.as_ref()),
-        (What::Extra, [Some("A.check 0".to_owned()), None])
-    );
+    assert_eq!(at(found.as_ref()), (What::Extra, [Some("A.check 0".to_owned()), None]));
     // The same move once more is an extra one, too.
     let again = log(&told()[..2]);
     let found = first_difference([&again, &one]);
-    assert_eq!(
-        at(found.as_ref()),
-        (What::Extra, [None, Some("B.acquire 1".to_owned())])
-    );
+    assert_eq!(at(found.as_ref()), (What::Extra, [None, Some("B.acquire 1".to_owned())]));
 }
 
 #[test]
 fn an_actor_that_does_something_else_at_the_same_point_does_it_instead() {
-    let looks = log(&[
-        (0, "check", "GET stock", json!("1"), 0),
-        (0, "buy", "DECR stock", json!(0), 0),
-    ]);
+    let looks = log(&[(0, "check", "GET stock", json!("1"), 0), (0, "buy", "DECR stock", json!(0), 0)]);
     let buys = log(&[(0, "buy", "EVAL sell_one 1 stock", json!(0), 0)]);
     let found = first_difference([&looks, &buys]);
     let stand = [Some("A.check 0".to_owned()), Some("A.buy 0".to_owned())];
@@ -199,10 +156,7 @@ fn the_same_move_at_the_same_time_stands_in_one_place_and_at_another_time_does_n
     let timeline = Timeline::new(logs);
     let place = |side: usize, n: usize| {
         let event = moves(logs[side])[n].event;
-        let found = timeline
-            .slots
-            .iter()
-            .position(|slot| slot.events[side] == Some(event));
+        let found = timeline.slots.iter().position(|slot| slot.events[side] == Some(event));
         found.expect("a place")
     };
     for n in 0..3 {

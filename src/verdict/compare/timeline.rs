@@ -1,5 +1,4 @@
-//! Two logs as one sequence: what happened at the same lesson time stands in the same place. It must not know how
-//! wide anything is drawn.
+//! Two logs as one sequence: what happened at the same lesson time stands in the same place.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -34,7 +33,6 @@ impl Timeline {
     /// Merges two logs. Of the moves, faults, waits and notifications that are in both runs at the same lesson
     /// time, the longest run that is in the same order in both is put together; everything else stands alone,
     /// ordered by time.
-    #[must_use]
     pub fn new(logs: [&Log; 2]) -> Self {
         let mut timeline = Self::default();
         let mut next = [0, 0];
@@ -58,10 +56,7 @@ impl Timeline {
     fn push(&mut self, logs: [&Log; 2], events: [Option<usize>; 2]) {
         let at = both(logs, events).map(|event| event.at).min().unwrap_or_default();
         let before = self.slots.last().map_or(LessonTime::ZERO, |slot| slot.at);
-        self.slots.push(Slot {
-            events,
-            at: at.max(before),
-        });
+        self.slots.push(Slot { events, at: at.max(before) });
     }
 
     /// A step ends where the next move begins, or where time passes, once either story has come to a stop.
@@ -86,7 +81,6 @@ impl Timeline {
     }
 
     /// How many events of each run are over after the first `slots` places.
-    #[must_use]
     pub fn positions(&self, slots: usize) -> [usize; 2] {
         let over = &self.slots[..slots.min(self.slots.len())];
         [0, 1].map(|side| {
@@ -96,7 +90,6 @@ impl Timeline {
     }
 
     /// The lesson time after the first `slots` places.
-    #[must_use]
     pub fn at(&self, slots: usize) -> LessonTime {
         let last = slots.min(self.slots.len()).checked_sub(1);
         last.map_or(LessonTime::ZERO, |last| self.slots[last].at)
@@ -105,9 +98,7 @@ impl Timeline {
 
 /// The events at one place.
 fn both(logs: [&Log; 2], events: [Option<usize>; 2]) -> impl Iterator<Item = &Event> {
-    logs.into_iter()
-        .zip(events)
-        .filter_map(|(log, event)| log.events().get(event?))
+    logs.into_iter().zip(events).filter_map(|(log, event)| log.events().get(event?))
 }
 
 /// Which run goes on: the one whose next event is the earlier one.
@@ -120,21 +111,12 @@ fn earlier(logs: [&Log; 2], next: [usize; 2], end: [usize; 2]) -> usize {
 }
 
 fn acts(event: &Event) -> bool {
-    matches!(
-        event.kind,
-        EventKind::Sent { .. } | EventKind::Took { .. } | EventKind::Fault(_)
-    )
+    matches!(event.kind, EventKind::Sent { .. } | EventKind::Took { .. } | EventKind::Fault(_))
 }
 
 /// Whether a step is over in which something happened: nobody moves while the narrator speaks.
 fn ends_a_step(event: &Event) -> bool {
-    matches!(
-        event.kind,
-        EventKind::Stop {
-            stop: Stop::Move | Stop::Passed | Stop::Fault | Stop::End,
-            ..
-        }
-    )
+    matches!(event.kind, EventKind::Stop { stop: Stop::Move | Stop::Passed | Stop::Fault | Stop::End, .. })
 }
 
 /// What makes an event of one run the same as one of the other: what, who, and how often before.
@@ -146,9 +128,7 @@ fn names(log: &Log) -> Vec<(usize, Name)> {
     let mut names = Vec::new();
     for (n, event) in log.events().iter().enumerate() {
         let name = |actors: &[Actor], actor: &ActorId| {
-            actors
-                .get(actor.0 as usize)
-                .map_or_else(String::new, |actor| actor.name.clone())
+            actors.get(actor.0 as usize).map_or_else(String::new, |actor| actor.name.clone())
         };
         let what = match &event.kind {
             EventKind::LabReady { actors: known, .. } => {
@@ -199,9 +179,8 @@ fn longest_rising(pairs: &[[usize; 2]]) -> Vec<[usize; 2]> {
             tails[length] = n;
         }
     }
-    let mut chain: Vec<[usize; 2]> = std::iter::successors(tails.last().copied(), |n| before[*n])
-        .map(|n| pairs[n])
-        .collect();
+    let mut chain: Vec<[usize; 2]> =
+        std::iter::successors(tails.last().copied(), |n| before[*n]).map(|n| pairs[n]).collect();
     chain.reverse();
     chain
 }

@@ -56,11 +56,7 @@ impl Story {
     }
 
     fn believes(&mut self, actor: u32, belief: Belief) -> usize {
-        self.then(EventKind::Believes {
-            actor: ActorId(actor),
-            lock: "lock".to_owned(),
-            belief,
-        })
+        self.then(EventKind::Believes { actor: ActorId(actor), lock: "lock".to_owned(), belief })
     }
 
     fn sends(&mut self, actor: u32, label: &str, wire: &str) -> OpId {
@@ -72,10 +68,7 @@ impl Story {
             label: label.to_owned(),
             server: "redis".to_owned(),
             wire: wire.to_owned(),
-            releases: (label == "release")
-                .then(|| "lock".to_owned())
-                .into_iter()
-                .collect(),
+            releases: (label == "release").then(|| "lock".to_owned()).into_iter().collect(),
         });
         op
     }
@@ -96,10 +89,7 @@ impl Story {
 
     /// What the server holds: the key `lock`, for ever.
     fn lock(&mut self, value: &str) -> usize {
-        let state = KeyState {
-            value: KeyValue::String(value.to_owned()),
-            expires_at: None,
-        };
+        let state = KeyState { value: KeyValue::String(value.to_owned()), expires_at: None };
         let keys = [("lock".to_owned(), state)].into();
         self.then(EventKind::State(ServerState {
             server: "redis".to_owned(),
@@ -108,19 +98,12 @@ impl Story {
     }
 
     fn stop(&mut self) {
-        self.then(EventKind::Stop {
-            item: 0,
-            stop: Stop::Move,
-        });
+        self.then(EventKind::Stop { item: 0, stop: Stop::Move });
     }
 }
 
 fn breach(invariant: usize, at: usize, evidence: &[usize]) -> Breach {
-    Breach {
-        invariant,
-        at,
-        evidence: evidence.to_vec(),
-    }
+    Breach { invariant, at, evidence: evidence.to_vec() }
 }
 
 #[test]
@@ -133,10 +116,7 @@ fn a_second_holder_is_a_breach_and_is_told_once() {
     story.believes(1, Belief::Nothing);
     story.believes(1, Belief::Holding);
     story.stop();
-    assert_eq!(
-        breaches(&scenario, &story.0),
-        Ok(vec![breach(OVERLAP, second, &[first, second])])
-    );
+    assert_eq!(breaches(&scenario, &story.0), Ok(vec![breach(OVERLAP, second, &[first, second])]));
 }
 
 #[test]
@@ -144,9 +124,7 @@ fn the_dead_and_those_who_asked_for_their_release_hold_nothing() {
     let scenario = scenario(&[]);
     let mut dead = Story::new(&scenario);
     dead.believes(0, Belief::Holding);
-    dead.then(EventKind::Fault(Fault::Crash {
-        client: "A".to_owned(),
-    }));
+    dead.then(EventKind::Fault(Fault::Crash { client: "A".to_owned() }));
     dead.believes(1, Belief::Holding);
     dead.believes(0, Belief::Holding);
     assert_eq!(breaches(&scenario, &dead.0), Ok(vec![]));
@@ -171,21 +149,14 @@ fn who_deletes_what_another_has_set_is_found_by_command_and_reply() {
     story.moves(1, ("acquire", "SET lock B-2 NX PX 3000"), serde_json::Value::Null);
     story.moves(0, ("release", "DEL lock"), 1.into());
     story.stop();
-    assert_eq!(
-        breaches(&scenario, &story.0),
-        Ok(vec![]),
-        "its own, B was refused"
-    );
+    assert_eq!(breaches(&scenario, &story.0), Ok(vec![]), "its own, B was refused");
     story.moves(1, ("acquire", "SET lock B-2 NX PX 3000"), "OK".into());
     story.moves(0, ("release", "DEL lock"), 0.into());
     story.stop();
     assert_eq!(breaches(&scenario, &story.0), Ok(vec![]), "nothing was deleted");
     let deleted = story.moves(0, ("release", "DEL lock"), 1.into());
     story.stop();
-    assert_eq!(
-        breaches(&scenario, &story.0),
-        Ok(vec![breach(DELETED, deleted, &[deleted])])
-    );
+    assert_eq!(breaches(&scenario, &story.0), Ok(vec![breach(DELETED, deleted, &[deleted])]));
 }
 
 #[test]
@@ -194,16 +165,11 @@ fn what_never_happened_is_not_so_and_a_mistake_is_told_once() {
     let mut story = Story::new(&scenario);
     let mut watch = Watch::new(&scenario);
     story.stop();
-    let error = watch
-        .advance(&scenario, &story.0)
-        .expect_err("a number is no label");
+    let error = watch.advance(&scenario, &story.0).expect_err("a number is no label");
     assert!(error.contains("replies(7)"), "{error}");
     let released = story.moves(0, ("release", "DEL lock"), 1.into());
     story.stop();
-    assert_eq!(
-        watch.advance(&scenario, &story.0),
-        Ok(vec![breach(OWN, released, &[released])])
-    );
+    assert_eq!(watch.advance(&scenario, &story.0), Ok(vec![breach(OWN, released, &[released])]));
     story.moves(0, ("release", "DEL lock"), 0.into());
     story.stop();
     let again = watch.advance(&scenario, &story.0).expect("it can be told");
@@ -220,14 +186,8 @@ fn an_orphan_is_the_lock_of_somebody_who_is_gone() {
     // The reply never reaches A, and the server has its key.
     let seen = story.lock("A-1");
     story.stop();
-    assert_eq!(
-        breaches(&scenario, &story.0),
-        Ok(vec![]),
-        "A may still come to know"
-    );
-    let crashed = story.then(EventKind::Fault(Fault::Crash {
-        client: "A".to_owned(),
-    }));
+    assert_eq!(breaches(&scenario, &story.0), Ok(vec![]), "A may still come to know");
+    let crashed = story.then(EventKind::Fault(Fault::Crash { client: "A".to_owned() }));
     story.stop();
     let wanted = Ok(vec![breach(OWN, crashed, &[asked, seen, crashed])]);
     assert_eq!(breaches(&scenario, &story.0), wanted);
@@ -236,9 +196,7 @@ fn an_orphan_is_the_lock_of_somebody_who_is_gone() {
     let mut other = Story::new(&scenario);
     other.moves(1, ("acquire", "SETNX lock B-2"), 1.into());
     other.lock("B-2");
-    other.then(EventKind::Fault(Fault::Crash {
-        client: "A".to_owned(),
-    }));
+    other.then(EventKind::Fault(Fault::Crash { client: "A".to_owned() }));
     other.stop();
     assert_eq!(breaches(&scenario, &other.0), Ok(vec![]), "B lives");
 }
@@ -282,8 +240,5 @@ fn a_herd_is_those_whom_one_change_wakes() {
     let first = told(&mut herd, 0, "/lock");
     let second = told(&mut herd, 1, "/lock");
     herd.stop();
-    assert_eq!(
-        breaches(&scenario, &herd.0),
-        Ok(vec![breach(OWN, second, &[first, second])])
-    );
+    assert_eq!(breaches(&scenario, &herd.0), Ok(vec![breach(OWN, second, &[first, second])]));
 }

@@ -1,5 +1,4 @@
-//! A command that changed what must not be so, and what came before it that its sender did not know. It must not
-//! know of beliefs.
+//! A command that changed what must not be so, and what came before it that its sender did not know.
 
 use super::{
     Kind, Why,
@@ -14,9 +13,8 @@ use crate::{
 
 pub(crate) fn explain(case: &Case<'_>, never: &str, breach: &Breach) -> Option<Why> {
     let acts = acts(case, never, breach);
-    let certain = acts
-        .iter()
-        .find_map(|act| unknown_to(case, act, breach).or_else(|| interfered(case, act, breach)));
+    let certain =
+        acts.iter().find_map(|act| unknown_to(case, act, breach).or_else(|| interfered(case, act, breach)));
     certain.or_else(|| acts.iter().find_map(|act| both_looked(case, act)))
 }
 
@@ -57,11 +55,7 @@ fn unknown_to(case: &Case<'_>, act: &Effect, breach: &Breach) -> Option<Why> {
     let first = earlier.find(|effect| mine(effect) && case.before(effect, act))?;
     let others = |effect: &&Effect| {
         writes(effect)
-            && if owned {
-                !case.same_client(effect.actor, act.actor)
-            } else {
-                effect.actor != act.actor
-            }
+            && if owned { !case.same_client(effect.actor, act.actor) } else { effect.actor != act.actor }
     };
     let mut between = case.touched(&act.key).rev().filter(others);
     let (between, (place, second)) = between.find_map(|effect| {
@@ -99,20 +93,15 @@ fn in_order(first: &Effect, second: &Effect, third: &Effect) -> Option<(usize, u
 /// not know of the other is.
 fn both_looked(case: &Case<'_>, act: &Effect) -> Option<Why> {
     let mine = look(case, act)?;
-    let mut others = case
-        .touched(&act.key)
-        .rev()
-        .filter(|effect| writes(effect) && effect.actor != act.actor);
+    let mut others =
+        case.touched(&act.key).rev().filter(|effect| writes(effect) && effect.actor != act.actor);
     let (theirs, other) = others.find_map(|write| {
         let theirs = look(case, write)?;
         (case.before(theirs, act) && case.before(mine, write)).then_some((theirs, write))
     })?;
     // Told of whoever looked first.
-    let (first, between, wrote) = if mine.sent < theirs.sent {
-        (mine, theirs, act)
-    } else {
-        (theirs, mine, other)
-    };
+    let (first, between, wrote) =
+        if mine.sent < theirs.sent { (mine, theirs, act) } else { (theirs, mine, other) };
     let (place, second) = in_order(first, between, wrote)?;
     Some(Why {
         kind: Kind::BothLooked,
@@ -135,10 +124,7 @@ fn interfered(case: &Case<'_>, act: &Effect, breach: &Breach) -> Option<Why> {
     if !matches!(act.access, Access::Deleted | Access::Expiry) {
         return None;
     }
-    let mut settings = case
-        .touched(&act.key)
-        .rev()
-        .filter(|effect| effect.access == Access::Set);
+    let mut settings = case.touched(&act.key).rev().filter(|effect| effect.access == Access::Set);
     let setting = settings.find(|effect| case.before(effect, act))?;
     if case.same_client(setting.actor, act.actor) {
         return None;

@@ -1,4 +1,4 @@
-//! A log with what its commands did, and names for what is in it. It must not know what is looked for.
+//! A log with what its commands did, and names for what is in it.
 
 use crate::{
     lesson::{Scenario, expr::split_words},
@@ -16,11 +16,7 @@ pub(crate) struct Case<'a> {
 
 impl<'a> Case<'a> {
     pub(crate) fn new(scenario: &'a Scenario, log: &'a Log) -> Self {
-        Self {
-            scenario,
-            events: log.events(),
-            effects: effects(scenario, log.events()),
-        }
+        Self { scenario, events: log.events(), effects: effects(scenario, log.events()) }
     }
 
     pub(crate) fn kind(&self, event: usize) -> Option<&'a EventKind> {
@@ -101,17 +97,14 @@ impl<'a> Case<'a> {
         let (Some(first), Some(second)) = (one.number, other.number) else {
             return false;
         };
-        let mut steps = self
-            .touched(&one.key)
-            .filter(|effect| writes(effect))
-            .map(|effect| {
-                let command = self.command(effect.worded);
-                match command.split(' ').next() {
-                    Some("DECR") => Some(-1),
-                    Some("INCR") => Some(1),
-                    _ => None,
-                }
-            });
+        let mut steps = self.touched(&one.key).filter(|effect| writes(effect)).map(|effect| {
+            let command = self.command(effect.worded);
+            match command.split(' ').next() {
+                Some("DECR") => Some(-1),
+                Some("INCR") => Some(1),
+                _ => None,
+            }
+        });
         let Some(Some(way)) = steps.next() else {
             return false;
         };

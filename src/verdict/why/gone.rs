@@ -1,4 +1,4 @@
-//! Locks whose owner is dead, and releases that woke a herd. It must not know of beliefs.
+//! Locks whose owner is dead, and releases that woke a herd.
 
 use super::{Kind, Why, acts::sender, case::Case, words};
 use crate::{
@@ -21,10 +21,7 @@ pub(crate) fn explain(case: &Case<'_>, breach: &Breach) -> Option<Why> {
     let mut asked = breach.evidence.iter().copied();
     let worded = asked.rfind(|n| sender(case, *n).is_some_and(|actor| case.client(actor) == client))?;
     // Of a transaction, `EXEC` is what set it.
-    let set = case
-        .effects
-        .iter()
-        .find(|effect| effect.worded == worded && effect.access == Access::Set);
+    let set = case.effects.iter().find(|effect| effect.worded == worded && effect.access == Access::Set);
     let (first, key) = match set {
         Some(set) => (set.sent, set.key.clone()),
         None => (worded, split_key(case, worded)?),
@@ -65,25 +62,15 @@ fn split_key(case: &Case<'_>, sent: usize) -> Option<String> {
 /// The command that somebody would have sent next: its first word, or its script's name.
 fn next_command(case: &Case<'_>, actor: ActorId, at: usize) -> Option<String> {
     let program = &case.scenario.actors.get(actor.0 as usize)?.program;
-    let made = case.events[..at]
-        .iter()
-        .rev()
-        .find_map(|event| match &event.kind {
-            EventKind::Sent {
-                actor: known, label, ..
-            } if *known == actor => Some(label),
-            _ => None,
-        })?;
-    let operations = program
-        .instructions
-        .iter()
-        .filter_map(|instruction| match instruction {
-            Instruction::Operate(operation) => Some(operation.as_ref()),
-            _ => None,
-        });
-    let mut after = operations
-        .skip_while(|operation| operation.label != *made)
-        .skip(1);
+    let made = case.events[..at].iter().rev().find_map(|event| match &event.kind {
+        EventKind::Sent { actor: known, label, .. } if *known == actor => Some(label),
+        _ => None,
+    })?;
+    let operations = program.instructions.iter().filter_map(|instruction| match instruction {
+        Instruction::Operate(operation) => Some(operation.as_ref()),
+        _ => None,
+    });
+    let mut after = operations.skip_while(|operation| operation.label != *made).skip(1);
     after.find_map(first_word)
 }
 
@@ -106,9 +93,7 @@ pub(crate) fn herd(case: &Case<'_>, breach: &Breach) -> Option<Why> {
     let (_, other, _) = told.find(|(_, actor, about)| *actor != one && *about == path)?;
     let watch = |actor: ActorId| {
         case.events[..last].iter().rposition(|event| match &event.kind {
-            EventKind::Sent {
-                actor: known, wire, ..
-            } => {
+            EventKind::Sent { actor: known, wire, .. } => {
                 *known == actor
                     && split_words(wire).is_ok_and(|words| {
                         words.iter().any(|word| word == "-w") && words.iter().any(|word| word == path)

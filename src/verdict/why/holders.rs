@@ -1,5 +1,4 @@
-//! How two came to hold one lock: what became of the first holder's before the second got it. It must not know of
-//! expressions.
+//! How two came to hold one lock: what became of the first holder's before the second got it.
 
 use super::{
     Kind, Why,
@@ -27,12 +26,7 @@ pub(crate) fn explain(case: &Case<'_>, lock: &str, breach: &Breach) -> Option<Wh
         if first == second {
             return None;
         }
-        let pair = Pair {
-            case,
-            lock,
-            first: (first, believed),
-            second: (second, breach.at),
-        };
+        let pair = Pair { case, lock, first: (first, believed), second: (second, breach.at) };
         pair.explain()
     })
 }
@@ -52,33 +46,22 @@ impl Pair<'_, '_> {
         }
         let mine = self.settings(self.first);
         let theirs = self.settings(self.second);
-        let same = |mine: &&Effect| {
-            theirs
-                .iter()
-                .any(|other| other.key == mine.key && other.server == mine.server)
-        };
+        let same =
+            |mine: &&Effect| theirs.iter().any(|other| other.key == mine.key && other.server == mine.server);
         // Where both have set the same key of the same server, that is where the first one lost it.
-        let in_order = mine
-            .iter()
-            .filter(|mine| same(mine))
-            .chain(mine.iter().filter(|mine| !same(mine)));
+        let in_order = mine.iter().filter(|mine| same(mine)).chain(mine.iter().filter(|mine| !same(mine)));
         for set in in_order {
             let mut others = theirs.iter().rev();
             let there = others.find(|other| other.key == set.key && other.server == set.server);
-            let granted = there
-                .or_else(|| theirs.iter().rev().find(|other| other.key == set.key))
-                .or(theirs.last())?;
+            let granted =
+                there.or_else(|| theirs.iter().rev().find(|other| other.key == set.key)).or(theirs.last())?;
             if there.is_some() && granted.sent < set.sent && set.replied < granted.replied {
                 return Some(self.late(set, granted));
             }
             if !self.case.before(set, granted) {
                 continue;
             }
-            let why = self.lost(&Loss {
-                case: self.case,
-                set,
-                granted,
-            });
+            let why = self.lost(&Loss { case: self.case, set, granted });
             if why.is_some() {
                 return why;
             }
@@ -126,13 +109,7 @@ impl Pair<'_, '_> {
     /// The second to believe had asked first, and its reply was long on its way.
     fn late(&self, set: &Effect, granted: &Effect) -> Why {
         let text = words::granted(self.case, Kind::LateReply, set.sent, &self.grant(set, granted));
-        Why {
-            kind: Kind::LateReply,
-            first: granted.sent,
-            between: set.sent,
-            second: granted.replied,
-            text,
-        }
+        Why { kind: Kind::LateReply, first: granted.sent, between: set.sent, second: granted.replied, text }
     }
 
     fn grant<'e>(&self, set: &Effect, granted: &'e Effect) -> Grant<'e> {
@@ -156,10 +133,8 @@ impl Pair<'_, '_> {
                 _ => None,
             }
         };
-        let (mut one, mut other) = (
-            (self.first.0, locked(self.first)?),
-            (self.second.0, locked(self.second)?),
-        );
+        let (mut one, mut other) =
+            ((self.first.0, locked(self.first)?), (self.second.0, locked(self.second)?));
         // Of two calls that were on their way at once, the later may have returned first.
         if one.1.0 > other.1.0 {
             std::mem::swap(&mut one, &mut other);
@@ -250,9 +225,9 @@ impl Loss<'_, '_> {
                     let own = matches!(&key.value, KeyValue::String(value) if Some(value) == asked);
                     own.then_some(Seen::Key(key.expires_at))
                 }),
-                Observed::Zookeeper(tree) => tree.nodes.get(&self.set.key).map(|node| Seen::Znode {
-                    ephemeral: node.owner.is_some(),
-                }),
+                Observed::Zookeeper(tree) => {
+                    tree.nodes.get(&self.set.key).map(|node| Seen::Znode { ephemeral: node.owner.is_some() })
+                }
             };
             match (now, &seen) {
                 (Some(now), _) => seen = Some(now),
@@ -347,7 +322,6 @@ impl Loss<'_, '_> {
 enum Seen {
     /// A key, and when it ends.
     Key(Option<LessonTime>),
-    /// A znode.
     Znode {
         /// Whether it goes with its session.
         ephemeral: bool,

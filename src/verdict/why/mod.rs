@@ -86,7 +86,6 @@ pub struct Why {
 }
 
 /// Explains the first breach of a log, if it has one.
-#[must_use]
 pub fn first(scenario: &Scenario, log: &Log) -> Option<Why> {
     let breaches = verdict::breaches(scenario, log).ok()?;
     explain(scenario, log, breaches.first()?)
@@ -96,7 +95,6 @@ pub fn first(scenario: &Scenario, log: &Log) -> Option<Why> {
 ///
 /// `None` where the log does not say why: where nothing came between two moves, or where it is not certain that it
 /// did, because commands were on their way at the same time.
-#[must_use]
 pub fn explain(scenario: &Scenario, log: &Log, breach: &Breach) -> Option<Why> {
     let case = Case::new(scenario, log);
     let invariant = scenario.invariants.get(breach.invariant)?;
@@ -106,9 +104,7 @@ pub fn explain(scenario: &Scenario, log: &Log, breach: &Breach) -> Option<Why> {
     };
     let kinds = || breach.evidence.iter().filter_map(|event| case.kind(*event));
     let crashed = kinds().any(|kind| matches!(kind, EventKind::Fault(Fault::Crash { .. })));
-    let notified = kinds()
-        .filter(|kind| matches!(kind, EventKind::Notified { .. }))
-        .count();
+    let notified = kinds().filter(|kind| matches!(kind, EventKind::Notified { .. })).count();
     let special = if crashed {
         gone::explain(&case, breach)
     } else if notified > 1 {

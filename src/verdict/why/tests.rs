@@ -21,11 +21,8 @@ fn scenario(never: &str) -> Scenario {
     let (_, rest) = rest.split_once("\nvariants:").expect("it has variants");
     let item = format!("  - {{ never: {never}, says: {text}, goal: {text} }}\n");
     let lesson = format!("{begin}invariants:\n{item}\nvariants:{rest}");
-    let lesson = lesson.replacen(
-        "  B: { runs: worker }\n",
-        "  B: { runs: worker }\n  C: { runs: worker }\n",
-        1,
-    );
+    let lesson =
+        lesson.replacen("  B: { runs: worker }\n", "  B: { runs: worker }\n  C: { runs: worker }\n", 1);
     let lesson = lesson.replacen("    - drops: lock\n", "    - drops: lock\n    - count: sold\n", 1);
     let loaded = from_text("lesson.yaml", &lesson).expect("it is good");
     Scenario::plan(&loaded, "blind-del", &Params::new()).expect("it is good")
@@ -61,12 +58,7 @@ impl Story {
             ],
             actors: scenario.actors.iter().map(|plan| plan.actor.clone()).collect(),
         };
-        let mut story = Self {
-            scenario,
-            log: Log::new(),
-            millis: 0,
-            ops: 0,
-        };
+        let mut story = Self { scenario, log: Log::new(), millis: 0, ops: 0 };
         story.then(ready);
         story
     }
@@ -118,11 +110,7 @@ impl Story {
     }
 
     fn believes(&mut self, actor: u32, belief: Belief) -> usize {
-        self.then(EventKind::Believes {
-            actor: ActorId(actor),
-            lock: "lock".to_owned(),
-            belief,
-        })
+        self.then(EventKind::Believes { actor: ActorId(actor), lock: "lock".to_owned(), belief })
     }
 
     fn takes(&mut self, actor: u32, server: &str, wire: &str) -> usize {
@@ -141,10 +129,7 @@ impl Story {
         });
         self.then(EventKind::State(ServerState {
             server: server.to_owned(),
-            observed: Observed::Redis(Keyspace {
-                keys: key.into_iter().collect(),
-                role: None,
-            }),
+            observed: Observed::Redis(Keyspace { keys: key.into_iter().collect(), role: None }),
         }))
     }
 
@@ -158,8 +143,7 @@ impl Story {
     }
 
     fn places(&self) -> Option<(Kind, usize, usize, usize)> {
-        self.why()
-            .map(|why| (why.kind, why.first, why.between, why.second))
+        self.why().map(|why| (why.kind, why.first, why.between, why.second))
     }
 }
 
@@ -171,10 +155,7 @@ fn a_lease_that_no_server_was_seen_to_end_ends_by_what_was_asked_for() {
     story.millis = 4000;
     story.moves(1, "SET lock B-2 NX PX 3000", serde_json::Value::Null);
     story.millis = 5000;
-    let passed = story.then(EventKind::Waited {
-        actor: ActorId(1),
-        label: "acquire".to_owned(),
-    });
+    let passed = story.then(EventKind::Waited { actor: ActorId(1), label: "acquire".to_owned() });
     let second = story.takes(1, "redis", "SET lock B-2 NX PX 3000");
     assert_eq!(story.places(), Some((Kind::LeaseEnded, first, passed, second)));
 }
@@ -207,11 +188,7 @@ fn at_once(write: &str, answers: [(u32, serde_json::Value); 2]) -> Story {
     let ops: Vec<OpId> = (0..2).map(|actor| story.sends(actor, "redis", write).0).collect();
     for (actor, answer) in answers {
         story.replies(ops[actor as usize], actor, answer);
-        story.then(EventKind::Counted {
-            actor: ActorId(actor),
-            counter: "sold".to_owned(),
-            by: 1,
-        });
+        story.then(EventKind::Counted { actor: ActorId(actor), counter: "sold".to_owned(), by: 1 });
     }
     story
 }
@@ -238,19 +215,12 @@ fn a_clock_that_was_set_ahead_ends_a_lease() {
     let mut story = Story::new(OVERLAP);
     let first = story.takes(0, "redis", "SET lock A-1 NX PX 3000");
     story.holds("redis", Some(("A-1", 3000)));
-    let set = story.fault(Fault::Skew {
-        server: "redis".to_owned(),
-        ahead_ms: 10_000,
-    });
+    let set = story.fault(Fault::Skew { server: "redis".to_owned(), ahead_ms: 10_000 });
     story.holds("redis", None);
     let second = story.takes(1, "redis", "SET lock B-2 NX PX 3000");
     assert_eq!(story.places(), Some((Kind::ClockSet, first, set, second)));
     let text = story.why().expect("explained").text;
-    assert!(
-        text.en.contains("the clock of redis was set ahead"),
-        "{}",
-        text.en
-    );
+    assert!(text.en.contains("the clock of redis was set ahead"), "{}", text.en);
     assert!(text.zh.contains("redis 的时钟被拨快"), "{}", text.zh);
 }
 
@@ -263,24 +233,15 @@ fn a_pause_that_was_over_before_the_lease_is_not_to_blame() {
     let mut thawed = story.log.clone();
     story.millis = 3000;
     story.takes(1, "redis", "SET lock B-2 NX PX 3000");
-    assert_eq!(
-        story.places().map(|(kind, _, between, _)| (kind, between)),
-        Some((Kind::Frozen, frozen))
-    );
+    assert_eq!(story.places().map(|(kind, _, between, _)| (kind, between)), Some((Kind::Frozen, frozen)));
 
     std::mem::swap(&mut story.log, &mut thawed);
     story.millis = 1000;
     story.fault(Fault::Thaw { client: client() });
     story.millis = 3000;
-    let over = story.then(EventKind::Waited {
-        actor: ActorId(1),
-        label: "acquire".to_owned(),
-    });
+    let over = story.then(EventKind::Waited { actor: ActorId(1), label: "acquire".to_owned() });
     story.takes(1, "redis", "SET lock B-2 NX PX 3000");
-    assert_eq!(
-        story.places().map(|(kind, _, between, _)| (kind, between)),
-        Some((Kind::LeaseEnded, over))
-    );
+    assert_eq!(story.places().map(|(kind, _, between, _)| (kind, between)), Some((Kind::LeaseEnded, over)));
 }
 
 #[test]
@@ -315,10 +276,7 @@ fn a_server_that_came_back_empty_has_lost_the_lock() {
 #[test]
 fn a_session_that_ended_took_its_node_along() {
     let tree = |path: Option<&str>| {
-        let node = Znode {
-            owner: Some(7),
-            ..Znode::default()
-        };
+        let node = Znode { owner: Some(7), ..Znode::default() };
         EventKind::State(ServerState {
             server: "zookeeper".to_owned(),
             observed: Observed::Zookeeper(ZnodeTree {
@@ -356,26 +314,15 @@ fn whoever_looked_again_acted_on_what_it_saw_last() {
     let looked = story.moves(0, "GET stock", "1");
     let between = story.moves(2, "DECR stock", 0);
     let bought = story.moves(0, "DECR stock", -1);
-    story.then(EventKind::Counted {
-        actor: ActorId(0),
-        counter: "sold".to_owned(),
-        by: 1,
-    });
-    assert_eq!(
-        story.places(),
-        Some((Kind::CheckThenAct, looked, between, bought))
-    );
+    story.then(EventKind::Counted { actor: ActorId(0), counter: "sold".to_owned(), by: 1 });
+    assert_eq!(story.places(), Some((Kind::CheckThenAct, looked, between, bought)));
 
     let mut story = Story::new("sold > 0");
     story.moves(0, "GET stock", "2");
     story.moves(1, "DECR stock", 1);
     story.moves(0, "GET stock", "1");
     story.moves(0, "DECR stock", 0);
-    story.then(EventKind::Counted {
-        actor: ActorId(0),
-        counter: "sold".to_owned(),
-        by: 1,
-    });
+    story.then(EventKind::Counted { actor: ActorId(0), counter: "sold".to_owned(), by: 1 });
     assert_eq!(story.why(), None, "it knew");
 }
 
@@ -395,11 +342,7 @@ fn sale(order: &[u32]) -> (Story, Vec<(u32, bool, usize)>) {
             Some(seen) if *seen > 0 => {
                 stock -= 1;
                 let sent = story.moves(*actor, "DECR stock", stock);
-                story.then(EventKind::Counted {
-                    actor: ActorId(*actor),
-                    counter: "sold".to_owned(),
-                    by: 1,
-                });
+                story.then(EventKind::Counted { actor: ActorId(*actor), counter: "sold".to_owned(), by: 1 });
                 made.push((*actor, true, sent));
             }
             Some(_) => {}
@@ -435,12 +378,7 @@ fn in_every_order_of_a_sale_the_explanation_is_what_a_reader_would_say() {
         // The second purchase sold what was not there; the first one is what its buyer did not know of.
         let (buyer, _, second) = *purchases[1];
         let look = made.iter().find(|(actor, bought, _)| *actor == buyer && !bought);
-        let wanted = (
-            Kind::CheckThenAct,
-            look.expect("it looked").2,
-            purchases[0].2,
-            second,
-        );
+        let wanted = (Kind::CheckThenAct, look.expect("it looked").2, purchases[0].2, second);
         assert_eq!(story.places(), Some(wanted), "{order:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! Explanations in sentences, in both languages. It must not know how they were found.
+//! Explanations in sentences, in both languages.
 
 use super::{Kind, case::Case};
 use crate::{
@@ -29,29 +29,20 @@ pub(crate) fn unknown_to(
     kind: Kind,
     (first, between, act): (&Effect, &Effect, &Effect),
 ) -> Text {
-    let (one, other, actor) = (
-        case.name(first.actor),
-        case.name(between.actor),
-        case.name(act.actor),
-    );
-    let (looked, wrote, acted) = (
-        case.command(first.sent),
-        case.command(between.sent),
-        case.command(act.sent),
-    );
+    let (one, other, actor) = (case.name(first.actor), case.name(between.actor), case.name(act.actor));
+    let (looked, wrote, acted) =
+        (case.command(first.sent), case.command(between.sent), case.command(act.sent));
     let (end, end_zh) = match (kind, act.access) {
         (Kind::CheckThenAct, Access::Deleted) => (
             format!("what {actor} had read was no longer so, and the key that it deleted was {other}'s"),
             format!("{actor} 读到的已经过时，它删掉的是 {other} 的键"),
         ),
-        (Kind::CheckThenAct, _) => (
-            format!("{actor} acted on a value that was no longer so"),
-            format!("{actor} 依据的是过时的值"),
-        ),
-        (_, Access::Deleted) => (
-            format!("the key that {actor} deleted was {other}'s"),
-            format!("{actor} 删掉的是 {other} 的键"),
-        ),
+        (Kind::CheckThenAct, _) => {
+            (format!("{actor} acted on a value that was no longer so"), format!("{actor} 依据的是过时的值"))
+        }
+        (_, Access::Deleted) => {
+            (format!("the key that {actor} deleted was {other}'s"), format!("{actor} 删掉的是 {other} 的键"))
+        }
         (_, Access::Expiry) => (
             format!("the lease that {actor} set was {other}'s"),
             format!("{actor} 设的是 {other} 那把锁的租期"),
@@ -67,15 +58,9 @@ pub(crate) fn unknown_to(
             format!("{one} 的 {looked} 和 {actor} 的 {acted} 之间"),
         )
     } else if looked == acted {
-        (
-            format!("{one}'s {looked} and its next one"),
-            format!("{one} 的两次 {looked} 之间"),
-        )
+        (format!("{one}'s {looked} and its next one"), format!("{one} 的两次 {looked} 之间"))
     } else {
-        (
-            format!("{one}'s {looked} and {one}'s {acted}"),
-            format!("{one} 的 {looked} 和 {acted} 之间"),
-        )
+        (format!("{one}'s {looked} and {one}'s {acted}"), format!("{one} 的 {looked} 和 {acted} 之间"))
     };
     text(
         format!("{other}'s {wrote} came between {pair}: {end}."),
@@ -102,10 +87,7 @@ pub(crate) fn interfered(case: &Case<'_>, setting: &Effect, act: &Effect) -> Tex
     let (got, did) = (case.command(setting.sent), case.command(act.sent));
     let (what, what_zh) = match act.access {
         Access::Deleted => (format!("deleted {holder}'s key"), format!("删掉了 {holder} 的键")),
-        _ => (
-            format!("set the lease of {holder}'s key"),
-            format!("改了 {holder} 那个键的租期"),
-        ),
+        _ => (format!("set the lease of {holder}'s key"), format!("改了 {holder} 那个键的租期")),
     };
     text(
         format!("{other}'s {did} came between {holder}'s {got} and {holder}'s release: it {what}."),

@@ -1,4 +1,4 @@
-//! The words of one command: which keys it names and what it may do to them. It must not know who sent it.
+//! The words of one command: which keys it names and what it may do to them.
 
 use std::collections::BTreeMap;
 
@@ -35,13 +35,7 @@ pub(crate) struct Act {
 
 impl Act {
     fn new(key: &str, access: Access) -> Self {
-        Self {
-            key: key.to_owned(),
-            access,
-            value: None,
-            lease_ms: None,
-            named_by_reply: false,
-        }
+        Self { key: key.to_owned(), access, value: None, lease_ms: None, named_by_reply: false }
     }
 
     /// Whether the reply says that it was done.
@@ -107,7 +101,6 @@ fn redis(name: &str, args: &[String]) -> Vec<Act> {
 }
 
 /// `PX 3000` and `EX 3` among a command's words, in milliseconds.
-#[must_use]
 pub fn lease(args: &[String]) -> Option<i64> {
     args.windows(2).find_map(|pair| {
         let number: i64 = pair[1].parse().ok()?;

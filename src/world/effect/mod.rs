@@ -34,7 +34,6 @@ pub enum Access {
     Changed,
     /// Its expiry was set or taken away: `PEXPIRE` that answered 1.
     Expiry,
-    /// It was deleted.
     Deleted,
 }
 
@@ -66,9 +65,7 @@ pub struct Attempt {
     pub actor: ActorId,
     /// The index of the `Sent` event.
     pub sent: usize,
-    /// The key.
     pub key: String,
-    /// The value.
     pub value: String,
     /// For how long, in milliseconds, as `PX` and `EX` say it; for ever, where neither does.
     pub lease_ms: Option<i64>,
@@ -99,7 +96,6 @@ pub struct Effects {
 
 impl Effects {
     /// Nothing was read yet.
-    #[must_use]
     pub fn new(scenario: &Scenario) -> Self {
         let mut scripts = BTreeMap::new();
         let mut before = None;
@@ -113,20 +109,14 @@ impl Effects {
                 if let Instruction::Operate(operation) = instruction
                     && let PlannedVerb::Script { name, source, .. } = &operation.verb
                 {
-                    scripts
-                        .entry(name.clone())
-                        .or_insert_with(|| script_calls(source));
+                    scripts.entry(name.clone()).or_insert_with(|| script_calls(source));
                 }
             }
         }
-        Self {
-            scripts,
-            ..Self::default()
-        }
+        Self { scripts, ..Self::default() }
     }
 
     /// Every attempt to set a key so far, oldest first.
-    #[must_use]
     pub fn attempts(&self) -> &[Attempt] {
         &self.attempts
     }
@@ -139,13 +129,7 @@ impl Effects {
                 self.znodes = znodes.map(|server| server.name.clone()).collect();
                 Vec::new()
             }
-            EventKind::Sent {
-                op,
-                actor,
-                server,
-                wire,
-                ..
-            } => {
+            EventKind::Sent { op, actor, server, wire, .. } => {
                 let words = split_words(wire).unwrap_or_default();
                 let znodes = self.znodes.contains(server);
                 let (verb, acts) = command::parse(&words, znodes, &self.scripts);
@@ -161,12 +145,7 @@ impl Effects {
                         });
                     }
                 }
-                let flight = Flight {
-                    sent: index,
-                    server: server.clone(),
-                    acts,
-                    verb,
-                };
+                let flight = Flight { sent: index, server: server.clone(), acts, verb };
                 self.flights.insert(*op, flight);
                 Vec::new()
             }
@@ -262,7 +241,6 @@ fn number(reply: &Reply) -> Option<i64> {
 }
 
 /// Every effect in a log, in the order in which the replies came.
-#[must_use]
 pub fn effects(scenario: &Scenario, events: &[Event]) -> Vec<Effect> {
     let mut effects = Effects::new(scenario);
     let each = events.iter().enumerate();

@@ -49,22 +49,14 @@ fn exchanges(product: &str, commands: &[(&str, Reply)]) -> Vec<Event> {
             releases: Vec::new(),
         }));
         let reply = reply.clone();
-        events.push(event(EventKind::Replied {
-            op,
-            actor,
-            label,
-            reply,
-        }));
+        events.push(event(EventKind::Replied { op, actor, label, reply }));
     }
     events
 }
 
 fn accesses(product: &str, commands: &[(&str, Reply)]) -> Vec<(String, Access)> {
     let found = effects(&scenario(), &exchanges(product, commands));
-    found
-        .into_iter()
-        .map(|Effect { key, access, .. }| (key, access))
-        .collect()
+    found.into_iter().map(|Effect { key, access, .. }| (key, access)).collect()
 }
 
 fn answered(value: Value) -> Reply {
@@ -91,10 +83,7 @@ fn a_reply_says_whether_it_was_done() {
     ];
     for (wire, reply, access) in cases {
         let known = accesses("Redis", &[(wire, answered(reply.clone()))]);
-        let wanted: Vec<_> = access
-            .into_iter()
-            .map(|access| ("lock".to_owned(), access))
-            .collect();
+        let wanted: Vec<_> = access.into_iter().map(|access| ("lock".to_owned(), access)).collect();
         assert_eq!(known, wanted, "{wire} answered {reply}");
     }
     let lost = [("DEL lock", Reply::Lost("cut".to_owned()))];
@@ -105,15 +94,8 @@ fn a_reply_says_whether_it_was_done() {
 fn a_script_does_what_its_calls_do() {
     let wire = "EVAL release_if_owner 1 lock A-3f0e";
     let lock = |access| ("lock".to_owned(), access);
-    assert_eq!(
-        accesses("Redis", &[(wire, answered(json!(1)))]),
-        [lock(Access::Read), lock(Access::Deleted)]
-    );
-    assert_eq!(
-        accesses("Redis", &[(wire, answered(json!(0)))]),
-        [lock(Access::Read)],
-        "not its own"
-    );
+    assert_eq!(accesses("Redis", &[(wire, answered(json!(1)))]), [lock(Access::Read), lock(Access::Deleted)]);
+    assert_eq!(accesses("Redis", &[(wire, answered(json!(0)))]), [lock(Access::Read)], "not its own");
     assert_eq!(
         script_calls("local n = redis.call('GET', KEYS[1]) return redis.pcall( \"decr\" , KEYS[ 2 ])"),
         [("GET".to_owned(), 0), ("DECR".to_owned(), 1)]
@@ -123,19 +105,13 @@ fn a_script_does_what_its_calls_do() {
 #[test]
 fn a_transaction_is_done_when_it_is_carried_out() {
     let queued = || answered(json!("QUEUED"));
-    let begun = [
-        ("MULTI", answered(json!("OK"))),
-        ("SETNX lock B", queued()),
-        ("PEXPIRE lock 60000", queued()),
-    ];
+    let begun =
+        [("MULTI", answered(json!("OK"))), ("SETNX lock B", queued()), ("PEXPIRE lock 60000", queued())];
     assert_eq!(accesses("Redis", &begun), []);
     let done = [&begun[..], &[("EXEC", answered(json!([0, 1])))]].concat();
     assert_eq!(accesses("Redis", &done), [("lock".to_owned(), Access::Expiry)]);
-    let given_up = [
-        &begun[..],
-        &[("DISCARD", answered(json!("OK"))), ("EXEC", answered(json!([])))],
-    ]
-    .concat();
+    let given_up =
+        [&begun[..], &[("DISCARD", answered(json!("OK"))), ("EXEC", answered(json!([])))]].concat();
     assert_eq!(accesses("Redis", &given_up), []);
 }
 
@@ -144,23 +120,13 @@ fn a_sequential_znode_has_the_name_that_the_server_gave_it() {
     let commands = [
         ("create -e -s /locks/n- A", answered(json!("/locks/n-0000000000"))),
         ("exists -w /lock", answered(Value::Null)),
-        (
-            "create -e /lock B",
-            Reply::Error {
-                code: "NodeExists".to_owned(),
-                text: String::new(),
-            },
-        ),
+        ("create -e /lock B", Reply::Error { code: "NodeExists".to_owned(), text: String::new() }),
         ("delete /locks/n-0000000000", answered(json!("OK"))),
     ];
     let own = || "/locks/n-0000000000".to_owned();
     assert_eq!(
         accesses("ZooKeeper", &commands),
-        [
-            (own(), Access::Set),
-            ("/lock".to_owned(), Access::Read),
-            (own(), Access::Deleted)
-        ]
+        [(own(), Access::Set), ("/lock".to_owned(), Access::Read), (own(), Access::Deleted)]
     );
 }
 
@@ -168,10 +134,7 @@ fn a_sequential_znode_has_the_name_that_the_server_gave_it() {
 fn who_asked_for_a_value_is_known_before_the_reply() {
     let events = exchanges(
         "Redis",
-        &[
-            ("SETNX lock A-1", answered(json!(1))),
-            ("SET lock B-2 NX", answered(Value::Null)),
-        ],
+        &[("SETNX lock A-1", answered(json!(1))), ("SET lock B-2 NX", answered(Value::Null))],
     );
     let attempts = |count: usize| {
         let mut effects = Effects::new(&scenario());
@@ -179,14 +142,10 @@ fn who_asked_for_a_value_is_known_before_the_reply() {
             effects.take(n, event);
         }
         let each = effects.attempts().iter();
-        each.map(|known| (known.value.clone(), known.refused))
-            .collect::<Vec<_>>()
+        each.map(|known| (known.value.clone(), known.refused)).collect::<Vec<_>>()
     };
     assert_eq!(attempts(2), [("A-1".to_owned(), false)]);
-    assert_eq!(
-        attempts(4),
-        [("A-1".to_owned(), false), ("B-2".to_owned(), false)]
-    );
+    assert_eq!(attempts(4), [("A-1".to_owned(), false), ("B-2".to_owned(), false)]);
     assert_eq!(attempts(5), [("A-1".to_owned(), false), ("B-2".to_owned(), true)]);
 }
 

@@ -60,12 +60,7 @@ fn mark(source: &Source<'_>, mark: &Mark) -> Value {
 }
 
 pub(crate) fn bands(source: &Source<'_>) -> Vec<Value> {
-    source
-        .chart
-        .bands
-        .iter()
-        .map(|band| self::band(source, band))
-        .collect()
+    source.chart.bands.iter().map(|band| self::band(source, band)).collect()
 }
 
 fn band(source: &Source<'_>, band: &Band) -> Value {
@@ -92,11 +87,7 @@ fn band(source: &Source<'_>, band: &Band) -> Value {
 fn sample(source: &Source<'_>, band: &Band) -> Vec<Value> {
     let held = |member: &ActorId| {
         let lane = source.chart.lanes.get(member.0 as usize);
-        lane.is_some_and(|lane| {
-            lane.bars
-                .iter()
-                .any(|bar| bar.kind == BarKind::Belief(Belief::Holding))
-        })
+        lane.is_some_and(|lane| lane.bars.iter().any(|bar| bar.kind == BarKind::Belief(Belief::Holding)))
     };
     let mut members: Vec<ActorId> = band.members.iter().copied().filter(held).take(SAMPLE).collect();
     let rest = band.members.iter().copied().filter(|member| !held(member));

@@ -55,11 +55,7 @@ fn lease(source: &Source<'_>, truth: &Truth, span: &Span) -> Option<String> {
     let mut digits = String::new();
     for column in span.from.0..end {
         let moment = source.chart.moment(source.log, column, source.position, now);
-        let from = source
-            .log
-            .events()
-            .get(span.from.1)
-            .map_or(LessonTime::ZERO, |event| event.at);
+        let from = source.log.events().get(span.from.1).map_or(LessonTime::ZERO, |event| event.at);
         let moment = moment.max(from);
         let Some(lease) = truth.lease_at(&span.lock, moment, source.position) else {
             digits.push('z');
@@ -67,11 +63,7 @@ fn lease(source: &Source<'_>, truth: &Truth, span: &Span) -> Option<String> {
         };
         let (left, whole) = (lease.to.since(moment), lease.to.since(lease.from));
         let share = left.as_secs_f64() / whole.as_secs_f64().max(1e-9);
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "between 0 and 35"
-        )]
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and 35")]
         let digit = (share.clamp(0.0, 1.0) * f64::from(FULL)).round() as u32;
         digits.push(char::from_digit(digit, 36).unwrap_or('0'));
     }
@@ -140,18 +132,13 @@ fn value(value: &KeyValue) -> String {
     match value {
         KeyValue::String(text) => format!("{text:?}"),
         KeyValue::Hash(fields) => {
-            let fields: Vec<String> = fields
-                .iter()
-                .map(|(name, value)| format!("{name}: {value}"))
-                .collect();
+            let fields: Vec<String> = fields.iter().map(|(name, value)| format!("{name}: {value}")).collect();
             format!("{{{}}}", fields.join(", "))
         }
         KeyValue::List(items) | KeyValue::Set(items) => format!("[{}]", items.join(", ")),
         KeyValue::SortedSet(items) => {
-            let items: Vec<String> = items
-                .iter()
-                .map(|(member, score)| format!("{member}: {score}"))
-                .collect();
+            let items: Vec<String> =
+                items.iter().map(|(member, score)| format!("{member}: {score}")).collect();
             format!("[{}]", items.join(", "))
         }
         KeyValue::Other(kind) => format!("({kind})"),

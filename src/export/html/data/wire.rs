@@ -17,13 +17,7 @@ pub(crate) fn rows(source: &Source<'_>) -> Vec<Value> {
     let mut in_flight: HashMap<OpId, usize> = HashMap::new();
     for (n, event) in source.events().iter().enumerate() {
         match &event.kind {
-            EventKind::Sent {
-                op,
-                actor,
-                server,
-                wire,
-                ..
-            } => {
+            EventKind::Sent { op, actor, server, wire, .. } => {
                 let Some(alike) = source.crowds.alike(n) else {
                     continue;
                 };
@@ -52,12 +46,7 @@ pub(crate) fn rows(source: &Source<'_>) -> Vec<Value> {
                 }
                 replies[place].push(reply.to_string());
             }
-            EventKind::Notified {
-                actor,
-                server,
-                about,
-                what,
-            } => {
+            EventKind::Notified { actor, server, about, what } => {
                 let Some(count) = source.crowds.count(n) else {
                     continue;
                 };

@@ -1,5 +1,5 @@
-//! What hosted orders come to: what must never be so, asked after every step, and the outcome at the end. Each answer is
-//! kept, because most orders come to few. It must not know how a step is taken.
+//! What hosted orders come to: what must never be so, asked after every step, and the outcome at the end. Each answer
+//! is kept, because most orders come to few.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -32,11 +32,7 @@ pub(crate) struct Judge {
 
 impl Judge {
     pub(crate) fn new(scenario: &Scenario) -> Self {
-        Self {
-            asked: Asked::of(scenario),
-            outcomes: HashMap::new(),
-            answers: HashMap::new(),
-        }
+        Self { asked: Asked::of(scenario), outcomes: HashMap::new(), answers: HashMap::new() }
     }
 }
 
@@ -52,30 +48,19 @@ impl Hosted {
         let mut result = Ok(());
         for (n, watch) in watched.iter().enumerate() {
             let changed = watch.reads.as_ref().is_none_or(|reads| {
-                reads.changed_by(&Changed {
-                    counted,
-                    handled,
-                    written: &touch.writes,
-                    all: touch.all,
-                    ended,
-                })
+                reads.changed_by(&Changed { counted, handled, written: &touch.writes, all: touch.all, ended })
             });
             if !changed {
                 continue;
             }
             touch.shows.push(n);
-            if next
-                .broken
-                .iter()
-                .any(|broken| broken.invariant == watch.invariant)
-            {
+            if next.broken.iter().any(|broken| broken.invariant == watch.invariant) {
                 continue;
             }
             match self.is_so(n, watch, next) {
-                Ok(true) => next.broken.push(Broken {
-                    invariant: watch.invariant,
-                    ways: vec![vec![next.steps - 1]],
-                }),
+                Ok(true) => {
+                    next.broken.push(Broken { invariant: watch.invariant, ways: vec![vec![next.steps - 1]] });
+                }
                 Ok(false) => {}
                 Err(error) => {
                     result = Err(error);
@@ -93,10 +78,7 @@ impl Hosted {
         let mut result = Ok(());
         for (n, watch) in watched.iter().enumerate() {
             match self.is_so(n, watch, root) {
-                Ok(true) => root.broken.push(Broken {
-                    invariant: watch.invariant,
-                    ways: vec![Vec::new()],
-                }),
+                Ok(true) => root.broken.push(Broken { invariant: watch.invariant, ways: vec![Vec::new()] }),
                 Ok(false) => {}
                 Err(error) => {
                     result = Err(error);
@@ -114,19 +96,12 @@ impl Hosted {
             let holds = watch.holds_in(&self.scenario, &log);
             return holds.map_err(GroundError::Invariant);
         };
-        let entries: Vec<Option<Entry>> = reads
-            .keys
-            .iter()
-            .flat_map(|(key, server)| self.entries(place, key, server.as_deref()))
-            .collect();
+        let entries: Vec<Option<Entry>> =
+            reads.keys.iter().flat_map(|(key, server)| self.entries(place, key, server.as_deref())).collect();
         let ends = entries.iter().flatten().any(|entry| entry.ends.is_some());
         let question = Question {
             watch: n,
-            counts: reads
-                .counters
-                .iter()
-                .map(|n| place.tracked.counters[*n])
-                .collect(),
+            counts: reads.counters.iter().map(|n| place.tracked.counters[*n]).collect(),
             entries,
             at: ends.then_some(place.seats.now),
         };
@@ -169,9 +144,7 @@ impl Hosted {
             }
         }
         let asked = self.judge.asked.values.clone();
-        let entries = asked
-            .iter()
-            .flat_map(|(key, server)| self.entries(&place, key, server.as_deref()));
+        let entries = asked.iter().flat_map(|(key, server)| self.entries(&place, key, server.as_deref()));
         let came = (
             place.tracked.fates.clone(),
             place.tracked.counters.clone(),
@@ -187,20 +160,13 @@ impl Hosted {
         };
         let mut broken: Vec<Broken> = place.tracked.broken(&self.names).collect();
         broken.extend(place.broken.iter().cloned());
-        Ok(Fate {
-            outcome,
-            cut: place.seats.situation(&self.cast).is_cut(&self.rules),
-            broken,
-        })
+        Ok(Fate { outcome, cut: place.seats.situation(&self.cast).is_cut(&self.rules), broken })
     }
 
     fn outcome(&mut self, place: &Place) -> Result<Outcome, GroundError> {
         let mut log = Log::new();
         let mut append = |kind| {
-            log.append(Event {
-                at: place.seats.now,
-                kind,
-            });
+            log.append(Event { at: place.seats.now, kind });
         };
         append(self.opening.clone());
         if !self.judge.asked.values.is_empty() {
@@ -218,9 +184,6 @@ impl Hosted {
             let n = find(&self.names.counters, counter);
             n.map_or(0, |n| place.tracked.counters[n])
         };
-        Ok(self
-            .judge
-            .asked
-            .outcome(fate, count, place.seats.unfinished(), &world))
+        Ok(self.judge.asked.outcome(fate, count, place.seats.unfinished(), &world))
     }
 }

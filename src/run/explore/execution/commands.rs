@@ -1,4 +1,4 @@
-//! What a Redis command reads and whether it may write, as the server itself says. It must not know who sends it.
+//! What a Redis command reads and whether it may write, as the server itself says.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -28,9 +28,7 @@ pub(crate) struct Footprint {
 pub(crate) enum Transaction {
     /// Nothing.
     None,
-    /// It begins one.
     Begins,
-    /// It ends one.
     Ends,
 }
 
@@ -57,9 +55,7 @@ impl Commands {
     pub(crate) fn look_up(&mut self, line: &mut Direct, wire: &Wire) -> Result<Footprint, Refusal> {
         let server = wire.server();
         match wire {
-            Wire::Script {
-                source, keys, args, ..
-            } => self.of_script(line, server, source, (keys, args)),
+            Wire::Script { source, keys, args, .. } => self.of_script(line, server, source, (keys, args)),
             Wire::Redis { words, .. } if runs_text(words) => {
                 let (keys, args) = given(words);
                 let source = words.get(1).map_or("", String::as_str);
@@ -76,12 +72,9 @@ impl Commands {
                 known.insert(words.clone().into(), found.clone());
                 Ok(found)
             }
-            Wire::Zookeeper { .. } | Wire::Local { .. } => Ok(Footprint {
-                keys: None,
-                reads_only: false,
-                transaction: Transaction::None,
-                opaque: false,
-            }),
+            Wire::Zookeeper { .. } | Wire::Local { .. } => {
+                Ok(Footprint { keys: None, reads_only: false, transaction: Transaction::None, opaque: false })
+            }
         }
     }
 
@@ -116,17 +109,13 @@ impl Commands {
 /// Whether a command is a script with its text.
 fn runs_text(words: &[String]) -> bool {
     let name = words.first().map_or("", String::as_str);
-    ["EVAL", "EVAL_RO"]
-        .iter()
-        .any(|known| known.eq_ignore_ascii_case(name))
+    ["EVAL", "EVAL_RO"].iter().any(|known| known.eq_ignore_ascii_case(name))
 }
 
 /// Whether a command runs a script or a function that is kept in the server.
 fn runs_kept(words: &[String]) -> bool {
     let name = words.first().map_or("", String::as_str);
-    ["EVALSHA", "EVALSHA_RO", "FCALL", "FCALL_RO"]
-        .iter()
-        .any(|known| known.eq_ignore_ascii_case(name))
+    ["EVALSHA", "EVALSHA_RO", "FCALL", "FCALL_RO"].iter().any(|known| known.eq_ignore_ascii_case(name))
 }
 
 /// The keys and the other arguments of `EVAL script numkeys key … arg …`.
@@ -164,32 +153,18 @@ fn keeps_to_its_keys(line: &mut Direct, calls: &[script::Call]) -> Result<bool, 
             return false;
         };
         // A last place that is counted from behind is known only when the script runs.
-        let end = if *last < 0 {
-            call.are_keys.len()
-        } else {
-            usize::try_from(*last).unwrap_or(usize::MAX)
-        };
-        let keys = usize::try_from(*first - 1)
-            .ok()
-            .and_then(|from| call.are_keys.get(from..end));
+        let end = if *last < 0 { call.are_keys.len() } else { usize::try_from(*last).unwrap_or(usize::MAX) };
+        let keys = usize::try_from(*first - 1).ok().and_then(|from| call.are_keys.get(from..end));
         keys.is_some_and(|keys| !keys.is_empty() && keys.iter().all(|is_key| *is_key))
     }))
 }
 
 fn ask(line: &mut Direct, server: &str, words: &[String]) -> Result<Footprint, Refusal> {
-    let name = words
-        .first()
-        .map(|word| word.to_ascii_uppercase())
-        .unwrap_or_default();
+    let name = words.first().map(|word| word.to_ascii_uppercase()).unwrap_or_default();
     replayable(&name, words).map_err(Refusal::NotReplayable)?;
     if runs_kept(words) {
         // What it calls, nobody can see from here.
-        return Ok(Footprint {
-            keys: None,
-            reads_only: false,
-            transaction: Transaction::None,
-            opaque: true,
-        });
+        return Ok(Footprint { keys: None, reads_only: false, transaction: Transaction::None, opaque: true });
     }
     let transaction = match name.as_str() {
         "MULTI" => Transaction::Begins,
@@ -197,17 +172,9 @@ fn ask(line: &mut Direct, server: &str, words: &[String]) -> Result<Footprint, R
         _ => Transaction::None,
     };
     line.push(["COMMAND", "INFO", &name]);
-    line.push(
-        ["COMMAND", "GETKEYS"]
-            .into_iter()
-            .chain(words.iter().map(String::as_str)),
-    );
+    line.push(["COMMAND", "GETKEYS"].into_iter().chain(words.iter().map(String::as_str)));
     let mut answers = line.ask().map_err(Refusal::Lost)?.into_iter();
-    let mut next = || {
-        answers
-            .next()
-            .ok_or_else(|| Refusal::Lost("no answer".to_owned()))
-    };
+    let mut next = || answers.next().ok_or_else(|| Refusal::Lost("no answer".to_owned()));
     let info = next()?.into_parts().map_err(Refusal::Lost)?;
     // A command without keys is answered with an error, and so is one that is written wrongly.
     let keys = next()?.into_parts().ok();

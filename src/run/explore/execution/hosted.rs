@@ -1,5 +1,5 @@
 //! Orders explored with programs that Lockstep hosts itself, on real servers: one command, one answer, and going back
-//! is putting back what the server held. It must not know which orders there are.
+//! is putting back what the server held.
 //!
 //! Exploring needs no processes to be killed or stopped: whoever is dead sends nothing any more, and whoever is
 //! stopped sends nothing until it runs again. What is found is confirmed with processes afterwards (see
@@ -110,7 +110,6 @@ impl Hosted {
     }
 
     /// How the servers are.
-    #[must_use]
     pub fn vitals(&self) -> Vitals {
         self.servers.vitals()
     }
@@ -179,17 +178,12 @@ impl Hosted {
         let sent = self.servers.send(&sender, &wire, &footprint);
         let (reply, holds) = sent.map_err(|error| match error {
             // The server lives, or whoever attends to it would say so: it is the command that does not end.
-            GroundError::Engine(EngineError::ServerLost { why, .. }) if client::is_silence(&why) => self
-                .fail(
-                    Some(&operation),
-                    format!("`{name}` (`{wire}`): {why}; it keeps its server busy"),
-                ),
+            GroundError::Engine(EngineError::ServerLost { why, .. }) if client::is_silence(&why) => {
+                self.fail(Some(&operation), format!("`{name}` (`{wire}`): {why}; it keeps its server busy"))
+            }
             error => error,
         })?;
-        let mut touch = Touch {
-            actor: Some(actor),
-            ..Touch::default()
-        };
+        let mut touch = Touch { actor: Some(actor), ..Touch::default() };
         let was_queued = from.seats.seat(actor).queued.clone();
         let runs = match (&was_queued, footprint.transaction) {
             (Some(queued), Transaction::Ends) => {
@@ -219,8 +213,7 @@ impl Hosted {
         if self.watched.wants_log() {
             written::tell_move(actor, &operation, &wire, &reply, told);
         }
-        next.tracked
-            .releases(&self.names, actor, &operation.releases, &mut touch);
+        next.tracked.releases(&self.names, actor, &operation.releases, &mut touch);
         // Of a script's 0 nobody knows what it means.
         let zero = matches!(wire, Wire::Redis { .. });
         let refused = matches!(&reply, Reply::Value(value) if value.is_null() || zero && *value == 0);
@@ -240,10 +233,7 @@ impl Hosted {
         touch: &mut Touch,
     ) -> Result<(), GroundError> {
         for words in queued {
-            let wire = Wire::Redis {
-                server: self.servers.name(server).to_owned(),
-                words: words.clone(),
-            };
+            let wire = Wire::Redis { server: self.servers.name(server).to_owned(), words: words.clone() };
             match self.footprint(server, &wire, "EXEC")?.keys {
                 Some(keys) => touch.reads.extend(keys.iter().cloned()),
                 None => touch.all = true,
@@ -253,20 +243,12 @@ impl Hosted {
     }
 
     fn footprint(&mut self, server: usize, wire: &Wire, operation: &str) -> Result<Footprint, GroundError> {
-        self.servers
-            .footprint(server, wire)
-            .map_err(|refusal| match refusal {
-                Refusal::Lost(why) => EngineError::ServerLost {
-                    server: wire.server().to_owned(),
-                    why,
-                }
-                .into(),
-                Refusal::NotReplayable(why) => GroundError::NotReplayable {
-                    operation: operation.to_owned(),
-                    command: wire.to_string(),
-                    why,
-                },
-            })
+        self.servers.footprint(server, wire).map_err(|refusal| match refusal {
+            Refusal::Lost(why) => EngineError::ServerLost { server: wire.server().to_owned(), why }.into(),
+            Refusal::NotReplayable(why) => {
+                GroundError::NotReplayable { operation: operation.to_owned(), command: wire.to_string(), why }
+            }
+        })
     }
 
     fn step(&mut self, from: &Place, pick: Pick) -> Result<(Place, Touch), GroundError> {
@@ -279,14 +261,8 @@ impl Hosted {
                 let (moved, reply) = self.make_move(from, &mut next, actor, &mut told)?;
                 (touch, said) = (moved, Some(reply));
             }
-            Pick::Timer => next
-                .seats
-                .pass(&self.cast, &mut told)
-                .map_err(|why| self.fail(None, why))?,
-            Pick::Thaw(_) => next
-                .seats
-                .thaw(&self.cast, &mut told)
-                .map_err(|why| self.fail(None, why))?,
+            Pick::Timer => next.seats.pass(&self.cast, &mut told).map_err(|why| self.fail(None, why))?,
+            Pick::Thaw(_) => next.seats.thaw(&self.cast, &mut told).map_err(|why| self.fail(None, why))?,
             Pick::Freeze(client) => next.seats.freeze(client),
             Pick::Crash(client) => {
                 for actor in next.seats.crash(&self.cast, client) {
@@ -296,10 +272,7 @@ impl Hosted {
         }
         let mut counted = Vec::new();
         for (actor, effects) in &told.effects {
-            counted.extend(
-                next.tracked
-                    .take(&self.names, *actor, Some(from.steps), effects, &mut touch),
-            );
+            counted.extend(next.tracked.take(&self.names, *actor, Some(from.steps), effects, &mut touch));
         }
         if let Some(actor) = told.gave_up {
             next.tracked.dies(actor, &mut touch);
@@ -309,11 +282,7 @@ impl Hosted {
             self.write_down(from, &mut next, pick, told)?;
         }
         self.watch(&mut next, &mut touch, (&counted, &handled, ended))?;
-        next.way = Some(Arc::new(Way {
-            before: from.way.clone(),
-            pick,
-            said,
-        }));
+        next.way = Some(Arc::new(Way { before: from.way.clone(), pick, said }));
         self.here = next.way.clone();
         Ok((next, touch))
     }
@@ -372,15 +341,8 @@ impl Ground for Hosted {
         for server in 0..self.servers.count() {
             keyspaces.push(self.servers.look(server)?);
         }
-        let mut place = Place {
-            seats,
-            steps: 0,
-            keyspaces,
-            tracked,
-            broken: Vec::new(),
-            way: None,
-            page: None,
-        };
+        let mut place =
+            Place { seats, steps: 0, keyspaces, tracked, broken: Vec::new(), way: None, page: None };
         if self.watched.wants_log() {
             let states = self.servers.states(&place.keyspaces, place.seats.now)?;
             let kinds = std::iter::once(self.opening.clone())

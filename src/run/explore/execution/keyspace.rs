@@ -1,5 +1,5 @@
 //! What a Redis server holds, kept so that it can be put back at another time: values as the server dumps them, and
-//! when they end, in the time of the order and not of the clock. It must not know why one goes back.
+//! when they end, in the time of the order and not of the clock.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -91,9 +91,7 @@ impl Keyspace {
     }
 
     fn get(&self, key: &[u8]) -> Option<&Entry> {
-        let found = self
-            .entries
-            .binary_search_by(|entry| entry.key.as_slice().cmp(key));
+        let found = self.entries.binary_search_by(|entry| entry.key.as_slice().cmp(key));
         found.ok().map(|n| &self.entries[n])
     }
 
@@ -107,25 +105,18 @@ impl Keyspace {
         let changed = |one: &Self, other: &Self| -> Vec<Vec<u8>> {
             let same = |entry: &Entry| other.get(&entry.key).filter(alive) == Some(entry);
             let entries = one.entries.iter().filter(alive);
-            entries
-                .filter(|entry| !same(entry))
-                .map(|entry| entry.key.clone())
-                .collect()
+            entries.filter(|entry| !same(entry)).map(|entry| entry.key.clone()).collect()
         };
         let mut keys = changed(self, other);
         keys.extend(changed(other, self));
         keys.sort_unstable();
         keys.dedup();
-        keys.iter()
-            .map(|key| String::from_utf8_lossy(key).into_owned())
-            .collect()
+        keys.iter().map(|key| String::from_utf8_lossy(key).into_owned()).collect()
     }
 
     /// Whether a key ends with this very millisecond: no command can make one that has no time left.
     pub(crate) fn ends_now(&self, at: LessonTime) -> bool {
-        self.entries
-            .iter()
-            .any(|entry| entry.ends == Some(at.as_millis()))
+        self.entries.iter().any(|entry| entry.ends == Some(at.as_millis()))
     }
 
     /// Adds to a line what makes the server, which holds `now`, hold this. `shifted`: the order's time is not
@@ -160,13 +151,7 @@ impl Keyspace {
                 continue;
             }
             let left = entry.ends.map_or(0, |ends| ends - at.as_millis()).to_string();
-            line.push([
-                b"RESTORE".as_slice(),
-                &entry.key,
-                left.as_bytes(),
-                &entry.dump,
-                b"REPLACE",
-            ]);
+            line.push([b"RESTORE".as_slice(), &entry.key, left.as_bytes(), &entry.dump, b"REPLACE"]);
             commands += 1;
         }
         commands
@@ -181,15 +166,12 @@ pub(crate) struct Known(HashSet<Arc<Keyspace>>);
 const MOST: usize = 50_000;
 
 impl Known {
-    /// What of a keyspace is there at a time.
     pub(crate) fn living(&mut self, keyspace: &Arc<Keyspace>, at: LessonTime) -> Arc<Keyspace> {
         if keyspace.entries.iter().all(|entry| entry.lives(at)) {
             return Arc::clone(keyspace);
         }
         let living = keyspace.entries.iter().filter(|entry| entry.lives(at));
-        self.intern(Keyspace {
-            entries: living.cloned().collect(),
-        })
+        self.intern(Keyspace { entries: living.cloned().collect() })
     }
 
     pub(crate) fn intern(&mut self, keyspace: Keyspace) -> Arc<Keyspace> {

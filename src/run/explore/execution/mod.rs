@@ -46,7 +46,6 @@ pub enum GroundError {
         operation: String,
         /// What it sends.
         command: String,
-        /// Why.
         why: String,
     },
     /// The same moves did not lead to the same place.
@@ -59,7 +58,6 @@ pub enum GroundError {
         operation: String,
         /// The first reply.
         first: String,
-        /// The second.
         second: String,
     },
     /// What must never be so cannot be told.

@@ -1,6 +1,5 @@
 //! Orders explored with client processes, as in a lesson: for servers and operations whose state cannot be put back.
-//! Each place is gone to from the beginning, and what was answered on the way must be answered again. It must not
-//! know which orders there are.
+//! Each place is gone to from the beginning, and what was answered on the way must be answered again.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -123,13 +122,11 @@ impl Processes {
     }
 
     /// A way to call off whatever is waited for, from another thread.
-    #[must_use]
     pub fn off(&self) -> watch::Sender<bool> {
         self.off.clone()
     }
 
     /// How the servers and clients are, also of the labs that come after this one.
-    #[must_use]
     pub fn vitals(&self) -> Vitals {
         self.racer.director.stage.lab.vitals()
     }
@@ -153,11 +150,7 @@ impl Processes {
 
     fn place(&self, way: Option<Arc<Way>>) -> Place {
         let situation = self.situation();
-        Place {
-            way,
-            picks: situation.picks(&self.rules).into(),
-            cut: situation.is_cut(&self.rules),
-        }
+        Place { way, picks: situation.picks(&self.rules).into(), cut: situation.is_cut(&self.rules) }
     }
 
     fn set_out(&mut self) -> Result<(), GroundError> {
@@ -248,9 +241,9 @@ impl Processes {
         self.wait(async |racer| racer.take_choice(&choice).await)?;
         let events = &self.racer.director.log().events()[from..];
         let said = events.iter().filter_map(|event| match &event.kind {
-            EventKind::Replied {
-                actor, label, reply, ..
-            } => Some((self.cast.name(*actor, label), lasting(reply))),
+            EventKind::Replied { actor, label, reply, .. } => {
+                Some((self.cast.name(*actor, label), lasting(reply)))
+            }
             _ => None,
         });
         Ok(said.collect())
@@ -259,18 +252,12 @@ impl Processes {
     /// What a move will touch, as far as its command says.
     fn foresee(&mut self, actor: ActorId) -> Result<Touch, GroundError> {
         let director = &mut self.racer.director;
-        let mut touch = Touch {
-            actor: Some(actor),
-            ..Touch::default()
-        };
+        let mut touch = Touch { actor: Some(actor), ..Touch::default() };
         let n = actor.0 as usize;
         let State::Ready(operation) = director.performers[n].state.clone() else {
             return Ok(Touch::everything());
         };
-        let server = operation
-            .on
-            .clone()
-            .unwrap_or_else(|| director.stage.server.clone());
+        let server = operation.on.clone().unwrap_or_else(|| director.stage.server.clone());
         director.performers[n].machine.tell_time(director.clock.now());
         let begun = director.performers[n].machine.begun();
         let wire = begun.and_then(|machine| machine.wire(&operation, server));
@@ -302,10 +289,7 @@ impl Processes {
             PRIMARY => self.racer.director.stage.server.clone(),
             named => named.to_owned(),
         };
-        let lost = |why| EngineError::ServerLost {
-            server: server.clone(),
-            why,
-        };
+        let lost = |why| EngineError::ServerLost { server: server.clone(), why };
         if !self.lines.contains_key(&server) {
             let stage = &self.racer.director.stage;
             let address = setup::address(stage, &server);
@@ -376,11 +360,7 @@ impl Processes {
                 let Some(lock) = self.names.locks.iter().position(|known| *known == turn.lock) else {
                     continue;
                 };
-                let touched = if turn.holds {
-                    &mut touch.begins
-                } else {
-                    &mut touch.ends
-                };
+                let touched = if turn.holds { &mut touch.begins } else { &mut touch.ends };
                 touched.push(lock);
             }
         }
@@ -415,11 +395,7 @@ impl Ground for Processes {
         let from = self.racer.director.log().len();
         let said = self.step(pick)?;
         self.see(from, &mut touch);
-        let way = Some(Arc::new(Way {
-            before: place.way.clone(),
-            pick,
-            said,
-        }));
+        let way = Some(Arc::new(Way { before: place.way.clone(), pick, said }));
         self.here = Here::of(way.as_ref());
         Ok((self.place(way), touch))
     }
@@ -435,17 +411,10 @@ impl Ground for Processes {
                 NeverPlan::Overlap(lock) => overlaps.get(lock).cloned().unwrap_or_default(),
                 NeverPlan::That(_) => vec![step_of(log, breach.at).into_iter().collect()],
             };
-            Broken {
-                invariant: breach.invariant,
-                ways,
-            }
+            Broken { invariant: breach.invariant, ways }
         });
         let broken = broken.collect();
-        Ok(Fate {
-            outcome,
-            cut: place.cut,
-            broken,
-        })
+        Ok(Fate { outcome, cut: place.cut, broken })
     }
 }
 

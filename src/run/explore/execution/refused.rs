@@ -1,4 +1,4 @@
-//! Which commands an order could not be carried out again with, and why. It must not know what they touch.
+//! Which commands an order could not be carried out again with, and why.
 
 use super::script;
 
@@ -24,15 +24,7 @@ const REFUSED: &[(&[&str], &str)] = &[
         WAITS,
     ),
     (
-        &[
-            "SUBSCRIBE",
-            "PSUBSCRIBE",
-            "SSUBSCRIBE",
-            "UNSUBSCRIBE",
-            "PUNSUBSCRIBE",
-            "SUNSUBSCRIBE",
-            "MONITOR",
-        ],
+        &["SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE", "UNSUBSCRIBE", "PUNSUBSCRIBE", "SUNSUBSCRIBE", "MONITOR"],
         "it makes its connection listen, which cannot be gone back on",
     ),
     (
@@ -69,9 +61,7 @@ const REFUSED: &[(&[&str], &str)] = &[
         "its reply is drawn at random, and so is not the same when it is made again",
     ),
     (
-        &[
-            "OBJECT", "MEMORY", "LATENCY", "SLOWLOG", "DBSIZE", "SCAN", "SSCAN", "HSCAN", "ZSCAN", "DUMP",
-        ],
+        &["OBJECT", "MEMORY", "LATENCY", "SLOWLOG", "DBSIZE", "SCAN", "SSCAN", "HSCAN", "ZSCAN", "DUMP"],
         "its reply depends on more than the keys hold, and so need not be the same when it is made again",
     ),
     (
@@ -154,10 +144,8 @@ fn odd_arguments(names: &[&str], words: &[String]) -> Result<(), String> {
         ));
     }
     if names.contains(&"XADD") && has("*") {
-        return Err(
-            "the server names the entry by its calendar, and so not the same when it is made again"
-                .to_owned(),
-        );
+        return Err("the server names the entry by its calendar, and so not the same when it is made again"
+            .to_owned());
     }
     if names.contains(&"COPY") && has("DB") {
         return Err("it writes to another database, which cannot be gone back on".to_owned());
@@ -183,7 +171,7 @@ pub(crate) fn replayable_script(
     }
     if source.contains("math.random") {
         return Err(
-            "its script draws at random, and so need not do the same when it is made again".to_owned(),
+            "its script draws at random, and so need not do the same when it is made again".to_owned()
         );
     }
     odd_arguments(&names, &texts).map_err(|why| format!("its script: {why}"))

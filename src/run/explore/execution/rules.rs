@@ -1,4 +1,4 @@
-//! What may be chosen next while orders are explored. Pure; it must not know how a choice is carried out.
+//! What may be chosen next while orders are explored. Pure.
 
 use crate::{lesson::Scenario, log::ActorId, run::explore::Pick};
 
@@ -81,22 +81,11 @@ mod tests {
     const A: ActorId = ActorId(0);
 
     fn situation() -> Situation {
-        Situation {
-            able: vec![A],
-            timer: true,
-            moves: 0,
-            frozen: None,
-            spent: false,
-            busy: vec![0, 1],
-        }
+        Situation { able: vec![A], timer: true, moves: 0, frozen: None, spent: false, busy: vec![0, 1] }
     }
 
     fn rules() -> Rules {
-        Rules {
-            moves: 3,
-            crash: Vec::new(),
-            freeze: vec![1],
-        }
+        Rules { moves: 3, crash: Vec::new(), freeze: vec![1] }
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! Which commands a Lua script calls, and on which keys, read off its text. Only what is sure is said: where a script may
-//! reach Redis in another way than by `redis.call('NAME', …)`, nothing is. It must not know servers.
+//! Which commands a Lua script calls, and on which keys, read off its text. Only what is sure is said: where a script
+//! may reach Redis in another way than by `redis.call('NAME', …)`, nothing is.
 
 /// A call in a script: `redis.call('SET', KEYS[1], 1)`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,18 +20,8 @@ enum Token<'s> {
 }
 
 /// Names with which a script could reach Redis, or change what `redis` and `KEYS` mean, without saying so.
-const BACK_DOORS: &[&str] = &[
-    "_G",
-    "getfenv",
-    "setfenv",
-    "load",
-    "loadstring",
-    "loadfile",
-    "dofile",
-    "require",
-    "debug",
-    "server",
-];
+const BACK_DOORS: &[&str] =
+    &["_G", "getfenv", "setfenv", "load", "loadstring", "loadfile", "dofile", "require", "debug", "server"];
 
 /// What else of `redis` a script may use.
 const HARMLESS: &[&str] = &["error_reply", "status_reply", "sha1hex", "log"];
@@ -102,20 +92,12 @@ fn call(tokens: &[Token<'_>], open: usize, keys: &mut Vec<usize>) -> Option<Call
     let are_keys = arguments.map(|range| {
         let key = matches!(
             &tokens[range.clone()],
-            [
-                Token::Word("KEYS"),
-                Token::Sign('['),
-                Token::Word(_),
-                Token::Sign(']')
-            ]
+            [Token::Word("KEYS"), Token::Sign('['), Token::Word(_), Token::Sign(']')]
         );
         keys.extend(key.then_some(range.start));
         key
     });
-    (depth == 0 && is_name).then(|| Call {
-        name: name.to_ascii_uppercase(),
-        are_keys: are_keys.collect(),
-    })
+    (depth == 0 && is_name).then(|| Call { name: name.to_ascii_uppercase(), are_keys: are_keys.collect() })
 }
 
 /// The tokens without comments; `None` where a quote is not closed, or brackets are used as quotes.
@@ -193,10 +175,7 @@ mod tests {
     fn plain_calls_are_read() {
         let release = "-- redis.call('TIME')\nif redis.call('get', KEYS[1]) == ARGV[1] then\n  \
                        return redis.pcall(\"DEL\", KEYS[ 1 ], KEYS[i])\nend --[==[ KEYS ]] ]==] return #KEYS";
-        let expected = vec![
-            ("GET".to_owned(), vec![true]),
-            ("DEL".to_owned(), vec![true, true]),
-        ];
+        let expected = vec![("GET".to_owned(), vec![true]), ("DEL".to_owned(), vec![true, true])];
         assert_eq!(told(release), Some(expected));
         let derived = "return redis.call('SET', KEYS[1] .. ':fence', f(1, ')'))";
         assert_eq!(told(derived), Some(vec![("SET".to_owned(), vec![false, false])]));
@@ -233,11 +212,7 @@ mod tests {
             "return redis.call('GET', unpack(KEYS))",
             "return redis.call('GET', KEYS[1] .. KEYS[1])",
         ] {
-            assert_eq!(
-                told(source),
-                Some(vec![("GET".to_owned(), vec![false])]),
-                "{source}"
-            );
+            assert_eq!(told(source), Some(vec![("GET".to_owned(), vec![false])]), "{source}");
         }
     }
 

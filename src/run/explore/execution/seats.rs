@@ -1,5 +1,5 @@
 //! The programs of all clients, hosted in Lockstep's own process: each actor's place in its program, the order's time,
-//! who is stopped or dead. Cheap to keep and to come back to. It must not know servers.
+//! who is stopped or dead. Cheap to keep and to come back to.
 
 use std::{sync::Arc, time::Duration};
 
@@ -73,16 +73,8 @@ impl Cast {
     pub(crate) fn of(scenario: &Scenario) -> Self {
         Self {
             homes: homes(scenario).into(),
-            clients: scenario
-                .clients
-                .iter()
-                .map(|client| client.name.clone())
-                .collect(),
-            actors: scenario
-                .actors
-                .iter()
-                .map(|plan| plan.actor.name.clone())
-                .collect(),
+            clients: scenario.clients.iter().map(|client| client.name.clone()).collect(),
+            actors: scenario.actors.iter().map(|plan| plan.actor.name.clone()).collect(),
         }
     }
 
@@ -95,13 +87,8 @@ impl Cast {
 impl Seats {
     /// Everybody at the first operation.
     pub(crate) fn begin(scenario: &Scenario, told: &mut Told) -> Result<Self, String> {
-        let seat = |plan| {
-            Arc::new(Seat {
-                machine: Machine::new(plan, 0),
-                state: State::Finished,
-                queued: None,
-            })
-        };
+        let seat =
+            |plan| Arc::new(Seat { machine: Machine::new(plan, 0), state: State::Finished, queued: None });
         let mut seats = Self {
             all: scenario.actors.iter().map(seat).collect(),
             now: LessonTime::ZERO,
@@ -216,16 +203,10 @@ impl Seats {
         seat.machine.tell_time(now);
         let next = seat.machine.advance(&mut effects)?;
         told.events.extend(effects.iter().map(|effect| match effect {
-            Effect::Believes(lock, belief) => EventKind::Believes {
-                actor,
-                lock: lock.clone(),
-                belief: *belief,
-            },
-            Effect::Counted(counter) => EventKind::Counted {
-                actor,
-                counter: counter.clone(),
-                by: 1,
-            },
+            Effect::Believes(lock, belief) => {
+                EventKind::Believes { actor, lock: lock.clone(), belief: *belief }
+            }
+            Effect::Counted(counter) => EventKind::Counted { actor, counter: counter.clone(), by: 1 },
         }));
         told.effects.push((actor, effects));
         match next {
@@ -245,14 +226,10 @@ impl Seats {
     }
 
     fn next_timer(&self, cast: &Cast) -> Option<(ActorId, LessonTime)> {
-        let timers = self
-            .all
-            .iter()
-            .enumerate()
-            .filter_map(|(n, seat)| match seat.state {
-                State::Waiting { until, .. } if self.runs(cast, n) => Some((actor_id(n), until)),
-                _ => None,
-            });
+        let timers = self.all.iter().enumerate().filter_map(|(n, seat)| match seat.state {
+            State::Waiting { until, .. } if self.runs(cast, n) => Some((actor_id(n), until)),
+            _ => None,
+        });
         timers.min_by_key(|(actor, until)| (*until, *actor))
     }
 
@@ -292,10 +269,8 @@ impl Seats {
     /// A client is killed. Gives its actors.
     pub(crate) fn crash(&mut self, cast: &Cast, client: usize) -> Vec<ActorId> {
         self.spent = true;
-        let own: Vec<ActorId> = (0..self.all.len())
-            .filter(|n| cast.homes[*n] == client)
-            .map(actor_id)
-            .collect();
+        let own: Vec<ActorId> =
+            (0..self.all.len()).filter(|n| cast.homes[*n] == client).map(actor_id).collect();
         for actor in &own {
             let seat = self.seat_mut(*actor);
             (seat.state, seat.queued) = (State::Dead, None);
@@ -325,10 +300,6 @@ fn wait(
 ) {
     let until = now + Duration::from_millis(u64::try_from(millis).unwrap_or(0));
     let label = operation.label.clone();
-    seat.state = State::Waiting {
-        label: label.clone(),
-        until,
-        again: again.then(|| Arc::clone(operation)),
-    };
+    seat.state = State::Waiting { label: label.clone(), until, again: again.then(|| Arc::clone(operation)) };
     told.events.push(EventKind::Waits { actor, label, until });
 }

@@ -1,5 +1,4 @@
-//! The servers of hosted orders: commands are sent and answered one by one, and what a server held is put back. It must
-//! not know programs, nor why one goes back.
+//! The servers of hosted orders: commands are sent and answered one by one, and what a server held is put back.
 //!
 //! The order's time is not the clock's, which never goes back: going back only means that the same clock now stands for
 //! an earlier time of the order, and that keys with an expiry are made anew.
@@ -45,12 +44,7 @@ impl Line {
             Reply::Value(sha) => sha.as_str().unwrap_or_default().to_owned(),
             bad => return Err(lost(bad.to_string())),
         };
-        Ok(Self {
-            name,
-            direct,
-            look,
-            holds: None,
-        })
+        Ok(Self { name, direct, look, holds: None })
     }
 }
 
@@ -115,9 +109,8 @@ impl Servers {
             // It blocks its thread until the server answers, or is gone with the lab.
             let opened =
                 tokio::task::spawn_blocking(move || Line::open(info.name, &address, password.as_deref()));
-            let line = attended(&vitals, async {
-                opened.await.map_err(|error| lost(&name, error.to_string()))?
-            });
+            let line =
+                attended(&vitals, async { opened.await.map_err(|error| lost(&name, error.to_string()))? });
             lines.push(line.await?);
         }
         Ok(Self {
@@ -151,11 +144,7 @@ impl Servers {
             return error;
         }
         match tokio::time::timeout(Duration::from_millis(500), self.lab.died()).await {
-            Ok(death) => EngineError::ServerDied {
-                server: death.server,
-                why: death.how,
-                log: death.log,
-            },
+            Ok(death) => EngineError::ServerDied { server: death.server, why: death.how, log: death.log },
             Err(_) => error,
         }
     }
@@ -287,12 +276,7 @@ impl Servers {
         let counted = footprint.opaque.then(|| answers.next()).flatten().map(counts);
         let reply = answers.next().map_or_else(none, Answer::into_reply);
         if let Some(counted) = counted {
-            called(
-                from,
-                wire,
-                &counted,
-                &answers.next().map(counts).unwrap_or_default(),
-            )?;
+            called(from, wire, &counted, &answers.next().map(counts).unwrap_or_default())?;
         }
         if named.is_some() {
             let keyspace = from.keyspaces[server].with(keys(), &mut answers, from.at);
@@ -366,11 +350,7 @@ impl Servers {
         }
         let reply = answers.into_iter().nth(before);
         let reply = reply.map_or_else(none, Answer::into_reply);
-        let holds = if ends && self.looks {
-            Some(self.look(server)?)
-        } else {
-            None
-        };
+        let holds = if ends && self.looks { Some(self.look(server)?) } else { None };
         Ok((reply, holds))
     }
 
@@ -393,10 +373,7 @@ impl Servers {
         at: LessonTime,
     ) -> Result<Vec<ServerState>, GroundError> {
         // What is over by then is not there: the same keys at another time are another state.
-        let keyspaces: Vec<_> = keyspaces
-            .iter()
-            .map(|keyspace| self.known.living(keyspace, at))
-            .collect();
+        let keyspaces: Vec<_> = keyspaces.iter().map(|keyspace| self.known.living(keyspace, at)).collect();
         let missing = (0..self.lines.len()).any(|n| self.state(n, &keyspaces[n]).is_none());
         if missing {
             self.be_at(at)?;
@@ -404,10 +381,7 @@ impl Servers {
                 let before = self.turn(server, keyspace, at)?;
                 self.flush(server, before)?;
             }
-            let observed = self
-                .runtime
-                .block_on(self.lab.observe())
-                .map_err(EngineError::from)?;
+            let observed = self.runtime.block_on(self.lab.observe()).map_err(EngineError::from)?;
             let ahead = self.clock.now().as_nanos() - self.now.as_nanos();
             for mut state in observed {
                 to_order_time(&mut state, ahead);
@@ -518,9 +492,7 @@ fn called(from: &From<'_>, wire: &Wire, before: &Counts, after: &Counts) -> Resu
 pub(crate) fn words(wire: &Wire) -> Vec<String> {
     match wire {
         Wire::Redis { words, .. } => words.clone(),
-        Wire::Script {
-            source, keys, args, ..
-        } => {
+        Wire::Script { source, keys, args, .. } => {
             let mut words = vec!["EVAL".to_owned(), source.clone(), keys.len().to_string()];
             words.extend(keys.iter().chain(args).cloned());
             words
@@ -541,8 +513,5 @@ fn none() -> Reply {
 }
 
 fn lost(server: &str, why: String) -> EngineError {
-    EngineError::ServerLost {
-        server: server.to_owned(),
-        why,
-    }
+    EngineError::ServerLost { server: server.to_owned(), why }
 }

@@ -1,5 +1,5 @@
 //! What an order has come to so far, as far as its outcome and its invariants ask: who believes to hold which lock,
-//! what was counted. Pure; it must not know how it came about.
+//! what was counted. Pure.
 
 use std::collections::BTreeSet;
 
@@ -36,11 +36,7 @@ impl Names {
             NeverPlan::Overlap(lock) => Some((n, find(lock)?)),
             NeverPlan::That(_) => None,
         });
-        Self {
-            overlaps: overlaps.collect(),
-            counters: counters.into_iter().cloned().collect(),
-            locks,
-        }
+        Self { overlaps: overlaps.collect(), counters: counters.into_iter().cloned().collect(), locks }
     }
 }
 
@@ -148,10 +144,7 @@ impl Tracked {
     pub(crate) fn broken(&self, names: &Names) -> impl Iterator<Item = Broken> {
         names.overlaps.iter().filter_map(|(invariant, lock)| {
             let ways = self.overlaps[*lock].clone();
-            (!ways.is_empty()).then_some(Broken {
-                invariant: *invariant,
-                ways,
-            })
+            (!ways.is_empty()).then_some(Broken { invariant: *invariant, ways })
         })
     }
 }

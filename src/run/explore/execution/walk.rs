@@ -1,5 +1,5 @@
 //! One chosen order of moves with client processes, on real servers: somebody else says who moves next, and time
-//! passes only when nobody can move. It must not know which orders there are, nor what is looked for in them.
+//! passes only when nobody can move.
 
 use crate::run::{
     race::racer::{self, Racer},
@@ -166,10 +166,7 @@ impl Racer {
             matches!(director.performers[*n].state, State::Ready(_))
                 && !director.stage.stands_still(actor_id(*n))
         };
-        (0..director.performers.len())
-            .filter(able)
-            .map(actor_id)
-            .collect()
+        (0..director.performers.len()).filter(able).map(actor_id).collect()
     }
 
     /// An actor's next move, with all that follows from it at once.
@@ -242,17 +239,8 @@ fn watched_paths(log: &Log) -> Vec<String> {
 fn keeps_transactions(log: &Log) -> bool {
     let mut open = std::collections::HashSet::new();
     for event in log.events() {
-        if let EventKind::Sent {
-            actor, wire, server, ..
-        } = &event.kind
-        {
-            match wire
-                .split(' ')
-                .next()
-                .unwrap_or_default()
-                .to_ascii_uppercase()
-                .as_str()
-            {
+        if let EventKind::Sent { actor, wire, server, .. } = &event.kind {
+            match wire.split(' ').next().unwrap_or_default().to_ascii_uppercase().as_str() {
                 "MULTI" => drop(open.insert((*actor, server))),
                 "EXEC" | "DISCARD" => drop(open.remove(&(*actor, server))),
                 _ => {}

@@ -1,5 +1,4 @@
-//! What must never be so, asked after every step of an order whose programs are hosted. It must not know servers: it
-//! is told what they hold.
+//! What must never be so, asked after every step of an order whose programs are hosted.
 //!
 //! An expression that asks only for counters and for keys by their names is asked again only when one of these has
 //! changed, and each answer is kept. One that asks what was done to a key (`orphaned`, `deleted_by_another`,
@@ -75,16 +74,9 @@ impl Watched {
         let watch = |(invariant, expr): (usize, Expr)| {
             let reads = Reads::of(scenario, names, &expr);
             let of_now = |reads: &Reads| reads.past.is_empty() && !reads.ends;
-            Watch {
-                invariant,
-                wants_log: !reads.as_ref().is_some_and(of_now),
-                reads,
-                expr,
-            }
+            Watch { invariant, wants_log: !reads.as_ref().is_some_and(of_now), reads, expr }
         };
-        Self {
-            expressions: expressions.map(watch).collect(),
-        }
+        Self { expressions: expressions.map(watch).collect() }
     }
 
     /// Whether any needs a whole log.
@@ -104,14 +96,8 @@ impl Watched {
 impl Reads {
     /// Parameters, counters, and functions of keys that are named by their words: anything else may read anything.
     fn of(scenario: &Scenario, names: &Names, expr: &Expr) -> Option<Self> {
-        const OF_KEYS: [&str; 6] = [
-            "value",
-            "pttl",
-            "exists",
-            "orphaned",
-            "deleted_by_another",
-            "renewed_by_another",
-        ];
+        const OF_KEYS: [&str; 6] =
+            ["value", "pttl", "exists", "orphaned", "deleted_by_another", "renewed_by_another"];
         let source = expr.source();
         let mut counters = Vec::new();
         for name in expr.names() {
@@ -131,12 +117,7 @@ impl Reads {
                 return None;
             }
         }
-        let mut reads = Self {
-            counters,
-            keys: Vec::new(),
-            past: Vec::new(),
-            ends: false,
-        };
+        let mut reads = Self { counters, keys: Vec::new(), past: Vec::new(), ends: false };
         for function in OF_KEYS {
             let asked = values_in(source, function);
             if asked.len() != source.matches(function).count() {
@@ -166,10 +147,7 @@ impl Reads {
             keys.any(|(key, server)| is(cell, key, server.as_deref()))
         };
         let had = |cell: &Arc<str>| self.past.iter().any(|key| is(cell, key, None));
-        changed
-            .counted
-            .iter()
-            .any(|counter| self.counters.contains(counter))
+        changed.counted.iter().any(|counter| self.counters.contains(counter))
             || changed.written.iter().any(names_key)
             || changed.handled.iter().any(had)
             || changed.ended && self.ends
@@ -190,11 +168,7 @@ impl Watch {
         let mut append = |kind| log.append(Event { at, kind });
         append(opening.clone());
         for (counter, by) in counts {
-            append(EventKind::Counted {
-                actor: ActorId(0),
-                counter: counter.clone(),
-                by: *by,
-            });
+            append(EventKind::Counted { actor: ActorId(0), counter: counter.clone(), by: *by });
         }
         for state in states {
             append(EventKind::State(state.clone()));

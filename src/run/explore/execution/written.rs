@@ -1,5 +1,5 @@
-//! The log of a hosted order, where an invariant asks for one: what a run with client processes would have written down.
-//! It must not know what is asked of it.
+//! The log of a hosted order, where an invariant asks for one: what a run with client processes would have written
+//! down.
 
 use std::sync::Arc;
 
@@ -68,23 +68,12 @@ impl Hosted {
             if !Arc::ptr_eq(&from.keyspaces[server], &next.keyspaces[server]) {
                 let name = self.servers.name(server).to_owned();
                 let states = self.servers.states(&next.keyspaces, next.seats.now)?;
-                kinds.extend(
-                    states
-                        .into_iter()
-                        .filter(|state| state.server == name)
-                        .map(EventKind::State),
-                );
+                kinds.extend(states.into_iter().filter(|state| state.server == name).map(EventKind::State));
             }
         }
-        kinds.push(EventKind::Stop {
-            item: from.steps,
-            stop,
-        });
+        kinds.push(EventKind::Stop { item: from.steps, stop });
         let events = kinds.into_iter().map(|kind| Event { at, kind }).collect();
-        next.page = Some(Arc::new(Page {
-            before: from.page.clone(),
-            events,
-        }));
+        next.page = Some(Arc::new(Page { before: from.page.clone(), events }));
         Ok(())
     }
 }
@@ -106,10 +95,5 @@ pub(crate) fn tell_move(
         wire: wire.to_string(),
         releases: operation.releases.clone(),
     });
-    told.events.push(EventKind::Replied {
-        op,
-        actor,
-        label: operation.label.clone(),
-        reply: reply.clone(),
-    });
+    told.events.push(EventKind::Replied { op, actor, label: operation.label.clone(), reply: reply.clone() });
 }

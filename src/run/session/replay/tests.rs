@@ -11,10 +11,7 @@ use crate::{
 /// Told in one step: said, three seconds in which somebody waits twice, the end.
 fn recorded(scenario: &Scenario) -> Log {
     let stop = |item, stop| EventKind::Stop { item, stop };
-    let waited = |label: &str| EventKind::Waited {
-        actor: ActorId(0),
-        label: label.to_owned(),
-    };
+    let waited = |label: &str| EventKind::Waited { actor: ActorId(0), label: label.to_owned() };
     let ready = EventKind::LabReady {
         lesson: "my-lock".to_owned(),
         variant: "blind-del".to_owned(),
@@ -97,17 +94,8 @@ async fn watched_time_passes_can_be_held_and_is_cut_short_by_a_step() {
     session.ask(Command::Step);
     session.stepped().await;
     session.ask(Command::Watch);
-    assert_eq!(
-        session.updates.recv().await,
-        Some(Update::TimeRuns),
-        "the clock runs"
-    );
-    for command in [
-        Command::Hold,
-        Command::Speed(1e6),
-        Command::Speed(1e-6),
-        Command::Resume,
-    ] {
+    assert_eq!(session.updates.recv().await, Some(Update::TimeRuns), "the clock runs");
+    for command in [Command::Hold, Command::Speed(1e6), Command::Speed(1e-6), Command::Resume] {
         session.ask(command);
     }
     // Heard in their order, so what comes next comes after all of them.

@@ -1,5 +1,5 @@
-//! The part of the program's state in which two variants stand beside each other: how the learner gets there, what
-//! the keys do there, and the way back. It must not know how the runs are made.
+//! The part of the program's state in which two variants stand beside each other: how the learner gets there, what the
+//! keys do there, and the way back.
 
 use std::time::Instant;
 
@@ -33,22 +33,14 @@ impl Beside {
     }
 
     fn new(entry: usize, comparing: Comparing, back: Option<Box<Lesson>>) -> Self {
-        Self {
-            entry,
-            comparing,
-            back,
-            lanes: None,
-            verdicts: 0,
-        }
+        Self { entry, comparing, back, lanes: None, verdicts: 0 }
     }
 }
 
 impl<R: Runs> App<R> {
     /// Puts two variants of a lesson beside each other, by name; `false` where there are no such ones.
     pub(crate) fn compare_named(&mut self, choice: &LessonChoice, names: &[String; 2]) -> bool {
-        let places = names
-            .each_ref()
-            .map(|name| self.catalogue.find(&choice.id, Some(name)));
+        let places = names.each_ref().map(|name| self.catalogue.find(&choice.id, Some(name)));
         let [Some((entry, before)), Some((_, after))] = places else {
             return false;
         };
@@ -59,12 +51,7 @@ impl<R: Runs> App<R> {
 
     /// Puts variants of a lesson beside each other: those named, or the two that show most.
     pub(crate) fn compare(&mut self, entry: usize, sides: Option<[usize; 2]>) {
-        let Some(about) = self
-            .catalogue
-            .entries
-            .get(entry)
-            .filter(|entry| entry.broken.is_none())
-        else {
+        let Some(about) = self.catalogue.entries.get(entry).filter(|entry| entry.broken.is_none()) else {
             return;
         };
         let playing = match &self.mode {

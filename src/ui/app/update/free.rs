@@ -1,5 +1,4 @@
-//! What the learner does in free play: leaves the story, chooses, goes back and branches. It must not know keys, nor how
-//! a choice is carried out.
+//! What the learner does in free play: leaves the story, chooses, goes back and branches.
 
 use super::{App, Mode};
 use crate::{

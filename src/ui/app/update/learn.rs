@@ -1,4 +1,4 @@
-//! What the learner's actions do while a lesson is on the screen. It must not know keys.
+//! What the learner's actions do while a lesson is on the screen.
 
 use std::time::Instant;
 

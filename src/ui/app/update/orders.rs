@@ -1,6 +1,5 @@
 //! The part of the program's state in which every order of a variant's moves is tried: how the learner gets there,
-//! what the keys do there, the shortest order that goes wrong on the lesson's screen, and the ways back. It must not
-//! know how an order is tried.
+//! what the keys do there, the shortest order that goes wrong on the lesson's screen, and the ways back.
 
 use std::time::Instant;
 
@@ -72,10 +71,7 @@ impl<R: Runs> App<R> {
     pub(crate) fn chosen(&self, entry: usize, variant: usize) -> Option<LessonChoice> {
         let lesson = self.catalogue.entries.get(entry)?;
         let variant = lesson.variants.get(variant)?;
-        lesson.broken.is_none().then(|| LessonChoice {
-            id: lesson.id.clone(),
-            variant: variant.name.clone(),
-        })
+        lesson.broken.is_none().then(|| LessonChoice { id: lesson.id.clone(), variant: variant.name.clone() })
     }
 
     /// What a key does here.
@@ -114,10 +110,7 @@ impl<R: Runs> App<R> {
         let Mode::Exploring(orders) = &self.mode else {
             return;
         };
-        let Some(shortest) = orders
-            .exploration
-            .found()
-            .and_then(|found| found.explored.shortest.as_ref())
+        let Some(shortest) = orders.exploration.found().and_then(|found| found.explored.shortest.as_ref())
         else {
             self.notice = Some(Notice::NoOrder);
             return;

@@ -1,5 +1,5 @@
 //! The part of the program's state in which a variant is raced many times: how the learner gets there, what the keys
-//! do there, a single race on the lesson's screen, and the ways back. It must not know how races are run.
+//! do there, a single race on the lesson's screen, and the ways back.
 
 use std::time::Instant;
 
@@ -33,7 +33,6 @@ pub struct Series {
 /// One run of many, on the lesson's screen.
 #[derive(Debug)]
 pub(crate) enum Single {
-    /// A race.
     Race {
         /// Those that it is one of. They go on meanwhile.
         series: Box<Series>,
@@ -59,12 +58,7 @@ impl Single {
     /// What it is one of, for the screen.
     pub(crate) fn told(&self) -> SingleTold<'_> {
         match self {
-            Self::Race {
-                series,
-                number,
-                outcome,
-                why,
-            } => {
+            Self::Race { series, number, outcome, why } => {
                 let trials = &series.trials;
                 SingleTold::Race(RaceTold {
                     number: *number,
@@ -118,12 +112,8 @@ impl<R: Runs> App<R> {
         let racing: Racing = self.runs.race(&choice, RACES);
         self.selected = entry;
         self.leave_shelf();
-        self.mode = Mode::Trials(Box::new(Series {
-            entry,
-            variant,
-            trials: Trials::new(choice, racing),
-            back,
-        }));
+        self.mode =
+            Mode::Trials(Box::new(Series { entry, variant, trials: Trials::new(choice, racing), back }));
     }
 
     /// What a key does here.
@@ -179,35 +169,21 @@ impl<R: Runs> App<R> {
         };
         let Some(log) = log.cloned() else {
             let LessonChoice { id, variant } = series.trials.choice.clone();
-            self.notice = Some(Notice::RaceForgotten {
-                id,
-                variant,
-                seed: series.trials.seed(number),
-            });
+            self.notice = Some(Notice::RaceForgotten { id, variant, seed: series.trials.seed(number) });
             return;
         };
         let outcome = outcome.clone();
         let choice = &series.trials.choice;
-        let why = outcome
-            .is_violated()
-            .then(|| self.runs.why(choice, &log))
-            .flatten();
+        let why = outcome.is_violated().then(|| self.runs.why(choice, &log)).flatten();
         let Mode::Trials(series) = std::mem::replace(&mut self.mode, Mode::Browsing) else {
             return;
         };
         let (entry, variant) = (series.entry, series.variant);
         let mut run = Learning::of_log(series.trials.choice.clone(), &log, self.speed);
         run.playback.set_motion(!self.reduced_motion);
-        let single = Single::Race {
-            series,
-            number,
-            outcome,
-            why,
-        };
-        self.mode = Mode::Learning(Box::new(Lesson {
-            single: Some(single),
-            ..Lesson::new(entry, variant, run)
-        }));
+        let single = Single::Race { series, number, outcome, why };
+        self.mode =
+            Mode::Learning(Box::new(Lesson { single: Some(single), ..Lesson::new(entry, variant, run) }));
         self.adapt();
     }
 

@@ -62,11 +62,7 @@ impl<R: Runs> App<R> {
                     aside: lesson.aside,
                     asking: lesson.run.asking(),
                     // Whoever goes on from it by hand looks at another run.
-                    single: lesson
-                        .single
-                        .as_ref()
-                        .filter(|_| lesson.run.free().is_none())
-                        .map(Single::told),
+                    single: lesson.single.as_ref().filter(|_| lesson.run.free().is_none()).map(Single::told),
                     free: lesson.run.free().map(|free| FreeView {
                         free,
                         branches: &lesson.branches,
@@ -99,7 +95,6 @@ impl<R: Runs> App<R> {
 
     /// Where the terminal's cursor belongs: at the end of what is being typed. An input method opens its window
     /// there.
-    #[must_use]
     pub fn cursor(&self) -> Option<Position> {
         match (self.overlay, self.screen()?) {
             (Overlay::Palette, _) => self.palette_view(&[]).cursor(self.size),
@@ -109,12 +104,6 @@ impl<R: Runs> App<R> {
     }
 
     fn palette_view<'a>(&'a self, listed: &'a [Listed]) -> PaletteView<'a> {
-        PaletteView {
-            palette: &self.palette,
-            listed,
-            keys: &self.keys,
-            theme: self.theme,
-            lang: self.lang,
-        }
+        PaletteView { palette: &self.palette, listed, keys: &self.keys, theme: self.theme, lang: self.lang }
     }
 }

@@ -1,5 +1,5 @@
-//! Who has a column: every client (every thread of one that has several, a large crowd as one) and, right of
-//! them, every server. It must not know what happens in a column.
+//! Who has a column: every client (every thread of one that has several, a large crowd as one) and, right of them,
+//! every server.
 
 use crate::{
     log::{Actor, ActorId, ServerInfo},
@@ -13,7 +13,6 @@ pub enum Who {
     Actor(ActorId),
     /// A crowd: its client, one of its members, and how many there are.
     Crowd {
-        /// The client.
         client: String,
         /// Its first member, which has its colour.
         first: ActorId,
@@ -73,33 +72,23 @@ impl Columns {
             _ => false,
         });
         known.unwrap_or_else(|| {
-            self.all.push(Who::Crowd {
-                client: actor.client.clone(),
-                first,
-                members: 0,
-            });
+            self.all.push(Who::Crowd { client: actor.client.clone(), first, members: 0 });
             self.all.len() - 1
         })
     }
 
     /// An actor's column.
-    #[must_use]
     pub fn of(&self, actor: ActorId) -> Option<usize> {
         self.of_actor.get(actor.0 as usize).copied()
     }
 
     /// A server's column.
-    #[must_use]
     pub fn server(&self, name: &str) -> Option<usize> {
         let servers = self.all.iter().enumerate().skip(self.clients);
-        servers
-            .filter(|(_, who)| matches!(who, Who::Server(server) if server == name))
-            .map(|(n, _)| n)
-            .next()
+        servers.filter(|(_, who)| matches!(who, Who::Server(server) if server == name)).map(|(n, _)| n).next()
     }
 
     /// Whether a column is that of a crowd.
-    #[must_use]
     pub fn is_crowd(&self, column: usize) -> bool {
         matches!(self.all.get(column), Some(Who::Crowd { .. }))
     }
@@ -114,11 +103,7 @@ mod tests {
     fn threads_have_columns_of_their_own_and_a_crowd_has_one() {
         let mut actors: Vec<Actor> = ["A.worker", "A.watchdog"]
             .iter()
-            .map(|name| Actor {
-                name: (*name).to_owned(),
-                client: "A".to_owned(),
-                crowd: false,
-            })
+            .map(|name| Actor { name: (*name).to_owned(), client: "A".to_owned(), crowd: false })
             .collect();
         for (client, members) in [("W", 900), ("V", 3)] {
             actors.extend((1..=members).map(|n| Actor {

@@ -1,5 +1,4 @@
-//! Faults in the sequence: what they do to lifelines, and to commands that are on their way. It must not know
-//! what is drawn for them.
+//! Faults in the sequence: what they do to lifelines, and to commands that are on their way.
 
 use super::{Passage, Row, RowKind, Sequence};
 use crate::log::{ActorId, Belief, EventKind, Fault, Log, Way};
@@ -82,10 +81,7 @@ impl Sequence {
 
     fn client_fault(&mut self, log: &Log, fault: &Fault, client: &str, index: usize) {
         let actors: Vec<ActorId> = log.actors_of(client).collect();
-        let mut columns: Vec<usize> = actors
-            .iter()
-            .filter_map(|actor| self.columns.of(*actor))
-            .collect();
+        let mut columns: Vec<usize> = actors.iter().filter_map(|actor| self.columns.of(*actor)).collect();
         columns.dedup();
         self.hit(columns.clone(), index);
         if let Fault::Crash { .. } = fault {
@@ -143,10 +139,7 @@ impl Sequence {
     /// Their client is dead: whatever the server answers, nobody hears it.
     fn orphan(&mut self, log: &Log, actors: &[ActorId], index: usize) {
         for sent in self.on_their_way(log, actors) {
-            let EventKind::Sent {
-                op, actor, server, ..
-            } = &log.events()[sent].kind
-            else {
+            let EventKind::Sent { op, actor, server, .. } = &log.events()[sent].kind else {
                 continue;
             };
             self.pen.in_flight.remove(op);
@@ -169,19 +162,11 @@ impl Sequence {
             };
             let row = self.row_of(sent).and_then(|row| self.rows.get(row));
             let held = row.and_then(|row| match row.kind {
-                RowKind::Sent {
-                    client,
-                    server,
-                    way: Passage::Held,
-                } => Some((client, server)),
+                RowKind::Sent { client, server, way: Passage::Held } => Some((client, server)),
                 _ => None,
             });
             if let Some((client, column)) = held.filter(|_| server == to) {
-                let kind = RowKind::Delivered {
-                    client,
-                    server: column,
-                    sent,
-                };
+                let kind = RowKind::Delivered { client, server: column, sent };
                 let same = self.same(client, 10, to);
                 self.row(kind, index, same);
             }
@@ -191,10 +176,7 @@ impl Sequence {
     /// A fault of a link; those of one kind that are caused together share a row.
     fn link(&mut self, log: &Log, link: &str, index: usize) {
         let (from, to) = link.split_once("->").unwrap_or((link, ""));
-        let mut starts: Vec<usize> = log
-            .actors_of(from)
-            .filter_map(|actor| self.columns.of(actor))
-            .collect();
+        let mut starts: Vec<usize> = log.actors_of(from).filter_map(|actor| self.columns.of(actor)).collect();
         starts.dedup();
         starts.extend(self.columns.server(from));
         let ends = self.columns.server(to);
@@ -219,7 +201,6 @@ impl Sequence {
     }
 }
 
-/// The client of an actor.
 fn client(log: &Log, actor: ActorId) -> Option<&str> {
     log.actor(actor).map(|actor| actor.client.as_str())
 }

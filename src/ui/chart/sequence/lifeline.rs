@@ -1,4 +1,4 @@
-//! A column's lifeline: how it looks from which row on. It must not know why it changes.
+//! A column's lifeline: how it looks from which row on.
 
 /// How a lifeline looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -78,14 +78,9 @@ impl Lifeline {
     }
 
     /// How it looks in a row, as far as the first `position` events tell.
-    #[must_use]
     pub fn look(&self, row: usize, position: usize) -> Look {
         // Rows and events both only grow.
-        let known = self
-            .changes
-            .partition_point(|change| change.row <= row && change.event < position);
-        known
-            .checked_sub(1)
-            .map_or_else(Look::default, |n| self.changes[n].look)
+        let known = self.changes.partition_point(|change| change.row <= row && change.event < position);
+        known.checked_sub(1).map_or_else(Look::default, |n| self.changes[n].look)
     }
 }

@@ -42,7 +42,6 @@ struct Seen {
 /// The rows of two or more holders of one lock.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Overlap {
-    /// The lock.
     pub lock: String,
     /// Its first row, and the event that began it.
     pub from: (usize, usize),
@@ -53,7 +52,6 @@ pub struct Overlap {
 /// The rows, and the lifelines beside them.
 #[derive(Debug, Clone, Default)]
 pub struct Sequence {
-    /// Who has a column.
     pub columns: Columns,
     /// How each of them fares.
     pub lifelines: Vec<Lifeline>,
@@ -93,7 +91,6 @@ struct Server {
 
 impl Sequence {
     /// One in which nothing happens, for who shows none.
-    #[must_use]
     pub fn empty() -> &'static Self {
         static EMPTY: LazyLock<Sequence> = LazyLock::new(Sequence::default);
         &EMPTY
@@ -107,14 +104,12 @@ impl Sequence {
     }
 
     /// The row of an event: its own, or the newest that there was when it happened.
-    #[must_use]
     pub fn row_of(&self, event: usize) -> Option<usize> {
         let row = *self.places.get(event)?;
         (row < self.rows.len()).then_some(row)
     }
 
     /// How many rows somebody knows who has seen the first `position` events.
-    #[must_use]
     pub fn known(&self, position: usize) -> usize {
         self.rows.partition_point(|row| row.event < position)
     }
@@ -141,8 +136,7 @@ impl Sequence {
         }
         // A row that was added to is the event's place; else the newest, which may be its own.
         let newest = self.rows.len().saturating_sub(1);
-        self.places
-            .push(told.unwrap_or(if rows < self.rows.len() { rows } else { newest }));
+        self.places.push(told.unwrap_or(if rows < self.rows.len() { rows } else { newest }));
         if told.is_some() || rows < self.rows.len() {
             self.pen.at = event.at;
         }
@@ -195,29 +189,18 @@ impl Sequence {
             self.rows[row].more.push(index);
             return Some(row);
         }
-        self.rows.push(Row {
-            same,
-            ..Row::new(kind, index)
-        });
+        self.rows.push(Row { same, ..Row::new(kind, index) });
         None
     }
 
     /// What makes events of a crowd the same.
     fn same(&self, column: usize, kind: u8, what: &str) -> Option<(usize, u8, String)> {
-        self.columns
-            .is_crowd(column)
-            .then(|| (column, kind, what.to_owned()))
+        self.columns.is_crowd(column).then(|| (column, kind, what.to_owned()))
     }
 
     fn message(&mut self, log: &Log, index: usize) -> Option<usize> {
         match &log.events()[index].kind {
-            EventKind::Sent {
-                op,
-                actor,
-                label,
-                server,
-                ..
-            } => {
+            EventKind::Sent { op, actor, label, server, .. } => {
                 self.pen.in_flight.insert(*op, index);
                 let client = self.columns.of(*actor)?;
                 let Some(to) = self.columns.server(server) else {
@@ -225,20 +208,11 @@ impl Sequence {
                     return self.row(RowKind::Note { column: client }, index, same);
                 };
                 let way = self.way(log, *actor, server);
-                let kind = RowKind::Sent {
-                    client,
-                    server: to,
-                    way,
-                };
+                let kind = RowKind::Sent { client, server: to, way };
                 let same = self.same(client, way as u8, &format!("{label} {server}"));
                 self.row(kind, index, same)
             }
-            EventKind::Replied {
-                op,
-                actor,
-                label,
-                reply,
-            } => {
+            EventKind::Replied { op, actor, label, reply } => {
                 let client = self.columns.of(*actor)?;
                 let sent = self.pen.in_flight.remove(op)?;
                 let EventKind::Sent { server, .. } = &log.events()[sent].kind else {
@@ -256,12 +230,7 @@ impl Sequence {
                 let same = self.same(client, 3 + u8::from(lost) + 2 * u8::from(reply.is_value()), label);
                 self.row(kind, index, same)
             }
-            EventKind::Notified {
-                actor,
-                server,
-                about,
-                what,
-            } => {
+            EventKind::Notified { actor, server, about, what } => {
                 let client = self.columns.of(*actor)?;
                 let server = self.columns.server(server)?;
                 let same = self.same(client, 8, &format!("{what} {about}"));
@@ -314,8 +283,7 @@ impl Sequence {
             let overlaps = self.pen.holding.overlaps();
             if let Some(begun) = overlaps.get(self.overlaps.len()) {
                 let lock = begun.lock.clone();
-                self.rows
-                    .push(Row::new(RowKind::Clash { lock: lock.clone() }, index));
+                self.rows.push(Row::new(RowKind::Clash { lock: lock.clone() }, index));
                 let from = (self.rows.len() - 1, index);
                 self.overlaps.push(Overlap { lock, from, to: None });
             }
@@ -326,16 +294,11 @@ impl Sequence {
                 }
             }
             let holders: Vec<ActorId> = self.pen.holding.holders(&turn.lock).collect();
-            let mut columns: Vec<usize> = holders
-                .iter()
-                .chain([&turn.actor])
-                .filter_map(|actor| self.columns.of(*actor))
-                .collect();
+            let mut columns: Vec<usize> =
+                holders.iter().chain([&turn.actor]).filter_map(|actor| self.columns.of(*actor)).collect();
             columns.dedup();
             for column in columns {
-                let mut own = holders
-                    .iter()
-                    .filter(|holder| self.columns.of(**holder) == Some(column));
+                let mut own = holders.iter().filter(|holder| self.columns.of(**holder) == Some(column));
                 let clashes = holders.len() > 1 && own.next().is_some();
                 let clashing = &mut self.lifelines[column].mind.clashing;
                 clashing.retain(|other| *other != turn.lock);
@@ -365,25 +328,15 @@ impl Sequence {
     /// What a server was seen to hold, as far as nobody has said it: a TTL that is over, another role.
     fn observe(&mut self, state: &ServerState, at: LessonTime, index: usize) {
         let column = self.columns.server(&state.server);
-        let known = self
-            .pen
-            .servers
-            .get(&state.server)
-            .and_then(|server| server.event);
-        self.states.push(Seen {
-            event: index,
-            before: known,
-        });
+        let known = self.pen.servers.get(&state.server).and_then(|server| server.event);
+        self.states.push(Seen { event: index, before: known });
         let server = self.pen.servers.entry(state.server.clone()).or_default();
         server.event = Some(index);
         let (Observed::Redis(space), Some(column)) = (&state.observed, column) else {
             return;
         };
         let role = std::mem::replace(&mut server.role, space.role.clone());
-        let leases = space
-            .keys
-            .iter()
-            .filter_map(|(name, key)| Some((name.clone(), key.expires_at?)));
+        let leases = space.keys.iter().filter_map(|(name, key)| Some((name.clone(), key.expires_at?)));
         let leases = std::mem::replace(&mut server.leases, leases.collect());
         if role.is_some() && role != space.role {
             self.rows.push(Row::new(RowKind::Role { column }, index));

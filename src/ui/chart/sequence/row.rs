@@ -1,4 +1,4 @@
-//! A row of the sequence: what it is about and which events it tells. It must not know how it is drawn.
+//! A row of the sequence: what it is about and which events it tells.
 
 use crate::clock::LessonTime;
 
@@ -61,15 +61,11 @@ pub enum RowKind {
     },
     /// Something that a client does by itself: it waits, counts, takes a notification, uses a lock of its own
     /// process.
-    Note {
-        /// Its column.
-        column: usize,
-    },
+    Note { column: usize },
     /// A server's key reached the end of its TTL.
     Expired {
         /// The server's column.
         column: usize,
-        /// The key.
         key: String,
     },
     /// A server says that it is something else now: a master, a replica.
@@ -88,18 +84,11 @@ pub enum RowKind {
         ends: Vec<(usize, usize, usize)>,
     },
     /// A second client believes that it holds a lock.
-    Clash {
-        /// The lock.
-        lock: String,
-    },
+    Clash { lock: String },
     /// Time passes and nothing is said.
-    Gap {
-        /// Since when.
-        since: LessonTime,
-    },
+    Gap { since: LessonTime },
 }
 
-/// A row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
     /// What it tells.
@@ -116,42 +105,30 @@ pub struct Row {
 
 impl Row {
     pub(crate) fn new(kind: RowKind, event: usize) -> Self {
-        Self {
-            kind,
-            event,
-            note: None,
-            more: Vec::new(),
-            same: None,
-        }
+        Self { kind, event, note: None, more: Vec::new(), same: None }
     }
 
     /// How many events it tells to somebody who has seen the first `position`.
-    #[must_use]
     pub fn count(&self, position: usize) -> usize {
         1 + self.more.partition_point(|event| *event < position)
     }
 
-    /// The last of them.
-    #[must_use]
     pub fn last(&self, position: usize) -> usize {
         let more = self.count(position) - 1;
         more.checked_sub(1).map_or(self.event, |n| self.more[n])
     }
 
     /// All further events.
-    #[must_use]
     pub fn further(&self) -> &[usize] {
         &self.more
     }
 
     /// Whether its event can be chosen: time that passes is not one.
-    #[must_use]
     pub fn is_chosen(&self) -> bool {
         !matches!(self.kind, RowKind::Gap { .. })
     }
 
     /// The columns that it stands between, the left one first.
-    #[must_use]
     pub fn columns(&self) -> Option<(usize, usize)> {
         match &self.kind {
             RowKind::Sent { client, server, .. }

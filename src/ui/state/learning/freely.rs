@@ -1,5 +1,4 @@
-//! A run whose story was left: choices in place of steps, and another run done again on a fresh lab. It must not know
-//! keys or screens.
+//! A run whose story was left: choices in place of steps, and another run done again on a fresh lab.
 
 use std::collections::BTreeSet;
 
@@ -28,11 +27,7 @@ impl Learning {
     /// what the learner chose to do then. `session` does it again.
     pub fn begin_again(&mut self, past: Log, session: Session, then: Option<Choice>) {
         self.pace = Pace::ByHand;
-        self.again = Some(Again {
-            deeds: past.deeds(past.len()).len(),
-            heard: Vec::new(),
-            then,
-        });
+        self.again = Some(Again { deeds: past.deeds(past.len()).len(), heard: Vec::new(), then });
         self.playback.replace(past);
         self.session = Some(session);
         self.engine = Engine::Stepping { again: false };
@@ -41,20 +36,17 @@ impl Learning {
     }
 
     /// What happened up to the last step that is over at the playhead.
-    #[must_use]
     pub fn past(&self) -> Log {
         self.playback.log().prefix(self.playback.last_stop())
     }
 
     /// Free play, once the story has been left.
-    #[must_use]
     pub fn free(&self) -> Option<&Free> {
         self.free.as_ref()
     }
 
     /// Whether a choice can be carried out by the run that is there: it lives, waits, and the playhead stands behind
     /// everything that happened.
-    #[must_use]
     pub fn can_choose(&self) -> bool {
         let waits = matches!(self.engine, Engine::Ready | Engine::Over { .. });
         let live = self.session.is_some() && self.playback.world().clock != ClockKind::Recorded;
@@ -62,7 +54,6 @@ impl Learning {
     }
 
     /// Whether it is in the middle of something that is over in a moment.
-    #[must_use]
     pub fn is_busy(&self) -> bool {
         matches!(
             self.engine,
@@ -72,21 +63,18 @@ impl Learning {
 
     /// Whether the learner looks back: the playhead stands further back than what happened, and is not on its way
     /// there.
-    #[must_use]
     pub fn looks_back(&self) -> bool {
         let live = self.playback.world().clock != ClockKind::Recorded;
         !live || !self.playback.follows()
     }
 
     /// Whether another run is being done again.
-    #[must_use]
     pub fn is_branching(&self) -> bool {
         self.again.is_some()
     }
 
     /// Whether the story can be left where it is: the run lives, and the playhead stands behind everything that
     /// happened.
-    #[must_use]
     pub fn can_leave_story(&self) -> bool {
         self.free.is_none() && (self.can_choose() || self.is_busy()) && self.playback.at_frontier()
     }
@@ -98,9 +86,7 @@ impl Learning {
         self.free = Some(Free::default());
         self.tell(Command::LeaveStory);
         self.engine = match &self.engine {
-            Engine::Booting { .. } => Engine::Booting {
-                asked: Some(Command::LeaveStory),
-            },
+            Engine::Booting { .. } => Engine::Booting { asked: Some(Command::LeaveStory) },
             Engine::Stepping { .. } | Engine::Watching | Engine::Held => Engine::Stepping { again: false },
             _ => Engine::Ready,
         };
@@ -117,20 +103,14 @@ impl Learning {
     }
 
     /// How many of the variant's invariants were broken in free play.
-    #[must_use]
     pub fn solved(&self) -> usize {
         if self.free.is_none() {
             return 0;
         }
-        let breached = self
-            .playback
-            .log()
-            .events()
-            .iter()
-            .filter_map(|event| match event.kind {
-                EventKind::Breached { invariant, .. } => Some(invariant),
-                _ => None,
-            });
+        let breached = self.playback.log().events().iter().filter_map(|event| match event.kind {
+            EventKind::Breached { invariant, .. } => Some(invariant),
+            _ => None,
+        });
         breached.collect::<BTreeSet<_>>().len()
     }
 

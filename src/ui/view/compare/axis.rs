@@ -1,4 +1,4 @@
-//! The time axis between the two runs. It must not know what happened in either.
+//! The time axis between the two runs.
 
 use ratatui::{buffer::Buffer, layout::Rect, style::Modifier};
 
@@ -48,12 +48,6 @@ pub fn draw(view: &CompareView<'_>, area: Rect, buf: &mut Buffer) {
         // At the right edge the words stand left of the playhead.
         let needs = u16::try_from(words.len()).unwrap_or(area.width);
         let x = x.min(area.right().saturating_sub(needs)).max(area.x);
-        plot.write(
-            (x, area.y),
-            &words,
-            area.right(),
-            view.theme.style(Role::Accent),
-            buf,
-        );
+        plot.write((x, area.y), &words, area.right(), view.theme.style(Role::Accent), buf);
     }
 }

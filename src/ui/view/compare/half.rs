@@ -1,4 +1,4 @@
-//! One of the two runs: its heading, its lanes, the mark where it parts from the other. It must not know the other.
+//! One of the two runs: its heading, its lanes, the mark where it parts from the other.
 
 use ratatui::{
     buffer::Buffer,
@@ -65,21 +65,11 @@ fn heading(view: &CompareView<'_>, side: usize, area: Rect, buf: &mut Buffer) {
         },
         None => "",
     };
-    let clock = if clock.is_empty() {
-        String::new()
-    } else {
-        format!(" {clock} ")
-    };
+    let clock = if clock.is_empty() { String::new() } else { format!(" {clock} ") };
     let room = width.saturating_sub(taken + text::width(called) + text::width(&clock) + 6);
     let line = Line::from(vec![
-        Span::styled(
-            format!(" {called} "),
-            style(role).add_modifier(Modifier::BOLD | Modifier::REVERSED),
-        ),
-        Span::styled(
-            format!(" {} ", text::fit(title, room)),
-            style(Role::Text).add_modifier(Modifier::BOLD),
-        ),
+        Span::styled(format!(" {called} "), style(role).add_modifier(Modifier::BOLD | Modifier::REVERSED)),
+        Span::styled(format!(" {} ", text::fit(title, room)), style(Role::Text).add_modifier(Modifier::BOLD)),
         Span::styled(clock, style(Role::Warning)),
     ]);
     buf.set_line(area.x, area.y, &line, area.width);
@@ -95,11 +85,7 @@ fn badge(view: &CompareView<'_>, side: usize) -> Vec<Span<'static>> {
     let other = view.sides[1 - side].world;
     // A figure that is not the same on both sides is what the comparison is about.
     let figure = |differs: bool| {
-        if differs {
-            style(view.called(side).1)
-        } else {
-            style(Role::Fresh)
-        }
+        if differs { style(view.called(side).1) } else { style(Role::Fresh) }
     };
     for (name, value) in &world.counters {
         let differs = !other.counters.is_empty() && other.counters.get(name) != Some(value);
@@ -114,17 +100,11 @@ fn badge(view: &CompareView<'_>, side: usize) -> Vec<Span<'static>> {
     }
     if matches!(view.sides[side].stage, CompareStage::Failed { .. }) {
         let words = format!(" ✗ {} ", words::RUN_FAILED.get(view.lang));
-        spans.push(Span::styled(
-            words,
-            style(Role::Danger).add_modifier(Modifier::REVERSED),
-        ));
+        spans.push(Span::styled(words, style(Role::Danger).add_modifier(Modifier::REVERSED)));
     } else if let Some(worst) = worst(world) {
         let most = worst.holders.len().to_string();
         let words = format!(" {} ", words::CLASH.with(view.lang, &[&most]));
-        spans.push(Span::styled(
-            words,
-            style(Role::Danger).add_modifier(Modifier::REVERSED),
-        ));
+        spans.push(Span::styled(words, style(Role::Danger).add_modifier(Modifier::REVERSED)));
         let who = worst.holders.iter().filter_map(|holder| world.actor(*holder));
         let who: Vec<&str> = who.map(|actor| actor.who.name.as_str()).take(3).collect();
         let (who, from) = (who.join(" + "), time::moment(worst.from));
@@ -142,19 +122,13 @@ fn badge(view: &CompareView<'_>, side: usize) -> Vec<Span<'static>> {
 
 /// The overlap that lasts, or else the first one.
 fn worst(world: &World) -> Option<&Overlap> {
-    let lasts = world
-        .holding
-        .overlaps()
-        .iter()
-        .find(|overlap| overlap.to.is_none());
+    let lasts = world.holding.overlaps().iter().find(|overlap| overlap.to.is_none());
     lasts.or(world.holding.overlaps().first())
 }
 
 /// The mark where the run parts from the other: a line from its heading to the axis, in front of what is empty.
 pub fn mark(view: &CompareView<'_>, side: usize, (names, area, axis): (usize, Rect, Rect), buf: &mut Buffer) {
-    let made = view
-        .difference
-        .and_then(|difference| difference.moves[side].as_ref());
+    let made = view.difference.and_then(|difference| difference.moves[side].as_ref());
     let Some(made) = made.filter(|made| made.event < view.sides[side].world.position) else {
         return;
     };
@@ -171,14 +145,8 @@ pub fn mark(view: &CompareView<'_>, side: usize, (names, area, axis): (usize, Re
     };
     let scene = view.scene(side);
     let tick = scene.and_then(|scene| Some(scene.glyph(actor(scene.world, &made.who)?)));
-    let bottom = scene.map_or(0, |scene| {
-        lanes::bottom_of_actors(&scene, CompareView::lanes_area(area))
-    });
-    let rows = if side == 0 {
-        area.y + 1..axis.bottom()
-    } else {
-        axis.y..area.bottom()
-    };
+    let bottom = scene.map_or(0, |scene| lanes::bottom_of_actors(&scene, CompareView::lanes_area(area)));
+    let rows = if side == 0 { area.y + 1..axis.bottom() } else { axis.y..area.bottom() };
     for y in rows.filter(|y| *y != area.y) {
         let Some(cell) = buf.cell_mut((x, y)) else {
             continue;
@@ -188,8 +156,7 @@ pub fn mark(view: &CompareView<'_>, side: usize, (names, area, axis): (usize, Re
                 cell.set_symbol(glyphs::DIFFERENCE_LINE).set_style(style);
             }
             symbol if tick == Some(symbol) && y < bottom => {
-                cell.set_symbol(glyphs::DIFFERENCE)
-                    .set_style(style.add_modifier(Modifier::REVERSED));
+                cell.set_symbol(glyphs::DIFFERENCE).set_style(style.add_modifier(Modifier::REVERSED));
             }
             _ => {}
         }

@@ -59,11 +59,9 @@ pub struct CompareView<'a> {
     pub lanes: Option<u16>,
     /// How far the verdicts are scrolled.
     pub verdicts: u16,
-    /// Which keys do what.
     pub keys: &'a KeyMap,
     /// Colours.
     pub theme: Theme,
-    /// The language.
     pub lang: Lang,
 }
 
@@ -78,14 +76,12 @@ struct Areas {
     hints: Rect,
 }
 
-/// An actor by name.
 fn actor(world: &World, name: &str) -> Option<ActorId> {
     let place = world.actors.iter().position(|actor| actor.who.name == name)?;
     Some(ActorId(u32::try_from(place).ok()?))
 }
 
 /// How many columns the time axis has at least on a screen of this size.
-#[must_use]
 pub fn room(area: Rect) -> u16 {
     let names = u16::try_from(lanes::NAMES.1 + 1).unwrap_or(u16::MAX);
     area.width.saturating_sub(names)
@@ -128,15 +124,11 @@ impl<'a> CompareView<'a> {
         let room = area.height.saturating_sub(3 + parting + VERDICTS);
         let most = room / 2;
         // What one half does not need, the other may have.
-        let before = wanted[0]
-            .min(room.saturating_sub(wanted[1].min(most)))
-            .max(2.min(most));
+        let before = wanted[0].min(room.saturating_sub(wanted[1].min(most))).max(2.min(most));
         let after = wanted[1].min(room.saturating_sub(before));
         // Lanes that are one row high because there is no room for two leave rows over.
         let [before, after] = [(0, before), (1, after)].map(|(side, height)| {
-            let used = self
-                .scene(side)
-                .map(|scene| lanes::used(&scene, height.saturating_sub(1)) + 1);
+            let used = self.scene(side).map(|scene| lanes::used(&scene, height.saturating_sub(1)) + 1);
             used.unwrap_or(height)
         });
         let [header, top, axis, bottom, parting, verdicts, hints] = Layout::vertical([
@@ -150,14 +142,7 @@ impl<'a> CompareView<'a> {
         ])
         .areas(area);
         let verdicts = Layout::horizontal([Constraint::Percentage(50), Constraint::Min(1)]).areas(verdicts);
-        Areas {
-            header,
-            halves: [top, bottom],
-            axis,
-            parting,
-            verdicts,
-            hints,
-        }
+        Areas { header, halves: [top, bottom], axis, parting, verdicts, hints }
     }
 
     /// The scroll at which both halves show who moved last in either; at the end, whose move was the first that
@@ -175,22 +160,15 @@ impl<'a> CompareView<'a> {
 
     /// The part of a half in which lanes are drawn: below its heading.
     fn lanes_area(half: Rect) -> Rect {
-        Rect {
-            y: half.y + 1.min(half.height),
-            height: half.height.saturating_sub(1),
-            ..half
-        }
+        Rect { y: half.y + 1.min(half.height), height: half.height.saturating_sub(1), ..half }
     }
 
     /// How far the lanes and the verdicts can be scrolled on a screen of this size.
-    #[must_use]
     pub fn reach(&self, area: Rect) -> (u16, u16) {
         let areas = self.areas(area);
         let lanes = [0, 1].map(|side| {
             let scene = self.scene(side);
-            scene.map_or(0, |scene| {
-                lanes::reach_without_axis(&scene, Self::lanes_area(areas.halves[side]))
-            })
+            scene.map_or(0, |scene| lanes::reach_without_axis(&scene, Self::lanes_area(areas.halves[side])))
         });
         let verdicts = [0, 1].map(|side| verdicts::reach(self, side, areas.verdicts[side]));
         (lanes[0].max(lanes[1]), verdicts[0].max(verdicts[1]))
@@ -206,12 +184,7 @@ impl<'a> CompareView<'a> {
         let follows = head.saturating_sub(u32::from(area.width - tail.min(area.width / 2)));
         // Nothing is gained by showing what is right of the end.
         let left = follows.min(self.pair.end().saturating_sub(area.width.into()));
-        Plot {
-            left,
-            head,
-            position,
-            area,
-        }
+        Plot { left, head, position, area }
     }
 
     fn parting_lines(&self, width: u16) -> Vec<Line<'static>> {
@@ -223,9 +196,7 @@ impl<'a> CompareView<'a> {
         self.draw_header(areas.header, buf);
         let names = [0, 1].map(|side| {
             let scene = self.scene(side);
-            scene.map_or(0, |scene| {
-                lanes::names(&scene, Self::lanes_area(areas.halves[side]))
-            })
+            scene.map_or(0, |scene| lanes::names(&scene, Self::lanes_area(areas.halves[side])))
         });
         let names = names[0].max(names[1]);
         for side in [0, 1] {
@@ -239,31 +210,18 @@ impl<'a> CompareView<'a> {
         for side in [0, 1] {
             verdicts::draw(self, side, areas.verdicts[side], buf);
         }
-        let hints = strip::hints(
-            self.keys,
-            Place::Comparison,
-            self.lang,
-            self.theme,
-            areas.hints.width,
-        );
+        let hints = strip::hints(self.keys, Place::Comparison, self.lang, self.theme, areas.hints.width);
         buf.set_line(areas.hints.x, areas.hints.y, &hints, areas.hints.width);
     }
 
     fn draw_header(&self, area: Rect, buf: &mut Buffer) {
         let style = |role| self.theme.style(role);
-        let (glyph, role) = if self.playing {
-            (" ▶ ", Role::Good)
-        } else {
-            (" ▮▮", Role::Chrome)
-        };
+        let (glyph, role) = if self.playing { (" ▶ ", Role::Good) } else { (" ▮▮", Role::Chrome) };
         let mut right = Vec::new();
         if self.steps.1 > 0 {
             let step = words::STEP.with(self.lang, &[&self.steps.0.to_string(), &self.steps.1.to_string()]);
             right.push(Span::styled(format!(" {step}  "), style(Role::Chrome)));
-            right.push(Span::styled(
-                format!("{} ", time::moment(self.now())),
-                style(Role::Fresh),
-            ));
+            right.push(Span::styled(format!("{} ", time::moment(self.now())), style(Role::Fresh)));
         }
         let right = Line::from(right);
         let taken = u16::try_from(right.width()).unwrap_or(area.width).min(area.width);
@@ -271,10 +229,7 @@ impl<'a> CompareView<'a> {
         let room = usize::from(area.width - taken).saturating_sub(8 + text::width(what));
         let left = Line::from(vec![
             Span::styled(format!("{glyph} "), style(role)),
-            Span::styled(
-                text::fit(self.entry.title.get(self.lang), room),
-                style(Role::Accent),
-            ),
+            Span::styled(text::fit(self.entry.title.get(self.lang), room), style(Role::Accent)),
             Span::styled(" · ", style(Role::Chrome)),
             Span::styled(what, style(Role::Text).add_modifier(Modifier::BOLD)),
         ]);
@@ -290,9 +245,7 @@ impl<'a> CompareView<'a> {
         let sides = difference.moves.iter().enumerate();
         sides
             .filter_map(|(side, made)| {
-                let made = made
-                    .as_ref()
-                    .filter(|made| made.event < self.sides[side].world.position)?;
+                let made = made.as_ref().filter(|made| made.event < self.sides[side].world.position)?;
                 Some((self.pair.charts[side].column(made.event), made.at))
             })
             .collect()

@@ -1,4 +1,4 @@
-//! Where the two runs part, in words. It must not know how that was found.
+//! Where the two runs part, in words.
 
 use ratatui::{
     buffer::Buffer,
@@ -23,8 +23,7 @@ pub fn lines(view: &CompareView<'_>, width: u16) -> Vec<Line<'static>> {
     let width = usize::from(width);
     let plain = |words: &str, role: Role| {
         let rows = text::wrap(words, width).into_iter();
-        rows.map(|row| Line::styled(row, view.theme.style(role)))
-            .collect()
+        rows.map(|row| Line::styled(row, view.theme.style(role))).collect()
     };
     let failed = |stage: &CompareStage<'_>| matches!(stage, CompareStage::Failed { .. });
     if view.sides.iter().any(|side| failed(&side.stage)) {
@@ -36,10 +35,7 @@ pub fn lines(view: &CompareView<'_>, width: u16) -> Vec<Line<'static>> {
     let Some(difference) = view.difference else {
         return plain(words::NO_DIFFERENCE.get(view.lang), Role::Text);
     };
-    [0, 1]
-        .into_iter()
-        .flat_map(|side| line(view, side, difference, width))
-        .collect()
+    [0, 1].into_iter().flat_map(|side| line(view, side, difference, width)).collect()
 }
 
 /// One run's part of the difference: what it is called, and what it does there.
@@ -52,10 +48,7 @@ fn line(view: &CompareView<'_>, side: usize, difference: &Difference, width: usi
         None => words::NO_SUCH_MOVE.get(view.lang).to_owned(),
         Some(made) => sentence(view, made, difference.next[side].as_ref(), difference.what),
     };
-    let mut first = Span::styled(
-        format!("{called}  "),
-        view.theme.style(role).add_modifier(Modifier::BOLD),
-    );
+    let mut first = Span::styled(format!("{called}  "), view.theme.style(role).add_modifier(Modifier::BOLD));
     let (mut lines, mut code) = (Vec::new(), false);
     for row in text::wrap_clean(&said, width.saturating_sub(indent)) {
         let mut spans = vec![first];

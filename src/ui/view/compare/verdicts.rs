@@ -1,4 +1,4 @@
-//! Both verdicts, side by side. It must not know how claims are judged.
+//! Both verdicts, side by side.
 
 use ratatui::{
     buffer::Buffer,
@@ -58,23 +58,16 @@ fn lines(view: &CompareView<'_>, side: usize, width: usize) -> Vec<Line<'static>
 
 fn inside(area: Rect) -> Rect {
     let inner = Block::bordered().inner(area);
-    Rect {
-        x: inner.x + 1,
-        width: inner.width.saturating_sub(2),
-        ..inner
-    }
+    Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner }
 }
 
 /// How far it can be scrolled.
 pub fn reach(view: &CompareView<'_>, side: usize, area: Rect) -> u16 {
     let inner = inside(area);
     let lines = lines(view, side, inner.width.into()).len();
-    u16::try_from(lines)
-        .unwrap_or(u16::MAX)
-        .saturating_sub(inner.height)
+    u16::try_from(lines).unwrap_or(u16::MAX).saturating_sub(inner.height)
 }
 
-/// Draws one of them.
 pub fn draw(view: &CompareView<'_>, side: usize, area: Rect, buf: &mut Buffer) {
     if area.height < 2 || area.width < 4 {
         return;
@@ -106,11 +99,5 @@ pub fn draw(view: &CompareView<'_>, side: usize, area: Rect, buf: &mut Buffer) {
     block.render(area, buf);
     let inner = inside(area);
     let more = (view.theme, words::MORE.get(view.lang));
-    narration::draw(
-        &lines(view, side, inner.width.into()),
-        view.verdicts,
-        more,
-        inner,
-        buf,
-    );
+    narration::draw(&lines(view, side, inner.width.into()), view.verdicts, more, inner, buf);
 }

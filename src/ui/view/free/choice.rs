@@ -1,4 +1,4 @@
-//! Choices and faults in words, as something to do. It must not know where they are listed.
+//! Choices and faults in words, as something to do.
 
 use std::time::Duration;
 
@@ -13,7 +13,6 @@ use crate::{
 };
 
 /// A choice in words, as something to do.
-#[must_use]
 pub fn choice(choice: &Choice, outlook: &Outlook, world: &World, lang: Lang) -> String {
     let name = |actor: ActorId| world.actor(actor).map_or("?", |actor| actor.who.name.as_str());
     match choice {
@@ -32,7 +31,6 @@ pub fn choice(choice: &Choice, outlook: &Outlook, world: &World, lang: Lang) -> 
 }
 
 /// A fault as something to do.
-#[must_use]
 pub fn cause(fault: &Fault, lang: Lang) -> String {
     let by = match fault {
         Fault::Skew { ahead_ms, .. } => amount(ahead_ms.unsigned_abs()),

@@ -35,7 +35,6 @@ const TWO_COLUMNS: usize = 76;
 pub struct FreeView<'a> {
     /// What may happen next, and what was said of the last choice.
     pub free: &'a Free,
-    /// The branches.
     pub branches: &'a Branches,
     /// Whether another run is being done again.
     pub again: bool,
@@ -52,13 +51,8 @@ impl FreeView<'_> {
     }
 
     /// The actors that have a key of their own where the playhead stands, in its order.
-    #[must_use]
     pub fn keyed(&self) -> Vec<ActorId> {
-        if self.back {
-            self.free.keyed_before()
-        } else {
-            self.free.keyed().to_vec()
-        }
+        if self.back { self.free.keyed_before() } else { self.free.keyed().to_vec() }
     }
 
     /// The actions, by name, that would do nothing now.
@@ -76,11 +70,7 @@ impl FreeView<'_> {
 impl<'a> LessonView<'a> {
     /// The wrapped lines of the pane.
     pub(crate) fn free_lines(&self, view: FreeView<'a>, width: u16) -> Vec<Line<'static>> {
-        let pane = FreePane {
-            view: self,
-            free: view,
-            width: width.into(),
-        };
+        let pane = FreePane { view: self, free: view, width: width.into() };
         pane.lines()
     }
 
@@ -91,11 +81,7 @@ impl<'a> LessonView<'a> {
         (column, line): (u16, usize),
         width: u16,
     ) -> Option<usize> {
-        let pane = FreePane {
-            view: self,
-            free: view,
-            width: width.into(),
-        };
+        let pane = FreePane { view: self, free: view, width: width.into() };
         let from = pane.before().len();
         let line = line.checked_sub(from)?;
         pane.places().position(|(row, rows, columns)| {
@@ -166,16 +152,11 @@ impl<'a> FreePane<'_, 'a> {
         let mut row = 0;
         let mut places = Vec::new();
         for n in 0..half {
-            let beside: Vec<usize> = (0..columns)
-                .map(|c| c * half + n)
-                .filter(|n| *n < blocks.len())
-                .collect();
+            let beside: Vec<usize> =
+                (0..columns).map(|c| c * half + n).filter(|n| *n < blocks.len()).collect();
             let rows = beside.iter().map(|n| blocks[*n]).max().unwrap_or(0);
             places.extend(
-                beside
-                    .iter()
-                    .enumerate()
-                    .map(|(c, n)| (*n, (row, rows, c * width..(c + 1) * width))),
+                beside.iter().enumerate().map(|(c, n)| (*n, (row, rows, c * width..(c + 1) * width))),
             );
             row += rows;
         }
@@ -212,13 +193,9 @@ impl<'a> FreePane<'_, 'a> {
         let ahead = self.free.ahead();
         // What it would send is known only behind everything that happened; further back, what it went on with.
         let hindered = prospect.and_then(|prospect| prospect.hindered).filter(|_| ahead);
-        let next = prospect
-            .and_then(|prospect| prospect.next.as_ref())
-            .filter(|_| ahead);
+        let next = prospect.and_then(|prospect| prospect.next.as_ref()).filter(|_| ahead);
         let (label, wire) = next.map_or(("", ""), |next| (next.label.as_str(), next.wire.as_str()));
-        let server = next
-            .map(|next| next.server.as_str())
-            .filter(|server| !server.is_empty());
+        let server = next.map(|next| next.server.as_str()).filter(|server| !server.is_empty());
         let told = match hindered {
             None if !ahead => self.went_on(actor, prospect).unwrap_or_default(),
             None => match server {
@@ -236,28 +213,13 @@ impl<'a> FreePane<'_, 'a> {
             Some(Hindered::Finished) => words::FINISHED.get(lang).to_owned(),
         };
         let able = hindered.is_none() && self.free.live;
-        let (key_role, role) = if able {
-            (Role::Code, Role::Text)
-        } else {
-            (Role::Chrome, Role::Chrome)
-        };
+        let (key_role, role) = if able { (Role::Code, Role::Text) } else { (Role::Chrome, Role::Chrome) };
         let head = format!(" {key} ");
-        let name = format!(
-            "{} {}",
-            scene.glyph(actor),
-            text::pad(scene.name(actor), names + 2)
-        );
+        let name = format!("{} {}", scene.glyph(actor), text::pad(scene.name(actor), names + 2));
         let indent = text::width(&head) + text::width(&name);
         let mut lines = Vec::new();
-        let name_style = if able {
-            scene.actor_style(actor)
-        } else {
-            scene.style(Role::Chrome)
-        };
-        let mut first = vec![
-            Span::styled(head, scene.style(key_role)),
-            Span::styled(name, name_style),
-        ];
+        let name_style = if able { scene.actor_style(actor) } else { scene.style(Role::Chrome) };
+        let mut first = vec![Span::styled(head, scene.style(key_role)), Span::styled(name, name_style)];
         for row in text::wrap(&text::clean(&told), width.saturating_sub(indent + 1)) {
             first.push(Span::styled(row, scene.style(role)));
             lines.push(Line::from(first));
@@ -274,28 +236,13 @@ impl<'a> FreePane<'_, 'a> {
     fn went_on(&self, actor: ActorId, prospect: Option<&Prospect>) -> Option<String> {
         let scene = self.scene();
         let later = scene.log.events().get(scene.world.position..)?.iter();
-        let done = later
-            .filter(|_| self.free.back)
-            .find_map(|event| match &event.kind {
-                EventKind::Sent {
-                    actor: who,
-                    label,
-                    wire,
-                    ..
-                } if *who == actor => Some((label, wire)),
-                EventKind::Took {
-                    actor: who,
-                    label,
-                    about,
-                    ..
-                } if *who == actor => Some((label, about)),
-                _ => None,
-            });
+        let done = later.filter(|_| self.free.back).find_map(|event| match &event.kind {
+            EventKind::Sent { actor: who, label, wire, .. } if *who == actor => Some((label, wire)),
+            EventKind::Took { actor: who, label, about, .. } if *who == actor => Some((label, about)),
+            _ => None,
+        });
         let still = || {
-            let next = prospect
-                .filter(|prospect| prospect.hindered.is_none())?
-                .next
-                .as_ref()?;
+            let next = prospect.filter(|prospect| prospect.hindered.is_none())?.next.as_ref()?;
             Some((&next.label, &next.wire))
         };
         let (label, wire) = done.or_else(still)?;
@@ -338,22 +285,14 @@ impl<'a> FreePane<'_, 'a> {
         for (key, words) in parts {
             let words = format!("{words}  ");
             let needs = text::width(&key) + text::width(&words);
-            let fits = lines
-                .last()
-                .is_some_and(|line| line.width() + needs <= self.width + 2);
+            let fits = lines.last().is_some_and(|line| line.width() + needs <= self.width + 2);
             if !fits {
                 lines.push(Line::default());
             }
             // Nothing jumps while a move is made: what cannot be done meanwhile stays where it is.
-            let (key_role, role) = if self.free.live {
-                (Role::Code, Role::Text)
-            } else {
-                (Role::Chrome, Role::Chrome)
-            };
-            let spans = [
-                Span::styled(key, scene.style(key_role)),
-                Span::styled(words, scene.style(role)),
-            ];
+            let (key_role, role) =
+                if self.free.live { (Role::Code, Role::Text) } else { (Role::Chrome, Role::Chrome) };
+            let spans = [Span::styled(key, scene.style(key_role)), Span::styled(words, scene.style(role))];
             if let Some(line) = lines.last_mut() {
                 line.spans.extend(spans);
             }

@@ -1,5 +1,4 @@
-//! What stands above the clients in free play: what was broken and why, what came of the last choice, the challenges. It
-//! must not know who can move.
+//! What stands above the clients in free play: what was broken and why, what came of the last choice, the challenges.
 
 use ratatui::text::Line;
 
@@ -49,19 +48,10 @@ impl<'a> FreePane<'_, 'a> {
             return Vec::new();
         };
         let banner = format!(" {} {} ", glyphs::CUT, words::BROKE_IT.get(lang));
-        let mut lines = self.row(
-            &banner,
-            Role::Danger,
-            &format!(" {}", breached.says.get(lang)),
-            Role::Danger,
-        );
+        let mut lines =
+            self.row(&banner, Role::Danger, &format!(" {}", breached.says.get(lang)), Role::Danger);
         let told = log.events().get(breached.event).map(|event| &event.kind);
-        if let Some(EventKind::Breached {
-            why,
-            evidence: events,
-            ..
-        }) = told
-        {
+        if let Some(EventKind::Breached { why, evidence: events, .. }) = told {
             if let Some(why) = why {
                 lines.extend(self.row("  ", Role::Text, why.get(lang), Role::Text));
             }
@@ -94,10 +84,9 @@ impl<'a> FreePane<'_, 'a> {
                 let what = differs(difference, lang);
                 (words::DIFFERS.with(lang, &[&steps(deeds), &what]), Role::Danger)
             }
-            Said::Stuck(deeds, why) => (
-                words::STUCK.with(lang, &[&steps(deeds), why.get(lang)]),
-                Role::Danger,
-            ),
+            Said::Stuck(deeds, why) => {
+                (words::STUCK.with(lang, &[&steps(deeds), why.get(lang)]), Role::Danger)
+            }
         };
         self.row("", role, &words, role)
     }
@@ -115,17 +104,9 @@ impl<'a> FreePane<'_, 'a> {
         let mut lines = Vec::new();
         let fresh = self.fresh().map(|breached| breached.invariant);
         // What has been broken just now stands above, with what proves it.
-        let others = variant
-            .invariants
-            .iter()
-            .enumerate()
-            .filter(|(n, _)| Some(*n) != fresh);
+        let others = variant.invariants.iter().enumerate().filter(|(n, _)| Some(*n) != fresh);
         for (n, invariant) in others {
-            let broken = scene
-                .world
-                .breaches
-                .iter()
-                .any(|breached| breached.invariant == n);
+            let broken = scene.world.breaches.iter().any(|breached| breached.invariant == n);
             let row = if broken {
                 let words = words::BROKEN_BEFORE.with(lang, &[invariant.says.get(lang)]);
                 self.row("✓ ", Role::Good, &words, Role::Good)

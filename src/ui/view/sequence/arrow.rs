@@ -1,5 +1,4 @@
-//! Arrows: from which lifeline to which, how far they get, what is written on them. It must not know where the
-//! rows are.
+//! Arrows: from which lifeline to which, how far they get, what is written on them.
 
 use ratatui::style::{Modifier, Style};
 
@@ -19,7 +18,6 @@ const ROOM: usize = 20;
 /// What an arrow needs besides its words: two columns before them, one after, a space on either side.
 const AROUND: usize = 5;
 
-/// Words with their style.
 pub type Words = Vec<(String, Style)>;
 
 /// An arrow on the screen.
@@ -39,7 +37,6 @@ pub struct Arrow {
     pub words: Words,
 }
 
-/// The width of words.
 pub fn width(words: &Words) -> usize {
     words.iter().map(|(words, _)| text::width(words)).sum()
 }
@@ -107,11 +104,7 @@ impl Arrow {
 
     /// The words that stand on it, cut where it must be.
     pub fn written(&self) -> Words {
-        if self.is_short() {
-            Words::new()
-        } else {
-            fitted(&self.words, self.room())
-        }
+        if self.is_short() { Words::new() } else { fitted(&self.words, self.room()) }
     }
 }
 
@@ -163,10 +156,7 @@ fn words_of(scene: &Scene<'_>, row: &Row) -> Words {
             vec![(wire, Style::new())]
         }
         RowKind::Delivered { sent, .. } => vec![(wire_of(*sent).to_owned(), Style::new())],
-        RowKind::Orphan { .. } => vec![(
-            words::ORPHAN.get(scene.lang).to_owned(),
-            scene.style(Role::Danger),
-        )],
+        RowKind::Orphan { .. } => vec![(words::ORPHAN.get(scene.lang).to_owned(), scene.style(Role::Danger))],
         RowKind::Replied { .. } => match event(row.event) {
             Some(EventKind::Replied { reply, .. }) => {
                 let style = wire::style(scene, reply).remove_modifier(Modifier::BOLD);
@@ -218,11 +208,7 @@ pub fn note_words(scene: &Scene<'_>, note: usize) -> Words {
         EventKind::Counted { counter, by, .. } => (format!("{counter} {by:+}"), Role::Good),
         EventKind::Waits { label, until, .. } => {
             let duration = time::stretch(until.since(event.at));
-            let what = if scene.log.tries_again(note) {
-                glyphs::AGAIN
-            } else {
-                label
-            };
+            let what = if scene.log.tries_again(note) { glyphs::AGAIN } else { label };
             (format!("{what} {duration}"), Role::Chrome)
         }
         EventKind::Took { what, about, .. } => {

@@ -1,4 +1,4 @@
-//! Which rows are on the screen, and where. It must not know what they look like.
+//! Which rows are on the screen, and where.
 
 use ratatui::layout::Rect;
 
@@ -51,15 +51,8 @@ impl Layout {
     pub(crate) fn new(scene: &Scene<'_>, view: View, area: Rect) -> Self {
         let position = scene.world.position;
         let known = scene.sequence.known(position);
-        let chosen = scene
-            .selected
-            .and_then(|event| scene.sequence.row_of(event))
-            .filter(|row| *row < known);
-        let body = Rect {
-            y: area.y + 1,
-            height: area.height.saturating_sub(1),
-            ..area
-        };
+        let chosen = scene.selected.and_then(|event| scene.sequence.row_of(event)).filter(|row| *row < known);
+        let body = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
         let follow = chosen.or(known.checked_sub(1));
         let newest = follow.and_then(|row| {
             // Time that passes is nobody's: the row before says who is looked at.
@@ -67,12 +60,7 @@ impl Layout {
             rows.take(8).find(|row| row.columns().is_some())
         });
         let window = Window::new(scene, view.aside, newest, area);
-        let mut layout = Self {
-            window,
-            header: area.y,
-            body,
-            rows: Vec::new(),
-        };
+        let mut layout = Self { window, header: area.y, body, rows: Vec::new() };
         let back = view.back.map_or(0, |back| usize::from(back.min(reach(scene))));
         layout.fill(scene, known - back.min(known));
         let first = layout.rows.first().map_or(0, |placed| placed.row);
@@ -94,12 +82,7 @@ impl Layout {
                 break;
             }
             left -= height;
-            self.rows.push(Placed {
-                row,
-                y: 0,
-                height,
-                arrow,
-            });
+            self.rows.push(Placed { row, y: 0, height, arrow });
         }
         self.rows.reverse();
         // Few rows hang from the names; of many, the newest stands at the bottom.
@@ -118,10 +101,7 @@ pub(crate) fn event_at(scene: &Scene<'_>, view: View, area: Rect, (x, y): (u16, 
         return None;
     }
     let layout = Layout::new(scene, view, area);
-    let placed = layout
-        .rows
-        .iter()
-        .find(|placed| (placed.y..placed.y + placed.height).contains(&y))?;
+    let placed = layout.rows.iter().find(|placed| (placed.y..placed.y + placed.height).contains(&y))?;
     let row = scene.sequence.rows.get(placed.row)?;
     row.is_chosen().then_some(row.event)
 }

@@ -1,5 +1,4 @@
-//! Rows without an arrow: words beside a lifeline, marks on those that a fault hit, lines across all columns. It
-//! must not know which rows there are.
+//! Rows without an arrow: words beside a lifeline, marks on those that a fault hit, lines across all columns.
 
 use ratatui::{buffer::Buffer, style::Style};
 
@@ -125,11 +124,7 @@ fn draw_words(layout: &Layout, (words, y): (&str, u16), style: Style, buf: &mut 
     let before = before.or(lines.first().copied()).unwrap_or(plot.x);
     let x = (before + 1).min(plot.right() - width).max(plot.x);
     // A little further in, where there is room.
-    let next = lines
-        .iter()
-        .find(|line| **line > before)
-        .copied()
-        .unwrap_or(plot.right());
+    let next = lines.iter().find(|line| **line > before).copied().unwrap_or(plot.right());
     let x = if x + width + 2 < next { x + 2 } else { x };
     write(&vec![(words, style)], (x, y), plot.right(), buf);
 }

@@ -22,23 +22,10 @@ use crate::{
 
 /// Three clients, one with two threads, and a crowd.
 fn ready() -> EventKind {
-    let mut actors: Vec<Actor> = [
-        ("A.work", "A"),
-        ("A.renew", "A"),
-        ("B", "B"),
-        ("客户端", "客户端"),
-    ]
-    .map(|(name, client)| Actor {
-        name: name.to_owned(),
-        client: client.to_owned(),
-        crowd: false,
-    })
-    .into();
-    actors.extend((1..=8).map(|n| Actor {
-        name: format!("W{n}"),
-        client: "W".to_owned(),
-        crowd: true,
-    }));
+    let mut actors: Vec<Actor> = [("A.work", "A"), ("A.renew", "A"), ("B", "B"), ("客户端", "客户端")]
+        .map(|(name, client)| Actor { name: name.to_owned(), client: client.to_owned(), crowd: false })
+        .into();
+    actors.extend((1..=8).map(|n| Actor { name: format!("W{n}"), client: "W".to_owned(), crowd: true }));
     let servers = ["redis1", "redis2"].map(|name| ServerInfo {
         name: name.to_owned(),
         product: "Redis".to_owned(),
@@ -57,13 +44,8 @@ fn ready() -> EventKind {
 
 fn happening() -> impl Strategy<Value = EventKind> {
     let actor = || (0..12_u32).prop_map(ActorId);
-    let server = || {
-        prop_oneof![
-            Just("redis1".to_owned()),
-            Just("redis2".to_owned()),
-            Just("local".to_owned())
-        ]
-    };
+    let server =
+        || prop_oneof![Just("redis1".to_owned()), Just("redis2".to_owned()), Just("local".to_owned())];
     let belief = prop_oneof![
         Just(Belief::Holding),
         Just(Belief::Waiting),
@@ -75,10 +57,7 @@ fn happening() -> impl Strategy<Value = EventKind> {
         Just(Reply::Value("OK".into())),
         Just(Reply::Value(serde_json::Value::Null)),
         Just(Reply::Lost("connection lost".to_owned())),
-        Just(Reply::Error {
-            code: "ERR".to_owned(),
-            text: "no".to_owned()
-        }),
+        Just(Reply::Error { code: "ERR".to_owned(), text: "no".to_owned() }),
     ];
     let client = || prop_oneof![Just("A".to_owned()), Just("B".to_owned()), Just("W".to_owned())];
     let link = || (client(), server()).prop_map(|(client, server)| format!("{client}->{server}"));
@@ -98,14 +77,8 @@ fn happening() -> impl Strategy<Value = EventKind> {
             value: KeyValue::String(value.to_string()),
             expires_at: expires.then(|| LessonTime::from_nanos(value * 500_000_000)),
         };
-        let keys = (value > 2)
-            .then(|| ("lock".to_owned(), key))
-            .into_iter()
-            .collect();
-        EventKind::State(ServerState {
-            server,
-            observed: Observed::Redis(Keyspace { keys, role: None }),
-        })
+        let keys = (value > 2).then(|| ("lock".to_owned(), key)).into_iter().collect();
+        EventKind::State(ServerState { server, observed: Observed::Redis(Keyspace { keys, role: None }) })
     });
     prop_oneof![
         6 => (actor(), label(), server(), 0..40_u64, "[ -~锁，]{0,60}").prop_map(|(actor, label, server, op, wire)| {
@@ -135,25 +108,16 @@ fn happening() -> impl Strategy<Value = EventKind> {
 
 fn logs() -> impl Strategy<Value = Log> {
     proptest::collection::vec(
-        (
-            happening(),
-            prop_oneof![4 => 0..3_000_000_i64, 1 => 0..3_000_000_000_i64],
-        ),
+        (happening(), prop_oneof![4 => 0..3_000_000_i64, 1 => 0..3_000_000_000_i64]),
         0..80,
     )
     .prop_map(|happenings| {
         let mut log = Log::new();
         let mut at = 0;
-        log.append(Event {
-            at: LessonTime::ZERO,
-            kind: ready(),
-        });
+        log.append(Event { at: LessonTime::ZERO, kind: ready() });
         for (kind, passed) in happenings {
             at += passed;
-            log.append(Event {
-                at: LessonTime::from_nanos(at),
-                kind,
-            });
+            log.append(Event { at: LessonTime::from_nanos(at), kind });
         }
         log
     })
@@ -178,10 +142,7 @@ fn chosen(scene: &Scene<'_>, area: Rect, pane: Pane) -> Vec<(u16, u16)> {
     let mut buffer = Buffer::empty(area);
     pane(scene, area, &mut buffer);
     let ground = scene.theme.style(Role::Selected).bg.expect("a ground");
-    area.positions()
-        .filter(|place| buffer[*place].bg == ground)
-        .map(|place| (place.x, place.y))
-        .collect()
+    area.positions().filter(|place| buffer[*place].bg == ground).map(|place| (place.x, place.y)).collect()
 }
 
 proptest! {
@@ -269,10 +230,7 @@ proptest! {
 fn time_that_passes_is_one_row_however_often_it_is_looked_at() {
     let mut log = Log::new();
     let mut add = |at: i64, kind| {
-        log.append(Event {
-            at: LessonTime::from_nanos(at * 1_000_000),
-            kind,
-        });
+        log.append(Event { at: LessonTime::from_nanos(at * 1_000_000), kind });
     };
     let sent = |op| EventKind::Sent {
         op: OpId(op),
@@ -285,13 +243,7 @@ fn time_that_passes_is_one_row_however_often_it_is_looked_at() {
     add(0, ready());
     add(0, sent(1));
     for at in [1000, 2000, 3000] {
-        add(
-            at,
-            EventKind::Stop {
-                item: 0,
-                stop: Stop::Passed,
-            },
-        );
+        add(at, EventKind::Stop { item: 0, stop: Stop::Passed });
     }
     add(3000, sent(2));
     let sequence = folded(&log);

@@ -1,5 +1,5 @@
 //! Which columns are on the screen, and where: all of them where there is room, else the servers and a page of
-//! clients. It must not know what the rows tell.
+//! clients.
 
 use ratatui::layout::Rect;
 
@@ -32,11 +32,7 @@ pub fn reach(scene: &Scene<'_>, area: Rect) -> u16 {
 
 fn plot(area: Rect) -> Rect {
     let gutter = TIME.min(area.width);
-    Rect {
-        x: area.x + gutter,
-        width: area.width - gutter,
-        ..area
-    }
+    Rect { x: area.x + gutter, width: area.width - gutter, ..area }
 }
 
 /// How many clients and servers there is room for.
@@ -82,12 +78,7 @@ impl Window {
             };
             lines[*column] = u16::try_from(offset).ok().map(|offset| plot.x + offset);
         }
-        Self {
-            plot,
-            lines,
-            hidden: (first, most - first),
-            clients: columns.clients,
-        }
+        Self { plot, lines, hidden: (first, most - first), clients: columns.clients }
     }
 
     /// Where a column's lifeline is, if it is on the screen.
@@ -106,11 +97,7 @@ impl Window {
     pub fn between(&self, one: usize, other: usize) -> (u16, u16) {
         let (one, other) = (one.min(other), one.max(other));
         let at = |column: usize| {
-            let edge = if column < self.clients {
-                self.plot.x.saturating_sub(1)
-            } else {
-                self.plot.right()
-            };
+            let edge = if column < self.clients { self.plot.x.saturating_sub(1) } else { self.plot.right() };
             self.line(column).unwrap_or(edge)
         };
         let (left, right) = (at(one), at(other));
@@ -122,11 +109,7 @@ impl Window {
 pub fn name(scene: &Scene<'_>, who: &Who) -> String {
     match who {
         Who::Actor(actor) => format!("{} {}", scene.glyph(*actor), scene.name(*actor)),
-        Who::Crowd {
-            client,
-            first,
-            members,
-        } => format!("{} {client} ×{members}", scene.glyph(*first)),
+        Who::Crowd { client, first, members } => format!("{} {client} ×{members}", scene.glyph(*first)),
         Who::Server(server) => server.clone(),
     }
 }

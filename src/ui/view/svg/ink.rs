@@ -1,4 +1,4 @@
-//! The colours of cells as a picture's colours: what xterm shows for each. It must not know what is drawn.
+//! The colours of cells as a picture's colours: what xterm shows for each.
 
 use ratatui::style::Color;
 

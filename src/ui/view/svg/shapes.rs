@@ -1,5 +1,4 @@
-//! Characters that are drawn as shapes, so that they meet exactly whatever the font: boxes, blocks, shades. It must
-//! not know colours.
+//! Characters that are drawn as shapes, so that they meet exactly whatever the font: boxes, blocks, shades.
 
 use std::fmt::Write as _;
 
@@ -22,13 +21,7 @@ pub(crate) struct Block {
 
 /// The block that a character is.
 pub(crate) fn block(symbol: &str) -> Option<Block> {
-    let part = |left, top, wide, tall| Block {
-        left,
-        top,
-        wide,
-        tall,
-        dense: 1.0,
-    };
+    let part = |left, top, wide, tall| Block { left, top, wide, tall, dense: 1.0 };
     let low = |tall: f32| part(0.0, 1.0 - tall, 1.0, tall);
     Some(match symbol {
         "█" => low(1.0),
@@ -43,18 +36,9 @@ pub(crate) fn block(symbol: &str) -> Option<Block> {
         "▌" => part(0.0, 0.0, 0.5, 1.0),
         "▐" => part(0.5, 0.0, 0.5, 1.0),
         "▏" => part(0.0, 0.0, 0.125, 1.0),
-        "░" => Block {
-            dense: 0.25,
-            ..low(1.0)
-        },
-        "▒" => Block {
-            dense: 0.5,
-            ..low(1.0)
-        },
-        "▓" => Block {
-            dense: 0.75,
-            ..low(1.0)
-        },
+        "░" => Block { dense: 0.25, ..low(1.0) },
+        "▒" => Block { dense: 0.5, ..low(1.0) },
+        "▓" => Block { dense: 0.75, ..low(1.0) },
         _ => return None,
     })
 }
@@ -86,16 +70,8 @@ pub(crate) fn lines(symbol: &str, (x, y): (f32, f32)) -> Option<(String, f32, Op
             return Some((path, 1.0, None));
         }
         "╭" | "╮" | "╰" | "╯" => {
-            let (side, toward) = if matches!(symbol, "╭" | "╰") {
-                (east.0, 1.0)
-            } else {
-                (west.0, -1.0)
-            };
-            let (end, down) = if matches!(symbol, "╭" | "╮") {
-                (south.1, 1.0)
-            } else {
-                (north.1, -1.0)
-            };
+            let (side, toward) = if matches!(symbol, "╭" | "╰") { (east.0, 1.0) } else { (west.0, -1.0) };
+            let (end, down) = if matches!(symbol, "╭" | "╮") { (south.1, 1.0) } else { (north.1, -1.0) };
             let _ = write!(
                 path,
                 "M{side} {cy}L{} {cy}Q{cx} {cy} {cx} {}L{cx} {end}",

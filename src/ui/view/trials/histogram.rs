@@ -1,5 +1,4 @@
-//! A histogram of outcomes: a row for each with its bar, how often it was seen, its share, and a word beside it. It must
-//! not know what was counted.
+//! A histogram of outcomes: a row for each with its bar, how often it was seen, its share, and a word beside it.
 
 use ratatui::{
     buffer::Buffer,
@@ -23,7 +22,6 @@ const BAR: usize = 6;
 /// What a bar is made of.
 const CELL: &str = "█";
 
-/// An outcome in words.
 pub fn words_of(outcome: &Outcome, lang: Lang) -> String {
     let locks = outcome.locks.iter();
     let locks = locks.map(|(lock, fate)| words::fate(*fate).with(lang, &[lock]));
@@ -34,12 +32,7 @@ pub fn words_of(outcome: &Outcome, lang: Lang) -> String {
     let unfinished =
         (outcome.unfinished > 0).then(|| words::UNFINISHED.with(lang, &[&outcome.unfinished.to_string()]));
     let broken = outcome.broken_beside_locks().map(str::to_owned);
-    let parts: Vec<String> = locks
-        .chain(counters)
-        .chain(values)
-        .chain(unfinished)
-        .chain(broken)
-        .collect();
+    let parts: Vec<String> = locks.chain(counters).chain(values).chain(unfinished).chain(broken).collect();
     if parts.is_empty() {
         return words::ALL_FINISHED.get(lang).to_owned();
     }
@@ -65,7 +58,6 @@ pub fn grouped(count: u128) -> String {
     grouped
 }
 
-/// A row.
 #[derive(Debug)]
 pub struct Row {
     /// Whether something was broken.
@@ -165,11 +157,7 @@ impl Columns {
 
 fn line(theme: Theme, row: &Row, columns: &Columns) -> Line<'static> {
     let style = |role| theme.style(role);
-    let (glyph, role) = if row.broke {
-        (glyphs::CUT, Role::Danger)
-    } else {
-        (" ", Role::Text)
-    };
+    let (glyph, role) = if row.broke { (glyphs::CUT, Role::Danger) } else { (" ", Role::Text) };
     let cells = row.count.saturating_mul(columns.bar as u128);
     let cells = usize::try_from(cells.div_ceil(columns.most.max(1))).unwrap_or(0);
     let bar = if row.broke { Role::Danger } else { Role::Accent };
@@ -180,14 +168,8 @@ fn line(theme: Theme, row: &Row, columns: &Columns) -> Line<'static> {
         Span::styled(text::pad(&row.words, columns.words), style(role)),
         Span::raw("  "),
         Span::styled(text::pad(&CELL.repeat(cells), columns.bar), style(bar)),
-        Span::styled(
-            format!("  {:>1$}", grouped(row.count), columns.count),
-            style(Role::Text),
-        ),
-        Span::styled(
-            format!("  {:>1$}", row.percent, columns.percent),
-            style(Role::Chrome),
-        ),
+        Span::styled(format!("  {:>1$}", grouped(row.count), columns.count), style(Role::Text)),
+        Span::styled(format!("  {:>1$}", row.percent, columns.percent), style(Role::Chrome)),
     ];
     if columns.beside > 0 {
         let beside = text::pad(&row.beside, columns.beside);

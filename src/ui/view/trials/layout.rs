@@ -1,5 +1,4 @@
-//! Where everything is on a screen that tells what many runs came to: the races, the orders. It must not know what they
-//! are.
+//! Where everything is on a screen that tells what many runs came to: the races, the orders.
 
 use ratatui::layout::{Constraint, Layout, Rect};
 
@@ -40,12 +39,6 @@ impl Areas {
             let wanted = rows(outcomes.max(FEW) + 2).min(most);
             Layout::vertical([Constraint::Length(wanted), Constraint::Min(0)]).areas(body)
         };
-        Self {
-            header,
-            summary,
-            outcomes,
-            details,
-            hints,
-        }
+        Self { header, summary, outcomes, details, hints }
     }
 }

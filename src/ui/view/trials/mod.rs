@@ -43,15 +43,12 @@ const BELOW: u16 = 8;
 pub struct TrialsView<'a> {
     /// The lesson.
     pub entry: &'a CatalogueEntry,
-    /// Which of its variants.
     pub variant: usize,
     /// The races.
     pub trials: &'a Trials,
-    /// Which keys do what.
     pub keys: &'a KeyMap,
     /// Colours.
     pub theme: Theme,
-    /// The language.
     pub lang: Lang,
 }
 
@@ -77,7 +74,6 @@ impl TrialsView<'_> {
     }
 
     /// What a click at a place is about.
-    #[must_use]
     pub fn hit(&self, area: Rect, at: (u16, u16)) -> TrialsHit {
         let areas = self.areas(area);
         if areas.outcomes.contains(at.into()) {
@@ -118,14 +114,8 @@ impl TrialsView<'_> {
             format!(" {} ", words.get(self.lang)),
             self.style(role).remove_modifier(Modifier::BOLD),
         )];
-        if trials
-            .field()
-            .is_some_and(|field| field.clock == crate::clock::ClockKind::Wall)
-        {
-            right.push(Span::styled(
-                format!(" {} ", words::WALL.get(self.lang)),
-                self.style(Role::Warning),
-            ));
+        if trials.field().is_some_and(|field| field.clock == crate::clock::ClockKind::Wall) {
+            right.push(Span::styled(format!(" {} ", words::WALL.get(self.lang)), self.style(Role::Warning)));
         }
         let right = Line::from(right);
         let taken = u16::try_from(right.width()).unwrap_or(area.width).min(area.width);
@@ -134,9 +124,7 @@ impl TrialsView<'_> {
         let count = format!(" {}/{}", self.variant + 1, variants.len());
         let room = usize::from(area.width - taken);
         let room = room.saturating_sub(5 + text::width(&what) + text::width(&count));
-        let variant = variants
-            .get(self.variant)
-            .map_or("", |variant| variant.title.get(self.lang));
+        let variant = variants.get(self.variant).map_or("", |variant| variant.title.get(self.lang));
         // The title gives way first: the variant is what is raced.
         let title = self.entry.title.get(self.lang);
         let title = text::fit(title, room.saturating_sub(text::width(variant) + 3).max(room / 2));
@@ -163,11 +151,7 @@ impl TrialsView<'_> {
             rows.map(|row| Line::styled(format!("  {row}"), style)).collect()
         };
         if let Course::Failed { message, server } = trials.course() {
-            let title = if *server {
-                words::LAB_FAILED
-            } else {
-                words::LESSON_FAILED
-            };
+            let title = if *server { words::LAB_FAILED } else { words::LESSON_FAILED };
             let title = format!("✗ {}", title.get(self.lang));
             lines.extend(wrapped(&title, self.style(Role::Danger)));
             lines.extend(wrapped(message.get(self.lang), self.style(Role::Text)));
@@ -243,9 +227,7 @@ impl TrialsView<'_> {
     fn broken_invariants(&self) -> Vec<(u64, &str)> {
         let invariants = self.trials.field().map_or(&[][..], |field| &field.invariants);
         let broke = |invariant: &crate::run::race::Invariant| self.trials.kept().broke(&invariant.name);
-        let told = invariants
-            .iter()
-            .map(|invariant| (broke(invariant), invariant.says.get(self.lang)));
+        let told = invariants.iter().map(|invariant| (broke(invariant), invariant.says.get(self.lang)));
         told.filter(|(broke, _)| *broke > 0).collect()
     }
 }
@@ -253,7 +235,5 @@ impl TrialsView<'_> {
 /// The first line in sight of a list in which one is chosen: that one stays there, with one before and one after it.
 fn first_in_sight(chosen: usize, count: usize, height: u16) -> usize {
     let height = usize::from(height);
-    (chosen + 2)
-        .saturating_sub(height)
-        .min(count.saturating_sub(height))
+    (chosen + 2).saturating_sub(height).min(count.saturating_sub(height))
 }

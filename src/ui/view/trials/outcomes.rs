@@ -1,4 +1,4 @@
-//! The outcomes of many races as rows of a histogram. It must not know how outcomes are read off a race.
+//! The outcomes of many races as rows of a histogram.
 
 use ratatui::{buffer::Buffer, layout::Rect};
 
@@ -34,11 +34,5 @@ pub(crate) fn at(view: &TrialsView<'_>, area: Rect, y: u16) -> Option<usize> {
 /// Draws the histogram.
 pub(crate) fn draw(view: &TrialsView<'_>, area: Rect, buf: &mut Buffer) {
     let focused = view.trials.chosen_race().is_none();
-    histogram::draw(
-        &rows(view),
-        (view.theme, view.lang),
-        (focused, words::NOTHING_YET),
-        area,
-        buf,
-    );
+    histogram::draw(&rows(view), (view.theme, view.lang), (focused, words::NOTHING_YET), area, buf);
 }

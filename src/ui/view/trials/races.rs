@@ -1,4 +1,4 @@
-//! The races that came out as the chosen outcome says. It must not know what happened in them.
+//! The races that came out as the chosen outcome says.
 
 use ratatui::{
     buffer::Buffer,
@@ -34,11 +34,7 @@ pub(crate) fn at(view: &TrialsView<'_>, area: Rect, y: u16) -> Option<usize> {
 /// Draws the list.
 pub(crate) fn draw(view: &TrialsView<'_>, area: Rect, buf: &mut Buffer) {
     let chosen = view.trials.chosen_race();
-    let role = if chosen.is_some() {
-        Role::Accent
-    } else {
-        Role::Chrome
-    };
+    let role = if chosen.is_some() { Role::Accent } else { Role::Chrome };
     let room = usize::from(area.width.saturating_sub(4));
     let outcome = view.trials.chosen();
     let mut title = words::THOSE_RACES.get(view.lang).to_owned();
@@ -46,10 +42,7 @@ pub(crate) fn draw(view: &TrialsView<'_>, area: Rect, buf: &mut Buffer) {
         title = words::ABOUT.with(view.lang, &[&title, &words_of(outcome, view.lang)]);
     }
     let title = format!(" {} ", text::fit(&title, room.saturating_sub(2)));
-    let mut block = view
-        .theme
-        .pane(chosen.is_some())
-        .title(Span::styled(title, view.style(role)));
+    let mut block = view.theme.pane(chosen.is_some()).title(Span::styled(title, view.style(role)));
     let forgotten = view.trials.kept().forgotten();
     if forgotten > 0 {
         let words = words::FORGOTTEN.with(view.lang, &[&forgotten.to_string(), &MOST_EVENTS.to_string()]);
@@ -62,20 +55,13 @@ pub(crate) fn draw(view: &TrialsView<'_>, area: Rect, buf: &mut Buffer) {
         return;
     };
     let from = start(view, kind, inner.height);
-    let digits = kind
-        .numbers()
-        .last()
-        .map_or(1, |last| (u64::from(*last) + 1).to_string().len());
+    let digits = kind.numbers().last().map_or(1, |last| (u64::from(*last) + 1).to_string().len());
     for (y, place) in (inner.top()..inner.bottom()).zip(from..kind.numbers().len()) {
         let number = kind.numbers()[place];
         let line = line(view, kind, number, (chosen == Some(place), digits));
         buf.set_line(inner.x, y, &line, inner.width);
         if chosen == Some(place) {
-            let whole = Rect {
-                y,
-                height: 1,
-                ..inner
-            };
+            let whole = Rect { y, height: 1, ..inner };
             view.theme.choose(whole, buf);
         }
     }
@@ -88,18 +74,12 @@ fn line(view: &TrialsView<'_>, kind: &Kind, number: u32, (chosen, digits): (bool
     let mut spans = vec![
         Span::styled(format!("{mark} "), view.style(Role::Accent)),
         Span::styled(words::RACE_ROW.with(view.lang, &[&which]), view.style(Role::Text)),
-        Span::styled(
-            format!("  {}", words::SEED.with(view.lang, &[&seed])),
-            view.style(Role::Chrome),
-        ),
+        Span::styled(format!("  {}", words::SEED.with(view.lang, &[&seed])), view.style(Role::Chrome)),
     ];
     let told = match kind.log(number) {
         Some(log) => {
             let steps = words::STEPS.with(view.lang, &[&steps(log).to_string()]);
-            (
-                format!("  {steps}  {}", time::moment(log.time_at(log.len()))),
-                Role::Chrome,
-            )
+            (format!("  {steps}  {}", time::moment(log.time_at(log.len()))), Role::Chrome)
         }
         None => (format!("  {}", words::NOT_KEPT.get(view.lang)), Role::Warning),
     };
@@ -109,7 +89,5 @@ fn line(view: &TrialsView<'_>, kind: &Kind, number: u32, (chosen, digits): (bool
 
 fn steps(log: &Log) -> usize {
     let stops = log.events().iter();
-    stops
-        .filter(|event| matches!(event.kind, EventKind::Stop { .. }))
-        .count()
+    stops.filter(|event| matches!(event.kind, EventKind::Stop { .. })).count()
 }

@@ -1,5 +1,4 @@
-//! What stands in the story's place while one run of many is stepped through: which it is, and what came of it. It
-//! must not know what happens in it.
+//! What stands in the story's place while one run of many is stepped through: which it is, and what came of it.
 
 use ratatui::text::Line;
 
@@ -24,7 +23,6 @@ pub struct RaceTold<'a> {
     pub number: u32,
     /// How many there are by now.
     pub races: u64,
-    /// Its seed.
     pub seed: u64,
     /// What came of it.
     pub outcome: &'a Outcome,
@@ -37,7 +35,6 @@ pub struct RaceTold<'a> {
 /// One run of many.
 #[derive(Debug, Clone, Copy)]
 pub enum SingleTold<'a> {
-    /// A race.
     Race(RaceTold<'a>),
     /// The shortest of all orders that go wrong, of what was found.
     Order(Option<&'a Finding>),
@@ -76,11 +73,7 @@ fn order(found: &Finding, scene: &Scene<'_>, width: u16) -> Vec<Line<'static>> {
     };
     if let Some(shortest) = &found.explored.shortest {
         let moves = shortest.moves.len().to_string();
-        let words = if found.explored.complete {
-            words::SHORTEST_OF
-        } else {
-            words::SHORTEST_SO_FAR
-        };
+        let words = if found.explored.complete { words::SHORTEST_OF } else { words::SHORTEST_SO_FAR };
         tell(&words.with(lang, &[&moves]), Role::Text);
         tell(&format!("✗ {}", shortest.moves.join(" → ")), Role::Danger);
     }
