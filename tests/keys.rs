@@ -1,13 +1,13 @@
-//! The README's table of keys is the program's.
+//! The table of keys in docs/keys.md is the program's.
 
 use lockstep::{
     text::Lang,
     ui::keys::{Place, TABLE, map::KeyMap},
 };
 
-const README: &str = include_str!("../README.md");
+const PAGE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/keys.md"));
 
-/// Where an action is at home, as the README says it.
+/// Where an action is at home, as the page says it.
 fn home(places: &[Place]) -> &'static str {
     match places[0] {
         Place::Lesson => "a lesson",
@@ -45,10 +45,10 @@ fn table() -> String {
 }
 
 #[test]
-fn the_readme_tells_of_the_keys_that_there_are() {
+fn the_page_tells_of_the_keys_that_there_are() {
     let table = table();
     assert!(
-        README.contains(&table),
-        "the README's table of keys should be:\n\n{table}"
+        PAGE.contains(&table),
+        "the table in docs/keys.md should be:\n\n{table}"
     );
 }

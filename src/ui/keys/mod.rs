@@ -1,5 +1,5 @@
 //! What can be done, under which names and on which keys: one table, from which the keys' meaning, the help, the
-//! hints, the command palette and the README's table are made. It must not know what becomes of an action.
+//! hints, the command palette and the table in docs/keys.md are made. It must not know what becomes of an action.
 
 pub(crate) mod chord;
 pub mod map;

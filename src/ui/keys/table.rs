@@ -45,7 +45,7 @@ const fn pair(place: Place, rank: u8, en: &'static str, zh: &'static str) -> Hin
     Hint { pair: true, ..hint(place, rank, en, zh) }
 }
 
-/// Everything that can be done, in the order in which the help, the palette and the README tell of it.
+/// Everything that can be done, in the order in which the help, the palette and docs/keys.md tell of it.
 #[rustfmt::skip]
 pub const TABLE: &[Row] = &[
     // A lesson.
