@@ -1,9 +1,9 @@
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use minijinja::Value;
 use proptest::prelude::*;
 
-use super::{Expr, Scope, Template, split_words};
+use super::{Expr, FILTERS, OWN_FILTERS, Scope, TESTS, Template, split_words};
 
 fn scope(pairs: &[(&str, Value)]) -> Value {
     Scope::new(pairs.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect()).value()
@@ -15,6 +15,22 @@ fn a_template_keeps_text_and_fills_in_values() {
     let names = scope(&[("key", "lock".into()), ("ttl", 30_000.into())]);
     assert_eq!(template.render(&names).as_deref(), Ok("SET lock 10000 ${x}"));
     assert_eq!(template.names().into_iter().collect::<Vec<_>>(), ["key", "ttl"]);
+}
+
+#[test]
+fn the_page_of_the_language_names_every_filter_and_test() {
+    let page = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/lessons.md"));
+    let named = |after: &str| -> BTreeSet<&str> {
+        let (_, rest) = page.split_once(after).expect(after);
+        let (list, _) = rest.split_once(".\n").expect("the end of a list");
+        list.split('`').skip(1).step_by(2).collect()
+    };
+    let mut filters = named("\nThose of minijinja: ");
+    filters.extend(OWN_FILTERS.iter().filter(|name| page.contains(&format!("`{name}`"))));
+    assert_eq!(filters, FILTERS.iter().copied().collect());
+    let is_name = |name: &&str| name.chars().all(char::is_alphanumeric);
+    let tests = TESTS.iter().copied().filter(is_name).collect();
+    assert_eq!(named("`value is not test`: "), tests);
 }
 
 #[test]
