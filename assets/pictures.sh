@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes the pictures in assets/pictures from the recordings that Lockstep carries: assets/pictures.sh [DIRECTORY]
-# That of free play, free-play.svg, is drawn by tests/free_picture.rs, from a recording of its own:
-# LOCKSTEP_DRAW=1 cargo nextest run --test free_picture
+# That of free play, free-play.svg, is drawn by tests/screens/free_picture.rs, from a recording of its own:
+# LOCKSTEP_DRAW=1 cargo nextest run --test screens free_picture
 # LOCKSTEP names the program to make them with; without it, it is built.
 set -euo pipefail
 directory=$(realpath -m "${1:-$(dirname "${BASH_SOURCE[0]}")/pictures}")

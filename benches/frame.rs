@@ -3,10 +3,10 @@
 
 #![allow(clippy::print_stdout, reason = "figures for whoever runs it")]
 
-#[path = "../tests/screens_support/mod.rs"]
-mod screens_support;
-#[path = "../tests/staged/mod.rs"]
+#[path = "../tests/screens/staged.rs"]
 mod staged;
+#[path = "../tests/screens/stand.rs"]
+mod stand;
 
 use std::{hint::black_box, time::Instant};
 
@@ -17,8 +17,8 @@ use lockstep::{
     world::World,
 };
 use ratatui::buffer::Buffer;
-use screens_support::Stand;
 use staged::Script;
+use stand::Stand;
 
 fn frame(criterion: &mut Criterion, name: &str, script: Script) {
     measure(criterion, name, script, "");

@@ -1,5 +1,5 @@
 //! Tests of the clock without any server: the arithmetic of the page, and the promises of [`LessonClock`]. What
-//! real servers make of it is tested in `tests/clock.rs`.
+//! real servers make of it is tested in `tests/lessons/clock.rs`.
 
 use super::{page::PER_MILLE, *};
 use proptest::prelude::*;

@@ -4,7 +4,6 @@ use std::{
     fmt::Write as _,
     io::{Read, Write},
     net::{IpAddr, SocketAddr, TcpListener, TcpStream},
-    path::PathBuf,
     process::{Child, Command, Stdio},
     time::Duration,
 };
@@ -17,21 +16,16 @@ use redis::{
     Client, Connection, ConnectionAddr, ConnectionLike, IntoConnectionInfo, RedisConnectionInfo, Value,
 };
 
-use super::common::{LOCKSTEP, Place};
+use crate::{
+    place::{LOCKSTEP, Place},
+    texts::HEAD,
+};
 
 /// Longer than anything here takes; only so that a failure is a failure and not a hang.
 const SOON: Duration = Duration::from_secs(60);
 
 /// A lesson that does what stands in it at `SETUP`, `OPERATION` and `MORE`.
-const LESSON: &str = r"
-format: 1
-id: stranger
-track: redis
-title: { en: Tried, zh: 试 }
-summary: { en: Tried, zh: 试 }
-intro: { en: Tried, zh: 试 }
-minutes: 1
-lab: redis
+const LESSON: &str = "lab: redis
 params: { command: GET, parameter: hz }
 setup:
   - redis: SETUP
@@ -53,7 +47,8 @@ MORE
 ";
 
 fn lesson(setup: &str, operation: &str, more: &str) -> String {
-    LESSON
+    [HEAD, LESSON]
+        .concat()
         .replace("SETUP", setup)
         .replace("OPERATION", operation)
         .replace("MORE", more)
@@ -144,7 +139,7 @@ fn commands_that_reach_beyond_the_keys_are_refused_where_they_stand() {
             answer.err
         );
     }
-    assert_eq!(place.left_behind(), Vec::<PathBuf>::new());
+    place.assert_nothing_left();
 }
 
 #[test]
@@ -160,7 +155,7 @@ fn every_way_to_a_lab_refuses_them() {
             "{way}: {said}"
         );
     }
-    assert_eq!(place.left_behind(), Vec::<PathBuf>::new());
+    place.assert_nothing_left();
 }
 
 #[test]

@@ -5,32 +5,32 @@
 
 use std::{
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
+    process::{Command, Stdio},
     sync::Mutex,
     time::{Duration, Instant},
 };
 
 use lockstep::{
     lab::LabOptions,
-    lesson::{Library, Params, Scenario},
+    lesson::Scenario,
     log::{ActorId, Choice, EventKind, ServerInfo},
     run::session::{self, Command as Ask, Session, Update},
 };
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::{
-    common::{Answer, LOCKSTEP, Place},
+    child::Started,
+    place::{Answer, LOCKSTEP, Place},
     pty::{RIGHT, Terminal},
+    random::campaign,
+    scenarios::{all_carried, carried},
+    texts::planned,
 };
 
 /// Within this a message must come. A machine on which other tests run gets more time than a learner has patience for.
 const MESSAGE_WITHIN: Duration = Duration::from_secs(10);
 /// Nothing may take longer, or it hangs.
 const HANGS: Duration = Duration::from_secs(60);
-
-fn campaign() -> bool {
-    std::env::var_os("LOCKSTEP_CAMPAIGN").is_some()
-}
 
 fn send(pid: i32, signal: Signal) {
     // It may have ended meanwhile.
@@ -123,9 +123,7 @@ enum Said {
 }
 
 impl Live {
-    fn open(lesson: &str, variant: &str) -> Self {
-        let loaded = Library::carried().find(lesson).expect("it is carried").clone();
-        let scenario = Scenario::plan(&loaded, variant, &Params::new()).expect("planned");
+    fn open(scenario: Scenario) -> Self {
         Self {
             session: session::open(scenario, LabOptions::with_binary(LOCKSTEP.into()), 1),
             lab: None,
@@ -209,14 +207,14 @@ impl Tally {
 }
 
 /// Kills a server after so many steps. False where there are not so many steps, or servers.
-async fn killed_at(lesson: &str, variant: &str, (steps, victim): (usize, usize), tally: &mut Tally) -> bool {
-    let mut live = Live::open(lesson, variant);
+async fn killed_at(scenario: &Scenario, (steps, victim): (usize, usize), tally: &mut Tally) -> bool {
+    let mut live = Live::open(scenario.clone());
     let goes_on = live.steps(steps).await;
     let servers = live.servers();
     let Some(server) = servers.get(victim) else {
         return false;
     };
-    let what = format!("{lesson} {variant}, {} killed at step {steps}", server.what);
+    let what = format!("{}, {} killed at step {steps}", name(scenario), server.what);
     send(server.pid, Signal::KILL);
     let since = Instant::now();
     live.step();
@@ -247,14 +245,14 @@ async fn killed_at(lesson: &str, variant: &str, (steps, victim): (usize, usize),
 }
 
 /// Stops a server after so many steps, in the midst of the next one or before it; lets it go on later.
-async fn stopped_at(lesson: &str, variant: &str, (steps, victim): (usize, usize), tally: &mut Tally) -> bool {
-    let mut live = Live::open(lesson, variant);
+async fn stopped_at(scenario: &Scenario, (steps, victim): (usize, usize), tally: &mut Tally) -> bool {
+    let mut live = Live::open(scenario.clone());
     let goes_on = live.steps(steps).await;
     let servers = live.servers();
     let Some(server) = servers.get(victim) else {
         return false;
     };
-    let what = format!("{lesson} {variant}, {} stopped at step {steps}", server.what);
+    let what = format!("{}, {} stopped at step {steps}", name(scenario), server.what);
     send(server.pid, Signal::STOP);
     let since = Instant::now();
     // Half of the time somebody steps on meanwhile.
@@ -302,33 +300,35 @@ async fn stopped_at(lesson: &str, variant: &str, (steps, victim): (usize, usize)
     goes_on
 }
 
+fn name(scenario: &Scenario) -> String {
+    format!("{} {}", scenario.loaded.lesson.id, scenario.variant)
+}
+
 /// One variant for each kind of lab; in a campaign all of all.
-fn lessons() -> Vec<(String, String)> {
+fn scenarios() -> Vec<Scenario> {
     if campaign() {
-        let all = Library::carried();
-        let each = all.lessons.iter().flat_map(|loaded| {
-            let variants = loaded.lesson.variants.keys();
-            variants.map(|variant| (loaded.lesson.id.clone(), variant.clone()))
-        });
         // One lesson alone, for whoever looks for the cause of something.
         let only = std::env::var("LOCKSTEP_LESSON").ok();
-        return each
-            .filter(|(lesson, _)| only.as_ref().is_none_or(|only| only == lesson))
-            .collect();
+        let mut all = all_carried();
+        all.retain(|scenario| {
+            only.as_ref()
+                .is_none_or(|only| *only == scenario.loaded.lesson.id)
+        });
+        return all;
     }
     [
         ("unlock-someone-elses-lock", "blind-del"),
         ("zk-herd", "herd"),
         ("master-failover", "replication-lag"),
     ]
-    .map(|(lesson, variant)| (lesson.to_owned(), variant.to_owned()))
+    .map(|(lesson, variant)| carried(lesson, variant))
     .into()
 }
 
 /// Labs that are started in this process share its directory, and are told apart; but their load need not be added.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-fn at_each_step(what: &str, at: &impl AsyncFn(&str, &str, (usize, usize), &mut Tally) -> bool) {
+fn at_each_step(what: &str, at: &impl AsyncFn(&Scenario, (usize, usize), &mut Tally) -> bool) {
     let _one = ONE_AT_A_TIME
         .lock()
         .unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -338,23 +338,25 @@ fn at_each_step(what: &str, at: &impl AsyncFn(&str, &str, (usize, usize), &mut T
         .build();
     let mut tally = Tally::default();
     runtime.expect("a runtime").block_on(async {
-        for (lesson, variant) in lessons() {
+        for scenario in scenarios() {
             let steps: Vec<usize> = if campaign() { (0..1000).collect() } else { vec![3] };
             for step in steps {
                 let mut victim = 0;
-                let mut goes_on = at(&lesson, &variant, (step, victim), &mut tally).await;
+                let mut goes_on = at(&scenario, (step, victim), &mut tally).await;
                 let more = goes_on;
                 while goes_on && campaign() {
                     victim += 1;
-                    goes_on = at(&lesson, &variant, (step, victim), &mut tally).await;
+                    goes_on = at(&scenario, (step, victim), &mut tally).await;
                 }
                 if !more {
                     break;
                 }
             }
             println!(
-                "{what}, as far as {lesson} {variant}: {} times, worst {:?}",
-                tally.times, tally.worst
+                "{what}, as far as {}: {} times, worst {:?}",
+                name(&scenario),
+                tally.times,
+                tally.worst
             );
         }
     });
@@ -411,27 +413,19 @@ fn the_screen_names_the_stopped_server_and_what_to_do_and_goes_on_with_it() {
     terminal.wait_for("Ready: press");
     terminal.press("Q");
     assert_eq!(terminal.ended(), 0);
-    assert_eq!(place.processes(), Vec::<String>::new());
-    assert_eq!(place.left_behind(), Vec::<PathBuf>::new());
+    place.assert_nothing_left();
 }
 
 /// A command under way, which is ended when the test is.
 struct Running {
-    child: Child,
+    child: Started,
     place: Place,
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }
 
 impl Running {
     fn start(args: &[&str]) -> Self {
         let place = Place::new();
-        let child = Self::command(&place, args).spawn().expect("lockstep starts");
+        let child = Started::new(&mut Self::command(&place, args));
         Self { child, place }
     }
 
@@ -455,7 +449,7 @@ impl Running {
         let since = Instant::now();
         while self.servers().is_empty() {
             assert!(since.elapsed() < HANGS, "no server was started");
-            if self.child.try_wait().expect("its state").is_some() {
+            if self.child.0.try_wait().expect("its state").is_some() {
                 return false;
             }
             std::thread::sleep(Duration::from_millis(2));
@@ -463,15 +457,11 @@ impl Running {
         true
     }
 
-    fn pid(&self) -> i32 {
-        i32::try_from(self.child.id()).expect("a process number")
-    }
-
     /// Waits for the end. Gives the exit code, standard error, and how long it took.
     fn ended(mut self, what: &str) -> (Option<i32>, String, Duration) {
         let since = Instant::now();
         let status = loop {
-            if let Some(status) = self.child.try_wait().expect("its state") {
+            if let Some(status) = self.child.0.try_wait().expect("its state") {
                 break status;
             }
             if since.elapsed() > HANGS {
@@ -484,11 +474,7 @@ impl Running {
         };
         let took = since.elapsed();
         let err = std::fs::read_to_string(self.place.path().join("err")).unwrap_or_default();
-        assert_eq!(
-            self.place.processes(),
-            Vec::<String>::new(),
-            "{what}: left running"
-        );
+        self.place.assert_nothing_left_after(what);
         (status.code(), err, took)
     }
 }
@@ -602,7 +588,7 @@ fn ctrl_c_ends_every_command_within_a_second() {
                         send(server.pid, Signal::STOP);
                     }
                 }
-                send(running.pid(), Signal::INT);
+                running.child.signal(Signal::INT);
                 let what = format!("{args:?}, SIGINT after {moment:?}, servers stopped: {stops}");
                 let (code, err, took) = running.ended(&what);
                 if code == Some(130) {
@@ -658,8 +644,7 @@ fn run(text: &str) -> Answer {
     let place = Place::new();
     let file = place.write("waits.yaml", text);
     let answer = place.run(&["run", file.to_str().expect("a name")]);
-    assert_eq!(place.processes(), Vec::<String>::new());
-    assert_eq!(place.left_behind(), Vec::<PathBuf>::new());
+    place.assert_nothing_left();
     answer
 }
 
@@ -705,9 +690,11 @@ fn free_play_goes_on_past_a_command_that_never_answers() {
         .build();
     runtime.expect("a runtime").block_on(async {
         let text = lesson("{ redis: BLPOP k 5 }", "move: A.move");
-        let loaded = lockstep::lesson::library::from_text("waits.yaml", &text).expect("it is good");
-        let scenario = Scenario::plan(&loaded, "only", &Params::new()).expect("planned");
-        let mut session = session::open(scenario, LabOptions::with_binary(LOCKSTEP.into()), 1);
+        let mut session = session::open(
+            planned(&text, "only"),
+            LabOptions::with_binary(LOCKSTEP.into()),
+            1,
+        );
         let choices = [
             Choice::Move { actor: ActorId(0) },
             // Time stands still in free play, so the command waits until somebody lets it pass.

@@ -5,10 +5,7 @@ mod yaml;
 
 use std::process::Command;
 
-use crate::common::{Answer, LOCKSTEP, Place};
-
-/// A lesson that is good, to break in one place.
-const GOOD: &str = include_str!("../../assets/new-lesson.yaml");
+use crate::place::{Answer, LOCKSTEP, NEW_LESSON, Place};
 
 /// The memory that a hostile file may make Lockstep use, in KiB of address space: 1.5 GiB.
 const MEMORY: &str = "1572864";
@@ -21,20 +18,8 @@ fn lockstep(place: &Place, args: &[&str]) -> Answer {
     let mut command = Command::new("sh");
     let script = format!("ulimit -v {MEMORY}; exec timeout -s ABRT {SECONDS} {LOCKSTEP} \"$@\"");
     command.args(["-c", &script, "sh"]).args(args);
-    let proper = place.command(&[]);
-    command.current_dir(place.path());
-    for (name, value) in proper.get_envs() {
-        match value {
-            Some(value) => command.env(name, value),
-            None => command.env_remove(name),
-        };
-    }
-    let output = command.output().expect("a shell starts");
-    let answer = Answer {
-        code: output.status.code(),
-        out: String::from_utf8_lossy(&output.stdout).into_owned(),
-        err: String::from_utf8_lossy(&output.stderr).into_owned(),
-    };
+    place.settle(&mut command);
+    let answer = Answer::of(&command.output().expect("a shell starts"));
     // 124 and 134 are what `timeout` and the shell make of the end by a signal.
     assert!(
         matches!(answer.code, Some(0..=3)),
@@ -101,8 +86,8 @@ fn places(expression: &str) -> Vec<(&'static str, String)> {
         expression.replace('\\', "\\\\").replace('"', "\\\"")
     );
     let replace = |from: &str, to: String| {
-        assert!(GOOD.contains(from), "the good lesson has no `{from}`");
-        GOOD.replacen(from, &to, 1)
+        assert!(NEW_LESSON.contains(from), "the good lesson has no `{from}`");
+        NEW_LESSON.replacen(from, &to, 1)
     };
     vec![
         (
@@ -276,7 +261,7 @@ fn short_expressions_that_ask_for_gigabytes_are_bounded_at_check_and_at_run() {
         brief(&answer.out),
         brief(&answer.err)
     );
-    assert_eq!(place.left_behind(), Vec::<std::path::PathBuf>::new());
+    place.assert_nothing_left();
 }
 
 #[test]
@@ -298,7 +283,7 @@ fn the_command_line_has_the_same_bounds() {
         brief(&answer.err)
     );
     let place = Place::new();
-    place.write("lesson.yaml", GOOD);
+    place.write("lesson.yaml", NEW_LESSON);
     let long = format!("lease=${{{}}}", "1+".repeat(20_000));
     let answer = lockstep(&place, &["run", "lesson.yaml", "--set", &long]);
     assert_eq!(answer.code, Some(2), "{}", brief(&answer.err));
@@ -315,7 +300,7 @@ fn values_that_double_at_each_round_are_refused_in_their_place() {
             "    - let: {{ x: \"'xxxxxxxx'\" }}\n    - repeat:\n        - let: {{ x: \"{step}\" }}\n      times: 100000\n    - holds: lock"
         );
         let file = format!("double-{n}.yaml");
-        place.write(&file, GOOD.replacen("    - holds: lock", &steps, 1));
+        place.write(&file, NEW_LESSON.replacen("    - holds: lock", &steps, 1));
         let answer = lockstep(&place, &["run", &file, "--variant", "blind-del"]);
         assert_eq!(
             answer.code,
@@ -356,7 +341,7 @@ fn unknown_filters_and_tests_are_mistakes_wherever_they_stand() {
         let from = field.split_once("en: ").expect("a text").1.trim_end_matches(',');
         let words = from.split(", zh").next().expect("a text");
         let broken = field.replacen(words, "\"${lease|seconds}\"", 1);
-        place.write("text.yaml", GOOD.replacen(field, &broken, 1));
+        place.write("text.yaml", NEW_LESSON.replacen(field, &broken, 1));
         let answer = place.run(&["check", "text.yaml"]);
         assert_eq!(answer.code, Some(2), "{field}: {}", answer.err);
         assert!(

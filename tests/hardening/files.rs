@@ -25,7 +25,11 @@ use lockstep::{
 };
 use serde_json::Value;
 
-use crate::common::{Answer, LOCKSTEP, Place};
+use crate::{
+    place::{Answer, LOCKSTEP, Place},
+    random::{Random, campaign, given_seed},
+    scenarios::{self, all_carried},
+};
 
 /// Ends whatever hangs: `timeout` then answers 124.
 fn bounded(place: &Place, args: &[&str]) -> Answer {
@@ -40,23 +44,8 @@ fn bounded(place: &Place, args: &[&str]) -> Answer {
         "sh",
         LOCKSTEP,
     ]);
-    let like = place.command(args);
-    for (name, value) in like.get_envs() {
-        match value {
-            Some(value) => command.env(name, value),
-            None => command.env_remove(name),
-        };
-    }
-    let output = command
-        .args(args)
-        .current_dir(place.path())
-        .output()
-        .expect("it starts");
-    Answer {
-        code: output.status.code(),
-        out: String::from_utf8_lossy(&output.stdout).into_owned(),
-        err: String::from_utf8_lossy(&output.stderr).into_owned(),
-    }
+    place.settle(command.args(args));
+    Answer::of(&command.output().expect("it starts"))
 }
 
 fn make(program: &str, args: &[&str]) -> bool {
@@ -292,24 +281,17 @@ fn a_umask_that_locks_the_user_out_is_named() {
 
 /// A recording's first lines, good as far as they go.
 fn beginning() -> [String; 2] {
-    let text = carried_text("oversell", "lost-update");
+    let text = carried_text(&scenarios::carried("oversell", "lost-update"));
     let mut lines = text.lines().map(str::to_owned);
     [lines.next().expect("a header"), lines.next().expect("an event")]
 }
 
-fn scenario(lesson: &str, variant: &str) -> Scenario {
-    let library = Library::carried();
-    let loaded = library.find(lesson).expect("carried");
-    Scenario::plan(loaded, variant, &lockstep::lesson::Params::new()).expect("it is good")
-}
-
 /// A carried recording as text.
-fn carried_text(lesson: &str, variant: &str) -> String {
+fn carried_text(scenario: &Scenario) -> String {
     let folder = tempfile::tempdir().expect("a directory");
     let path = folder.path().join("run.jsonl");
-    let scenario = scenario(lesson, variant);
-    let Recording { log, .. } = carried::open(&scenario).expect("carried");
-    recording::write(&path, &scenario, &log).expect("written");
+    let Recording { log, .. } = carried::open(scenario).expect("carried");
+    recording::write(&path, scenario, &log).expect("written");
     fs::read_to_string(path).expect("there")
 }
 
@@ -382,84 +364,68 @@ fn a_small_file_cannot_become_a_large_one() {
     }
 }
 
-/// Numbers that repeat: a seed makes the same mutations everywhere.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        usize::try_from(self.0 % u64::try_from(n.max(1)).expect("fits")).expect("fits")
-    }
-
-    fn one<'a, T>(&mut self, of: &'a [T]) -> &'a T {
-        &of[self.below(of.len())]
-    }
-
-    /// Changes one place of a value to what nobody expects there.
-    fn mutate(&mut self, value: &mut Value, known: &[String]) {
-        match value {
-            Value::Object(map) if !map.is_empty() && self.below(12) > 0 => {
-                let name = map
-                    .keys()
-                    .nth(self.below(map.len()))
-                    .expect("one of them")
-                    .clone();
-                match self.below(30) {
-                    0 => drop(map.remove(&name)),
-                    1 => {
-                        let value = map.remove(&name).expect("it is there");
-                        map.insert(self.one(known).clone(), value);
-                    }
-                    _ => self.mutate(map.get_mut(&name).expect("it is there"), known),
+/// Changes one place of a value to what nobody expects there.
+fn mutate(random: &mut Random, value: &mut Value, known: &[String]) {
+    match value {
+        Value::Object(map) if !map.is_empty() && random.below(12) > 0 => {
+            let name = map
+                .keys()
+                .nth(random.below(map.len()))
+                .expect("one of them")
+                .clone();
+            match random.below(30) {
+                0 => drop(map.remove(&name)),
+                1 => {
+                    let value = map.remove(&name).expect("it is there");
+                    map.insert(random.one(known), value);
                 }
+                _ => mutate(random, map.get_mut(&name).expect("it is there"), known),
             }
-            Value::Array(items) if !items.is_empty() && self.below(12) > 0 => {
-                let n = self.below(items.len());
-                match self.below(8) {
-                    0 => drop(items.remove(n)),
-                    1 => items.push(items[n].clone()),
-                    _ => self.mutate(&mut items[n], known),
-                }
+        }
+        Value::Array(items) if !items.is_empty() && random.below(12) > 0 => {
+            let n = random.below(items.len());
+            match random.below(8) {
+                0 => drop(items.remove(n)),
+                1 => items.push(items[n].clone()),
+                _ => mutate(random, &mut items[n], known),
             }
-            Value::Number(_) => {
-                let numbers: [Value; 14] = [
-                    0.into(),
-                    1.into(),
-                    2.into(),
-                    (-1).into(),
-                    i64::MIN.into(),
-                    i64::MAX.into(),
-                    u64::MAX.into(),
-                    i32::MAX.into(),
-                    u32::MAX.into(),
-                    1_000_000_000_u64.into(),
-                    60_000_000_000_u64.into(),
-                    4_000_000_000_000_000_000_i64.into(),
-                    1e300.into(),
-                    0.5.into(),
-                ];
-                *value = self.one(&numbers).clone();
-            }
-            Value::String(text) => match self.below(6) {
-                0 => text.clear(),
-                1 => "\u{1b}[2J\u{202e}<script>".clone_into(text),
-                2 => *text = "很长".repeat(3_000),
-                3 => text.push_str("/0000000001->redis"),
-                _ => text.clone_from(self.one(known)),
-            },
-            Value::Bool(yes) => *yes = !*yes,
-            other => {
-                let values = [
-                    Value::Null,
-                    7.into(),
-                    "x".into(),
-                    serde_json::json!([]),
-                    serde_json::json!({}),
-                ];
-                *other = self.one(&values).clone();
-            }
+        }
+        Value::Number(_) => {
+            let numbers: [Value; 14] = [
+                0.into(),
+                1.into(),
+                2.into(),
+                (-1).into(),
+                i64::MIN.into(),
+                i64::MAX.into(),
+                u64::MAX.into(),
+                i32::MAX.into(),
+                u32::MAX.into(),
+                1_000_000_000_u64.into(),
+                60_000_000_000_u64.into(),
+                4_000_000_000_000_000_000_i64.into(),
+                1e300.into(),
+                0.5.into(),
+            ];
+            *value = random.one(&numbers);
+        }
+        Value::String(text) => match random.below(6) {
+            0 => text.clear(),
+            1 => "\u{1b}[2J\u{202e}<script>".clone_into(text),
+            2 => *text = "很长".repeat(3_000),
+            3 => text.push_str("/0000000001->redis"),
+            _ => *text = random.one(known),
+        },
+        Value::Bool(yes) => *yes = !*yes,
+        other => {
+            let values = [
+                Value::Null,
+                7.into(),
+                "x".into(),
+                serde_json::json!([]),
+                serde_json::json!({}),
+            ];
+            *other = random.one(&values);
         }
     }
 }
@@ -475,18 +441,18 @@ fn texts(value: &Value, into: &mut Vec<String>) {
 }
 
 /// A recording with a few lines changed, left out, doubled or swapped.
-fn mutated(lines: &[Value], known: &[String], dice: &mut Dice) -> String {
+fn mutated(lines: &[Value], known: &[String], random: &mut Random) -> String {
     let mut lines = lines.to_vec();
-    for _ in 0..=dice.below(6) {
-        let n = 1 + dice.below(lines.len() - 2);
-        match dice.below(12) {
+    for _ in 0..=random.below(6) {
+        let n = 1 + random.below(lines.len() - 2);
+        match random.below(12) {
             0 if n > 1 => drop(lines.remove(n)),
             1 => lines.insert(n + 1, lines[n].clone()),
             2 => {
-                let other = 1 + dice.below(lines.len() - 2);
+                let other = 1 + random.below(lines.len() - 2);
                 lines.swap(n, other);
             }
-            _ => dice.mutate(&mut lines[n], known),
+            _ => mutate(random, &mut lines[n], known),
         }
     }
     let last = lines.len() - 1;
@@ -556,56 +522,51 @@ fn look_at(mut recording: Recording, scenario: &Scenario, round: usize) -> usize
 /// Recordings whose events say what cannot be: nothing panics, and nothing takes long.
 #[test]
 fn a_recording_that_lies_does_no_harm() {
-    let campaign = std::env::var_os("LOCKSTEP_CAMPAIGN").is_some();
-    let each = if campaign { 300 } else { 3 };
-    let seed: u64 = std::env::var("LOCKSTEP_SEED")
-        .ok()
-        .and_then(|seed| seed.parse().ok())
-        .unwrap_or(1);
+    let each = if campaign() { 300 } else { 3 };
+    let seed = given_seed("LOCKSTEP_SEED").unwrap_or(1);
     let folder = tempfile::tempdir().expect("a directory");
     let path = folder.path().join("run.jsonl");
     let mut panicked = Vec::new();
     let (mut read, mut drawn, mut refused) = (0, 0, HashMap::<String, usize>::new());
-    for loaded in &Library::carried().lessons {
-        for (n, variant) in (0_u64..).zip(loaded.lesson.variants.keys()) {
-            let scenario = scenario(&loaded.lesson.id, variant);
-            let text = carried_text(&loaded.lesson.id, variant);
-            let lines: Vec<Value> = text
-                .lines()
-                .map(|line| serde_json::from_str(line).expect("JSON"))
-                .collect();
-            let mut known = Vec::new();
-            for line in &lines {
-                texts(line, &mut known);
-            }
-            let mut dice = Dice(0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(seed).wrapping_add(n + 1));
-            for round in 0..each {
-                fs::write(&path, mutated(&lines, &known, &mut dice)).expect("written");
-                let began = Instant::now();
-                let what = format!("{} {variant}, seed {seed}, round {round}", loaded.lesson.id);
-                let looked = std::panic::catch_unwind(AssertUnwindSafe(|| match recording::read(&path) {
-                    Ok(recording) => Ok(look_at(recording, &scenario, round)),
-                    Err(error) => Err(error.to_string()),
-                }));
-                match looked {
-                    Ok(Ok(pictures)) => {
-                        read += 1;
-                        drawn += pictures;
-                    }
-                    Ok(Err(error)) => {
-                        let why = error.rsplit("damaged: ").next().unwrap_or_default().to_owned();
-                        *refused.entry(why).or_default() += 1;
-                    }
-                    Err(_) => {
-                        let kept =
-                            std::env::temp_dir().join(format!("lockstep-lies-{}.jsonl", panicked.len()));
-                        let _ = fs::copy(&path, &kept);
-                        panicked.push(format!("{what}: see {}", kept.display()));
-                    }
+    for (n, scenario) in (0_u64..).zip(all_carried()) {
+        let text = carried_text(&scenario);
+        let lines: Vec<Value> = text
+            .lines()
+            .map(|line| serde_json::from_str(line).expect("JSON"))
+            .collect();
+        let mut known = Vec::new();
+        for line in &lines {
+            texts(line, &mut known);
+        }
+        let mut random = Random::new(seed.wrapping_add(n << 32));
+        for round in 0..each {
+            fs::write(&path, mutated(&lines, &known, &mut random)).expect("written");
+            let began = Instant::now();
+            let what = format!(
+                "{} {}, seed {seed}, round {round}",
+                scenario.loaded.lesson.id, scenario.variant
+            );
+            let looked = std::panic::catch_unwind(AssertUnwindSafe(|| match recording::read(&path) {
+                Ok(recording) => Ok(look_at(recording, &scenario, round)),
+                Err(error) => Err(error.to_string()),
+            }));
+            match looked {
+                Ok(Ok(pictures)) => {
+                    read += 1;
+                    drawn += pictures;
                 }
-                let took = began.elapsed();
-                assert!(took < Duration::from_secs(30), "{what}: {took:?}");
+                Ok(Err(error)) => {
+                    let why = error.rsplit("damaged: ").next().unwrap_or_default().to_owned();
+                    *refused.entry(why).or_default() += 1;
+                }
+                Err(_) => {
+                    let kept = std::env::temp_dir().join(format!("lockstep-lies-{}.jsonl", panicked.len()));
+                    let _ = fs::copy(&path, &kept);
+                    panicked.push(format!("{what}: see {}", kept.display()));
+                }
             }
+            let took = began.elapsed();
+            assert!(took < Duration::from_secs(30), "{what}: {took:?}");
         }
     }
     println!(

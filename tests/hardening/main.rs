@@ -9,13 +9,21 @@
     reason = "seeds and figures for whoever runs it"
 )]
 
-#[path = "../common/mod.rs"]
-mod common;
-#[path = "../pty/mod.rs"]
+#[path = "../common/place.rs"]
+mod place;
+#[path = "../common/pty.rs"]
 mod pty;
+#[path = "../common/scenarios.rs"]
+mod scenarios;
+#[path = "../common/texts.rs"]
+mod texts;
+
+mod child;
+mod random;
 
 mod confinement;
 mod deadlines;
+mod endings;
 mod expressions;
 mod files;
 mod model;

@@ -11,7 +11,7 @@ use std::{
 
 use lockstep::printable::is_harmless;
 
-use crate::common::{Answer, Place};
+use crate::place::{Answer, Place};
 
 /// ESC, OSC with BEL, CSI as C1, a right-to-left override, an isolate, a mark without width: as they are.
 const RAW: &str = "x\u{1b}[31m\u{1b}]0;t\u{7}\u{9b}2J\u{202e}y\u{2066}\u{200b}\u{7f}z";

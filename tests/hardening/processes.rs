@@ -4,81 +4,38 @@ use std::{
     io::{Read, Write},
     os::unix::net::UnixStream,
     path::PathBuf,
-    process::{Child, Command, Stdio},
+    process::{Command, Stdio},
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::{
-    common::Place,
+    child::Started,
+    place::{NEW_LESSON, Place},
     pty::{CTRL_C, ENTER, Terminal, eventually},
+    random::{Random, campaign, given_seed},
 };
 
-/// Whether the numbers are those of a long campaign.
-fn campaign() -> bool {
-    std::env::var_os("LOCKSTEP_CAMPAIGN").is_some()
-}
-
 /// Random numbers from a seed that is printed, so that a failure can be had again: `LOCKSTEP_SEED` sets it.
-struct Draw(u64);
-
-impl Draw {
-    fn new(what: &str) -> Self {
-        let given = std::env::var("LOCKSTEP_SEED")
-            .ok()
-            .and_then(|seed| seed.parse().ok());
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
-        let seed = given.unwrap_or(now.as_secs());
-        eprintln!("{what}: LOCKSTEP_SEED={seed}");
-        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
-    }
-
-    fn below(&mut self, bound: u64) -> u64 {
-        // xorshift64 (Marsaglia 2003).
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % bound
-    }
-
-    /// Lets a random time pass: the moment is what is tried.
-    fn moment(&mut self, longest: u64) -> Duration {
-        let moment = Duration::from_millis(self.below(longest));
-        std::thread::sleep(moment);
-        moment
-    }
+fn random(what: &str) -> Random {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
+    let seed = given_seed("LOCKSTEP_SEED").unwrap_or(now.as_secs());
+    eprintln!("{what}: LOCKSTEP_SEED={seed}");
+    Random::new(seed)
 }
 
-/// A process that is killed and reaped when the test is over.
-struct Running(Child);
-
-impl Running {
-    fn start(command: &mut Command) -> Self {
-        let command = command
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null());
-        Self(command.spawn().expect("it starts"))
-    }
-
-    fn signal(&self, signal: Signal) {
-        let pid = i32::try_from(self.0.id()).ok().and_then(Pid::from_raw);
-        kill_process(pid.expect("a pid"), signal).expect("the signal is sent");
-    }
+/// Lets a random time pass: the moment is what is tried.
+fn moment(random: &mut Random, longest: u64) -> Duration {
+    let moment = Duration::from_millis(random.next() % longest);
+    std::thread::sleep(moment);
+    moment
 }
 
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-#[track_caller]
-fn assert_nothing_left(place: &Place, when: &str) {
-    assert_eq!(place.processes(), Vec::<String>::new(), "{when}");
-    assert_eq!(place.left_behind(), Vec::<PathBuf>::new(), "{when}");
+/// Starts what says nothing.
+fn start(command: &mut Command) -> Started {
+    let null = Stdio::null;
+    Started::new(command.stdin(null()).stdout(null()).stderr(null()))
 }
 
 /// The next start of Lockstep, of the shortest lab.
@@ -184,7 +141,7 @@ fn a_fork_ends_with_its_lockstep() {
         save_slowly(&place, "redis");
         end(&mut terminal);
         terminal.ended();
-        assert_nothing_left(&place, name);
+        place.assert_nothing_left_after(name);
     }
 }
 
@@ -195,14 +152,14 @@ fn a_fork_ends_when_lockstep_is_killed() {
     let mut terminal = played(&place, "oversell");
     save_slowly(&place, "redis");
     terminal.signal(Signal::KILL);
-    terminal.ended();
+    terminal.end();
     eventually(
         "the fork is gone",
         || forks(&place) == 0,
         || format!("{:?}", place.processes()),
     );
     start_next(&place);
-    assert_nothing_left(&place, "after the next start");
+    place.assert_nothing_left_after("the next start");
 }
 
 #[test]
@@ -222,16 +179,16 @@ fn a_fork_ends_with_its_server() {
     );
     terminal.press("Q");
     terminal.ended();
-    assert_nothing_left(&place, "after Q");
+    place.assert_nothing_left_after("Q");
 }
 
 /// On the wall clock nothing of Lockstep's is inside the server, and so nothing ends its fork but the next start.
 #[test]
 fn a_fork_that_outlives_sigkill_is_ended_by_the_next_start() {
     let place = Place::new();
-    let lesson = include_str!("../../assets/new-lesson.yaml").replace("- work: 5s", "- work: 600s");
+    let lesson = NEW_LESSON.replace("- work: 5s", "- work: 600s");
     place.write("lesson.yaml", lesson);
-    let mut running = Running::start(&mut place.command(&["run", "lesson.yaml", "--wall-clock"]));
+    let mut running = start(&mut place.command(&["run", "lesson.yaml", "--wall-clock"]));
     eventually(
         "the server answers",
         || ask(&place, "redis", "PING").is_some_and(|answer| answer.starts_with("+PONG")),
@@ -242,7 +199,7 @@ fn a_fork_that_outlives_sigkill_is_ended_by_the_next_start() {
     let lab = place.left_behind().remove(0);
     let mut shell = Command::new("sleep");
     std::os::unix::process::CommandExt::process_group(&mut shell, 0);
-    let mut innocent = Running::start(shell.arg("1000").current_dir(&lab));
+    let mut innocent = start(shell.arg("1000").current_dir(&lab));
     running.signal(Signal::KILL);
     running.0.wait().expect("it ends");
     start_next(&place);
@@ -253,7 +210,7 @@ fn a_fork_that_outlives_sigkill_is_ended_by_the_next_start() {
         "it is left alone"
     );
     drop(innocent);
-    assert_nothing_left(&place, "after the next start");
+    place.assert_nothing_left_after("the next start");
 }
 
 #[test]
@@ -303,7 +260,7 @@ fn a_strange_lock_hangs_no_start() {
 /// Leaving in the middle of whatever owns labs, at a random moment.
 #[test]
 fn leaving_anywhere_leaves_nothing() {
-    let mut draw = Draw::new("leaving_anywhere_leaves_nothing");
+    let mut random = random("leaving_anywhere_leaves_nothing");
     let times = if campaign() { 50 } else { 3 };
     // What opens it, what tells that it is under way, and how long to wait at most.
     let places: [(&str, &[&str], &str, &str); 4] = [
@@ -338,8 +295,8 @@ fn leaving_anywhere_leaves_nothing() {
                     terminal.press(ENTER);
                 }
             }
-            let moment = draw.moment(700);
-            match draw.below(4) {
+            let moment = moment(&mut random, 700);
+            match random.below(4) {
                 0 => terminal.signal(Signal::TERM),
                 1 => terminal.press(CTRL_C),
                 2 => terminal.signal(Signal::HUP),
@@ -349,7 +306,7 @@ fn leaving_anywhere_leaves_nothing() {
             terminal.end();
             let took = asked.elapsed();
             terminal.assert_restored();
-            assert_nothing_left(&place, &format!("{n}: {what} left after {moment:?}"));
+            place.assert_nothing_left_after(&format!("{n}: {what} left after {moment:?}"));
             assert!(took < Duration::from_secs(10), "{what}: {took:?}");
         }
     }
@@ -357,7 +314,7 @@ fn leaving_anywhere_leaves_nothing() {
 
 #[test]
 fn a_headless_search_that_is_interrupted_leaves_nothing() {
-    let mut draw = Draw::new("a_headless_search_that_is_interrupted_leaves_nothing");
+    let mut random = random("a_headless_search_that_is_interrupted_leaves_nothing");
     let place = Place::new();
     let commands: [&[&str]; 4] = [
         &[
@@ -374,21 +331,21 @@ fn a_headless_search_that_is_interrupted_leaves_nothing() {
     let times = if campaign() { 25 } else { 1 };
     for n in 0..times {
         for args in commands {
-            let mut running = Running::start(&mut place.command(args));
+            let mut running = start(&mut place.command(args));
             // Before it listens, a signal ends it at once.
             eventually(
                 "a lab is there",
                 || !place.left_behind().is_empty() || running.0.try_wait().is_ok_and(|ended| ended.is_some()),
                 || format!("{:?}", place.processes()),
             );
-            let moment = draw.moment(1000);
+            let moment = moment(&mut random, 1000);
             let _ = running
                 .0
                 .try_wait()
                 .is_ok_and(|ended| ended.is_none())
                 .then(|| running.signal(Signal::INT));
             running.0.wait().expect("it ends");
-            assert_nothing_left(&place, &format!("{n}: {args:?} after {moment:?}"));
+            place.assert_nothing_left_after(&format!("{n}: {args:?} after {moment:?}"));
         }
     }
 }
@@ -396,7 +353,7 @@ fn a_headless_search_that_is_interrupted_leaves_nothing() {
 /// SIGKILL at random moments; in one of ten, while a server's fork runs.
 #[test]
 fn killed_at_any_moment_nothing_is_left_after_the_next_start() {
-    let mut draw = Draw::new("killed_at_any_moment_nothing_is_left_after_the_next_start");
+    let mut random = random("killed_at_any_moment_nothing_is_left_after_the_next_start");
     let times = if campaign() { 100 } else { 10 };
     let place = Place::new();
     let headless: [&[&str]; 6] = [
@@ -435,16 +392,16 @@ fn killed_at_any_moment_nothing_is_left_after_the_next_start() {
             1..=3 => {
                 let lesson = ["oversell", "zk-herd", "master-failover"][n % 3];
                 let mut terminal = Terminal::start(&place, &["play", lesson]);
-                let moment = draw.moment(1500);
+                let moment = moment(&mut random, 1500);
                 processes += place.processes().len();
                 terminal.signal(Signal::KILL);
                 terminal.end();
                 format!("play {lesson} after {moment:?}")
             }
             _ => {
-                let args = headless[usize::try_from(draw.below(6)).expect("small")];
-                let mut running = Running::start(&mut place.command(args));
-                let moment = draw.moment(1500);
+                let args = headless[usize::try_from(random.below(6)).expect("small")];
+                let mut running = start(&mut place.command(args));
+                let moment = moment(&mut random, 1500);
                 processes += place.processes().len();
                 let _ = running.0.kill();
                 running.0.wait().expect("it ends");
@@ -452,7 +409,7 @@ fn killed_at_any_moment_nothing_is_left_after_the_next_start() {
             }
         };
         start_next(&place);
-        assert_nothing_left(&place, &format!("{n}: {what}"));
+        place.assert_nothing_left_after(&format!("{n}: {what}"));
     }
     eprintln!("{times} SIGKILLs, {processes} processes: nothing left after the next start");
 }

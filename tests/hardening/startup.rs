@@ -5,15 +5,9 @@ use std::{os::unix::fs::PermissionsExt, path::PathBuf, process::Command};
 use rustix::process::Signal;
 
 use crate::{
-    common::{Answer, LOCKSTEP, Place},
+    place::{Answer, LOCKSTEP, Place},
     pty::Terminal,
 };
-
-#[track_caller]
-fn assert_nothing_left(place: &Place, when: &str) {
-    assert_eq!(place.processes(), Vec::<String>::new(), "{when}");
-    assert_eq!(place.left_behind(), Vec::<PathBuf>::new(), "{when}");
-}
 
 #[test]
 fn every_signal_that_can_be_heard_gives_the_terminal_back() {
@@ -42,7 +36,7 @@ fn every_signal_that_can_be_heard_gives_the_terminal_back() {
             raw.contains("\x1b[?1003l") || raw.contains("\x1b[?1000l"),
             "the mouse is given back"
         );
-        assert_nothing_left(&place, &format!("{signal:?}"));
+        place.assert_nothing_left_after(&format!("{signal:?}"));
     }
 }
 
@@ -74,7 +68,7 @@ fn a_server_that_does_not_take_the_clock_is_found_out_and_said_so() {
         assert!(why.contains("redis did not take the lesson clock"), "{line}");
     }
     assert!(answer.err.contains("WALL CLOCK"), "{}", answer.err);
-    assert_nothing_left(&place, "a run");
+    place.assert_nothing_left_after("a run");
     let java = place.write("deaf-java", "#!/bin/sh\nunset LD_PRELOAD\nexec java \"$@\"\n");
     std::fs::set_permissions(&java, std::fs::Permissions::from_mode(0o755)).expect("it can be run");
     let mut command = place.command(&["explore", "zk-herd"]);
@@ -122,24 +116,16 @@ fn a_server_that_does_not_take_the_clock_is_found_out_and_said_so() {
     assert!(!screen.has("CONTROLLED CLOCK"), "{screen}");
     terminal.press("Q");
     terminal.ended();
-    assert_nothing_left(&place, "the screen");
+    place.assert_nothing_left_after("the screen");
 }
 
 /// Runs a shell script in which `mount` changes nothing outside; `None` where this system does not let that be.
 fn with_mounts(place: &Place, script: &str) -> Option<Answer> {
     let attempt = |flags: &[&str], script: &str| {
-        let mut command = place.command(&[]);
         let mut unshare = Command::new("unshare");
+        place.settle(unshare.args(flags).args(["sh", "-c", script]));
         unshare
-            .args(flags)
-            .args(["sh", "-c", script])
-            .current_dir(place.path());
-        for (name, value) in command.env("LOCKSTEP", LOCKSTEP).get_envs() {
-            if let Some(value) = value {
-                unshare.env(name, value);
-            }
-        }
-        unshare
+            .env("LOCKSTEP", LOCKSTEP)
             .env("XDG_CACHE_HOME", place.path().join("cache"))
             .env_remove("XDG_RUNTIME_DIR");
         unshare.output().ok().map(|output| Answer::of(&output))
@@ -174,7 +160,7 @@ fn with_a_noexec_temporary_directory_the_clock_is_controlled_from_elsewhere() {
         0,
         "the library is gone, too"
     );
-    assert_nothing_left(&place, "noexec");
+    place.assert_nothing_left_after("noexec");
 }
 
 #[test]
@@ -200,21 +186,13 @@ fn where_nothing_can_be_loaded_from_anywhere_the_wall_clock_is_said() {
         "{}",
         answer.err
     );
-    assert_nothing_left(&place, "noexec everywhere");
+    place.assert_nothing_left_after("noexec everywhere");
 }
 
 /// Runs `lockstep ARGS` after a shell's `ulimit` or `umask`.
 fn limited(place: &Place, limit: &str, args: &str) -> Answer {
-    let mut command = place.command(&[]);
     let mut shell = Command::new("sh");
-    shell
-        .args(["-c", &format!("{limit} && exec {LOCKSTEP} {args}")])
-        .current_dir(place.path());
-    for (name, value) in command.env_remove("NOTHING").get_envs() {
-        if let Some(value) = value {
-            shell.env(name, value);
-        }
-    }
+    place.settle(shell.args(["-c", &format!("{limit} && exec {LOCKSTEP} {args}")]));
     Answer::of(&shell.output().expect("a shell"))
 }
 
@@ -246,7 +224,7 @@ fn too_few_open_files_are_named() {
                 3,
                 &when,
             );
-            assert_nothing_left(&place, &when);
+            place.assert_nothing_left_after(&when);
         }
     }
 }
@@ -260,7 +238,7 @@ fn a_umask_that_makes_files_useless_is_named() {
         2,
         "umask 777",
     );
-    assert_nothing_left(&place, "umask 777");
+    place.assert_nothing_left_after("umask 777");
     assert_eq!(limited(&place, "umask 077", "run oversell").code, Some(0));
 }
 
@@ -310,7 +288,7 @@ fn where_no_thread_can_be_started_that_is_said() {
             assert_named(&answer, "ulimit -u", 3, &format!("ulimit -u {processes}"));
             named += 1;
         }
-        assert_nothing_left(&place, &format!("ulimit -u {processes}"));
+        place.assert_nothing_left_after(&format!("ulimit -u {processes}"));
     }
     assert!(named > 0, "{named} named, {ran} ran");
 }
@@ -325,6 +303,6 @@ fn too_little_memory_is_named() {
         let when = format!("ulimit -v {kib}: {args}");
         let answer = limited(&place, &format!("ulimit -v {kib}"), args);
         assert_named(&answer, "ulimit -v", 3, &when);
-        assert_nothing_left(&place, &when);
+        place.assert_nothing_left_after(&when);
     }
 }

@@ -1,12 +1,12 @@
 //! What servers answer and hold: too much of it, and none.
 
-use super::{GOOD, brief, lockstep};
-use crate::common::Place;
+use super::{brief, lockstep};
+use crate::place::{NEW_LESSON, Place};
 
 #[test]
 fn a_lost_reply_is_the_same_in_programs_and_claims() {
     let place = Place::new();
-    let lesson = GOOD
+    let lesson = NEW_LESSON
         .replacen("    - holds: lock", "    - try: { redis: GET lock, allow: [Lost] }\n    - if: try == 'Lost' and reply == 'Lost' and error == 'Lost'\n      then: [count: lost]\n    - holds: lock", 1)
         .replacen("lab: redis\n", "lab: masters\n", 1);
     let (head, _) = lesson.split_once("story:\n").expect("a story");
@@ -41,8 +41,8 @@ fn replies_that_are_too_long_are_a_located_message() {
     .enumerate()
     {
         let file = format!("reply-{n}.yaml");
-        let text = GOOD.replacen("acquire: { redis: \"SET lock ${token} NX PX ${lease}\", until: reply == 'OK', every: 200ms }", &format!("acquire: {operation}"), 1);
-        assert_ne!(text, GOOD);
+        let text = NEW_LESSON.replacen("acquire: { redis: \"SET lock ${token} NX PX ${lease}\", until: reply == 'OK', every: 200ms }", &format!("acquire: {operation}"), 1);
+        assert_ne!(text, NEW_LESSON);
         place.write(&file, text);
         let answer = lockstep(&place, &["run", &file, "--variant", "blind-del"]);
         assert_eq!(answer.code, Some(2), "{file}: {}{}", brief(&answer.out), brief(&answer.err));
@@ -73,12 +73,12 @@ fn keys_that_are_huge_are_looked_at_in_parts() {
     let place = Place::new();
     let script = "for n = 1, 150 do redis.call('RPUSH', 'list' .. n, string.rep('x', 500000), string.rep('y', 500000)) end \
                   redis.call('SET', string.rep('k', 1000000), 'v') return 1";
-    let text = GOOD.replacen(
+    let text = NEW_LESSON.replacen(
         "acquire: { redis: \"SET lock ${token} NX PX ${lease}\", until: reply == 'OK', every: 200ms }",
         &format!("acquire: {{ redis: \"EVAL \\\"{script}\\\" 0\" }}"),
         1,
     );
-    assert_ne!(text, GOOD);
+    assert_ne!(text, NEW_LESSON);
     let once = text.replacen("  - pass: ${lease}\n  - move: B.acquire\n", "", 1);
     assert_ne!(once, text);
     place.write("keys.yaml", once);

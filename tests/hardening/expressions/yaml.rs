@@ -2,8 +2,8 @@
 
 use std::{fmt::Write, time::Duration};
 
-use super::{GOOD, brief, lockstep};
-use crate::common::Place;
+use super::{brief, lockstep};
+use crate::place::{NEW_LESSON, Place};
 
 /// As many pieces of text as wanted, each by its number.
 fn lines(count: usize, line: impl Fn(usize) -> String) -> String {
@@ -43,7 +43,7 @@ fn yaml_that_grows_or_nests_is_refused_in_its_place() {
             lines(1_400, |n| format!("{}a:\n", " ".repeat(n))),
         ),
         ("aliases.yaml", bomb),
-        ("programs.yaml", format!("{GOOD}\n{programs}")),
+        ("programs.yaml", format!("{NEW_LESSON}\n{programs}")),
         ("anchors.yaml", "- &a x\n- *a\n".repeat(n / 12)),
         ("tags.yaml", "!a ".repeat(n / 3)),
         ("key.yaml", format!("{}: 1", "k".repeat(n))),
@@ -104,7 +104,7 @@ fn a_file_with_room_for_many_small_things_is_bounded_too() {
     let files = [
         (
             "texts.yaml",
-            GOOD.replacen(
+            NEW_LESSON.replacen(
                 "title: { en: My lock,",
                 &format!("title: {{ en: \"{}\",", texts(20_000)),
                 1,
@@ -112,25 +112,26 @@ fn a_file_with_room_for_many_small_things_is_bounded_too() {
         ),
         (
             "steps.yaml",
-            GOOD.replacen("    - holds: lock", &format!("{many_steps}    - holds: lock"), 1),
+            NEW_LESSON.replacen("    - holds: lock", &format!("{many_steps}    - holds: lock"), 1),
         ),
         (
             "uses.yaml",
-            GOOD.replacen("programs:\n", &format!("programs:\n{recipes}"), 1)
+            NEW_LESSON
+                .replacen("programs:\n", &format!("programs:\n{recipes}"), 1)
                 .replacen("    - holds: lock", "    - use: r0\n    - holds: lock", 1),
         ),
-        ("story.yaml", format!("{GOOD}{story}")),
+        ("story.yaml", format!("{NEW_LESSON}{story}")),
         (
             "clients.yaml",
-            GOOD.replacen("clients:\n", &format!("clients:\n{clients}"), 1),
+            NEW_LESSON.replacen("clients:\n", &format!("clients:\n{clients}"), 1),
         ),
         (
             "variants.yaml",
-            GOOD.replacen("variants:\n", &format!("variants:\n{variants}"), 1),
+            NEW_LESSON.replacen("variants:\n", &format!("variants:\n{variants}"), 1),
         ),
     ];
     for (name, text) in files {
-        assert_ne!(text, GOOD, "{name} changes nothing");
+        assert_ne!(text, NEW_LESSON, "{name} changes nothing");
         place.write(name, &text);
         let began = std::time::Instant::now();
         let answer = lockstep(&place, &["check", name]);
@@ -187,8 +188,8 @@ fn what_is_there_twice_is_a_mistake_with_its_place() {
         ),
     ];
     for (name, from, to, wanted) in cases {
-        assert!(GOOD.contains(from), "{from}");
-        let text = GOOD.replacen(from, to, 1);
+        assert!(NEW_LESSON.contains(from), "{from}");
+        let text = NEW_LESSON.replacen(from, to, 1);
         place.write(name, &text);
         let answer = place.run(&["check", name]);
         assert_eq!(answer.code, Some(2), "{name}: {}{}", answer.out, answer.err);
@@ -209,13 +210,13 @@ fn what_is_there_twice_is_a_mistake_with_its_place() {
     }
     // Of `then` and `else` only one happens.
     let both = "    - if: reply == 1\n      then: [release: { redis: DEL lock }]\n      else: [release: { redis: DEL lock }]\n";
-    place.write("both.yaml", GOOD.replacen(step, both, 1));
+    place.write("both.yaml", NEW_LESSON.replacen(step, both, 1));
     let answer = place.run(&["check", "both.yaml"]);
     assert_eq!(answer.code, Some(0), "{}", answer.err);
     // Two files of one id.
     let place = Place::new();
-    place.write("a.yaml", GOOD);
-    place.write("b.yaml", GOOD);
+    place.write("a.yaml", NEW_LESSON);
+    place.write("b.yaml", NEW_LESSON);
     let directory = place.path().display().to_string();
     let answer = place.run(&["--lessons", &directory, "list"]);
     assert_eq!(answer.code, Some(2), "{}", answer.err);

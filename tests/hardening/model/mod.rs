@@ -9,7 +9,7 @@ mod rows;
 use std::{
     collections::BTreeMap,
     ops::ControlFlow,
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 use lockstep::{
@@ -21,9 +21,12 @@ use lockstep::{
 
 use self::{
     orders::{Model, Outcome, Sum},
-    program::{Case, Draw, May, Never, Send, Step},
+    program::{Case, May, Never, Send, Step},
 };
-use crate::common::LOCKSTEP;
+use crate::{
+    place::LOCKSTEP,
+    random::{Random, campaign, given_seed},
+};
 
 /// How long programs are drawn where nothing else is said.
 const QUICK: Duration = Duration::from_secs(60);
@@ -145,29 +148,24 @@ async fn compare(case: &Case, sum: &Sum, name: &str) {
 
 /// A seed that nobody has had, or that of `LOCKSTEP_MODEL_SEED`.
 fn seed() -> u64 {
-    let given = std::env::var("LOCKSTEP_MODEL_SEED").ok();
-    given.map_or_else(
-        || {
-            let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-            u64::try_from(since.map_or(0, |since| since.as_nanos()) & u128::from(u64::MAX)).unwrap_or(0)
-        },
-        |given| given.parse().expect("LOCKSTEP_MODEL_SEED is a number"),
-    )
+    given_seed("LOCKSTEP_MODEL_SEED").unwrap_or_else(|| {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
+        u64::from(since.subsec_nanos()) ^ since.as_secs() << 32
+    })
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn random_programs_come_to_what_the_model_says() {
-    let campaign = std::env::var_os("LOCKSTEP_CAMPAIGN").is_some();
     let mut seed = seed();
     println!("LOCKSTEP_MODEL_SEED={seed}");
     let began = Instant::now();
     let (mut programs, mut orders, mut violating, mut too_many) = (0, 0_u128, 0, 0);
-    while if campaign {
+    while if campaign() {
         programs < CAMPAIGN
     } else {
         began.elapsed() < QUICK
     } {
-        let case = Case::draw(&mut Draw(seed));
+        let case = Case::draw(&mut Random::new(seed));
         let this = seed;
         seed = seed.wrapping_add(1);
         let Some(sum) = Model::count(&case).filter(|sum| sum.orders <= LARGEST) else {

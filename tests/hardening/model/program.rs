@@ -4,31 +4,8 @@ use std::fmt::Write;
 
 use super::redis::{Redis, Reply};
 
-/// `SplitMix64` (Steele, Lea, Flood 2014).
-#[derive(Debug, Clone)]
-pub struct Draw(pub u64);
-
-impl Draw {
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut x = self.0;
-        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        x ^ (x >> 31)
-    }
-
-    pub fn below(&mut self, bound: usize) -> usize {
-        usize::try_from(self.next() % bound as u64).expect("small")
-    }
-
-    pub fn one<T: Copy>(&mut self, items: &[T]) -> T {
-        items[self.below(items.len())]
-    }
-
-    pub fn once_in(&mut self, times: usize) -> bool {
-        self.below(times) == 0
-    }
-}
+use crate::random::Random;
+use crate::texts::{HEAD, ONLY};
 
 /// A script, in Lua and in the model. Most do more than their keys say.
 #[derive(Debug)]
@@ -202,7 +179,7 @@ fn words(words: &[&str]) -> Send {
 }
 
 impl Case {
-    pub fn draw(draw: &mut Draw) -> Self {
+    pub fn draw(draw: &mut Random) -> Self {
         let clients = 2 + usize::from(draw.once_in(2)) + usize::from(draw.once_in(5));
         let most = [0, 0, 4, 3, 2][clients];
         let programs = (0..clients).map(|_| program(draw, most)).collect();
@@ -253,7 +230,7 @@ impl Case {
         LOCKS.into_iter().filter(known).collect()
     }
 
-    fn draw_never(&self, draw: &mut Draw) -> Option<Never> {
+    fn draw_never(&self, draw: &mut Random) -> Option<Never> {
         let (counters, locks) = (self.counters(), self.locks());
         let key = draw.one(&KEYS);
         Some(match draw.below(8) {
@@ -298,10 +275,7 @@ impl Case {
 
     /// As a lesson.
     pub fn yaml(&self) -> String {
-        let mut text = String::from(
-            "format: 1\nid: drawn\ntrack: redis\ntitle: { en: Drawn, zh: 抽 }\nsummary: { en: Drawn, zh: 抽 }\n\
-             intro: { en: Drawn, zh: 抽 }\nminutes: 1\nlab: redis\n",
-        );
+        let mut text = [HEAD, "lab: redis\n"].concat();
         if !self.setup.is_empty() {
             text.push_str("setup:\n");
         }
@@ -328,10 +302,8 @@ impl Case {
         let claims: Vec<String> = claims
             .chain(["value('k') != 'x'".to_owned(), "value('n') != 'x'".to_owned()])
             .collect();
-        text.push_str(
-            "variants:\n  only:\n    title: { en: Only, zh: 唯一 }\n    expect: shown\n    lesson: { en: Drawn, zh: 抽 }\n    \
-             invariants:\n",
-        );
+        text.push_str(ONLY);
+        text.push_str("    invariants:\n");
         for never in &self.never {
             let _ = writeln!(
                 text,
@@ -431,7 +403,7 @@ fn block(text: &mut String, steps: &[Step], indent: &str) {
 }
 
 /// A program of so many moves at most, about.
-fn program(draw: &mut Draw, most: usize) -> Vec<Step> {
+fn program(draw: &mut Random, most: usize) -> Vec<Step> {
     let moves = 1 + draw.below(most);
     let mut steps = Vec::new();
     if draw.once_in(8) {
@@ -459,7 +431,7 @@ fn made(send: Send) -> Step {
 }
 
 /// A command. Gives how many moves it takes.
-fn one(draw: &mut Draw, steps: &mut Vec<Step>, may_begin: bool) -> usize {
+fn one(draw: &mut Random, steps: &mut Vec<Step>, may_begin: bool) -> usize {
     let key = draw.one(&KEYS);
     let left = draw.one(&["1000", "2000"]);
     let send = match draw.below(20) {
@@ -519,7 +491,7 @@ fn one(draw: &mut Draw, steps: &mut Vec<Step>, may_begin: bool) -> usize {
     1
 }
 
-fn script(draw: &mut Draw, key: &str) -> Send {
+fn script(draw: &mut Random, key: &str) -> Send {
     let script = draw.below(SCRIPTS.len());
     Send::Script {
         script,
@@ -529,7 +501,7 @@ fn script(draw: &mut Draw, key: &str) -> Send {
 }
 
 /// What a program makes of a reply, or of none.
-fn after(draw: &mut Draw, steps: &mut Vec<Step>) {
+fn after(draw: &mut Random, steps: &mut Vec<Step>) {
     let made = match draw.below(4) {
         0 => Step::Count(draw.one(&COUNTERS)),
         1 => Step::Holds(draw.one(&LOCKS)),

@@ -3,13 +3,16 @@
 use std::fmt::Write;
 
 use super::{explored, length};
-use crate::common::{Answer, Place};
+use crate::{
+    place::{Answer, Place},
+    texts::{HEAD, ONLY},
+};
 
 /// A lesson of clients with programs of their own, and what must never be so.
 fn lesson(programs: &[&str], never: &[&str]) -> String {
-    let mut text = String::from(
-        "format: 1\nid: row\ntrack: redis\ntitle: { en: Row, zh: 行 }\nsummary: { en: Row, zh: 行 }\n\
-         intro: { en: Row, zh: 行 }\nminutes: 1\nlab: redis\nsetup:\n  - redis: SET k 1\n  - redis: RPUSH list a b\n\
+    let mut text = HEAD.to_owned();
+    text.push_str(
+        "lab: redis\nsetup:\n  - redis: SET k 1\n  - redis: RPUSH list a b\n\
          scripts:\n  copies: return redis.call('COPY', KEYS[1], 'q')\n  \
          renames: return redis.call('RENAME', KEYS[1], 'q')\n  \
          both: return redis.call('MSET', KEYS[1], 1, ARGV[1], 1)\n  \
@@ -29,9 +32,7 @@ fn lesson(programs: &[&str], never: &[&str]) -> String {
             let _ = writeln!(text, "    {line}");
         }
     }
-    text.push_str(
-        "variants:\n  only:\n    title: { en: Only, zh: 唯一 }\n    expect: shown\n    lesson: { en: Row, zh: 行 }\n",
-    );
+    text.push_str(ONLY);
     if !never.is_empty() {
         text.push_str("    invariants:\n");
     }
@@ -183,7 +184,7 @@ fn run(text: &str, args: &[&str]) -> Answer {
     let place = Place::new();
     place.write("row.yaml", text);
     let answer = place.run(&[&[args[0], "row.yaml"], &args[1..]].concat());
-    assert_eq!(place.left_behind(), Vec::<std::path::PathBuf>::new());
+    place.assert_nothing_left();
     answer
 }
 

@@ -1,0 +1,405 @@
+//! `lockstep explore` on a real server: exact counts, what is found and what is not, and what is refused.
+
+use crate::{
+    place::{Answer, Place},
+    texts::{HEAD, ONLY},
+};
+
+/// A lesson of clients that all run one program.
+fn lesson(clients: &[&str], program: &str) -> String {
+    let cast: Vec<String> = clients
+        .iter()
+        .map(|name| format!("  {name}: {{ runs: p }}\n"))
+        .collect();
+    format!(
+        "{HEAD}lab: redis
+params: {{ stock: 1 }}
+setup:
+  - redis: SET stock 1
+clients:
+{}programs:
+  p:
+{program}
+{ONLY}    claims:
+      - that: value('stock')|int <= 1
+story:
+  - finish: A
+",
+        cast.concat()
+    )
+}
+
+/// The buyer that every introduction shows: look, then act.
+const GET_THEN_DECR: &str = "
+    - check: { redis: GET stock }
+    - if: check|int > 0
+      then:
+        - buy: { redis: DECR stock }
+        - count: sold";
+
+fn steps(k: usize) -> String {
+    let step = |n| format!("    - m{n}: {{ redis: INCR done }}\n");
+    (1..=k).map(step).collect()
+}
+
+fn explored(text: &str, args: &[&str]) -> Answer {
+    let place = Place::new();
+    place.write("tried.yaml", text);
+    let answer = place.run(&[&["explore", "tried.yaml", "--json"], args].concat());
+    place.assert_nothing_left();
+    answer
+}
+
+/// Both ways of counting, which must agree: with and without leaving out what is sure to come to the same.
+fn both(text: &str, args: &[&str]) -> (serde_json::Value, serde_json::Value) {
+    let report = |args: &[&str]| {
+        let answer = explored(text, args);
+        assert!(matches!(answer.code, Some(0 | 1)), "{}", answer.err);
+        answer.json().remove(0)
+    };
+    let (pruned, all) = (report(args), report(&[args, &["--no-prune"]].concat()));
+    assert_eq!(all["pruned"], 0, "{all}");
+    assert_eq!(
+        pruned["interleavings"]
+            .as_u64()
+            .zip(pruned["pruned"].as_u64())
+            .map(|(tried, rest)| tried + rest),
+        all["interleavings"].as_u64(),
+        "{pruned}\n{all}"
+    );
+    for same in ["cut", "violations", "broken", "shortest", "choices", "outcomes"] {
+        assert_eq!(pruned[same], all[same], "{same}\n{pruned}\n{all}");
+    }
+    (pruned, all)
+}
+
+#[test]
+fn every_order_is_counted_once() {
+    for (clients, k, orders) in [
+        (&["A", "B"][..], 3, 20),
+        (&["A", "B", "C"], 2, 90),
+        (&["A"], 4, 1),
+    ] {
+        let (_, all) = both(&lesson(clients, &steps(k)), &["--moves", "20"]);
+        assert_eq!(all["interleavings"], orders, "{all}");
+        assert_eq!(all["cut"], 0, "{all}");
+        assert_eq!(all["violations"], 0, "{all}");
+    }
+    // Whoever only looks is in nobody's way.
+    let looks =
+        "    - a: { redis: GET stock }\n    - b: { redis: PTTL stock }\n    - c: { redis: GET other }\n";
+    let (pruned, all) = both(&lesson(&["A", "B", "C"], looks), &[]);
+    assert_eq!(
+        (&pruned["interleavings"], &all["interleavings"]),
+        (&1.into(), &1680.into())
+    );
+}
+
+/// By hand: A may be over before B looks, or B before A looks; then one is sold. In the other orders both look
+/// before anybody buys: two orders of looking, two of buying.
+#[test]
+fn get_then_decr_breaks_in_four_of_six_orders() {
+    let text = lesson(&["A", "B"], GET_THEN_DECR);
+    let args = ["--never", "sold > stock"];
+    let (pruned, all) = both(&text, &args);
+    assert_eq!(all["interleavings"], 6, "{all}");
+    assert_eq!(all["violations"], 4, "{all}");
+    assert!(pruned["interleavings"].as_u64() < Some(6), "{pruned}");
+    assert_eq!(
+        pruned["shortest"],
+        serde_json::json!(["A.check", "B.check", "A.buy", "B.buy"]),
+        "{pruned}"
+    );
+    let expecting = explored(&text, &[&args[..], &["--expect-none"]].concat());
+    assert_eq!(expecting.code, Some(1), "{}", expecting.out);
+}
+
+const COMPARE_AND_DELETE: &str = "
+    - use: acquire_safely
+      with: { key: lock, lease: 3000, every: 2s }
+    - work: 2s
+    - use: release_if_owner
+      with: { key: lock }";
+
+#[test]
+fn compare_and_delete_is_not_broken_by_any_order() {
+    let text = lesson(&["A", "B"], COMPARE_AND_DELETE);
+    let (all, _) = both(&text, &["--expect-none"]);
+    assert_eq!(all["violations"], 0, "{all}");
+    assert_eq!(explored(&text, &["--expect-none"]).code, Some(0));
+
+    // Whoever works for longer than the lease is another matter, and no script cures it.
+    let slow = COMPARE_AND_DELETE.replace("work: 2s", "work: 10s");
+    let (found, _) = both(&lesson(&["A", "B"], &slow), &["--moves", "8", "--expect-none"]);
+    assert!(found["violations"].as_u64() > Some(0), "{found}");
+}
+
+/// The very script that no order breaks, with a holder that stands still for a while: its lease ends, and it goes on.
+#[test]
+fn a_frozen_holder_overlaps_whatever_the_script() {
+    let text = lesson(&["A", "B"], COMPARE_AND_DELETE);
+    let (found, _) = both(&text, &["--fault", "freeze"]);
+    assert!(found["violations"].as_u64() > Some(0), "{found}");
+    let shortest = found["shortest"].to_string();
+    assert!(shortest.contains("freeze"), "{found}");
+    // A dead holder holds nothing: the lease is what it is for.
+    let (crashed, _) = both(&text, &["--fault", "crash"]);
+    assert_eq!(crashed["violations"], 0, "{crashed}");
+    // Only whom one names.
+    let (only, _) = both(&text, &["--fault", "freeze:B"]);
+    assert!(!only["shortest"].to_string().contains("freeze A"), "{only}");
+    assert!(only["violations"].as_u64() > Some(0), "{only}");
+}
+
+/// The lessons' own fixes and failures, with the lessons' own invariants.
+#[test]
+fn the_lessons_are_what_they_say() {
+    let place = Place::new();
+    let run = |args: &[&str]| {
+        let answer = place.run(&[&["explore"], args, &["--json"]].concat());
+        assert_eq!(answer.code, Some(0), "{args:?}\n{}", answer.err);
+        answer.json().remove(0)
+    };
+    let unlock = |variant: &'static str, more: &[&'static str]| {
+        let args = [
+            "unlock-someone-elses-lock",
+            "--variant",
+            variant,
+            "--set",
+            "poll=1500ms",
+        ];
+        run(&[&args[..], more].concat())
+    };
+    assert!(unlock("blind-del", &[])["violations"].as_u64() > Some(0));
+    let fixed = unlock("owner-check", &[]);
+    assert_eq!(
+        (&fixed["violations"], &fixed["complete"]),
+        (&0.into(), &true.into())
+    );
+    assert!(unlock("owner-check", &["--fault", "freeze:A"])["violations"].as_u64() > Some(0));
+
+    let stuck = |variant: &'static str| {
+        let args = [
+            "setnx-without-expire",
+            "--variant",
+            variant,
+            "--fault",
+            "crash:A",
+            "--moves",
+            "6",
+        ];
+        let found = run(&args);
+        let broken = found["broken"].as_array().cloned().unwrap_or_default();
+        broken
+            .iter()
+            .any(|broken| broken["invariant"].to_string().contains("orphaned"))
+    };
+    assert!(stuck("two-commands"));
+    assert!(!stuck("set-nx-px"));
+}
+
+#[test]
+fn transactions_and_local_locks_and_watches_can_be_explored() {
+    let transaction = "
+    - begin: { redis: MULTI }
+    - first: { redis: INCR stock }
+    - second: { redis: GET stock }
+    - all: { redis: EXEC }
+    - if: all[1]|int > 2
+      then:
+        - count: sold";
+    let (_, all) = both(&lesson(&["A", "B"], transaction), &["--never", "sold > 1"]);
+    assert_eq!(all["interleavings"], 70, "{all}");
+    // Whoever comes second reads three, whatever was queued in between.
+    assert_eq!(all["violations"], 0, "{all}");
+    assert_eq!(all["outcomes"].as_array().map(Vec::len), Some(1), "{all}");
+
+    let mutex = "
+    - lock: { local: lock mutex }
+    - holds: lock
+    - check: { redis: GET stock }
+    - buy: { redis: DECR stock }
+    - unlock: { local: unlock mutex }
+    - drops: lock";
+    let threads = lesson(&["A"], mutex).replace("{ runs: p }", "{ runs: p, threads: 2 }");
+    let threads = threads.replace("finish: A", "finish: A.1");
+    let (_, all) = both(&threads, &["--moves", "20"]);
+    assert_eq!(all["violations"], 0, "{all}");
+
+    let place = Place::new();
+    let args = [
+        "explore",
+        "zk-herd",
+        "--variant",
+        "predecessor",
+        "--set",
+        "clients=3",
+        "--moves",
+        "5",
+        "--json",
+    ];
+    let answer = place.run(&args);
+    assert_eq!(answer.code, Some(0), "{}", answer.err);
+    let herd = answer.json().remove(0);
+    assert!(herd["interleavings"].as_u64() > Some(1), "{herd}");
+    assert_eq!(herd["violations"], 0, "{herd}");
+}
+
+#[test]
+fn a_bound_cuts_orders_and_what_takes_more_than_a_day_is_refused() {
+    let six = lesson(&["A", "B", "C"], &steps(2));
+    // All sequences of three of the three clients, but those of one client alone.
+    let (_, all) = both(&six, &["--moves", "3"]);
+    assert_eq!(all["interleavings"], 27 - 3, "{all}");
+    assert_eq!(all["cut"], 27 - 3, "{all}");
+
+    let many = lesson(&["A", "B", "C", "D", "E"], &steps(8));
+    let answer = explored(&many, &["--moves", "40"]);
+    assert_eq!(answer.code, Some(2), "{}", answer.out);
+    assert!(
+        answer.err.contains("days") && answer.err.contains("--moves"),
+        "{}",
+        answer.err
+    );
+}
+
+#[test]
+fn what_cannot_be_explored_is_refused_with_the_reason() {
+    let place = Place::new();
+    for (args, why) in [
+        (&["explore", "oversell", "--recorded"][..], "real servers"),
+        (&["explore", "oversell", "--never", "sold >"], "--never"),
+        (&["explore", "oversell", "--fault", "flood"], "flood"),
+        (
+            &[
+                "explore",
+                "oversell",
+                "--variant",
+                "atomic-script",
+                "--fault",
+                "crash:Z",
+            ],
+            "Z",
+        ),
+        (&["explore", "oversell", "--moves", "1000"], "100"),
+    ] {
+        let answer = place.run(args);
+        assert_eq!(answer.code, Some(2), "{args:?}\n{}", answer.out);
+        assert!(answer.err.contains(why), "{args:?}\n{}", answer.err);
+    }
+    for (command, why) in [
+        ("RANDOMKEY", "random"),
+        ("TIME", "calendar"),
+        ("BLPOP q 0", "waits inside the server"),
+        ("SUBSCRIBE news", "listen"),
+        ("SET a b EXAT 99999999999", "EXAT"),
+    ] {
+        let text = lesson(&["A", "B"], &format!("    - odd: {{ redis: {command} }}\n"));
+        let answer = explored(&text, &[]);
+        assert_eq!(answer.code, Some(2), "{command}\n{}", answer.out);
+        assert!(
+            answer.err.contains("A.odd") && answer.err.contains(why),
+            "{}",
+            answer.err
+        );
+    }
+}
+
+/// Ctrl-C keeps what was found.
+#[test]
+fn an_interrupted_search_says_what_it_found() {
+    let place = Place::new();
+    place.write("tried.yaml", lesson(&["A", "B", "C"], &steps(5)));
+    let args = [
+        "explore",
+        "tried.yaml",
+        "--json",
+        "--moves",
+        "15",
+        "--no-prune",
+        "--never",
+        "stock > 1",
+    ];
+    let child = place
+        .command(&args)
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .expect("lockstep starts");
+    let pid = i32::try_from(child.id()).expect("a process number");
+    // Its servers run: so it has begun, or is about to, and either may be interrupted.
+    while place
+        .processes()
+        .iter()
+        .filter(|line| line.contains("redis-server"))
+        .count()
+        < 2
+    {
+        std::thread::yield_now();
+    }
+    let pid = rustix::process::Pid::from_raw(pid).expect("a process number");
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("a signal is sent");
+    let output = child.wait_with_output().expect("lockstep ends");
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(130), "{err}");
+    let out = String::from_utf8_lossy(&output.stdout);
+    let report: serde_json::Value =
+        serde_json::from_str(out.trim()).unwrap_or_else(|error| panic!("{error}: {out}{err}"));
+    assert_eq!(report["complete"], false, "{report}");
+    assert!(report["interleavings"].as_u64() < Some(756_756), "{report}");
+    place.assert_nothing_left();
+}
+
+#[test]
+fn on_sentinel_every_order_is_carried_out_and_the_fixed_variant_keeps_the_lock() {
+    let place = Place::new();
+    let answer = place.run(&[
+        "explore",
+        "master-failover",
+        "--variant",
+        "min-replicas",
+        "--expect-none",
+        "--moves",
+        "24",
+        "--json",
+    ]);
+    assert_eq!(answer.code, Some(0), "{}\n{}", answer.out, answer.err);
+    let found = &answer.json()[0];
+    let count = |name: &str| found[name].as_u64().expect(name);
+    // Whoever comes second is refused; where no write is accepted it asks until the order is cut.
+    assert_eq!(
+        (count("interleavings"), count("pruned"), count("violations")),
+        (2, 0, 0),
+        "{found}"
+    );
+}
+
+/// One command means another key on each of five servers, and a majority decides.
+#[test]
+fn on_five_masters_what_is_left_out_is_counted_exactly_too() {
+    let majority = lesson(
+        &["A", "B"],
+        "
+    - let: { votes: \"0\" }
+    - one: { redis: \"SET lock ${self} NX\", on: redis1 }
+    - let: { votes: \"votes + 1 if reply == 'OK' else votes\" }
+    - two: { redis: \"SET lock ${self} NX\", on: redis2 }
+    - let: { votes: \"votes + 1 if reply == 'OK' else votes\" }
+    - three: { redis: \"SET lock ${self} NX\", on: redis3 }
+    - let: { votes: \"votes + 1 if reply == 'OK' else votes\" }
+    - if: votes >= 2
+      then:
+        - holds: lock
+        - work: 1s
+        - drops: lock
+        - unlock: { redis: DEL lock, on: redis1 }",
+    );
+    let majority = majority
+        .replace("lab: redis", "lab: masters")
+        .replace("  - redis: SET stock 1", "  - { redis: SET stock 1, on: redis1 }");
+    let (pruned, all) = both(&majority, &[]);
+    // Twenty ways to shuffle three commands of each; then whoever has two of three works alone.
+    assert_eq!(all["interleavings"], 20, "{all}");
+    assert!(pruned["interleavings"].as_u64() < Some(20), "{pruned}");
+    assert_eq!(all["violations"], 0, "{all}");
+}

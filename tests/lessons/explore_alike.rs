@@ -1,0 +1,165 @@
+//! Whatever way orders are gone through, the same is found: with what they share carried out once or each time, with
+//! what is sure to come to the same left out or not, by one worker or two. On real servers, with programs drawn at
+//! random.
+
+use std::{ops::ControlFlow, time::Duration};
+
+use lockstep::{
+    lab::LabOptions,
+    lesson::Scenario,
+    run::explore::{Bounds, Explored, Failing, MayFail, explore},
+};
+use proptest::{
+    prelude::*,
+    strategy::ValueTree,
+    test_runner::{Config, RngAlgorithm, TestRng, TestRunner},
+};
+
+use crate::{
+    place::LOCKSTEP,
+    texts::{HEAD, ONLY, planned},
+};
+
+/// One step of a random program. Keys are few, so that programs meet.
+fn step() -> impl Strategy<Value = String> {
+    let key = || prop_oneof![Just("k"), Just("l")];
+    prop_oneof![
+        key().prop_map(|key| format!("{{ redis: GET {key} }}")),
+        key().prop_map(|key| format!("{{ redis: INCR {key} }}")),
+        key().prop_map(|key| format!("{{ redis: DEL {key} }}")),
+        key().prop_map(|key| format!("{{ redis: 'SET {key} ${{index}} PX 2000' }}")),
+        key().prop_map(|key| format!("{{ redis: 'PEXPIRE {key} 1000' }}")),
+        key().prop_map(|key| format!("{{ redis: PTTL {key} }}")),
+        Just("{ redis: 'RPUSH list ${self}' }".to_owned()),
+        Just("{ redis: 'SET lock ${token} NX PX 3000', until: reply == 'OK', every: 1s }".to_owned()),
+        Just("{ script: release_if_owner, keys: [lock], args: ['${token}'] }".to_owned()),
+        Just("{ wait: 1s }".to_owned()),
+        Just("{ wait: 998ms }".to_owned()),
+    ]
+}
+
+fn program(steps: &[String]) -> String {
+    let mut text = String::new();
+    for (n, step) in steps.iter().enumerate() {
+        text += &["    - s", &n.to_string(), ": ", step, "\n"].concat();
+        if step.contains("NX") {
+            text.push_str("    - holds: lock\n");
+        }
+        if step.contains("release") {
+            text.push_str("    - drops: lock\n");
+        }
+        if step.contains("INCR") {
+            text += &[
+                "    - if: s",
+                &n.to_string(),
+                " == 2\n      then:\n        - count: twos\n",
+            ]
+            .concat();
+        }
+    }
+    // Every program counts, believes and ends with a command, so that what is asked has names.
+    text.push_str(
+        "    - last: { redis: GET k }\n    - if: last is none\n      then:\n        - count: twos\n",
+    );
+    text
+}
+
+fn scenario(programs: &[Vec<String>]) -> Scenario {
+    let mut text = [HEAD, "lab: redis\nsetup:\n  - redis: SET l 1\nclients:\n"].concat();
+    for n in 0..programs.len() {
+        let n = n.to_string();
+        text += &["  P", &n, ": { runs: p", &n, " }\n"].concat();
+    }
+    text.push_str("programs:\n");
+    for (n, steps) in programs.iter().enumerate() {
+        text += &["  p", &n.to_string(), ":\n", &program(steps)].concat();
+    }
+    text.push_str(ONLY);
+    text.push_str(
+        "    invariants:\n      - never: twos > 2\n        says: { en: Twos., zh: 二。 }\n        goal: { en: Twos., zh: 二。 }\n      \
+         - never: pttl('k') > 0 and twos > 0\n        says: { en: Ends., zh: 完。 }\n        goal: { en: Ends., zh: 完。 }\n    \
+         claims:\n      - that: twos + value('k')|int + value('l')|int >= 0\nstory:\n  - finish: P0\n",
+    );
+    planned(&text, "only")
+}
+
+async fn explored(scenario: &Scenario, bounds: &Bounds) -> Explored {
+    let options = LabOptions::with_binary(LOCKSTEP.into());
+    let watch = |_: &_| ControlFlow::Continue(());
+    explore(scenario, &options, bounds, &watch)
+        .await
+        .unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Everything that must be the same, in words.
+fn told(found: &Explored) -> String {
+    let outcomes: Vec<String> = found
+        .outcomes
+        .iter()
+        .map(|seen| format!("{} {} {:?}", seen.orders, seen.outcome, seen.first))
+        .collect();
+    format!(
+        "{} orders, {} cut, {} violate, {:?}, shortest {:?}, {outcomes:#?}",
+        u128::from(found.tried) + found.pruned,
+        found.cut,
+        found.violations,
+        found.broken,
+        found.shortest.as_ref().map(|shortest| &shortest.choices),
+    )
+}
+
+fn bounds(share: bool, prune: bool, workers: usize, faults: &[Failing]) -> Bounds {
+    Bounds {
+        moves: 7,
+        share,
+        prune,
+        workers,
+        faults: faults
+            .iter()
+            .map(|how| MayFail {
+                how: *how,
+                client: None,
+            })
+            .collect(),
+        longest: Duration::from_secs(600),
+        ..Bounds::default()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_way_finds_the_same() {
+    let config = Config::default();
+    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[7; 32]);
+    let mut runner = TestRunner::new_with_rng(config, rng);
+    let programs = proptest::collection::vec(proptest::collection::vec(step(), 1..4), 2..4);
+    for round in 0..10 {
+        let drawn = programs.new_tree(&mut runner).expect("draws").current();
+        let scenario = scenario(&drawn);
+        let faults: &[Failing] = match round % 4 {
+            1 => &[Failing::Crash],
+            3 => &[Failing::Freeze],
+            _ => &[],
+        };
+        let plain = explored(&scenario, &bounds(false, false, 1, faults)).await;
+        for (share, prune, workers) in [(true, false, 1), (true, true, 2), (false, true, 1)] {
+            let other = explored(&scenario, &bounds(share, prune, workers, faults)).await;
+            assert_eq!(
+                told(&plain),
+                told(&other),
+                "share {share}, prune {prune}, {workers} workers\n{drawn:#?}"
+            );
+        }
+        // With client processes it is the same, only slower.
+        if round % 4 == 0 || round == 3 {
+            let mut processes = bounds(false, true, 1, faults);
+            (processes.hosted, processes.moves) = (false, 4);
+            let mut hosted = bounds(true, true, 1, faults);
+            hosted.moves = 4;
+            let (hosted, processes) = (
+                explored(&scenario, &hosted).await,
+                explored(&scenario, &processes).await,
+            );
+            assert_eq!(told(&hosted), told(&processes), "with processes\n{drawn:#?}");
+        }
+    }
+}

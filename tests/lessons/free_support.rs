@@ -1,0 +1,184 @@
+//! Free play driven by hand: choices go in, and what came of them can be looked at.
+
+use std::time::Duration;
+
+use lockstep::{
+    lab::LabOptions,
+    lesson::Scenario,
+    log::{ActorId, Choice, EventKind, Fault, Log, Reply, outlook::Outlook},
+    run::session::{self, Command, Session, Update},
+    text::Text,
+    world::World,
+};
+
+use crate::place::LOCKSTEP;
+
+pub const STOCK: &str = r"
+format: 1
+id: two-buyers
+track: basics
+title: { en: Two buyers, zh: 两个买家 }
+summary: { en: Two buyers., zh: 两个买家。 }
+intro: { en: Two buyers., zh: 两个买家。 }
+minutes: 1
+lab: redis
+setup: [ redis: SET stock 1 ]
+clients:
+  A: { runs: buyer }
+  B: { runs: buyer }
+programs:
+  buyer:
+    - check: { redis: GET stock }
+    - if: check|int > 0
+      then:
+        - buy: { redis: DECR stock }
+        - count: sold
+variants:
+  unguarded:
+    title: { en: Unguarded, zh: 不加锁 }
+    expect: shown
+    lesson: { en: No., zh: 不。 }
+    story:
+      - say: { en: A looks., zh: A 先查。 }
+      - move: A.check
+      - move: A.buy
+    claims: [ that: sold == 1 ]
+";
+
+pub struct Free {
+    pub session: Session,
+    pub log: Log,
+    pub outlook: Outlook,
+}
+
+/// What a choice came to.
+#[derive(Debug, PartialEq)]
+pub enum Came {
+    Done,
+    Refused(Text),
+}
+
+pub fn options() -> LabOptions {
+    LabOptions::with_binary(LOCKSTEP.into())
+}
+
+impl Free {
+    pub fn of(session: Session) -> Self {
+        Self {
+            session,
+            log: Log::new(),
+            outlook: Outlook::default(),
+        }
+    }
+
+    pub fn tell(&self, command: Command) {
+        self.session.commands.send(command).expect("the run listens");
+    }
+
+    pub async fn next(&mut self) -> Update {
+        let update = tokio::time::timeout(Duration::from_secs(60), self.session.updates.recv());
+        let update = update.await.expect("in time").expect("the run goes on");
+        match &update {
+            Update::Events(events) => self.log.extend(events.clone()),
+            Update::Outlook(outlook) => self.outlook = outlook.clone(),
+            Update::Failed { message, .. } => panic!("{}", message.en),
+            _ => {}
+        }
+        update
+    }
+
+    pub async fn outlook(&mut self) {
+        while !matches!(self.next().await, Update::Outlook(_)) {}
+    }
+
+    /// Free play of a scenario from its beginning.
+    pub async fn begin(scenario: Scenario) -> Self {
+        let mut free = Self::of(session::open(scenario, options(), 1));
+        free.tell(Command::LeaveStory);
+        free.outlook().await;
+        free
+    }
+
+    pub async fn choose(&mut self, choice: Choice) -> Came {
+        self.tell(Command::Choose(choice));
+        let came = loop {
+            match self.next().await {
+                Update::Stepped { .. } => break Came::Done,
+                Update::Refused(why) => break Came::Refused(why),
+                _ => {}
+            }
+        };
+        self.outlook().await;
+        came
+    }
+
+    /// Makes choices that can be made.
+    pub async fn all(&mut self, choices: impl IntoIterator<Item = Choice>) {
+        for choice in choices {
+            assert_eq!(self.choose(choice.clone()).await, Came::Done, "{choice:?}");
+        }
+    }
+
+    pub async fn moves(&mut self, actors: impl IntoIterator<Item = u32>) {
+        self.all(actors.into_iter().map(moves)).await;
+    }
+
+    pub async fn refused(&mut self, choice: Choice) -> String {
+        let before = self.log.len();
+        match self.choose(choice).await {
+            Came::Refused(Text { en, zh }) => {
+                assert!(!zh.is_empty() && self.log.len() == before, "nothing happened");
+                en
+            }
+            Came::Done => panic!("it was done"),
+        }
+    }
+
+    pub fn world(&self) -> World {
+        World::fold(&self.log, self.log.len())
+    }
+
+    pub fn wire(&self, actor: usize) -> &str {
+        let next = self.outlook.actors[actor].next.as_ref();
+        next.map_or("", |next| next.wire.as_str())
+    }
+
+    pub fn replies(&self) -> Vec<Reply> {
+        let replies = self.log.events().iter().filter_map(|event| match &event.kind {
+            EventKind::Replied { reply, .. } => Some(reply.clone()),
+            _ => None,
+        });
+        replies.collect()
+    }
+}
+
+pub fn moves(actor: u32) -> Choice {
+    Choice::Move {
+        actor: ActorId(actor),
+    }
+}
+
+pub fn crash(client: &str) -> Choice {
+    let client = client.to_owned();
+    Choice::Cause(Fault::Crash { client })
+}
+
+/// The invariants that were broken, with what was said of it.
+pub fn breaches(log: &Log) -> Vec<(usize, String)> {
+    let breaches = log.events().iter().filter_map(|event| match &event.kind {
+        EventKind::Breached { invariant, why, .. } => {
+            let why = why.as_ref().map_or_else(String::new, |why| why.en.clone());
+            Some((*invariant, why))
+        }
+        _ => None,
+    });
+    breaches.collect()
+}
+
+pub fn cause(fault: Fault) -> Choice {
+    Choice::Cause(fault)
+}
+
+pub fn pass(millis: u64) -> Choice {
+    Choice::Pass { millis }
+}

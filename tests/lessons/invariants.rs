@@ -1,0 +1,281 @@
+//! What must never be so, in every carried lesson: the story of a variant that shows a failure breaks it, and that of
+//! a variant that prevents one does not. On the carried recordings, which are runs on real servers, and on new ones.
+
+use lockstep::{
+    clock::{ClockKind, LessonTime},
+    lesson::{Expect, Scenario},
+    log::{ActorId, Belief, Event, EventKind, Fault, Log, OpId, Reply},
+    recording::{self, carried},
+    run::race::{LockFate, Outcome},
+    ui::chart::{Chart, Detail, sequence::Sequence},
+    verdict::{Breach, Watch, breaches},
+    world::World,
+};
+use proptest::prelude::*;
+
+use crate::{
+    place::{NEW_LESSON, Place},
+    scenarios::all_carried,
+    texts::planned,
+};
+
+/// Every variant of every lesson, with its carried recording.
+fn carried_runs() -> Vec<(Scenario, Log)> {
+    let run = |scenario: Scenario| {
+        let recording = carried::open(&scenario).unwrap_or_else(|error| panic!("{error}"));
+        (scenario, recording.log)
+    };
+    all_carried().into_iter().map(run).collect()
+}
+
+fn name(scenario: &Scenario) -> String {
+    format!("{} {}", scenario.loaded.lesson.id, scenario.variant)
+}
+
+fn broken(scenario: &Scenario, log: &Log) -> Vec<Breach> {
+    breaches(scenario, log).unwrap_or_else(|error| panic!("{}: {error}", name(scenario)))
+}
+
+/// Which of a scenario's invariants a log breaks, by what must never be.
+fn told(scenario: &Scenario, log: &Log) -> Vec<String> {
+    let breaches = broken(scenario, log);
+    let never = |breach: &Breach| scenario.invariants[breach.invariant].never.to_string();
+    breaches.iter().map(never).collect()
+}
+
+/// Why a run does not do to its invariants what its variant promises.
+fn wrong(scenario: &Scenario, log: &Log) -> Option<String> {
+    let (expect, told) = (scenario.variant().expect, told(scenario, log));
+    let kept = told.is_empty() == (expect == Expect::Prevented);
+    (!kept).then(|| format!("{}: {expect:?}, and broken are {told:?}", name(scenario)))
+}
+
+#[test]
+fn stories_of_failures_break_an_invariant_and_stories_of_fixes_keep_them_all() {
+    let runs = carried_runs();
+    let wrong: Vec<String> = runs
+        .iter()
+        .filter_map(|(scenario, log)| wrong(scenario, log))
+        .collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn on_servers_of_today_too() {
+    let place = Place::new();
+    let lessons = [
+        "oversell",
+        "setnx-without-expire",
+        "unlock-someone-elses-lock",
+        "watchdog",
+    ];
+    let answer = place.run(&[&["run", "--record", "runs"], &lessons[..]].concat());
+    assert_eq!(answer.code, Some(0), "{}", answer.err);
+    let mut scenarios = all_carried();
+    scenarios.retain(|scenario| lessons.contains(&scenario.loaded.lesson.id.as_str()));
+    assert!(scenarios.len() > lessons.len());
+    for scenario in scenarios {
+        let file = place.path().join("runs").join(carried::file_name(&scenario));
+        let recording = recording::read(&file).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(wrong(&scenario, &recording.log), None);
+    }
+}
+
+/// Each of these is the point of its lesson: were it found by another invariant only, nothing would be amiss above.
+#[test]
+fn each_failure_is_seen_as_what_it_is() {
+    let deleted = "deleted_by_another('lock') > 0";
+    let points = [
+        ("oversell lost-update", "sold > stock"),
+        ("oversell local-lock", "overlap: mutex"),
+        (
+            "setnx-without-expire two-commands",
+            "orphaned('lock') and pttl('lock') == -1",
+        ),
+        ("setnx-without-expire multi", "renewed_by_another('lock') > 0"),
+        (
+            "setnx-without-expire multi",
+            "orphaned('lock') and (value('lock') or '')|first == 'A' and pttl('lock') > lease",
+        ),
+        ("unlock-someone-elses-lock blind-del", deleted),
+        ("unlock-someone-elses-lock get-compare-del", deleted),
+        ("unlock-someone-elses-lock user-id-token", deleted),
+        ("watchdog no-renewal", "overlap: lock"),
+        ("watchdog blind-renewal", "renewed_by_another('lock') > 0"),
+        ("master-failover split-brain", "overlap: lock"),
+        ("zk-herd herd", "herd() > 1"),
+    ];
+    let runs = carried_runs();
+    for (variant, never) in points {
+        let (scenario, log) = runs
+            .iter()
+            .find(|(scenario, _)| name(scenario) == variant)
+            .unwrap_or_else(|| panic!("no {variant}"));
+        let told = told(scenario, log);
+        assert!(told.iter().any(|known| known == never), "{variant}: {told:?}");
+    }
+}
+
+#[test]
+fn a_breach_is_dated_to_the_event_that_made_it_and_proved_by_what_came_before() {
+    for (scenario, log) in carried_runs() {
+        for breach in broken(&scenario, &log) {
+            let name = name(&scenario);
+            assert!(!breach.evidence.is_empty(), "{name}: {breach:?}");
+            assert!(breach.evidence.is_sorted(), "{name}: {breach:?}");
+            assert!(
+                breach.evidence.iter().all(|event| *event <= breach.at),
+                "{name}: {breach:?}"
+            );
+            let kind = &log.events()[breach.at].kind;
+            assert!(
+                !matches!(kind, EventKind::Stop { .. } | EventKind::Say { .. }),
+                "{name}: {kind:?}"
+            );
+            // It was not so before.
+            let mut before = Log::new();
+            before.extend(log.events()[..breach.at].iter().cloned());
+            let earlier = broken(&scenario, &before);
+            assert!(
+                earlier.iter().all(|known| known.invariant != breach.invariant),
+                "{name}: {breach:?}"
+            );
+        }
+    }
+}
+
+/// Whoever tells of two holders tells of the same: world, timelines, sequence, verdict and race.
+fn agree(scenario: &Scenario, log: &Log) -> usize {
+    let name = name(scenario);
+    let holding = World::fold(log, log.len()).holding;
+    let overlaps = holding.overlaps();
+    let mut chart = Chart::new(Detail::Wires);
+    chart.advance(log);
+    let mut sequence = Sequence::default();
+    sequence.advance(log);
+    let ends = overlaps.iter().map(|of| (&of.lock, of.event, of.end));
+    let clashes = chart.clashes.iter();
+    let clashes = clashes.map(|of| (&of.lock, of.from.1, of.to.map(|to| to.1)));
+    assert!(
+        ends.clone().eq(clashes),
+        "{name}: {overlaps:?}, on the timelines {:?}",
+        chart.clashes
+    );
+    let rows = sequence.overlaps.iter();
+    let rows = rows.map(|of| (&of.lock, of.from.1, of.to.map(|to| to.1)));
+    assert!(
+        ends.eq(rows),
+        "{name}: {overlaps:?}, in the sequence {:?}",
+        sequence.overlaps
+    );
+    let breaches = broken(scenario, log);
+    for (lock, fate) in Outcome::of(scenario, log).locks {
+        let first = overlaps.iter().find(|of| of.lock == lock).map(|of| of.event);
+        assert_eq!(
+            fate == LockFate::Violated,
+            first.is_some(),
+            "{name}: {lock} in a race"
+        );
+        let never = format!("overlap: {lock}");
+        let known = |n: usize| scenario.invariants[n].never.to_string() == never;
+        if (0..scenario.invariants.len()).any(known) {
+            let breach = breaches.iter().find(|breach| known(breach.invariant));
+            assert_eq!(
+                breach.map(|breach| breach.at),
+                first,
+                "{name}: {lock} in the verdict"
+            );
+        }
+    }
+    overlaps.len()
+}
+
+#[test]
+fn two_holders_are_the_same_two_wherever_they_are_told_of() {
+    let runs = carried_runs();
+    let seen: usize = runs.iter().map(|(scenario, log)| agree(scenario, log)).sum();
+    assert!(seen > 5, "{seen}: there is something to agree about");
+}
+
+/// Anything that matters to who holds the lock of the lesson to start from, and may happen to its clients.
+fn happening() -> impl Strategy<Value = EventKind> {
+    let actor = (0..2_u32).prop_map(ActorId);
+    let belief = prop_oneof![
+        3 => Just(Belief::Holding),
+        1 => Just(Belief::Waiting),
+        1 => Just(Belief::Nothing),
+    ];
+    let lock = || "lock".to_owned();
+    prop_oneof![
+        8 => (actor.clone(), belief).prop_map(move |(actor, belief)| EventKind::Believes { actor, lock: lock(), belief }),
+        4 => (actor.clone(), 0..50_u64, any::<bool>()).prop_map(move |(actor, op, releases)| EventKind::Sent {
+            op: OpId(op),
+            actor,
+            label: "release".to_owned(),
+            server: "redis".to_owned(),
+            wire: "DEL lock".to_owned(),
+            releases: releases.then(lock).into_iter().collect(),
+        }),
+        4 => (actor.clone(), 0..50_u64).prop_map(|(actor, op)| EventKind::Replied {
+            op: OpId(op),
+            actor,
+            label: "release".to_owned(),
+            reply: Reply::Value(1.into()),
+        }),
+        1 => Just(EventKind::Fault(Fault::Crash { client: "A".to_owned() })),
+        1 => actor.prop_map(|actor| EventKind::GaveUp { actor, why: String::new() }),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn so_they_are_whatever_happens(kinds in proptest::collection::vec((happening(), 0..200_i64), 0..40)) {
+        let scenario = planned(NEW_LESSON, "blind-del");
+        let ready = EventKind::LabReady {
+            lesson: "my-lock".to_owned(),
+            variant: "blind-del".to_owned(),
+            clock: ClockKind::Controlled,
+            servers: Vec::new(),
+            actors: scenario.actors.iter().map(|plan| plan.actor.clone()).collect(),
+        };
+        let mut log = Log::new();
+        let mut millis = 0;
+        for (kind, passed) in std::iter::once((ready, 0)).chain(kinds) {
+            millis += passed;
+            log.append(Event { at: LessonTime::from_millis(millis), kind });
+        }
+        agree(&scenario, &log);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(8))]
+    /// Whoever plays looks after each move, and somebody who opens a recording once.
+    #[test]
+    fn looking_often_and_looking_once_see_the_same(cuts in proptest::collection::vec(0.0..1.0, 0..12)) {
+        for (scenario, log) in carried_runs() {
+            let mut ends: Vec<usize> = cuts.iter().map(|cut| share(log.len(), *cut)).collect();
+            ends.push(log.len());
+            ends.sort_unstable();
+            let mut watch = Watch::new(&scenario);
+            let mut found = Vec::new();
+            let mut seen = Log::new();
+            for end in ends {
+                seen.extend(log.events()[seen.len()..end].iter().cloned());
+                found.extend(watch.advance(&scenario, &seen).expect("it can be told"));
+            }
+            found.sort_by_key(|breach| (breach.at, breach.invariant));
+            prop_assert_eq!(found, broken(&scenario, &log), "{}", name(&scenario));
+        }
+    }
+}
+
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    reason = "a share of a few hundred events"
+)]
+fn share(of: usize, part: f64) -> usize {
+    (of as f64 * part) as usize
+}

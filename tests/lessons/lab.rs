@@ -1,0 +1,508 @@
+//! The lab on real servers: started, looked at, cut off, killed, and nothing left behind.
+//! They run in parallel; each lab is its own directory and its own servers.
+
+#![allow(clippy::print_stdout, reason = "figures for whoever runs it")]
+
+use std::fmt::Write;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use lockstep::lab::{Direction, Lab, LabError, LabOptions, LinkAddress, LinkState, sweep};
+use lockstep::lab::{
+    doctor::ClockProof,
+    doctor::{self, ProgramStatus},
+};
+use lockstep::lesson::LabKind;
+use lockstep::log::{KeyValue, Observed};
+use redis::aio::MultiplexedConnection;
+use redis::{AsyncConnectionConfig, ConnectionAddr, IntoConnectionInfo};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use zookeeper_client::{Acls, Client, CreateMode};
+
+use crate::place::LOCKSTEP;
+
+/// Longer than anything here takes; only so that a failure is a failure and not a hang.
+const SOON: Duration = Duration::from_secs(30);
+
+pub async fn lab(kind: LabKind) -> Lab {
+    let begun = Instant::now();
+    let lab = Lab::start(kind, &LabOptions::with_binary(LOCKSTEP.into()))
+        .await
+        .unwrap();
+    println!("{kind:?} booted in {:?}", begun.elapsed());
+    lab
+}
+
+async fn soon<T>(what: impl Future<Output = T>) -> T {
+    tokio::time::timeout(SOON, what).await.expect("it never came")
+}
+
+/// Resolves when a process that need not be our child has ended.
+async fn gone(pid: u32) {
+    let pid = Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
+    let Ok(fd) = pidfd_open(pid, PidfdFlags::empty()) else {
+        return;
+    };
+    let waiting = tokio::task::spawn_blocking(move || {
+        let soon = SOON.try_into().unwrap();
+        poll(&mut [PollFd::new(&fd, PollFlags::IN)], Some(&soon)).unwrap()
+    });
+    assert_eq!(waiting.await.unwrap(), 1, "it never ended");
+}
+
+async fn connect(address: &LinkAddress) -> redis::RedisResult<MultiplexedConnection> {
+    let LinkAddress::Unix(socket) = address else {
+        panic!("Redis is on a Unix socket")
+    };
+    let client = redis::Client::open(ConnectionAddr::Unix(socket.clone()).into_connection_info()?)?;
+    let config = AsyncConnectionConfig::new()
+        .set_response_timeout(None)
+        .set_connection_timeout(None);
+    client.get_multiplexed_async_connection_with_config(&config).await
+}
+
+async fn session(address: &LinkAddress) -> Client {
+    let connector = Client::connector().with_session_timeout(Duration::from_secs(10));
+    soon(connector.connect(&address.to_string())).await.unwrap()
+}
+
+fn string(text: &str) -> KeyValue {
+    KeyValue::String(text.into())
+}
+
+#[tokio::test]
+async fn redis_is_seen_as_it_is() {
+    let mut lab = lab(LabKind::Redis).await;
+    let info = lab.servers().remove(0);
+    assert_eq!((info.name.as_str(), info.product.as_str()), ("redis", "Redis"));
+    assert!(info.version.starts_with(|c: char| c.is_ascii_digit()), "{info:?}");
+    let address = lab.link("A", "redis").await.unwrap();
+    let mut a = connect(&address).await.unwrap();
+    for command in [
+        "SET lock token-of-A PX 60000",
+        "SET plain 1",
+        "HSET hash field value",
+        "RPUSH list b a",
+        "SADD set b a",
+        "ZADD zset 2 b 1.5 a",
+        "XADD stream * field value",
+    ] {
+        let mut words = command.split(' ');
+        let mut wire = redis::cmd(words.next().unwrap());
+        wire.arg(words.collect::<Vec<_>>())
+            .exec_async(&mut a)
+            .await
+            .unwrap();
+    }
+    let state = lab.observe().await.unwrap().remove(0);
+    let Observed::Redis(keyspace) = state.observed else {
+        panic!("{state:?}")
+    };
+    let value = |key: &str| keyspace.keys[key].value.clone();
+    assert_eq!(value("lock"), string("token-of-A"));
+    assert_eq!(
+        value("hash"),
+        KeyValue::Hash([("field".into(), "value".into())].into())
+    );
+    assert_eq!(value("list"), KeyValue::List(vec!["b".into(), "a".into()]));
+    assert_eq!(value("set"), KeyValue::Set(vec!["a".into(), "b".into()]));
+    assert_eq!(
+        value("zset"),
+        KeyValue::SortedSet(vec![("a".into(), "1.5".into()), ("b".into(), "2".into())])
+    );
+    assert_eq!(value("stream"), KeyValue::Other("stream".into()));
+    assert!(keyspace.keys["lock"].expires_at.is_some() && keyspace.keys["plain"].expires_at.is_none());
+
+    let before = lab.metric("redis", "total_commands_processed").await.unwrap();
+    redis::cmd("GET").arg("plain").exec_async(&mut a).await.unwrap();
+    assert!(lab.metric("redis", "total_commands_processed").await.unwrap() > before);
+    assert!(matches!(
+        lab.metric("redis", "nonsense").await,
+        Err(LabError::NoMetric { .. })
+    ));
+    let error = lab.metric("postgres", "x").await.unwrap_err();
+    assert!(
+        error.to_string().contains("it has redis") && !error.is_server(),
+        "{error}"
+    );
+    lab.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_link_holds_loses_and_refuses() {
+    let mut lab = lab(LabKind::Redis).await;
+    let to_a = lab.link("A", "redis").await.unwrap();
+    assert_eq!(lab.link("A", "redis").await.unwrap(), to_a, "a link is laid once");
+    let to_b = lab.link("B", "redis").await.unwrap();
+    let (mut a, mut b) = (connect(&to_a).await.unwrap(), connect(&to_b).await.unwrap());
+    let link = lab.link_control("A->redis").unwrap();
+    let set = |value: &str| redis::cmd("SET").arg("key").arg(value).to_owned();
+    let get = redis::cmd("GET").arg("key").to_owned();
+
+    // A late packet: sent, and not there until the link lets it through. B's link is another one.
+    link.hold(Direction::ToServer);
+    let late = {
+        let (mut a, set) = (a.clone(), set("late"));
+        tokio::spawn(async move { set.query_async::<String>(&mut a).await })
+    };
+    soon(link.holds(Direction::ToServer)).await;
+    assert_eq!(get.query_async::<Option<String>>(&mut b).await.unwrap(), None);
+    link.release();
+    assert_eq!(soon(late).await.unwrap().unwrap(), "OK");
+    assert_eq!(get.query_async::<String>(&mut b).await.unwrap(), "late");
+
+    // A lost reply: the server has done it, and A will never know.
+    link.hold(Direction::ToClient);
+    let lost = {
+        let (mut a, set) = (a.clone(), set("done"));
+        tokio::spawn(async move { set.query_async::<String>(&mut a).await })
+    };
+    soon(link.holds(Direction::ToClient)).await;
+    assert_eq!(get.query_async::<String>(&mut b).await.unwrap(), "done");
+    link.discard();
+    soon(lost).await.unwrap().unwrap_err();
+
+    // Cut: nothing goes in and nobody comes in, until it is released.
+    a = connect(&to_a).await.unwrap();
+    link.cut();
+    assert_eq!(link.state(), LinkState::Cut);
+    soon(get.query_async::<Option<String>>(&mut a)).await.unwrap_err();
+    assert!(soon(connect(&to_a)).await.is_err());
+    assert!(lab.observe().await.is_ok(), "the truth is seen past the links");
+    link.release();
+    assert_eq!(
+        get.query_async::<String>(&mut connect(&to_a).await.unwrap())
+            .await
+            .unwrap(),
+        "done"
+    );
+    assert!(lab.link_control("C->redis").is_none());
+}
+
+#[tokio::test]
+async fn what_a_link_holds_keeps_its_order() {
+    let mut lab = lab(LabKind::Redis).await;
+    let LinkAddress::Unix(socket) = lab.link("A", "redis").await.unwrap() else {
+        panic!()
+    };
+    let mut raw = tokio::net::UnixStream::connect(socket).await.unwrap();
+    let link = lab.link_control("A->redis").unwrap();
+    link.hold(Direction::Both);
+    let mut expected = String::new();
+    for n in 0..100 {
+        soon(raw.write_all(format!("ECHO {n}\r\n").as_bytes()))
+            .await
+            .unwrap();
+        write!(expected, "${}\r\n{n}\r\n", n.to_string().len()).unwrap();
+    }
+    soon(link.holds(Direction::ToServer)).await;
+    link.release();
+    let mut answer = vec![0; expected.len()];
+    soon(raw.read_exact(&mut answer)).await.unwrap();
+    assert_eq!(String::from_utf8(answer).unwrap(), expected);
+}
+
+/// How many connections a listening Unix socket has, or will have once it accepts them (proc(5)).
+fn connections(socket: &Path) -> usize {
+    let sockets = std::fs::read_to_string("/proc/net/unix").unwrap();
+    let its_own = |line: &&str| line.ends_with(socket.to_str().unwrap());
+    // The listening socket itself is one of them.
+    sockets.lines().filter(its_own).count() - 1
+}
+
+#[tokio::test]
+async fn nine_hundred_connections_share_a_link() {
+    let mut lab = lab(LabKind::Redis).await;
+    let LinkAddress::Unix(socket) = lab.link("crowd", "redis").await.unwrap() else {
+        panic!()
+    };
+    // Redis' own queue has room for 511: a server that stands still must find the others waiting, not gone.
+    lab.freeze_server("redis").unwrap();
+    let begun = Instant::now();
+    let asks = (0..900).map(|_| async {
+        let mut raw = tokio::net::UnixStream::connect(&socket).await.unwrap();
+        raw.write_all(b"INCR members\r\n").await.unwrap();
+        raw
+    });
+    let members = soon(futures::future::join_all(asks)).await;
+    let Some(LinkAddress::Unix(server)) = lab.endpoint("redis").cloned() else {
+        panic!()
+    };
+    let come = async {
+        while connections(&socket) < 900 || connections(&server) < 511 {
+            tokio::task::yield_now().await;
+        }
+    };
+    soon(come).await;
+    lab.thaw_server("redis").unwrap();
+    let answers = members.into_iter().map(|mut raw| async move {
+        let mut first = [0];
+        raw.read_exact(&mut first).await.unwrap();
+        (raw, first)
+    });
+    let members = soon(futures::future::join_all(answers)).await;
+    println!("900 connections answered in {:?}", begun.elapsed());
+    assert!(members.iter().all(|(_, first)| first == b":"));
+    let state = lab.observe().await.unwrap().remove(0);
+    let Observed::Redis(keyspace) = state.observed else {
+        panic!()
+    };
+    assert_eq!(keyspace.keys["members"].value, string("900"));
+}
+
+#[tokio::test]
+async fn a_server_that_dies_is_reported_with_its_last_words() {
+    let lab = lab(LabKind::Redis).await;
+    let pid = Pid::from_raw(i32::try_from(lab.server_pid("redis").unwrap()).unwrap()).unwrap();
+    // As anybody's `kill` would.
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    let death = soon(lab.died()).await;
+    assert_eq!(death.server, "redis");
+    assert!(
+        death.to_string().contains("SIGTERM scheduling shutdown"),
+        "{death}"
+    );
+    assert_eq!(lab.observe().await.unwrap(), [], "the dead hold nothing");
+    assert!(
+        lab.freeze_server("redis")
+            .unwrap_err()
+            .to_string()
+            .contains("has ended")
+    );
+}
+
+#[tokio::test]
+async fn a_server_that_was_killed_on_purpose_is_no_news() {
+    let lab = lab(LabKind::Redis).await;
+    let pid = lab.server_pid("redis").unwrap();
+    lab.kill_server("redis").unwrap();
+    gone(pid).await;
+    let news = futures::FutureExt::now_or_never(lab.died());
+    assert_eq!(news, None);
+}
+
+#[tokio::test]
+async fn a_frozen_server_is_not_waited_for_and_goes_with_the_lab() {
+    let lab = lab(LabKind::Redis).await;
+    let pid = lab.server_pid("redis").unwrap();
+    lab.freeze_server("redis").unwrap();
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    assert!(
+        stat.contains(") T "),
+        "it stands still when freeze returns: {stat}"
+    );
+    let error = lab.observe().await.unwrap_err();
+    assert!(
+        error.is_server() && error.to_string().contains("frozen"),
+        "{error}"
+    );
+    lab.thaw_server("redis").unwrap();
+    lab.observe().await.unwrap();
+    lab.freeze_server("redis").unwrap();
+    let directory = lab.directory().to_path_buf();
+    lab.shutdown().await;
+    gone(pid).await;
+    assert!(!directory.exists());
+}
+
+#[tokio::test]
+async fn a_server_that_cannot_start_is_quoted() {
+    let mut options = LabOptions::with_binary(LOCKSTEP.into());
+    let named = |name: &str| (name == "LOCKSTEP_REDIS_SERVER").then(|| "/bin/mkdir".into());
+    options.search = lockstep::lab::programs::Search::new(vec![], named);
+    let error = Lab::start(LabKind::Redis, &options).await.unwrap_err();
+    assert!(error.is_server(), "{error}");
+    assert!(error.to_string().contains("File exists"), "{error}");
+}
+
+#[tokio::test]
+async fn zookeeper_is_seen_as_it_is() {
+    let mut lab = lab(LabKind::Zookeeper).await;
+    let address = lab.link("A", "zookeeper").await.unwrap();
+    let (a, b) = (session(&address).await, session(&address).await);
+    let persistent = CreateMode::Persistent.with_acls(Acls::anyone_all());
+    let ephemeral = CreateMode::Ephemeral.with_acls(Acls::anyone_all());
+    a.create("/L", b"queue", &persistent).await.unwrap();
+    let (stat, _) = a.create("/L/held", b"by A", &ephemeral).await.unwrap();
+    let (_, _, watcher) = b.get_and_watch_data("/L/held").await.unwrap();
+    let (_, absent) = b.check_and_watch_stat("/absent").await.unwrap();
+
+    let tree = tree(&lab).await;
+    let held = &tree.nodes["/L/held"];
+    assert_eq!(
+        (held.data.as_str(), held.owner, held.czxid),
+        ("by A", Some(a.session_id().0), stat.czxid)
+    );
+    assert_eq!(held.watchers, [b.session_id().0]);
+    assert_eq!(
+        (tree.nodes["/L"].data.as_str(), tree.nodes["/L"].owner),
+        ("queue", None)
+    );
+    assert_eq!(tree.watched_absent["/absent"], [b.session_id().0]);
+    assert_eq!(
+        tree.nodes.len(),
+        2,
+        "nothing of the server's own: {:?}",
+        tree.nodes
+    );
+    drop((watcher, absent));
+}
+
+#[tokio::test]
+async fn a_crowd_of_ephemerals_is_read_at_once() {
+    let mut lab = lab(LabKind::Zookeeper).await;
+    let address = lab.link("crowd", "zookeeper").await.unwrap();
+    let crowd = session(&address).await;
+    crowd
+        .create("/L", b"", &CreateMode::Persistent.with_acls(Acls::anyone_all()))
+        .await
+        .unwrap();
+    let mode = CreateMode::EphemeralSequential.with_acls(Acls::anyone_all());
+    soon(futures::future::try_join_all(
+        (0..900).map(|_| crowd.create("/L/n-", b"x", &mode)),
+    ))
+    .await
+    .unwrap();
+    let begun = Instant::now();
+    let tree = tree(&lab).await;
+    println!("901 nodes seen in {:?}", begun.elapsed());
+    assert_eq!(tree.nodes.len(), 901);
+    assert!(
+        tree.nodes
+            .values()
+            .filter(|node| node.owner == Some(crowd.session_id().0))
+            .count()
+            == 900
+    );
+}
+
+#[tokio::test]
+async fn zookeeper_counts_the_watches_that_a_deletion_fires() {
+    const WATCHERS: i64 = 9;
+    const FIRED: &str = "zk_sum_node_deleted_watch_count";
+    let mut lab = lab(LabKind::Zookeeper).await;
+    let address = lab.link("crowd", "zookeeper").await.unwrap();
+    let holder = session(&address).await;
+    holder
+        .create("/L", b"", &CreateMode::Ephemeral.with_acls(Acls::anyone_all()))
+        .await
+        .unwrap();
+    let mut waiting = Vec::new();
+    for _ in 0..WATCHERS {
+        let client = session(&address).await;
+        let (_, watcher) = client.check_and_watch_stat("/L").await.unwrap();
+        waiting.push((client, watcher));
+    }
+    let before = lab.metric("zookeeper", FIRED).await.unwrap();
+    let packets = lab.metric("zookeeper", "zk_packets_sent").await.unwrap();
+    holder.delete("/L", None).await.unwrap();
+    for (_, watcher) in waiting {
+        soon(watcher.changed()).await;
+    }
+    assert_eq!(lab.metric("zookeeper", FIRED).await.unwrap() - before, WATCHERS);
+    assert!(lab.metric("zookeeper", "zk_packets_sent").await.unwrap() - packets >= WATCHERS);
+}
+
+#[tokio::test]
+async fn doctor_reports_what_is_here() {
+    let report = doctor::report(&LabOptions::with_binary(LOCKSTEP.into())).await;
+    println!("{report}");
+    assert!(report.healthy(), "{report}");
+    assert!(
+        report
+            .programs
+            .iter()
+            .all(|program| matches!(program.status, ProgramStatus::Found { .. }))
+    );
+    match &report.proof {
+        ClockProof::Controlled { paused_at_ms, .. } => assert!(*paused_at_ms > 0),
+        ClockProof::Wall { .. } => assert!(!lockstep::clock::LessonClock::supported()),
+        ClockProof::Failed { why } => panic!("{why}"),
+    }
+    let json = serde_json::to_value(&report).unwrap();
+    assert_eq!(json["programs"][0]["program"], "redis-server");
+}
+
+/// The guard by itself: `sh` is the parent and is killed.
+#[tokio::test]
+async fn a_guarded_process_ends_with_its_parent() {
+    for how in ["", "--supervise"] {
+        let script = format!("{} __guard {how} $$ -- sleep 1000 & echo $!; wait", LOCKSTEP);
+        let mut parent = Command::new("sh")
+            .args(["-c", &script])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(parent.stdout.as_mut().unwrap())
+            .read_line(&mut line)
+            .unwrap();
+        parent.kill().unwrap();
+        parent.wait().unwrap();
+        gone(line.trim().parse().unwrap()).await;
+        // The pipe's other ends were the guard's and its child's: at its end, both are gone.
+        let mut rest = String::new();
+        parent.stdout.take().unwrap().read_to_string(&mut rest).unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_guard_whose_parent_is_gone_starts_nothing() {
+    // Process 1 is nobody's playground.
+    let output = Command::new(LOCKSTEP)
+        .args(["__guard", "1", "--", "echo", "started"])
+        .output()
+        .unwrap();
+    assert!(output.stdout.is_empty() && !output.status.success());
+    let output = Command::new(LOCKSTEP)
+        .args(["__guard", "nonsense"])
+        .output()
+        .unwrap();
+    assert!(String::from_utf8_lossy(&output.stderr).contains("for Lockstep's own use"));
+}
+
+/// Run by the test below, in a process of its own.
+#[tokio::test]
+#[ignore = "waits to be killed"]
+async fn labs_to_be_killed() {
+    for kind in [LabKind::Redis, LabKind::Zookeeper] {
+        let lab = Box::leak(Box::new(lab(kind).await));
+        println!("\nready {}", lab.server_pid(&lab.servers()[0].name).unwrap());
+    }
+    std::future::pending::<()>().await;
+}
+
+#[tokio::test]
+async fn sigkill_leaves_no_process_and_the_next_lockstep_no_directory() {
+    let root = tempfile::tempdir().unwrap();
+    let mut victim = Command::new(std::env::current_exe().unwrap())
+        .args(["lab::labs_to_be_killed", "--exact", "--ignored", "--nocapture"])
+        .env("TMPDIR", root.path())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(victim.stdout.take().unwrap()).lines();
+    let ready = lines.filter_map(|line| line.unwrap().strip_prefix("ready ")?.parse().ok());
+    let pids: Vec<u32> = ready.take(2).collect();
+    assert_eq!(sweep(root.path()).directories, 0, "the living are spared");
+    victim.kill().unwrap();
+    victim.wait().unwrap();
+    assert_eq!(pids.len(), 2);
+    for pid in pids {
+        gone(pid).await;
+    }
+    assert_eq!(sweep(root.path()).directories, 2);
+    assert_eq!(std::fs::read_dir(root.path()).unwrap().count(), 0);
+}
+
+async fn tree(lab: &Lab) -> lockstep::log::ZnodeTree {
+    let state = lab.observe().await.unwrap().remove(0);
+    let Observed::Zookeeper(tree) = state.observed else {
+        panic!("{state:?}")
+    };
+    tree
+}

@@ -1,0 +1,27 @@
+//! Lessons on real servers, through the library and on the command line: stories, faults, races, every order of
+//! moves, and the clock and the lab that they run on.
+
+#[path = "../common/place.rs"]
+mod place;
+#[path = "../common/scenarios.rs"]
+mod scenarios;
+#[path = "../common/texts.rs"]
+mod texts;
+
+mod carried;
+mod check;
+mod clock;
+mod explore;
+mod explore_alike;
+mod export;
+mod free;
+mod free_branches;
+mod free_support;
+mod invariants;
+mod lab;
+mod live;
+mod race;
+mod run;
+mod sentinel;
+mod story_faults;
+mod why;

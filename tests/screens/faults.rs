@@ -1,0 +1,170 @@
+//! Faults of servers on the screen: on their lanes, in the wire log and in the servers' pane.
+
+use crossterm::event::KeyCode;
+use lockstep::{
+    clock::ClockKind,
+    log::{EventKind, Fault, ServerInfo, Stop, Way},
+    text::Lang,
+};
+
+use crate::{
+    staged::Script,
+    stand::{LANGS, Stand},
+};
+
+/// One server more than there are lanes on the smallest screen.
+const SERVERS: [&str; 5] = ["redis1", "redis2", "redis3", "redis4", "redis5"];
+
+/// A lab of five masters and one client, without anything that has happened.
+fn five() -> Script {
+    let mut script = Script::new("Redis", ClockKind::Controlled, &[("A".into(), "A".into(), false)]);
+    if let EventKind::LabReady { servers, .. } = &mut script.events[0].kind {
+        *servers = SERVERS
+            .iter()
+            .map(|name| ServerInfo {
+                name: (*name).into(),
+                product: "Redis".into(),
+                version: "7.0.15".into(),
+                address: format!("/tmp/lockstep/{name}.sock"),
+                password: None,
+            })
+            .collect();
+    }
+    script
+}
+
+fn cause(script: &mut Script, fault: Fault) {
+    script.add(EventKind::Fault(fault));
+    script.stop(Stop::Fault);
+}
+
+/// Everything that can happen to a server, one after another.
+fn faults() -> Script {
+    let mut script = five();
+    let server = |name: &str| name.to_owned();
+    let link = || "redis3->redis1".to_owned();
+    for fault in [
+        Fault::KillServer {
+            server: server("redis1"),
+        },
+        Fault::FreezeServer {
+            server: server("redis2"),
+        },
+        Fault::Hold {
+            link: link(),
+            way: Way::Replies,
+        },
+        Fault::Skew {
+            server: server("redis4"),
+            ahead_ms: 30_000,
+        },
+        Fault::Skew {
+            server: server("redis5"),
+            ahead_ms: -1_250,
+        },
+        Fault::RestartServer {
+            server: server("redis1"),
+        },
+        Fault::ThawServer {
+            server: server("redis2"),
+        },
+        Fault::Cut { link: link() },
+    ] {
+        cause(&mut script, fault);
+    }
+    script
+}
+
+/// The servers' lanes, which stand above every other pane that names servers.
+fn lanes(stand: &Stand) -> Vec<String> {
+    let rows = stand.rows();
+    let lane = |server: &str| {
+        let begins = |row: &&String| row.trim_start_matches('│').starts_with(server);
+        rows.iter()
+            .filter(begins)
+            .find(|row| row.contains(['✝', '▮', '▶', '◷', '✗']))
+            .cloned()
+            .unwrap_or_default()
+    };
+    SERVERS.iter().map(|server| lane(server)).collect()
+}
+
+#[test]
+fn every_fault_of_a_server_stands_on_its_lane_at_every_size() {
+    for size in [(100, 30), (120, 40), (200, 60)] {
+        for lang in LANGS {
+            let stand = Stand::lesson(faults(), lang, size);
+            let lanes = lanes(&stand);
+            let shows = |n: usize, words: &[&str]| {
+                for word in words {
+                    assert!(lanes[n].contains(word), "{size:?} {word}\n{:#?}", stand.rows());
+                }
+            };
+            shows(0, &["✝ SIGKILL", "▶ START"]);
+            shows(1, &["▮ SIGSTOP", "▶ SIGCONT"]);
+            shows(2, &["▮ →redis1", "✗ →redis1"]);
+            shows(3, &["◷ +30.0s"]);
+            shows(4, &["◷ -1250ms"]);
+            stand.assert_whole();
+        }
+    }
+}
+
+#[test]
+fn faults_are_told_in_words_and_only_up_to_the_playhead() {
+    let mut stand = Stand::lesson(faults(), Lang::En, (120, 40));
+    for words in [
+        "✝ redis1 killed",
+        "▮ redis3->redis1 link holds replies",
+        "◷ redis4 clock 30.0s ahead",
+        "◷ redis5 clock 1250ms behind",
+        // The servers' pane.
+        "redis4 ◷ clock 30.0s ahead",
+    ] {
+        assert!(stand.shows(words), "{words}\n{:#?}", stand.rows());
+    }
+    stand.press('L');
+    for words in [
+        "◷ redis4 时钟快了 30.0s",
+        "◷ redis5 时钟慢了 1250ms",
+        "▮ redis3->redis1 链路挂起回复",
+    ] {
+        assert!(stand.shows(words), "{words}\n{:#?}", stand.rows());
+    }
+    stand.key(KeyCode::Home);
+    assert!(!stand.shows("SIGKILL"), "{:#?}", stand.rows());
+    assert!(!stand.shows("◷"), "{:#?}", stand.rows());
+}
+
+#[test]
+fn a_clock_put_right_is_no_longer_shown_as_wrong() {
+    let mut script = five();
+    let skew = |ahead_ms| Fault::Skew {
+        server: "redis2".into(),
+        ahead_ms,
+    };
+    cause(&mut script, skew(4000));
+    cause(&mut script, skew(0));
+    let stand = Stand::lesson(script, Lang::En, (120, 40));
+    assert!(stand.shows("◷ redis2 clock right again"), "{:#?}", stand.rows());
+    assert!(!stand.shows("redis2 ◷"), "{:#?}", stand.rows());
+}
+
+#[test]
+fn what_a_witness_has_to_type_is_shown_beside_the_servers() {
+    let stand = Stand::lesson(five(), Lang::En, (120, 40));
+    assert!(!stand.shows("from outside"), "{:#?}", stand.rows());
+    for (lang, words) in [
+        (Lang::En, "from outside: redis-cli -s … -a 5e5a3e"),
+        (Lang::Zh, "-a 5e5a3e"),
+    ] {
+        let mut script = five();
+        if let EventKind::LabReady { servers, .. } = &mut script.events[0].kind {
+            for server in servers {
+                server.password = Some("5e5a3e".into());
+            }
+        }
+        let stand = Stand::lesson(script, lang, (120, 40));
+        assert!(stand.shows(words), "{:#?}", stand.rows());
+    }
+}

@@ -1,0 +1,21 @@
+//! What the screens show, drawn into memory at fixed sizes from logs that are written by hand. No server runs.
+
+#[path = "../common/scenarios.rs"]
+mod scenarios;
+
+mod event_loop;
+mod staged;
+mod stand;
+
+mod compare;
+mod faults;
+mod finding;
+mod free;
+mod free_picture;
+mod keys;
+mod lesson;
+mod motion;
+mod orders;
+mod readable;
+mod sequence;
+mod trials;

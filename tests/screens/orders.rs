@@ -1,0 +1,389 @@
+//! Every order of a variant's moves: how the learner gets there, the search while it goes on, what it found, the
+//! shortest order that goes wrong stepped through, and the ways back.
+
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
+
+use crossterm::event::KeyCode;
+use lockstep::{
+    clock::ClockKind,
+    log::{ActorId, Choice},
+    run::{
+        explore::{Bounds, Explored, Failing, Finding, OutcomeSeen, Progress, Shortest, Told},
+        race::{Invariant, LockFate, Outcome},
+    },
+    text::Lang,
+    ui::app::Mode,
+};
+
+use crate::{
+    staged,
+    stand::{LANGS, SIZES, Stand, odd_sizes, text},
+};
+
+fn outcome(fate: LockFate) -> Arc<Outcome> {
+    Arc::new(Outcome {
+        locks: [("lock".to_owned(), fate)].into(),
+        ..Outcome::default()
+    })
+}
+
+/// A search that found 12 of 924 orders to go wrong, or none.
+fn found(broken: bool, complete: bool) -> Told {
+    let seen = |fate, orders, violates| OutcomeSeen {
+        outcome: outcome(fate),
+        orders,
+        first: Vec::new(),
+        violates,
+    };
+    let mut outcomes = vec![seen(LockFate::Held, 912, false)];
+    if broken {
+        outcomes.push(seen(LockFate::Violated, 12, true));
+    }
+    let moves = ["A.acquire", "timer", "B.acquire", "A.release", "C.acquire"];
+    let shortest = Shortest {
+        choices: vec![Choice::Move { actor: ActorId(0) }],
+        moves: moves.map(str::to_owned).into(),
+        log: staged::misdelete(ClockKind::Controlled).log(),
+    };
+    let explored = Explored {
+        tried: 1_200,
+        pruned: 65_432,
+        cut: 0,
+        violations: if broken { 12 } else { 0 },
+        broken: broken
+            .then(|| ("overlap: lock".to_owned(), 12))
+            .into_iter()
+            .collect(),
+        outcomes,
+        shortest: broken.then_some(shortest),
+        complete,
+        wall: Duration::from_secs(3),
+        searching: Duration::from_secs(2),
+    };
+    Told::Found(Box::new(Finding {
+        explored,
+        invariants: vec![Invariant {
+            name: "overlap: lock".into(),
+            says: text(
+                "Two clients hold the lock at the same time.",
+                "两个客户端同时持有锁。",
+            ),
+        }],
+        why: Some(text(
+            "A's lease ended between A.acquire and A.release.",
+            "A 的租约在 A.acquire 与 A.release 之间到期。",
+        )),
+    }))
+}
+
+/// A search that is half over.
+fn searching(lang: Lang, size: (u16, u16)) -> Stand {
+    let mut stand = Stand::catalogue(lang, size);
+    stand.press('X');
+    stand.searched(Told::Progress(Progress {
+        tried: 600,
+        pruned: 30_000,
+        violations: 3,
+        done: 0.5,
+        wall: Duration::from_secs(2),
+    }));
+    stand
+}
+
+fn explored(lang: Lang, size: (u16, u16)) -> Stand {
+    let mut stand = searching(lang, size);
+    stand.searched(found(true, true));
+    stand
+}
+
+/// The bounds of every search that was asked for.
+fn bounds(stand: &Stand) -> Vec<Bounds> {
+    let explored = stand.runs.explored.borrow();
+    explored
+        .iter()
+        .map(|(_, searcher)| searcher.bounds.clone())
+        .collect()
+}
+
+#[test]
+#[ignore = "leaves pictures of the screens in LOCKSTEP_PICTURES"]
+fn pictures() {
+    for lang in LANGS {
+        for size in SIZES {
+            let size_name = format!("{lang}-{}x{}", size.0, size.1);
+            searching(lang, size).save(&format!("orders-searching-{size_name}"));
+            let mut stand = explored(lang, size);
+            stand.save(&format!("orders-{size_name}"));
+            stand.key(KeyCode::Enter);
+            stand.press(']');
+            stand.save(&format!("orders-shortest-{size_name}"));
+        }
+    }
+}
+
+#[test]
+fn a_variant_is_explored_from_the_catalogue_from_its_variants_and_from_its_lesson() {
+    let names = |stand: &Stand| -> Vec<String> {
+        let explored = stand.runs.explored.borrow();
+        explored
+            .iter()
+            .map(|(choice, _)| choice.variant.clone())
+            .collect()
+    };
+    let mut stand = Stand::catalogue(Lang::En, (80, 24));
+    stand.press('X');
+    assert_eq!(names(&stand), ["blind-del"]);
+    assert!(stand.shows("starting servers"), "{:#?}", stand.rows());
+    stand.press('v');
+    assert_eq!(names(&stand), ["blind-del", "get-del"]);
+    stand.press('q');
+    assert!(matches!(stand.app.mode(), Mode::Browsing));
+    stand.key(KeyCode::Right);
+    stand.press('j');
+    stand.press('j');
+    stand.press('X');
+    assert_eq!(names(&stand)[2..], ["script"]);
+
+    let script = staged::misdelete(ClockKind::Controlled);
+    let mut stand = Stand::lesson(script, Lang::En, (100, 30));
+    let lesson = stand.rows();
+    stand.press('X');
+    assert_eq!(names(&stand), ["blind-del"]);
+    stand.searched(found(true, true));
+    stand.key(KeyCode::Esc);
+    assert_eq!(stand.rows(), lesson, "the lesson is found as it was left");
+}
+
+#[test]
+fn the_search_says_how_far_it_is_and_what_it_found() {
+    for (lang, tried, pace, broken, within) in [
+        (
+            Lang::En,
+            "600 orders tried, 30,000 left out",
+            "of about 1,200, 300/s, 2s left",
+            "✗ 3 orders go wrong",
+            "Orders of up to 24 moves, without a fault",
+        ),
+        (
+            Lang::Zh,
+            "已试 600 种顺序，略去 30,000 种",
+            "约 1,200 种要试，每秒 300 种，还需 2s",
+            "✗ 3 种顺序出错",
+            "每种顺序最多 24 步，不加故障",
+        ),
+    ] {
+        for size in SIZES {
+            let stand = searching(lang, size);
+            for words in [tried, broken, within] {
+                assert!(stand.shows(words), "{words} {size:?}: {:#?}", stand.rows());
+            }
+            assert!(stand.shows(pace) || size.0 < 100, "{size:?}: {:#?}", stand.rows());
+        }
+    }
+    for (lang, words) in [
+        (
+            Lang::En,
+            [
+                "✗ 12 orders go wrong",
+                "12: Two clients hold the lock at the same time.",
+                "✗ lock VIOLATED",
+                "A.acquire → timer → B.acquire",
+            ],
+        ),
+        (
+            Lang::Zh,
+            [
+                "✗ 12 种顺序出错",
+                "12 种：两个客户端同时持有锁。",
+                "✗ lock 被同时持有",
+                "A.acquire → timer → B.acquire",
+            ],
+        ),
+    ] {
+        for size in SIZES {
+            let stand = explored(lang, size);
+            for words in words {
+                assert!(stand.shows(words), "{words} {size:?}: {:#?}", stand.rows());
+            }
+        }
+    }
+}
+
+#[test]
+fn where_nothing_goes_wrong_it_says_so_within_its_bounds() {
+    let mut stand = searching(Lang::En, (100, 30));
+    stand.searched(found(false, true));
+    for words in [
+        "✓ no order within these bounds goes wrong",
+        "No order that goes wrong was found.",
+        "all tried",
+    ] {
+        assert!(stand.shows(words), "{words}: {:#?}", stand.rows());
+    }
+    assert!(!stand.shows("were cut"), "{:#?}", stand.rows());
+    stand.key(KeyCode::Enter);
+    assert!(matches!(stand.app.mode(), Mode::Exploring(_)));
+}
+
+#[test]
+fn orders_that_were_cut_prove_nothing() {
+    for (lang, words) in [
+        (Lang::En, "77 orders were cut after 24 moves"),
+        (Lang::Zh, "77 种顺序走到第 24 步就停了"),
+    ] {
+        let mut stand = searching(lang, (100, 30));
+        let Told::Found(mut finding) = found(false, true) else {
+            panic!("a search that is over");
+        };
+        finding.explored.cut = 77;
+        stand.searched(Told::Found(finding));
+        assert!(stand.shows(words), "{:#?}", stand.rows());
+    }
+}
+
+#[test]
+fn it_is_stopped_first_and_left_then() {
+    let mut stand = searching(Lang::En, (100, 30));
+    let asked = |stand: &Stand| {
+        let explored = stand.runs.explored.borrow();
+        explored[0].1.stop.load(Ordering::Acquire)
+    };
+    assert!(!asked(&stand));
+    stand.key(KeyCode::Esc);
+    assert!(asked(&stand) && stand.shows("stopping"), "{:#?}", stand.rows());
+    stand.searched(found(true, false));
+    assert!(
+        stand.shows("stopped: this is what was found") && stand.shows("✗ 12 orders go wrong"),
+        "{:#?}",
+        stand.rows()
+    );
+    stand.key(KeyCode::Esc);
+    assert!(matches!(stand.app.mode(), Mode::Browsing));
+}
+
+#[test]
+fn what_is_searched_can_be_changed() {
+    let mut stand = explored(Lang::En, (120, 40));
+    let last = |stand: &Stand| bounds(stand).pop().expect("a search");
+    assert_eq!((last(&stand).moves, last(&stand).prune), (24, true));
+    assert!(last(&stand).faults.is_empty());
+    stand.press('+');
+    assert_eq!(last(&stand).moves, 25);
+    assert!(stand.shows("up to 25 moves"), "{:#?}", stand.rows());
+    stand.press('-');
+    stand.press('-');
+    assert_eq!(last(&stand).moves, 23);
+    for (fault, words) in [
+        (Some(Failing::Crash), "at most one crash"),
+        (Some(Failing::Freeze), "at most one freeze"),
+        (None, "without a fault"),
+    ] {
+        stand.press('f');
+        assert_eq!(last(&stand).faults.first().map(|fault| fault.how), fault);
+        assert!(stand.shows(words), "{:#?}", stand.rows());
+    }
+    stand.press('p');
+    assert!(!last(&stand).prune);
+    assert!(stand.shows("each of them is tried"), "{:#?}", stand.rows());
+    // The bound has an end, at which nothing is begun anew.
+    for _ in 0..40 {
+        stand.press('-');
+    }
+    let count = bounds(&stand).len();
+    assert_eq!(last(&stand).moves, 1);
+    stand.press('-');
+    assert_eq!(bounds(&stand).len(), count);
+}
+
+#[test]
+fn the_shortest_order_is_stepped_through() {
+    for (lang, shortest, why, back) in [
+        (
+            Lang::En,
+            "No shorter order goes wrong than these 5 choices:",
+            "A's lease ended between",
+            "back to all of them",
+        ),
+        (
+            Lang::Zh,
+            "没有比这 5 步更短的出错顺序：",
+            "A 的租约在 A.acquire",
+            "回到全部结果",
+        ),
+    ] {
+        let mut stand = explored(lang, (100, 30));
+        let before = stand.rows();
+        stand.key(KeyCode::Enter);
+        for words in [shortest, why, back, "A.acquire → timer"] {
+            assert!(stand.shows(words), "{words}: {:#?}", stand.rows());
+        }
+        stand.press(']');
+        assert!(
+            stand.shows("HOLDERS AT ONCE") || stand.shows("个持有者同时存在"),
+            "{:#?}",
+            stand.rows()
+        );
+        let here = stand.rows();
+        for key in ['X', 'R', 'r', 'v'] {
+            stand.press(key);
+            assert_eq!(stand.rows(), here, "{key}");
+        }
+        stand.press('q');
+        assert_eq!(stand.rows(), before);
+    }
+}
+
+#[test]
+fn what_cannot_be_explored_says_why() {
+    for (lang, title) in [(Lang::En, "✗ This cannot be explored"), (Lang::Zh, "✗ 无法穷举")] {
+        let mut stand = Stand::catalogue(lang, (80, 24));
+        stand.press('X');
+        stand.searched(Told::Failed {
+            message: text(
+                "about 1e12 orders at 3200 a second would take 3616 days; choose fewer moves",
+                "大约有 1e12 种顺序，要跑 3616 天；请减少步数",
+            ),
+            server: false,
+        });
+        assert!(stand.shows(title) && stand.shows("3616"), "{:#?}", stand.rows());
+        stand.press('-');
+        assert_eq!(bounds(&stand).last().map(|bounds| bounds.moves), Some(23));
+        stand
+            .app
+            .handle(lockstep::ui::app::Message::Explored(None), stand.now);
+        assert!(stand.shows(title), "{:#?}", stand.rows());
+    }
+}
+
+#[test]
+fn no_wide_character_is_cut_and_nothing_runs_over_its_pane() {
+    for lang in LANGS {
+        for size in SIZES {
+            for mut stand in [searching(lang, size), explored(lang, size)] {
+                for keys in ["", "j", "?", "?", "i", "i"] {
+                    stand.keys(keys);
+                    stand.assert_whole();
+                }
+                stand.key(KeyCode::Enter);
+                stand.assert_whole();
+            }
+        }
+    }
+}
+
+#[test]
+fn no_size_is_too_small_or_too_large() {
+    for mut stand in [searching(Lang::Zh, (80, 24)), explored(Lang::Zh, (80, 24))] {
+        for (width, height) in odd_sizes() {
+            stand.resize((width, height));
+            for code in [KeyCode::Up, KeyCode::PageDown, KeyCode::End] {
+                stand.key(code);
+                stand.buffer();
+            }
+            stand.click(width / 2, height / 2);
+        }
+    }
+}

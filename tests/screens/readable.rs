@@ -1,0 +1,56 @@
+//! Every step of every carried lesson on a screen of 100 columns and 30 rows, in both languages: what is told can be
+//! read whole, and nothing leaves the screen.
+
+use crossterm::event::KeyCode;
+use lockstep::{recording::carried, run::session::Update};
+
+use crate::{
+    scenarios::all_carried,
+    stand::{LANGS, Stand},
+};
+
+const SIZE: (u16, u16) = (100, 30);
+
+#[test]
+fn every_text_of_every_step_can_be_read_whole() {
+    let mut cut = Vec::new();
+    let mut steps = 0;
+    for scenario in all_carried() {
+        let log = carried::open(&scenario).expect("a recording").log;
+        for lang in LANGS {
+            let mut stand = Stand::opened(lang, SIZE);
+            stand.events(log.events().to_vec());
+            stand.update(Update::Stepped { ended: false });
+            stand.key(KeyCode::End);
+            let mut before = Vec::new();
+            loop {
+                let rows = stand.rows();
+                if rows == before {
+                    break;
+                }
+                steps += 1;
+                stand.assert_whole();
+                if rows
+                    .iter()
+                    .any(|row| row.contains("▼ more") || row.contains("▼ 更多"))
+                {
+                    cut.push(format!(
+                        "{} · {} ({lang}):\n{}",
+                        scenario.loaded.lesson.id,
+                        scenario.variant,
+                        rows[..9].join("\n")
+                    ));
+                }
+                before = rows;
+                stand.key(KeyCode::Left);
+            }
+        }
+    }
+    assert!(steps > 500, "only {steps} steps were looked at");
+    assert!(
+        cut.is_empty(),
+        "{} texts do not fit:\n{}",
+        cut.len(),
+        cut.join("\n\n")
+    );
+}

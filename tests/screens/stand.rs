@@ -1,0 +1,483 @@
+//! A stand for the program: a catalogue, a live run that is played by hand, a screen to look at.
+#![allow(dead_code, reason = "each user needs only a part")]
+
+use std::{
+    cell::RefCell,
+    path::Path,
+    rc::Rc,
+    sync::{Arc, atomic::AtomicBool},
+    time::{Duration, Instant},
+};
+
+use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use lockstep::{
+    lesson::{Card, Expect, LabKind, Track},
+    log::{Event as Happened, Log},
+    run::{
+        LessonChoice, Runs,
+        explore::{self, Bounds, Exploring},
+        race::{Orders, Racing, Told},
+        session::{Command, Session, Update},
+    },
+    text::{Lang, Text},
+    ui::{
+        app::{App, AppOptions, Message},
+        state::catalogue::{Catalogue, CatalogueEntry, CatalogueInvariant, CatalogueVariant},
+        theme::{Theme, text::width},
+        view::svg,
+    },
+    verdict::{ClaimResult, Outcome, Verdict},
+};
+use ratatui::{buffer::Buffer, layout::Rect};
+use tokio::sync::{
+    mpsc::{self, UnboundedReceiver, UnboundedSender, unbounded_channel},
+    watch,
+};
+
+use super::staged::Script;
+
+pub const LANGS: [Lang; 2] = [Lang::En, Lang::Zh];
+
+/// Usual terminals, from the smallest that shows everything to a large one.
+pub const SIZES: [(u16, u16); 5] = [(80, 24), (100, 30), (120, 40), (160, 48), (200, 60)];
+
+/// Every terminal that is too small, what is just large enough, and what is very long in one direction.
+pub fn odd_sizes() -> impl Iterator<Item = (u16, u16)> {
+    let small = (0..=30).flat_map(|width| (0..=12).map(move |height| (width, height)));
+    small.chain([
+        (59, 15),
+        (60, 16),
+        (61, 17),
+        (72, 20),
+        (300, 16),
+        (60, 100),
+        (400, 120),
+    ])
+}
+
+pub fn text(en: &str, zh: &str) -> Text {
+    Text {
+        en: en.into(),
+        zh: zh.into(),
+    }
+}
+
+pub fn entry(id: &str, track: Track, title: Text) -> CatalogueEntry {
+    let variant = |name: &str, title: Text, expect| CatalogueVariant {
+        name: name.into(),
+        title,
+        expect,
+        fixes: None,
+        invariants: vec![CatalogueInvariant {
+            says: text(
+                "Two clients hold the lock at the same time.",
+                "两个客户端同时持有锁。",
+            ),
+            goal: text(
+                "Let two clients hold the lock at the same time.",
+                "让两个客户端同时持有锁。",
+            ),
+        }],
+        lab: LabKind::Redis,
+        lesson: text(
+            "Delete a lock only if it is still yours: compare the token and delete in one script.",
+            "只删除仍属于自己的锁：用一个脚本原子地比较令牌再删除。",
+        ),
+        beats: 11,
+    };
+    CatalogueEntry {
+        id: id.into(),
+        track,
+        title,
+        summary: text(
+            "A's lease ends, B locks, A deletes B's lock, and C walks in.",
+            "A 的租约到期，B 拿到锁，A 却删掉了 B 的锁，C 趁虚而入。",
+        ),
+        intro: text(
+            "A Redis lock is one key: `SET lock token NX PX 3000` creates it only if nobody has it, and Redis \
+             removes it after 3 s. Releasing the lock means deleting the key. Watch what happens when the \
+             deletion comes too late.",
+            "Redis 锁就是一个键：`SET lock token NX PX 3000` 只在没人持有时才会创建，3 秒后由 Redis 自动删除。\
+             释放锁就是删除这个键。来看看删除得太晚会发生什么。",
+        ),
+        minutes: 6,
+        lab: LabKind::Redis,
+        variants: vec![
+            variant("blind-del", text("blind DEL", "直接 DEL"), Expect::Shown),
+            variant(
+                "get-del",
+                text("GET, compare, DEL", "先 GET 比较再 DEL"),
+                Expect::Shown,
+            ),
+            variant(
+                "script",
+                text("compare-and-delete script", "脚本比较并删除"),
+                Expect::Prevented,
+            ),
+        ],
+        interview: vec![
+            Card {
+                q: text(
+                    "Why is GET, compare, DEL not enough?",
+                    "为什么先 GET 比较再 DEL 还不够？",
+                ),
+                a: text(
+                    "The lease may end between GET and DEL.",
+                    "GET 与 DEL 之间租约可能到期。",
+                ),
+            },
+            Card {
+                q: text("What should the token be?", "令牌应该用什么？"),
+                a: text(
+                    "Unique per acquisition, never a user id.",
+                    "每次加锁都唯一，不能用用户 ID。",
+                ),
+            },
+        ],
+        served: true,
+        recorded: false,
+        broken: None,
+    }
+}
+
+pub fn catalogue() -> Catalogue {
+    Catalogue::new(vec![
+        entry("oversell", Track::Basics, text("Overselling", "超卖")),
+        entry(
+            "setnx",
+            Track::Redis,
+            text("SETNX without EXPIRE", "SETNX 忘了 EXPIRE"),
+        ),
+        entry(
+            "unlock",
+            Track::Redis,
+            text("Unlocking someone else's lock", "误删别人的锁"),
+        ),
+        entry("watchdog", Track::Redis, text("Watchdog renewal", "看门狗续期")),
+        entry("zk-herd", Track::Zookeeper, text("The herd effect", "羊群效应")),
+        CatalogueEntry::broken(
+            "my-lesson",
+            "lessons/my-lesson.yaml:12:3: unknown field `stroy`; write `story`",
+        ),
+    ])
+}
+
+/// The other end of a session: what the app asked, and where updates go in.
+#[derive(Debug)]
+pub struct Engine {
+    pub commands: UnboundedReceiver<Command>,
+    pub updates: UnboundedSender<Update>,
+}
+
+/// The other end of many races: what the app asked, and where they tell what comes of them.
+#[derive(Debug)]
+pub struct Crew {
+    pub orders: watch::Receiver<Orders>,
+    pub tell: mpsc::Sender<Told>,
+}
+
+/// The other end of a search: what the app asked, and where it tells what it finds.
+#[derive(Debug)]
+pub struct Searcher {
+    pub bounds: Bounds,
+    pub stop: Arc<AtomicBool>,
+    pub tell: UnboundedSender<explore::Told>,
+}
+
+/// Opens runs that are played by hand.
+#[derive(Debug, Clone, Default)]
+pub struct FakeRuns {
+    pub opened: Rc<RefCell<Vec<(LessonChoice, Engine)>>>,
+    /// What branches began with.
+    pub pasts: Rc<RefCell<Vec<Log>>>,
+    pub raced: Rc<RefCell<Vec<(LessonChoice, Crew)>>>,
+    pub explored: Rc<RefCell<Vec<(LessonChoice, Searcher)>>>,
+}
+
+impl Runs for FakeRuns {
+    fn open(&self, lesson: &LessonChoice) -> Session {
+        let (commands, asked) = unbounded_channel();
+        let (updates, told) = unbounded_channel();
+        let engine = Engine {
+            commands: asked,
+            updates,
+        };
+        self.opened.borrow_mut().push((lesson.clone(), engine));
+        Session {
+            commands,
+            updates: told,
+        }
+    }
+
+    fn branch(&self, lesson: &LessonChoice, past: Log) -> Session {
+        self.pasts.borrow_mut().push(past);
+        self.open(lesson)
+    }
+
+    fn race(&self, lesson: &LessonChoice, runs: u64) -> Racing {
+        let (orders, asked) = watch::channel(Orders { runs, paused: false });
+        let (tell, told) = mpsc::channel(1);
+        let crew = Crew { orders: asked, tell };
+        self.raced.borrow_mut().push((lesson.clone(), crew));
+        Racing { orders, told }
+    }
+
+    fn explore(&self, lesson: &LessonChoice, bounds: &Bounds) -> Exploring {
+        let (tell, told) = unbounded_channel();
+        let stop = Arc::default();
+        let searcher = Searcher {
+            bounds: bounds.clone(),
+            stop: Arc::clone(&stop),
+            tell,
+        };
+        self.explored.borrow_mut().push((lesson.clone(), searcher));
+        Exploring { stop, told }
+    }
+
+    fn why(&self, _: &LessonChoice, _: &Log) -> Option<Text> {
+        Some(text(
+            "B acquired the lock between A's acquire and A's release.",
+            "A 加锁与释放之间，B 拿到了锁。",
+        ))
+    }
+}
+
+/// The program without its loop: messages go in, a picture comes out.
+pub struct Stand {
+    pub app: App<FakeRuns>,
+    pub runs: FakeRuns,
+    pub now: Instant,
+    pub area: Rect,
+}
+
+impl Stand {
+    /// Most looks are at what stands still in the end, so nothing travels unless a test is about that.
+    fn new(lang: Lang, size: (u16, u16), open: bool, theme: Theme) -> Self {
+        Self::with(lang, size, open, (theme, true))
+    }
+
+    fn with(lang: Lang, size: (u16, u16), open: bool, (theme, reduced_motion): (Theme, bool)) -> Self {
+        let runs = FakeRuns::default();
+        let open = open.then(|| LessonChoice {
+            id: "unlock".into(),
+            variant: "blind-del".into(),
+        });
+        let options = AppOptions {
+            lang,
+            open,
+            theme,
+            reduced_motion,
+            ..AppOptions::default()
+        };
+        let mut stand = Self {
+            app: App::new(catalogue(), runs.clone(), &options),
+            runs,
+            now: Instant::now(),
+            area: Rect::default(),
+        };
+        stand.resize(size);
+        stand
+    }
+
+    /// Gives the terminal another size.
+    pub fn resize(&mut self, (width, height): (u16, u16)) {
+        self.area = Rect::new(0, 0, width, height);
+        self.app.resize(self.area);
+    }
+
+    pub fn catalogue(lang: Lang, size: (u16, u16)) -> Self {
+        Self::themed_catalogue(lang, size, Theme::default())
+    }
+
+    /// The same on another kind of terminal.
+    pub fn themed_catalogue(lang: Lang, size: (u16, u16), theme: Theme) -> Self {
+        let mut stand = Self::new(lang, size, false, theme);
+        stand.press('j');
+        stand.press('j');
+        stand
+    }
+
+    /// A lesson whose lab is still coming up.
+    pub fn opened(lang: Lang, size: (u16, u16)) -> Self {
+        Self::new(lang, size, true, Theme::default())
+    }
+
+    /// A lesson whose lab has just come up.
+    pub fn fresh(lang: Lang, size: (u16, u16)) -> Self {
+        let mut stand = Self::new(lang, size, true, Theme::default());
+        let script = super::staged::misdelete(lockstep::clock::ClockKind::Controlled);
+        stand.events(script.events[..3].to_vec());
+        stand
+    }
+
+    /// A lesson that has gone through a whole script.
+    pub fn lesson(script: Script, lang: Lang, size: (u16, u16)) -> Self {
+        Self::themed(script, lang, size, Theme::default())
+    }
+
+    /// A lesson in which messages are seen to travel, with what happened so far: nothing travels any more.
+    pub fn moving(events: &[Happened], lang: Lang, size: (u16, u16)) -> Self {
+        let mut stand = Self::with(lang, size, true, (Theme::default(), false));
+        stand.events(events.to_vec());
+        stand.update(Update::Stepped { ended: false });
+        stand.press('x');
+        stand
+    }
+
+    /// The same on another kind of terminal.
+    pub fn themed(script: Script, lang: Lang, size: (u16, u16), theme: Theme) -> Self {
+        let mut stand = Self::new(lang, size, true, theme);
+        stand.events(script.events);
+        stand.update(Update::Stepped { ended: false });
+        stand.press('x');
+        stand
+    }
+
+    /// What the newest run was asked since this was asked last.
+    pub fn commands(&mut self) -> Vec<Command> {
+        let mut opened = self.runs.opened.borrow_mut();
+        let (_, engine) = opened.last_mut().expect("a run");
+        std::iter::from_fn(|| engine.commands.try_recv().ok()).collect()
+    }
+
+    pub fn update(&mut self, update: Update) {
+        self.app.handle(Message::Run(Some(update)), self.now);
+    }
+
+    /// The races under way tell something.
+    pub fn told(&mut self, told: Told) {
+        self.app.handle(Message::Raced(Some(told)), self.now);
+    }
+
+    /// The search under way tells something.
+    pub fn searched(&mut self, told: explore::Told) {
+        self.app.handle(Message::Explored(Some(told)), self.now);
+    }
+
+    pub fn events(&mut self, events: Vec<Happened>) {
+        self.update(Update::Events(events));
+    }
+
+    pub fn ended(&mut self) {
+        self.update(Update::Stepped { ended: true });
+        let claim = |claim: &str, expected: &str, observed: &str, holds| ClaimResult {
+            claim: claim.into(),
+            says: None,
+            expected: Text {
+                en: expected.into(),
+                zh: expected.into(),
+            },
+            observed: Text {
+                en: observed.into(),
+                zh: observed.into(),
+            },
+            holds,
+            evidence: vec![],
+        };
+        self.update(Update::Verdict(Verdict {
+            outcome: Outcome::Shown,
+            claims: vec![
+                claim(
+                    "overlap: lock",
+                    "two holders at once",
+                    "A and B from 3.001s to 4.002s",
+                    true,
+                ),
+                claim("A.release == 1", "1", "1", true),
+            ],
+        }));
+    }
+
+    pub fn key(&mut self, code: KeyCode) {
+        let key = Event::Key(KeyEvent::new(code, KeyModifiers::NONE));
+        self.app.handle(Message::Input(key), self.now);
+    }
+
+    pub fn press(&mut self, key: char) {
+        self.key(KeyCode::Char(key));
+    }
+
+    /// Presses one key after another.
+    pub fn keys(&mut self, keys: &str) {
+        keys.chars().for_each(|key| self.press(key));
+    }
+
+    fn mouse(&mut self, kind: MouseEventKind, (column, row): (u16, u16)) {
+        let mouse = MouseEvent {
+            kind,
+            column,
+            row,
+            modifiers: KeyModifiers::NONE,
+        };
+        self.app.handle(Message::Input(Event::Mouse(mouse)), self.now);
+    }
+
+    pub fn click(&mut self, x: u16, y: u16) {
+        self.mouse(MouseEventKind::Down(MouseButton::Left), (x, y));
+    }
+
+    pub fn wheel(&mut self, x: u16, y: u16, down: bool) {
+        let kind = if down {
+            MouseEventKind::ScrollDown
+        } else {
+            MouseEventKind::ScrollUp
+        };
+        self.mouse(kind, (x, y));
+    }
+
+    pub fn wait(&mut self, millis: u64) {
+        self.now += Duration::from_millis(millis);
+        self.app.handle(Message::Tick, self.now);
+    }
+
+    pub fn buffer(&self) -> Buffer {
+        let mut buffer = Buffer::empty(self.area);
+        self.app.draw(self.area, &mut buffer);
+        buffer
+    }
+
+    /// Leaves a picture of the screen in the directory that `LOCKSTEP_PICTURES` names.
+    pub fn save(&self, name: &str) {
+        let dir = std::env::var_os("LOCKSTEP_PICTURES").expect("LOCKSTEP_PICTURES names a directory");
+        let file = Path::new(&dir).join(format!("{name}.svg"));
+        std::fs::write(file, svg::picture(&self.buffer())).expect("a picture is written");
+    }
+
+    pub fn rows(&self) -> Vec<String> {
+        rows(&self.buffer())
+    }
+
+    pub fn shows(&self, words: &str) -> bool {
+        self.rows().iter().any(|row| row.contains(words))
+    }
+
+    /// Asserts that no row is longer or shorter than the screen, and that no wide character is cut by what stands
+    /// beside it.
+    #[track_caller]
+    pub fn assert_whole(&self) {
+        let buffer = self.buffer();
+        for row in rows(&buffer) {
+            assert_eq!(width(&row), usize::from(self.area.width), "{:?} {row}", self.area);
+        }
+        // The second column of a wide character belongs to it: whatever else stands there is not seen.
+        let mut cells = buffer.content.windows(2);
+        let cut = cells.any(|pair| width(pair[0].symbol()) > 1 && pair[1].symbol() != " ");
+        assert!(!cut, "{:?} {:#?}", self.area, self.rows());
+    }
+}
+
+/// The screen's rows, each wide character once.
+pub fn rows(buffer: &Buffer) -> Vec<String> {
+    let area = buffer.area;
+    (area.top()..area.bottom())
+        .map(|y| {
+            let (mut row, mut x) = (String::new(), area.left());
+            while x < area.right() {
+                let symbol = buffer[(x, y)].symbol();
+                row.push_str(symbol);
+                x += u16::try_from(width(symbol).max(1)).unwrap_or(1);
+            }
+            row
+        })
+        .collect()
+}

@@ -1,0 +1,275 @@
+//! Before and after, by the real program on real servers: in a terminal, and from recordings.
+
+use lockstep::{
+    lesson::Library,
+    log::Log,
+    recording,
+    ui::{state::catalogue::CatalogueEntry, state::comparing},
+    verdict::compare::{What, first_difference},
+};
+
+use crate::{
+    place::Place,
+    pty::{END, HOME, LEFT, RIGHT, Terminal},
+};
+
+/// Runs a variant on real servers; gives its log.
+fn run(place: &Place, lesson: &str, variant: &str, file: &str) -> Log {
+    let answer = place.run(&["run", lesson, "--variant", variant, "--record", file]);
+    assert_eq!(answer.code, Some(0), "{}", answer.err);
+    recording::read(&place.path().join(file))
+        .expect("a recording")
+        .log
+}
+
+#[test]
+fn two_runs_of_one_variant_do_not_differ() {
+    let place = Place::new();
+    for (lesson, variant) in [
+        ("unlock-someone-elses-lock", "get-compare-del"),
+        ("oversell", "redis-lock"),
+        ("setnx-without-expire", "set-nx-px"),
+        ("zk-herd", "predecessor"),
+    ] {
+        let logs = ["1.jsonl", "2.jsonl"].map(|file| run(&place, lesson, variant, file));
+        assert_eq!(first_difference([&logs[0], &logs[1]]), None, "{lesson} {variant}");
+    }
+}
+
+#[test]
+fn by_default_a_failure_stands_above_its_own_fix() {
+    let library = Library::carried();
+    let pairs: Vec<String> = library
+        .ids()
+        .map(|id| {
+            let loaded = library.find(id).expect("it is carried");
+            let entry = CatalogueEntry::from(&loaded.lesson);
+            let sides = comparing::sides(&entry, None).expect("several variants");
+            let [before, after] = sides.map(|n| entry.variants[n].name.clone());
+            format!("{}: {before}, {after}", entry.id)
+        })
+        .collect();
+    let expected = [
+        "oversell: check-then-decrement, redis-lock",
+        "setnx-without-expire: two-commands, set-nx-px",
+        "unlock-someone-elses-lock: get-compare-del, owner-check",
+        "watchdog: no-renewal, watchdog",
+        "master-failover: replication-lag, wait",
+        "zk-herd: herd, predecessor",
+    ];
+    assert_eq!(pairs, expected);
+}
+
+/// Where a failure and its fix part first, in the lessons that differ in nothing but the fix.
+#[test]
+fn a_failure_and_its_fix_part_at_the_fix() {
+    let place = Place::new();
+    for (lesson, before, after, parts) in [
+        (
+            "setnx-without-expire",
+            "two-commands",
+            "set-nx-px",
+            ("A", "acquire", 0),
+        ),
+        (
+            "unlock-someone-elses-lock",
+            "get-compare-del",
+            "owner-check",
+            ("A", "check", 0),
+        ),
+        ("watchdog", "no-renewal", "watchdog", ("A.watchdog", "renew", 0)),
+    ] {
+        let logs = [before, after].map(|variant| run(&place, lesson, variant, &format!("{variant}.jsonl")));
+        let found = first_difference([&logs[0], &logs[1]]).expect("a difference");
+        let moves: Vec<_> = found
+            .moves
+            .iter()
+            .flatten()
+            .map(lockstep::verdict::compare::Move::key)
+            .collect();
+        assert!(moves.contains(&parts), "{lesson}: {found:?}");
+    }
+}
+
+#[test]
+fn the_failure_and_its_fix_part_at_the_release() {
+    let place = Place::new();
+    let lesson = "unlock-someone-elses-lock";
+    let before = run(&place, lesson, "blind-del", "before.jsonl");
+    let after = run(&place, lesson, "owner-check", "after.jsonl");
+    let found = first_difference([&before, &after]).expect("a difference");
+    let [Some(before), Some(after)] = &found.moves else {
+        panic!("both release: {found:?}");
+    };
+    assert_eq!(found.what, What::Command);
+    assert_eq!(
+        (before.key(), after.key()),
+        (("A", "release", 0), ("A", "release", 0))
+    );
+    assert_eq!(before.wire, "DEL lock");
+    assert!(after.wire.starts_with("EVAL release_if_owner"), "{}", after.wire);
+
+    // The same two recordings on the screen, where no server can be had.
+    let variables = [("PATH", ""), ("LOCKSTEP_REDIS_SERVER", "/nowhere/redis-server")];
+    let args = ["compare", "before.jsonl", "after.jsonl"];
+    let mut terminal = Terminal::start_with(&place, &args, (100, 30), &variables);
+    let screen = terminal.wait_for("≠ First difference: another command");
+    let recorded = screen
+        .rows()
+        .iter()
+        .filter(|row| row.contains("RECORDED"))
+        .count();
+    assert_eq!(recorded, 2, "{screen}");
+    assert!(screen.has("A.release sends DEL lock → 1"), "{screen}");
+    terminal.press("q");
+    terminal.wait_for("Enter open");
+    terminal.press("q");
+    assert_eq!(terminal.ended(), 0);
+    place.assert_nothing_left();
+}
+
+#[test]
+fn a_lesson_is_compared_on_real_servers_and_stepped_through() {
+    let place = Place::new();
+    let args = ["compare", "unlock-someone-elses-lock", "--before", "blind-del"];
+    let mut terminal = Terminal::start_with(&place, &args, (100, 30), &[]);
+    let end = terminal.wait_for("≠ First difference: another command");
+    for words in [
+        "BEFORE  DEL without looking",
+        "AFTER  Compare and delete in one script",
+        "2 HOLDERS AT ONCE",
+        "✓ never two holders",
+        "BEFORE: FAILURE SHOWN",
+        "AFTER: FAILURE PREVENTED",
+    ] {
+        assert!(end.has(words), "{words}: {end}");
+    }
+    terminal.press(HOME);
+    terminal.wait_for("step 0/");
+    terminal.press(RIGHT);
+    terminal.wait_for("step 1/");
+    terminal.press(LEFT);
+    terminal.wait_for("step 0/");
+    terminal.press("d");
+    terminal.wait_until("the mark on both", |screen| {
+        screen
+            .rows()
+            .iter()
+            .filter(|row| row.contains("≠ release"))
+            .count()
+            == 2
+    });
+    terminal.press(END);
+    terminal.wait_until("the end again", |screen| *screen == end);
+    terminal.press("L");
+    let chinese = terminal.wait_for("第一处不同：命令不同");
+    assert!(
+        chinese.has("修复前") && chinese.has("始终只有一个持有者"),
+        "{chinese}"
+    );
+    // Another failure beside the same fix: only that one is run.
+    terminal.press("L");
+    terminal.press("V");
+    terminal.wait_for("BEFORE  GET, compare, DEL");
+    let other = terminal.wait_for("≠ First difference");
+    assert!(other.has("A.check sends GET lock"), "{other}");
+    terminal.press("Q");
+    assert_eq!(terminal.ended(), 0);
+    terminal.assert_restored();
+    place.assert_nothing_left();
+}
+
+#[test]
+fn a_lesson_that_is_played_waits_behind_the_comparison() {
+    let place = Place::new();
+    let mut terminal = Terminal::start_with(&place, &["play", "oversell"], (100, 30), &[]);
+    terminal.wait_for("Ready: press");
+    terminal.press(RIGHT);
+    let lesson = terminal.wait_for("paused  step 1/");
+    terminal.press("b");
+    let screen = terminal.wait_for("≠ First difference");
+    let ends = |words: &str| screen.rows().iter().any(|row| row.ends_with(words));
+    assert!(ends(" sold 10") && ends(" sold 1"), "{screen}");
+    terminal.press("b");
+    terminal.wait_until("the lesson as it was", |screen| *screen == lesson);
+    terminal.press(RIGHT);
+    terminal.wait_for("paused  step 2/");
+    terminal.press("Q");
+    assert_eq!(terminal.ended(), 0);
+    place.assert_nothing_left();
+}
+
+/// A comparison on a machine without Redis, past the offer to install it.
+fn without_redis(place: &Place, args: &[&str]) -> Terminal {
+    let variables = [("LOCKSTEP_REDIS_SERVER", "/nowhere/redis-server")];
+    let mut terminal = Terminal::start_with(place, args, (100, 30), &variables);
+    let screen = terminal.wait_until("the comparison, or an offer to install", |screen| {
+        screen.has("Install them now?") || screen.has("before and after")
+    });
+    if screen.has("Install them now?") {
+        terminal.press("n\r");
+    }
+    terminal
+}
+
+#[test]
+fn without_servers_recordings_are_compared() {
+    let place = Place::new();
+    let mut terminal = without_redis(&place, &["compare", "oversell"]);
+    // The second of the two is over last.
+    let screen = terminal.wait_for("AFTER: FAILURE PREVENTED");
+    let recorded = screen
+        .rows()
+        .iter()
+        .filter(|row| row.contains("RECORDED"))
+        .count();
+    assert_eq!(recorded, 2, "{screen}");
+    assert!(
+        screen.has("BEFORE: FAILURE SHOWN") && screen.has("AFTER: FAILURE PREVENTED"),
+        "{screen}"
+    );
+    terminal.press("Q");
+    assert_eq!(terminal.ended(), 0);
+}
+
+#[test]
+fn a_missing_server_is_said_in_both_halves() {
+    let place = Place::new();
+    // Nothing is recorded of other figures.
+    let mut terminal = without_redis(&place, &["compare", "oversell", "--set", "buyers=5"]);
+    let screen = terminal.wait_until("two failed runs", |screen| {
+        screen
+            .rows()
+            .iter()
+            .filter(|row| row.contains("this run failed"))
+            .count()
+            == 2
+    });
+    assert!(screen.has("one of the runs did not come to its end"), "{screen}");
+    terminal.press("Q");
+    assert_eq!(terminal.ended(), 0);
+}
+
+#[test]
+fn what_cannot_be_compared_is_refused() {
+    let place = Place::new();
+    run(&place, "oversell", "atomic-script", "one.jsonl");
+    run(&place, "unlock-someone-elses-lock", "owner-check", "other.jsonl");
+    let cases: [(&[&str], &str); 6] = [
+        (&["oversell", "--after", "nothing"], "has no variant `nothing`"),
+        (
+            &["oversell", "--before", "lost-update", "--after", "lost-update"],
+            "stands on both sides",
+        ),
+        (&["one.jsonl", "other.jsonl"], "of two lessons"),
+        (&["one.jsonl", "one.jsonl"], "stands on both sides"),
+        (&["oversell", "one.jsonl"], "is no recording"),
+        (&["undersell"], "there is no lesson `undersell`"),
+    ];
+    for (args, words) in cases {
+        let args: Vec<&str> = std::iter::once("compare").chain(args.iter().copied()).collect();
+        let answer = place.run(&args);
+        assert_eq!(answer.code, Some(2), "{args:?} {}", answer.err);
+        assert!(answer.err.contains(words), "{words}: {}", answer.err);
+    }
+}

@@ -1,0 +1,20 @@
+//! The real program as its users have it: in a terminal, where keys are pressed and the screen is read, and what it
+//! exports, in a browser.
+
+#[path = "../common/place.rs"]
+mod place;
+#[path = "../common/pty.rs"]
+mod pty;
+
+mod chrome;
+
+mod carried;
+mod compare;
+mod explore;
+mod export_html;
+mod finding;
+mod free;
+mod pictures;
+mod program;
+mod race;
+mod recordings;
