@@ -4,6 +4,7 @@
 pub(crate) mod allowance;
 pub(crate) mod bounds;
 pub(crate) mod known;
+pub(crate) mod mentions;
 pub(crate) mod scope;
 pub(crate) mod syntax;
 pub(crate) mod tokens;
@@ -19,6 +20,7 @@ use minijinja::{Environment, ErrorKind, Expression, Value};
 pub use allowance::within_allowance;
 pub use bounds::LARGEST_VALUE;
 use known::Known;
+pub use mentions::Mentions;
 pub use scope::Scope;
 use tokens::brief;
 
@@ -121,6 +123,11 @@ impl Expr {
             Err(error) if error.kind() == ErrorKind::UndefinedError => Ok(false),
             Err(error) => Err(self.failed(&error)),
         }
+    }
+
+    /// What it mentions.
+    pub fn mentions(&self) -> Mentions {
+        Mentions::of(&self.source)
     }
 
     /// As the author wrote it.

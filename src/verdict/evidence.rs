@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::{
     clock::LessonTime,
+    lesson::expr::Mentions,
     log::{
         ActorId, Belief, Event, EventKind, KeyState, KeyValue, Keyspace, Log, Observed, OpId, Role, ZnodeTree,
     },
@@ -18,6 +19,7 @@ const COMMAND: usize = 40;
 /// The events that a claim's result rests on, in words, at most so many lines: where there are more, the first
 /// and the last, and how many lie in between.
 pub fn evidence(log: &Log, claim: &str, events: &[usize], most: usize) -> Vec<Text> {
+    let claim = &Mentions::of(claim);
     let tell_all = |events: &[usize]| -> Vec<Text> {
         let told = events.iter().filter_map(|event| tell(log, *event, claim));
         let mut told: Vec<Text> = told.collect();
@@ -40,7 +42,7 @@ pub fn evidence(log: &Log, claim: &str, events: &[usize], most: usize) -> Vec<Te
 }
 
 /// One event, as somebody would tell it; `None` for one that says nothing by itself.
-fn tell(log: &Log, index: usize, claim: &str) -> Option<Text> {
+fn tell(log: &Log, index: usize, claim: &Mentions) -> Option<Text> {
     let event = log.events().get(index)?;
     let mut at = event.at;
     let (en, zh) = match &event.kind {
@@ -179,7 +181,7 @@ fn changes(
     log: &Log,
     (before, now): (Option<&Observed>, &Observed),
     event: &Event,
-    claim: &str,
+    claim: &Mentions,
 ) -> Vec<Text> {
     match now {
         Observed::Redis(now) => {
@@ -201,9 +203,9 @@ fn changes(
     }
 }
 
-fn redis_changes((before, now): (&Keyspace, &Keyspace), event: &Event, claim: &str) -> Vec<Text> {
+fn redis_changes((before, now): (&Keyspace, &Keyspace), event: &Event, claim: &Mentions) -> Vec<Text> {
     let mut changes = Vec::new();
-    if before.role != now.role && claim.contains("role(") {
+    if before.role != now.role && claim.calls_of("role").next().is_some() {
         match &now.role {
             Some(Role::Master) => changes.push(text("it is a master", "成为主节点")),
             Some(Role::Replica { of }) => {
@@ -212,7 +214,7 @@ fn redis_changes((before, now): (&Keyspace, &Keyspace), event: &Event, claim: &s
             None => {}
         }
     }
-    let named = |key: &&String| claim.contains(&format!("'{key}'"));
+    let named = |key: &&String| claim.quotes(key);
     for key in now.keys.keys().filter(named) {
         if before.keys.get(key) != now.keys.get(key) {
             changes.push(key_words(key, &now.keys[key], event));

@@ -12,6 +12,7 @@ use super::{
 use crate::{
     lesson::{
         Expect, LockClaim, Scenario,
+        expr::Mentions,
         expr::{Expr, Template, within_allowance},
         plan::{ActorPlan, Condition, TextPlan},
     },
@@ -209,10 +210,10 @@ fn held_one_after_another(facts: &Facts, lock: &str) -> Vec<usize> {
 
 /// The events that made the counters what they are which a claim's text names.
 pub(crate) fn counted(scenario: &Scenario, log: &Log, source: &str) -> Vec<usize> {
-    let words = || source.split(|c: char| !c.is_alphanumeric() && c != '_');
+    let mentions = Mentions::of(source);
     let known = |counter: &String| {
         let counts = |plan: &ActorPlan| plan.program.counters.contains(counter);
-        words().any(|word| word == counter) && scenario.actors.iter().any(counts)
+        mentions.names(counter) && scenario.actors.iter().any(counts)
     };
     let events = log.events().iter().enumerate();
     events

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::{
     super::{
         error::{Mistake, Path},
-        expr::Expr,
+        expr::{Expr, Mentions, mentions::split_comparison},
         model::{Claim, Lesson, LockClaim},
     },
     references,
@@ -152,56 +152,14 @@ fn expression(source: &str, path: &Path, vocabulary: &Vocabulary<'_>) -> Result<
     Ok(Condition::That { source: source.to_owned(), left, right, whole })
 }
 
-/// Splits at the first comparison outside quotes and brackets, unless the expression combines several.
-fn split_comparison(source: &str) -> Option<(&str, &str, &str)> {
-    let words: Vec<&str> = source.split_whitespace().collect();
-    if words.iter().any(|word| matches!(*word, "and" | "or" | "not" | "if")) {
-        return None;
-    }
-    let (mut depth, mut quote) = (0_i32, None);
-    for (at, c) in source.char_indices() {
-        match (quote, c) {
-            (Some(open), c) => quote = (c != open).then_some(open),
-            (None, '"' | '\'') => quote = Some(c),
-            (None, '(' | '[' | '{') => depth += 1,
-            (None, ')' | ']' | '}') => depth -= 1,
-            (None, '=' | '!' | '<' | '>') if depth == 0 => {
-                let rest = &source[at..];
-                let operator =
-                    ["==", "!=", "<=", ">=", "<", ">"].into_iter().find(|op| rest.starts_with(op))?;
-                return Some((source[..at].trim(), operator, rest[operator.len()..].trim()));
-            }
-            _ => {}
-        }
-    }
-    None
-}
-
 /// `metric_by('name', …)` must ask for a counter that the lesson has read.
 pub(crate) fn check_metrics(source: &str, lesson: &Lesson, path: &Path) -> Result<(), Mistake> {
-    for (at, call) in source.match_indices("metric_by(") {
-        let rest = source[at + call.len()..].trim_start();
-        let Some(quote) = rest.chars().next().filter(|c| matches!(c, '\'' | '"')) else {
-            continue;
-        };
-        let name = rest[1..].split(quote).next().unwrap_or_default();
+    let mentions = Mentions::of(source);
+    for name in mentions.calls_of("metric_by").filter_map(|call| call.arguments.first()?.as_ref()) {
         if !lesson.metrics.iter().any(|metric| metric == name) {
             let mistake = Mistake::unknown(path, "metric", name, lesson.metrics.iter().map(String::as_str));
             return Err(mistake.help("list it under `metrics:` so that it is read"));
         }
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::split_comparison;
-
-    #[test]
-    fn a_comparison_is_split_outside_brackets_and_quotes() {
-        assert_eq!(split_comparison("sold == 10"), Some(("sold", "==", "10")));
-        assert_eq!(split_comparison("value('a==b')<= 3"), Some(("value('a==b')", "<=", "3")));
-        assert_eq!(split_comparison("exists('lock')"), None);
-        assert_eq!(split_comparison("a == 1 and b == 2"), None);
-    }
 }

@@ -2,7 +2,10 @@
 //! about a reply that can never come proves nothing, so they are checked.
 
 use super::{
-    super::error::{Mistake, Path},
+    super::{
+        error::{Mistake, Path},
+        expr::Mentions,
+    },
     claims::ACTOR_FUNCTIONS,
     clients::{ActorPlan, ClientPlan},
 };
@@ -14,41 +17,22 @@ pub(crate) fn check(
     actors: &[ActorPlan],
     path: &Path,
 ) -> Result<(), Mistake> {
+    let mentions = Mentions::of(source);
     for client in clients {
-        for (rest, quoted) in mentions(source, &client.name) {
-            let actors = &actors[client.actors.clone()];
-            check_one(&rest, quoted, (client, actors), path)?;
+        let actors = &actors[client.actors.clone()];
+        for known in mentions.paths.iter().filter(|words| words.len() > 1 && words[0] == client.name) {
+            let words: Vec<&str> = known[1..].iter().map(String::as_str).collect();
+            check_one(&words, false, (client, actors), path)?;
+        }
+        for text in &mentions.texts {
+            if let Some(rest) = text.strip_prefix(&client.name).and_then(|rest| rest.strip_prefix('.')) {
+                let end = rest.find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '.')));
+                let words: Vec<&str> = rest[..end.unwrap_or(rest.len())].split('.').collect();
+                check_one(&words, true, (client, actors), path)?;
+            }
         }
     }
     Ok(())
-}
-
-/// What follows each `NAME.` in a source, word by word, and whether it stands in a quoted text.
-fn mentions<'s>(source: &'s str, name: &str) -> Vec<(Vec<&'s str>, bool)> {
-    let mut found = Vec::new();
-    for (at, _) in source.match_indices(&format!("{name}.")) {
-        let before = source[..at].chars().next_back();
-        if before.is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | '/')) {
-            continue;
-        }
-        let rest = &source[at + name.len() + 1..];
-        let end = rest.find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '.'))).unwrap_or(rest.len());
-        found.push((rest[..end].split('.').collect(), is_quoted(source, at)));
-    }
-    found
-}
-
-/// Whether a place in a source is inside a quoted text.
-fn is_quoted(source: &str, at: usize) -> bool {
-    let mut quote = None;
-    for c in source[..at].chars() {
-        match (quote, c) {
-            (Some(open), c) if c == open => quote = None,
-            (None, '"' | '\'') => quote = Some(c),
-            _ => {}
-        }
-    }
-    quote.is_some()
 }
 
 fn check_one(
@@ -85,16 +69,4 @@ fn check_label(label: &str, plan: &ActorPlan, path: &Path) -> Result<(), Mistake
     }
     let known = plan.program.labels.iter().map(String::as_str);
     Err(Mistake::unknown(path, &format!("move of {}", plan.actor.name), label, known))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::mentions;
-
-    #[test]
-    fn references_are_found_word_by_word() {
-        let source = "A.worker.release == 1 and moves('A.dog.renew') > 2 and BA.x and /A.y";
-        let found = mentions(source, "A");
-        assert_eq!(found, [(vec!["worker", "release"], false), (vec!["dog", "renew"], true)]);
-    }
 }

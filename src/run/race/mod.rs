@@ -14,7 +14,7 @@ pub(crate) mod watch;
 use std::time::Duration;
 
 pub use kept::{Kept, Kind, MOST_EVENTS};
-pub use outcome::{Asked, LockFate, Outcome, values_in};
+pub use outcome::{Asked, LockFate, Outcome};
 pub use pace::Pace;
 pub use tally::{Seen, Tally};
 pub use watch::{Field, Invariant, MOST_RACES, Orders, Race, Racing, Told, invariants, watch};

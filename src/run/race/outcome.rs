@@ -9,7 +9,7 @@ use std::{
 use serde::Serialize;
 
 use crate::{
-    lesson::{Scenario, plan::Condition},
+    lesson::{Scenario, expr::Mentions, plan::Condition},
     log::{KeyValue, Log, Observed},
     world::{Life, World},
 };
@@ -56,11 +56,11 @@ pub struct Asked {
 impl Asked {
     /// Reads it off a scenario.
     pub fn of(scenario: &Scenario) -> Self {
-        let sources: Vec<&str> = scenario
+        let claims: Vec<Mentions> = scenario
             .claims
             .iter()
             .filter_map(|claim| match &claim.condition {
-                Condition::That { source, .. } => Some(source.as_str()),
+                Condition::That { whole, .. } => Some(whole.mentions()),
                 Condition::Lock(_) => None,
             })
             .collect();
@@ -69,10 +69,10 @@ impl Asked {
         Self {
             locks: programs().flat_map(|program| &program.locks).cloned().collect(),
             counters: counters
-                .filter(|counter| sources.iter().any(|source| names(source, counter)))
+                .filter(|counter| claims.iter().any(|claim| claim.names(counter)))
                 .cloned()
                 .collect(),
-            values: sources.iter().flat_map(|source| values_in(source, "value")).collect(),
+            values: claims.iter().flat_map(|claim| claim.keys_of("value")).collect(),
         }
     }
 
@@ -190,56 +190,9 @@ fn owner<'t>(world: &World, text: &'t str) -> Option<&'t str> {
     (is_token && world.actors.iter().any(|actor| actor.who.name == name)).then_some(name)
 }
 
-/// Whether an expression names a counter.
-fn names(source: &str, counter: &str) -> bool {
-    let mut words = source.split(|c: char| !c.is_alphanumeric() && c != '_');
-    words.any(|word| word == counter)
-}
-
-/// The keys that an expression asks for with `value('key')` or `value('key', 'server')`, or another function of keys.
-pub fn values_in(source: &str, function: &str) -> Vec<(String, Option<String>)> {
-    let call = format!("{function}(");
-    let calls = source.match_indices(&call).filter_map(|(start, call)| {
-        let whole = !source[..start].ends_with(|c: char| c.is_alphanumeric() || c == '_');
-        let (inside, _) = source[start + call.len()..].split_once(')')?;
-        whole.then_some(inside)
-    });
-    let word = |text: &str| {
-        let text = text.trim();
-        let quote = text.chars().next().filter(|c| matches!(c, '\'' | '"'))?;
-        let word = text.strip_prefix(quote)?.strip_suffix(quote)?;
-        // `'a' ~ 'b'` is no word in quotes, although it begins and ends like one.
-        (!word.contains([quote, '\\'])).then(|| word.to_owned())
-    };
-    calls
-        .filter_map(|inside| {
-            let mut args = inside.split(',').map(word);
-            Some((args.next()??, args.next().flatten()))
-        })
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{LockFate, Outcome, names, values_in};
-
-    #[test]
-    fn the_keys_that_claims_ask_for_are_found() {
-        let of = |source| values_in(source, "value");
-        assert_eq!(of("value('stock')|int == 0"), [("stock".to_owned(), None)]);
-        assert_eq!(
-            of("value(\"lock\", 'redis2') != value('x')"),
-            [("lock".to_owned(), Some("redis2".to_owned())), ("x".to_owned(), None)]
-        );
-        assert_eq!(of("my_value('stock') == 1 and value(key) == 2"), []);
-        assert_eq!(of("value('a' ~ 'b') == 1 and value('a\\x62') == 2"), []);
-    }
-
-    #[test]
-    fn a_counter_is_a_whole_word() {
-        assert!(names("sold > stock", "sold") && names("stock-sold == 0", "sold"));
-        assert!(!names("unsold == 1", "sold") && !names("sold_out", "sold"));
-    }
+    use super::{LockFate, Outcome};
 
     #[test]
     fn an_outcome_is_said_in_few_words() {

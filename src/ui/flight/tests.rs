@@ -286,7 +286,7 @@ fn tell(steps: &[Step]) -> Log {
             }
             Step::Notified(actor) => drop(story.notified(actor)),
             Step::Hold => {
-                drop(story.add(EventKind::Fault(Fault::Hold { link: "A->redis".into(), way: Way::Both })))
+                story.add(EventKind::Fault(Fault::Hold { link: "A->redis".into(), way: Way::Both }));
             }
             Step::Release => drop(story.add(EventKind::Fault(Fault::Release { link: "A->redis".into() }))),
             Step::Wait(millis) => story.at += millis * 1_000_000,

@@ -6,6 +6,7 @@ use super::{
     words,
 };
 use crate::{
+    lesson::expr::Mentions,
     log::{ActorId, EventKind},
     verdict::Breach,
     world::effect::{Access, Effect},
@@ -34,7 +35,8 @@ fn acts<'c>(case: &'c Case<'_>, never: &str, breach: &Breach) -> Vec<&'c Effect>
         let last = counted.filter_map(|(n, who)| done(n).find(|effect| effect.actor == who));
         return last.collect();
     }
-    let named = |effect: &&Effect| never.contains(&format!("'{}'", effect.key));
+    let mentions = Mentions::of(never);
+    let named = |effect: &&Effect| mentions.quotes(&effect.key);
     let answered = || done(breach.at).filter(|effect| effect.replied == breach.at);
     let one = answered()
         .find(named)

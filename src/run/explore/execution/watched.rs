@@ -16,7 +16,6 @@ use crate::{
         plan::{FUNCTIONS, NeverPlan},
     },
     log::{ActorId, Event, EventKind, Log, ServerState},
-    run::race::values_in,
     verdict,
 };
 
@@ -98,7 +97,7 @@ impl Reads {
     fn of(scenario: &Scenario, names: &Names, expr: &Expr) -> Option<Self> {
         const OF_KEYS: [&str; 6] =
             ["value", "pttl", "exists", "orphaned", "deleted_by_another", "renewed_by_another"];
-        let source = expr.source();
+        let mentions = expr.mentions();
         let mut counters = Vec::new();
         for name in expr.names() {
             // Of several things with one name, an expression means the first of these.
@@ -119,8 +118,9 @@ impl Reads {
         }
         let mut reads = Self { counters, keys: Vec::new(), past: Vec::new(), ends: false };
         for function in OF_KEYS {
-            let asked = values_in(source, function);
-            if asked.len() != source.matches(function).count() {
+            let asked = mentions.keys_of(function);
+            // One that is asked about a key that is not quoted, or that is not called, may read any.
+            if asked.len() != mentions.paths.iter().filter(|path| path[0] == function).count() {
                 return None;
             }
             reads.ends |= function == "orphaned" && !asked.is_empty();

@@ -1,0 +1,176 @@
+//! What an expression mentions: names, calls and quoted texts, read off its tokens.
+
+use super::tokens::{Kind, Token, tokens};
+
+/// What an expression mentions, each in the order of the source.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Mentions {
+    /// Names with what is asked of them: `A.worker.release` is three words. Filters and tests are none.
+    pub paths: Vec<Vec<String>>,
+    pub calls: Vec<Call>,
+    /// Quoted texts without an escape in them, without their quotes.
+    pub texts: Vec<String>,
+}
+
+/// A call of a function: `value('stock', 'redis2')`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Call {
+    pub function: String,
+    /// The arguments; `None` where one is more than a quoted text.
+    pub arguments: Vec<Option<String>>,
+}
+
+impl Mentions {
+    /// Reads a source; what is no expression mentions nothing.
+    pub fn of(source: &str) -> Self {
+        let Ok(tokens) = tokens(source) else {
+            return Self::default();
+        };
+        let mut mentions = Self::default();
+        let mut before = "";
+        for (at, (kind, word)) in tokens.iter().enumerate() {
+            match kind {
+                Kind::Name if !matches!(before, "." | "|" | "is") => {
+                    mentions.paths.push(path(&tokens[at..]));
+                    if is_sign(tokens.get(at + 1), "(") {
+                        let arguments = arguments(&tokens[at + 2..]);
+                        mentions.calls.push(Call { function: (*word).to_owned(), arguments });
+                    }
+                }
+                Kind::Text => mentions.texts.extend(text(word)),
+                _ => {}
+            }
+            before = word;
+        }
+        mentions
+    }
+
+    /// Whether a name stands anywhere by itself or before a dot.
+    pub fn names(&self, name: &str) -> bool {
+        self.paths.iter().any(|path| path[0] == name)
+    }
+
+    /// Whether a text is quoted.
+    pub fn quotes(&self, text: &str) -> bool {
+        self.texts.iter().any(|known| known == text)
+    }
+
+    /// The calls of a function.
+    pub fn calls_of<'m>(&'m self, function: &str) -> impl Iterator<Item = &'m Call> {
+        self.calls.iter().filter(move |call| call.function == function)
+    }
+
+    /// The keys that a function is asked about, `value('key')` or `value('key', 'server')`, where they are quoted.
+    pub fn keys_of(&self, function: &str) -> Vec<(String, Option<String>)> {
+        let keys = self.calls_of(function).filter_map(|call| {
+            let server = call.arguments.get(1).cloned().flatten();
+            Some((call.arguments.first()?.clone()?, server))
+        });
+        keys.collect()
+    }
+}
+
+/// Splits at the first comparison outside brackets, unless the expression combines several.
+pub(crate) fn split_comparison(source: &str) -> Option<(&str, &str, &str)> {
+    let tokens = tokens(source).ok()?;
+    if tokens.iter().any(|(kind, word)| *kind == Kind::Name && matches!(*word, "and" | "or" | "not" | "if")) {
+        return None;
+    }
+    let mut depth = 0;
+    for (_, word) in tokens.iter().filter(|(kind, _)| *kind == Kind::Sign) {
+        match *word {
+            "(" | "[" | "{" => depth += 1,
+            ")" | "]" | "}" => depth -= 1,
+            "==" | "!=" | "<=" | ">=" | "<" | ">" if depth == 0 => {
+                // Tokens are slices of the source.
+                let at = word.as_ptr().addr() - source.as_ptr().addr();
+                return Some((source[..at].trim(), word, source[at + word.len()..].trim()));
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+fn is_sign(token: Option<&Token<'_>>, sign: &str) -> bool {
+    token.is_some_and(|token| *token == (Kind::Sign, sign))
+}
+
+/// The dotted name that tokens begin with.
+fn path(tokens: &[Token<'_>]) -> Vec<String> {
+    let mut path = vec![tokens[0].1.to_owned()];
+    let mut rest = &tokens[1..];
+    while let [(Kind::Sign, "."), (Kind::Name | Kind::Number, word), ..] = rest {
+        path.push((*word).to_owned());
+        rest = &rest[2..];
+    }
+    path
+}
+
+/// The arguments of a call whose opening bracket has been read.
+fn arguments(tokens: &[Token<'_>]) -> Vec<Option<String>> {
+    let (mut arguments, mut from, mut depth) = (Vec::new(), 0, 0);
+    for (at, token) in tokens.iter().enumerate() {
+        let (Kind::Sign, sign) = token else { continue };
+        match *sign {
+            "," | ")" if depth == 0 => {
+                if from < at {
+                    let alone = (at == from + 1).then(|| tokens[from]);
+                    let quoted = alone.filter(|(kind, _)| *kind == Kind::Text);
+                    arguments.push(quoted.and_then(|(_, word)| text(word)));
+                }
+                from = at + 1;
+                if *sign == ")" {
+                    break;
+                }
+            }
+            "(" | "[" | "{" => depth += 1,
+            ")" | "]" | "}" => depth -= 1,
+            _ => {}
+        }
+    }
+    arguments
+}
+
+/// What stands between the quotes.
+fn text(quoted: &str) -> Option<String> {
+    let inner = &quoted[1..quoted.len() - 1];
+    (!inner.contains('\\')).then(|| inner.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Mentions, split_comparison};
+
+    #[test]
+    fn keys_that_are_quoted_are_found() {
+        let of = |source| Mentions::of(source).keys_of("value");
+        assert_eq!(of("value('stock')|int == 0"), [("stock".to_owned(), None)]);
+        assert_eq!(
+            of("value(\"lock\", 'redis2') != value('x')"),
+            [("lock".to_owned(), Some("redis2".to_owned())), ("x".to_owned(), None)]
+        );
+        assert_eq!(of("my_value('stock') == 1 and value(key) == 2"), []);
+        assert_eq!(of("value('a' ~ 'b') == 1 and value('a\\x62') == 2"), []);
+        assert_eq!(of("value('a)b') == 'value(1)'"), [("a)b".to_owned(), None)]);
+    }
+
+    #[test]
+    fn names_are_whole_words() {
+        let names = |source, name| Mentions::of(source).names(name);
+        assert!(names("sold > stock", "sold") && names("stock-sold == 0", "sold"));
+        assert!(!names("unsold == 1", "sold") && !names("sold_out", "sold"));
+        assert!(!names("x == 'sold' and A.sold and y|sold", "sold"));
+        let paths = Mentions::of("A.worker.release == 1 and moves('A.dog.renew') > 2").paths;
+        assert_eq!(paths[0], ["A", "worker", "release"]);
+        assert!(Mentions::of("moves('A.dog.renew') > 2").quotes("A.dog.renew"));
+    }
+
+    #[test]
+    fn a_comparison_is_split_outside_brackets_and_quotes() {
+        assert_eq!(split_comparison("sold == 10"), Some(("sold", "==", "10")));
+        assert_eq!(split_comparison("value('a==b')<= 3"), Some(("value('a==b')", "<=", "3")));
+        assert_eq!(split_comparison("exists('lock')"), None);
+        assert_eq!(split_comparison("a == 1 and b == 2"), None);
+    }
+}
