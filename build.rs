@@ -20,16 +20,10 @@ fn main() {
 
     let library = PathBuf::from(required("OUT_DIR")).join("lesson_clock.so");
     // An empty library means "none for this platform": the program then runs on the wall clock.
-    let built = if has_preload() {
-        build(&library)
-    } else {
-        fs::write(&library, []).map_err(|e| e.to_string())
-    };
+    let built =
+        if has_preload() { build(&library) } else { fs::write(&library, []).map_err(|e| e.to_string()) };
     if let Err(why) = built {
-        println!(
-            "cargo::error=the lesson clock ({SOURCE}) could not be built: {}",
-            why.replace('\n', " | ")
-        );
+        println!("cargo::error=the lesson clock ({SOURCE}) could not be built: {}", why.replace('\n', " | "));
         exit(1);
     }
 }
@@ -49,11 +43,7 @@ fn has_preload() -> bool {
 fn build(library: &Path) -> Result<(), String> {
     let mut rustc = Command::new(required("RUSTC"));
     rustc
-        .args([
-            "--edition=2024",
-            "--crate-type=cdylib",
-            "--crate-name=lesson_clock",
-        ])
+        .args(["--edition=2024", "--crate-type=cdylib", "--crate-name=lesson_clock"])
         .args([
             "-Cpanic=abort",
             "-Copt-level=2",
@@ -71,17 +61,12 @@ fn build(library: &Path) -> Result<(), String> {
         flag.push(linker);
         rustc.arg(flag);
     }
-    let output = rustc
-        .output()
-        .map_err(|e| format!("{} did not start: {e}", rustc.get_program().display()))?;
+    let output =
+        rustc.output().map_err(|e| format!("{} did not start: {e}", rustc.get_program().display()))?;
     if output.status.success() {
         return Ok(());
     }
-    Err(format!(
-        "rustc ended with {}: {}",
-        output.status,
-        String::from_utf8_lossy(&output.stderr)
-    ))
+    Err(format!("rustc ended with {}: {}", output.status, String::from_utf8_lossy(&output.stderr)))
 }
 
 fn required(variable: &str) -> OsString {

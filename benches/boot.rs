@@ -88,52 +88,37 @@ fn branches(criterion: &mut Criterion) {
         past
     });
     assert_eq!(past.deeds(past.len()).len(), 50);
-    criterion.bench_function(
-        "a branch at move 50 on redis, to its first possible move",
-        |bencher| {
-            bencher.iter_custom(|times| {
-                runtime.block_on(async {
-                    let mut total = Duration::ZERO;
-                    for _ in 0..times {
-                        let began = Instant::now();
-                        let mut session = session::branch(scenario.clone(), options(), 1, past.clone());
-                        until(&mut session, |update| match update {
-                            Update::Branched { difference, refused } => {
-                                assert!(difference.is_none() && refused.is_none());
-                                false
-                            }
-                            Update::Outlook(_) => true,
-                            _ => false,
-                        })
-                        .await;
-                        total += began.elapsed();
-                    }
-                    total
-                })
-            });
-        },
-    );
+    criterion.bench_function("a branch at move 50 on redis, to its first possible move", |bencher| {
+        bencher.iter_custom(|times| {
+            runtime.block_on(async {
+                let mut total = Duration::ZERO;
+                for _ in 0..times {
+                    let began = Instant::now();
+                    let mut session = session::branch(scenario.clone(), options(), 1, past.clone());
+                    until(&mut session, |update| match update {
+                        Update::Branched { difference, refused } => {
+                            assert!(difference.is_none() && refused.is_none());
+                            false
+                        }
+                        Update::Outlook(_) => true,
+                        _ => false,
+                    })
+                    .await;
+                    total += began.elapsed();
+                }
+                total
+            })
+        });
+    });
 }
 
 /// From choosing a lesson to its first possible move.
 fn boots(criterion: &mut Criterion) {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     for (name, lesson, variant) in [
-        (
-            "redis lesson, ten processes, to its first possible move",
-            "oversell",
-            "check-then-decrement",
-        ),
-        (
-            "redis lesson, three processes, to its first possible move",
-            "setnx-without-expire",
-            "two-commands",
-        ),
-        (
-            "zookeeper lesson, 40 sessions, to its first possible move",
-            "zk-herd",
-            "herd",
-        ),
+        ("redis lesson, ten processes, to its first possible move", "oversell", "check-then-decrement"),
+        ("redis lesson, three processes, to its first possible move", "setnx-without-expire", "two-commands"),
+        ("zookeeper lesson, 40 sessions, to its first possible move", "zk-herd", "herd"),
     ] {
         let scenario = scenario(lesson, variant);
         criterion.bench_function(name, |bencher| {
@@ -178,13 +163,7 @@ fn jump(criterion: &mut Criterion) {
                             match update {
                                 Update::Events(events) => {
                                     passed |= events.iter().any(|event| {
-                                        matches!(
-                                            event.kind,
-                                            EventKind::Stop {
-                                                stop: Stop::Passed,
-                                                ..
-                                            }
-                                        )
+                                        matches!(event.kind, EventKind::Stop { stop: Stop::Passed, .. })
                                     });
                                 }
                                 Update::Stepped { .. } => break,
@@ -208,10 +187,7 @@ fn jump(criterion: &mut Criterion) {
 fn starts(criterion: &mut Criterion) {
     criterion.bench_function("lockstep --help", |bencher| {
         bencher.iter(|| {
-            let status = Program::new(LOCKSTEP)
-                .arg("--help")
-                .stdout(Stdio::null())
-                .status();
+            let status = Program::new(LOCKSTEP).arg("--help").stdout(Stdio::null()).status();
             assert!(status.expect("it starts").success());
         });
     });
@@ -243,12 +219,7 @@ fn recorded(criterion: &mut Criterion) {
 
 /// From starting the program until a picture with these words has been drawn.
 fn first_frame(args: &[&str], variables: &[(&str, &str)], words: &str) -> Duration {
-    let size = PtySize {
-        rows: 40,
-        cols: 120,
-        pixel_width: 0,
-        pixel_height: 0,
-    };
+    let size = PtySize { rows: 40, cols: 120, pixel_width: 0, pixel_height: 0 };
     let pty = native_pty_system().openpty(size).expect("a pseudo-terminal");
     let mut reader = pty.master.try_clone_reader().expect("a reader");
     let mut command = CommandBuilder::new(LOCKSTEP);

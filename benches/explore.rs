@@ -80,22 +80,14 @@ fn orders(left: [usize; 2], so_far: &[usize], found: &mut Vec<Vec<usize>>) {
 
 /// One connection: a reset, then six commands, each sent when the one before is answered.
 fn one_connection(runtime: &Runtime, rounds: u32) -> Duration {
-    let lab = runtime
-        .block_on(Lab::start(LabKind::Redis, &options()))
-        .expect("a lab");
-    let Some(Endpoint::Unix(socket)) = lab.endpoint("redis") else {
-        panic!("no socket")
-    };
+    let lab = runtime.block_on(Lab::start(LabKind::Redis, &options())).expect("a lab");
+    let Some(Endpoint::Unix(socket)) = lab.endpoint("redis") else { panic!("no socket") };
     let mut direct = Direct::open(&socket.display().to_string(), None).expect("connects");
     let mut all = Vec::new();
     orders([3, 3], &[], &mut all);
     let moves = |client: usize| {
         let name = ["A", "B"][client];
-        [
-            vec!["GET", "stock"],
-            vec!["DECR", "stock"],
-            vec!["RPUSH", "buyers", name],
-        ]
+        [vec!["GET", "stock"], vec!["DECR", "stock"], vec!["RPUSH", "buyers", name]]
     };
     let began = Instant::now();
     for _ in 0..rounds {
@@ -116,15 +108,8 @@ fn one_connection(runtime: &Runtime, rounds: u32) -> Duration {
 }
 
 fn explored(runtime: &Runtime, share: bool, workers: usize, rounds: u32) -> Duration {
-    let bounds = Bounds {
-        prune: false,
-        share,
-        workers,
-        ..Bounds::default()
-    };
-    let (tried, took) = runtime
-        .block_on(repeat(&scenario(), &options(), &bounds, rounds))
-        .expect("explores");
+    let bounds = Bounds { prune: false, share, workers, ..Bounds::default() };
+    let (tried, took) = runtime.block_on(repeat(&scenario(), &options(), &bounds, rounds)).expect("explores");
     assert_eq!(tried, u64::from(rounds) * ORDERS);
     took
 }
@@ -152,12 +137,7 @@ fn explores(criterion: &mut Criterion) {
     ] {
         group.bench_function(name, |bencher| {
             bencher.iter_custom(|rounds| {
-                explored(
-                    &runtime,
-                    share,
-                    workers,
-                    u32::try_from(rounds).unwrap_or(u32::MAX),
-                )
+                explored(&runtime, share, workers, u32::try_from(rounds).unwrap_or(u32::MAX))
             });
         });
     }
@@ -172,18 +152,9 @@ fn explores(criterion: &mut Criterion) {
     }
     let [connection, plain, shared, both] = rates.map(median);
     println!("orders a second, medians: one connection {connection:.0}");
-    println!(
-        "  one worker, nothing shared      {plain:.0}, ratio {:.2}",
-        plain / connection
-    );
-    println!(
-        "  one worker, beginnings shared   {shared:.0}, ratio {:.2}",
-        shared / connection
-    );
-    println!(
-        "  two workers, beginnings shared  {both:.0}, ratio {:.2}",
-        both / connection
-    );
+    println!("  one worker, nothing shared      {plain:.0}, ratio {:.2}", plain / connection);
+    println!("  one worker, beginnings shared   {shared:.0}, ratio {:.2}", shared / connection);
+    println!("  two workers, beginnings shared  {both:.0}, ratio {:.2}", both / connection);
 }
 
 criterion_group!(benches, explores);

@@ -58,10 +58,7 @@ fn percentile(stand: &Stand, buffer: &mut Buffer) {
         })
         .collect();
     took.sort();
-    println!(
-        "99th percentile of {FRAMES} frames: {:?}",
-        took[FRAMES * 99 / 100]
-    );
+    println!("99th percentile of {FRAMES} frames: {:?}", took[FRAMES * 99 / 100]);
 }
 
 /// Every frame of a step, forward and backward, as it would be drawn 30 times a second; the time taken includes
@@ -109,16 +106,8 @@ fn flight(name: &str, script: &Script, unfolded: bool) {
 
 fn frames(criterion: &mut Criterion) {
     frame(criterion, "frame of 3 lanes", staged::long(30));
-    frame(
-        criterion,
-        "frame of 3 lanes after 10,000 events",
-        staged::long(1100),
-    );
-    frame(
-        criterion,
-        "frame of 900 lanes after 10,000 events",
-        staged::herd(900, 6),
-    );
+    frame(criterion, "frame of 3 lanes after 10,000 events", staged::long(1100));
+    frame(criterion, "frame of 900 lanes after 10,000 events", staged::herd(900, 6));
 }
 
 fn flights(_: &mut Criterion) {
@@ -149,30 +138,10 @@ fn sequences(criterion: &mut Criterion) {
     let long = || staged::long(1100);
     measure(criterion, "sequence of 3 lanes", staged::long(30), "w");
     measure(criterion, "sequence of 3 lanes after 10,000 events", long(), "w");
-    measure(
-        criterion,
-        "sequence of 900 clients after 10,000 events",
-        crowd(),
-        "w",
-    );
-    measure(
-        criterion,
-        "sequence with a chosen event, 10,000 events",
-        long(),
-        "w\tkkkk",
-    );
-    measure(
-        criterion,
-        "sequence with a chosen event, 900 clients",
-        crowd(),
-        "w\tkkkk",
-    );
-    measure(
-        criterion,
-        "timeline with a chosen event, 900 clients",
-        crowd(),
-        "\tkkkk",
-    );
+    measure(criterion, "sequence of 900 clients after 10,000 events", crowd(), "w");
+    measure(criterion, "sequence with a chosen event, 10,000 events", long(), "w\tkkkk");
+    measure(criterion, "sequence with a chosen event, 900 clients", crowd(), "w\tkkkk");
+    measure(criterion, "timeline with a chosen event, 900 clients", crowd(), "\tkkkk");
 }
 
 fn folds(criterion: &mut Criterion) {

@@ -73,11 +73,7 @@ impl Line {
     /// The line that goes on from this one, without a step, at another rate.
     #[must_use]
     pub const fn turned(self, real: i64, rate: i64) -> Self {
-        Self {
-            anchor: real,
-            offset: self.at(real).saturating_sub(real),
-            rate,
-        }
+        Self { anchor: real, offset: self.at(real).saturating_sub(real), rate }
     }
 
     /// How long, in real time, until `left` of lesson time has passed, rounded up so that one who waits for it

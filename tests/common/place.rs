@@ -23,12 +23,7 @@ pub struct Place {
 impl Place {
     /// An empty place.
     pub fn new() -> Self {
-        Self {
-            dir: tempfile::Builder::new()
-                .prefix("lt")
-                .tempdir_in("/tmp")
-                .expect("a temporary directory"),
-        }
+        Self { dir: tempfile::Builder::new().prefix("lt").tempdir_in("/tmp").expect("a temporary directory") }
     }
 
     pub fn path(&self) -> &Path {
@@ -73,8 +68,7 @@ impl Place {
             .filter_map(Result::ok)
             .map(|entry| entry.path())
             .filter(|path| {
-                path.file_name()
-                    .is_some_and(|name| name.to_string_lossy().starts_with("lockstep-"))
+                path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("lockstep-"))
             })
             .collect()
     }
@@ -105,10 +99,7 @@ impl Place {
             let environment = std::fs::read(entry.path().join("environ")).unwrap_or_default();
             let command = String::from_utf8_lossy(&command).replace('\0', " ");
             let stat = std::fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
-            if stat
-                .rsplit_once(')')
-                .is_none_or(|(_, after)| after.trim_start().starts_with(['Z', 'X']))
-            {
+            if stat.rsplit_once(')').is_none_or(|(_, after)| after.trim_start().starts_with(['Z', 'X'])) {
                 continue;
             }
             let environment = String::from_utf8_lossy(&environment).into_owned();

@@ -47,21 +47,13 @@ impl Output {
     fn new(cols: u16, rows: u16) -> Self {
         // What a terminal really shows, whatever it says of its size.
         let parser = vt100::Parser::new(rows.clamp(1, 500), cols.clamp(1, 1000), 0);
-        Self {
-            picture: Screen::of(parser.screen()),
-            parser,
-            raw: Vec::new(),
-            over: false,
-            leave: false,
-        }
+        Self { picture: Screen::of(parser.screen()), parser, raw: Vec::new(), over: false, leave: false }
     }
 
     /// What ends each picture in which somebody types: the cursor is shown and put in its place.
     fn ends_with_cursor(&self) -> bool {
         let tail = String::from_utf8_lossy(&self.raw[self.raw.len().saturating_sub(20)..]).into_owned();
-        let place = tail
-            .rsplit_once("\x1b[?25h\x1b[")
-            .map(|(_, place)| place.to_owned());
+        let place = tail.rsplit_once("\x1b[?25h\x1b[").map(|(_, place)| place.to_owned());
         place.is_some_and(|place| {
             let figures = place.strip_suffix('H').unwrap_or_default();
             !figures.is_empty() && figures.chars().all(|c| c.is_ascii_digit() || c == ';')
@@ -122,10 +114,8 @@ impl Terminal {
         let child = child.expect("lockstep starts");
         // The program's side is the program's alone, so that its end is seen.
         drop(pair.slave);
-        let shared = Arc::new(Shared {
-            output: Mutex::new(Output::new(cols, rows)),
-            changed: Condvar::new(),
-        });
+        let shared =
+            Arc::new(Shared { output: Mutex::new(Output::new(cols, rows)), changed: Condvar::new() });
         let from = pair.master.try_clone_reader().expect("a reader");
         let reader = std::thread::spawn({
             let shared = Arc::clone(&shared);
@@ -173,11 +163,7 @@ impl Terminal {
             }
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() || output.over {
-                let why = if output.over {
-                    "the program has ended"
-                } else {
-                    "in a minute"
-                };
+                let why = if output.over { "the program has ended" } else { "in a minute" };
                 let picture = output.picture.clone();
                 drop(output);
                 panic!("never: {what}; {why}\n{picture}");
@@ -258,10 +244,7 @@ impl Terminal {
         // What it wrote last is read, too.
         if self.master.is_some() {
             let over = |output: &mut Output| !output.over;
-            let output = self
-                .shared
-                .changed
-                .wait_timeout_while(self.shared.lock(), DEADLINE, over);
+            let output = self.shared.changed.wait_timeout_while(self.shared.lock(), DEADLINE, over);
             let (output, _) = output.unwrap_or_else(PoisonError::into_inner);
             assert!(output.over, "something still holds the terminal open");
         }
@@ -306,19 +289,10 @@ pub struct Screen {
 impl Screen {
     fn of(screen: &vt100::Screen) -> Self {
         let (rows, cols) = screen.size();
-        let half = |row, col| {
-            screen
-                .cell(row, col)
-                .is_some_and(vt100::Cell::is_wide_continuation)
-        };
+        let half = |row, col| screen.cell(row, col).is_some_and(vt100::Cell::is_wide_continuation);
         Self {
-            rows: screen
-                .rows(0, cols)
-                .map(|row| row.trim_end().to_owned())
-                .collect(),
-            halves: (0..rows)
-                .map(|row| (0..cols).filter(|col| half(row, *col)).collect())
-                .collect(),
+            rows: screen.rows(0, cols).map(|row| row.trim_end().to_owned()).collect(),
+            halves: (0..rows).map(|row| (0..cols).filter(|col| half(row, *col)).collect()).collect(),
         }
     }
 
@@ -412,20 +386,12 @@ fn command(place: &Place, args: &[&str], variables: &[(&str, &str)]) -> CommandB
 }
 
 fn size(cols: u16, rows: u16) -> PtySize {
-    PtySize {
-        rows,
-        cols,
-        pixel_width: 0,
-        pixel_height: 0,
-    }
+    PtySize { rows, cols, pixel_width: 0, pixel_height: 0 }
 }
 
 /// The terminal's settings: whether it echoes, collects lines, makes signals of keys. Not its baud rates, which
 /// the C library fills in.
 fn settings(master: &dyn MasterPty) -> String {
     let settings = master.get_termios().expect("the terminal's settings");
-    format!(
-        "{:?} {:?} {:?}",
-        settings.input_flags, settings.output_flags, settings.local_flags
-    )
+    format!("{:?} {:?} {:?}", settings.input_flags, settings.output_flags, settings.local_flags)
 }

@@ -47,11 +47,7 @@ MORE
 ";
 
 fn lesson(setup: &str, operation: &str, more: &str) -> String {
-    [HEAD, LESSON]
-        .concat()
-        .replace("SETUP", setup)
-        .replace("OPERATION", operation)
-        .replace("MORE", more)
+    [HEAD, LESSON].concat().replace("SETUP", setup).replace("OPERATION", operation).replace("MORE", more)
 }
 
 fn command(command: &str) -> String {
@@ -105,11 +101,7 @@ fn commands_that_reach_beyond_the_keys_are_refused_where_they_stand() {
     for (hostile, why) in HOSTILE {
         let mut texts = vec![
             command(hostile),
-            lesson(
-                "SET k 1",
-                &format!("if: true\n      then:\n        - ask: {{ redis: '{hostile}' }}"),
-                "",
-            ),
+            lesson("SET k 1", &format!("if: true\n      then:\n        - ask: {{ redis: '{hostile}' }}"), ""),
             lesson(
                 "SET k 1",
                 &format!(
@@ -133,11 +125,7 @@ fn commands_that_reach_beyond_the_keys_are_refused_where_they_stand() {
         }
         let answer = place.run(&["run", "stranger.yaml"]);
         assert_eq!(answer.code, Some(2), "{hostile}\n{}", answer.err);
-        assert!(
-            answer.err.contains("stranger.yaml:") && answer.err.contains(why),
-            "{}",
-            answer.err
-        );
+        assert!(answer.err.contains("stranger.yaml:") && answer.err.contains(why), "{}", answer.err);
     }
     place.assert_nothing_left();
 }
@@ -150,10 +138,7 @@ fn every_way_to_a_lab_refuses_them() {
         let answer = place.run(&[way, "stranger.yaml"]);
         assert_eq!(answer.code, Some(2), "{way}: {}{}", answer.out, answer.err);
         let said = format!("{}{}", answer.out, answer.err);
-        assert!(
-            said.contains("stranger.yaml:") && said.contains("`BGSAVE`"),
-            "{way}: {said}"
-        );
+        assert!(said.contains("stranger.yaml:") && said.contains("`BGSAVE`"), "{way}: {said}");
     }
     place.assert_nothing_left();
 }
@@ -169,19 +154,12 @@ fn a_recipe_beside_the_lesson_is_looked_at_too() {
     };
     let text = lesson("SET k 1", "use: odd\n      with: { what: SHUTDOWN }", "");
     place.write("stranger.yaml", &text);
-    for (command, why) in [
-        ("MIGRATE ${what} 1 k 0 1", "outside the lab"),
-        ("${what}", "`SHUTDOWN`"),
-    ] {
+    for (command, why) in [("MIGRATE ${what} 1 k 0 1", "outside the lab"), ("${what}", "`SHUTDOWN`")] {
         place.write("recipes.yaml", recipe(command));
         let answer = place.run(&["run", "stranger.yaml"]);
         assert_eq!(answer.code, Some(2), "{}", answer.err);
         let line = line_of(&text, "use: odd");
-        assert!(
-            answer.err.contains(&format!("stranger.yaml:{line}:")),
-            "{}",
-            answer.err
-        );
+        assert!(answer.err.contains(&format!("stranger.yaml:{line}:")), "{}", answer.err);
         assert!(answer.err.contains(why), "{}", answer.err);
     }
     place.write("recipes.yaml", recipe("ECHO ${what}"));
@@ -196,11 +174,7 @@ fn a_parameter_may_be_a_command_as_long_as_it_is_a_harmless_one() {
     assert_eq!(place.run(&["run", "stranger.yaml"]).code, Some(0));
     let answer = place.run(&["run", "stranger.yaml", "--set", "command=DEBUG"]);
     assert_eq!(answer.code, Some(2), "{}", answer.err);
-    assert!(
-        answer.err.contains("stranger.yaml:") && answer.err.contains("`DEBUG`"),
-        "{}",
-        answer.err
-    );
+    assert!(answer.err.contains("stranger.yaml:") && answer.err.contains("`DEBUG`"), "{}", answer.err);
     place.write("stranger.yaml", command("CONFIG SET ${parameter} 20"));
     assert_eq!(place.run(&["run", "stranger.yaml"]).code, Some(0));
     let answer = place.run(&["run", "stranger.yaml", "--set", "parameter=dir"]);
@@ -252,10 +226,7 @@ fn what_a_lock_needs_goes_on_working() {
         let _ = writeln!(operations, "{dash}m{n}: {{ redis: '{command}' }}");
     }
     let place = Place::new();
-    place.write(
-        "stranger.yaml",
-        lesson("CONFIG SET appendonly no", operations.trim_end(), ""),
-    );
+    place.write("stranger.yaml", lesson("CONFIG SET appendonly no", operations.trim_end(), ""));
     let answer = place.run(&["run", "stranger.yaml"]);
     assert_eq!(answer.code, Some(0), "{}\n{}", answer.out, answer.err);
 }
@@ -268,30 +239,17 @@ struct Other {
 
 impl Other {
     fn start(place: &Place) -> Self {
-        let port = TcpListener::bind("127.0.0.1:0")
-            .and_then(|free| free.local_addr())
-            .expect("a free port")
-            .port();
+        let port =
+            TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a free port").port();
         let child = Command::new("redis-server")
-            .args([
-                "--port",
-                &port.to_string(),
-                "--bind",
-                "127.0.0.1",
-                "--save",
-                "",
-                "--dir",
-            ])
+            .args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", "", "--dir"])
             .arg(place.path())
             .stdout(Stdio::null())
             .spawn()
             .expect("redis-server starts");
         let mut other = Self { child, port };
         let mut connection = other.connect();
-        let done: String = redis::cmd("SET")
-            .arg(&["k", "mine"])
-            .query(&mut connection)
-            .expect("it is set");
+        let done: String = redis::cmd("SET").arg(&["k", "mine"]).query(&mut connection).expect("it is set");
         assert_eq!(done, "OK");
         other
     }
@@ -304,10 +262,7 @@ impl Other {
                 return connection;
             }
             assert!(std::time::Instant::now() < deadline, "it never listened");
-            assert!(
-                self.child.try_wait().is_ok_and(|ended| ended.is_none()),
-                "it ended"
-            );
+            assert!(self.child.try_wait().is_ok_and(|ended| ended.is_none()), "it ended");
             // Between two looks at the outside world; what is waited for is the connection.
             std::thread::sleep(Duration::from_millis(5));
         }
@@ -325,16 +280,10 @@ impl Drop for Other {
 fn a_script_cannot_do_what_a_command_may_not() {
     let place = Place::new();
     let mut other = Other::start(&place);
-    let call = format!(
-        "\"return redis.call('MIGRATE', '127.0.0.1', {}, 'k', 0, 1000, 'REPLACE')\"",
-        other.port
-    );
+    let call =
+        format!("\"return redis.call('MIGRATE', '127.0.0.1', {}, 'k', 0, 1000, 'REPLACE')\"", other.port);
     let ways = [
-        lesson(
-            "SET k 1",
-            &format!("ask:\n        redis: >-\n          EVAL {call} 0"),
-            "",
-        ),
+        lesson("SET k 1", &format!("ask:\n        redis: >-\n          EVAL {call} 0"), ""),
         lesson(
             "SET k 1",
             "ask: { script: odd }",
@@ -363,10 +312,7 @@ fn a_script_cannot_do_what_a_command_may_not() {
         );
     }
     let mut connection = other.connect();
-    let kept: String = redis::cmd("GET")
-        .arg("k")
-        .query(&mut connection)
-        .expect("a reply");
+    let kept: String = redis::cmd("GET").arg("k").query(&mut connection).expect("a reply");
     assert_eq!(kept, "mine");
 }
 
@@ -377,9 +323,7 @@ async fn lab(kind: LabKind) -> Lab {
 
 /// A connection to a server's own socket, as somebody outside or a client of a lesson would have it.
 fn connect(lab: &Lab, server: &str, settings: RedisConnectionInfo) -> Connection {
-    let Some(Endpoint::Unix(socket)) = lab.endpoint(server) else {
-        panic!("Redis is on a Unix socket")
-    };
+    let Some(Endpoint::Unix(socket)) = lab.endpoint(server) else { panic!("Redis is on a Unix socket") };
     let place = ConnectionAddr::Unix(socket.clone())
         .into_connection_info()
         .expect("a place")
@@ -399,9 +343,7 @@ fn as_a_lesson(lab: &Lab, server: &str) -> Connection {
 /// As somebody who has read the file with the run's secret.
 fn as_keeper(lab: &Lab, server: &str) -> Connection {
     let secret = std::fs::read_to_string(lab.directory().join("secret")).expect("the secret");
-    let settings = RedisConnectionInfo::default()
-        .set_username("lockstep")
-        .set_password(secret);
+    let settings = RedisConnectionInfo::default().set_username("lockstep").set_password(secret);
     connect(lab, server, settings)
 }
 
@@ -445,11 +387,7 @@ async fn the_plan_and_the_servers_refuse_the_same_commands() {
     for (name, arity) in found {
         let mut words: Vec<&str> = name.split('|').collect();
         while words.len() < arity.max(if name == "config|set" { 4 } else { 0 }) {
-            words.push(if name == "config|set" && words.len() == 2 {
-                "hz"
-            } else {
-                "1"
-            });
+            words.push(if name == "config|set" && words.len() == 2 { "hz" } else { "1" });
         }
         let dry = [&["ACL", "DRYRUN", "default"], &words[..]].concat();
         let said = ask(&mut keeper, &dry).unwrap_or_else(|error| panic!("{name}: {error}"));
@@ -462,11 +400,7 @@ async fn the_plan_and_the_servers_refuse_the_same_commands() {
     }
     // No ACL can refuse these three. But everybody is `default` already.
     differ.retain(|(name, plan, _)| *plan || !["auth", "reset"].contains(&name.as_str()));
-    assert_eq!(
-        differ,
-        Vec::<(String, bool, bool)>::new(),
-        "(command, plan, server)"
-    );
+    assert_eq!(differ, Vec::<(String, bool, bool)>::new(), "(command, plan, server)");
     lab.shutdown().await;
 }
 
@@ -488,21 +422,11 @@ async fn whoever_becomes_somebody_else_gains_nothing() {
         &["EVAL", "return redis.call('ACL','WHOAMI')", "0"],
     ] {
         let error = ask(&mut stranger, words).expect_err("refused");
-        let known = [
-            "no permissions",
-            "can't run this command",
-            "not allowed from script",
-        ];
-        assert!(
-            known.iter().any(|known| error.contains(known)),
-            "{words:?}: {error}"
-        );
+        let known = ["no permissions", "can't run this command", "not allowed from script"];
+        assert!(known.iter().any(|known| error.contains(known)), "{words:?}: {error}");
     }
     let wrong = ask(&mut stranger, &["AUTH", "lockstep", "guess"]).expect_err("not the secret");
-    assert!(
-        wrong.contains("WRONGPASS") || wrong.contains("invalid"),
-        "{wrong}"
-    );
+    assert!(wrong.contains("WRONGPASS") || wrong.contains("invalid"), "{wrong}");
     ask(&mut as_keeper(&lab, "redis"), &["ACL", "WHOAMI"]).expect("who knows the secret may do everything");
     lab.shutdown().await;
 }
@@ -558,21 +482,15 @@ fn asked(address: SocketAddr, question: &str) -> String {
 async fn nothing_listens_off_loopback_and_redis_ports_want_the_secret() {
     let lab = lab(LabKind::Sentinel).await;
     let secret = lab.password().expect("it has ports").to_owned();
-    let names = LabKind::Sentinel
-        .servers()
-        .iter()
-        .chain(LabKind::Sentinel.sentinels());
+    let names = LabKind::Sentinel.servers().iter().chain(LabKind::Sentinel.sentinels());
     for name in names {
         let pid = lab.server_pid(name).expect("it runs");
         let ports = listens_on(pid);
         assert_eq!(ports.len(), 1, "{name}: {ports:?}");
         for address in ports {
             assert!(address.ip().is_loopback(), "{name}: {address}");
-            let known = if name.starts_with("sentinel") {
-                "SENTINEL MASTERS\r\n"
-            } else {
-                "REPLICAOF NO ONE\r\n"
-            };
+            let known =
+                if name.starts_with("sentinel") { "SENTINEL MASTERS\r\n" } else { "REPLICAOF NO ONE\r\n" };
             for question in ["PING\r\n", "INFO\r\n", known] {
                 let answer = asked(address, question);
                 assert!(answer.starts_with("-NOAUTH"), "{name}: {question}: {answer}");
@@ -583,18 +501,11 @@ async fn nothing_listens_off_loopback_and_redis_ports_want_the_secret() {
         // Everybody can read command lines; environments belong to the same user, and have no business with it either.
         for file in ["cmdline", "environ"] {
             let text = std::fs::read(format!("/proc/{pid}/{file}")).expect("a process of ours");
-            assert!(
-                !String::from_utf8_lossy(&text).contains(&secret),
-                "{name}: {file}"
-            );
+            assert!(!String::from_utf8_lossy(&text).contains(&secret), "{name}: {file}");
         }
     }
     for info in lab.servers() {
-        assert_eq!(
-            info.password.as_deref(),
-            Some(secret.as_str()),
-            "the screen can show it"
-        );
+        assert_eq!(info.password.as_deref(), Some(secret.as_str()), "the screen can show it");
         let written = serde_json::to_string(&info).expect("JSON");
         assert!(!written.contains(&secret), "it is never written down: {written}");
         // A witness with what the screen shows.
@@ -604,18 +515,11 @@ async fn nothing_listens_off_loopback_and_redis_ports_want_the_secret() {
     let mut stranger = as_a_lesson(&lab, "master");
     for words in [
         &["PUBLISH", "__sentinel__:hello", "x"][..],
-        &[
-            "EVAL",
-            "return redis.call('PUBLISH', '__sentinel__:hello', 'x')",
-            "0",
-        ],
+        &["EVAL", "return redis.call('PUBLISH', '__sentinel__:hello', 'x')", "0"],
         &["SUBSCRIBE", "__sentinel__:hello"],
     ] {
         let error = ask(&mut stranger, words).expect_err("refused");
-        assert!(
-            error.contains("permissions") || error.contains("channel"),
-            "{words:?}: {error}"
-        );
+        assert!(error.contains("permissions") || error.contains("channel"), "{words:?}: {error}");
     }
     ask(&mut stranger, &["PUBLISH", "news", "x"]).expect("other channels are free");
     lab.shutdown().await;
@@ -627,11 +531,8 @@ async fn labs_without_ports_have_none_even_after_hostile_commands() {
     for name in LabKind::Masters.servers() {
         let mut stranger = as_a_lesson(&lab, name);
         // The server itself would take it from a command; that it is none, the plan sees to. A script cannot.
-        ask(
-            &mut stranger,
-            &["EVAL", "return redis.pcall('CONFIG', 'SET', 'port', '1')", "0"],
-        )
-        .expect_err("refused");
+        ask(&mut stranger, &["EVAL", "return redis.pcall('CONFIG', 'SET', 'port', '1')", "0"])
+            .expect_err("refused");
         let ports = listens_on(lab.server_pid(name).expect("it runs"));
         assert_eq!(ports, Vec::new(), "{name}");
         let LinkAddress::Unix(link) = lab.link("A", name).await.expect("a link") else {

@@ -61,10 +61,7 @@ fn servers_in(lab: &Path) -> Vec<Server> {
             let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
             let line = String::from_utf8_lossy(&line).replace('\0', " ");
             let what = line.split(&lab.display().to_string()).nth(1).unwrap_or(&line);
-            let server = Server {
-                pid,
-                what: what.chars().take(40).collect(),
-            };
+            let server = Server { pid, what: what.chars().take(40).collect() };
             let parent = stat.split_whitespace().nth(1).and_then(|word| word.parse().ok());
             found.push((server, parent.unwrap_or(0)));
         }
@@ -79,10 +76,7 @@ fn servers_in(lab: &Path) -> Vec<Server> {
 
 /// The directories of labs in a place.
 fn labs_in(place: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(place)
-        .into_iter()
-        .flatten()
-        .filter_map(Result::ok);
+    let entries = std::fs::read_dir(place).into_iter().flatten().filter_map(Result::ok);
     let paths = entries.map(|entry| entry.path());
     paths.filter(|path| path.is_dir()).collect()
 }
@@ -97,11 +91,7 @@ fn lab_of(servers: &[ServerInfo]) -> PathBuf {
     let config = |lab: &PathBuf| std::fs::read_to_string(lab.join("zookeeper.cfg")).unwrap_or_default();
     labs_in(&lockstep::lab::workspace_root())
         .into_iter()
-        .find(|lab| {
-            config(lab)
-                .lines()
-                .any(|line| line == format!("clientPort={port}"))
-        })
+        .find(|lab| config(lab).lines().any(|line| line == format!("clientPort={port}")))
         .expect("the lab's directory")
 }
 
@@ -158,12 +148,7 @@ impl Live {
             }
         });
         let said = heard.await.ok();
-        said.unwrap_or_else(|| {
-            panic!(
-                "nothing is said: it hangs; ended: {}, lab {:?}",
-                self.ended, self.lab
-            )
-        })
+        said.unwrap_or_else(|| panic!("nothing is said: it hangs; ended: {}, lab {:?}", self.ended, self.lab))
     }
 
     fn step(&self) {
@@ -229,10 +214,7 @@ async fn killed_at(scenario: &Scenario, (steps, victim): (usize, usize), tally: 
         };
         match said {
             Said::Failed(message, server) => {
-                assert!(
-                    server && message.contains("ended in mid-lesson"),
-                    "{what}: {message}"
-                );
+                assert!(server && message.contains("ended in mid-lesson"), "{what}: {message}");
                 break;
             }
             Said::Over => panic!("{what}: it ended without a word"),
@@ -272,10 +254,7 @@ async fn stopped_at(scenario: &Scenario, (steps, victim): (usize, usize), tally:
         match said {
             Said::Silent(Some(why)) => {
                 let pid = format!("kill -CONT {}", server.pid);
-                assert!(
-                    why.contains("no answer from") && why.contains(&pid),
-                    "{what}: {why}"
-                );
+                assert!(why.contains("no answer from") && why.contains(&pid), "{what}: {why}");
                 break;
             }
             Said::Stepped => stepped = true,
@@ -310,32 +289,20 @@ fn scenarios() -> Vec<Scenario> {
         // One lesson alone, for whoever looks for the cause of something.
         let only = std::env::var("LOCKSTEP_LESSON").ok();
         let mut all = all_carried();
-        all.retain(|scenario| {
-            only.as_ref()
-                .is_none_or(|only| *only == scenario.loaded.lesson.id)
-        });
+        all.retain(|scenario| only.as_ref().is_none_or(|only| *only == scenario.loaded.lesson.id));
         return all;
     }
-    [
-        ("unlock-someone-elses-lock", "blind-del"),
-        ("zk-herd", "herd"),
-        ("master-failover", "replication-lag"),
-    ]
-    .map(|(lesson, variant)| carried(lesson, variant))
-    .into()
+    [("unlock-someone-elses-lock", "blind-del"), ("zk-herd", "herd"), ("master-failover", "replication-lag")]
+        .map(|(lesson, variant)| carried(lesson, variant))
+        .into()
 }
 
 /// Labs that are started in this process share its directory, and are told apart; but their load need not be added.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 fn at_each_step(what: &str, at: &impl AsyncFn(&Scenario, (usize, usize), &mut Tally) -> bool) {
-    let _one = ONE_AT_A_TIME
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner);
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build();
+    let _one = ONE_AT_A_TIME.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let mut tally = Tally::default();
     runtime.expect("a runtime").block_on(async {
         for scenario in scenarios() {
@@ -352,12 +319,7 @@ fn at_each_step(what: &str, at: &impl AsyncFn(&Scenario, (usize, usize), &mut Ta
                     break;
                 }
             }
-            println!(
-                "{what}, as far as {}: {} times, worst {:?}",
-                name(&scenario),
-                tally.times,
-                tally.worst
-            );
+            println!("{what}, as far as {}: {} times, worst {:?}", name(&scenario), tally.times, tally.worst);
         }
     });
     println!("{what}: {tally:?}");
@@ -379,32 +341,20 @@ fn the_screen_names_the_stopped_server_and_what_to_do_and_goes_on_with_it() {
     let place = Place::new();
     let mut terminal = Terminal::start(&place, &["play", "watchdog", "--no-questions"]);
     terminal.wait_for("Ready: press");
-    let servers: Vec<Server> = labs_in(place.path())
-        .iter()
-        .flat_map(|lab| servers_in(lab))
-        .collect();
+    let servers: Vec<Server> = labs_in(place.path()).iter().flat_map(|lab| servers_in(lab)).collect();
     let server = servers.first().expect("a server");
     send(server.pid, Signal::STOP);
     let since = Instant::now();
     terminal.press(RIGHT);
     let told = terminal.wait_for("no answer from redis for");
-    assert!(
-        since.elapsed() < MESSAGE_WITHIN,
-        "told only after {:?}",
-        since.elapsed()
-    );
-    assert!(
-        told.has(&format!("kill -CONT {}", server.pid)) || told.has("SIGSTOP"),
-        "{told}"
-    );
+    assert!(since.elapsed() < MESSAGE_WITHIN, "told only after {:?}", since.elapsed());
+    assert!(told.has(&format!("kill -CONT {}", server.pid)) || told.has("SIGSTOP"), "{told}");
     // Keys are answered meanwhile.
     terminal.press("?");
     terminal.wait_for("every command by name");
     terminal.press("\x1b");
     send(server.pid, Signal::CONT);
-    let gone = terminal.wait_until("the message is gone", |screen| {
-        !screen.has("no answer from redis")
-    });
+    let gone = terminal.wait_until("the message is gone", |screen| !screen.has("no answer from redis"));
     assert!(!gone.has("The lab has failed"), "{gone}");
     // And again; this time somebody does not want to wait for it.
     send(server.pid, Signal::STOP);
@@ -438,10 +388,7 @@ impl Running {
     }
 
     fn servers(&self) -> Vec<Server> {
-        labs_in(self.place.path())
-            .iter()
-            .flat_map(|lab| servers_in(lab))
-            .collect()
+        labs_in(self.place.path()).iter().flat_map(|lab| servers_in(lab)).collect()
     }
 
     /// Waits until a server runs; false where the command has ended before.
@@ -487,15 +434,7 @@ const COMMANDS: &[&[&str]] = &[
     &["race", "oversell", "-n", "100000"],
     &["explore", "zk-herd", "--variant", "herd"],
     &["explore", "master-failover", "--variant", "replication-lag"],
-    &[
-        "explore",
-        "unlock-someone-elses-lock",
-        "--moves",
-        "40",
-        "--fault",
-        "freeze",
-        "--no-prune",
-    ],
+    &["explore", "unlock-someone-elses-lock", "--moves", "40", "--fault", "freeze", "--no-prune"],
     &["export", "zk-herd", "--variant", "herd", "--format", "json"],
 ];
 
@@ -510,11 +449,7 @@ fn moments() -> Vec<Duration> {
 
 /// The commands, of which the quick tests take some.
 fn commands() -> impl Iterator<Item = &'static &'static [&'static str]> {
-    COMMANDS
-        .iter()
-        .enumerate()
-        .filter(|(n, _)| campaign() || [1, 4, 5, 7].contains(n))
-        .map(|(_, args)| args)
+    COMMANDS.iter().enumerate().filter(|(n, _)| campaign() || [1, 4, 5, 7].contains(n)).map(|(_, args)| args)
 }
 
 fn struck(signal: Signal, words: &[&str]) {
@@ -542,28 +477,15 @@ fn struck(signal: Signal, words: &[&str]) {
             assert!(words.iter().any(|word| err.contains(word)), "{what}: {err}");
             tally.add(took, &what);
         }
-        println!(
-            "{signal:?}, as far as {args:?}: {} times, worst {:?}",
-            tally.times, tally.worst
-        );
+        println!("{signal:?}, as far as {args:?}: {} times, worst {:?}", tally.times, tally.worst);
     }
-    println!(
-        "{signal:?}: {} times, worst {:?}; too late {too_late} times",
-        tally.times, tally.worst
-    );
+    println!("{signal:?}: {} times, worst {:?}; too late {too_late} times", tally.times, tally.worst);
     assert!(tally.times > too_late, "{tally:?}, too late {too_late} times");
 }
 
 #[test]
 fn without_a_screen_a_killed_server_ends_the_command_with_3() {
-    struck(
-        Signal::KILL,
-        &[
-            "ended in mid-lesson",
-            "ended while it was starting",
-            "could not be read",
-        ],
-    );
+    struck(Signal::KILL, &["ended in mid-lesson", "ended while it was starting", "could not be read"]);
 }
 
 #[test]
@@ -598,17 +520,11 @@ fn ctrl_c_ends_every_command_within_a_second() {
                 }
             }
         }
-        println!(
-            "SIGINT, as far as {args:?}: {} times, worst {:?}",
-            tally.times, tally.worst
-        );
+        println!("SIGINT, as far as {args:?}: {} times, worst {:?}", tally.times, tally.worst);
     }
     println!("SIGINT: {} times, worst {:?}", tally.times, tally.worst);
     // One second, on a machine on which nothing else runs.
-    assert!(
-        tally.times >= 4 && tally.worst < Duration::from_secs(5),
-        "{tally:?}"
-    );
+    assert!(tally.times >= 4 && tally.worst < Duration::from_secs(5), "{tally:?}");
 }
 
 fn lesson(program: &str, story: &str) -> String {
@@ -652,49 +568,24 @@ fn run(text: &str) -> Answer {
 fn a_command_that_never_answers_is_the_lessons_mistake_and_has_its_place() {
     for (program, story, words) in [
         ("{ redis: BLPOP k 0 }", "move: A.move", "waits.yaml:16:13"),
-        (
-            "{ script: forever, keys: [k], args: [] }",
-            "move: A.move",
-            "answers nobody meanwhile",
-        ),
-        (
-            "{ redis: GET k }",
-            "await: { that: 'false', within: 1000000h }",
-            "too long",
-        ),
-        (
-            "{ redis: GET k }",
-            "await: { that: 'false', within: 25h }",
-            "at most 24h",
-        ),
+        ("{ script: forever, keys: [k], args: [] }", "move: A.move", "answers nobody meanwhile"),
+        ("{ redis: GET k }", "await: { that: 'false', within: 1000000h }", "too long"),
+        ("{ redis: GET k }", "await: { that: 'false', within: 25h }", "at most 24h"),
     ] {
         let answer = run(&lesson(program, story));
         assert_eq!(answer.code, Some(2), "{program} {story}: {}", answer.err);
         assert!(answer.err.contains(words), "{program} {story}: {}", answer.err);
-        assert!(
-            answer.err.contains("waits.yaml:"),
-            "{program} {story}: {}",
-            answer.err
-        );
+        assert!(answer.err.contains("waits.yaml:"), "{program} {story}: {}", answer.err);
     }
 }
 
 #[test]
 fn free_play_goes_on_past_a_command_that_never_answers() {
-    let _one = ONE_AT_A_TIME
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner);
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build();
+    let _one = ONE_AT_A_TIME.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     runtime.expect("a runtime").block_on(async {
         let text = lesson("{ redis: BLPOP k 5 }", "move: A.move");
-        let mut session = session::open(
-            planned(&text, "only"),
-            LabOptions::with_binary(LOCKSTEP.into()),
-            1,
-        );
+        let mut session = session::open(planned(&text, "only"), LabOptions::with_binary(LOCKSTEP.into()), 1);
         let choices = [
             Choice::Move { actor: ActorId(0) },
             // Time stands still in free play, so the command waits until somebody lets it pass.
@@ -712,9 +603,7 @@ fn free_play_goes_on_past_a_command_that_never_answers() {
             match update.expect("it does not hang").expect("it goes on") {
                 Update::Stepped { .. } => next = choices.next(),
                 Update::Events(events) => {
-                    replied = events
-                        .iter()
-                        .any(|event| matches!(event.kind, EventKind::Replied { .. }));
+                    replied = events.iter().any(|event| matches!(event.kind, EventKind::Replied { .. }));
                 }
                 Update::Failed { message, .. } => panic!("{}", message.en),
                 Update::Refused(why) => panic!("{}", why.en),

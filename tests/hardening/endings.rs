@@ -37,11 +37,7 @@ impl Running {
     /// Waits for a condition of the outside world.
     #[track_caller]
     fn until(&self, what: &str, condition: impl Fn(&Self) -> bool) {
-        eventually(
-            what,
-            || condition(self),
-            || format!("{:?}", self.place.processes()),
-        );
+        eventually(what, || condition(self), || format!("{:?}", self.place.processes()));
     }
 }
 
@@ -50,17 +46,9 @@ fn sigkill_leaves_no_process_and_the_next_start_clears_the_files() {
     let mut running = Running::in_mid_lesson(&[]);
     running.child.signal(Signal::KILL);
     running.child.0.wait().expect("it ends");
-    running.until("every process is gone", |running| {
-        running.place.processes().is_empty()
-    });
-    assert_eq!(
-        running.place.left_behind().len(),
-        1,
-        "SIGKILL gives nobody time to remove the directory"
-    );
-    let answer = running
-        .place
-        .run(&["run", "oversell", "--variant", "atomic-script"]);
+    running.until("every process is gone", |running| running.place.processes().is_empty());
+    assert_eq!(running.place.left_behind().len(), 1, "SIGKILL gives nobody time to remove the directory");
+    let answer = running.place.run(&["run", "oversell", "--variant", "atomic-script"]);
     assert_eq!(answer.code, Some(0), "{}", answer.err);
     running.place.assert_nothing_left_after("the next start");
 }
@@ -85,21 +73,14 @@ fn said_when_the_server_is_killed(lesson: &str) -> String {
     let mut running = Running { place, child };
     let server = |running: &Running| -> Option<i32> {
         let processes = running.place.processes();
-        let clients = processes
-            .iter()
-            .filter(|process| process.contains("__client"))
-            .count();
+        let clients = processes.iter().filter(|process| process.contains("__client")).count();
         let server = processes
             .iter()
             .find(|process| process.contains("redis-server") && !process.contains("__guard"))?;
-        (clients >= 2)
-            .then(|| server.split(' ').next()?.parse().ok())
-            .flatten()
+        (clients >= 2).then(|| server.split(' ').next()?.parse().ok()).flatten()
     };
     running.until("the server runs", |running| server(running).is_some());
-    let pid = server(&running)
-        .and_then(Pid::from_raw)
-        .expect("the server's pid");
+    let pid = server(&running).and_then(Pid::from_raw).expect("the server's pid");
     kill_process(pid, Signal::KILL).expect("the signal is sent");
     let status = running.child.0.wait().expect("it ends");
     let mut error = String::new();
@@ -129,11 +110,8 @@ fn a_server_that_dies_in_mid_lesson_is_reported_with_its_own_words() {
 fn a_temporary_directory_that_cannot_be_written_is_named() {
     let place = Place::new();
     let missing = place.path().join("missing");
-    let output = place
-        .command(&["run", "oversell"])
-        .env("TMPDIR", &missing)
-        .output()
-        .expect("lockstep starts");
+    let output =
+        place.command(&["run", "oversell"]).env("TMPDIR", &missing).output().expect("lockstep starts");
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(matches!(output.status.code(), Some(2 | 3)), "{error}");
     assert!(error.contains("missing") && error.contains("TMPDIR"), "{error}");

@@ -27,11 +27,7 @@ fn lockstep(place: &Place, args: &[&str]) -> Answer {
         answer.code,
         brief(&answer.err)
     );
-    assert!(
-        !answer.err.contains("panicked"),
-        "{args:?}: {}",
-        brief(&answer.err)
-    );
+    assert!(!answer.err.contains("panicked"), "{args:?}: {}", brief(&answer.err));
     answer
 }
 
@@ -81,45 +77,21 @@ const LARGE: [&str; 12] = [
 /// A lesson with an expression in each place where one can stand.
 fn places(expression: &str) -> Vec<(&'static str, String)> {
     let quoted = format!("\"{}\"", expression.replace('\\', "\\\\").replace('"', "\\\""));
-    let filled = format!(
-        "\"${{{}}}\"",
-        expression.replace('\\', "\\\\").replace('"', "\\\"")
-    );
+    let filled = format!("\"${{{}}}\"", expression.replace('\\', "\\\\").replace('"', "\\\""));
     let replace = |from: &str, to: String| {
         assert!(NEW_LESSON.contains(from), "the good lesson has no `{from}`");
         NEW_LESSON.replacen(from, &to, 1)
     };
     vec![
-        (
-            "let",
-            replace(
-                "    - holds: lock",
-                format!("    - let: {{ x: {quoted} }}\n    - holds: lock"),
-            ),
-        ),
-        (
-            "until",
-            replace("until: reply == 'OK'", format!("until: {quoted}")),
-        ),
+        ("let", replace("    - holds: lock", format!("    - let: {{ x: {quoted} }}\n    - holds: lock"))),
+        ("until", replace("until: reply == 'OK'", format!("until: {quoted}"))),
         (
             "if",
-            replace(
-                "    - holds: lock",
-                format!("    - if: {quoted}\n      then: []\n    - holds: lock"),
-            ),
+            replace("    - holds: lock", format!("    - if: {quoted}\n      then: []\n    - holds: lock")),
         ),
         ("argument", replace("redis: DEL lock", format!("redis: {filled}"))),
-        (
-            "claim",
-            replace("that: A.release == 1", format!("that: {quoted}")),
-        ),
-        (
-            "invariant",
-            replace(
-                "never: deleted_by_another('lock') > 0",
-                format!("never: {quoted}"),
-            ),
-        ),
+        ("claim", replace("that: A.release == 1", format!("that: {quoted}"))),
+        ("invariant", replace("never: deleted_by_another('lock') > 0", format!("never: {quoted}"))),
         (
             "say",
             replace(
@@ -128,20 +100,8 @@ fn places(expression: &str) -> Vec<(&'static str, String)> {
             ),
         ),
         ("pass", replace("pass: ${lease}", format!("pass: {filled}"))),
-        (
-            "clients",
-            replace(
-                "A: { runs: worker }",
-                format!("A: {{ runs: worker, processes: {filled} }}"),
-            ),
-        ),
-        (
-            "goal",
-            replace(
-                "goal: { en: Let two clients hold the lock.,",
-                format!("goal: {{ en: {filled},"),
-            ),
-        ),
+        ("clients", replace("A: { runs: worker }", format!("A: {{ runs: worker, processes: {filled} }}"))),
+        ("goal", replace("goal: { en: Let two clients hold the lock.,", format!("goal: {{ en: {filled},"))),
     ]
 }
 
@@ -164,23 +124,12 @@ fn expressions_that_are_too_long_are_refused_wherever_they_stand() {
     assert_eq!(answer.code, Some(2), "{}", brief(&answer.err));
     for name in &files {
         // The file, a line and a column, and why.
-        let said = answer
-            .err
-            .lines()
-            .find(|line| line.starts_with(&format!("{name}:")));
+        let said = answer.err.lines().find(|line| line.starts_with(&format!("{name}:")));
         let said = said.unwrap_or_else(|| panic!("nothing about {name}: {}", brief(&answer.err)));
         let mut parts = said[name.len() + 1..].splitn(3, ':');
         let number = |part: Option<&str>| part.and_then(|part| part.parse::<usize>().ok());
-        assert!(
-            number(parts.next()).is_some() && number(parts.next()).is_some(),
-            "{}",
-            brief(said)
-        );
-        assert!(
-            said.contains("at most 4096") || said.contains("more than 8000"),
-            "{}",
-            brief(said)
-        );
+        assert!(number(parts.next()).is_some() && number(parts.next()).is_some(), "{}", brief(said));
+        assert!(said.contains("at most 4096") || said.contains("more than 8000"), "{}", brief(said));
         assert!(said.len() < 500, "{}", brief(said));
     }
 }
@@ -216,11 +165,7 @@ fn short_expressions_that_ask_for_gigabytes_are_bounded_at_check_and_at_run() {
         }
     }
     let mut args = vec!["check".to_owned()];
-    let names = |n: usize| {
-        places("1")
-            .into_iter()
-            .map(move |(where_, _)| format!("{n}-{where_}.yaml"))
-    };
+    let names = |n: usize| places("1").into_iter().map(move |(where_, _)| format!("{n}-{where_}.yaml"));
     args.extend((0..LARGE.len()).flat_map(names));
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     // What is evaluated when a lesson is planned is refused; the rest is good until it is run.
@@ -239,28 +184,12 @@ fn short_expressions_that_ask_for_gigabytes_are_bounded_at_check_and_at_run() {
         let where_ = ["let", "until", "if", "argument", "say"][n % 5];
         let file = format!("{n}-{where_}.yaml");
         let answer = lockstep(&place, &["run", &file, "--variant", "blind-del"]);
-        assert_eq!(
-            answer.code,
-            Some(2),
-            "{file}: {}{}",
-            brief(&answer.out),
-            brief(&answer.err)
-        );
-        assert!(
-            answer.err.contains(&format!("{file}:")),
-            "{file}: {}",
-            brief(&answer.err)
-        );
+        assert_eq!(answer.code, Some(2), "{file}: {}{}", brief(&answer.out), brief(&answer.err));
+        assert!(answer.err.contains(&format!("{file}:")), "{file}: {}", brief(&answer.err));
     }
     // A claim that cannot be evaluated does not hold.
     let answer = lockstep(&place, &["run", "0-claim.yaml", "--variant", "blind-del"]);
-    assert_eq!(
-        answer.code,
-        Some(1),
-        "{}{}",
-        brief(&answer.out),
-        brief(&answer.err)
-    );
+    assert_eq!(answer.code, Some(1), "{}{}", brief(&answer.out), brief(&answer.err));
     place.assert_nothing_left();
 }
 
@@ -272,16 +201,8 @@ fn the_command_line_has_the_same_bounds() {
         assert_eq!(answer.code, Some(2), "{}", brief(&answer.err));
         assert!(answer.err.len() < 1_000, "{}", brief(&answer.err));
     }
-    let answer = lockstep(
-        &place,
-        &["explore", "oversell", "--never", LARGE[0], "--max-moves", "2"],
-    );
-    assert!(
-        answer.code != Some(0),
-        "{}{}",
-        brief(&answer.out),
-        brief(&answer.err)
-    );
+    let answer = lockstep(&place, &["explore", "oversell", "--never", LARGE[0], "--max-moves", "2"]);
+    assert!(answer.code != Some(0), "{}{}", brief(&answer.out), brief(&answer.err));
     let place = Place::new();
     place.write("lesson.yaml", NEW_LESSON);
     let long = format!("lease=${{{}}}", "1+".repeat(20_000));
@@ -292,23 +213,14 @@ fn the_command_line_has_the_same_bounds() {
 #[test]
 fn values_that_double_at_each_round_are_refused_in_their_place() {
     let place = Place::new();
-    for (n, step) in ["x ~ x", "[x, x]", "[x]", "x|list + x|list", "x|string + x|string"]
-        .iter()
-        .enumerate()
-    {
+    for (n, step) in ["x ~ x", "[x, x]", "[x]", "x|list + x|list", "x|string + x|string"].iter().enumerate() {
         let steps = format!(
             "    - let: {{ x: \"'xxxxxxxx'\" }}\n    - repeat:\n        - let: {{ x: \"{step}\" }}\n      times: 100000\n    - holds: lock"
         );
         let file = format!("double-{n}.yaml");
         place.write(&file, NEW_LESSON.replacen("    - holds: lock", &steps, 1));
         let answer = lockstep(&place, &["run", &file, "--variant", "blind-del"]);
-        assert_eq!(
-            answer.code,
-            Some(2),
-            "{step}: {}{}",
-            brief(&answer.out),
-            brief(&answer.err)
-        );
+        assert_eq!(answer.code, Some(2), "{step}: {}{}", brief(&answer.out), brief(&answer.err));
         assert!(answer.err.contains(&format!("{file}:")), "{}", brief(&answer.err));
     }
 }
@@ -316,10 +228,9 @@ fn values_that_double_at_each_round_are_refused_in_their_place() {
 #[test]
 fn unknown_filters_and_tests_are_mistakes_wherever_they_stand() {
     let place = Place::new();
-    for (expression, wanted) in [
-        ("lease|seconds", "no filter `seconds`"),
-        ("lease is reasonable", "no test `reasonable`"),
-    ] {
+    for (expression, wanted) in
+        [("lease|seconds", "no filter `seconds`"), ("lease is reasonable", "no test `reasonable`")]
+    {
         for (where_, lesson) in places(expression) {
             let name = format!("{where_}.yaml");
             place.write(&name, lesson);
@@ -344,10 +255,6 @@ fn unknown_filters_and_tests_are_mistakes_wherever_they_stand() {
         place.write("text.yaml", NEW_LESSON.replacen(field, &broken, 1));
         let answer = place.run(&["check", "text.yaml"]);
         assert_eq!(answer.code, Some(2), "{field}: {}", answer.err);
-        assert!(
-            answer.err.contains("no filter `seconds`"),
-            "{field}: {}",
-            answer.err
-        );
+        assert!(answer.err.contains("no filter `seconds`"), "{field}: {}", answer.err);
     }
 }

@@ -34,16 +34,7 @@ use crate::{
 /// Ends whatever hangs: `timeout` then answers 124.
 fn bounded(place: &Place, args: &[&str]) -> Answer {
     let mut command = Command::new("timeout");
-    command.args([
-        "-k",
-        "1",
-        "60",
-        "sh",
-        "-c",
-        "ulimit -v 1572864; exec \"$@\"",
-        "sh",
-        LOCKSTEP,
-    ]);
+    command.args(["-k", "1", "60", "sh", "-c", "ulimit -v 1572864; exec \"$@\"", "sh", LOCKSTEP]);
     place.settle(command.args(args));
     Answer::of(&command.output().expect("it starts"))
 }
@@ -74,21 +65,13 @@ fn nobody_waits_for_what_is_no_file() {
         for args in commands {
             let answer = bounded(&place, args);
             assert_eq!(answer.code, Some(2), "{args:?}: {}", answer.err);
-            assert!(
-                answer.err.contains(file.trim_start_matches("./")),
-                "{args:?}: {}",
-                answer.err
-            );
+            assert!(answer.err.contains(file.trim_start_matches("./")), "{args:?}: {}", answer.err);
         }
     }
     // The second of two recordings, the user's own configuration, what was done so far, recipes beside a lesson.
     let answer = bounded(&place, &["compare", "fifo.jsonl", "fifo.jsonl"]);
     assert_eq!(answer.code, Some(2), "{}", answer.err);
-    for file in [
-        "config/lockstep/config.toml",
-        "state/lockstep/progress.json",
-        "recipes.yaml",
-    ] {
+    for file in ["config/lockstep/config.toml", "state/lockstep/progress.json", "recipes.yaml"] {
         let file = place.path().join(file);
         fs::create_dir_all(file.parent().expect("a folder")).expect("made");
         assert!(make("mkfifo", &[file.to_str().expect("UTF-8")]));
@@ -123,11 +106,7 @@ fn what_is_no_file_is_never_replaced() {
         let before = kind(name);
         for force in [&[][..], &["--force"]] {
             let export = [&["export", "oversell", "--recorded", "--output", name], force].concat();
-            let record = [
-                &["run", "oversell", "--variant", "lost-update", "--record", name],
-                force,
-            ]
-            .concat();
+            let record = [&["run", "oversell", "--variant", "lost-update", "--record", name], force].concat();
             for args in [export, record] {
                 let answer = bounded(&place, &args);
                 assert_eq!(answer.code, Some(2), "{args:?}: {}", answer.err);
@@ -157,15 +136,7 @@ fn a_strangers_file_is_not_overwritten_unasked() {
     let place = Place::new();
     let at = |name: &str| place.path().join(name);
     for format in ["svg", "html", "cast", "mermaid", "json"] {
-        let export = [
-            "export",
-            "oversell",
-            "--recorded",
-            "--format",
-            format,
-            "--output",
-            "out",
-        ];
+        let export = ["export", "oversell", "--recorded", "--format", format, "--output", "out"];
         fs::write(at("out"), "my thesis").expect("written");
         let answer = bounded(&place, &export);
         assert_eq!(answer.code, Some(2), "{}", answer.err);
@@ -176,15 +147,7 @@ fn a_strangers_file_is_not_overwritten_unasked() {
         let first = fs::read_to_string(at("out")).expect("there");
         assert!(first.len() > 200, "{first}");
         symlink("out", at("link")).expect("linked");
-        let again = [
-            "export",
-            "watchdog",
-            "--recorded",
-            "--format",
-            format,
-            "--output",
-            "link",
-        ];
+        let again = ["export", "watchdog", "--recorded", "--format", format, "--output", "link"];
         let answer = bounded(&place, &again);
         assert_eq!(answer.code, Some(0), "{format} is known again: {}", answer.err);
         assert!(at("link").is_symlink(), "a link stays a link");
@@ -192,18 +155,8 @@ fn a_strangers_file_is_not_overwritten_unasked() {
         fs::remove_file(at("link")).expect("removed");
         // A picture of another format is another file.
         let other = if format == "svg" { "json" } else { "svg" };
-        let answer = bounded(
-            &place,
-            &[
-                "export",
-                "oversell",
-                "--recorded",
-                "--format",
-                other,
-                "--output",
-                "out",
-            ],
-        );
+        let answer =
+            bounded(&place, &["export", "oversell", "--recorded", "--format", other, "--output", "out"]);
         assert_eq!(answer.code, Some(2), "{}", answer.err);
     }
     let temporary = fs::read_dir(place.path()).expect("readable").count();
@@ -231,12 +184,7 @@ fn a_recording_replaces_recordings_only() {
     fs::create_dir(at("runs")).expect("made");
     let library = Library::carried();
     let loaded = library.find("oversell").expect("carried");
-    let last = loaded
-        .lesson
-        .variants
-        .keys()
-        .next_back()
-        .expect("it has variants");
+    let last = loaded.lesson.variants.keys().next_back().expect("it has variants");
     fs::write(at("runs").join(format!("oversell.{last}.jsonl.gz")), "my thesis").expect("written");
     let answer = bounded(&place, &["run", "oversell", "--record", "runs"]);
     assert_eq!(answer.code, Some(2), "{}", answer.err);
@@ -250,22 +198,13 @@ fn a_umask_that_locks_the_user_out_is_named() {
     let place = Place::new();
     let commands: [&[&str]; 4] = [
         &["export", "oversell", "--recorded", "--output", "out.svg"],
-        &[
-            "run",
-            "oversell",
-            "--variant",
-            "lost-update",
-            "--record",
-            "run.jsonl",
-        ],
+        &["run", "oversell", "--variant", "lost-update", "--record", "run.jsonl"],
         &["run", "oversell"],
         &["new", "my-lock"],
     ];
     for args in commands {
         let mut command = Command::new("sh");
-        command
-            .args(["-c", "umask 777; exec \"$@\"", "sh", LOCKSTEP])
-            .args(args);
+        command.args(["-c", "umask 777; exec \"$@\"", "sh", LOCKSTEP]).args(args);
         let output = command
             .current_dir(place.path())
             .env("TMPDIR", place.path())
@@ -313,31 +252,20 @@ fn a_small_file_cannot_become_a_large_one() {
     let path = place.path().join("bomb.jsonl.gz");
     let [header, ready] = beginning();
     let start = format!("{header}\n{ready}\n");
-    let say = format!(
-        r#"{{"at":1,"event":"say","item":0,"en":"{}","zh":""}}"#,
-        "a".repeat(20_000)
-    );
+    let say = format!(r#"{{"at":1,"event":"say","item":0,"en":"{}","zh":""}}"#, "a".repeat(20_000));
     let say = format!("{say}\n").repeat(10).into_bytes();
     let stop = b"{\"at\":1,\"event\":\"stop\",\"item\":0,\"stop\":\"move\"}\n".repeat(100);
     let nested = b"[".repeat(100_000);
     let spaces = b" ".repeat(100_000);
     let zeros = b"0,".repeat(50_000);
-    let reply = format!(
-        "{start}{}",
-        r#"{"at":1,"event":"replied","op":1,"actor":0,"label":"x","reply":{"value":["#
-    );
+    let reply =
+        format!("{start}{}", r#"{"at":1,"event":"replied","op":1,"actor":0,"label":"x","reply":{"value":["#);
     let row = format!("{}{}]}}}}\n", &reply[start.len()..], "0,".repeat(1_500_000) + "0");
     let bombs: [(&str, &str, &[u8], usize, &str); 7] = [
         ("many bytes", &start, &say, 1_000, "MiB, unpacked"),
         ("many lines", &start, &stop, 1_100, "lines"),
         ("one line", &start, &spaces, 100, "in one line"),
-        (
-            "one first line",
-            "{\"lockstep_recording\":",
-            &nested,
-            100,
-            "in one line",
-        ),
+        ("one first line", "{\"lockstep_recording\":", &nested, 100, "in one line"),
         ("one value", &reply, &zeros, 2_000, "in one line"),
         ("many values", &start, row.as_bytes(), 40, "values"),
         ("nesting", &reply, &nested, 30, "recursion limit"),
@@ -355,10 +283,7 @@ fn a_small_file_cannot_become_a_large_one() {
         assert!(error.len() < 1_000, "{what}: {error}");
         println!("{what}: {size} bytes, refused after {:?}", began.elapsed());
     }
-    for args in [
-        &["play", "bomb.jsonl.gz"][..],
-        &["compare", "bomb.jsonl.gz", "bomb.jsonl.gz"],
-    ] {
+    for args in [&["play", "bomb.jsonl.gz"][..], &["compare", "bomb.jsonl.gz", "bomb.jsonl.gz"]] {
         let answer = bounded(&place, args);
         assert_eq!(answer.code, Some(2), "{args:?}: {}", answer.err);
     }
@@ -368,11 +293,7 @@ fn a_small_file_cannot_become_a_large_one() {
 fn mutate(random: &mut Random, value: &mut Value, known: &[String]) {
     match value {
         Value::Object(map) if !map.is_empty() && random.below(12) > 0 => {
-            let name = map
-                .keys()
-                .nth(random.below(map.len()))
-                .expect("one of them")
-                .clone();
+            let name = map.keys().nth(random.below(map.len())).expect("one of them").clone();
             match random.below(30) {
                 0 => drop(map.remove(&name)),
                 1 => {
@@ -418,13 +339,7 @@ fn mutate(random: &mut Random, value: &mut Value, known: &[String]) {
         },
         Value::Bool(yes) => *yes = !*yes,
         other => {
-            let values = [
-                Value::Null,
-                7.into(),
-                "x".into(),
-                serde_json::json!([]),
-                serde_json::json!({}),
-            ];
+            let values = [Value::Null, 7.into(), "x".into(), serde_json::json!([]), serde_json::json!({})];
             *other = random.one(&values);
         }
     }
@@ -472,10 +387,7 @@ fn look_at(mut recording: Recording, scenario: &Scenario, round: usize) -> usize
     let _ = verdict::breaches(scenario, log);
     let _ = why::first(scenario, log);
     let entry = CatalogueEntry::from(&scenario.loaded.lesson);
-    let variant = entry
-        .variants
-        .iter()
-        .position(|variant| variant.name == scenario.variant);
+    let variant = entry.variants.iter().position(|variant| variant.name == scenario.variant);
     let run = Finished {
         variant: variant.expect("it has it"),
         entry,
@@ -483,19 +395,10 @@ fn look_at(mut recording: Recording, scenario: &Scenario, round: usize) -> usize
         verdict: verdict::judge(scenario, log),
         log: log.clone(),
     };
-    let moments = [
-        Moment::End,
-        Moment::Step(0),
-        Moment::Step(7),
-        "4s".parse().expect("a time"),
-    ];
+    let moments = [Moment::End, Moment::Step(0), Moment::Step(7), "4s".parse().expect("a time")];
     let looks = [
         Look::default(),
-        Look {
-            size: (60, 16),
-            presenting: true,
-            ..Look::default()
-        },
+        Look { size: (60, 16), presenting: true, ..Look::default() },
         Look {
             size: (200, 60),
             lens: lockstep::ui::state::screen::Lens::Sequence,
@@ -530,10 +433,7 @@ fn a_recording_that_lies_does_no_harm() {
     let (mut read, mut drawn, mut refused) = (0, 0, HashMap::<String, usize>::new());
     for (n, scenario) in (0_u64..).zip(all_carried()) {
         let text = carried_text(&scenario);
-        let lines: Vec<Value> = text
-            .lines()
-            .map(|line| serde_json::from_str(line).expect("JSON"))
-            .collect();
+        let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
         let mut known = Vec::new();
         for line in &lines {
             texts(line, &mut known);
@@ -542,10 +442,8 @@ fn a_recording_that_lies_does_no_harm() {
         for round in 0..each {
             fs::write(&path, mutated(&lines, &known, &mut random)).expect("written");
             let began = Instant::now();
-            let what = format!(
-                "{} {}, seed {seed}, round {round}",
-                scenario.loaded.lesson.id, scenario.variant
-            );
+            let what =
+                format!("{} {}, seed {seed}, round {round}", scenario.loaded.lesson.id, scenario.variant);
             let looked = std::panic::catch_unwind(AssertUnwindSafe(|| match recording::read(&path) {
                 Ok(recording) => Ok(look_at(recording, &scenario, round)),
                 Err(error) => Err(error.to_string()),
@@ -569,10 +467,7 @@ fn a_recording_that_lies_does_no_harm() {
             assert!(took < Duration::from_secs(30), "{what}: {took:?}");
         }
     }
-    println!(
-        "{read} were read and gave {drawn} pictures; refused: {}",
-        refused.values().sum::<usize>()
-    );
+    println!("{read} were read and gave {drawn} pictures; refused: {}", refused.values().sum::<usize>());
     assert!(panicked.is_empty(), "{panicked:#?}");
     assert!(
         read > each && drawn > 5 * each,

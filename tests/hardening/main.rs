@@ -3,11 +3,7 @@
 //! Each module is quick by default. `./campaign` runs the same tests with the numbers of a long campaign, which it
 //! passes in environment variables; `docs/hardening.md` lists them.
 
-#![allow(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "seeds and figures for whoever runs it"
-)]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "seeds and figures for whoever runs it")]
 
 #[path = "../common/place.rs"]
 mod place;

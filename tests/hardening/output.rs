@@ -82,9 +82,7 @@ fn hostile() -> String {
 }
 
 fn assert_clean(what: &str, text: &str) {
-    let bad = text
-        .chars()
-        .find(|c| !is_harmless(*c) && !matches!(c, '\n' | '\t'));
+    let bad = text.chars().find(|c| !is_harmless(*c) && !matches!(c, '\n' | '\t'));
     assert_eq!(bad, None, "{what}: {text:?}");
 }
 
@@ -106,12 +104,7 @@ fn a_lesson_cannot_reach_the_terminal() {
     let file = place.write("lessons/my-lock.yaml", hostile());
     let file = file.to_str().expect("UTF-8");
     let good = place.run(&["check", file]);
-    assert_eq!(
-        good.code,
-        Some(0),
-        "the lesson is good but for its words: {}",
-        good.err
-    );
+    assert_eq!(good.code, Some(0), "the lesson is good but for its words: {}", good.err);
     let state = format!(
         r#"{{"format":1,"lessons":{{"{QUOTED}":{{"{QUOTED}":{{"finished":true,"outcome":null,"right":0,"asked":0}}}}}}}}"#
     );
@@ -139,10 +132,7 @@ fn a_lesson_cannot_reach_the_terminal() {
         }
     }
     let said = place.run(&["run", file, "--json", "--events"]).json()[0].to_string();
-    assert!(
-        said.contains(RAW.split('\u{1b}').next().expect("something")),
-        "{said}"
-    );
+    assert!(said.contains(RAW.split('\u{1b}').next().expect("something")), "{said}");
 }
 
 /// Pictures of such a run, on standard output and in files.
@@ -250,16 +240,9 @@ fn names_and_arguments_cannot_reach_the_terminal() {
     for args in commands {
         let answer = place.run(args);
         clean(&format!("{args:?}"), &answer);
-        assert!(
-            !answer.out.is_empty() || !answer.err.is_empty(),
-            "{args:?} says nothing"
-        );
+        assert!(!answer.out.is_empty() || !answer.err.is_empty(), "{args:?} says nothing");
     }
-    let help = place
-        .command(&["--help"])
-        .env("LOCKSTEP_LESSONS", RAW)
-        .output()
-        .expect("it starts");
+    let help = place.command(&["--help"]).env("LOCKSTEP_LESSONS", RAW).output().expect("it starts");
     assert_eq!(help.status.code(), Some(0));
     assert_clean("--help", &String::from_utf8_lossy(&help.stdout));
 }
@@ -282,28 +265,15 @@ fn a_reader_who_goes_away_is_no_error() {
 fn an_output_that_cannot_be_written_is_told() {
     let place = Place::new();
     for args in ENOUGH_SAID {
-        let full = File::options()
-            .write(true)
-            .open("/dev/full")
-            .expect("there is one");
+        let full = File::options().write(true).open("/dev/full").expect("there is one");
         let output = place.command(args).stdout(full).output().expect("it starts");
         let err = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(2), "{args:?}: {err}");
-        assert!(
-            err.contains("standard output cannot be written: No space left"),
-            "{args:?}: {err}"
-        );
+        assert!(err.contains("standard output cannot be written: No space left"), "{args:?}: {err}");
         assert!(!err.contains("panicked"), "{args:?}: {err}");
     }
     // Nowhere to complain: the exit code still tells.
-    let full = || {
-        Stdio::from(
-            File::options()
-                .write(true)
-                .open("/dev/full")
-                .expect("there is one"),
-        )
-    };
+    let full = || Stdio::from(File::options().write(true).open("/dev/full").expect("there is one"));
     let silent = |mut command: Command| command.stdout(full()).stderr(full()).status().expect("it starts");
     assert_eq!(silent(place.command(&["run", "nobody"])).code(), Some(2));
     assert_eq!(silent(place.command(&["--nonsense"])).code(), Some(2));

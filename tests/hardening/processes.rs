@@ -48,8 +48,7 @@ fn start_next(place: &Place) {
 /// The socket of a lab's server.
 fn socket(place: &Place, server: &str) -> Option<PathBuf> {
     let labs = place.left_behind().into_iter();
-    labs.map(|lab| lab.join(format!("{server}.sock")))
-        .find(|socket| socket.exists())
+    labs.map(|lab| lab.join(format!("{server}.sock"))).find(|socket| socket.exists())
 }
 
 /// What a server answers to commands, sent from outside by who may do everything.
@@ -60,12 +59,8 @@ fn ask(place: &Place, server: &str, commands: &str) -> Option<String> {
     stream.set_read_timeout(Some(Duration::from_secs(10))).ok()?;
     // A fork keeps the connection open, so its end tells nothing.
     let last = "-- all answered --";
-    write!(
-        stream,
-        "AUTH lockstep {secret}\r\n{}\r\nECHO \"{last}\"\r\n",
-        commands.replace('\n', "\r\n")
-    )
-    .ok()?;
+    write!(stream, "AUTH lockstep {secret}\r\n{}\r\nECHO \"{last}\"\r\n", commands.replace('\n', "\r\n"))
+        .ok()?;
     let (mut answer, mut bytes) = (String::new(), [0; 4096]);
     while !answer.contains(last) {
         let count = stream.read(&mut bytes).ok().filter(|count| *count > 0)?;
@@ -78,10 +73,7 @@ fn ask(place: &Place, server: &str, commands: &str) -> Option<String> {
 /// Whether a fork of a Redis server runs: they name themselves `redis-rdb-bgsave` and `redis-rdb-to-slaves`.
 fn forks(place: &Place) -> usize {
     let processes = place.processes();
-    processes
-        .iter()
-        .filter(|process| process.contains("redis-rdb-"))
-        .count()
+    processes.iter().filter(|process| process.contains("redis-rdb-")).count()
 }
 
 /// Makes a server save in the background, and so slowly that it does for a quarter of an hour.
@@ -101,10 +93,7 @@ fn sync_slowly(place: &Place) {
     let answer = ask(place, "master", commands).unwrap_or_default();
     assert!(answer.starts_with("+OK\r\n+OK\r\n+OK"), "{answer}");
     let known = ask(place, "replica1", "CONFIG GET replicaof").unwrap_or_default();
-    let master = known
-        .lines()
-        .find(|line| line.starts_with("127."))
-        .expect("it follows a master");
+    let master = known.lines().find(|line| line.starts_with("127.")).expect("it follows a master");
     // As its own master it gets a history of its own, with which it can only take over everything.
     let commands = format!("REPLICAOF NO ONE\nSET other 1\nREPLICAOF {master}");
     ask(place, "replica1", &commands).expect("it answers");
@@ -113,11 +102,7 @@ fn sync_slowly(place: &Place) {
 
 #[track_caller]
 fn until_forked(place: &Place) {
-    eventually(
-        "a fork runs",
-        || forks(place) > 0,
-        || format!("{:#?}", place.processes()),
-    );
+    eventually("a fork runs", || forks(place) > 0, || format!("{:#?}", place.processes()));
 }
 
 /// A lesson on the screen whose first server answers.
@@ -153,11 +138,7 @@ fn a_fork_ends_when_lockstep_is_killed() {
     save_slowly(&place, "redis");
     terminal.signal(Signal::KILL);
     terminal.end();
-    eventually(
-        "the fork is gone",
-        || forks(&place) == 0,
-        || format!("{:?}", place.processes()),
-    );
+    eventually("the fork is gone", || forks(&place) == 0, || format!("{:?}", place.processes()));
     start_next(&place);
     place.assert_nothing_left_after("the next start");
 }
@@ -172,11 +153,7 @@ fn a_fork_ends_with_its_server() {
     let pid = server.and_then(|server| server.split(' ').next()?.parse().ok());
     kill_process(pid.and_then(Pid::from_raw).expect("a pid"), Signal::KILL).expect("it is killed");
     terminal.wait_for("A server failed");
-    eventually(
-        "the fork is gone",
-        || forks(&place) == 0,
-        || format!("{:?}", place.processes()),
-    );
+    eventually("the fork is gone", || forks(&place) == 0, || format!("{:?}", place.processes()));
     terminal.press("Q");
     terminal.ended();
     place.assert_nothing_left_after("Q");
@@ -204,11 +181,7 @@ fn a_fork_that_outlives_sigkill_is_ended_by_the_next_start() {
     running.0.wait().expect("it ends");
     start_next(&place);
     assert_eq!(forks(&place), 0);
-    assert_eq!(
-        innocent.0.try_wait().expect("it can be asked for"),
-        None,
-        "it is left alone"
-    );
+    assert_eq!(innocent.0.try_wait().expect("it can be asked for"), None, "it is left alone");
     drop(innocent);
     place.assert_nothing_left_after("the next start");
 }
@@ -251,10 +224,7 @@ fn a_strange_lock_hangs_no_start() {
         .filter_map(|dir| dir.file_name()?.to_str().map(str::to_owned))
         .collect();
     left.sort();
-    assert_eq!(
-        left,
-        ["dir001", "fifo01", "link01"].map(|name| format!("{prefix}{name}"))
-    );
+    assert_eq!(left, ["dir001", "fifo01", "link01"].map(|name| format!("{prefix}{name}")));
 }
 
 /// Leaving in the middle of whatever owns labs, at a random moment.
@@ -264,18 +234,8 @@ fn leaving_anywhere_leaves_nothing() {
     let times = if campaign() { 50 } else { 3 };
     // What opens it, what tells that it is under way, and how long to wait at most.
     let places: [(&str, &[&str], &str, &str); 4] = [
-        (
-            "a search",
-            &["play", "unlock-someone-elses-lock"],
-            "X",
-            "every order",
-        ),
-        (
-            "a search with processes",
-            &["play", "zk-herd"],
-            "X",
-            "every order",
-        ),
+        ("a search", &["play", "unlock-someone-elses-lock"], "X", "every order"),
+        ("a search with processes", &["play", "zk-herd"], "X", "every order"),
         ("races", &["play", "oversell"], "R", "races"),
         ("the comparison", &["compare", "oversell"], "", "oversell"),
     ];
@@ -284,9 +244,8 @@ fn leaving_anywhere_leaves_nothing() {
             let place = Place::new();
             let mut terminal = Terminal::start(&place, args);
             if key.is_empty() {
-                terminal.wait_until("the comparison", |screen| {
-                    screen.rows().iter().any(|row| !row.is_empty())
-                });
+                terminal
+                    .wait_until("the comparison", |screen| screen.rows().iter().any(|row| !row.is_empty()));
             } else {
                 terminal.wait_for("Ready: press");
                 terminal.press(key);
@@ -317,13 +276,7 @@ fn a_headless_search_that_is_interrupted_leaves_nothing() {
     let mut random = random("a_headless_search_that_is_interrupted_leaves_nothing");
     let place = Place::new();
     let commands: [&[&str]; 4] = [
-        &[
-            "explore",
-            "unlock-someone-elses-lock",
-            "--moves",
-            "40",
-            "--no-prune",
-        ],
+        &["explore", "unlock-someone-elses-lock", "--moves", "40", "--no-prune"],
         &["explore", "zk-herd", "--set", "clients=3"],
         &["race", "oversell", "-n", "100000"],
         &["run", "master-failover"],
@@ -339,11 +292,8 @@ fn a_headless_search_that_is_interrupted_leaves_nothing() {
                 || format!("{:?}", place.processes()),
             );
             let moment = moment(&mut random, 1000);
-            let _ = running
-                .0
-                .try_wait()
-                .is_ok_and(|ended| ended.is_none())
-                .then(|| running.signal(Signal::INT));
+            let _ =
+                running.0.try_wait().is_ok_and(|ended| ended.is_none()).then(|| running.signal(Signal::INT));
             running.0.wait().expect("it ends");
             place.assert_nothing_left_after(&format!("{n}: {args:?} after {moment:?}"));
         }
@@ -361,13 +311,7 @@ fn killed_at_any_moment_nothing_is_left_after_the_next_start() {
         &["run", "zk-herd"],
         &["run", "master-failover"],
         &["race", "unlock-someone-elses-lock", "-n", "100000"],
-        &[
-            "explore",
-            "unlock-someone-elses-lock",
-            "--moves",
-            "40",
-            "--no-prune",
-        ],
+        &["explore", "unlock-someone-elses-lock", "--moves", "40", "--no-prune"],
         &["explore", "zk-herd", "--set", "clients=3"],
     ];
     let mut processes = 0;

@@ -32,20 +32,14 @@ fn every_signal_that_can_be_heard_gives_the_terminal_back() {
         assert_eq!(code, 128 + signal.as_raw(), "as shells tell of {signal:?}");
         terminal.assert_restored();
         let raw = String::from_utf8_lossy(&terminal.raw()).into_owned();
-        assert!(
-            raw.contains("\x1b[?1003l") || raw.contains("\x1b[?1000l"),
-            "the mouse is given back"
-        );
+        assert!(raw.contains("\x1b[?1003l") || raw.contains("\x1b[?1000l"), "the mouse is given back");
         place.assert_nothing_left_after(&format!("{signal:?}"));
     }
 }
 
 /// A `redis-server` that drops the preloaded library, as the dynamic linker does with one that it may not load.
 fn deaf_server(place: &Place) -> PathBuf {
-    let script = place.write(
-        "deaf-redis-server",
-        "#!/bin/sh\nunset LD_PRELOAD\nexec redis-server \"$@\"\n",
-    );
+    let script = place.write("deaf-redis-server", "#!/bin/sh\nunset LD_PRELOAD\nexec redis-server \"$@\"\n");
     std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).expect("it can be run");
     script
 }
@@ -55,12 +49,7 @@ fn a_server_that_does_not_take_the_clock_is_found_out_and_said_so() {
     let place = Place::new();
     let deaf = deaf_server(&place);
     let mut command = place.command(&["run", "oversell", "--json"]);
-    let answer = Answer::of(
-        &command
-            .env("LOCKSTEP_REDIS_SERVER", &deaf)
-            .output()
-            .expect("it starts"),
-    );
+    let answer = Answer::of(&command.env("LOCKSTEP_REDIS_SERVER", &deaf).output().expect("it starts"));
     assert_eq!(answer.code, Some(0), "{}", answer.err);
     for line in answer.json() {
         assert_eq!(line["clock"], "wall", "{line}");
@@ -74,44 +63,18 @@ fn a_server_that_does_not_take_the_clock_is_found_out_and_said_so() {
     let mut command = place.command(&["explore", "zk-herd"]);
     let answer = Answer::of(&command.env("LOCKSTEP_JAVA", &java).output().expect("it starts"));
     assert_eq!(answer.code, Some(3), "{}", answer.err);
-    assert!(
-        answer.err.contains("zookeeper did not take the lesson clock"),
-        "{}",
-        answer.err
-    );
+    assert!(answer.err.contains("zookeeper did not take the lesson clock"), "{}", answer.err);
     let mut command = place.command(&["explore", "oversell", "--variant", "local-lock"]);
-    let answer = Answer::of(
-        &command
-            .env("LOCKSTEP_REDIS_SERVER", &deaf)
-            .output()
-            .expect("it starts"),
-    );
+    let answer = Answer::of(&command.env("LOCKSTEP_REDIS_SERVER", &deaf).output().expect("it starts"));
     assert_eq!(answer.code, Some(3), "{}", answer.err);
-    assert!(
-        answer.err.contains("did not take the lesson clock"),
-        "{}",
-        answer.err
-    );
+    assert!(answer.err.contains("did not take the lesson clock"), "{}", answer.err);
     let mut command = place.command(&["doctor"]);
-    let answer = Answer::of(
-        &command
-            .env("LOCKSTEP_REDIS_SERVER", &deaf)
-            .output()
-            .expect("it starts"),
-    );
-    assert!(
-        answer.out.contains("did not take the lesson clock"),
-        "{}",
-        answer.out
-    );
+    let answer = Answer::of(&command.env("LOCKSTEP_REDIS_SERVER", &deaf).output().expect("it starts"));
+    assert!(answer.out.contains("did not take the lesson clock"), "{}", answer.out);
 
     let deaf = deaf.display().to_string();
-    let mut terminal = Terminal::start_with(
-        &place,
-        &["play", "oversell"],
-        (120, 40),
-        &[("LOCKSTEP_REDIS_SERVER", &deaf)],
-    );
+    let mut terminal =
+        Terminal::start_with(&place, &["play", "oversell"], (120, 40), &[("LOCKSTEP_REDIS_SERVER", &deaf)]);
     let screen = terminal.wait_for("WALL CLOCK");
     assert!(!screen.has("CONTROLLED CLOCK"), "{screen}");
     terminal.press("Q");
@@ -155,11 +118,7 @@ fn with_a_noexec_temporary_directory_the_clock_is_controlled_from_elsewhere() {
     for line in answer.json() {
         assert_eq!(line["clock"], "controlled", "{line}");
     }
-    assert_eq!(
-        std::fs::read_dir(&cache).expect("readable").count(),
-        0,
-        "the library is gone, too"
-    );
+    assert_eq!(std::fs::read_dir(&cache).expect("readable").count(), 0, "the library is gone, too");
     place.assert_nothing_left_after("noexec");
 }
 
@@ -174,18 +133,9 @@ fn where_nothing_can_be_loaded_from_anywhere_the_wall_clock_is_said() {
     assert_eq!(answer.code, Some(0), "{}{}", answer.out, answer.err);
     for line in answer.json() {
         assert_eq!(line["clock"], "wall", "{line}");
-        assert!(
-            line["clock_why"]
-                .as_str()
-                .is_some_and(|why| why.contains("noexec")),
-            "{line}"
-        );
+        assert!(line["clock_why"].as_str().is_some_and(|why| why.contains("noexec")), "{line}");
     }
-    assert!(
-        answer.err.contains("WALL CLOCK") && answer.err.contains("noexec 挂载"),
-        "{}",
-        answer.err
-    );
+    assert!(answer.err.contains("WALL CLOCK") && answer.err.contains("noexec 挂载"), "{}", answer.err);
     place.assert_nothing_left_after("noexec everywhere");
 }
 
@@ -199,10 +149,7 @@ fn limited(place: &Place, limit: &str, args: &str) -> Answer {
 #[track_caller]
 fn assert_named(answer: &Answer, limit: &str, code: i32, when: &str) {
     let Answer { out, err, .. } = answer;
-    assert!(
-        !err.contains("panicked") && !out.contains("panicked"),
-        "{when}: {err}"
-    );
+    assert!(!err.contains("panicked") && !out.contains("panicked"), "{when}: {err}");
     assert_eq!(answer.code, Some(code), "{when}: {err}");
     assert!(err.contains(limit), "{when}: {err}");
 }
@@ -211,19 +158,11 @@ fn assert_named(answer: &Answer, limit: &str, code: i32, when: &str) {
 fn too_few_open_files_are_named() {
     let place = Place::new();
     for files in [12, 20, 40, 63] {
-        for args in [
-            "run oversell",
-            "explore oversell --variant local-lock",
-            "race oversell -n 1",
-            "run zk-herd",
-        ] {
+        for args in
+            ["run oversell", "explore oversell --variant local-lock", "race oversell -n 1", "run zk-herd"]
+        {
             let when = format!("ulimit -n {files}: {args}");
-            assert_named(
-                &limited(&place, &format!("ulimit -n {files}"), args),
-                "ulimit -n",
-                3,
-                &when,
-            );
+            assert_named(&limited(&place, &format!("ulimit -n {files}"), args), "ulimit -n", 3, &when);
             place.assert_nothing_left_after(&when);
         }
     }
@@ -232,12 +171,7 @@ fn too_few_open_files_are_named() {
 #[test]
 fn a_umask_that_makes_files_useless_is_named() {
     let place = Place::new();
-    assert_named(
-        &limited(&place, "umask 777", "run oversell"),
-        "umask 777",
-        2,
-        "umask 777",
-    );
+    assert_named(&limited(&place, "umask 777", "run oversell"), "umask 777", 2, "umask 777");
     place.assert_nothing_left_after("umask 777");
     assert_eq!(limited(&place, "umask 077", "run oversell").code, Some(0));
 }
@@ -260,26 +194,14 @@ fn where_no_thread_can_be_started_that_is_said() {
         );
         let mut command = if root {
             let mut command = Command::new("setpriv");
-            command.args([
-                "--reuid",
-                "54321",
-                "--regid",
-                "54321",
-                "--clear-groups",
-                "bash",
-                "-c",
-                &script,
-            ]);
+            command.args(["--reuid", "54321", "--regid", "54321", "--clear-groups", "bash", "-c", &script]);
             command
         } else {
             let mut command = Command::new("bash");
             command.args(["-c", &script]);
             command
         };
-        let command = command
-            .current_dir(place.path())
-            .env("TMPDIR", place.path())
-            .env("HOME", place.path());
+        let command = command.current_dir(place.path()).env("TMPDIR", place.path()).env("HOME", place.path());
         let answer = Answer::of(&command.output().expect("it starts"));
         assert!(!answer.err.contains("panicked"), "{processes}: {}", answer.err);
         if answer.code == Some(0) {
@@ -296,10 +218,9 @@ fn where_no_thread_can_be_started_that_is_said() {
 #[test]
 fn too_little_memory_is_named() {
     let place = Place::new();
-    for (kib, args) in [
-        (300_000, "run zk-herd --variant predecessor"),
-        (600_000, "run zk-herd --variant predecessor"),
-    ] {
+    for (kib, args) in
+        [(300_000, "run zk-herd --variant predecessor"), (600_000, "run zk-herd --variant predecessor")]
+    {
         let when = format!("ulimit -v {kib}: {args}");
         let answer = limited(&place, &format!("ulimit -v {kib}"), args);
         assert_named(&answer, "ulimit -v", 3, &when);

@@ -15,24 +15,14 @@ fn checked(text: impl AsRef<[u8]>) -> String {
     let place = Place::new();
     place.write("lesson.yaml", text);
     let answer = place.run(&["check", "lesson.yaml"]);
-    assert_eq!(
-        answer.code,
-        Some(2),
-        "a mistake of the user's; {}{}",
-        answer.out,
-        answer.err
-    );
+    assert_eq!(answer.code, Some(2), "a mistake of the user's; {}{}", answer.out, answer.err);
     assert!(!answer.err.contains("panicked"), "{}", answer.err);
     answer.err
 }
 
 /// The line of `NEW_LESSON` that holds a text, from 1.
 fn line_of(text: &str) -> usize {
-    NEW_LESSON
-        .lines()
-        .position(|line| line.contains(text))
-        .expect("the text is there")
-        + 1
+    NEW_LESSON.lines().position(|line| line.contains(text)).expect("the text is there") + 1
 }
 
 #[test]
@@ -51,73 +41,28 @@ fn the_lesson_to_start_from_is_good() {
 fn every_mistake_has_its_line_and_says_what_is_right() {
     // What is replaced, with what, where the mistake is reported, and words that the report must hold.
     let mistakes: &[(&str, &str, &str, &[&str])] = &[
-        (
-            "minutes: 2",
-            "minuts: 2",
-            "minutes: 2",
-            &["unknown field `minuts`", "minutes"],
-        ),
+        ("minutes: 2", "minuts: 2", "minutes: 2", &["unknown field `minuts`", "minutes"]),
         ("minutes: 2", "minutes: soon", "minutes: 2", &["invalid type"]),
-        (
-            "format: 1",
-            "format: 7",
-            "format: 1",
-            &["format 7 is not known", "reads format 1"],
-        ),
-        (
-            "id: my-lock",
-            "id: My Lock",
-            "id: my-lock",
-            &["cannot be the name of a lesson"],
-        ),
-        (
-            "lab: redis",
-            "lab: rediss",
-            "lab: redis",
-            &["unknown variant `rediss`", "`redis`"],
-        ),
-        (
-            ", zh: 我的锁",
-            "",
-            "title: { en: My lock",
-            &["missing field `zh`", "every text is written twice"],
-        ),
-        (
-            "zh: 我的锁",
-            "zh: \"\"",
-            "title: { en: My lock",
-            &["empty in one language"],
-        ),
+        ("format: 1", "format: 7", "format: 1", &["format 7 is not known", "reads format 1"]),
+        ("id: my-lock", "id: My Lock", "id: my-lock", &["cannot be the name of a lesson"]),
+        ("lab: redis", "lab: rediss", "lab: redis", &["unknown variant `rediss`", "`redis`"]),
+        (", zh: 我的锁", "", "title: { en: My lock", &["missing field `zh`", "every text is written twice"]),
+        ("zh: 我的锁", "zh: \"\"", "title: { en: My lock", &["empty in one language"]),
         (
             "B: { runs: worker }",
             "B: { runs: wroker }",
             "B: { runs: worker }",
             &["unknown program `wroker`", "did you mean `worker`?"],
         ),
-        (
-            "- work: 5s",
-            "- work: soon",
-            "- work: 5s",
-            &["`soon` is not a duration", "3s"],
-        ),
+        ("- work: 5s", "- work: soon", "- work: 5s", &["`soon` is not a duration", "3s"]),
         (
             "SET lock ${token} NX",
             "SET lock ${tokn} NX",
             "- acquire: {",
             &["unknown name `tokn`", "did you mean `token`?"],
         ),
-        (
-            "until: reply == 'OK'",
-            "until: reply ==",
-            "- acquire: {",
-            &["`reply ==` is not an expression"],
-        ),
-        (
-            "redis: \"SET lock ${token} NX",
-            "redis: \"SET lock ${token NX",
-            "- acquire: {",
-            &["not closed"],
-        ),
+        ("until: reply == 'OK'", "until: reply ==", "- acquire: {", &["`reply ==` is not an expression"]),
+        ("redis: \"SET lock ${token} NX", "redis: \"SET lock ${token NX", "- acquire: {", &["not closed"]),
         (
             "- release: { redis: DEL lock }",
             "- release: { redis: DEL lock, zk: delete /l }",
@@ -142,24 +87,14 @@ fn every_mistake_has_its_line_and_says_what_is_right() {
             "worker.release: {",
             &["unknown operation `worker.relese`", "worker.release"],
         ),
-        (
-            "- overlap: lock",
-            "- overlap: lokc",
-            "- overlap: lock",
-            &["unknown lock `lokc`"],
-        ),
+        ("- overlap: lock", "- overlap: lokc", "- overlap: lock", &["unknown lock `lokc`"]),
         (
             "- that: A.release == 1",
             "- that: A.relaese == 1",
             "- that: A.release == 1",
             &["unknown move of A `relaese`", "did you mean `release`?"],
         ),
-        (
-            "- that: A.release == 1",
-            "- that: C.release == 1",
-            "- that: A.release == 1",
-            &["unknown name `C`"],
-        ),
+        ("- that: A.release == 1", "- that: C.release == 1", "- that: A.release == 1", &["unknown name `C`"]),
         (
             "says: { en: A's DEL deleted B's lock., zh: A 的 DEL 删掉了 B 的锁。 }",
             "says: { en: A's DEL deleted B's lock. }",
@@ -188,10 +123,7 @@ fn every_mistake_has_its_line_and_says_what_is_right() {
             "- that: A.release == 1",
             "- because: A.release == 1",
             "- that: A.release == 1",
-            &[
-                "unknown field `because`",
-                "`that`, `overlap`, `exclusive`, `says`",
-            ],
+            &["unknown field `because`", "`that`, `overlap`, `exclusive`, `says`"],
         ),
         (
             "- that: A.release == 1\n",
@@ -203,11 +135,7 @@ fn every_mistake_has_its_line_and_says_what_is_right() {
             "never: { overlap: lock }",
             "never: { overlap: lokc }",
             "never: { overlap: lock }",
-            &[
-                "unknown lock `lokc`",
-                "did you mean `lock`?",
-                "found in the variant `blind-del`",
-            ],
+            &["unknown lock `lokc`", "did you mean `lock`?", "found in the variant `blind-del`"],
         ),
         (
             "never: { overlap: lock }",
@@ -249,10 +177,7 @@ fn every_mistake_has_its_line_and_says_what_is_right() {
             "never: deleted_by_another('lock') > 0 #",
             "never: deleted_by_anyone('lock') > 0 #",
             "never: deleted_by_another('lock')",
-            &[
-                "unknown name `deleted_by_anyone`",
-                "did you mean `deleted_by_another`?",
-            ],
+            &["unknown name `deleted_by_anyone`", "did you mean `deleted_by_another`?"],
         ),
         (
             "never: deleted_by_another('lock') > 0 #",
@@ -296,60 +221,25 @@ fn every_mistake_has_its_line_and_says_what_is_right() {
             "- move: A.acquire",
             &["unknown client `C`", "A, B"],
         ),
-        (
-            "- move: A.release",
-            "- move: A.relase",
-            "- move: A.release",
-            &["unknown move of A `relase`"],
-        ),
-        (
-            "- move: A.release",
-            "- move: Arelease",
-            "- move: A.release",
-            &["CLIENT.LABEL"],
-        ),
-        (
-            "- move: A.release",
-            "- freeze: C",
-            "- move: A.release",
-            &["unknown client `C`"],
-        ),
+        ("- move: A.release", "- move: A.relase", "- move: A.release", &["unknown move of A `relase`"]),
+        ("- move: A.release", "- move: Arelease", "- move: A.release", &["CLIENT.LABEL"]),
+        ("- move: A.release", "- freeze: C", "- move: A.release", &["unknown client `C`"]),
         (
             "- move: A.release",
             "- cut: A-redis",
             "- move: A.release",
             &["`A-redis` is not a link", "A->redis"],
         ),
-        (
-            "- pass: ${lease}",
-            "- pass: ${leas}",
-            "- pass: ${lease}",
-            &["unknown parameter `leas`"],
-        ),
-        (
-            "- pass: ${lease}",
-            "- pas: 3s",
-            "- pass: ${lease}",
-            &["unknown field `pas`", "`pass`"],
-        ),
+        ("- pass: ${lease}", "- pass: ${leas}", "- pass: ${lease}", &["unknown parameter `leas`"]),
+        ("- pass: ${lease}", "- pas: 3s", "- pass: ${lease}", &["unknown field `pas`", "`pass`"]),
         (
             "Its lease is ${lease|duration}, its work",
             "Its lease is ${leese|duration}, its work",
             "Its lease is",
             &["unknown name `leese`"],
         ),
-        (
-            "format: 1",
-            "format: 1\nbad: a: b",
-            "format: 1",
-            &["unknown field `bad`"],
-        ),
-        (
-            "minutes: 2",
-            "minutes: 2\n\tbad",
-            "minutes: 2",
-            &["tab character"],
-        ),
+        ("format: 1", "format: 1\nbad: a: b", "format: 1", &["unknown field `bad`"]),
+        ("minutes: 2", "minutes: 2\n\tbad", "minutes: 2", &["tab character"]),
         (
             "- pass: ${lease}",
             "- ask: { q: { en: q }, choices: [] }",
@@ -361,15 +251,10 @@ fn every_mistake_has_its_line_and_says_what_is_right() {
         let error = broken(from, to);
         let line = line_of(reported);
         // Some mistakes are found at the next line, where the value or the block begins.
-        let near = [line, line + 1]
-            .iter()
-            .any(|line| error.contains(&format!("lesson.yaml:{line}:")));
+        let near = [line, line + 1].iter().any(|line| error.contains(&format!("lesson.yaml:{line}:")));
         assert!(near, "`{to}` should be reported at line {line}:\n{error}");
         for word in *words {
-            assert!(
-                error.contains(word),
-                "`{to}` should be explained with `{word}`:\n{error}"
-            );
+            assert!(error.contains(word), "`{to}` should be explained with `{word}`:\n{error}");
         }
     }
 }
@@ -395,10 +280,7 @@ fn a_variants_own_invariants_are_checked_in_their_place() {
     ];
     for (own, line, words) in mistakes {
         let error = checked(with(&own));
-        assert!(
-            error.contains(&format!("lesson.yaml:{line}:")) && error.contains(words),
-            "{error}"
-        );
+        assert!(error.contains(&format!("lesson.yaml:{line}:")) && error.contains(words), "{error}");
     }
     // A counter has no value when a goal is read.
     let counted = NEW_LESSON.replacen("    - drops: lock\n", "    - drops: lock\n    - count: done\n", 1);
@@ -430,36 +312,11 @@ fn a_question_that_cannot_be_answered_is_a_mistake() {
     let mistakes: [(&str, &str, usize, &[&str]); 12] = [
         (two, "", 3, &["two to four choices, not 1"]),
         (two, &two.repeat(4), 3, &["two to four choices, not 5"]),
-        (
-            "right: B.acquire == 'OK', ",
-            "",
-            3,
-            &["no choice answers", "give at least one choice a `right:`"],
-        ),
-        (
-            "right: B.acquire == 'OK'",
-            "right: false",
-            3,
-            &["leaving `right` out"],
-        ),
-        (
-            "right: B.acquire == 'OK'",
-            "right: B.aquire == 'OK'",
-            3,
-            &["did you mean `acquire`?"],
-        ),
-        (
-            "right: B.acquire == 'OK'",
-            "right: sould == 1",
-            3,
-            &["unknown name `sould`"],
-        ),
-        (
-            "right: B.acquire == 'OK'",
-            "right: B.acquire ==",
-            3,
-            &["is not an expression"],
-        ),
+        ("right: B.acquire == 'OK', ", "", 3, &["no choice answers", "give at least one choice a `right:`"]),
+        ("right: B.acquire == 'OK'", "right: false", 3, &["leaving `right` out"]),
+        ("right: B.acquire == 'OK'", "right: B.aquire == 'OK'", 3, &["did you mean `acquire`?"]),
+        ("right: B.acquire == 'OK'", "right: sould == 1", 3, &["unknown name `sould`"]),
+        ("right: B.acquire == 'OK'", "right: B.acquire ==", 3, &["is not an expression"]),
         (
             "{ en: two, zh: 二 }, why: { en: no, zh: 不 }",
             "{ en: two, zh: 二 }",
@@ -467,44 +324,21 @@ fn a_question_that_cannot_be_answered_is_a_mistake() {
             &["has no `why`", "say why it is wrong"],
         ),
         ("{ en: two, zh: 二 }", "{ en: two }", 4, &["missing field `zh`"]),
-        (
-            "en: Which?",
-            "en: \"${lese}?\"",
-            1,
-            &["unknown name `lese`", "did you mean `lease`?"],
-        ),
-        (
-            "      choices:",
-            "      chioces:",
-            2,
-            &["unknown field `chioces`", "`choices`"],
-        ),
-        (
-            two,
-            &format!("{two}      after: 9\n"),
-            5,
-            &["only 3 follow that are no narration"],
-        ),
+        ("en: Which?", "en: \"${lese}?\"", 1, &["unknown name `lese`", "did you mean `lease`?"]),
+        ("      choices:", "      chioces:", 2, &["unknown field `chioces`", "`choices`"]),
+        (two, &format!("{two}      after: 9\n"), 5, &["only 3 follow that are no narration"]),
     ];
-    let first = asked(ASK)
-        .lines()
-        .position(|line| line == "  - ask:")
-        .expect("asked")
-        + 1;
+    let first = asked(ASK).lines().position(|line| line == "  - ask:").expect("asked") + 1;
     for (from, to, line, words) in mistakes {
         assert!(ASK.contains(from), "{from}");
         let error = checked(asked(&ASK.replacen(from, to, 1)));
         let near = [first + line, first + line + 1];
         assert!(
-            near.iter()
-                .any(|line| error.contains(&format!("lesson.yaml:{line}:"))),
+            near.iter().any(|line| error.contains(&format!("lesson.yaml:{line}:"))),
             "`{to}` should be reported at line {near:?}:\n{error}"
         );
         for word in words {
-            assert!(
-                error.contains(word),
-                "`{to}` should be explained with `{word}`:\n{error}"
-            );
+            assert!(error.contains(word), "`{to}` should be explained with `{word}`:\n{error}");
         }
     }
 }
@@ -522,15 +356,9 @@ fn files_that_are_no_lessons_are_refused() {
         writeln!(bomb, "  p{n}: &p{n} [{}]", [item.as_str(); 10].join(", ")).expect("text grows");
     }
     let error = checked(NEW_LESSON.replacen("programs:\n", &format!("programs:\n  {bomb}"), 1));
-    assert!(
-        error.contains("more than 100000 values") && error.contains("write the parts out"),
-        "{error}"
-    );
-    let error = checked(NEW_LESSON.replacen(
-        "minutes: 2",
-        &format!("minutes: 2\nsources: [{}]", "[".repeat(500)),
-        1,
-    ));
+    assert!(error.contains("more than 100000 values") && error.contains("write the parts out"), "{error}");
+    let error =
+        checked(NEW_LESSON.replacen("minutes: 2", &format!("minutes: 2\nsources: [{}]", "[".repeat(500)), 1));
     assert!(error.contains("lesson.yaml"), "{error}");
 }
 
@@ -540,16 +368,8 @@ fn a_directory_and_a_missing_file_are_named() {
     std::fs::create_dir(place.path().join("folder.yaml")).expect("a directory");
     let answer = place.run(&["check", "folder.yaml", "missing.yaml"]);
     assert_eq!(answer.code, Some(2));
-    assert!(
-        answer.err.contains("folder.yaml: is a directory"),
-        "{}",
-        answer.err
-    );
-    assert!(
-        answer.err.contains("missing.yaml: cannot be read"),
-        "{}",
-        answer.err
-    );
+    assert!(answer.err.contains("folder.yaml: is a directory"), "{}", answer.err);
+    assert!(answer.err.contains("missing.yaml: cannot be read"), "{}", answer.err);
     let answer = place.run(&["run", "oversel"]);
     assert_eq!(answer.code, Some(2));
     assert!(answer.err.contains("did you mean `oversell`?"), "{}", answer.err);
@@ -558,21 +378,12 @@ fn a_directory_and_a_missing_file_are_named() {
 #[test]
 fn check_speaks_json_for_editors() {
     let place = Place::new();
-    place.write(
-        "lesson.yaml",
-        NEW_LESSON.replacen("runs: worker", "runs: wroker", 1),
-    );
+    place.write("lesson.yaml", NEW_LESSON.replacen("runs: worker", "runs: wroker", 1));
     let answer = place.run(&["check", "lesson.yaml", "--json"]);
     let report = &answer.json()[0];
     assert_eq!(report["ok"], false);
-    assert_eq!(
-        report["line"].as_u64(),
-        Some(line_of("A: { runs: worker }") as u64)
-    );
-    assert!(
-        report["column"].is_u64() && report["message"].is_string(),
-        "{report}"
-    );
+    assert_eq!(report["line"].as_u64(), Some(line_of("A: { runs: worker }") as u64));
+    assert!(report["column"].is_u64() && report["message"].is_string(), "{report}");
 }
 
 #[test]
@@ -581,15 +392,9 @@ fn lessons_of_ones_own_stand_beside_the_carried_ones() {
     place.write("mine.yaml", NEW_LESSON);
     place.write("broken.yaml", "format: 1\nid: [");
     let answer = place.run(&["list", "--json", "--lessons", "."]);
-    let ids: Vec<String> = answer
-        .json()
-        .iter()
-        .map(|line| line["id"].as_str().unwrap_or_default().to_owned())
-        .collect();
-    assert!(
-        ids.contains(&"my-lock".to_owned()) && ids.contains(&"oversell".to_owned()),
-        "{ids:?}"
-    );
+    let ids: Vec<String> =
+        answer.json().iter().map(|line| line["id"].as_str().unwrap_or_default().to_owned()).collect();
+    assert!(ids.contains(&"my-lock".to_owned()) && ids.contains(&"oversell".to_owned()), "{ids:?}");
     assert!(answer.err.contains("broken.yaml"), "{}", answer.err);
     assert_eq!(answer.code, Some(2), "a broken lesson does not pass unseen");
 }

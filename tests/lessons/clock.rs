@@ -38,9 +38,7 @@ impl Lab {
     }
 
     fn run_at(&self, factor: f64) {
-        self.clock
-            .set_rate(Rate::from_factor(factor).expect("a rate"))
-            .expect("a change of rate");
+        self.clock.set_rate(Rate::from_factor(factor).expect("a rate")).expect("a change of rate");
     }
 
     fn jump(&self, seconds: u64) {
@@ -68,12 +66,7 @@ impl Process {
     fn ticks(&self) -> u64 {
         let stat = fs::read_to_string(format!("/proc/{}/stat", self.0.id())).expect("a living process");
         // The name, in brackets, may contain anything.
-        let fields: Vec<_> = stat
-            .rsplit(')')
-            .next()
-            .expect("a name")
-            .split_whitespace()
-            .collect();
+        let fields: Vec<_> = stat.rsplit(')').next().expect("a name").split_whitespace().collect();
         fields[11].parse::<u64>().expect("utime") + fields[12].parse::<u64>().expect("stime")
     }
 
@@ -121,18 +114,13 @@ impl Redis {
         let socket = lab.dir.path().join(format!("{name}.sock"));
         let log = lab.dir.path().join(format!("{name}.log"));
         let mut command = Command::new("redis-server");
-        command
-            .args(["--port", "0", "--save", "", "--appendonly", "no", "--unixsocket"])
-            .arg(&socket);
+        command.args(["--port", "0", "--save", "", "--appendonly", "no", "--unixsocket"]).arg(&socket);
         command.arg("--dir").arg(lab.dir.path());
         let process = Process::start(&mut command, lab, slot, &log);
         let client = redis::Client::open(format!("unix://{}", socket.display())).expect("an address");
         let connection = until("redis-server", &log, || {
             let mut connection = client.get_connection().ok()?;
-            redis::cmd("PING")
-                .query::<String>(&mut connection)
-                .ok()
-                .map(|_| connection)
+            redis::cmd("PING").query::<String>(&mut connection).ok().map(|_| connection)
         });
         Self { process, connection }
     }
@@ -143,9 +131,7 @@ impl Redis {
         words.for_each(|word| {
             request.arg(word);
         });
-        request
-            .query(&mut self.connection)
-            .unwrap_or_else(|e| panic!("{command}: {e}"))
+        request.query(&mut self.connection).unwrap_or_else(|e| panic!("{command}: {e}"))
     }
 }
 
@@ -157,11 +143,7 @@ fn redis_stands_still_while_the_lesson_is_paused() {
     lab.pause();
     let before: i64 = redis.ask("PTTL lock");
     let ticks = redis.process.ticks_during(Duration::from_millis(1_500));
-    assert_eq!(
-        redis.ask::<i64>("PTTL lock"),
-        before,
-        "longer than its TTL, but no time has passed"
-    );
+    assert_eq!(redis.ask::<i64>("PTTL lock"), before, "longer than its TTL, but no time has passed");
     assert!(ticks <= 2, "{ticks} ticks of processor time in a pause");
 
     let deadline = lab.clock.from_unix_millis(redis.ask("PEXPIRETIME lock"), None);
@@ -193,10 +175,7 @@ fn redis_follows_a_jump() {
     // And not only when asked: Redis' own timer sees it, and expires a key that nobody touches.
     lab.jump(30);
     until("active expiry", &lab.dir.path().join("redis.log"), || {
-        redis
-            .ask::<String>("INFO stats")
-            .contains("expired_keys:2")
-            .then_some(())
+        redis.ask::<String>("INFO stats").contains("expired_keys:2").then_some(())
     });
 }
 
@@ -211,10 +190,7 @@ fn redis_lives_thirty_seconds_in_a_third_of_one() {
         redis.ask::<Option<String>>("GET lock").is_none().then_some(())
     });
     let took = start.elapsed();
-    assert!(
-        took > Duration::from_millis(250) && took < Duration::from_secs(2),
-        "{took:?}"
-    );
+    assert!(took > Duration::from_millis(250) && took < Duration::from_secs(2), "{took:?}");
 }
 
 #[test]
@@ -243,28 +219,13 @@ fn a_process_without_a_usable_page_is_on_the_real_clock() {
     lab.jump(1_000_000);
     let date = |page: &str| {
         let mut command = Command::new("date");
-        command
-            .arg("+%s")
-            .envs(lab.clock.env(None))
-            .env("LESSON_CLOCK", page);
+        command.arg("+%s").envs(lab.clock.env(None)).env("LESSON_CLOCK", page);
         let output = command.output().expect("date").stdout;
-        String::from_utf8_lossy(&output)
-            .trim()
-            .parse::<i64>()
-            .expect("a number")
+        String::from_utf8_lossy(&output).trim().parse::<i64>().expect("a number")
     };
     let real = date("/nonexistent");
-    let lesson = date(
-        lab.dir
-            .path()
-            .join("lesson_clock.page")
-            .to_str()
-            .expect("a plain name"),
-    );
-    assert!(
-        (1_000_000..1_000_060).contains(&(lesson - real)),
-        "{real} and {lesson}"
-    );
+    let lesson = date(lab.dir.path().join("lesson_clock.page").to_str().expect("a plain name"));
+    assert!((1_000_000..1_000_060).contains(&(lesson - real)), "{real} and {lesson}");
 }
 
 // ---------------------------------------------------------------------------------------------------------
@@ -310,21 +271,13 @@ impl ZooKeeper {
         let log = dir.join("zookeeper.log");
         let mut command = Command::new("java");
         command
-            .args([
-                "-XX:TieredStopAtLevel=1",
-                "-XX:+UseSerialGC",
-                "-Xshare:auto",
-                "-cp",
-                &jars,
-            ])
+            .args(["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto", "-cp", &jars])
             .arg("org.apache.zookeeper.server.ZooKeeperServerMain")
             .arg(&config);
         let process = Process::start(&mut command, lab, None, &log);
         let server = Self { process, port };
         // `ruok` answers before the server takes sessions.
-        until("ZooKeeper", &log, || {
-            server.word("srvr")?.contains("Mode:").then_some(())
-        });
+        until("ZooKeeper", &log, || server.word("srvr")?.contains("Mode:").then_some(()));
         server
     }
 
@@ -359,11 +312,7 @@ impl ZooKeeper {
         stream.write_all(&request).expect("a request");
         let mut reply = [0; 20];
         stream.read_exact(&mut reply).expect("a session");
-        assert_eq!(
-            reply[8..12],
-            millis.to_be_bytes(),
-            "the server granted another timeout"
-        );
+        assert_eq!(reply[8..12], millis.to_be_bytes(), "the server granted another timeout");
         let session = i64::from_be_bytes(reply[12..20].try_into().expect("eight bytes"));
         (stream, format!("{session:#x}"))
     }
@@ -384,21 +333,11 @@ fn zookeeper_stands_still_while_the_lesson_is_paused() {
     let ticks = server.process.ticks_during(Duration::from_secs(3));
     assert!(ticks < 10, "{ticks} ticks of processor time in a pause");
     assert!(server.has(&session), "it expired in a pause");
-    assert_eq!(
-        server.word("ruok").as_deref(),
-        Some("imok"),
-        "paused, but not dead"
-    );
+    assert_eq!(server.word("ruok").as_deref(), Some("imok"), "paused, but not dead");
     lab.jump(5);
     let start = Instant::now();
-    until("the session's end", &log, || {
-        (!server.has(&session)).then_some(())
-    });
-    assert!(
-        start.elapsed() < Duration::from_secs(2),
-        "{:?} after the jump",
-        start.elapsed()
-    );
+    until("the session's end", &log, || (!server.has(&session)).then_some(()));
+    assert!(start.elapsed() < Duration::from_secs(2), "{:?} after the jump", start.elapsed());
 }
 
 // ---------------------------------------------------------------------------------------------------------
@@ -426,10 +365,7 @@ fn wait_in_every_way(span: Duration) {
             drop(Condvar::new().wait_timeout_while(guard, span, |()| true));
         }),
         ("tokio", |span| {
-            let runtime = tokio::runtime::Builder::new_current_thread()
-                .enable_all()
-                .build()
-                .expect("tokio");
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("tokio");
             runtime.block_on(async { tokio::time::sleep(span).await });
         }),
     ];
@@ -438,11 +374,7 @@ fn wait_in_every_way(span: Duration) {
             scope.spawn(move || {
                 let start = Instant::now();
                 wait(span);
-                assert!(
-                    start.elapsed() >= span,
-                    "{name} woke after {:?} of {span:?}",
-                    start.elapsed()
-                );
+                assert!(start.elapsed() >= span, "{name} woke after {:?} of {span:?}", start.elapsed());
                 eprintln!("{name}");
             });
         }
@@ -451,10 +383,7 @@ fn wait_in_every_way(span: Duration) {
 
 /// Keeps a session alive by nothing but the client's own pings.
 fn hold_a_session(server: &str) {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .expect("tokio");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("tokio");
     runtime.block_on(async {
         let client = zookeeper_client::Client::connector()
             .with_session_timeout(Duration::from_secs(4))
@@ -493,10 +422,7 @@ fn start_client(lab: &Lab, server: &str) -> (Process, mpsc::Receiver<String>) {
     let stderr = child.stderr.take().expect("a pipe");
     let (sender, lines) = mpsc::channel();
     thread::spawn(move || {
-        BufReader::new(stderr)
-            .lines()
-            .map_while(Result::ok)
-            .try_for_each(|line| sender.send(line))
+        BufReader::new(stderr).lines().map_while(Result::ok).try_for_each(|line| sender.send(line))
     });
     (Process(child), lines)
 }
@@ -522,9 +448,8 @@ fn a_client_waits_in_lesson_time() {
     let (mut client, lines) = start_client(&lab, "");
     let line = |span| lines.recv_timeout(span).ok();
     let four = |what: &str| {
-        let mut names: Vec<_> = (0..4)
-            .map(|_| line(Duration::from_secs(5)).unwrap_or_else(|| panic!("{what}")))
-            .collect();
+        let mut names: Vec<_> =
+            (0..4).map(|_| line(Duration::from_secs(5)).unwrap_or_else(|| panic!("{what}"))).collect();
         names.sort();
         assert_eq!(names, ["condvar", "park", "sleep", "tokio"], "{what}");
     };

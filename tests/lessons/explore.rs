@@ -7,10 +7,7 @@ use crate::{
 
 /// A lesson of clients that all run one program.
 fn lesson(clients: &[&str], program: &str) -> String {
-    let cast: Vec<String> = clients
-        .iter()
-        .map(|name| format!("  {name}: {{ runs: p }}\n"))
-        .collect();
+    let cast: Vec<String> = clients.iter().map(|name| format!("  {name}: {{ runs: p }}\n")).collect();
     format!(
         "{HEAD}lab: redis
 params: {{ stock: 1 }}
@@ -60,10 +57,7 @@ fn both(text: &str, args: &[&str]) -> (serde_json::Value, serde_json::Value) {
     let (pruned, all) = (report(args), report(&[args, &["--no-prune"]].concat()));
     assert_eq!(all["pruned"], 0, "{all}");
     assert_eq!(
-        pruned["interleavings"]
-            .as_u64()
-            .zip(pruned["pruned"].as_u64())
-            .map(|(tried, rest)| tried + rest),
+        pruned["interleavings"].as_u64().zip(pruned["pruned"].as_u64()).map(|(tried, rest)| tried + rest),
         all["interleavings"].as_u64(),
         "{pruned}\n{all}"
     );
@@ -75,11 +69,7 @@ fn both(text: &str, args: &[&str]) -> (serde_json::Value, serde_json::Value) {
 
 #[test]
 fn every_order_is_counted_once() {
-    for (clients, k, orders) in [
-        (&["A", "B"][..], 3, 20),
-        (&["A", "B", "C"], 2, 90),
-        (&["A"], 4, 1),
-    ] {
+    for (clients, k, orders) in [(&["A", "B"][..], 3, 20), (&["A", "B", "C"], 2, 90), (&["A"], 4, 1)] {
         let (_, all) = both(&lesson(clients, &steps(k)), &["--moves", "20"]);
         assert_eq!(all["interleavings"], orders, "{all}");
         assert_eq!(all["cut"], 0, "{all}");
@@ -89,10 +79,7 @@ fn every_order_is_counted_once() {
     let looks =
         "    - a: { redis: GET stock }\n    - b: { redis: PTTL stock }\n    - c: { redis: GET other }\n";
     let (pruned, all) = both(&lesson(&["A", "B", "C"], looks), &[]);
-    assert_eq!(
-        (&pruned["interleavings"], &all["interleavings"]),
-        (&1.into(), &1680.into())
-    );
+    assert_eq!((&pruned["interleavings"], &all["interleavings"]), (&1.into(), &1680.into()));
 }
 
 /// By hand: A may be over before B looks, or B before A looks; then one is sold. In the other orders both look
@@ -105,11 +92,7 @@ fn get_then_decr_breaks_in_four_of_six_orders() {
     assert_eq!(all["interleavings"], 6, "{all}");
     assert_eq!(all["violations"], 4, "{all}");
     assert!(pruned["interleavings"].as_u64() < Some(6), "{pruned}");
-    assert_eq!(
-        pruned["shortest"],
-        serde_json::json!(["A.check", "B.check", "A.buy", "B.buy"]),
-        "{pruned}"
-    );
+    assert_eq!(pruned["shortest"], serde_json::json!(["A.check", "B.check", "A.buy", "B.buy"]), "{pruned}");
     let expecting = explored(&text, &[&args[..], &["--expect-none"]].concat());
     assert_eq!(expecting.code, Some(1), "{}", expecting.out);
 }
@@ -161,38 +144,19 @@ fn the_lessons_are_what_they_say() {
         answer.json().remove(0)
     };
     let unlock = |variant: &'static str, more: &[&'static str]| {
-        let args = [
-            "unlock-someone-elses-lock",
-            "--variant",
-            variant,
-            "--set",
-            "poll=1500ms",
-        ];
+        let args = ["unlock-someone-elses-lock", "--variant", variant, "--set", "poll=1500ms"];
         run(&[&args[..], more].concat())
     };
     assert!(unlock("blind-del", &[])["violations"].as_u64() > Some(0));
     let fixed = unlock("owner-check", &[]);
-    assert_eq!(
-        (&fixed["violations"], &fixed["complete"]),
-        (&0.into(), &true.into())
-    );
+    assert_eq!((&fixed["violations"], &fixed["complete"]), (&0.into(), &true.into()));
     assert!(unlock("owner-check", &["--fault", "freeze:A"])["violations"].as_u64() > Some(0));
 
     let stuck = |variant: &'static str| {
-        let args = [
-            "setnx-without-expire",
-            "--variant",
-            variant,
-            "--fault",
-            "crash:A",
-            "--moves",
-            "6",
-        ];
+        let args = ["setnx-without-expire", "--variant", variant, "--fault", "crash:A", "--moves", "6"];
         let found = run(&args);
         let broken = found["broken"].as_array().cloned().unwrap_or_default();
-        broken
-            .iter()
-            .any(|broken| broken["invariant"].to_string().contains("orphaned"))
+        broken.iter().any(|broken| broken["invariant"].to_string().contains("orphaned"))
     };
     assert!(stuck("two-commands"));
     assert!(!stuck("set-nx-px"));
@@ -227,17 +191,8 @@ fn transactions_and_local_locks_and_watches_can_be_explored() {
     assert_eq!(all["violations"], 0, "{all}");
 
     let place = Place::new();
-    let args = [
-        "explore",
-        "zk-herd",
-        "--variant",
-        "predecessor",
-        "--set",
-        "clients=3",
-        "--moves",
-        "5",
-        "--json",
-    ];
+    let args =
+        ["explore", "zk-herd", "--variant", "predecessor", "--set", "clients=3", "--moves", "5", "--json"];
     let answer = place.run(&args);
     assert_eq!(answer.code, Some(0), "{}", answer.err);
     let herd = answer.json().remove(0);
@@ -256,11 +211,7 @@ fn a_bound_cuts_orders_and_what_takes_more_than_a_day_is_refused() {
     let many = lesson(&["A", "B", "C", "D", "E"], &steps(8));
     let answer = explored(&many, &["--moves", "40"]);
     assert_eq!(answer.code, Some(2), "{}", answer.out);
-    assert!(
-        answer.err.contains("days") && answer.err.contains("--moves"),
-        "{}",
-        answer.err
-    );
+    assert!(answer.err.contains("days") && answer.err.contains("--moves"), "{}", answer.err);
 }
 
 #[test]
@@ -270,17 +221,7 @@ fn what_cannot_be_explored_is_refused_with_the_reason() {
         (&["explore", "oversell", "--recorded"][..], "real servers"),
         (&["explore", "oversell", "--never", "sold >"], "--never"),
         (&["explore", "oversell", "--fault", "flood"], "flood"),
-        (
-            &[
-                "explore",
-                "oversell",
-                "--variant",
-                "atomic-script",
-                "--fault",
-                "crash:Z",
-            ],
-            "Z",
-        ),
+        (&["explore", "oversell", "--variant", "atomic-script", "--fault", "crash:Z"], "Z"),
         (&["explore", "oversell", "--moves", "1000"], "100"),
     ] {
         let answer = place.run(args);
@@ -297,11 +238,7 @@ fn what_cannot_be_explored_is_refused_with_the_reason() {
         let text = lesson(&["A", "B"], &format!("    - odd: {{ redis: {command} }}\n"));
         let answer = explored(&text, &[]);
         assert_eq!(answer.code, Some(2), "{command}\n{}", answer.out);
-        assert!(
-            answer.err.contains("A.odd") && answer.err.contains(why),
-            "{}",
-            answer.err
-        );
+        assert!(answer.err.contains("A.odd") && answer.err.contains(why), "{}", answer.err);
     }
 }
 
@@ -310,16 +247,7 @@ fn what_cannot_be_explored_is_refused_with_the_reason() {
 fn an_interrupted_search_says_what_it_found() {
     let place = Place::new();
     place.write("tried.yaml", lesson(&["A", "B", "C"], &steps(5)));
-    let args = [
-        "explore",
-        "tried.yaml",
-        "--json",
-        "--moves",
-        "15",
-        "--no-prune",
-        "--never",
-        "stock > 1",
-    ];
+    let args = ["explore", "tried.yaml", "--json", "--moves", "15", "--no-prune", "--never", "stock > 1"];
     let child = place
         .command(&args)
         .stdout(std::process::Stdio::piped())
@@ -328,13 +256,7 @@ fn an_interrupted_search_says_what_it_found() {
         .expect("lockstep starts");
     let pid = i32::try_from(child.id()).expect("a process number");
     // Its servers run: so it has begun, or is about to, and either may be interrupted.
-    while place
-        .processes()
-        .iter()
-        .filter(|line| line.contains("redis-server"))
-        .count()
-        < 2
-    {
+    while place.processes().iter().filter(|line| line.contains("redis-server")).count() < 2 {
         std::thread::yield_now();
     }
     let pid = rustix::process::Pid::from_raw(pid).expect("a process number");
@@ -367,11 +289,7 @@ fn on_sentinel_every_order_is_carried_out_and_the_fixed_variant_keeps_the_lock()
     let found = &answer.json()[0];
     let count = |name: &str| found[name].as_u64().expect(name);
     // Whoever comes second is refused; where no write is accepted it asks until the order is cut.
-    assert_eq!(
-        (count("interleavings"), count("pruned"), count("violations")),
-        (2, 0, 0),
-        "{found}"
-    );
+    assert_eq!((count("interleavings"), count("pruned"), count("violations")), (2, 0, 0), "{found}");
 }
 
 /// One command means another key on each of five servers, and a majority decides.

@@ -49,12 +49,7 @@ fn program(steps: &[String]) -> String {
             text.push_str("    - drops: lock\n");
         }
         if step.contains("INCR") {
-            text += &[
-                "    - if: s",
-                &n.to_string(),
-                " == 2\n      then:\n        - count: twos\n",
-            ]
-            .concat();
+            text += &["    - if: s", &n.to_string(), " == 2\n      then:\n        - count: twos\n"].concat();
         }
     }
     // Every program counts, believes and ends with a command, so that what is asked has names.
@@ -86,9 +81,7 @@ fn scenario(programs: &[Vec<String>]) -> Scenario {
 async fn explored(scenario: &Scenario, bounds: &Bounds) -> Explored {
     let options = LabOptions::with_binary(LOCKSTEP.into());
     let watch = |_: &_| ControlFlow::Continue(());
-    explore(scenario, &options, bounds, &watch)
-        .await
-        .unwrap_or_else(|error| panic!("{error}"))
+    explore(scenario, &options, bounds, &watch).await.unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Everything that must be the same, in words.
@@ -114,13 +107,7 @@ fn bounds(share: bool, prune: bool, workers: usize, faults: &[Failing]) -> Bound
         share,
         prune,
         workers,
-        faults: faults
-            .iter()
-            .map(|how| MayFail {
-                how: *how,
-                client: None,
-            })
-            .collect(),
+        faults: faults.iter().map(|how| MayFail { how: *how, client: None }).collect(),
         longest: Duration::from_secs(600),
         ..Bounds::default()
     }
@@ -155,10 +142,8 @@ async fn every_way_finds_the_same() {
             (processes.hosted, processes.moves) = (false, 4);
             let mut hosted = bounds(true, true, 1, faults);
             hosted.moves = 4;
-            let (hosted, processes) = (
-                explored(&scenario, &hosted).await,
-                explored(&scenario, &processes).await,
-            );
+            let (hosted, processes) =
+                (explored(&scenario, &hosted).await, explored(&scenario, &processes).await);
             assert_eq!(told(&hosted), told(&processes), "with processes\n{drawn:#?}");
         }
     }

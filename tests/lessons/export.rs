@@ -5,10 +5,7 @@ use crate::place::Place;
 const RUN: [&str; 4] = ["export", "oversell", "--variant", "lost-update"];
 
 fn with(more: &[&'static str]) -> Vec<&'static str> {
-    RUN.into_iter()
-        .chain(["--recorded"])
-        .chain(more.iter().copied())
-        .collect()
+    RUN.into_iter().chain(["--recorded"]).chain(more.iter().copied()).collect()
 }
 
 #[test]
@@ -22,20 +19,11 @@ fn the_files_name_chooses_the_format() {
         ("run.json", "{\n"),
     ] {
         let answer = place.run(&[&with(&["--output"])[..], &[file]].concat());
-        assert_eq!(
-            (answer.code, answer.out.as_str()),
-            (Some(0), ""),
-            "{}",
-            answer.err
-        );
+        assert_eq!((answer.code, answer.out.as_str()), (Some(0), ""), "{}", answer.err);
         let text = std::fs::read_to_string(place.path().join(file)).expect("a file");
         assert!(text.starts_with(begins), "{file}: {}", &text[..80]);
         // The same on standard output, by the format's name.
-        let format = if file.ends_with("mmd") {
-            "mermaid"
-        } else {
-            &file[4..]
-        };
+        let format = if file.ends_with("mmd") { "mermaid" } else { &file[4..] };
         let answer = place.run(&[&with(&["--format"])[..], &[format]].concat());
         assert_eq!((answer.code, answer.out == text), (Some(0), true), "{format}");
     }
@@ -51,14 +39,7 @@ fn a_live_run_and_its_recording_make_the_same_kind_of_picture() {
     let live = place.run(&["export", "oversell", "--variant", "atomic-script", "--at", "3"]);
     assert_eq!(live.code, Some(0), "{}", live.err);
     assert!(live.out.contains("CONTROLLED CLOCK"), "on the lesson's own clock");
-    let record = place.run(&[
-        "run",
-        "oversell",
-        "--variant",
-        "atomic-script",
-        "--record",
-        "run.jsonl",
-    ]);
+    let record = place.run(&["run", "oversell", "--variant", "atomic-script", "--record", "run.jsonl"]);
     assert_eq!(record.code, Some(0), "{}", record.err);
     let again = place.run(&["export", "run.jsonl", "--at", "3"]);
     assert_eq!(again.code, Some(0), "{}", again.err);
@@ -69,19 +50,9 @@ fn a_live_run_and_its_recording_make_the_same_kind_of_picture() {
 #[test]
 fn mistakes_are_named_with_what_to_do() {
     let place = Place::new();
-    place.run(&[
-        "run",
-        "oversell",
-        "--variant",
-        "atomic-script",
-        "--record",
-        "run.jsonl",
-    ]);
+    place.run(&["run", "oversell", "--variant", "atomic-script", "--record", "run.jsonl"]);
     let cases: [(Vec<&str>, &str); 12] = [
-        (
-            with(&["--format", "gif"]),
-            "possible values: svg, html, cast, mermaid, json",
-        ),
+        (with(&["--format", "gif"]), "possible values: svg, html, cast, mermaid, json"),
         (with(&["--at", "99"]), "use `--at "),
         (with(&["--at", "tomorrow"]), "write a step such as 7"),
         (with(&["--at", "5m"]), "use an earlier time"),
@@ -91,14 +62,8 @@ fn mistakes_are_named_with_what_to_do() {
         (with(&["--theme", "pink"]), "dark, light or contrast"),
         (with(&["--output", "no/such/run.svg"]), "mkdir -p no/such"),
         (with(&["--output", "."]), "is a directory"),
-        (
-            vec!["export", "run.jsonl", "--variant", "lost-update"],
-            "leave `--variant` away",
-        ),
-        (
-            vec!["export", "run.jsonl", "--set", "buyers=3"],
-            "leave `--set` away",
-        ),
+        (vec!["export", "run.jsonl", "--variant", "lost-update"], "leave `--variant` away"),
+        (vec!["export", "run.jsonl", "--set", "buyers=3"], "leave `--set` away"),
     ];
     for (args, words) in cases {
         let answer = place.run(&args);

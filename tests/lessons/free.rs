@@ -26,11 +26,7 @@ async fn the_learner_breaks_the_sale_by_hand_and_every_choice_is_written_down() 
     assert_eq!(free.outlook.able().collect::<Vec<_>>(), [ActorId(0), ActorId(1)]);
     assert_eq!(free.wire(0), "GET stock");
     free.moves([0]).await;
-    assert_eq!(
-        free.wire(0),
-        "DECR stock",
-        "what comes next follows from the reply"
-    );
+    assert_eq!(free.wire(0), "DECR stock", "what comes next follows from the reply");
     free.moves([1, 0, 1]).await;
     assert_eq!(free.world().counters["sold"], 2, "one item was sold twice");
     assert_eq!(free.outlook.able().count(), 0);
@@ -38,14 +34,7 @@ async fn the_learner_breaks_the_sale_by_hand_and_every_choice_is_written_down() 
     let why = free.refused(moves(0)).await;
     assert_eq!(why, "A cannot move: its program is over.");
     for choice in [moves(0), moves(1)] {
-        assert_eq!(
-            free.log
-                .events()
-                .iter()
-                .filter(|event| is(event, &choice))
-                .count(),
-            2
-        );
+        assert_eq!(free.log.events().iter().filter(|event| is(event, &choice)).count(), 2);
     }
 }
 
@@ -56,22 +45,11 @@ async fn who_cannot_move_says_why() {
     assert!(why.starts_with("Nobody waits"), "{why}");
     free.moves([0]).await;
     let waits = free.refused(moves(0)).await;
-    assert!(
-        waits.starts_with("A cannot move: it waits (work) until "),
-        "{waits}"
-    );
-    free.all([Choice::Cause(Fault::Freeze { client: "A".into() })])
-        .await;
-    assert_eq!(
-        free.refused(moves(0)).await,
-        "A cannot move: its process is frozen. Thaw it first."
-    );
+    assert!(waits.starts_with("A cannot move: it waits (work) until "), "{waits}");
+    free.all([Choice::Cause(Fault::Freeze { client: "A".into() })]).await;
+    assert_eq!(free.refused(moves(0)).await, "A cannot move: its process is frozen. Thaw it first.");
     free.all([crash("A")]).await;
-    assert!(
-        free.refused(moves(0))
-            .await
-            .starts_with("A cannot move: it is dead.")
-    );
+    assert!(free.refused(moves(0)).await.starts_with("A cannot move: it is dead."));
     let why = free.refused(crash("A")).await;
     assert_eq!(why, "the client `A` is dead already");
     assert_eq!(free.refused(moves(99)).await, "There is no such client.");
@@ -99,33 +77,20 @@ async fn only_faults_that_can_be_caused_are_at_hand_and_each_works() {
     let mut free = Free::begin(planned(STOCK, "unguarded")).await;
     let has = |free: &Free, wanted: &Fault| free.outlook.faults.contains(wanted);
     let link = || "A->redis".to_owned();
-    let (freeze, thaw) = (
-        Fault::Freeze { client: "A".into() },
-        Fault::Thaw { client: "A".into() },
-    );
+    let (freeze, thaw) = (Fault::Freeze { client: "A".into() }, Fault::Thaw { client: "A".into() });
     assert!(has(&free, &freeze) && !has(&free, &thaw));
     free.all([Choice::Cause(freeze.clone())]).await;
     assert!(!has(&free, &freeze) && has(&free, &thaw));
     free.all([Choice::Cause(thaw)]).await;
     // A held reply: the server has done what was asked, and nobody knows.
-    let hold = Fault::Hold {
-        link: link(),
-        way: Way::Replies,
-    };
+    let hold = Fault::Hold { link: link(), way: Way::Replies };
     assert!(has(&free, &hold) && !has(&free, &Fault::Release { link: link() }));
     free.all([Choice::Cause(hold)]).await;
     free.moves([0]).await;
     assert_eq!(free.outlook.actors[0].hindered, Some(Hindered::Unanswered));
-    assert_eq!(
-        free.refused(moves(0)).await,
-        "A cannot move: `GET stock` has not been answered yet."
-    );
+    assert_eq!(free.refused(moves(0)).await, "A cannot move: `GET stock` has not been answered yet.");
     free.all([Choice::Cause(Fault::Release { link: link() })]).await;
-    assert_eq!(
-        free.replies(),
-        [Reply::Value("1".into())],
-        "it comes as soon as it may"
-    );
+    assert_eq!(free.replies(), [Reply::Value("1".into())], "it comes as soon as it may");
     // A link that is cut loses the reply, and this program has no answer to that.
     free.all([Choice::Cause(Fault::Cut { link: link() })]).await;
     free.moves([0]).await;
@@ -140,37 +105,20 @@ async fn only_faults_that_can_be_caused_are_at_hand_and_each_works() {
     free.all([Choice::Cause(kill.clone())]).await;
     assert!(!has(&free, &kill) && has(&free, &restart));
     free.all([Choice::Cause(restart)]).await;
-    let skew = Fault::Skew {
-        server: server(),
-        ahead_ms: 30_000,
-    };
+    let skew = Fault::Skew { server: server(), ahead_ms: 30_000 };
     assert!(has(&free, &skew));
     free.all([Choice::Cause(skew.clone())]).await;
-    assert!(
-        !has(&free, &skew)
-            && has(
-                &free,
-                &Fault::Skew {
-                    server: server(),
-                    ahead_ms: 0
-                }
-            )
-    );
+    assert!(!has(&free, &skew) && has(&free, &Fault::Skew { server: server(), ahead_ms: 0 }));
 }
 
 #[tokio::test]
 async fn a_cut_link_tells_of_the_loss_even_where_the_server_is_frozen() {
     let mut free = Free::begin(planned(STOCK, "unguarded")).await;
     let (server, link) = ("redis".to_owned(), "A->redis".to_owned());
-    free.all([cause(Fault::FreezeServer { server }), cause(Fault::Cut { link })])
-        .await;
+    free.all([cause(Fault::FreezeServer { server }), cause(Fault::Cut { link })]).await;
     free.moves([0]).await;
     // It belongs to this move, and not to whatever is chosen next.
-    assert!(
-        matches!(free.replies()[..], [Reply::Lost(_)]),
-        "{:?}",
-        free.replies()
-    );
+    assert!(matches!(free.replies()[..], [Reply::Lost(_)]), "{:?}", free.replies());
     assert_eq!(free.outlook.actors[0].hindered, Some(Hindered::Dead));
 }
 
@@ -196,21 +144,14 @@ async fn free_play_begins_in_the_middle_of_a_story() {
 async fn a_lease_that_ends_in_free_play_lets_another_in() {
     let mut free = Free::begin(carried("unlock-someone-elses-lock", "owner-check")).await;
     free.moves([0]).await;
-    free.all([
-        Choice::Cause(Fault::Freeze { client: "A".into() }),
-        Choice::Pass { millis: 3_000 },
-    ])
-    .await;
+    free.all([Choice::Cause(Fault::Freeze { client: "A".into() }), Choice::Pass { millis: 3_000 }]).await;
     free.moves([1]).await;
     let holding = |world: &World, n: usize| {
         let belief = world.actors[n].beliefs.get("lock").map(|span| span.belief);
         belief == Some(Belief::Holding)
     };
     let world = free.world();
-    assert!(
-        holding(&world, 0) && holding(&world, 1),
-        "no script cures a frozen holder"
-    );
+    assert!(holding(&world, 0) && holding(&world, 1), "no script cures a frozen holder");
     assert_eq!(world.holding.overlaps().len(), 1);
 }
 
@@ -265,11 +206,7 @@ fn record_for_the_picture(free: &Free) {
 #[tokio::test]
 async fn a_client_that_finds_no_master_ends_and_the_play_goes_on() {
     let mut free = Free::begin(carried("master-failover", "replication-lag")).await;
-    let cut = |sentinel: &str| {
-        cause(Fault::Cut {
-            link: format!("A->{sentinel}"),
-        })
-    };
+    let cut = |sentinel: &str| cause(Fault::Cut { link: format!("A->{sentinel}") });
     free.all(["sentinel1", "sentinel2", "sentinel3"].map(cut)).await;
     free.moves([0, 1]).await;
     assert_eq!(free.outlook.actors[0].hindered, Some(Hindered::Dead));
@@ -294,65 +231,32 @@ async fn by_hand_more_is_sold_than_there_is() {
 async fn by_hand_a_lock_is_left_that_nobody_can_take() {
     let broken = played("setnx-without-expire", "two-commands", [moves(0), crash("A")]).await;
     assert!(
-        broken[0].0 == 0
-            && broken[0]
-                .1
-                .contains("A was killed between its SETNX lock and the PEXPIRE"),
+        broken[0].0 == 0 && broken[0].1.contains("A was killed between its SETNX lock and the PEXPIRE"),
         "{broken:?}"
     );
-    let kept = played(
-        "setnx-without-expire",
-        "set-nx-px",
-        [moves(0), crash("A"), pass(60_000)],
-    )
-    .await;
+    let kept = played("setnx-without-expire", "set-nx-px", [moves(0), crash("A"), pass(60_000)]).await;
     assert_eq!(kept, []);
 }
 
 #[tokio::test]
 async fn by_hand_somebody_elses_lock_is_deleted() {
     let mut free = Free::begin(carried("unlock-someone-elses-lock", "blind-del")).await;
-    free.all([moves(0), pass(3_000), moves(1), Choice::Timer, moves(0)])
-        .await;
+    free.all([moves(0), pass(3_000), moves(1), Choice::Timer, moves(0)]).await;
     if std::env::var_os("LOCKSTEP_RECORD").is_some() {
         record_for_the_picture(&free);
     }
     let broken = breaches(&free.log);
     let invariants: Vec<usize> = broken.iter().map(|(n, _)| *n).collect();
     assert_eq!(invariants, [0, 1], "{broken:?}");
-    let freeze = |client: &str| {
-        cause(Fault::Freeze {
-            client: client.into(),
-        })
-    };
-    let thaw = |client: &str| {
-        cause(Fault::Thaw {
-            client: client.into(),
-        })
-    };
+    let freeze = |client: &str| cause(Fault::Freeze { client: client.into() });
+    let thaw = |client: &str| cause(Fault::Thaw { client: client.into() });
     // The check is right, and the lease ends before what is done because of it.
-    let between = [
-        moves(0),
-        Choice::Timer,
-        moves(0),
-        freeze("A"),
-        pass(3_000),
-        moves(1),
-        thaw("A"),
-        moves(0),
-    ];
+    let between =
+        [moves(0), Choice::Timer, moves(0), freeze("A"), pass(3_000), moves(1), thaw("A"), moves(0)];
     let broken = played("unlock-someone-elses-lock", "get-compare-del", between.clone()).await;
     assert!(broken.iter().any(|(n, _)| *n == 1), "{broken:?}");
     // One script leaves nothing in between.
-    let paused = [
-        moves(0),
-        Choice::Timer,
-        freeze("A"),
-        pass(3_000),
-        moves(1),
-        thaw("A"),
-        moves(0),
-    ];
+    let paused = [moves(0), Choice::Timer, freeze("A"), pass(3_000), moves(1), thaw("A"), moves(0)];
     let kept = played("unlock-someone-elses-lock", "owner-check", paused).await;
     assert!(kept.iter().all(|(n, _)| *n != 1), "{kept:?}");
 }
@@ -360,10 +264,7 @@ async fn by_hand_somebody_elses_lock_is_deleted() {
 #[tokio::test]
 async fn by_hand_a_lease_ends_before_the_work() {
     let broken = played("watchdog", "no-renewal", [moves(0), pass(30_000), moves(1)]).await;
-    assert!(
-        broken[0].0 == 0 && broken[0].1.contains("A.worker's lease ended"),
-        "{broken:?}"
-    );
+    assert!(broken[0].0 == 0 && broken[0].1.contains("A.worker's lease ended"), "{broken:?}");
 }
 
 #[tokio::test]
@@ -373,18 +274,12 @@ async fn by_hand_a_failover_loses_a_lock() {
         let link = format!("{replica}->master");
         cause(Fault::Hold { link, way: Way::Both })
     };
-    let kill = cause(Fault::KillServer {
-        server: "master".into(),
-    });
-    free.all([hold("replica1"), hold("replica2"), moves(0), kill])
-        .await;
+    let kill = cause(Fault::KillServer { server: "master".into() });
+    free.all([hold("replica1"), hold("replica2"), moves(0), kill]).await;
     // Whoever asks finds the new master once there is one.
     free.all([moves(1)]).await;
     let broken = breaches(&free.log);
-    assert!(
-        broken[0].0 == 0 && broken[0].1.contains("master was killed"),
-        "{broken:?}"
-    );
+    assert!(broken[0].0 == 0 && broken[0].1.contains("master was killed"), "{broken:?}");
 }
 
 #[tokio::test]

@@ -105,9 +105,7 @@ async fn a_server_that_was_killed_is_dead_again_and_its_keys_are_gone() {
     let server = || "redis".to_owned();
     let planned = planned(STOCK, "unguarded");
     let mut first = told(&planned, 2).await;
-    first
-        .all([cause(Fault::KillServer { server: server() }), moves(1)])
-        .await;
+    first.all([cause(Fault::KillServer { server: server() }), moves(1)]).await;
     let mut second = again(&planned, &first).await;
     let restart = Fault::RestartServer { server: server() };
     assert!(second.outlook.faults.contains(&restart));
@@ -147,15 +145,9 @@ async fn a_story_that_killed_a_server_is_told_again_up_to_where_it_was_left() {
     let planned = planned(MASTERS, "killed");
     let mut first = told(&planned, 2).await;
     first.moves([0]).await;
-    assert_eq!(
-        deeds(&first.log),
-        [Deed::Line, Deed::Line, Deed::Choice(moves(0))]
-    );
+    assert_eq!(deeds(&first.log), [Deed::Line, Deed::Line, Deed::Choice(moves(0))]);
     let second = again(&planned, &first).await;
-    assert_eq!(
-        second.replies(),
-        [Reply::Value("OK".into()), Reply::Value("OK".into())]
-    );
+    assert_eq!(second.replies(), [Reply::Value("OK".into()), Reply::Value("OK".into())]);
     let server = "redis1".to_owned();
     assert!(second.outlook.faults.contains(&Fault::RestartServer { server }));
 }
@@ -176,9 +168,7 @@ async fn sessions_watches_and_notifications_are_had_again() {
     let second = again(&planned, &first).await;
     let notified = |log: &Log| {
         let events = log.events().iter();
-        events
-            .filter(|event| matches!(event.kind, EventKind::Notified { .. }))
-            .count()
+        events.filter(|event| matches!(event.kind, EventKind::Notified { .. })).count()
     };
     assert_eq!(notified(&second.log), notified(&first.log));
     assert!(notified(&second.log) > 0, "B hears of it");
@@ -234,9 +224,7 @@ async fn a_branch_that_comes_out_differently_says_where() {
             break difference.expect("it differs");
         }
     };
-    let [Some(before), Some(now)] = &difference.moves else {
-        panic!("{difference:?}")
-    };
+    let [Some(before), Some(now)] = &difference.moves else { panic!("{difference:?}") };
     assert_eq!((before.who.as_str(), before.label.as_str()), ("B", "check"));
     assert_eq!(
         (&before.reply, &now.reply),
@@ -246,10 +234,7 @@ async fn a_branch_that_comes_out_differently_says_where() {
     let mut past = prefix(&first.log, first.log.len());
     for choice in [moves(0), moves(1)] {
         let at = past.time_at(past.len());
-        past.append(Event {
-            at,
-            kind: EventKind::Chose(choice),
-        });
+        past.append(Event { at, kind: EventKind::Chose(choice) });
     }
     let mut third = Free::of(session::branch(planned, options(), 1, past));
     let refused = loop {

@@ -64,11 +64,7 @@ pub fn options() -> LabOptions {
 
 impl Free {
     pub fn of(session: Session) -> Self {
-        Self {
-            session,
-            log: Log::new(),
-            outlook: Outlook::default(),
-        }
+        Self { session, log: Log::new(), outlook: Outlook::default() }
     }
 
     pub fn tell(&self, command: Command) {
@@ -153,9 +149,7 @@ impl Free {
 }
 
 pub fn moves(actor: u32) -> Choice {
-    Choice::Move {
-        actor: ActorId(actor),
-    }
+    Choice::Move { actor: ActorId(actor) }
 }
 
 pub fn crash(client: &str) -> Choice {

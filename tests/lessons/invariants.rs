@@ -53,22 +53,14 @@ fn wrong(scenario: &Scenario, log: &Log) -> Option<String> {
 #[test]
 fn stories_of_failures_break_an_invariant_and_stories_of_fixes_keep_them_all() {
     let runs = carried_runs();
-    let wrong: Vec<String> = runs
-        .iter()
-        .filter_map(|(scenario, log)| wrong(scenario, log))
-        .collect();
+    let wrong: Vec<String> = runs.iter().filter_map(|(scenario, log)| wrong(scenario, log)).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]
 fn on_servers_of_today_too() {
     let place = Place::new();
-    let lessons = [
-        "oversell",
-        "setnx-without-expire",
-        "unlock-someone-elses-lock",
-        "watchdog",
-    ];
+    let lessons = ["oversell", "setnx-without-expire", "unlock-someone-elses-lock", "watchdog"];
     let answer = place.run(&[&["run", "--record", "runs"], &lessons[..]].concat());
     assert_eq!(answer.code, Some(0), "{}", answer.err);
     let mut scenarios = all_carried();
@@ -88,10 +80,7 @@ fn each_failure_is_seen_as_what_it_is() {
     let points = [
         ("oversell lost-update", "sold > stock"),
         ("oversell local-lock", "overlap: mutex"),
-        (
-            "setnx-without-expire two-commands",
-            "orphaned('lock') and pttl('lock') == -1",
-        ),
+        ("setnx-without-expire two-commands", "orphaned('lock') and pttl('lock') == -1"),
         ("setnx-without-expire multi", "renewed_by_another('lock') > 0"),
         (
             "setnx-without-expire multi",
@@ -123,23 +112,14 @@ fn a_breach_is_dated_to_the_event_that_made_it_and_proved_by_what_came_before() 
             let name = name(&scenario);
             assert!(!breach.evidence.is_empty(), "{name}: {breach:?}");
             assert!(breach.evidence.is_sorted(), "{name}: {breach:?}");
-            assert!(
-                breach.evidence.iter().all(|event| *event <= breach.at),
-                "{name}: {breach:?}"
-            );
+            assert!(breach.evidence.iter().all(|event| *event <= breach.at), "{name}: {breach:?}");
             let kind = &log.events()[breach.at].kind;
-            assert!(
-                !matches!(kind, EventKind::Stop { .. } | EventKind::Say { .. }),
-                "{name}: {kind:?}"
-            );
+            assert!(!matches!(kind, EventKind::Stop { .. } | EventKind::Say { .. }), "{name}: {kind:?}");
             // It was not so before.
             let mut before = Log::new();
             before.extend(log.events()[..breach.at].iter().cloned());
             let earlier = broken(&scenario, &before);
-            assert!(
-                earlier.iter().all(|known| known.invariant != breach.invariant),
-                "{name}: {breach:?}"
-            );
+            assert!(earlier.iter().all(|known| known.invariant != breach.invariant), "{name}: {breach:?}");
         }
     }
 }
@@ -156,35 +136,19 @@ fn agree(scenario: &Scenario, log: &Log) -> usize {
     let ends = overlaps.iter().map(|of| (&of.lock, of.event, of.end));
     let clashes = chart.clashes.iter();
     let clashes = clashes.map(|of| (&of.lock, of.from.1, of.to.map(|to| to.1)));
-    assert!(
-        ends.clone().eq(clashes),
-        "{name}: {overlaps:?}, on the timelines {:?}",
-        chart.clashes
-    );
+    assert!(ends.clone().eq(clashes), "{name}: {overlaps:?}, on the timelines {:?}", chart.clashes);
     let rows = sequence.overlaps.iter();
     let rows = rows.map(|of| (&of.lock, of.from.1, of.to.map(|to| to.1)));
-    assert!(
-        ends.eq(rows),
-        "{name}: {overlaps:?}, in the sequence {:?}",
-        sequence.overlaps
-    );
+    assert!(ends.eq(rows), "{name}: {overlaps:?}, in the sequence {:?}", sequence.overlaps);
     let breaches = broken(scenario, log);
     for (lock, fate) in Outcome::of(scenario, log).locks {
         let first = overlaps.iter().find(|of| of.lock == lock).map(|of| of.event);
-        assert_eq!(
-            fate == LockFate::Violated,
-            first.is_some(),
-            "{name}: {lock} in a race"
-        );
+        assert_eq!(fate == LockFate::Violated, first.is_some(), "{name}: {lock} in a race");
         let never = format!("overlap: {lock}");
         let known = |n: usize| scenario.invariants[n].never.to_string() == never;
         if (0..scenario.invariants.len()).any(known) {
             let breach = breaches.iter().find(|breach| known(breach.invariant));
-            assert_eq!(
-                breach.map(|breach| breach.at),
-                first,
-                "{name}: {lock} in the verdict"
-            );
+            assert_eq!(breach.map(|breach| breach.at), first, "{name}: {lock} in the verdict");
         }
     }
     overlaps.len()

@@ -30,9 +30,7 @@ const SOON: Duration = Duration::from_secs(30);
 
 pub async fn lab(kind: LabKind) -> Lab {
     let begun = Instant::now();
-    let lab = Lab::start(kind, &LabOptions::with_binary(LOCKSTEP.into()))
-        .await
-        .unwrap();
+    let lab = Lab::start(kind, &LabOptions::with_binary(LOCKSTEP.into())).await.unwrap();
     println!("{kind:?} booted in {:?}", begun.elapsed());
     lab
 }
@@ -55,13 +53,9 @@ async fn gone(pid: u32) {
 }
 
 async fn connect(address: &LinkAddress) -> redis::RedisResult<MultiplexedConnection> {
-    let LinkAddress::Unix(socket) = address else {
-        panic!("Redis is on a Unix socket")
-    };
+    let LinkAddress::Unix(socket) = address else { panic!("Redis is on a Unix socket") };
     let client = redis::Client::open(ConnectionAddr::Unix(socket.clone()).into_connection_info()?)?;
-    let config = AsyncConnectionConfig::new()
-        .set_response_timeout(None)
-        .set_connection_timeout(None);
+    let config = AsyncConnectionConfig::new().set_response_timeout(None).set_connection_timeout(None);
     client.get_multiplexed_async_connection_with_config(&config).await
 }
 
@@ -93,21 +87,13 @@ async fn redis_is_seen_as_it_is() {
     ] {
         let mut words = command.split(' ');
         let mut wire = redis::cmd(words.next().unwrap());
-        wire.arg(words.collect::<Vec<_>>())
-            .exec_async(&mut a)
-            .await
-            .unwrap();
+        wire.arg(words.collect::<Vec<_>>()).exec_async(&mut a).await.unwrap();
     }
     let state = lab.observe().await.unwrap().remove(0);
-    let Observed::Redis(keyspace) = state.observed else {
-        panic!("{state:?}")
-    };
+    let Observed::Redis(keyspace) = state.observed else { panic!("{state:?}") };
     let value = |key: &str| keyspace.keys[key].value.clone();
     assert_eq!(value("lock"), string("token-of-A"));
-    assert_eq!(
-        value("hash"),
-        KeyValue::Hash([("field".into(), "value".into())].into())
-    );
+    assert_eq!(value("hash"), KeyValue::Hash([("field".into(), "value".into())].into()));
     assert_eq!(value("list"), KeyValue::List(vec!["b".into(), "a".into()]));
     assert_eq!(value("set"), KeyValue::Set(vec!["a".into(), "b".into()]));
     assert_eq!(
@@ -120,15 +106,9 @@ async fn redis_is_seen_as_it_is() {
     let before = lab.metric("redis", "total_commands_processed").await.unwrap();
     redis::cmd("GET").arg("plain").exec_async(&mut a).await.unwrap();
     assert!(lab.metric("redis", "total_commands_processed").await.unwrap() > before);
-    assert!(matches!(
-        lab.metric("redis", "nonsense").await,
-        Err(LabError::NoMetric { .. })
-    ));
+    assert!(matches!(lab.metric("redis", "nonsense").await, Err(LabError::NoMetric { .. })));
     let error = lab.metric("postgres", "x").await.unwrap_err();
-    assert!(
-        error.to_string().contains("it has redis") && !error.is_server(),
-        "{error}"
-    );
+    assert!(error.to_string().contains("it has redis") && !error.is_server(), "{error}");
     lab.shutdown().await;
 }
 
@@ -174,29 +154,20 @@ async fn a_link_holds_loses_and_refuses() {
     assert!(soon(connect(&to_a)).await.is_err());
     assert!(lab.observe().await.is_ok(), "the truth is seen past the links");
     link.release();
-    assert_eq!(
-        get.query_async::<String>(&mut connect(&to_a).await.unwrap())
-            .await
-            .unwrap(),
-        "done"
-    );
+    assert_eq!(get.query_async::<String>(&mut connect(&to_a).await.unwrap()).await.unwrap(), "done");
     assert!(lab.link_control("C->redis").is_none());
 }
 
 #[tokio::test]
 async fn what_a_link_holds_keeps_its_order() {
     let mut lab = lab(LabKind::Redis).await;
-    let LinkAddress::Unix(socket) = lab.link("A", "redis").await.unwrap() else {
-        panic!()
-    };
+    let LinkAddress::Unix(socket) = lab.link("A", "redis").await.unwrap() else { panic!() };
     let mut raw = tokio::net::UnixStream::connect(socket).await.unwrap();
     let link = lab.link_control("A->redis").unwrap();
     link.hold(Direction::Both);
     let mut expected = String::new();
     for n in 0..100 {
-        soon(raw.write_all(format!("ECHO {n}\r\n").as_bytes()))
-            .await
-            .unwrap();
+        soon(raw.write_all(format!("ECHO {n}\r\n").as_bytes())).await.unwrap();
         write!(expected, "${}\r\n{n}\r\n", n.to_string().len()).unwrap();
     }
     soon(link.holds(Direction::ToServer)).await;
@@ -217,9 +188,7 @@ fn connections(socket: &Path) -> usize {
 #[tokio::test]
 async fn nine_hundred_connections_share_a_link() {
     let mut lab = lab(LabKind::Redis).await;
-    let LinkAddress::Unix(socket) = lab.link("crowd", "redis").await.unwrap() else {
-        panic!()
-    };
+    let LinkAddress::Unix(socket) = lab.link("crowd", "redis").await.unwrap() else { panic!() };
     // Redis' own queue has room for 511: a server that stands still must find the others waiting, not gone.
     lab.freeze_server("redis").unwrap();
     let begun = Instant::now();
@@ -229,9 +198,7 @@ async fn nine_hundred_connections_share_a_link() {
         raw
     });
     let members = soon(futures::future::join_all(asks)).await;
-    let Some(LinkAddress::Unix(server)) = lab.endpoint("redis").cloned() else {
-        panic!()
-    };
+    let Some(LinkAddress::Unix(server)) = lab.endpoint("redis").cloned() else { panic!() };
     let come = async {
         while connections(&socket) < 900 || connections(&server) < 511 {
             tokio::task::yield_now().await;
@@ -248,9 +215,7 @@ async fn nine_hundred_connections_share_a_link() {
     println!("900 connections answered in {:?}", begun.elapsed());
     assert!(members.iter().all(|(_, first)| first == b":"));
     let state = lab.observe().await.unwrap().remove(0);
-    let Observed::Redis(keyspace) = state.observed else {
-        panic!()
-    };
+    let Observed::Redis(keyspace) = state.observed else { panic!() };
     assert_eq!(keyspace.keys["members"].value, string("900"));
 }
 
@@ -262,17 +227,9 @@ async fn a_server_that_dies_is_reported_with_its_last_words() {
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
     let death = soon(lab.died()).await;
     assert_eq!(death.server, "redis");
-    assert!(
-        death.to_string().contains("SIGTERM scheduling shutdown"),
-        "{death}"
-    );
+    assert!(death.to_string().contains("SIGTERM scheduling shutdown"), "{death}");
     assert_eq!(lab.observe().await.unwrap(), [], "the dead hold nothing");
-    assert!(
-        lab.freeze_server("redis")
-            .unwrap_err()
-            .to_string()
-            .contains("has ended")
-    );
+    assert!(lab.freeze_server("redis").unwrap_err().to_string().contains("has ended"));
 }
 
 #[tokio::test]
@@ -291,15 +248,9 @@ async fn a_frozen_server_is_not_waited_for_and_goes_with_the_lab() {
     let pid = lab.server_pid("redis").unwrap();
     lab.freeze_server("redis").unwrap();
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
-    assert!(
-        stat.contains(") T "),
-        "it stands still when freeze returns: {stat}"
-    );
+    assert!(stat.contains(") T "), "it stands still when freeze returns: {stat}");
     let error = lab.observe().await.unwrap_err();
-    assert!(
-        error.is_server() && error.to_string().contains("frozen"),
-        "{error}"
-    );
+    assert!(error.is_server() && error.to_string().contains("frozen"), "{error}");
     lab.thaw_server("redis").unwrap();
     lab.observe().await.unwrap();
     lab.freeze_server("redis").unwrap();
@@ -333,22 +284,11 @@ async fn zookeeper_is_seen_as_it_is() {
 
     let tree = tree(&lab).await;
     let held = &tree.nodes["/L/held"];
-    assert_eq!(
-        (held.data.as_str(), held.owner, held.czxid),
-        ("by A", Some(a.session_id().0), stat.czxid)
-    );
+    assert_eq!((held.data.as_str(), held.owner, held.czxid), ("by A", Some(a.session_id().0), stat.czxid));
     assert_eq!(held.watchers, [b.session_id().0]);
-    assert_eq!(
-        (tree.nodes["/L"].data.as_str(), tree.nodes["/L"].owner),
-        ("queue", None)
-    );
+    assert_eq!((tree.nodes["/L"].data.as_str(), tree.nodes["/L"].owner), ("queue", None));
     assert_eq!(tree.watched_absent["/absent"], [b.session_id().0]);
-    assert_eq!(
-        tree.nodes.len(),
-        2,
-        "nothing of the server's own: {:?}",
-        tree.nodes
-    );
+    assert_eq!(tree.nodes.len(), 2, "nothing of the server's own: {:?}", tree.nodes);
     drop((watcher, absent));
 }
 
@@ -357,27 +297,14 @@ async fn a_crowd_of_ephemerals_is_read_at_once() {
     let mut lab = lab(LabKind::Zookeeper).await;
     let address = lab.link("crowd", "zookeeper").await.unwrap();
     let crowd = session(&address).await;
-    crowd
-        .create("/L", b"", &CreateMode::Persistent.with_acls(Acls::anyone_all()))
-        .await
-        .unwrap();
+    crowd.create("/L", b"", &CreateMode::Persistent.with_acls(Acls::anyone_all())).await.unwrap();
     let mode = CreateMode::EphemeralSequential.with_acls(Acls::anyone_all());
-    soon(futures::future::try_join_all(
-        (0..900).map(|_| crowd.create("/L/n-", b"x", &mode)),
-    ))
-    .await
-    .unwrap();
+    soon(futures::future::try_join_all((0..900).map(|_| crowd.create("/L/n-", b"x", &mode)))).await.unwrap();
     let begun = Instant::now();
     let tree = tree(&lab).await;
     println!("901 nodes seen in {:?}", begun.elapsed());
     assert_eq!(tree.nodes.len(), 901);
-    assert!(
-        tree.nodes
-            .values()
-            .filter(|node| node.owner == Some(crowd.session_id().0))
-            .count()
-            == 900
-    );
+    assert!(tree.nodes.values().filter(|node| node.owner == Some(crowd.session_id().0)).count() == 900);
 }
 
 #[tokio::test]
@@ -387,10 +314,7 @@ async fn zookeeper_counts_the_watches_that_a_deletion_fires() {
     let mut lab = lab(LabKind::Zookeeper).await;
     let address = lab.link("crowd", "zookeeper").await.unwrap();
     let holder = session(&address).await;
-    holder
-        .create("/L", b"", &CreateMode::Ephemeral.with_acls(Acls::anyone_all()))
-        .await
-        .unwrap();
+    holder.create("/L", b"", &CreateMode::Ephemeral.with_acls(Acls::anyone_all())).await.unwrap();
     let mut waiting = Vec::new();
     for _ in 0..WATCHERS {
         let client = session(&address).await;
@@ -412,12 +336,7 @@ async fn doctor_reports_what_is_here() {
     let report = doctor::report(&LabOptions::with_binary(LOCKSTEP.into())).await;
     println!("{report}");
     assert!(report.healthy(), "{report}");
-    assert!(
-        report
-            .programs
-            .iter()
-            .all(|program| matches!(program.status, ProgramStatus::Found { .. }))
-    );
+    assert!(report.programs.iter().all(|program| matches!(program.status, ProgramStatus::Found { .. })));
     match &report.proof {
         ClockProof::Controlled { paused_at_ms, .. } => assert!(*paused_at_ms > 0),
         ClockProof::Wall { .. } => assert!(!lockstep::clock::LessonClock::supported()),
@@ -432,15 +351,9 @@ async fn doctor_reports_what_is_here() {
 async fn a_guarded_process_ends_with_its_parent() {
     for how in ["", "--supervise"] {
         let script = format!("{} __guard {how} $$ -- sleep 1000 & echo $!; wait", LOCKSTEP);
-        let mut parent = Command::new("sh")
-            .args(["-c", &script])
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut parent = Command::new("sh").args(["-c", &script]).stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
-        BufReader::new(parent.stdout.as_mut().unwrap())
-            .read_line(&mut line)
-            .unwrap();
+        BufReader::new(parent.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
         parent.kill().unwrap();
         parent.wait().unwrap();
         gone(line.trim().parse().unwrap()).await;
@@ -453,15 +366,9 @@ async fn a_guarded_process_ends_with_its_parent() {
 #[tokio::test]
 async fn a_guard_whose_parent_is_gone_starts_nothing() {
     // Process 1 is nobody's playground.
-    let output = Command::new(LOCKSTEP)
-        .args(["__guard", "1", "--", "echo", "started"])
-        .output()
-        .unwrap();
+    let output = Command::new(LOCKSTEP).args(["__guard", "1", "--", "echo", "started"]).output().unwrap();
     assert!(output.stdout.is_empty() && !output.status.success());
-    let output = Command::new(LOCKSTEP)
-        .args(["__guard", "nonsense"])
-        .output()
-        .unwrap();
+    let output = Command::new(LOCKSTEP).args(["__guard", "nonsense"]).output().unwrap();
     assert!(String::from_utf8_lossy(&output.stderr).contains("for Lockstep's own use"));
 }
 
@@ -501,8 +408,6 @@ async fn sigkill_leaves_no_process_and_the_next_lockstep_no_directory() {
 
 async fn tree(lab: &Lab) -> lockstep::log::ZnodeTree {
     let state = lab.observe().await.unwrap().remove(0);
-    let Observed::Zookeeper(tree) = state.observed else {
-        panic!("{state:?}")
-    };
+    let Observed::Zookeeper(tree) = state.observed else { panic!("{state:?}") };
     tree
 }

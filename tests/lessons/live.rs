@@ -25,16 +25,9 @@ struct Live {
 
 impl Live {
     fn open(variant: &str) -> Self {
-        let session = session::open(
-            planned(NEW_LESSON, variant),
-            LabOptions::with_binary(LOCKSTEP.into()),
-            1,
-        );
-        Self {
-            session,
-            log: Log::new(),
-            outcome: None,
-        }
+        let session =
+            session::open(planned(NEW_LESSON, variant), LabOptions::with_binary(LOCKSTEP.into()), 1);
+        Self { session, log: Log::new(), outcome: None }
     }
 
     fn ask(&self, command: Command) {
@@ -68,12 +61,7 @@ impl Live {
 
     /// Steps until the key `lock` is held.
     async fn until_held(&mut self) {
-        while !self
-            .log
-            .events()
-            .iter()
-            .any(|event| matches!(event.kind, EventKind::Believes { .. }))
-        {
+        while !self.log.events().iter().any(|event| matches!(event.kind, EventKind::Believes { .. })) {
             self.step().await;
         }
     }
@@ -88,21 +76,13 @@ impl Live {
 
     /// An independent witness.
     fn redis_cli(&self, args: &[&str]) -> String {
-        let output = Program::new("redis-cli")
-            .arg("-s")
-            .arg(self.socket())
-            .args(args)
-            .output()
-            .expect("redis-cli");
+        let output =
+            Program::new("redis-cli").arg("-s").arg(self.socket()).args(args).output().expect("redis-cli");
         String::from_utf8_lossy(&output.stdout).trim().to_owned()
     }
 
     fn stops(&self) -> usize {
-        self.log
-            .events()
-            .iter()
-            .filter(|event| matches!(event.kind, EventKind::Stop { .. }))
-            .count()
+        self.log.events().iter().filter(|event| matches!(event.kind, EventKind::Stop { .. })).count()
     }
 }
 
@@ -125,22 +105,16 @@ async fn redis_cli_sees_that_a_paused_lease_stands_still_and_a_jump_ends_it() {
     let mut live = Live::open("blind-del");
     live.until_held().await;
     let before = live.redis_cli(&["PTTL", "lock"]);
-    assert!(
-        (1..=3000).contains(&before.parse::<i64>().expect("a number")),
-        "{before}"
-    );
+    assert!((1..=3000).contains(&before.parse::<i64>().expect("a number")), "{before}");
     // Real time passes here because its passing is what is tested.
     tokio::time::sleep(Duration::from_millis(1500)).await;
     assert_eq!(live.redis_cli(&["PTTL", "lock"]), before, "not a millisecond");
-    while !live.log.events().iter().any(|event| {
-        matches!(
-            event.kind,
-            EventKind::Stop {
-                stop: Stop::Passed,
-                ..
-            }
-        )
-    }) {
+    while !live
+        .log
+        .events()
+        .iter()
+        .any(|event| matches!(event.kind, EventKind::Stop { stop: Stop::Passed, .. }))
+    {
         live.step().await;
     }
     assert_eq!(live.redis_cli(&["EXISTS", "lock"]), "0");
@@ -167,13 +141,12 @@ async fn watching_takes_its_time_and_can_be_held() {
         "3 s at 10x, and 600 ms held: {:?}",
         began.elapsed()
     );
-    assert!(live.log.events().iter().any(|event| matches!(
-        event.kind,
-        EventKind::Stop {
-            stop: Stop::Passed,
-            ..
-        }
-    )));
+    assert!(
+        live.log
+            .events()
+            .iter()
+            .any(|event| matches!(event.kind, EventKind::Stop { stop: Stop::Passed, .. }))
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -65,10 +65,7 @@ fn whoever_races_for_one_item_without_a_lock_oversells_it() {
         let broken: &[&str] = if count > 1 { &["sold > stock"] } else { &[] };
         assert_eq!(outcome["broken"], serde_json::json!(broken), "{outcome}");
     }
-    assert!(
-        sold.len() == outcomes.len() && sold.iter().any(|count| *count > 1),
-        "{sold:?}"
-    );
+    assert!(sold.len() == outcomes.len() && sold.iter().any(|count| *count > 1), "{sold:?}");
     assert_eq!(reports[0]["faults_left_out"], false);
     assert_eq!(reports[0]["clock"], "controlled");
 }
@@ -100,10 +97,7 @@ fn mutexes_of_three_processes_are_handed_on_and_protect_nothing() {
 fn work_takes_lesson_time_and_a_lease_that_it_outlives_lets_others_in() {
     let reports = raced(&["unlock-someone-elses-lock", "--variant", "blind-del", "-n", "20"]);
     let lesson = reports[0]["lesson_ms"].as_u64().expect("milliseconds");
-    assert!(
-        lesson >= 20 * 2_000,
-        "everybody works for two seconds at least: {lesson}"
-    );
+    assert!(lesson >= 20 * 2_000, "everybody works for two seconds at least: {lesson}");
     assert!(reports[0]["violated"].as_u64() > Some(0), "{}", reports[0]);
 }
 
@@ -126,21 +120,10 @@ fn watches_wake_racers_and_no_two_hold_the_lock() {
 #[test]
 fn a_story_with_faults_is_raced_without_them_and_says_so() {
     let place = Place::new();
-    let args = [
-        "race",
-        "setnx-without-expire",
-        "--variant",
-        "two-commands",
-        "-n",
-        "3",
-    ];
+    let args = ["race", "setnx-without-expire", "--variant", "two-commands", "-n", "3"];
     let answer = place.run(&args);
     assert_eq!(answer.code, Some(0), "{}", answer.err);
-    assert!(
-        answer.out.contains("Only the programs are raced"),
-        "{}",
-        answer.out
-    );
+    assert!(answer.out.contains("Only the programs are raced"), "{}", answer.out);
     let chinese = place.run(&[&args[..], &["--lang", "zh"]].concat());
     assert!(chinese.out.contains("竞跑"), "{}", chinese.out);
 }

@@ -26,19 +26,13 @@ async fn run(lab: &mut Lab, server: &str, command: &str) -> redis::Value {
     let client = redis::Client::open(info).unwrap();
     let mut connection = client.get_multiplexed_async_connection().await.unwrap();
     let words: Vec<&str> = command.split(' ').collect();
-    redis::cmd(words[0])
-        .arg(&words[1..])
-        .query_async(&mut connection)
-        .await
-        .unwrap()
+    redis::cmd(words[0]).arg(&words[1..]).query_async(&mut connection).await.unwrap()
 }
 
 async fn keyspace(lab: &Lab, server: &str) -> Keyspace {
     let states = lab.observe().await.unwrap();
     let state = states.into_iter().find(|state| state.server == server).unwrap();
-    let Observed::Redis(keyspace) = state.observed else {
-        panic!()
-    };
+    let Observed::Redis(keyspace) = state.observed else { panic!() };
     keyspace
 }
 
@@ -104,11 +98,7 @@ async fn no_sentinel_begins_a_lesson_in_tilt() {
         let password = lab.password().expect("Sentinels are on ports");
         let client = redis::Client::open(format!("redis://:{password}@{address}")).unwrap();
         let mut connection = client.get_multiplexed_async_connection().await.unwrap();
-        let info: String = redis::cmd("INFO")
-            .arg("sentinel")
-            .query_async(&mut connection)
-            .await
-            .unwrap();
+        let info: String = redis::cmd("INFO").arg("sentinel").query_async(&mut connection).await.unwrap();
         assert!(info.contains("sentinel_tilt:0"), "{name}: {info}");
     }
 }
@@ -117,9 +107,7 @@ async fn no_sentinel_begins_a_lesson_in_tilt() {
 async fn what_replication_links_hold_is_lost_with_the_master() {
     let mut lab = lab(LabKind::Sentinel).await;
     for replica in ["replica1", "replica2"] {
-        lab.link_control(&format!("{replica}->master"))
-            .unwrap()
-            .hold(Direction::Both);
+        lab.link_control(&format!("{replica}->master")).unwrap().hold(Direction::Both);
     }
     run(&mut lab, "master", "SET lock A").await;
     let chosen = fail_over(&mut lab).await;
@@ -140,8 +128,5 @@ async fn a_master_among_five_restarts_empty() {
     }
     lab.restart_server("redis3").await.unwrap();
     assert_eq!(keyspace(&lab, "redis3").await, keyspace(&lab, "redis2").await);
-    assert_eq!(
-        run(&mut lab, "redis3", "PING").await,
-        redis::Value::SimpleString("PONG".into())
-    );
+    assert_eq!(run(&mut lab, "redis3", "PING").await, redis::Value::SimpleString("PONG".into()));
 }

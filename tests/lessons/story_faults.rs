@@ -10,10 +10,7 @@ use crate::{
 /// A lesson of one variant: its servers, what its clients do, what must come of it, and its story.
 fn lesson(lab: &str, cast: &str, claims: &[&str], story: &str) -> String {
     let claims: Vec<String> = claims.iter().map(|claim| format!("      - {claim}\n")).collect();
-    format!(
-        "{HEAD}lab: {lab}\n{cast}{ONLY}    claims:\n{}story:\n{story}",
-        claims.concat()
-    )
+    format!("{HEAD}lab: {lab}\n{cast}{ONLY}    claims:\n{}story:\n{story}", claims.concat())
 }
 
 /// Runs a lesson whose claims must all hold; gives its events.
@@ -93,25 +90,17 @@ fn a_server_whose_clock_is_ahead_ends_leases_early_by_exactly_so_much() {
     let text = lesson("masters\nparams:\n  ahead: 4s", CLOCKS, &claims, CLOCK_STORY);
     let events = proved(&text);
     let skews: Vec<&Value> = of_kind(&events, "fault");
-    let what: Vec<_> = skews
-        .iter()
-        .map(|fault| (&fault["fault"], &fault["server"], &fault["ahead_ms"]))
-        .collect();
+    let what: Vec<_> =
+        skews.iter().map(|fault| (&fault["fault"], &fault["server"], &fault["ahead_ms"])).collect();
     assert_eq!(
         what,
-        [
-            (&json!("skew"), &json!("redis2"), &json!(4000)),
-            (&json!("skew"), &json!("redis3"), &json!(-4000))
-        ]
+        [(&json!("skew"), &json!("redis2"), &json!(4000)), (&json!("skew"), &json!("redis3"), &json!(-4000))]
     );
     // The look right after the clocks were set: the lease on redis2 now ends 4 s sooner, the one on redis3 4 s
     // later, the one on redis1 as before.
     let ends = |server: &str| -> Vec<f64> {
-        let seen = of_kind(&events, "state")
-            .into_iter()
-            .filter(|state| state["server"] == server);
-        seen.filter_map(|state| state["observed"]["redis"]["keys"]["lock"]["expires_at"].as_f64())
-            .collect()
+        let seen = of_kind(&events, "state").into_iter().filter(|state| state["server"] == server);
+        seen.filter_map(|state| state["observed"]["redis"]["keys"]["lock"]["expires_at"].as_f64()).collect()
     };
     for (server, moved) in [("redis1", None), ("redis2", Some(-4e9)), ("redis3", Some(4e9))] {
         let ends = ends(server);
@@ -156,31 +145,19 @@ programs:
 
 #[test]
 fn clocks_that_cannot_be_set_are_named_with_their_place() {
-    let good = lesson(
-        "masters\nparams:\n  ahead: 4s",
-        CLOCKS,
-        &["A.set1 == 'OK'"],
-        CLOCK_STORY,
-    );
+    let good = lesson("masters\nparams:\n  ahead: 4s", CLOCKS, &["A.set1 == 'OK'"], CLOCK_STORY);
     for (from, to, why) in [
         ("redis3: -4s", "redis9: -4s", "unknown server `redis9`"),
         ("redis3: -4s", "redis3: soon", "`soon` is not a duration"),
         ("redis3: -4s", "redis3: true", "`true` is not a duration"),
-        (
-            "{ redis2: '${ahead}', redis3: -4s }",
-            "{}",
-            "no server's clock is set",
-        ),
+        ("{ redis2: '${ahead}', redis3: -4s }", "{}", "no server's clock is set"),
         ("${ahead}", "${behind}", "behind"),
     ] {
         let error = refused(&["check"], &good.replacen(from, to, 1));
         assert!(error.contains(why), "{to}: {error}");
     }
     let error = refused(&["run", "--wall-clock"], &good);
-    assert!(
-        error.contains("this run is on the machine's own clock"),
-        "{error}"
-    );
+    assert!(error.contains("this run is on the machine's own clock"), "{error}");
 }
 
 const ONE_WAY: &str = "
@@ -239,26 +216,16 @@ fn the_next_holder_may_be_let_in_before_the_reply_to_the_release_is_in() {
   - release: A->redis
   - pass: 100ms
 ";
-    let claims = [
-        "exclusive: lock",
-        "holders('lock') == 1",
-        "A.release == 1",
-        "B.acquire == 'OK'",
-    ];
+    let claims = ["exclusive: lock", "holders('lock') == 1", "A.release == 1", "B.acquire == 'OK'"];
     // What nobody wrote an invariant of is guarded all the same: no two hold the lock.
     let text = lesson("redis", HANDOVER, &claims, story).replace("expect: shown", "expect: prevented");
     let events = proved(&text);
     let believes = of_kind(&events, "believes");
-    let beliefs: Vec<_> = believes
-        .iter()
-        .map(|event| (event["actor"].as_u64(), event["belief"].as_str()))
-        .collect();
+    let beliefs: Vec<_> =
+        believes.iter().map(|event| (event["actor"].as_u64(), event["belief"].as_str())).collect();
     // A still believed when B came to: the case is the one that it is meant to be.
     let (holding, nothing) = (Some("holding"), Some("nothing"));
-    assert_eq!(
-        beliefs,
-        [(Some(0), holding), (Some(1), holding), (Some(0), nothing)]
-    );
+    assert_eq!(beliefs, [(Some(0), holding), (Some(1), holding), (Some(0), nothing)]);
     let place = Place::new();
     place.write("tried.yaml", text);
     let answer = place.run(&["run", "tried.yaml", "--record", "run.jsonl"]);
@@ -292,10 +259,7 @@ fn a_story_that_breaks_an_invariant_has_prevented_nothing() {
     let report = answer.json().remove(0);
     assert_eq!(report["verdict"], "not_shown");
     let broken = &report["claims"][2];
-    assert_eq!(
-        (&broken["claim"], &broken["holds"]),
-        (&json!("never: overlap: lock"), &json!(false))
-    );
+    assert_eq!((&broken["claim"], &broken["holds"]), (&json!("never: overlap: lock"), &json!(false)));
 }
 
 #[test]
@@ -325,13 +289,7 @@ programs:
   - move: B.again
   - release: A->redis2
 ";
-    let claims = [
-        "B.get == '1'",
-        "A.first == 'Lost'",
-        "A.other == 1",
-        "B.again == '2'",
-        "A.second == 2",
-    ];
+    let claims = ["B.get == '1'", "A.first == 'Lost'", "A.other == 1", "B.again == '2'", "A.second == 2"];
     proved(&lesson("masters", cast, &claims, story));
 }
 
@@ -507,11 +465,7 @@ fn a_hold_that_cannot_be_is_named_with_its_place() {
     let story = "  - hold: { link: A->redis, way: replies }\n  - move: A.set\n";
     let good = lesson("redis", ONE_WAY, &["exists('key')"], story);
     for (from, to, why) in [
-        (
-            "way: replies",
-            "way: back",
-            "unknown variant `back`, expected one of",
-        ),
+        ("way: replies", "way: back", "unknown variant `back`, expected one of"),
         ("way: replies", "ways: replies", "unknown field `ways`"),
         ("{ link: A->redis, way: replies }", "[]", "an empty list"),
         ("{ link: A->redis, way: replies }", "7", "a link such as A->redis"),
@@ -563,19 +517,13 @@ fn a_frozen_client_makes_no_move_and_the_story_is_told_so() {
     for (to, help) in [
         ("move: A.set", "the story moves A.set, but A is frozen"),
         ("each: [B.get, A.set]", "the story moves A.set, but A is frozen"),
-        (
-            "together: [A.set, B.get]",
-            "the story moves A.set, but A is frozen",
-        ),
+        ("together: [A.set, B.get]", "the story moves A.set, but A is frozen"),
         ("finish: A", "the story moves A to its end, but A is frozen"),
     ] {
         let story = format!("  - freeze: A\n  - {to}\n");
         let error = refused(&["run"], &lesson("redis", SLEEPER, &["A.set == 'OK'"], &story));
         assert!(error.contains(help), "{to}: {error}");
-        assert!(
-            error.contains("help: thaw it first: `- thaw: A`"),
-            "{to}: {error}"
-        );
+        assert!(error.contains("help: thaw it first: `- thaw: A`"), "{to}: {error}");
     }
 }
 
@@ -690,10 +638,7 @@ fn a_variant_may_have_servers_of_its_own() {
         .collect();
     assert_eq!(servers, [1, 5]);
     let listed = place.run(&["list", "--json", "--lessons", "."]).json();
-    let tried = listed
-        .iter()
-        .find(|lesson| lesson["id"] == "tried")
-        .expect("listed");
+    let tried = listed.iter().find(|lesson| lesson["id"] == "tried").expect("listed");
     assert_eq!(tried["lab"], "redis");
     assert_eq!(tried["variants"][0]["lab"], "redis");
     assert_eq!(tried["variants"][1]["lab"], "masters");
@@ -704,22 +649,10 @@ fn a_variant_is_checked_against_its_own_servers() {
     for (from, to, why) in [
         ("lab: masters", "lab: sentinel", "unknown server"),
         ("lab: masters", "lab: zookeeper", "unknown server `redis3`"),
-        (
-            "- redis: SET key 5",
-            "- zk: create /key 5",
-            "no server of this lab is ZooKeeper",
-        ),
+        ("- redis: SET key 5", "- zk: create /key 5", "no server of this lab is ZooKeeper"),
         ("lab: masters", "lab: mysql", "unknown variant `mysql`"),
-        (
-            "        on: redis3\n",
-            "        on: redis7\n",
-            "unknown server `redis7`",
-        ),
-        (
-            "        on: redis3\n",
-            "        on: redis\n",
-            "unknown server `redis`",
-        ),
+        ("        on: redis3\n", "        on: redis7\n", "unknown server `redis7`"),
+        ("        on: redis3\n", "        on: redis\n", "unknown server `redis`"),
         ("kill: redis5", "kill: redis", "unknown server `redis`"),
     ] {
         let text = format!("{HEAD}{}", TWO_LABS.replacen(from, to, 1));
@@ -731,10 +664,7 @@ fn a_variant_is_checked_against_its_own_servers() {
     let place = Place::new();
     place.write("tried.yaml", &counting);
     assert_eq!(place.run(&["check", "tried.yaml"]).code, Some(0));
-    let error = refused(
-        &["check"],
-        &counting.replacen("lab: masters", "lab: zookeeper", 1),
-    );
+    let error = refused(&["check"], &counting.replacen("lab: masters", "lab: zookeeper", 1));
     assert!(error.contains("cannot give the lesson's `metrics`"), "{error}");
 }
 
@@ -775,9 +705,7 @@ programs:
 
 #[test]
 fn servers_die_stand_still_and_come_back() {
-    proved(&five(
-        "  - await: { that: \"value('lock', 'redis3') == 'A'\", within: 5s }\n",
-    ));
+    proved(&five("  - await: { that: \"value('lock', 'redis3') == 'A'\", within: 5s }\n"));
 }
 
 #[test]
@@ -788,14 +716,8 @@ fn what_a_story_cannot_do_to_servers_is_said_with_its_place() {
         ("  - restart: redis1\n", "the server `redis1` runs"),
         ("  - kill: redis6\n", "unknown server `redis6`"),
         ("  - drop: A->redis1\n", "holds nothing"),
-        (
-            "  - await: { that: exists('lock') == false, within: 1s }\n",
-            "did not come true within 1000 ms",
-        ),
-        (
-            "  - await: { that: role('redis9') == 'master', within: 1s }\n",
-            "no server is called `redis9`",
-        ),
+        ("  - await: { that: exists('lock') == false, within: 1s }\n", "did not come true within 1000 ms"),
+        ("  - await: { that: role('redis9') == 'master', within: 1s }\n", "no server is called `redis9`"),
     ] {
         let error = refused(&["run"], &five(to));
         assert!(error.contains(why), "{to}: {error}");

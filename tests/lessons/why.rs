@@ -25,9 +25,7 @@ use crate::{
 fn carried_failures() -> Vec<(Scenario, Log, Breach, Option<Why>)> {
     let mut failures = Vec::new();
     for scenario in all_carried() {
-        let log = carried::open(&scenario)
-            .unwrap_or_else(|error| panic!("{error}"))
-            .log;
+        let log = carried::open(&scenario).unwrap_or_else(|error| panic!("{error}")).log;
         for breach in breaches(&scenario, &log).expect("it can be told") {
             let why = explain(&scenario, &log, &breach);
             failures.push((scenario.clone(), log.clone(), breach, why));
@@ -55,18 +53,11 @@ fn without_members(text: &str) -> String {
 fn every_carried_failure_is_explained_in_both_languages() {
     let mut told = String::new();
     for (scenario, _, breach, why) in carried_failures() {
-        let (lesson, never) = (
-            &scenario.loaded.lesson.id,
-            &scenario.invariants[breach.invariant].never,
-        );
+        let (lesson, never) = (&scenario.loaded.lesson.id, &scenario.invariants[breach.invariant].never);
         let why = why.unwrap_or_else(|| panic!("{lesson} {}: {never} is not explained", scenario.variant));
         let (en, zh) = (without_members(&why.text.en), without_members(&why.text.zh));
-        writeln!(
-            told,
-            "{lesson} {}: {never}: {:?}\n  {en}\n  {zh}",
-            scenario.variant, why.kind
-        )
-        .expect("a text");
+        writeln!(told, "{lesson} {}: {never}: {:?}\n  {en}\n  {zh}", scenario.variant, why.kind)
+            .expect("a text");
     }
     let kept = include_str!("why.txt");
     if told != kept {
@@ -100,10 +91,7 @@ fn check(scenario: &Scenario, log: &Log, breach: &Breach, why: &Why) {
         _ => None,
     };
     let first = sender(why.first);
-    assert!(
-        matches!(log.events()[why.first].kind, EventKind::Sent { .. }),
-        "{name}"
-    );
+    assert!(matches!(log.events()[why.first].kind, EventKind::Sent { .. }), "{name}");
     match &log.events()[why.between].kind {
         EventKind::Sent { .. } | EventKind::Replied { .. } => {
             assert_ne!(sender(why.between), first, "{name}");
@@ -148,9 +136,7 @@ async fn walked(scenario: &Scenario, orders: &[&[u32]]) -> Vec<Log> {
     for order in orders {
         let mut turns = order.iter();
         let mut choose = |able: &[ActorId]| {
-            let mut wanted = turns
-                .by_ref()
-                .filter_map(|who| able.iter().position(|one| one.0 == *who));
+            let mut wanted = turns.by_ref().filter_map(|who| able.iter().position(|one| one.0 == *who));
             wanted.next().unwrap_or(0)
         };
         logs.push(racer.walk(12, &mut choose).await.expect("it goes").log);
@@ -169,14 +155,8 @@ async fn orders_of_looking_and_buying_on_a_real_server_are_explained() {
         - count: sold";
     let scenario = planned(&lesson(program, "sold > stock"), "only");
     // All six; in the first and the last, one is over before the other looks.
-    let orders: [&[u32]; 6] = [
-        &[0, 0, 1, 1],
-        &[0, 1, 0, 1],
-        &[0, 1, 1, 0],
-        &[1, 0, 0, 1],
-        &[1, 0, 1, 0],
-        &[1, 1, 0, 0],
-    ];
+    let orders: [&[u32]; 6] =
+        [&[0, 0, 1, 1], &[0, 1, 0, 1], &[0, 1, 1, 0], &[1, 0, 0, 1], &[1, 0, 1, 0], &[1, 1, 0, 0]];
     let mut told = Vec::new();
     for log in walked(&scenario, &orders).await {
         let broken = breaches(&scenario, &log).expect("it can be told");
@@ -245,9 +225,7 @@ fn told(text: &str) -> (Kind, String) {
     let answer = place.run(&["run", "./tried.yaml", "--record", "run.jsonl"]);
     assert_eq!(answer.code, Some(0), "{}{}", answer.out, answer.err);
     let scenario = planned(text, "only");
-    let log = recording::read(&place.path().join("run.jsonl"))
-        .expect("it was recorded")
-        .log;
+    let log = recording::read(&place.path().join("run.jsonl")).expect("it was recorded").log;
     let breach = breaches(&scenario, &log).expect("it can be told").remove(0);
     let why = explain(&scenario, &log, &breach).unwrap_or_else(|| panic!("{:?}", log.events()));
     check(&scenario, &log, &breach, &why);
@@ -341,16 +319,12 @@ fn a_deletion_that_arrives_late_deletes_what_is_anothers() {
         )
     );
     // Held on its way back, it had deleted A's own.
-    let own = text
-        .replace("way: requests", "way: replies")
-        .replace("  - pass: 3s\n", "");
+    let own = text.replace("way: requests", "way: replies").replace("  - pass: 3s\n", "");
     let place = Place::new();
     place.write("tried.yaml", &own);
     let answer = place.run(&["run", "./tried.yaml", "--record", "run.jsonl"]);
     assert_eq!(answer.code, Some(0), "{}{}", answer.out, answer.err);
-    let log = recording::read(&place.path().join("run.jsonl"))
-        .expect("it was recorded")
-        .log;
+    let log = recording::read(&place.path().join("run.jsonl")).expect("it was recorded").log;
     assert_eq!(breaches(&planned(&own, "only"), &log), Ok(vec![]));
 }
 

@@ -18,10 +18,7 @@ use crate::{
 };
 
 fn verdict(outcome: Outcome) -> Verdict {
-    let text = |text: &str| Text {
-        en: text.into(),
-        zh: text.into(),
-    };
+    let text = |text: &str| Text { en: text.into(), zh: text.into() };
     Verdict {
         outcome,
         claims: vec![ClaimResult {
@@ -59,9 +56,7 @@ fn opened(stand: &Stand) -> Vec<String> {
 /// The rows of each half: above the time axis, and below it.
 fn halves(stand: &Stand) -> [Vec<String>; 2] {
     let rows = stand.rows();
-    let after = rows
-        .iter()
-        .position(|row| row.starts_with(" AFTER") || row.starts_with(" 修复后"));
+    let after = rows.iter().position(|row| row.starts_with(" AFTER") || row.starts_with(" 修复后"));
     let after = after.expect("the heading of the second half");
     let end = rows.iter().position(|row| row.starts_with('╭')).expect("a pane");
     [rows[1..after - 1].to_vec(), rows[after..end].to_vec()]
@@ -83,11 +78,7 @@ fn both_runs_are_made_one_after_the_other_and_then_compared() {
     let mut stand = Stand::catalogue(Lang::En, (100, 30));
     stand.press('b');
     assert_eq!(opened(&stand), ["blind-del"]);
-    assert_eq!(
-        stand.commands(),
-        [Command::Step],
-        "a step may be asked for while servers start"
-    );
+    assert_eq!(stand.commands(), [Command::Step], "a step may be asked for while servers start");
     assert!(stand.shows("starting servers"), "{:#?}", stand.rows());
     let script = staged::misdelete(ClockKind::Controlled);
     stand.events(script.events[..10].to_vec());
@@ -100,11 +91,7 @@ fn both_runs_are_made_one_after_the_other_and_then_compared() {
     assert_eq!(opened(&stand), ["blind-del", "script"]);
     assert!(stand.shows("BEFORE: FAILURE SHOWN"), "{:#?}", stand.rows());
     assert!(!stand.shows("≠"), "nothing is said before both are over");
-    finish(
-        &mut stand,
-        staged::owner_check(ClockKind::Controlled),
-        Outcome::Prevented,
-    );
+    finish(&mut stand, staged::owner_check(ClockKind::Controlled), Outcome::Prevented);
     assert!(stand.shows("AFTER: FAILURE PREVENTED"), "{:#?}", stand.rows());
     assert!(stand.shows("≠ First difference"), "{:#?}", stand.rows());
 }
@@ -115,36 +102,18 @@ fn the_first_difference_is_marked_on_both_and_said_in_words() {
         let mut stand = compared(Lang::En, size, ClockKind::Controlled);
         let [before, after] = halves(&stand);
         let ticks = |rows: &[String]| rows.iter().filter(|row| row.contains("≠ ")).count();
-        assert_eq!(
-            (ticks(&before), ticks(&after)),
-            (1, 1),
-            "{size:?} {:#?}",
-            stand.rows()
-        );
-        assert!(
-            stand.shows("First difference: another command"),
-            "{:#?}",
-            stand.rows()
-        );
+        assert_eq!((ticks(&before), ticks(&after)), (1, 1), "{size:?} {:#?}", stand.rows());
+        assert!(stand.shows("First difference: another command"), "{:#?}", stand.rows());
         let says = |stand: &Stand, name: &str, words: &str| {
             let rows = stand.rows();
-            rows.iter()
-                .any(|row| row.starts_with(&format!("│ {name}")) && row.contains(words))
+            rows.iter().any(|row| row.starts_with(&format!("│ {name}")) && row.contains(words))
         };
-        assert!(
-            says(&stand, "BEFORE", "A.release sends DEL lock → 1"),
-            "{:#?}",
-            stand.rows()
-        );
+        assert!(says(&stand, "BEFORE", "A.release sends DEL lock → 1"), "{:#?}", stand.rows());
         let release = "A.release sends EVAL release_if_owner 1 lock a-7f3c → 0";
         assert!(says(&stand, "AFTER", release), "{:#?}", stand.rows());
         stand.press('L');
         assert!(stand.shows("第一处不同：命令不同"), "{:#?}", stand.rows());
-        assert!(
-            says(&stand, "修复前", "A.release 发出 DEL lock → 1"),
-            "{:#?}",
-            stand.rows()
-        );
+        assert!(says(&stand, "修复前", "A.release 发出 DEL lock → 1"), "{:#?}", stand.rows());
         // Where nobody has come so far yet, there is nothing to mark.
         stand.key(KeyCode::Home);
         let [before, after] = halves(&stand);
@@ -165,10 +134,7 @@ fn equal_times_stand_in_equal_columns() {
                 // The first one stands before the name.
                 ticks.filter(|column| *column > 6).collect()
             };
-            rows.iter()
-                .map(ticks)
-                .find(|ticks| ticks.len() >= 2)
-                .expect("B's lane")
+            rows.iter().map(ticks).find(|ticks| ticks.len() >= 2).expect("B's lane")
         });
         assert_eq!(columns[0][..2], columns[1][..2], "{size:?} {:#?}", stand.rows());
     }
@@ -184,11 +150,7 @@ fn the_overlap_is_loud_in_one_half_and_its_absence_is_said_in_the_other() {
             let stand = compared(lang, size, ClockKind::Controlled);
             let [before, after] = halves(&stand);
             assert!(before[0].contains(loud), "{:#?}", stand.rows());
-            assert!(
-                after[0].contains(calm) && !after[0].contains(loud),
-                "{:#?}",
-                stand.rows()
-            );
+            assert!(after[0].contains(calm) && !after[0].contains(loud), "{:#?}", stand.rows());
             let buffer = stand.buffer();
             let danger = Theme::default().style(Role::Danger).fg;
             let red = |y: u16| {
@@ -224,13 +186,7 @@ fn no_size_is_too_small_or_too_large() {
     let mut stand = compared(Lang::Zh, (80, 24), ClockKind::Controlled);
     for size in odd_sizes() {
         stand.resize(size);
-        for code in [
-            KeyCode::Home,
-            KeyCode::Right,
-            KeyCode::Up,
-            KeyCode::PageDown,
-            KeyCode::End,
-        ] {
+        for code in [KeyCode::Home, KeyCode::Right, KeyCode::Up, KeyCode::PageDown, KeyCode::End] {
             stand.key(code);
             stand.buffer();
         }
@@ -244,11 +200,7 @@ fn one_playhead_moves_through_both() {
     let step = |stand: &Stand| {
         let row = &stand.rows()[0];
         let at = row.find("step ").expect("a step") + 5;
-        row[at..]
-            .split('/')
-            .next()
-            .and_then(|n| n.trim().parse::<usize>().ok())
-            .expect("a number")
+        row[at..].split('/').next().and_then(|n| n.trim().parse::<usize>().ok()).expect("a number")
     };
     let last = step(&stand);
     stand.key(KeyCode::Right);
@@ -278,34 +230,21 @@ fn one_playhead_moves_through_both() {
 
 #[test]
 fn a_failed_run_is_said_in_its_half_and_the_other_stays_usable() {
-    for (lang, failed, again) in [
-        (Lang::En, "this run failed", "r runs both again"),
-        (Lang::Zh, "本次运行失败", "按 r 重新运行"),
-    ] {
+    for (lang, failed, again) in
+        [(Lang::En, "this run failed", "r runs both again"), (Lang::Zh, "本次运行失败", "按 r 重新运行")]
+    {
         let mut stand = Stand::catalogue(lang, (100, 30));
         stand.press('b');
         stand.update(Update::Failed {
             message: "redis-server is not installed; `lockstep doctor --install` installs it".into(),
             server: true,
         });
-        assert_eq!(
-            opened(&stand),
-            ["blind-del", "script"],
-            "the other run is made all the same"
-        );
-        finish(
-            &mut stand,
-            staged::owner_check(ClockKind::Controlled),
-            Outcome::Prevented,
-        );
+        assert_eq!(opened(&stand), ["blind-del", "script"], "the other run is made all the same");
+        finish(&mut stand, staged::owner_check(ClockKind::Controlled), Outcome::Prevented);
         for words in [failed, "redis-server is not installed", again] {
             assert!(stand.shows(words), "{words}: {:#?}", stand.rows());
         }
-        assert!(
-            halves(&stand)[1].iter().any(|row| row.contains("acquire")),
-            "{:#?}",
-            stand.rows()
-        );
+        assert!(halves(&stand)[1].iter().any(|row| row.contains("acquire")), "{:#?}", stand.rows());
         let end = stand.rows();
         stand.key(KeyCode::Home);
         stand.key(KeyCode::End);
@@ -321,17 +260,9 @@ fn a_run_that_dies_half_way_shows_how_far_it_came() {
     stand.press('b');
     stand.events(staged::misdelete(ClockKind::Controlled).events[..12].to_vec());
     stand.app.handle(lockstep::ui::app::Message::Run(None), stand.now);
-    finish(
-        &mut stand,
-        staged::owner_check(ClockKind::Controlled),
-        Outcome::Prevented,
-    );
+    finish(&mut stand, staged::owner_check(ClockKind::Controlled), Outcome::Prevented);
     let [before, _] = halves(&stand);
-    assert!(
-        before.iter().any(|row| row.contains("acquire → OK")),
-        "{:#?}",
-        stand.rows()
-    );
+    assert!(before.iter().any(|row| row.contains("acquire → OK")), "{:#?}", stand.rows());
     assert!(stand.shows("did not come to its end"), "{:#?}", stand.rows());
 }
 
@@ -339,21 +270,9 @@ fn a_run_that_dies_half_way_shows_how_far_it_came() {
 fn what_was_promised_and_not_observed_is_loud() {
     let mut stand = Stand::catalogue(Lang::En, (100, 30));
     stand.press('b');
-    finish(
-        &mut stand,
-        staged::misdelete(ClockKind::Controlled),
-        Outcome::NotShown,
-    );
-    finish(
-        &mut stand,
-        staged::owner_check(ClockKind::Controlled),
-        Outcome::Prevented,
-    );
-    assert!(
-        stand.shows("BEFORE: NOT SHOWN") && stand.shows("✗ A.release"),
-        "{:#?}",
-        stand.rows()
-    );
+    finish(&mut stand, staged::misdelete(ClockKind::Controlled), Outcome::NotShown);
+    finish(&mut stand, staged::owner_check(ClockKind::Controlled), Outcome::Prevented);
+    assert!(stand.shows("BEFORE: NOT SHOWN") && stand.shows("✗ A.release"), "{:#?}", stand.rows());
     assert!(stand.shows("AFTER: FAILURE PREVENTED"), "{:#?}", stand.rows());
 }
 
@@ -364,11 +283,7 @@ fn runs_without_a_difference_say_so() {
     for outcome in [Outcome::Shown, Outcome::Prevented] {
         finish(&mut stand, staged::misdelete(ClockKind::Controlled), outcome);
     }
-    assert!(
-        stand.shows("both runs make the same moves"),
-        "{:#?}",
-        stand.rows()
-    );
+    assert!(stand.shows("both runs make the same moves"), "{:#?}", stand.rows());
 }
 
 #[test]
@@ -379,11 +294,7 @@ fn other_variants_can_stand_on_either_side_and_are_run_once() {
     assert_eq!(opened(&stand), ["blind-del", "script"]);
     stand.press('V');
     assert_eq!(opened(&stand), ["blind-del", "script", "get-del"]);
-    finish(
-        &mut stand,
-        staged::misdelete(ClockKind::Controlled),
-        Outcome::Shown,
-    );
+    finish(&mut stand, staged::misdelete(ClockKind::Controlled), Outcome::Shown);
     assert!(stand.shows("BEFORE  GET, compare, DEL"), "{:#?}", stand.rows());
     stand.press('V');
     assert_eq!(opened(&stand).len(), 3, "a finished run is kept");
@@ -401,11 +312,7 @@ fn a_lesson_is_left_for_the_comparison_and_found_again() {
     stand.press('b');
     // What has just been seen to its end is not run again.
     assert_eq!(opened(&stand), ["blind-del", "script"]);
-    finish(
-        &mut stand,
-        staged::owner_check(ClockKind::Controlled),
-        Outcome::Prevented,
-    );
+    finish(&mut stand, staged::owner_check(ClockKind::Controlled), Outcome::Prevented);
     assert!(stand.shows("≠ First difference"), "{:#?}", stand.rows());
     stand.key(KeyCode::Esc);
     assert_eq!(stand.rows(), lesson);

@@ -28,17 +28,8 @@ pub struct Eyes {
 pub fn screen(width: u16, height: u16) -> (Watched, Eyes) {
     let inner = Rc::new(RefCell::new(TestBackend::new(width, height)));
     let (sender, receiver) = watch::channel(0);
-    let watched = Watched {
-        inner: Rc::clone(&inner),
-        drawn: sender,
-    };
-    (
-        watched,
-        Eyes {
-            inner,
-            drawn: receiver,
-        },
-    )
+    let watched = Watched { inner: Rc::clone(&inner), drawn: sender };
+    (watched, Eyes { inner, drawn: receiver })
 }
 
 impl Eyes {
@@ -51,11 +42,7 @@ impl Eyes {
         };
         let patience = std::time::Duration::from_secs(20);
         let seen = tokio::time::timeout(patience, looked).await;
-        assert!(
-            seen.is_ok(),
-            "never saw {words:?}; the screen shows\n{}",
-            self.rows().join("\n")
-        );
+        assert!(seen.is_ok(), "never saw {words:?}; the screen shows\n{}", self.rows().join("\n"));
     }
 
     pub fn shows(&self, words: &str) -> bool {

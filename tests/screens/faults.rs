@@ -44,30 +44,13 @@ fn faults() -> Script {
     let server = |name: &str| name.to_owned();
     let link = || "redis3->redis1".to_owned();
     for fault in [
-        Fault::KillServer {
-            server: server("redis1"),
-        },
-        Fault::FreezeServer {
-            server: server("redis2"),
-        },
-        Fault::Hold {
-            link: link(),
-            way: Way::Replies,
-        },
-        Fault::Skew {
-            server: server("redis4"),
-            ahead_ms: 30_000,
-        },
-        Fault::Skew {
-            server: server("redis5"),
-            ahead_ms: -1_250,
-        },
-        Fault::RestartServer {
-            server: server("redis1"),
-        },
-        Fault::ThawServer {
-            server: server("redis2"),
-        },
+        Fault::KillServer { server: server("redis1") },
+        Fault::FreezeServer { server: server("redis2") },
+        Fault::Hold { link: link(), way: Way::Replies },
+        Fault::Skew { server: server("redis4"), ahead_ms: 30_000 },
+        Fault::Skew { server: server("redis5"), ahead_ms: -1_250 },
+        Fault::RestartServer { server: server("redis1") },
+        Fault::ThawServer { server: server("redis2") },
         Fault::Cut { link: link() },
     ] {
         cause(&mut script, fault);
@@ -124,11 +107,8 @@ fn faults_are_told_in_words_and_only_up_to_the_playhead() {
         assert!(stand.shows(words), "{words}\n{:#?}", stand.rows());
     }
     stand.press('L');
-    for words in [
-        "◷ redis4 时钟快了 30.0s",
-        "◷ redis5 时钟慢了 1250ms",
-        "▮ redis3->redis1 链路挂起回复",
-    ] {
+    for words in ["◷ redis4 时钟快了 30.0s", "◷ redis5 时钟慢了 1250ms", "▮ redis3->redis1 链路挂起回复"]
+    {
         assert!(stand.shows(words), "{words}\n{:#?}", stand.rows());
     }
     stand.key(KeyCode::Home);
@@ -139,10 +119,7 @@ fn faults_are_told_in_words_and_only_up_to_the_playhead() {
 #[test]
 fn a_clock_put_right_is_no_longer_shown_as_wrong() {
     let mut script = five();
-    let skew = |ahead_ms| Fault::Skew {
-        server: "redis2".into(),
-        ahead_ms,
-    };
+    let skew = |ahead_ms| Fault::Skew { server: "redis2".into(), ahead_ms };
     cause(&mut script, skew(4000));
     cause(&mut script, skew(0));
     let stand = Stand::lesson(script, Lang::En, (120, 40));
@@ -154,10 +131,7 @@ fn a_clock_put_right_is_no_longer_shown_as_wrong() {
 fn what_a_witness_has_to_type_is_shown_beside_the_servers() {
     let stand = Stand::lesson(five(), Lang::En, (120, 40));
     assert!(!stand.shows("from outside"), "{:#?}", stand.rows());
-    for (lang, words) in [
-        (Lang::En, "from outside: redis-cli -s … -a 5e5a3e"),
-        (Lang::Zh, "-a 5e5a3e"),
-    ] {
+    for (lang, words) in [(Lang::En, "from outside: redis-cli -s … -a 5e5a3e"), (Lang::Zh, "-a 5e5a3e")] {
         let mut script = five();
         if let EventKind::LabReady { servers, .. } = &mut script.events[0].kind {
             for server in servers {

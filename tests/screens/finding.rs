@@ -31,12 +31,7 @@ fn in_lesson(lang: Lang, size: (u16, u16)) -> Stand {
 /// The letters that are marked, in the order of the screen.
 fn marked(buffer: &Buffer) -> String {
     let lit = |cell: &&ratatui::buffer::Cell| cell.modifier.contains(Modifier::UNDERLINED | Modifier::BOLD);
-    buffer
-        .content
-        .iter()
-        .filter(lit)
-        .map(ratatui::buffer::Cell::symbol)
-        .collect()
+    buffer.content.iter().filter(lit).map(ratatui::buffer::Cell::symbol).collect()
 }
 
 #[test]
@@ -58,12 +53,9 @@ fn screens() -> Vec<(String, Stand)> {
             let mut stand = Stand::catalogue(lang, size);
             stand.keys("/");
             add("search-empty", stand);
-            for (name, text) in [
-                ("search", "lock"),
-                ("search-zh", "锁"),
-                ("search-variant", "blind"),
-                ("search-none", "qqq"),
-            ] {
+            for (name, text) in
+                [("search", "lock"), ("search-zh", "锁"), ("search-variant", "blind"), ("search-none", "qqq")]
+            {
                 let mut stand = Stand::catalogue(lang, size);
                 stand.keys(&format!("/{text}"));
                 add(name, stand);
@@ -72,11 +64,7 @@ fn screens() -> Vec<(String, Stand)> {
             stand.key(KeyCode::Right);
             stand.press('j');
             add("variants", stand);
-            for (name, text) in [
-                ("palette", ":"),
-                ("palette-theme", ":th"),
-                ("palette-none", ":qqq"),
-            ] {
+            for (name, text) in [("palette", ":"), ("palette-theme", ":th"), ("palette-none", ":qqq")] {
                 let mut stand = in_lesson(lang, size);
                 stand.keys(text);
                 add(name, stand);
@@ -148,15 +136,8 @@ fn themes_change_colours_and_no_character() {
 
 #[test]
 fn a_terminal_without_colours_or_unicode_marks_what_matches_too() {
-    let plain = Environment {
-        no_color: true,
-        locale: Some("C"),
-        ..Environment::default()
-    };
-    let options = AppOptions {
-        theme: Theme::new(ThemeName::Auto, plain),
-        ..AppOptions::default()
-    };
+    let plain = Environment { no_color: true, locale: Some("C"), ..Environment::default() };
+    let options = AppOptions { theme: Theme::new(ThemeName::Auto, plain), ..AppOptions::default() };
     let mut stand = Stand::catalogue(Lang::En, (80, 24));
     stand.app = App::new(catalogue(), FakeRuns::default(), &options);
     stand.app.resize(stand.area);
@@ -175,11 +156,7 @@ fn a_search_narrows_the_list_marks_what_matches_and_opens_it() {
     for lang in LANGS {
         let mut stand = Stand::catalogue(lang, (80, 24));
         stand.keys("/zkh");
-        assert!(
-            stand.shows("/ zkh") && stand.shows("zk-herd"),
-            "{:#?}",
-            stand.rows()
-        );
+        assert!(stand.shows("/ zkh") && stand.shows("zk-herd"), "{:#?}", stand.rows());
         assert_eq!(marked(&stand.buffer()), "zkh");
         assert!(!stand.shows("SETNX"), "{:#?}", stand.rows());
         let cursor = stand.app.cursor().expect("somebody types");
@@ -201,11 +178,7 @@ fn chinese_is_typed_erased_and_found_in_either_language() {
         assert_eq!(stand.app.cursor().expect("somebody types").x, 1 + 3 + 4);
         stand.assert_whole();
         stand.key(KeyCode::Backspace);
-        assert!(
-            stand.shows("/ 羊 ") && !stand.shows("/ 羊群"),
-            "{:#?}",
-            stand.rows()
-        );
+        assert!(stand.shows("/ 羊 ") && !stand.shows("/ 羊群"), "{:#?}", stand.rows());
         chord(&mut stand, 'u');
         stand.key(KeyCode::Backspace);
         assert_eq!(stand.app.cursor(), None, "erasing nothing leaves the search");
@@ -217,16 +190,9 @@ fn escape_clears_a_search_and_what_is_typed_is_no_command() {
     let mut stand = Stand::catalogue(Lang::En, (80, 24));
     let before = stand.rows();
     stand.keys("/qLT?");
-    assert!(
-        stand.shows("/ qLT?") && stand.shows("nothing matches"),
-        "{:#?}",
-        stand.rows()
-    );
+    assert!(stand.shows("/ qLT?") && stand.shows("nothing matches"), "{:#?}", stand.rows());
     stand.key(KeyCode::Enter);
-    assert!(
-        matches!(stand.app.mode(), Mode::Browsing),
-        "nothing is opened that is not seen"
-    );
+    assert!(matches!(stand.app.mode(), Mode::Browsing), "nothing is opened that is not seen");
     stand.key(KeyCode::Esc);
     assert_eq!(stand.rows(), before);
 }
@@ -251,21 +217,14 @@ fn a_variant_that_is_searched_for_is_the_one_that_opens() {
     stand.keys("/误删 脚本");
     stand.key(KeyCode::Enter);
     let opened = stand.runs.opened.borrow()[0].0.clone();
-    assert_eq!(
-        (opened.id.as_str(), opened.variant.as_str()),
-        ("unlock", "script")
-    );
+    assert_eq!((opened.id.as_str(), opened.variant.as_str()), ("unlock", "script"));
 }
 
 #[test]
 fn the_palette_lists_what_can_be_done_now_and_does_it() {
     let mut stand = in_lesson(Lang::En, (80, 24));
     stand.press(':');
-    assert!(
-        stand.shows("one step back") && stand.shows("←"),
-        "{:#?}",
-        stand.rows()
-    );
+    assert!(stand.shows("one step back") && stand.shows("←"), "{:#?}", stand.rows());
     assert!(!stand.shows("choose answer"), "no question is asked");
     stand.keys("theme dark");
     assert!(stand.shows("▸ Theme: dark"), "{:#?}", stand.rows());
@@ -286,10 +245,7 @@ fn the_palette_lists_what_can_be_done_now_and_does_it() {
     assert!(stand.shows("打开：羊群效应"), "{:#?}", stand.rows());
     stand.key(KeyCode::Enter);
     let opened = stand.runs.opened.borrow()[2].0.clone();
-    assert_eq!(
-        (opened.id.as_str(), opened.variant.as_str()),
-        ("zk-herd", "script")
-    );
+    assert_eq!((opened.id.as_str(), opened.variant.as_str()), ("zk-herd", "script"));
     stand.press(':');
     stand.keys("退出");
     stand.key(KeyCode::Enter);
@@ -299,20 +255,14 @@ fn the_palette_lists_what_can_be_done_now_and_does_it() {
 #[test]
 fn the_palette_is_on_every_screen_and_goes_away_again() {
     for lang in LANGS {
-        for mut stand in [
-            Stand::catalogue(lang, (80, 24)),
-            Stand::fresh(lang, (80, 24)),
-            in_lesson(lang, (80, 24)),
-        ] {
+        for mut stand in
+            [Stand::catalogue(lang, (80, 24)), Stand::fresh(lang, (80, 24)), in_lesson(lang, (80, 24))]
+        {
             let before = stand.rows();
             for open in ["", "?", "i"] {
                 stand.keys(open);
                 chord(&mut stand, 'p');
-                let title = if lang == Lang::En {
-                    " Commands "
-                } else {
-                    " 命令 "
-                };
+                let title = if lang == Lang::En { " Commands " } else { " 命令 " };
                 assert!(stand.shows(title), "{:#?}", stand.rows());
                 stand.key(KeyCode::Esc);
                 assert_eq!(stand.rows(), before);
@@ -325,9 +275,7 @@ fn the_palette_is_on_every_screen_and_goes_away_again() {
 fn the_help_begins_with_what_has_the_focus() {
     let position = |stand: &Stand, words: &str| {
         let rows = stand.rows();
-        rows.iter()
-            .position(|row| row.contains(words))
-            .unwrap_or_else(|| panic!("{words}: {rows:#?}"))
+        rows.iter().position(|row| row.contains(words)).unwrap_or_else(|| panic!("{words}: {rows:#?}"))
     };
     let mut stand = in_lesson(Lang::En, (120, 180));
     stand.press('?');
@@ -360,25 +308,14 @@ fn other_keys_are_told_of_wherever_keys_are() {
         row: row(id).expect(id),
         chords: vec![(key.parse().expect(key), 0)],
     };
-    let (keys, complaints) = KeyMap::with(&[
-        wish("step", "ctrl-n"),
-        wish("search", "y"),
-        wish("theme", "f5"),
-        wish("leave", "u"),
-    ]);
+    let (keys, complaints) =
+        KeyMap::with(&[wish("step", "ctrl-n"), wish("search", "y"), wish("theme", "f5"), wish("leave", "u")]);
     assert_eq!(complaints, vec![]);
-    let options = AppOptions {
-        keys,
-        ..AppOptions::default()
-    };
+    let options = AppOptions { keys, ..AppOptions::default() };
     let mut stand = Stand::catalogue(Lang::En, (80, 24));
     stand.app = App::new(catalogue(), stand.runs.clone(), &options);
     stand.app.resize(stand.area);
-    assert!(
-        stand.shows("y search") && stand.shows("u quit"),
-        "{:#?}",
-        stand.rows()
-    );
+    assert!(stand.shows("y search") && stand.shows("u quit"), "{:#?}", stand.rows());
     stand.press('/');
     assert_eq!(stand.app.cursor(), None);
     stand.key(KeyCode::F(5));
@@ -388,11 +325,7 @@ fn other_keys_are_told_of_wherever_keys_are() {
     stand.key(KeyCode::Enter);
     let script = staged::misdelete(ClockKind::Controlled);
     stand.events(script.events[..3].to_vec());
-    assert!(
-        stand.shows("press Ctrl-N for the first step"),
-        "{:#?}",
-        stand.rows()
-    );
+    assert!(stand.shows("press Ctrl-N for the first step"), "{:#?}", stand.rows());
     assert!(stand.shows("Ctrl-N step"), "{:#?}", stand.rows());
 }
 
@@ -444,20 +377,13 @@ fn what_cannot_run_here_says_how_it_could() {
         let mut lessons = catalogue();
         lessons.entries[0].served = false;
         let mut stand = Stand::catalogue(lang, (80, 24));
-        let options = AppOptions {
-            lang,
-            ..AppOptions::default()
-        };
+        let options = AppOptions { lang, ..AppOptions::default() };
         stand.app = App::new(lessons, FakeRuns::default(), &options);
         stand.app.resize(stand.area);
         assert!(stand.rows().concat().contains("doctor"), "{:#?}", stand.rows());
         stand.press('j');
         stand.press('j');
-        let words = if lang == Lang::En {
-            "✓ can run here"
-        } else {
-            "✓ 本机可以运行"
-        };
+        let words = if lang == Lang::En { "✓ can run here" } else { "✓ 本机可以运行" };
         assert!(stand.shows(words), "{:#?}", stand.rows());
     }
 }

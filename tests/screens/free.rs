@@ -17,11 +17,7 @@ use crate::{
 };
 
 fn next(label: &str, wire: &str) -> Next {
-    Next {
-        label: label.into(),
-        server: "redis".into(),
-        wire: wire.into(),
-    }
+    Next { label: label.into(), server: "redis".into(), wire: wire.into() }
 }
 
 /// A can move, B waits for time, C is dead.
@@ -34,16 +30,11 @@ fn outlook() -> Outlook {
             prospect(Some(next("acquire", "")), Some(Hindered::Waits { until })),
             prospect(None, Some(Hindered::Dead)),
         ],
-        timer: Some(Timer {
-            actor: ActorId(1),
-            at: until,
-        }),
+        timer: Some(Timer { actor: ActorId(1), at: until }),
         faults: vec![
             Fault::Crash { client: "A".into() },
             Fault::Freeze { client: "A".into() },
-            Fault::KillServer {
-                server: "redis".into(),
-            },
+            Fault::KillServer { server: "redis".into() },
         ],
     }
 }
@@ -67,18 +58,13 @@ fn chosen(stand: &mut Stand) -> Vec<Choice> {
 }
 
 fn moves(actor: u32) -> Choice {
-    Choice::Move {
-        actor: ActorId(actor),
-    }
+    Choice::Move { actor: ActorId(actor) }
 }
 
 /// A choice, what came of it, and its stop.
 fn step(stand: &mut Stand, choice: Choice, more: Vec<EventKind>) {
     let at = LessonTime::from_nanos(9_000_000_000);
-    let stop = EventKind::Stop {
-        item: 0,
-        stop: Stop::Move,
-    };
+    let stop = EventKind::Stop { item: 0, stop: Stop::Move };
     let kinds = [EventKind::Chose(choice)].into_iter().chain(more).chain([stop]);
     stand.events(kinds.map(|kind| Event { at, kind }).collect());
     stand.update(Update::Stepped { ended: false });
@@ -142,11 +128,7 @@ fn every_key_asks_for_what_it_says() {
     let server = "redis".to_owned();
     step(&mut stand, Choice::Cause(Fault::KillServer { server }), vec![]);
     stand.key(KeyCode::Right);
-    assert!(
-        stand.shows("There is no story to go on with"),
-        "{:#?}",
-        stand.rows()
-    );
+    assert!(stand.shows("There is no story to go on with"), "{:#?}", stand.rows());
     stand.press(' ');
     stand.wait(5_000);
     assert!(stand.commands().is_empty());
@@ -158,10 +140,7 @@ fn a_client_is_moved_by_a_click() {
         let mut stand = free(Lang::En, size);
         stand.commands();
         let rows = stand.rows();
-        let y = rows
-            .iter()
-            .position(|row| row.contains("1 ● A"))
-            .expect("A's row");
+        let y = rows.iter().position(|row| row.contains("1 ● A")).expect("A's row");
         stand.click(8, u16::try_from(y).expect("on the screen"));
         assert_eq!(chosen(&mut stand), [moves(0)], "{size:?}");
     }
@@ -186,28 +165,19 @@ fn who_cannot_move_says_why() {
 fn where_nobody_can_ever_move_again_it_is_said_what_to_do() {
     let mut stand = free(Lang::En, (100, 30));
     assert!(!stand.shows("Everybody is finished or dead"));
-    let over = |hindered| Prospect {
-        next: None,
-        hindered: Some(hindered),
-    };
+    let over = |hindered| Prospect { next: None, hindered: Some(hindered) };
     stand.update(Update::Outlook(Outlook {
         actors: vec![over(Hindered::Finished), over(Hindered::Dead)],
         ..Outlook::default()
     }));
-    assert!(
-        stand.shows("Everybody is finished or dead: ← goes back"),
-        "{:#?}",
-        stand.rows()
-    );
+    assert!(stand.shows("Everybody is finished or dead: ← goes back"), "{:#?}", stand.rows());
 }
 
 #[test]
 fn a_breach_is_celebrated_with_its_evidence_and_kept() {
     let mut stand = free(Lang::En, (120, 40));
     let events = stand.app.run().expect("a run").playback.log().events();
-    let holding = events
-        .iter()
-        .position(|event| matches!(event.kind, EventKind::Believes { .. }));
+    let holding = events.iter().position(|event| matches!(event.kind, EventKind::Believes { .. }));
     let breached = EventKind::Breached {
         invariant: 0,
         says: Text {
@@ -253,29 +223,18 @@ fn a_choice_further_back_begins_a_branch_and_the_tree_is_walked() {
     let past = stand.runs.pasts.borrow().last().cloned().expect("a branch");
     let deeds = past.deeds(past.len()).len();
     assert_eq!(stand.runs.opened.borrow().len(), 2, "on a lab of its own");
-    assert!(
-        stand.shows("doing it again on fresh servers"),
-        "{:#?}",
-        stand.rows()
-    );
+    assert!(stand.shows("doing it again on fresh servers"), "{:#?}", stand.rows());
     // While that is being done, no key is taken for a choice.
     stand.press('1');
     assert_eq!(chosen(&mut stand), []);
     stand.events(past.events().to_vec());
-    stand.update(Update::Branched {
-        difference: None,
-        refused: None,
-    });
+    stand.update(Update::Branched { difference: None, refused: None });
     stand.update(Update::Outlook(outlook()));
     assert_eq!(chosen(&mut stand), [moves(1)], "what was chosen before");
     step(&mut stand, moves(1), vec![]);
     assert!(stand.shows("answered as before"), "{:#?}", stand.rows());
     stand.press('B');
-    assert!(
-        stand.shows(&format!("└─ ● 2  after step {deeds}: ")),
-        "{:#?}",
-        stand.rows()
-    );
+    assert!(stand.shows(&format!("└─ ● 2  after step {deeds}: ")), "{:#?}", stand.rows());
     assert!(stand.shows("○ 1  the first run: "));
     // Back to the first: done again, too.
     stand.key(KeyCode::Up);
@@ -288,11 +247,7 @@ fn a_choice_further_back_begins_a_branch_and_the_tree_is_walked() {
         refused: Some("A cannot move: it is dead.".to_owned().into()),
     });
     stand.update(Update::Outlook(outlook()));
-    assert!(
-        stand.shows("could be done again: A cannot move"),
-        "{:#?}",
-        stand.rows()
-    );
+    assert!(stand.shows("could be done again: A cannot move"), "{:#?}", stand.rows());
     assert_eq!(chosen(&mut stand), []);
     stand.press('B');
     assert!(stand.shows("● 1  the first run") && stand.shows("○ 2  after step"));
@@ -305,10 +260,7 @@ fn a_recorded_run_is_left_by_a_branch_on_live_servers() {
     let mut stand = Stand::lesson(staged::misdelete(ClockKind::Recorded), Lang::En, (100, 30));
     stand.press('f');
     assert_eq!(stand.runs.pasts.borrow().len(), 1);
-    stand.update(Update::Failed {
-        message: "redis-server is missing".to_owned().into(),
-        server: true,
-    });
+    stand.update(Update::Failed { message: "redis-server is missing".to_owned().into(), server: true });
     assert!(stand.shows("edis-server is missing"), "{:#?}", stand.rows());
     assert!(!stand.shows("doing it again"), "{:#?}", stand.rows());
 }
@@ -357,16 +309,8 @@ fn while_a_move_is_on_its_way_nothing_says_that_the_learner_looks_back() {
             wire: "DEL lock".into(),
             releases: Vec::new(),
         },
-        EventKind::Replied {
-            op,
-            actor,
-            label,
-            reply: Reply::Value(1.into()),
-        },
-        EventKind::Stop {
-            item: 0,
-            stop: Stop::Move,
-        },
+        EventKind::Replied { op, actor, label, reply: Reply::Value(1.into()) },
+        EventKind::Stop { item: 0, stop: Stop::Move },
     ];
     stand.events(kinds.map(|kind| Event { at, kind }).into());
     stand.update(Update::Stepped { ended: false });
@@ -402,22 +346,13 @@ fn the_scrubber_goes_along() {
 #[test]
 fn further_back_everybody_has_the_key_of_then_and_says_what_came_next() {
     let crowd = |finished: bool| {
-        let able = |n: u32| Prospect {
-            next: Some(next("check", &format!("GET {n}"))),
-            hindered: None,
-        };
-        let done = Prospect {
-            next: None,
-            hindered: Some(Hindered::Finished),
-        };
+        let able = |n: u32| Prospect { next: Some(next("check", &format!("GET {n}"))), hindered: None };
+        let done = Prospect { next: None, hindered: Some(Hindered::Finished) };
         let mut actors: Vec<Prospect> = (0..11).map(able).collect();
         if finished {
             actors[0] = done;
         }
-        Outlook {
-            actors,
-            ..Outlook::default()
-        }
+        Outlook { actors, ..Outlook::default() }
     };
     let mut stand = free(Lang::En, (120, 40));
     stand.update(Update::Outlook(crowd(false)));
@@ -437,10 +372,7 @@ fn further_back_everybody_has_the_key_of_then_and_says_what_came_next() {
     stand.key(KeyCode::Left);
     stand.wait(5_000);
     let told = stand.rows().join("\n");
-    assert!(
-        told.contains("1 ● A") && told.contains("check  GET then"),
-        "{told}"
-    );
+    assert!(told.contains("1 ● A") && told.contains("check  GET then"), "{told}");
     stand.press('1');
     let pasts = stand.runs.pasts.borrow();
     assert_eq!(pasts.len(), 1, "a branch");

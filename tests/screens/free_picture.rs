@@ -38,10 +38,7 @@ fn catalogue() -> Catalogue {
         let invariants = carried(LESSON, &variant.name)
             .invariants
             .into_iter()
-            .map(|invariant| CatalogueInvariant {
-                says: invariant.says,
-                goal: invariant.goal,
-            });
+            .map(|invariant| CatalogueInvariant { says: invariant.says, goal: invariant.goal });
         variant.invariants = invariants.collect();
     }
     Catalogue::new(vec![entry])
@@ -50,18 +47,11 @@ fn catalogue() -> Catalogue {
 /// What the screen shows after that.
 fn drawn(text: &str) -> String {
     let (events, outlook) = read(text);
-    let everything = Environment {
-        locale: Some("C.UTF-8"),
-        many_colors: true,
-        ..Environment::default()
-    };
+    let everything = Environment { locale: Some("C.UTF-8"), many_colors: true, ..Environment::default() };
     let runs = FakeRuns::default();
     let options = AppOptions {
         lang: Lang::En,
-        open: Some(LessonChoice {
-            id: LESSON.into(),
-            variant: VARIANT.into(),
-        }),
+        open: Some(LessonChoice { id: LESSON.into(), variant: VARIANT.into() }),
         theme: Theme::new(ThemeName::Dark, everything),
         reduced_motion: true,
         ..AppOptions::default()

@@ -32,11 +32,7 @@ fn table() -> String {
     let keys = KeyMap::default();
     let mut table = String::from("| key | does | where | name |\n|---|---|---|---|\n");
     for (n, row) in TABLE.iter().enumerate() {
-        let labels: Vec<String> = keys
-            .keys(n)
-            .iter()
-            .map(|chord| format!("`{}`", chord.label()))
-            .collect();
+        let labels: Vec<String> = keys.keys(n).iter().map(|chord| format!("`{}`", chord.label())).collect();
         let (keys, name) = (labels.join(" "), row.name.get(Lang::En));
         let (home, id) = (home(row.places), row.id);
         table.extend(["| ", &keys, " | ", name, " | ", home, " | `", id, "` |\n"]);
@@ -47,8 +43,5 @@ fn table() -> String {
 #[test]
 fn the_page_tells_of_the_keys_that_there_are() {
     let table = table();
-    assert!(
-        PAGE.contains(&table),
-        "the table in docs/keys.md should be:\n\n{table}"
-    );
+    assert!(PAGE.contains(&table), "the table in docs/keys.md should be:\n\n{table}");
 }

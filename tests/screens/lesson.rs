@@ -32,12 +32,7 @@ use crate::{
 fn pictures() {
     for name in ThemeName::ALL {
         let theme = Theme::default().named(name);
-        let stand = Stand::themed(
-            staged::misdelete(ClockKind::Controlled),
-            Lang::En,
-            (120, 40),
-            theme,
-        );
+        let stand = Stand::themed(staged::misdelete(ClockKind::Controlled), Lang::En, (120, 40), theme);
         stand.save(&format!("theme-{}", name.name()));
     }
     for lang in LANGS {
@@ -114,10 +109,7 @@ fn every_row_fills_the_screen_exactly() {
 fn an_overlay_cuts_no_wide_character_in_half() {
     for width in 60..110 {
         let mut stand = Stand::lesson(staged::misdelete(ClockKind::Wall), Lang::Zh, (width, 30));
-        stand.update(Update::Failed {
-            message: "服务器退出".into(),
-            server: true,
-        });
+        stand.update(Update::Failed { message: "服务器退出".into(), server: true });
         for key in ['x', '?', 'i'] {
             stand.press(key);
             stand.assert_whole();
@@ -128,40 +120,18 @@ fn an_overlay_cuts_no_wide_character_in_half() {
 #[test]
 fn the_catalogue_lists_lessons_in_both_languages_and_says_what_is_broken() {
     let mut stand = Stand::catalogue(Lang::En, (80, 24));
-    for words in [
-        "Lessons",
-        "Basics",
-        "Overselling",
-        "blind DEL",
-        "one Redis server",
-        "6 min",
-        "Enter open",
-    ] {
+    for words in ["Lessons", "Basics", "Overselling", "blind DEL", "one Redis server", "6 min", "Enter open"]
+    {
         assert!(stand.shows(words), "{words}: {:#?}", stand.rows());
     }
     stand.press('L');
-    for words in [
-        "课程",
-        "基础",
-        "超卖",
-        "直接 DEL",
-        "一台 Redis",
-        "6 分钟",
-        "Enter 打开",
-    ] {
+    for words in ["课程", "基础", "超卖", "直接 DEL", "一台 Redis", "6 分钟", "Enter 打开"] {
         assert!(stand.shows(words), "{words}: {:#?}", stand.rows());
     }
     stand.press('k');
-    assert!(
-        stand.shows("my-lesson") && stand.shows("stroy"),
-        "{:#?}",
-        stand.rows()
-    );
+    assert!(stand.shows("my-lesson") && stand.shows("stroy"), "{:#?}", stand.rows());
     stand.key(KeyCode::Enter);
-    assert!(
-        matches!(stand.app.mode(), Mode::Browsing),
-        "a broken lesson cannot be opened"
-    );
+    assert!(matches!(stand.app.mode(), Mode::Browsing), "a broken lesson cannot be opened");
 }
 
 #[test]
@@ -188,13 +158,7 @@ fn two_holders_are_red_and_in_words() {
 fn a_key_goes_through_the_themes_and_each_paints_its_ground() {
     let mut stand = Stand::lesson(staged::misdelete(ClockKind::Controlled), Lang::En, (120, 40));
     let mut grounds = Vec::new();
-    for name in [
-        "",
-        "Theme: dark",
-        "Theme: light",
-        "Theme: high contrast",
-        "as the terminal",
-    ] {
+    for name in ["", "Theme: dark", "Theme: light", "Theme: high contrast", "as the terminal"] {
         assert!(stand.shows(name), "{:#?}", stand.rows());
         grounds.push(stand.buffer()[(60, 30)].bg);
         stand.press('T');
@@ -219,28 +183,12 @@ fn focus_zoom_and_presenting_share_out_the_screen() {
             assert!(wire(&stand) >= usual, "{:#?}", stand.rows());
             stand.press('z');
             assert!(stand.shows("SIGKILL") || lines(&stand, "killed") + lines(&stand, "被杀死") > 0);
-            assert!(
-                !stand.shows("┊"),
-                "no lanes beside a zoomed wire log: {:#?}",
-                stand.rows()
-            );
+            assert!(!stand.shows("┊"), "no lanes beside a zoomed wire log: {:#?}", stand.rows());
             stand.press('z');
             stand.press('P');
-            assert!(
-                !stand.shows("Space"),
-                "no hints while presenting: {:#?}",
-                stand.rows()
-            );
-            assert!(
-                !stand.shows("no expiry") && !stand.shows("不过期"),
-                "{:#?}",
-                stand.rows()
-            );
-            assert!(stand.shows(if lang == Lang::En {
-                "walked in"
-            } else {
-                "闯了进来"
-            }));
+            assert!(!stand.shows("Space"), "no hints while presenting: {:#?}", stand.rows());
+            assert!(!stand.shows("no expiry") && !stand.shows("不过期"), "{:#?}", stand.rows());
+            assert!(stand.shows(if lang == Lang::En { "walked in" } else { "闯了进来" }));
             stand.press('P');
             assert!(stand.shows("Space"));
         }
@@ -250,20 +198,12 @@ fn focus_zoom_and_presenting_share_out_the_screen() {
 #[test]
 fn the_scrubber_marks_what_matters_and_can_be_clicked() {
     let mut stand = Stand::lesson(staged::misdelete(ClockKind::Controlled), Lang::En, (120, 40));
-    let y = stand
-        .rows()
-        .iter()
-        .position(|row| row.trim_end().ends_with("═◆"))
-        .expect("a scrubber");
+    let y = stand.rows().iter().position(|row| row.trim_end().ends_with("═◆")).expect("a scrubber");
     let row = &stand.rows()[y];
     assert!(row.contains(glyphs::CLASH_LINE), "the violation: {row}");
     stand.commands();
     stand.click(1, u16::try_from(y).unwrap());
-    assert!(
-        stand.shows("0.12ms") || !stand.shows("DEL lock"),
-        "{:#?}",
-        stand.rows()
-    );
+    assert!(stand.shows("0.12ms") || !stand.shows("DEL lock"), "{:#?}", stand.rows());
     assert!(stand.shows("looking back"), "{:#?}", stand.rows());
     // To the violation, then to the kill, then nowhere.
     for _ in 0..12 {
@@ -302,11 +242,7 @@ fn every_theme_tells_of_the_failure_at_every_size_in_both_languages() {
     let themes = ThemeName::ALL.into_iter().flat_map(|name| {
         let glyphs = [Glyphs::Unicode, Glyphs::Ascii];
         inks.into_iter().flat_map(move |ink| {
-            glyphs.into_iter().map(move |glyphs| Theme {
-                ink,
-                glyphs,
-                ..Theme::default().named(name)
-            })
+            glyphs.into_iter().map(move |glyphs| Theme { ink, glyphs, ..Theme::default().named(name) })
         })
     });
     for theme in themes {
@@ -320,18 +256,13 @@ fn every_theme_tells_of_the_failure_at_every_size_in_both_languages() {
                 let loud = theme.style(Role::Danger);
                 let red = buffer.content.iter().filter(|cell| {
                     let style = cell.style();
-                    loud.fg
-                        .is_none_or(|ink| style.fg == Some(ink) || style.bg == Some(ink))
+                    loud.fg.is_none_or(|ink| style.fg == Some(ink) || style.bg == Some(ink))
                         && (loud.fg.is_some() || style.add_modifier.contains(Modifier::REVERSED))
                 });
                 assert!(red.count() > 10, "{theme:?} {lang} {size:?}");
                 // The bars themselves are seen: a solid block in reverse would be a blank.
                 let (clash, style) = theme.clash();
-                let clash = if theme.glyphs == Glyphs::Ascii {
-                    glyphs::ascii(clash)
-                } else {
-                    clash
-                };
+                let clash = if theme.glyphs == Glyphs::Ascii { glyphs::ascii(clash) } else { clash };
                 let bars = buffer.content.iter().filter(|cell| {
                     cell.symbol() == clash
                         && cell.modifier == style.add_modifier
@@ -339,17 +270,10 @@ fn every_theme_tells_of_the_failure_at_every_size_in_both_languages() {
                 });
                 assert!(bars.count() > 2, "{theme:?} {lang} {size:?}: {:#?}", stand.rows());
                 if theme.glyphs == Glyphs::Ascii {
-                    assert!(
-                        buffer.content.iter().all(|cell| cell.symbol().is_ascii()),
-                        "{theme:?}"
-                    );
+                    assert!(buffer.content.iter().all(|cell| cell.symbol().is_ascii()), "{theme:?}");
                 }
                 let ascii_chinese = theme.glyphs == Glyphs::Ascii && lang == Lang::Zh;
-                let words = if lang == Lang::En {
-                    "2 HOLDERS AT ONCE"
-                } else {
-                    "2 个持有者同时存在"
-                };
+                let words = if lang == Lang::En { "2 HOLDERS AT ONCE" } else { "2 个持有者同时存在" };
                 assert!(
                     ascii_chinese || stand.shows(words),
                     "{theme:?} {lang} {size:?}: {:#?}",
@@ -368,14 +292,9 @@ fn a_lease_is_seen_to_drain_on_the_servers_lane() {
         stand.key(KeyCode::Left);
     }
     let rows = stand.rows();
-    let lease = rows
-        .iter()
-        .rfind(|row| row.contains("redis") && row.contains("█"))
-        .expect("a lease");
-    let levels: Vec<usize> = lease
-        .chars()
-        .filter_map(|c| glyphs::LEASE.iter().position(|level| level.starts_with(c)))
-        .collect();
+    let lease = rows.iter().rfind(|row| row.contains("redis") && row.contains("█")).expect("a lease");
+    let levels: Vec<usize> =
+        lease.chars().filter_map(|c| glyphs::LEASE.iter().position(|level| level.starts_with(c))).collect();
     let drains = levels.windows(2).take_while(|pair| pair[1] <= pair[0]).count();
     assert!(drains >= 8 && levels[drains] < 7, "{levels:?}");
 }
@@ -385,20 +304,13 @@ fn a_client_has_one_colour_everywhere() {
     let stand = Stand::lesson(staged::misdelete(ClockKind::Controlled), Lang::En, (120, 40));
     let buffer = stand.buffer();
     let c = Theme::default().client(2).fg;
-    let cells = buffer
-        .content
-        .iter()
-        .filter(|cell| cell.symbol() == "C" && cell.style().fg == c)
-        .count();
+    let cells = buffer.content.iter().filter(|cell| cell.symbol() == "C" && cell.style().fg == c).count();
     assert!(cells >= 2, "the lane and the wire log: {cells}");
 }
 
 #[test]
 fn the_wall_clock_is_explained() {
-    for (lang, words) in [
-        (Lang::En, "pausing holds the clients"),
-        (Lang::Zh, "服务器不会停"),
-    ] {
+    for (lang, words) in [(Lang::En, "pausing holds the clients"), (Lang::Zh, "服务器不会停")] {
         let stand = Stand::lesson(staged::misdelete(ClockKind::Wall), lang, (80, 24));
         assert!(stand.shows(words), "{:#?}", stand.rows());
         let stand = Stand::lesson(staged::misdelete(ClockKind::Controlled), lang, (80, 24));
@@ -433,10 +345,7 @@ fn the_catalogue_marks_recorded_lessons_and_says_how_to_have_them_live() {
         for (width, height) in [(60, 16), (80, 24), (120, 40)] {
             let mut catalogue = catalogue();
             catalogue.entries[2].recorded = true;
-            let options = AppOptions {
-                lang,
-                ..AppOptions::default()
-            };
+            let options = AppOptions { lang, ..AppOptions::default() };
             let mut app = App::new(catalogue, FakeRuns::default(), &options);
             let area = Rect::new(0, 0, width, height);
             app.resize(area);
@@ -462,15 +371,10 @@ fn a_lease_drains_while_time_is_passed_and_any_key_ends_the_animation() {
     let mut stand = Stand::fresh(Lang::En, (120, 40));
     let script = staged::misdelete(ClockKind::Controlled);
     // Up to just before three seconds pass.
-    let pass = script.events.iter().position(|event| {
-        matches!(
-            event.kind,
-            EventKind::Stop {
-                stop: Stop::Passed,
-                ..
-            }
-        )
-    });
+    let pass = script
+        .events
+        .iter()
+        .position(|event| matches!(event.kind, EventKind::Stop { stop: Stop::Passed, .. }));
     let pass = pass.expect("a pass");
     stand.events(script.events[3..pass - 1].to_vec());
     stand.update(Update::Stepped { ended: false });
@@ -488,14 +392,7 @@ fn a_lease_drains_while_time_is_passed_and_any_key_ends_the_animation() {
 #[test]
 fn a_crowd_is_one_band_with_counts() {
     let stand = Stand::lesson(staged::herd(900, 1), Lang::En, (120, 40));
-    for words in [
-        "×900",
-        "waiting 899",
-        "holding 1",
-        "notified 900",
-        "NodeDeleted ×900",
-        "900 watching",
-    ] {
+    for words in ["×900", "waiting 899", "holding 1", "notified 900", "NodeDeleted ×900", "900 watching"] {
         assert!(stand.shows(words), "{words}: {:#?}", stand.rows());
     }
 }
@@ -503,15 +400,10 @@ fn a_crowd_is_one_band_with_counts() {
 /// The script up to its question.
 fn up_to_question() -> staged::Script {
     let mut script = staged::question();
-    let asked = script.events.iter().position(|event| {
-        matches!(
-            event.kind,
-            EventKind::Stop {
-                stop: Stop::Question,
-                ..
-            }
-        )
-    });
+    let asked = script
+        .events
+        .iter()
+        .position(|event| matches!(event.kind, EventKind::Stop { stop: Stop::Question, .. }));
     script.events.truncate(asked.expect("a question") + 1);
     script
 }
@@ -539,14 +431,7 @@ fn a_question_is_seen_whole_answered_and_decided_at_every_size() {
         ),
         (
             Lang::Zh,
-            [
-                "先猜一猜",
-                "4. 要看谁先来",
-                "按 1-4 作答",
-                "先猜一个：1-4",
-                "你猜的是：要看谁先来",
-                "每次扣减",
-            ],
+            ["先猜一猜", "4. 要看谁先来", "按 1-4 作答", "先猜一个：1-4", "你猜的是：要看谁先来", "每次扣减"],
         ),
     ] {
         for size in [(80, 24), (100, 30), (120, 40), (160, 48)] {
@@ -580,11 +465,7 @@ fn a_question_is_seen_whole_answered_and_decided_at_every_size() {
             stand.press('L');
             let verdict = stand.rows().concat();
             assert!(
-                verdict.contains(if lang == Lang::En {
-                    "FAILURE SHOWN"
-                } else {
-                    "故障已重现"
-                }),
+                verdict.contains(if lang == Lang::En { "FAILURE SHOWN" } else { "故障已重现" }),
                 "{verdict}"
             );
         }
@@ -602,11 +483,7 @@ fn skipped_and_passed_over_questions_let_the_lesson_go_on() {
     stand.events(after_question());
     stand.update(Update::Stepped { ended: false });
     stand.press('x');
-    assert!(
-        stand.shows("What happened: -9") && !stand.shows("You said"),
-        "{:#?}",
-        stand.rows()
-    );
+    assert!(stand.shows("What happened: -9") && !stand.shows("You said"), "{:#?}", stand.rows());
 
     // Turned off: the run passes over the question by itself, and so does the playhead.
     let mut stand = Stand::fresh(Lang::En, (120, 40));
@@ -625,11 +502,7 @@ fn skipped_and_passed_over_questions_let_the_lesson_go_on() {
     stand.events(after_question());
     stand.update(Update::Stepped { ended: false });
     stand.press('x');
-    assert!(
-        stand.shows("A looks at the stock.") && stand.shows("DECR stock"),
-        "{:#?}",
-        stand.rows()
-    );
+    assert!(stand.shows("A looks at the stock.") && stand.shows("DECR stock"), "{:#?}", stand.rows());
     stand.key(KeyCode::Left);
     assert!(stand.shows("step 1/"), "{:#?}", stand.rows());
     stand.key(KeyCode::Right);
@@ -644,11 +517,7 @@ fn playing_pauses_at_a_question() {
     stand.commands();
     stand.events(up_to_question().events);
     stand.update(Update::Stepped { ended: false });
-    assert!(
-        stand.shows("paused") && !stand.shows("playing"),
-        "{:#?}",
-        stand.rows()
-    );
+    assert!(stand.shows("paused") && !stand.shows("playing"), "{:#?}", stand.rows());
     stand.wait(60_000);
     assert_eq!(stand.commands(), []);
     stand.press('2');
@@ -672,11 +541,7 @@ fn stepping_back_and_forth_asks_no_server() {
     for _ in 0..2 {
         stand.key(KeyCode::Left);
     }
-    assert!(
-        stand.shows("sold 9") && stand.shows("looking back"),
-        "{:#?}",
-        stand.rows()
-    );
+    assert!(stand.shows("sold 9") && stand.shows("looking back"), "{:#?}", stand.rows());
     stand.key(KeyCode::Home);
     assert!(stand.shows("Before you start"), "{:#?}", stand.rows());
     stand.key(KeyCode::End);
@@ -720,11 +585,7 @@ fn playing_watches_dwells_and_holds_in_mid_step() {
 fn the_verdict_says_what_was_expected_and_observed_and_not_shown_is_loud() {
     let mut stand = Stand::lesson(staged::misdelete(ClockKind::Controlled), Lang::En, (120, 40));
     stand.ended();
-    assert!(
-        stand.shows("→ verdict") && !stand.shows("FAILURE SHOWN"),
-        "{:#?}",
-        stand.rows()
-    );
+    assert!(stand.shows("→ verdict") && !stand.shows("FAILURE SHOWN"), "{:#?}", stand.rows());
     stand.key(KeyCode::Right);
     for words in [
         "FAILURE SHOWN",
@@ -740,17 +601,10 @@ fn the_verdict_says_what_was_expected_and_observed_and_not_shown_is_loud() {
     stand.key(KeyCode::Left);
     assert!(!stand.shows("FAILURE SHOWN"), "the verdict belongs to the end");
     stand.key(KeyCode::End);
-    stand.update(Update::Verdict(Verdict {
-        outcome: Outcome::NotShown,
-        claims: vec![],
-    }));
+    stand.update(Update::Verdict(Verdict { outcome: Outcome::NotShown, claims: vec![] }));
     assert!(stand.shows("NOT SHOWN"), "{:#?}", stand.rows());
     let buffer = stand.buffer();
-    let loud = buffer
-        .content
-        .iter()
-        .filter(|cell| cell.modifier.contains(Modifier::REVERSED))
-        .count();
+    let loud = buffer.content.iter().filter(|cell| cell.modifier.contains(Modifier::REVERSED)).count();
     assert!(loud > 30, "{loud}");
 }
 
@@ -761,17 +615,9 @@ fn a_server_that_dies_leaves_everything_so_far() {
         message: "redis-server ended: signal 9 (killed).\nIts log says: …".into(),
         server: true,
     });
-    assert!(
-        stand.shows("服务器出错了") && stand.shows("signal 9"),
-        "{:#?}",
-        stand.rows()
-    );
+    assert!(stand.shows("服务器出错了") && stand.shows("signal 9"), "{:#?}", stand.rows());
     stand.key(KeyCode::Left);
-    assert!(
-        !stand.shows("signal 9") && stand.shows("回看中"),
-        "{:#?}",
-        stand.rows()
-    );
+    assert!(!stand.shows("signal 9") && stand.shows("回看中"), "{:#?}", stand.rows());
     stand.press('r');
     assert_eq!(stand.runs.opened.borrow().len(), 2, "a fresh run");
     stand.key(KeyCode::Esc);
@@ -791,11 +637,7 @@ fn a_watch_that_was_paused_during_the_boot_is_held() {
 
 #[test]
 fn nothing_that_was_drawn_moves_when_more_happens() {
-    for script in [
-        staged::misdelete(ClockKind::Controlled),
-        staged::oversell(),
-        staged::herd(40, 2),
-    ] {
+    for script in [staged::misdelete(ClockKind::Controlled), staged::oversell(), staged::herd(40, 2)] {
         let whole = script.log();
         let mut at_once = Chart::default();
         at_once.advance(&whole);
@@ -812,35 +654,17 @@ fn nothing_that_was_drawn_moves_when_more_happens() {
 
 #[test]
 fn without_colours_the_failure_still_stands_out() {
-    let terminal = Environment {
-        no_color: true,
-        locale: Some("C"),
-        ..Environment::default()
-    };
+    let terminal = Environment { no_color: true, locale: Some("C"), ..Environment::default() };
     let theme = Theme::new(ThemeName::Auto, terminal);
-    let mut stand = Stand::themed(
-        staged::misdelete(ClockKind::Controlled),
-        Lang::En,
-        (120, 40),
-        theme,
-    );
+    let mut stand = Stand::themed(staged::misdelete(ClockKind::Controlled), Lang::En, (120, 40), theme);
     for _ in 0..4 {
         stand.key(KeyCode::Left);
     }
     let buffer = stand.buffer();
-    assert!(
-        buffer
-            .content
-            .iter()
-            .all(|cell| cell.fg == Color::Reset && cell.bg == Color::Reset)
-    );
+    assert!(buffer.content.iter().all(|cell| cell.fg == Color::Reset && cell.bg == Color::Reset));
     assert!(buffer.content.iter().all(|cell| cell.symbol().is_ascii()));
     assert!(stand.shows("2 HOLDERS AT ONCE"), "{:#?}", stand.rows());
-    let reversed = buffer
-        .content
-        .iter()
-        .filter(|cell| cell.modifier.contains(Modifier::REVERSED))
-        .count();
+    let reversed = buffer.content.iter().filter(|cell| cell.modifier.contains(Modifier::REVERSED)).count();
     assert!(reversed > 20, "{reversed}");
 }
 
@@ -850,23 +674,14 @@ async fn the_loop_plays_a_lesson_from_the_catalogue_to_the_verdict() {
     let (keyboard, input) = event_loop::keyboard();
     let runs = FakeRuns::default();
     let mut terminal = Terminal::new(backend).expect("a terminal");
-    let program = run(
-        &mut terminal,
-        input,
-        catalogue(),
-        runs.clone(),
-        AppOptions::default(),
-    );
+    let program = run(&mut terminal, input, catalogue(), runs.clone(), AppOptions::default());
     let learner = async {
         eyes.see("Overselling").await;
         keyboard.press("jjj");
         keyboard.key(KeyCode::Enter);
         eyes.see("starting servers").await;
         let (choice, mut engine) = runs.opened.borrow_mut().pop().expect("a run");
-        assert_eq!(
-            (choice.id.as_str(), choice.variant.as_str()),
-            ("unlock", "blind-del")
-        );
+        assert_eq!((choice.id.as_str(), choice.variant.as_str()), ("unlock", "blind-del"));
         assert_eq!(engine.commands.recv().await, Some(Command::Speed(1.0)));
         let script = staged::misdelete(ClockKind::Controlled);
         let tell = |update: Update| engine.updates.send(update).expect("the loop listens");
@@ -876,10 +691,7 @@ async fn the_loop_plays_a_lesson_from_the_catalogue_to_the_verdict() {
         assert_eq!(engine.commands.recv().await, Some(Command::Step));
         tell(Update::Events(script.events[3..].to_vec()));
         tell(Update::Stepped { ended: true });
-        tell(Update::Verdict(Verdict {
-            outcome: Outcome::Shown,
-            claims: vec![],
-        }));
+        tell(Update::Verdict(Verdict { outcome: Outcome::Shown, claims: vec![] }));
         eyes.see("→ verdict").await;
         keyboard.key(KeyCode::Right);
         eyes.see("FAILURE SHOWN").await;
@@ -900,14 +712,7 @@ async fn the_loop_ends_with_the_terminal() {
     let (backend, _eyes) = event_loop::screen(80, 24);
     let mut terminal = Terminal::new(backend).expect("a terminal");
     let input = futures::stream::empty();
-    let ended = run(
-        &mut terminal,
-        input,
-        catalogue(),
-        FakeRuns::default(),
-        AppOptions::default(),
-    )
-    .await;
+    let ended = run(&mut terminal, input, catalogue(), FakeRuns::default(), AppOptions::default()).await;
     assert_eq!(ended.expect("the loop"), Ended::InputOver);
 }
 

@@ -39,14 +39,10 @@ fn misdelete() -> Script {
 /// The lanes' pane.
 fn lanes(stand: &Stand) -> Rect {
     let rows = stand.rows();
-    let top = rows
-        .iter()
-        .position(|row| row.starts_with('╭') && (row.contains("Who ") || row.contains("各方")));
+    let top =
+        rows.iter().position(|row| row.starts_with('╭') && (row.contains("Who ") || row.contains("各方")));
     let top = top.unwrap_or_else(|| panic!("{rows:#?}"));
-    let bottom = rows[top..]
-        .iter()
-        .position(|row| row.starts_with('╰'))
-        .expect("an end");
+    let bottom = rows[top..].iter().position(|row| row.starts_with('╰')).expect("an end");
     let row = |n: usize| u16::try_from(n).expect("a row");
     Rect::new(0, row(top), stand.area.width, row(bottom))
 }
@@ -99,11 +95,7 @@ fn space_stops_it_in_mid_flight_and_keeps_the_picture_exactly() {
     stand.press(' ');
     assert_eq!(lanes_of(&stand), before);
     assert!(stand.shows("held in mid-step"), "{:#?}", stand.rows());
-    assert_eq!(
-        stand.app.wake(stand.now),
-        None,
-        "what stands still needs no waking"
-    );
+    assert_eq!(stand.app.wake(stand.now), None, "what stands still needs no waking");
     stand.wait(60_000);
     assert_eq!(lanes_of(&stand), before);
     assert_eq!(stand.commands(), []);
@@ -160,11 +152,7 @@ fn back_in_mid_flight_turns_it_round() {
     assert_eq!(lanes_of(&stand), at_100);
     stand.wait(101);
     assert_eq!(stand.app.wake(stand.now), None);
-    assert!(
-        !stand.shows("SET lock a-7f3c NX PX 3000 →"),
-        "{:#?}",
-        stand.rows()
-    );
+    assert!(!stand.shows("SET lock a-7f3c NX PX 3000 →"), "{:#?}", stand.rows());
     stand.key(KeyCode::Right);
     assert!(stand.shows("→ …"), "{:#?}", stand.rows());
     assert_eq!(stand.commands(), [], "what is recorded asks no server");
@@ -239,11 +227,7 @@ fn playing_shows_what_travels_and_pauses_in_mid_flight() {
     stand.events(script.events[stops[0]..stops[1]].to_vec());
     stand.update(Update::Stepped { ended: false });
     stand.wait(100);
-    assert!(
-        stand.shows("→ …") && stand.shows("playing"),
-        "{:#?}",
-        stand.rows()
-    );
+    assert!(stand.shows("→ …") && stand.shows("playing"), "{:#?}", stand.rows());
     stand.press(' ');
     let frozen = lanes_of(&stand);
     stand.wait(60_000);
@@ -251,11 +235,7 @@ fn playing_shows_what_travels_and_pauses_in_mid_flight() {
     assert_eq!(stand.commands(), [], "paused");
     stand.press(' ');
     stand.wait(401);
-    assert!(
-        stand.shows("→ OK") && stand.shows("playing"),
-        "{:#?}",
-        stand.rows()
-    );
+    assert!(stand.shows("→ OK") && stand.shows("playing"), "{:#?}", stand.rows());
     stand.wait(2000);
     assert_eq!(stand.commands(), [Command::Watch], "the step after it");
 }
@@ -279,10 +259,7 @@ fn held(end: Fault) -> Script {
     let mut script = Script::new("Redis", ClockKind::Controlled, &actors);
     script.say("A's packets are late.", "A 的数据包迟到了。");
     let link = || "A->redis".to_owned();
-    script.add(EventKind::Fault(Fault::Hold {
-        link: link(),
-        way: Way::Both,
-    }));
+    script.add(EventKind::Fault(Fault::Hold { link: link(), way: Way::Both }));
     script.stop(Stop::Fault);
     let op = script.sent(0, "acquire", "SET lock a NX");
     script.stop(Stop::Move);
@@ -296,9 +273,7 @@ fn held(end: Fault) -> Script {
 
 #[test]
 fn a_held_command_stands_half_way_until_it_is_released() {
-    let script = held(Fault::Release {
-        link: "A->redis".into(),
-    });
+    let script = held(Fault::Release { link: "A->redis".into() });
     let mut stand = after(&script, 1, Lang::En, (120, 40));
     stand.wait(300);
     let half = travels(&stand, "●").unwrap_or_else(|| panic!("{:#?}", stand.rows()));
@@ -306,12 +281,7 @@ fn a_held_command_stands_half_way_until_it_is_released() {
     let stops = stops(&script.events);
     stand.events(script.events[stops[2]..stops[3]].to_vec());
     stand.press('x');
-    assert_eq!(
-        travels(&stand, "●"),
-        Some(half),
-        "another one's command passes it by: {:#?}",
-        stand.rows()
-    );
+    assert_eq!(travels(&stand, "●"), Some(half), "another one's command passes it by: {:#?}", stand.rows());
     stand.events(script.events[stops[3]..stops[4]].to_vec());
     stand.wait(150);
     let (x, y) = travels(&stand, "●").unwrap_or_else(|| panic!("{:#?}", stand.rows()));
@@ -337,11 +307,7 @@ fn a_fault_flashes_its_mark() {
     assert!(stand.shows("2 HOLDERS"));
     stand.events(script.events[stops[stops.len() - 2]..].to_vec());
     stand.wait(100);
-    assert!(
-        !stand.shows("2 HOLDERS") && reversed(&stand) > 8,
-        "{:#?}",
-        stand.rows()
-    );
+    assert!(!stand.shows("2 HOLDERS") && reversed(&stand) > 8, "{:#?}", stand.rows());
     stand.wait(200);
     assert_eq!(reversed(&stand), 0);
 }
@@ -363,19 +329,14 @@ fn failover() -> Script {
     let role = |script: &mut Script, server: &str, role: Role| {
         script.add(EventKind::State(ServerState {
             server: server.into(),
-            observed: Observed::Redis(Keyspace {
-                role: Some(role),
-                ..Keyspace::default()
-            }),
+            observed: Observed::Redis(Keyspace { role: Some(role), ..Keyspace::default() }),
         }));
     };
     role(&mut script, "master", Role::Master);
     role(&mut script, "replica1", Role::Replica { of: "master".into() });
     role(&mut script, "replica2", Role::Replica { of: "master".into() });
     script.say("The master dies.", "主节点宕机。");
-    script.add(EventKind::Fault(Fault::KillServer {
-        server: "master".into(),
-    }));
+    script.add(EventKind::Fault(Fault::KillServer { server: "master".into() }));
     script.stop(Stop::Fault);
     script.pass(3000);
     role(&mut script, "replica2", Role::Master);
@@ -388,13 +349,7 @@ fn a_promotion_moves_the_sign_of_the_master() {
     let crown = |stand: &Stand| {
         let rows = stand.rows();
         let y = rows.iter().position(|row| row.contains(glyphs::MASTER));
-        y.map(|y| {
-            rows[y]
-                .chars()
-                .skip(1)
-                .take_while(|c| *c != ' ' && *c != '♛')
-                .collect::<String>()
-        })
+        y.map(|y| rows[y].chars().skip(1).take_while(|c| *c != ' ' && *c != '♛').collect::<String>())
     };
     let script = failover();
     let stops = stops(&script.events);
@@ -407,12 +362,7 @@ fn a_promotion_moves_the_sign_of_the_master() {
     stand.wait(650);
     assert_eq!(crown(&stand).as_deref(), Some("master"));
     stand.wait(200);
-    assert_eq!(
-        crown(&stand).as_deref(),
-        Some("replica1"),
-        "half way: {:#?}",
-        stand.rows()
-    );
+    assert_eq!(crown(&stand).as_deref(), Some("replica1"), "half way: {:#?}", stand.rows());
     stand.wait(300);
     assert_eq!(crown(&stand).as_deref(), Some("replica2"));
 }
@@ -440,10 +390,7 @@ fn the_herd_is_a_wave_through_the_crowd() {
                 "{size:?} {fronts:?} {:#?}",
                 stand.rows()
             );
-            assert!(
-                told.is_sorted() && told.iter().any(|told| (100..800).contains(told)),
-                "{told:?}"
-            );
+            assert!(told.is_sorted() && told.iter().any(|told| (100..800).contains(told)), "{told:?}");
         }
     }
 }
@@ -473,9 +420,7 @@ fn a_crowd_unfolds_into_its_members_and_folds_again() {
             stand.press('e');
             let members = |stand: &Stand| {
                 let rows = stand.rows();
-                rows.iter()
-                    .filter(|row| row.contains(" W") && row.starts_with('│'))
-                    .count()
+                rows.iter().filter(|row| row.contains(" W") && row.starts_with('│')).count()
             };
             assert!(stand.shows("×900"), "{:#?}", stand.rows());
             assert!(members(&stand) > members_of(&folded), "{:#?}", stand.rows());
@@ -494,9 +439,7 @@ fn a_crowd_unfolds_into_its_members_and_folds_again() {
 }
 
 fn members_of(rows: &[String]) -> usize {
-    rows.iter()
-        .filter(|row| row.contains(" W") && row.starts_with('│'))
-        .count()
+    rows.iter().filter(|row| row.contains(" W") && row.starts_with('│')).count()
 }
 
 #[test]
@@ -520,9 +463,7 @@ fn nothing_in_flight_breaks_a_screen_of_any_size() {
 #[test]
 #[ignore = "leaves pictures of the screens in LOCKSTEP_PICTURES"]
 fn pictures() {
-    let release = Fault::Release {
-        link: "A->redis".into(),
-    };
+    let release = Fault::Release { link: "A->redis".into() };
     for lang in LANGS {
         for (width, height) in SIZES {
             for (name, script, step, millis) in [

@@ -24,20 +24,13 @@ use crate::{
 };
 
 fn outcome(fate: LockFate) -> Arc<Outcome> {
-    Arc::new(Outcome {
-        locks: [("lock".to_owned(), fate)].into(),
-        ..Outcome::default()
-    })
+    Arc::new(Outcome { locks: [("lock".to_owned(), fate)].into(), ..Outcome::default() })
 }
 
 /// A search that found 12 of 924 orders to go wrong, or none.
 fn found(broken: bool, complete: bool) -> Told {
-    let seen = |fate, orders, violates| OutcomeSeen {
-        outcome: outcome(fate),
-        orders,
-        first: Vec::new(),
-        violates,
-    };
+    let seen =
+        |fate, orders, violates| OutcomeSeen { outcome: outcome(fate), orders, first: Vec::new(), violates };
     let mut outcomes = vec![seen(LockFate::Held, 912, false)];
     if broken {
         outcomes.push(seen(LockFate::Violated, 12, true));
@@ -53,10 +46,7 @@ fn found(broken: bool, complete: bool) -> Told {
         pruned: 65_432,
         cut: 0,
         violations: if broken { 12 } else { 0 },
-        broken: broken
-            .then(|| ("overlap: lock".to_owned(), 12))
-            .into_iter()
-            .collect(),
+        broken: broken.then(|| ("overlap: lock".to_owned(), 12)).into_iter().collect(),
         outcomes,
         shortest: broken.then_some(shortest),
         complete,
@@ -67,10 +57,7 @@ fn found(broken: bool, complete: bool) -> Told {
         explored,
         invariants: vec![Invariant {
             name: "overlap: lock".into(),
-            says: text(
-                "Two clients hold the lock at the same time.",
-                "两个客户端同时持有锁。",
-            ),
+            says: text("Two clients hold the lock at the same time.", "两个客户端同时持有锁。"),
         }],
         why: Some(text(
             "A's lease ended between A.acquire and A.release.",
@@ -102,10 +89,7 @@ fn explored(lang: Lang, size: (u16, u16)) -> Stand {
 /// The bounds of every search that was asked for.
 fn bounds(stand: &Stand) -> Vec<Bounds> {
     let explored = stand.runs.explored.borrow();
-    explored
-        .iter()
-        .map(|(_, searcher)| searcher.bounds.clone())
-        .collect()
+    explored.iter().map(|(_, searcher)| searcher.bounds.clone()).collect()
 }
 
 #[test]
@@ -128,10 +112,7 @@ fn pictures() {
 fn a_variant_is_explored_from_the_catalogue_from_its_variants_and_from_its_lesson() {
     let names = |stand: &Stand| -> Vec<String> {
         let explored = stand.runs.explored.borrow();
-        explored
-            .iter()
-            .map(|(choice, _)| choice.variant.clone())
-            .collect()
+        explored.iter().map(|(choice, _)| choice.variant.clone()).collect()
     };
     let mut stand = Stand::catalogue(Lang::En, (80, 24));
     stand.press('X');
@@ -216,11 +197,9 @@ fn the_search_says_how_far_it_is_and_what_it_found() {
 fn where_nothing_goes_wrong_it_says_so_within_its_bounds() {
     let mut stand = searching(Lang::En, (100, 30));
     stand.searched(found(false, true));
-    for words in [
-        "✓ no order within these bounds goes wrong",
-        "No order that goes wrong was found.",
-        "all tried",
-    ] {
+    for words in
+        ["✓ no order within these bounds goes wrong", "No order that goes wrong was found.", "all tried"]
+    {
         assert!(stand.shows(words), "{words}: {:#?}", stand.rows());
     }
     assert!(!stand.shows("were cut"), "{:#?}", stand.rows());
@@ -230,10 +209,9 @@ fn where_nothing_goes_wrong_it_says_so_within_its_bounds() {
 
 #[test]
 fn orders_that_were_cut_prove_nothing() {
-    for (lang, words) in [
-        (Lang::En, "77 orders were cut after 24 moves"),
-        (Lang::Zh, "77 种顺序走到第 24 步就停了"),
-    ] {
+    for (lang, words) in
+        [(Lang::En, "77 orders were cut after 24 moves"), (Lang::Zh, "77 种顺序走到第 24 步就停了")]
+    {
         let mut stand = searching(lang, (100, 30));
         let Told::Found(mut finding) = found(false, true) else {
             panic!("a search that is over");
@@ -307,12 +285,7 @@ fn the_shortest_order_is_stepped_through() {
             "A's lease ended between",
             "back to all of them",
         ),
-        (
-            Lang::Zh,
-            "没有比这 5 步更短的出错顺序：",
-            "A 的租约在 A.acquire",
-            "回到全部结果",
-        ),
+        (Lang::Zh, "没有比这 5 步更短的出错顺序：", "A 的租约在 A.acquire", "回到全部结果"),
     ] {
         let mut stand = explored(lang, (100, 30));
         let before = stand.rows();
@@ -321,11 +294,7 @@ fn the_shortest_order_is_stepped_through() {
             assert!(stand.shows(words), "{words}: {:#?}", stand.rows());
         }
         stand.press(']');
-        assert!(
-            stand.shows("HOLDERS AT ONCE") || stand.shows("个持有者同时存在"),
-            "{:#?}",
-            stand.rows()
-        );
+        assert!(stand.shows("HOLDERS AT ONCE") || stand.shows("个持有者同时存在"), "{:#?}", stand.rows());
         let here = stand.rows();
         for key in ['X', 'R', 'r', 'v'] {
             stand.press(key);
@@ -351,9 +320,7 @@ fn what_cannot_be_explored_says_why() {
         assert!(stand.shows(title) && stand.shows("3616"), "{:#?}", stand.rows());
         stand.press('-');
         assert_eq!(bounds(&stand).last().map(|bounds| bounds.moves), Some(23));
-        stand
-            .app
-            .handle(lockstep::ui::app::Message::Explored(None), stand.now);
+        stand.app.handle(lockstep::ui::app::Message::Explored(None), stand.now);
         assert!(stand.shows(title), "{:#?}", stand.rows());
     }
 }

@@ -30,10 +30,7 @@ fn every_text_of_every_step_can_be_read_whole() {
                 }
                 steps += 1;
                 stand.assert_whole();
-                if rows
-                    .iter()
-                    .any(|row| row.contains("▼ more") || row.contains("▼ 更多"))
-                {
+                if rows.iter().any(|row| row.contains("▼ more") || row.contains("▼ 更多")) {
                     cut.push(format!(
                         "{} · {} ({lang}):\n{}",
                         scenario.loaded.lesson.id,
@@ -47,10 +44,5 @@ fn every_text_of_every_step_can_be_read_whole() {
         }
     }
     assert!(steps > 500, "only {steps} steps were looked at");
-    assert!(
-        cut.is_empty(),
-        "{} texts do not fit:\n{}",
-        cut.len(),
-        cut.join("\n\n")
-    );
+    assert!(cut.is_empty(), "{} texts do not fit:\n{}", cut.len(), cut.join("\n\n"));
 }

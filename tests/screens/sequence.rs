@@ -26,17 +26,11 @@ fn sequence(script: Script, lang: Lang, size: (u16, u16), theme: Theme) -> Stand
 }
 
 fn terminals() -> Vec<(&'static str, Theme)> {
-    let mut terminals: Vec<_> = ThemeName::ALL
-        .into_iter()
-        .map(|name| (name.name(), Theme::default().named(name)))
-        .collect();
+    let mut terminals: Vec<_> =
+        ThemeName::ALL.into_iter().map(|name| (name.name(), Theme::default().named(name))).collect();
     let poor = |no_color, locale, term| {
-        let terminal = Environment {
-            no_color,
-            locale: Some(locale),
-            term: Some(term),
-            ..Environment::default()
-        };
+        let terminal =
+            Environment { no_color, locale: Some(locale), term: Some(term), ..Environment::default() };
         Theme::new(ThemeName::Auto, terminal)
     };
     terminals.push(("mono", poor(true, "C.UTF-8", "xterm")));
@@ -55,13 +49,7 @@ fn faults() -> Script {
     };
     let link = || "A->redis".to_owned();
     s.key("stock", Some("1"), None);
-    fault(
-        &mut s,
-        Fault::Hold {
-            link: link(),
-            way: Way::Both,
-        },
-    );
+    fault(&mut s, Fault::Hold { link: link(), way: Way::Both });
     let op = s.sent(0, "acquire", "SET lock a-7f3c NX PX 3000");
     s.pass(700);
     s.stop(Stop::Passed);
@@ -86,24 +74,9 @@ fn faults() -> Script {
     s.stop(Stop::Passed);
     fault(&mut s, Fault::Thaw { client: "B".into() });
     s.sent(2, "look", "GET 一个名字很长的键，长到箭头上写不下");
-    fault(
-        &mut s,
-        Fault::Crash {
-            client: "客户端三".into(),
-        },
-    );
-    fault(
-        &mut s,
-        Fault::KillServer {
-            server: "redis".into(),
-        },
-    );
-    fault(
-        &mut s,
-        Fault::RestartServer {
-            server: "redis".into(),
-        },
-    );
+    fault(&mut s, Fault::Crash { client: "客户端三".into() });
+    fault(&mut s, Fault::KillServer { server: "redis".into() });
+    fault(&mut s, Fault::RestartServer { server: "redis".into() });
     s
 }
 
@@ -112,12 +85,7 @@ fn faults() -> Script {
 #[ignore = "leaves pictures of the screens in LOCKSTEP_PICTURES"]
 fn pictures() {
     for (name, theme) in terminals() {
-        let mut stand = sequence(
-            staged::misdelete(ClockKind::Controlled),
-            Lang::En,
-            (120, 40),
-            theme,
-        );
+        let mut stand = sequence(staged::misdelete(ClockKind::Controlled), Lang::En, (120, 40), theme);
         stand.save(&format!("sequence-theme-{name}"));
         choose(&mut stand, 6);
         stand.save(&format!("chosen-theme-{name}"));
@@ -138,16 +106,10 @@ fn pictures() {
         if path.extension().is_none_or(|end| end != "jsonl") {
             continue;
         }
-        let name = path
-            .file_stem()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let lines = std::fs::read_to_string(&path).expect("a recording");
-        let events: Vec<lockstep::log::Event> = lines
-            .lines()
-            .filter_map(|line| serde_json::from_str(line).ok())
-            .collect();
+        let events: Vec<lockstep::log::Event> =
+            lines.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
         for (lang, size) in LANGS.into_iter().flat_map(|lang| SIZES.map(|size| (lang, size))) {
             let mut script = Script::default();
             script.events.clone_from(&events);
@@ -172,12 +134,7 @@ fn choose(stand: &mut Stand, back: usize) {
 #[test]
 fn every_command_and_reply_stands_on_its_arrow() {
     for size in SIZES {
-        let mut stand = sequence(
-            staged::misdelete(ClockKind::Controlled),
-            Lang::En,
-            size,
-            Theme::default(),
-        );
+        let mut stand = sequence(staged::misdelete(ClockKind::Controlled), Lang::En, size, Theme::default());
         stand.key(KeyCode::Home);
         for _ in 0..3 {
             stand.key(KeyCode::Right);
@@ -197,14 +154,8 @@ fn every_command_and_reply_stands_on_its_arrow() {
 
 #[test]
 fn nothing_is_cut_in_half_on_any_terminal() {
-    let scripts = || {
-        [
-            staged::misdelete(ClockKind::Controlled),
-            staged::oversell(),
-            staged::herd(40, 2),
-            faults(),
-        ]
-    };
+    let scripts =
+        || [staged::misdelete(ClockKind::Controlled), staged::oversell(), staged::herd(40, 2), faults()];
     for (_, theme) in terminals() {
         for lang in LANGS {
             for size in SIZES {
@@ -237,12 +188,7 @@ fn no_size_is_too_small_or_too_large_for_the_sequence() {
 
 #[test]
 fn the_sequence_is_kept_while_steps_are_taken() {
-    let mut stand = sequence(
-        staged::misdelete(ClockKind::Controlled),
-        Lang::En,
-        (120, 40),
-        Theme::default(),
-    );
+    let mut stand = sequence(staged::misdelete(ClockKind::Controlled), Lang::En, (120, 40), Theme::default());
     for key in [KeyCode::Left, KeyCode::Left, KeyCode::Right, KeyCode::End] {
         stand.key(key);
         assert!(stand.shows("Who says what to whom"), "{:#?}", stand.rows());
@@ -253,19 +199,9 @@ fn the_sequence_is_kept_while_steps_are_taken() {
 
 #[test]
 fn stepping_back_makes_the_sequence_shorter() {
-    let mut stand = sequence(
-        staged::misdelete(ClockKind::Controlled),
-        Lang::En,
-        (120, 40),
-        Theme::default(),
-    );
-    let lines = |stand: &Stand| {
-        stand
-            .rows()
-            .iter()
-            .filter(|row| row.contains('▶') || row.contains('◀'))
-            .count()
-    };
+    let mut stand = sequence(staged::misdelete(ClockKind::Controlled), Lang::En, (120, 40), Theme::default());
+    let lines =
+        |stand: &Stand| stand.rows().iter().filter(|row| row.contains('▶') || row.contains('◀')).count();
     let all = lines(&stand);
     for _ in 0..4 {
         stand.key(KeyCode::Left);
@@ -295,22 +231,13 @@ fn faults_break_arrows_and_lifelines_visibly() {
     }
     // A held command ends at the link, half way; what goes on begins there.
     let rows = stand.rows();
-    let held = rows
-        .iter()
-        .find(|row| row.contains("SET lock") && row.contains('▮'));
+    let held = rows.iter().find(|row| row.contains("SET lock") && row.contains('▮'));
     assert!(held.is_some_and(|row| !row.contains('▶')), "{rows:#?}");
     let lost = rows.iter().find(|row| row.contains("lost: connection"));
-    assert!(
-        lost.is_some_and(|row| row.contains('╌') && !row.contains('◀')),
-        "{rows:#?}"
-    );
+    assert!(lost.is_some_and(|row| row.contains('╌') && !row.contains('◀')), "{rows:#?}");
     // Nobody has a lifeline who is dead.
     stand.press('L');
-    assert!(
-        stand.shows("链路挂起") && stand.shows("回复已无人接收"),
-        "{:#?}",
-        stand.rows()
-    );
+    assert!(stand.shows("链路挂起") && stand.shows("回复已无人接收"), "{:#?}", stand.rows());
 }
 
 #[test]
@@ -330,9 +257,7 @@ fn a_crowd_is_one_column_with_counts() {
 
 #[test]
 fn too_many_columns_are_paged_and_moved_sideways() {
-    let actors: Vec<_> = (1..=40)
-        .map(|n| (format!("P{n}"), format!("P{n}"), false))
-        .collect();
+    let actors: Vec<_> = (1..=40).map(|n| (format!("P{n}"), format!("P{n}"), false)).collect();
     let mut s = Script::new("Redis", ClockKind::Controlled, &actors);
     for n in 0..40 {
         s.call(n, "buy", "DECR stock", (-1).into());
@@ -369,10 +294,7 @@ fn chosen(stand: &Stand, theme: Theme) -> Vec<String> {
     let area = buffer.area;
     let rows = (area.top()..area.bottom()).map(|y| {
         let cells = (area.left()..area.right()).map(|x| &buffer[(x, y)]);
-        cells
-            .filter(|cell| is_chosen(cell, theme))
-            .map(ratatui::buffer::Cell::symbol)
-            .collect::<String>()
+        cells.filter(|cell| is_chosen(cell, theme)).map(ratatui::buffer::Cell::symbol).collect::<String>()
     });
     rows.filter(|row| !row.trim().is_empty()).collect()
 }
@@ -404,15 +326,9 @@ fn a_chosen_event_is_marked_on_every_pane_and_told_in_full() {
                 stand.press('w');
                 let marks = chosen(&stand, theme);
                 let arrows = marks.iter().filter(|row| row.contains("DEL lock")).count();
-                assert!(
-                    arrows >= 2,
-                    "the sequence and the wire log: {marks:#?} {:#?}",
-                    stand.rows()
-                );
+                assert!(arrows >= 2, "the sequence and the wire log: {marks:#?} {:#?}", stand.rows());
                 // What it changed: the lock's key, which C has taken since.
-                let keys = marks
-                    .iter()
-                    .filter(|row| row.contains("lock") && !row.contains("DEL"));
+                let keys = marks.iter().filter(|row| row.contains("lock") && !row.contains("DEL"));
                 assert!(keys.count() >= 1, "{marks:#?} {:#?}", stand.rows());
             }
         }
@@ -434,11 +350,7 @@ fn the_choice_is_let_go_before_the_lesson_is_left_and_by_a_step() {
     choose(&mut stand, 2);
     assert!(stand.shows("Chosen event"), "{:#?}", stand.rows());
     stand.key(KeyCode::Esc);
-    assert!(
-        !stand.shows("Chosen event") && stand.shows("Story"),
-        "{:#?}",
-        stand.rows()
-    );
+    assert!(!stand.shows("Chosen event") && stand.shows("Story"), "{:#?}", stand.rows());
     stand.key(KeyCode::Up);
     assert!(stand.shows("Chosen event"));
     stand.key(KeyCode::Left);
@@ -455,11 +367,7 @@ fn choosing_moves_no_playhead_and_enter_does() {
     assert!(!stand.shows("looking back"), "{:#?}", stand.rows());
     assert!(stand.shows("SET lock a-7f3c NX PX 3000"), "{:#?}", stand.rows());
     stand.key(KeyCode::Enter);
-    assert!(
-        stand.shows("looking back") && stand.shows("in flight"),
-        "{:#?}",
-        stand.rows()
-    );
+    assert!(stand.shows("looking back") && stand.shows("in flight"), "{:#?}", stand.rows());
     assert!(!stand.shows("Chosen event"), "{:#?}", stand.rows());
     stand.key(KeyCode::Right);
     assert!(!stand.shows("in flight"), "{:#?}", stand.rows());
@@ -471,22 +379,11 @@ fn the_choice_draws_the_panes_along() {
     let mut stand = sequence(staged::long(60), Lang::En, (80, 24), Theme::default());
     choose(&mut stand, 100);
     let marks = chosen(&stand, Theme::default());
-    assert!(
-        marks.iter().any(|row| row.contains('▶') || row.contains('◀')),
-        "{marks:#?}"
-    );
-    assert!(
-        marks.len() >= 2,
-        "the sequence and the wire log: {marks:#?} {:#?}",
-        stand.rows()
-    );
+    assert!(marks.iter().any(|row| row.contains('▶') || row.contains('◀')), "{marks:#?}");
+    assert!(marks.len() >= 2, "the sequence and the wire log: {marks:#?} {:#?}", stand.rows());
     stand.press('w');
     let marks = chosen(&stand, Theme::default());
-    assert!(
-        marks.len() >= 2,
-        "the timeline and the wire log: {marks:#?} {:#?}",
-        stand.rows()
-    );
+    assert!(marks.len() >= 2, "the timeline and the wire log: {marks:#?} {:#?}", stand.rows());
     // Down again to the newest, and no further.
     for _ in 0..300 {
         stand.key(KeyCode::Down);

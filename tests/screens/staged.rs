@@ -55,10 +55,7 @@ impl Script {
     }
 
     pub fn add(&mut self, kind: EventKind) {
-        self.events.push(Event {
-            at: LessonTime::from_nanos(self.at),
-            kind,
-        });
+        self.events.push(Event { at: LessonTime::from_nanos(self.at), kind });
     }
 
     pub fn log(&self) -> Log {
@@ -69,30 +66,16 @@ impl Script {
 
     pub fn say(&mut self, en: &str, zh: &str) {
         let item = self.item;
-        self.add(EventKind::Say {
-            item,
-            en: en.into(),
-            zh: zh.into(),
-        });
+        self.add(EventKind::Say { item, en: en.into(), zh: zh.into() });
         self.stop(Stop::Narration);
     }
 
     /// A question with its answers and what is wrong with them, each in English and in Chinese.
     pub fn ask(&mut self, q: (&str, &str), choices: &[(&str, &str)], why: (&str, &str)) -> usize {
-        let text = |(en, zh): (&str, &str)| Text {
-            en: en.into(),
-            zh: zh.into(),
-        };
+        let text = |(en, zh): (&str, &str)| Text { en: en.into(), zh: zh.into() };
         let item = self.item;
-        let choices = choices.iter().map(|says| AskedChoice {
-            says: text(*says),
-            why: Some(text(why)),
-        });
-        self.add(EventKind::Asked {
-            item,
-            q: text(q),
-            choices: choices.collect(),
-        });
+        let choices = choices.iter().map(|says| AskedChoice { says: text(*says), why: Some(text(why)) });
+        self.add(EventKind::Asked { item, q: text(q), choices: choices.collect() });
         self.stop(Stop::Question);
         item
     }
@@ -135,11 +118,7 @@ impl Script {
     }
 
     pub fn believes(&mut self, actor: u32, belief: Belief) {
-        self.add(EventKind::Believes {
-            actor: ActorId(actor),
-            lock: "lock".into(),
-            belief,
-        });
+        self.add(EventKind::Believes { actor: ActorId(actor), lock: "lock".into(), belief });
     }
 
     pub fn pass(&mut self, millis: i64) {
@@ -160,27 +139,18 @@ impl Script {
             }
         }
         let observed = Observed::Redis(self.space.clone());
-        self.add(EventKind::State(ServerState {
-            server: "redis".into(),
-            observed,
-        }));
+        self.add(EventKind::State(ServerState { server: "redis".into(), observed }));
     }
 
     pub fn tree(&mut self, change: impl FnOnce(&mut BTreeMap<String, Znode>)) {
         change(&mut self.tree.nodes);
         let observed = Observed::Zookeeper(self.tree.clone());
-        self.add(EventKind::State(ServerState {
-            server: "zookeeper".into(),
-            observed,
-        }));
+        self.add(EventKind::State(ServerState { server: "zookeeper".into(), observed }));
     }
 }
 
 fn alone(names: &[&str]) -> Vec<(String, String, bool)> {
-    names
-        .iter()
-        .map(|name| ((*name).to_owned(), (*name).to_owned(), false))
-        .collect()
+    names.iter().map(|name| ((*name).to_owned(), (*name).to_owned(), false)).collect()
 }
 
 /// A's lease ends while it works, B locks, A deletes B's lock, C walks in: two holders.
@@ -196,11 +166,7 @@ pub fn misdelete(clock: ClockKind) -> Script {
     s.key("lock", Some("a-7f3c"), Some(3000));
     s.stop(Stop::Move);
     let until = LessonTime::from_nanos(s.at + 4_000_000_000);
-    s.add(EventKind::Waits {
-        actor: ActorId(0),
-        label: "work".into(),
-        until,
-    });
+    s.add(EventKind::Waits { actor: ActorId(0), label: "work".into(), until });
     s.call(1, "acquire", "SET lock b-19e0 NX PX 3000", json!(null));
     s.believes(1, Belief::Waiting);
     s.stop(Stop::Move);
@@ -216,10 +182,7 @@ pub fn misdelete(clock: ClockKind) -> Script {
         "A 的租约已经到期，锁现在归 B，可是 A 并不知道。两个客户端都以为只有自己持有锁。",
     );
     s.pass(1000);
-    s.add(EventKind::Waited {
-        actor: ActorId(0),
-        label: "work".into(),
-    });
+    s.add(EventKind::Waited { actor: ActorId(0), label: "work".into() });
     s.stop(Stop::Passed);
     s.call(0, "release", "DEL lock", json!(1));
     s.believes(0, Belief::Nothing);
@@ -247,19 +210,12 @@ pub fn owner_check(clock: ClockKind) -> Script {
     s.key("lock", Some("a-7f3c"), Some(3000));
     s.stop(Stop::Move);
     let until = LessonTime::from_nanos(s.at + 2_500_000_000);
-    s.add(EventKind::Waits {
-        actor: ActorId(0),
-        label: "work".into(),
-        until,
-    });
+    s.add(EventKind::Waits { actor: ActorId(0), label: "work".into(), until });
     s.call(1, "acquire", "SET lock b-19e0 NX PX 3000", json!(null));
     s.believes(1, Belief::Waiting);
     s.stop(Stop::Move);
     s.pass(2500);
-    s.add(EventKind::Waited {
-        actor: ActorId(0),
-        label: "work".into(),
-    });
+    s.add(EventKind::Waited { actor: ActorId(0), label: "work".into() });
     s.believes(0, Belief::Nothing);
     s.stop(Stop::Passed);
     s.pass(500);
@@ -281,15 +237,10 @@ pub fn owner_check(clock: ClockKind) -> Script {
 
 /// Ten buyers read the same stock, then all sell: one item, ten sales.
 pub fn oversell() -> Script {
-    let actors: Vec<_> = (1..=10)
-        .map(|n| (format!("B{n}"), "B".to_owned(), false))
-        .collect();
+    let actors: Vec<_> = (1..=10).map(|n| (format!("B{n}"), "B".to_owned(), false)).collect();
     let mut s = Script::new("Redis", ClockKind::Controlled, &actors);
     s.key("stock", Some("1"), None);
-    s.say(
-        "Ten buyers look at one item at once.",
-        "十个买家同时看到同一件商品。",
-    );
+    s.say("Ten buyers look at one item at once.", "十个买家同时看到同一件商品。");
     let ops: Vec<_> = (0..10).map(|n| s.sent(n, "read", "GET stock")).collect();
     for (n, op) in (0..10).zip(ops) {
         s.replied(op, n, "read", json!("1"));
@@ -298,11 +249,7 @@ pub fn oversell() -> Script {
     for n in 0..10 {
         s.call(n, "sell", "DECR stock", json!(-i64::from(n)));
         s.key("stock", Some(&(-i64::from(n)).to_string()), None);
-        s.add(EventKind::Counted {
-            actor: ActorId(n),
-            counter: "sold".into(),
-            by: 1,
-        });
+        s.add(EventKind::Counted { actor: ActorId(n), counter: "sold".into(), by: 1 });
         s.stop(Stop::Move);
     }
     s.say("Sold 10 of 1.", "一件商品卖出了十次。");
@@ -325,11 +272,7 @@ pub fn herd(members: u32, releases: u32) -> Script {
     }
     s.call(0, "create", "create -e /lock", json!("/lock"));
     s.believes(0, Belief::Holding);
-    let lock = |owner: i64, watchers: Vec<i64>| Znode {
-        owner: Some(owner),
-        watchers,
-        ..Znode::default()
-    };
+    let lock = |owner: i64, watchers: Vec<i64>| Znode { owner: Some(owner), watchers, ..Znode::default() };
     s.tree(|nodes| {
         nodes.insert("/lock".into(), lock(session(0), vec![]));
     });

@@ -44,22 +44,11 @@ pub const SIZES: [(u16, u16); 5] = [(80, 24), (100, 30), (120, 40), (160, 48), (
 /// Every terminal that is too small, what is just large enough, and what is very long in one direction.
 pub fn odd_sizes() -> impl Iterator<Item = (u16, u16)> {
     let small = (0..=30).flat_map(|width| (0..=12).map(move |height| (width, height)));
-    small.chain([
-        (59, 15),
-        (60, 16),
-        (61, 17),
-        (72, 20),
-        (300, 16),
-        (60, 100),
-        (400, 120),
-    ])
+    small.chain([(59, 15), (60, 16), (61, 17), (72, 20), (300, 16), (60, 100), (400, 120)])
 }
 
 pub fn text(en: &str, zh: &str) -> Text {
-    Text {
-        en: en.into(),
-        zh: zh.into(),
-    }
+    Text { en: en.into(), zh: zh.into() }
 }
 
 pub fn entry(id: &str, track: Track, title: Text) -> CatalogueEntry {
@@ -69,14 +58,8 @@ pub fn entry(id: &str, track: Track, title: Text) -> CatalogueEntry {
         expect,
         fixes: None,
         invariants: vec![CatalogueInvariant {
-            says: text(
-                "Two clients hold the lock at the same time.",
-                "两个客户端同时持有锁。",
-            ),
-            goal: text(
-                "Let two clients hold the lock at the same time.",
-                "让两个客户端同时持有锁。",
-            ),
+            says: text("Two clients hold the lock at the same time.", "两个客户端同时持有锁。"),
+            goal: text("Let two clients hold the lock at the same time.", "让两个客户端同时持有锁。"),
         }],
         lab: LabKind::Redis,
         lesson: text(
@@ -104,34 +87,17 @@ pub fn entry(id: &str, track: Track, title: Text) -> CatalogueEntry {
         lab: LabKind::Redis,
         variants: vec![
             variant("blind-del", text("blind DEL", "直接 DEL"), Expect::Shown),
-            variant(
-                "get-del",
-                text("GET, compare, DEL", "先 GET 比较再 DEL"),
-                Expect::Shown,
-            ),
-            variant(
-                "script",
-                text("compare-and-delete script", "脚本比较并删除"),
-                Expect::Prevented,
-            ),
+            variant("get-del", text("GET, compare, DEL", "先 GET 比较再 DEL"), Expect::Shown),
+            variant("script", text("compare-and-delete script", "脚本比较并删除"), Expect::Prevented),
         ],
         interview: vec![
             Card {
-                q: text(
-                    "Why is GET, compare, DEL not enough?",
-                    "为什么先 GET 比较再 DEL 还不够？",
-                ),
-                a: text(
-                    "The lease may end between GET and DEL.",
-                    "GET 与 DEL 之间租约可能到期。",
-                ),
+                q: text("Why is GET, compare, DEL not enough?", "为什么先 GET 比较再 DEL 还不够？"),
+                a: text("The lease may end between GET and DEL.", "GET 与 DEL 之间租约可能到期。"),
             },
             Card {
                 q: text("What should the token be?", "令牌应该用什么？"),
-                a: text(
-                    "Unique per acquisition, never a user id.",
-                    "每次加锁都唯一，不能用用户 ID。",
-                ),
+                a: text("Unique per acquisition, never a user id.", "每次加锁都唯一，不能用用户 ID。"),
             },
         ],
         served: true,
@@ -143,16 +109,8 @@ pub fn entry(id: &str, track: Track, title: Text) -> CatalogueEntry {
 pub fn catalogue() -> Catalogue {
     Catalogue::new(vec![
         entry("oversell", Track::Basics, text("Overselling", "超卖")),
-        entry(
-            "setnx",
-            Track::Redis,
-            text("SETNX without EXPIRE", "SETNX 忘了 EXPIRE"),
-        ),
-        entry(
-            "unlock",
-            Track::Redis,
-            text("Unlocking someone else's lock", "误删别人的锁"),
-        ),
+        entry("setnx", Track::Redis, text("SETNX without EXPIRE", "SETNX 忘了 EXPIRE")),
+        entry("unlock", Track::Redis, text("Unlocking someone else's lock", "误删别人的锁")),
         entry("watchdog", Track::Redis, text("Watchdog renewal", "看门狗续期")),
         entry("zk-herd", Track::Zookeeper, text("The herd effect", "羊群效应")),
         CatalogueEntry::broken(
@@ -198,15 +156,9 @@ impl Runs for FakeRuns {
     fn open(&self, lesson: &LessonChoice) -> Session {
         let (commands, asked) = unbounded_channel();
         let (updates, told) = unbounded_channel();
-        let engine = Engine {
-            commands: asked,
-            updates,
-        };
+        let engine = Engine { commands: asked, updates };
         self.opened.borrow_mut().push((lesson.clone(), engine));
-        Session {
-            commands,
-            updates: told,
-        }
+        Session { commands, updates: told }
     }
 
     fn branch(&self, lesson: &LessonChoice, past: Log) -> Session {
@@ -225,11 +177,7 @@ impl Runs for FakeRuns {
     fn explore(&self, lesson: &LessonChoice, bounds: &Bounds) -> Exploring {
         let (tell, told) = unbounded_channel();
         let stop = Arc::default();
-        let searcher = Searcher {
-            bounds: bounds.clone(),
-            stop: Arc::clone(&stop),
-            tell,
-        };
+        let searcher = Searcher { bounds: bounds.clone(), stop: Arc::clone(&stop), tell };
         self.explored.borrow_mut().push((lesson.clone(), searcher));
         Exploring { stop, told }
     }
@@ -258,17 +206,8 @@ impl Stand {
 
     fn with(lang: Lang, size: (u16, u16), open: bool, (theme, reduced_motion): (Theme, bool)) -> Self {
         let runs = FakeRuns::default();
-        let open = open.then(|| LessonChoice {
-            id: "unlock".into(),
-            variant: "blind-del".into(),
-        });
-        let options = AppOptions {
-            lang,
-            open,
-            theme,
-            reduced_motion,
-            ..AppOptions::default()
-        };
+        let open = open.then(|| LessonChoice { id: "unlock".into(), variant: "blind-del".into() });
+        let options = AppOptions { lang, open, theme, reduced_motion, ..AppOptions::default() };
         let mut stand = Self {
             app: App::new(catalogue(), runs.clone(), &options),
             runs,
@@ -363,26 +302,15 @@ impl Stand {
         let claim = |claim: &str, expected: &str, observed: &str, holds| ClaimResult {
             claim: claim.into(),
             says: None,
-            expected: Text {
-                en: expected.into(),
-                zh: expected.into(),
-            },
-            observed: Text {
-                en: observed.into(),
-                zh: observed.into(),
-            },
+            expected: Text { en: expected.into(), zh: expected.into() },
+            observed: Text { en: observed.into(), zh: observed.into() },
             holds,
             evidence: vec![],
         };
         self.update(Update::Verdict(Verdict {
             outcome: Outcome::Shown,
             claims: vec![
-                claim(
-                    "overlap: lock",
-                    "two holders at once",
-                    "A and B from 3.001s to 4.002s",
-                    true,
-                ),
+                claim("overlap: lock", "two holders at once", "A and B from 3.001s to 4.002s", true),
                 claim("A.release == 1", "1", "1", true),
             ],
         }));
@@ -403,12 +331,7 @@ impl Stand {
     }
 
     fn mouse(&mut self, kind: MouseEventKind, (column, row): (u16, u16)) {
-        let mouse = MouseEvent {
-            kind,
-            column,
-            row,
-            modifiers: KeyModifiers::NONE,
-        };
+        let mouse = MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE };
         self.app.handle(Message::Input(Event::Mouse(mouse)), self.now);
     }
 
@@ -417,11 +340,7 @@ impl Stand {
     }
 
     pub fn wheel(&mut self, x: u16, y: u16, down: bool) {
-        let kind = if down {
-            MouseEventKind::ScrollDown
-        } else {
-            MouseEventKind::ScrollUp
-        };
+        let kind = if down { MouseEventKind::ScrollDown } else { MouseEventKind::ScrollUp };
         self.mouse(kind, (x, y));
     }
 

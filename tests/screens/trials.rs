@@ -25,25 +25,15 @@ use crate::{
 
 /// Ten clients, and two things that must never be so.
 fn field() -> Field {
-    let never = |name: &str, en: &str, zh: &str| Invariant {
-        name: name.into(),
-        says: crate::stand::text(en, zh),
-    };
+    let never =
+        |name: &str, en: &str, zh: &str| Invariant { name: name.into(), says: crate::stand::text(en, zh) };
     Field {
         clock: ClockKind::Controlled,
         actors: 10,
         faults_left_out: true,
         invariants: vec![
-            never(
-                "sold > stock",
-                "More was sold than there was.",
-                "卖出的比原有的多。",
-            ),
-            never(
-                "overlap: lock",
-                "Two clients hold the lock at the same time.",
-                "两个客户端同时持有锁。",
-            ),
+            never("sold > stock", "More was sold than there was.", "卖出的比原有的多。"),
+            never("overlap: lock", "Two clients hold the lock at the same time.", "两个客户端同时持有锁。"),
         ],
     }
 }
@@ -60,11 +50,7 @@ fn broken(sold: i64) -> Outcome {
 }
 
 fn fine() -> Outcome {
-    Outcome {
-        locks: [("lock".to_owned(), LockFate::Held)].into(),
-        broken: [].into(),
-        ..broken(1)
-    }
+    Outcome { locks: [("lock".to_owned(), LockFate::Held)].into(), broken: [].into(), ..broken(1) }
 }
 
 /// What a race of misdelete leaves: two holders in the end.
@@ -73,12 +59,7 @@ fn log() -> Log {
 }
 
 fn race(n: u64, outcome: Outcome, log: Log) -> Told {
-    Told::Raced(Race {
-        seed: 1 + n,
-        outcome,
-        log,
-        lesson: Duration::from_secs(4),
-    })
+    Told::Raced(Race { seed: 1 + n, outcome, log, lesson: Duration::from_secs(4) })
 }
 
 /// Twelve races of a hundred: seven fine, four that sold two, one that sold three.
@@ -189,15 +170,9 @@ fn the_histogram_grows_with_every_race() {
     }
     let stand = raced(Lang::En, (100, 30));
     let often = row(&stand, "lock held, sold 1, stock = 0");
-    assert!(
-        often.contains(" 7 ") && often.contains("58.3%") && often.contains("seed 1 "),
-        "{often}"
-    );
+    assert!(often.contains(" 7 ") && often.contains("58.3%") && often.contains("seed 1 "), "{often}");
     let rare = row(&stand, "✗ lock VIOLATED, sold 3, stock = -2");
-    assert!(
-        rare.contains(" 1 ") && rare.contains("8.3%") && rare.contains("seed 3 "),
-        "{rare}"
-    );
+    assert!(rare.contains(" 1 ") && rare.contains("8.3%") && rare.contains("seed 3 "), "{rare}");
     let cells = |row: &str| row.matches('█').count();
     let some = row(&stand, "sold 2, stock = -1");
     assert!(
@@ -221,31 +196,16 @@ fn what_breaks_the_lock_is_red_and_marked_besides() {
 
 #[test]
 fn every_terminal_tells_what_broke_from_what_did_not() {
-    let ascii = Theme {
-        glyphs: Glyphs::Ascii,
-        ink: Ink::Mono,
-        ..Theme::default()
-    };
+    let ascii = Theme { glyphs: Glyphs::Ascii, ink: Ink::Mono, ..Theme::default() };
     let stand = themed(Lang::En, (100, 30), ascii);
-    assert!(
-        stand.rows().iter().all(|row| row.is_ascii()),
-        "{:#?}",
-        stand.rows()
-    );
+    assert!(stand.rows().iter().all(|row| row.is_ascii()), "{:#?}", stand.rows());
     let marked = |words: &str| row(&stand, words).contains(&format!("x {words}"));
-    assert!(
-        marked("lock VIOLATED, sold 2") && !marked("lock held"),
-        "{:#?}",
-        stand.rows()
-    );
+    assert!(marked("lock VIOLATED, sold 2") && !marked("lock held"), "{:#?}", stand.rows());
     assert!(row(&stand, "|>").contains("lock held"), "{:#?}", stand.rows());
     for name in ThemeName::ALL {
         let theme = Theme::default().named(name);
         let stand = themed(Lang::En, (100, 30), theme);
-        let y = stand
-            .rows()
-            .iter()
-            .position(|row| row.contains("✗ lock VIOLATED"));
+        let y = stand.rows().iter().position(|row| row.contains("✗ lock VIOLATED"));
         let y = u16::try_from(y.expect("a row")).expect("few rows");
         let danger = theme.style(Role::Danger).fg;
         assert_eq!(stand.buffer()[(5, y)].style().fg, danger, "{name:?}");
@@ -256,21 +216,9 @@ fn every_terminal_tells_what_broke_from_what_did_not() {
 fn races_stop_and_go_on_and_more_may_be_wanted() {
     let mut stand = raced(Lang::En, (100, 30));
     let orders = |stand: &Stand| *stand.runs.raced.borrow()[0].1.orders.borrow();
-    assert_eq!(
-        orders(&stand),
-        Orders {
-            runs: 100,
-            paused: false
-        }
-    );
+    assert_eq!(orders(&stand), Orders { runs: 100, paused: false });
     stand.press(' ');
-    assert_eq!(
-        orders(&stand),
-        Orders {
-            runs: 100,
-            paused: true
-        }
-    );
+    assert_eq!(orders(&stand), Orders { runs: 100, paused: true });
     assert!(stand.rows()[0].contains("paused"), "{:#?}", stand.rows());
     // Time that nobody races in is not counted.
     stand.now += Duration::from_secs(60);
@@ -295,11 +243,7 @@ fn when_there_have_been_enough_it_says_so() {
         stand.told(race(n, fine(), Log::new()));
     }
     assert!(stand.rows()[0].contains("done"), "{:#?}", stand.rows());
-    assert!(
-        stand.shows("100 of 100 races  10/s, 10.0s in all"),
-        "{:#?}",
-        stand.rows()
-    );
+    assert!(stand.shows("100 of 100 races  10/s, 10.0s in all"), "{:#?}", stand.rows());
     stand.press('+');
     assert!(stand.rows()[0].contains("racing"), "{:#?}", stand.rows());
 }
@@ -317,28 +261,14 @@ fn a_chosen_outcome_stays_chosen_whatever_becomes_more_frequent() {
     assert!(chosen(&stand).contains("sold 2"), "{:#?}", stand.rows());
     stand.key(KeyCode::Up);
     stand.key(KeyCode::Up);
-    assert!(
-        chosen(&stand).contains("sold 3"),
-        "the most frequent is the first: {:#?}",
-        stand.rows()
-    );
+    assert!(chosen(&stand).contains("sold 3"), "the most frequent is the first: {:#?}", stand.rows());
 }
 
 #[test]
 fn a_single_race_is_stepped_through_and_the_others_go_on() {
     for (lang, which, broke, back) in [
-        (
-            Lang::En,
-            "Race 6 of 12, seed 6:",
-            "✗ lock VIOLATED, sold 2",
-            "back to all of them",
-        ),
-        (
-            Lang::Zh,
-            "第 6 次竞跑（共 12 次），种子 6：",
-            "✗ lock 被同时持有，sold 2",
-            "回到全部结果",
-        ),
+        (Lang::En, "Race 6 of 12, seed 6:", "✗ lock VIOLATED, sold 2", "back to all of them"),
+        (Lang::Zh, "第 6 次竞跑（共 12 次），种子 6：", "✗ lock 被同时持有，sold 2", "回到全部结果"),
     ] {
         let mut stand = raced(lang, (100, 30));
         stand.key(KeyCode::Down);
@@ -351,10 +281,7 @@ fn a_single_race_is_stepped_through_and_the_others_go_on() {
             assert!(stand.shows(words), "{words}: {:#?}", stand.rows());
         }
         let begun = stand.rows();
-        assert!(
-            !stand.shows("HOLDERS AT ONCE") && !stand.shows("个持有者同时存在"),
-            "{begun:#?}"
-        );
+        assert!(!stand.shows("HOLDERS AT ONCE") && !stand.shows("个持有者同时存在"), "{begun:#?}");
         for _ in 0..2 {
             stand.key(KeyCode::Right);
         }
@@ -364,11 +291,7 @@ fn a_single_race_is_stepped_through_and_the_others_go_on() {
         }
         assert_eq!(stand.rows(), begun);
         stand.press(']');
-        assert!(
-            stand.shows("HOLDERS AT ONCE") || stand.shows("个持有者同时存在"),
-            "{:#?}",
-            stand.rows()
-        );
+        assert!(stand.shows("HOLDERS AT ONCE") || stand.shows("个持有者同时存在"), "{:#?}", stand.rows());
         stand.key(KeyCode::End);
         let end = stand.rows();
         stand.key(KeyCode::Right);
@@ -381,16 +304,10 @@ fn a_single_race_is_stepped_through_and_the_others_go_on() {
         stand.told(race(12, fine(), Log::new()));
         stand.press('q');
         assert!(stand.shows("13"), "the others went on: {:#?}", stand.rows());
-        let chosen = stand
-            .rows()
-            .iter()
-            .any(|row| row.contains("▸ race 6") || row.contains("▸ 第 6 次"));
+        let chosen = stand.rows().iter().any(|row| row.contains("▸ race 6") || row.contains("▸ 第 6 次"));
         assert!(chosen, "{:#?}", stand.rows());
         stand.press('q');
-        assert!(
-            matches!(stand.app.mode(), Mode::Trials(_)),
-            "from the races to the outcomes"
-        );
+        assert!(matches!(stand.app.mode(), Mode::Trials(_)), "from the races to the outcomes");
         stand.press('q');
         assert!(matches!(stand.app.mode(), Mode::Browsing));
     }
@@ -404,16 +321,9 @@ fn a_race_is_gone_on_with_by_hand_and_left_to_the_races() {
     stand.key(KeyCode::Right);
     stand.press('f');
     let past = stand.runs.pasts.borrow().last().cloned().expect("a branch");
-    assert!(
-        stand.shows("doing it again on fresh servers"),
-        "{:#?}",
-        stand.rows()
-    );
+    assert!(stand.shows("doing it again on fresh servers"), "{:#?}", stand.rows());
     stand.events(past.events().to_vec());
-    stand.update(Update::Branched {
-        difference: None,
-        refused: None,
-    });
+    stand.update(Update::Branched { difference: None, refused: None });
     stand.update(Update::Outlook(Outlook::default()));
     assert!(stand.shows("Free play: you choose"), "{:#?}", stand.rows());
     stand.press('q');
@@ -442,11 +352,7 @@ fn a_race_whose_log_is_gone_says_how_to_run_it_again() {
     for n in 12..30 {
         stand.told(race(n, broken(2), script.log()));
     }
-    assert!(
-        stand.shows("races not kept: there is room for 250000 events"),
-        "{:#?}",
-        stand.rows()
-    );
+    assert!(stand.shows("races not kept: there is room for 250000 events"), "{:#?}", stand.rows());
     stand.key(KeyCode::Right);
     assert!(stand.shows("not kept any more"), "{:#?}", stand.rows());
     let gone = stand
@@ -459,11 +365,7 @@ fn a_race_whose_log_is_gone_says_how_to_run_it_again() {
     }
     stand.key(KeyCode::Enter);
     assert!(matches!(stand.app.mode(), Mode::Trials(_)));
-    assert!(
-        stand.shows("lockstep race setnx --variant blind-del -n 1 --seed"),
-        "{:#?}",
-        stand.rows()
-    );
+    assert!(stand.shows("lockstep race setnx --variant blind-del -n 1 --seed"), "{:#?}", stand.rows());
 }
 
 #[test]
@@ -482,9 +384,7 @@ fn races_that_cannot_go_on_say_why_and_keep_what_was_counted() {
         }
         stand.press('r');
         assert_eq!(stand.runs.raced.borrow().len(), 2);
-        stand
-            .app
-            .handle(lockstep::ui::app::Message::Raced(None), stand.now);
+        stand.app.handle(lockstep::ui::app::Message::Raced(None), stand.now);
         assert!(!stand.shows("sold 2"), "{:#?}", stand.rows());
     }
 }
@@ -493,36 +393,19 @@ fn races_that_cannot_go_on_say_why_and_keep_what_was_counted() {
 fn what_is_broken_without_a_lock_is_told_in_the_lessons_words() {
     let mut stand = Stand::catalogue(Lang::En, (80, 24));
     stand.press('R');
-    stand.told(Told::Ready(Field {
-        faults_left_out: false,
-        ..field()
-    }));
+    stand.told(Told::Ready(Field { faults_left_out: false, ..field() }));
     stand.told(race(0, fine(), log()));
     assert!(stand.shows("✓ none of 1 races went wrong"), "{:#?}", stand.rows());
-    let oversold = Outcome {
-        locks: [].into(),
-        broken: ["sold > stock".to_owned()].into(),
-        ..broken(7)
-    };
+    let oversold = Outcome { locks: [].into(), broken: ["sold > stock".to_owned()].into(), ..broken(7) };
     stand.told(race(1, oversold, log()));
-    for words in [
-        "✗ 1 of 2 races went wrong (50.0%)",
-        "1: More was sold",
-        "✗ sold 7, stock = -6, sold > stock",
-    ] {
+    for words in
+        ["✗ 1 of 2 races went wrong (50.0%)", "1: More was sold", "✗ sold 7, stock = -6, sold > stock"]
+    {
         assert!(stand.shows(words), "{words}: {:#?}", stand.rows());
     }
-    assert!(
-        !stand.shows("Two clients hold") && !stand.shows("faults"),
-        "{:#?}",
-        stand.rows()
-    );
+    assert!(!stand.shows("Two clients hold") && !stand.shows("faults"), "{:#?}", stand.rows());
     stand.key(KeyCode::Enter);
-    assert!(
-        stand.shows("More was sold than there was."),
-        "{:#?}",
-        stand.rows()
-    );
+    assert!(stand.shows("More was sold than there was."), "{:#?}", stand.rows());
 }
 
 #[test]
@@ -566,13 +449,7 @@ fn no_size_is_too_small_or_too_large() {
         }
         for size in odd_sizes() {
             stand.resize(size);
-            for code in [
-                KeyCode::Right,
-                KeyCode::Up,
-                KeyCode::PageDown,
-                KeyCode::End,
-                KeyCode::Left,
-            ] {
+            for code in [KeyCode::Right, KeyCode::Up, KeyCode::PageDown, KeyCode::End, KeyCode::Left] {
                 stand.key(code);
                 stand.buffer();
             }

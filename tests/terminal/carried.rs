@@ -82,10 +82,7 @@ fn without_servers_all_six_play_to_their_verdicts() {
         }
         terminal.press(ENTER);
         let (verdict, _) = to_the_verdict(&mut terminal);
-        assert!(
-            verdict.has("FAILURE SHOWN") || verdict.has("FAILURE PREVENTED"),
-            "{title}: {verdict}"
-        );
+        assert!(verdict.has("FAILURE SHOWN") || verdict.has("FAILURE PREVENTED"), "{title}: {verdict}");
         // Back, the cards over it, and another variant.
         terminal.press(LEFT);
         terminal.wait_for(", → verdict  step");
@@ -111,11 +108,7 @@ fn without_servers_all_six_play_to_their_verdicts() {
     // It counts as what it is: the first variants were gone through, and their questions answered.
     let progress = place.run(&["progress", "--json"]).json();
     let done = |record: &&serde_json::Value| record["finished"] == true;
-    assert_eq!(
-        progress.iter().filter(done).count(),
-        lessons.len(),
-        "{progress:?}"
-    );
+    assert_eq!(progress.iter().filter(done).count(), lessons.len(), "{progress:?}");
     assert!(progress.iter().any(|record| record["asked"] != 0), "{progress:?}");
 }
 
@@ -134,9 +127,8 @@ fn an_answer_is_told_right_or_wrong_in_a_recording() {
     terminal.press("1");
     terminal.wait_for("see what happens");
     terminal.press(RIGHT);
-    let decided = terminal.wait_until("the decision", |screen| {
-        screen.has("You were right") || screen.has("You said")
-    });
+    let decided =
+        terminal.wait_until("the decision", |screen| screen.has("You were right") || screen.has("You said"));
     assert!(decided.rows()[0].contains(RECORDED), "{decided}");
     terminal.press("Q");
     assert_eq!(terminal.ended(), 0);
@@ -153,10 +145,7 @@ fn recorded_time_passes_and_can_be_held_in_its_middle() {
     let first = Scenario::plan(loaded, variant, &Params::new()).expect("it is good");
     let log = carried::open(&first).expect("a recording").log;
     let before = log.events().iter().find_map(|event| match event.kind {
-        EventKind::Stop {
-            item,
-            stop: Stop::Passed,
-        } => Some(item),
+        EventKind::Stop { item, stop: Stop::Passed } => Some(item),
         _ => None,
     });
     let before = before.expect("time passes in it");
@@ -206,9 +195,7 @@ fn each_lesson_is_live_or_recorded_by_what_its_lab_needs() {
     terminal.wait_for("Enter open");
     assert!(!terminal.screen().has(RECORDED));
     terminal.press("\x1b[F");
-    terminal.wait_until("the herd, marked", |screen| {
-        screen.has("▸ The herd effect") && screen.has(RECORDED)
-    });
+    terminal.wait_until("the herd, marked", |screen| screen.has("▸ The herd effect") && screen.has(RECORDED));
     terminal.press(ENTER);
     let recorded = terminal.wait_for("Ready: press");
     assert!(recorded.rows()[0].contains(RECORDED), "{recorded}");
@@ -227,24 +214,12 @@ fn recordings_are_judged_headlessly_and_refused_for_other_figures() {
     let lessons = Library::carried().lessons;
     let variants = lessons.iter().map(|loaded| loaded.lesson.variants.len());
     assert_eq!(out.lines().count(), variants.sum::<usize>());
-    assert!(
-        out.lines().all(|line| line.contains("\"clock\":\"recorded\"")),
-        "{out}"
-    );
+    assert!(out.lines().all(|line| line.contains("\"clock\":\"recorded\"")), "{out}");
 
     let cases: [(&[&str], &str); 3] = [
-        (
-            &["run", "oversell", "--recorded", "--set", "buyers=3"],
-            "leave `--set`",
-        ),
-        (
-            &["play", "oversell", "--recorded", "--set", "buyers=3"],
-            "leave `--set`",
-        ),
-        (
-            &["run", "oversell", "--recorded", "--record", "x"],
-            "recorded already",
-        ),
+        (&["run", "oversell", "--recorded", "--set", "buyers=3"], "leave `--set`"),
+        (&["play", "oversell", "--recorded", "--set", "buyers=3"], "leave `--set`"),
+        (&["run", "oversell", "--recorded", "--record", "x"], "recorded already"),
     ];
     for (args, words) in cases {
         let answer = place.run(args);
@@ -265,9 +240,5 @@ fn a_lesson_of_ones_own_has_no_recording_and_says_so() {
     place.write("lesson.yaml", NEW_LESSON);
     let answer = place.run(&["play", "./lesson.yaml", "--recorded"]);
     assert_eq!(answer.code, Some(2), "{}", answer.err);
-    assert!(
-        answer.err.contains("carries no recording of `my-lock`"),
-        "{}",
-        answer.err
-    );
+    assert!(answer.err.contains("carries no recording of `my-lock`"), "{}", answer.err);
 }

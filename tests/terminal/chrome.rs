@@ -47,10 +47,7 @@ fn program() -> PathBuf {
 impl Chrome {
     /// Starts it with a window of this size. `light` is what its user prefers.
     pub fn start((width, height): (u32, u32), light: bool) -> Self {
-        let profile = tempfile::Builder::new()
-            .prefix("lt-chrome")
-            .tempdir()
-            .expect("a profile");
+        let profile = tempfile::Builder::new().prefix("lt-chrome").tempdir().expect("a profile");
         // The shell turns its own pipes into those that the browser wants, and becomes the browser.
         let mut child = Command::new("sh")
             .args(["-c", "exec \"$@\" 3<&0 4>&1 0</dev/null 1>/dev/null 2>&1", "sh"])
@@ -86,14 +83,9 @@ impl Chrome {
             _profile: profile,
         };
         let target = chrome.call("Target.createTarget", &json!({"url": "about:blank"}));
-        let attached = chrome.call(
-            "Target.attachToTarget",
-            &json!({"targetId": target["targetId"], "flatten": true}),
-        );
-        attached["sessionId"]
-            .as_str()
-            .expect("a session")
-            .clone_into(&mut chrome.session);
+        let attached =
+            chrome.call("Target.attachToTarget", &json!({"targetId": target["targetId"], "flatten": true}));
+        attached["sessionId"].as_str().expect("a session").clone_into(&mut chrome.session);
         for domain in ["Page", "Runtime", "Log", "Network"] {
             chrome.call(&format!("{domain}.enable"), &json!({}));
         }
@@ -117,9 +109,7 @@ impl Chrome {
         if !self.session.is_empty() {
             message["sessionId"] = self.session.as_str().into();
         }
-        self.to
-            .write_all(format!("{message}\0").as_bytes())
-            .expect("Chromium listens");
+        self.to.write_all(format!("{message}\0").as_bytes()).expect("Chromium listens");
         loop {
             let answer = self.read();
             if answer["id"] == id {
@@ -143,8 +133,7 @@ impl Chrome {
             "Runtime.exceptionThrown" => self.troubles.push(params["exceptionDetails"].to_string()),
             "Log.entryAdded" => self.troubles.push(params["entry"].to_string()),
             "Network.requestWillBeSent" => {
-                self.requests
-                    .push(params["request"]["url"].as_str().unwrap_or_default().to_owned());
+                self.requests.push(params["request"]["url"].as_str().unwrap_or_default().to_owned());
             }
             _ => {}
         }
@@ -156,10 +145,7 @@ impl Chrome {
         self.call("Page.navigate", &json!({"url": "about:blank"}));
         let url = format!("file://{}{fragment}", file.display());
         self.call("Page.navigate", &json!({"url": url}));
-        self.wait_for(&format!(
-            "document.readyState === 'complete' && location.href === {}",
-            json!(url)
-        ));
+        self.wait_for(&format!("document.readyState === 'complete' && location.href === {}", json!(url)));
     }
 
     /// The value of an expression in the page.
@@ -176,9 +162,8 @@ impl Chrome {
     pub fn wait_for(&mut self, expression: &str) {
         let since = Instant::now();
         // The page itself says when: looked at once a frame.
-        while self.eval(&format!(
-            "new Promise((done) => setTimeout(() => done(Boolean({expression})), 16))"
-        )) != true
+        while self.eval(&format!("new Promise((done) => setTimeout(() => done(Boolean({expression})), 16))"))
+            != true
         {
             assert!(since.elapsed() < PATIENCE, "never: {expression}");
         }
@@ -215,11 +200,7 @@ impl Chrome {
              const r = e.getBoundingClientRect(); return [r.x, r.y, r.width, r.height]; }})()",
             json!(selector)
         ));
-        let number = |n: usize| {
-            found[n]
-                .as_f64()
-                .unwrap_or_else(|| panic!("no place: {selector}"))
-        };
+        let number = |n: usize| found[n].as_f64().unwrap_or_else(|| panic!("no place: {selector}"));
         let (x, y) = (number(0) + number(2) * share, number(1) + number(3) / 2.0);
         for kind in ["mousePressed", "mouseReleased"] {
             self.call(

@@ -17,9 +17,7 @@ use crate::{
 fn run(place: &Place, lesson: &str, variant: &str, file: &str) -> Log {
     let answer = place.run(&["run", lesson, "--variant", variant, "--record", file]);
     assert_eq!(answer.code, Some(0), "{}", answer.err);
-    recording::read(&place.path().join(file))
-        .expect("a recording")
-        .log
+    recording::read(&place.path().join(file)).expect("a recording").log
 }
 
 #[test]
@@ -65,28 +63,13 @@ fn by_default_a_failure_stands_above_its_own_fix() {
 fn a_failure_and_its_fix_part_at_the_fix() {
     let place = Place::new();
     for (lesson, before, after, parts) in [
-        (
-            "setnx-without-expire",
-            "two-commands",
-            "set-nx-px",
-            ("A", "acquire", 0),
-        ),
-        (
-            "unlock-someone-elses-lock",
-            "get-compare-del",
-            "owner-check",
-            ("A", "check", 0),
-        ),
+        ("setnx-without-expire", "two-commands", "set-nx-px", ("A", "acquire", 0)),
+        ("unlock-someone-elses-lock", "get-compare-del", "owner-check", ("A", "check", 0)),
         ("watchdog", "no-renewal", "watchdog", ("A.watchdog", "renew", 0)),
     ] {
         let logs = [before, after].map(|variant| run(&place, lesson, variant, &format!("{variant}.jsonl")));
         let found = first_difference([&logs[0], &logs[1]]).expect("a difference");
-        let moves: Vec<_> = found
-            .moves
-            .iter()
-            .flatten()
-            .map(lockstep::verdict::compare::Move::key)
-            .collect();
+        let moves: Vec<_> = found.moves.iter().flatten().map(lockstep::verdict::compare::Move::key).collect();
         assert!(moves.contains(&parts), "{lesson}: {found:?}");
     }
 }
@@ -102,10 +85,7 @@ fn the_failure_and_its_fix_part_at_the_release() {
         panic!("both release: {found:?}");
     };
     assert_eq!(found.what, What::Command);
-    assert_eq!(
-        (before.key(), after.key()),
-        (("A", "release", 0), ("A", "release", 0))
-    );
+    assert_eq!((before.key(), after.key()), (("A", "release", 0), ("A", "release", 0)));
     assert_eq!(before.wire, "DEL lock");
     assert!(after.wire.starts_with("EVAL release_if_owner"), "{}", after.wire);
 
@@ -114,11 +94,7 @@ fn the_failure_and_its_fix_part_at_the_release() {
     let args = ["compare", "before.jsonl", "after.jsonl"];
     let mut terminal = Terminal::start_with(&place, &args, (100, 30), &variables);
     let screen = terminal.wait_for("≠ First difference: another command");
-    let recorded = screen
-        .rows()
-        .iter()
-        .filter(|row| row.contains("RECORDED"))
-        .count();
+    let recorded = screen.rows().iter().filter(|row| row.contains("RECORDED")).count();
     assert_eq!(recorded, 2, "{screen}");
     assert!(screen.has("A.release sends DEL lock → 1"), "{screen}");
     terminal.press("q");
@@ -152,21 +128,13 @@ fn a_lesson_is_compared_on_real_servers_and_stepped_through() {
     terminal.wait_for("step 0/");
     terminal.press("d");
     terminal.wait_until("the mark on both", |screen| {
-        screen
-            .rows()
-            .iter()
-            .filter(|row| row.contains("≠ release"))
-            .count()
-            == 2
+        screen.rows().iter().filter(|row| row.contains("≠ release")).count() == 2
     });
     terminal.press(END);
     terminal.wait_until("the end again", |screen| *screen == end);
     terminal.press("L");
     let chinese = terminal.wait_for("第一处不同：命令不同");
-    assert!(
-        chinese.has("修复前") && chinese.has("始终只有一个持有者"),
-        "{chinese}"
-    );
+    assert!(chinese.has("修复前") && chinese.has("始终只有一个持有者"), "{chinese}");
     // Another failure beside the same fix: only that one is run.
     terminal.press("L");
     terminal.press("V");
@@ -218,16 +186,9 @@ fn without_servers_recordings_are_compared() {
     let mut terminal = without_redis(&place, &["compare", "oversell"]);
     // The second of the two is over last.
     let screen = terminal.wait_for("AFTER: FAILURE PREVENTED");
-    let recorded = screen
-        .rows()
-        .iter()
-        .filter(|row| row.contains("RECORDED"))
-        .count();
+    let recorded = screen.rows().iter().filter(|row| row.contains("RECORDED")).count();
     assert_eq!(recorded, 2, "{screen}");
-    assert!(
-        screen.has("BEFORE: FAILURE SHOWN") && screen.has("AFTER: FAILURE PREVENTED"),
-        "{screen}"
-    );
+    assert!(screen.has("BEFORE: FAILURE SHOWN") && screen.has("AFTER: FAILURE PREVENTED"), "{screen}");
     terminal.press("Q");
     assert_eq!(terminal.ended(), 0);
 }
@@ -238,12 +199,7 @@ fn a_missing_server_is_said_in_both_halves() {
     // Nothing is recorded of other figures.
     let mut terminal = without_redis(&place, &["compare", "oversell", "--set", "buyers=5"]);
     let screen = terminal.wait_until("two failed runs", |screen| {
-        screen
-            .rows()
-            .iter()
-            .filter(|row| row.contains("this run failed"))
-            .count()
-            == 2
+        screen.rows().iter().filter(|row| row.contains("this run failed")).count() == 2
     });
     assert!(screen.has("one of the runs did not come to its end"), "{screen}");
     terminal.press("Q");
@@ -257,10 +213,7 @@ fn what_cannot_be_compared_is_refused() {
     run(&place, "unlock-someone-elses-lock", "owner-check", "other.jsonl");
     let cases: [(&[&str], &str); 6] = [
         (&["oversell", "--after", "nothing"], "has no variant `nothing`"),
-        (
-            &["oversell", "--before", "lost-update", "--after", "lost-update"],
-            "stands on both sides",
-        ),
+        (&["oversell", "--before", "lost-update", "--after", "lost-update"], "stands on both sides"),
         (&["one.jsonl", "other.jsonl"], "of two lessons"),
         (&["one.jsonl", "one.jsonl"], "stands on both sides"),
         (&["oversell", "one.jsonl"], "is no recording"),

@@ -16,10 +16,7 @@ fn page(place: &Place, args: &[&str]) -> PathBuf {
 }
 
 fn step(chrome: &mut Chrome) -> u64 {
-    chrome
-        .eval("Number(document.body.dataset.step)")
-        .as_u64()
-        .expect("a step")
+    chrome.eval("Number(document.body.dataset.step)").as_u64().expect("a step")
 }
 
 fn text(chrome: &mut Chrome, selector: &str) -> String {
@@ -40,29 +37,13 @@ fn seen(chrome: &mut Chrome) -> Value {
 #[test]
 fn keys_step_through_a_run_and_back() {
     let place = Place::new();
-    let page = page(
-        &place,
-        &[
-            "unlock-someone-elses-lock",
-            "--variant",
-            "blind-del",
-            "--lang",
-            "en",
-        ],
-    );
+    let page = page(&place, &["unlock-someone-elses-lock", "--variant", "blind-del", "--lang", "en"]);
     let mut chrome = Chrome::start((1280, 900), false);
     chrome.open(&page, "");
     assert_eq!(step(&mut chrome), 0);
-    assert!(
-        text(&mut chrome, "#story").contains("A Redis lock is a key"),
-        "{}",
-        text(&mut chrome, "#story")
-    );
+    assert!(text(&mut chrome, "#story").contains("A Redis lock is a key"), "{}", text(&mut chrome, "#story"));
     assert_eq!(text(&mut chrome, "#wire ol"), "");
-    let last: u64 = chrome
-        .eval("Number(document.querySelector('#scrub').max)")
-        .as_u64()
-        .expect("a number");
+    let last: u64 = chrome.eval("Number(document.querySelector('#scrub').max)").as_u64().expect("a number");
     // Forward, step by step; what is seen then is what is seen on the way back.
     let mut pictures = vec![seen(&mut chrome)];
     for n in 1..=last {
@@ -75,31 +56,20 @@ fn keys_step_through_a_run_and_back() {
     for n in (0..last).rev() {
         chrome.press("ArrowLeft");
         assert_eq!(step(&mut chrome), n);
-        assert_eq!(
-            seen(&mut chrome),
-            pictures[usize::try_from(n).expect("small")],
-            "step {n}"
-        );
+        assert_eq!(seen(&mut chrome), pictures[usize::try_from(n).expect("small")], "step {n}");
     }
     chrome.press("End");
     assert_eq!(step(&mut chrome), last);
     chrome.press("Home");
     assert_eq!(step(&mut chrome), 0);
     assert_eq!(chrome.troubles, Vec::<String>::new());
-    assert!(
-        chrome.requests.iter().all(|url| url.starts_with("file://")),
-        "{:?}",
-        chrome.requests
-    );
+    assert!(chrome.requests.iter().all(|url| url.starts_with("file://")), "{:?}", chrome.requests);
 }
 
 #[test]
 fn a_killed_server_holds_nothing_on_the_page() {
     let place = Place::new();
-    let page = page(
-        &place,
-        &["master-failover", "--variant", "replicated", "--lang", "en"],
-    );
+    let page = page(&place, &["master-failover", "--variant", "replicated", "--lang", "en"]);
     let mut chrome = Chrome::start((1280, 900), false);
     chrome.open(&page, "");
     let killed = "[...document.querySelectorAll('#wire li.fault')].some((e) => !e.hidden)";
@@ -107,14 +77,9 @@ fn a_killed_server_holds_nothing_on_the_page() {
         chrome.press("ArrowRight");
     }
     let servers = text(&mut chrome, "#servers");
-    let (_, master) = servers
-        .split_once("master \u{b7} Redis")
-        .expect("the master is named");
+    let (_, master) = servers.split_once("master \u{b7} Redis").expect("the master is named");
     let (master, _) = master.split_once("replica1").expect("and then the first replica");
-    assert!(
-        master.contains("this server has died") && !master.contains("TTL"),
-        "{servers}"
-    );
+    assert!(master.contains("this server has died") && !master.contains("TTL"), "{servers}");
 }
 
 #[test]
@@ -125,13 +90,7 @@ fn overlap_faults_and_truth_are_on_the_timeline() {
     chrome.open(&page, "#step=end");
     let shown =
         "[...document.querySelectorAll('SELECTOR')].filter((e) => !e.hidden && e.offsetWidth > 0).length";
-    for selector in [
-        ".bar.both",
-        ".bar.frozen",
-        ".strike",
-        ".row.truth .bar",
-        "#wire li.fault",
-    ] {
+    for selector in [".bar.both", ".bar.frozen", ".strike", ".row.truth .bar", "#wire li.fault"] {
         let count = chrome.eval(&shown.replace("SELECTOR", selector));
         assert!(count.as_u64() > Some(0), "{selector}: {count}");
     }
@@ -150,18 +109,7 @@ fn overlap_faults_and_truth_are_on_the_timeline() {
 #[test]
 fn space_plays_and_pauses_and_questions_can_be_answered() {
     let place = Place::new();
-    let page = page(
-        &place,
-        &[
-            "oversell",
-            "--variant",
-            "lost-update",
-            "--speed",
-            "10",
-            "--lang",
-            "en",
-        ],
-    );
+    let page = page(&place, &["oversell", "--variant", "lost-update", "--speed", "10", "--lang", "en"]);
     let mut chrome = Chrome::start((1280, 900), false);
     chrome.open(&page, "");
     chrome.press(" ");
@@ -171,15 +119,9 @@ fn space_plays_and_pauses_and_questions_can_be_answered() {
     let asked = step(&mut chrome);
     assert!(asked > 3);
     chrome.press("2");
-    assert_eq!(
-        chrome.eval("document.querySelectorAll('.choices [aria-pressed=true]').length"),
-        1
-    );
+    assert_eq!(chrome.eval("document.querySelectorAll('.choices [aria-pressed=true]').length"), 1);
     chrome.click(".choices li:first-child button", 0.5);
-    assert_eq!(
-        chrome.eval("document.activeElement.getAttribute('aria-pressed')"),
-        "true"
-    );
+    assert_eq!(chrome.eval("document.activeElement.getAttribute('aria-pressed')"), "true");
     chrome.eval("document.activeElement.blur()");
     chrome.press("ArrowRight");
     chrome.wait_for("document.querySelector('#story .right, #story .wrong') !== null");
@@ -220,10 +162,7 @@ fn the_mouse_scrubs_and_both_languages_are_there() {
     for _ in 0..3 {
         chrome.press("Tab");
     }
-    assert_ne!(
-        chrome.eval("getComputedStyle(document.activeElement).outlineStyle"),
-        "none"
-    );
+    assert_ne!(chrome.eval("getComputedStyle(document.activeElement).outlineStyle"), "none");
     assert_eq!(chrome.troubles, Vec::<String>::new());
 }
 
@@ -232,20 +171,10 @@ fn what_a_lesson_says_is_never_markup() {
     let place = Place::new();
     let evil =
         "</script><script>window.evil = 1</script><img src=x onerror=\"window.evil = 1\">{script}{data}";
-    let recording = place.run(&[
-        "run",
-        "oversell",
-        "--variant",
-        "atomic-script",
-        "--record",
-        "run.jsonl",
-    ]);
+    let recording = place.run(&["run", "oversell", "--variant", "atomic-script", "--record", "run.jsonl"]);
     assert_eq!(recording.code, Some(0), "{}", recording.err);
     let text = std::fs::read_to_string(place.path().join("run.jsonl")).expect("a recording");
-    let mut lines: Vec<Value> = text
-        .lines()
-        .map(|line| serde_json::from_str(line).expect("JSON"))
-        .collect();
+    let mut lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     for line in &mut lines {
         for key in ["en", "zh", "wire", "reply"] {
             if line.get(key).is_some_and(Value::is_string) {

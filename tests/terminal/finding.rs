@@ -73,16 +73,10 @@ fn keys_and_defaults_of_ones_own() {
 fn a_configuration_with_mistakes_stops_nobody() {
     let place = Place::new();
     std::fs::create_dir_all(place.path().join("config/lockstep")).expect("a directory");
-    place.write(
-        "config/lockstep/config.toml",
-        "theme = \"pink\"\n[keys]\nserch = \"f\"\nhelp = \"h\"\n",
-    );
+    place.write("config/lockstep/config.toml", "theme = \"pink\"\n[keys]\nserch = \"f\"\nhelp = \"h\"\n");
     let mut terminal = Terminal::start(&place, &[]);
     let screen = terminal.wait_for(CATALOGUE);
-    assert!(
-        screen.says("config.toml:1:9: there is no theme `pink`"),
-        "{screen}"
-    );
+    assert!(screen.says("config.toml:1:9: there is no theme `pink`"), "{screen}");
     assert!(screen.says("and 1 more: `lockstep config --check`"), "{screen}");
     terminal.press("h");
     terminal.wait_for("Reading the lanes");
@@ -105,30 +99,18 @@ fn the_configuration_is_printed_and_checked() {
     };
     let (code, printed, _) = run(&["config"]);
     assert_eq!(code, Some(0));
-    assert!(
-        printed.starts_with("# Lockstep's configuration: ~/config/lockstep/config.toml\n"),
-        "{printed}"
-    );
+    assert!(printed.starts_with("# Lockstep's configuration: ~/config/lockstep/config.toml\n"), "{printed}");
     let (code, out, _) = run(&["config", "--check"]);
     assert!(code == Some(0) && out.contains("does not exist"), "{out}");
     place.write("good.toml", &printed);
     let (code, out, err) = run(&["config", "--check", "--config", "good.toml"]);
-    assert_eq!(
-        (code, out.as_str(), err.as_str()),
-        (Some(0), "good.toml: good\n", "")
-    );
+    assert_eq!((code, out.as_str(), err.as_str()), (Some(0), "good.toml: good\n", ""));
     place.write("bad.toml", "[keys]\nstep = [\"u\"]\nback = [\"u\"]\n");
     let (code, _, err) = run(&["config", "--check", "--config", "bad.toml"]);
     assert_eq!(code, Some(2));
-    assert!(
-        err.starts_with("bad.toml:3:9: `u` is both `step` and `back`\n  3 | back = [\"u\"]\n"),
-        "{err}"
-    );
+    assert!(err.starts_with("bad.toml:3:9: `u` is both `step` and `back`\n  3 | back = [\"u\"]\n"), "{err}");
     let (code, out, _) = run(&["config", "--check", "--json", "--config", "bad.toml"]);
     assert!(code == Some(2) && out.contains("\"line\":3"), "{out}");
     let (code, _, err) = run(&["list", "--config", "none.toml"]);
-    assert!(
-        code == Some(2) && err.contains("none.toml cannot be read"),
-        "{err}"
-    );
+    assert!(code == Some(2) && err.contains("none.toml cannot be read"), "{err}");
 }

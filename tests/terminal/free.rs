@@ -32,19 +32,11 @@ fn a_story_is_left_the_sale_is_broken_and_a_branch_breaks_it_otherwise() {
     assert!(left.has(" x faults  . +1 s  ← back"), "{left}");
 
     // Two who have both looked buy, one after the other.
-    moves(
-        &mut terminal,
-        "2",
-        "2 ■ B   check  GET stock",
-        "2 ■ B   buy  DECR stock",
-    );
+    moves(&mut terminal, "2", "2 ■ B   check  GET stock", "2 ■ B   buy  DECR stock");
     moves(&mut terminal, "1", "1 ● A   buy  DECR stock", "1 ● A   finished");
     moves(&mut terminal, "2", "2 ■ B   buy  DECR stock", "2 ■ B   finished");
     let broken = terminal.wait_for("YOU BROKE IT");
-    assert!(
-        broken.has("More was sold than there was.") && broken.says("came between"),
-        "{broken}"
-    );
+    assert!(broken.has("More was sold than there was.") && broken.says("came between"), "{broken}");
 
     // Back before the second of them, and C1 comes first.
     terminal.press(LEFT);
@@ -67,10 +59,7 @@ fn a_story_is_left_the_sale_is_broken_and_a_branch_breaks_it_otherwise() {
     terminal.press("k");
     terminal.press(ENTER);
     let first = terminal.wait_for("answered as before");
-    assert!(
-        first.has("2 ■ B   finished") || first.has("doing it again"),
-        "{first}"
-    );
+    assert!(first.has("2 ■ B   finished") || first.has("doing it again"), "{first}");
     terminal.wait_for("3 ▲ C1  check  GET stock");
     terminal.press(CTRL_C);
     assert_eq!(terminal.ended(), 0);
@@ -84,13 +73,7 @@ fn a_story_is_left_the_sale_is_broken_and_a_branch_breaks_it_otherwise() {
 #[test]
 fn in_chinese_on_a_small_screen_a_lease_is_outlived_by_a_fault_from_the_palette() {
     let place = Place::new();
-    let args = [
-        "play",
-        "unlock-someone-elses-lock",
-        "--lang",
-        "zh",
-        "--no-questions",
-    ];
+    let args = ["play", "unlock-someone-elses-lock", "--lang", "zh", "--no-questions"];
     let mut terminal = Terminal::start_with(&place, &args, (80, 24), &[]);
     terminal.wait_for("按 →");
     terminal.press("f");
@@ -99,12 +82,7 @@ fn in_chinese_on_a_small_screen_a_lease_is_outlived_by_a_fault_from_the_palette(
         begun.has("○ 挑战：让两个客户端同时持有锁。") && begun.has("○ 挑战：让一个客户端删掉别人的锁。"),
         "{begun}"
     );
-    moves(
-        &mut terminal,
-        "1",
-        "1 ● A  acquire  SET lock",
-        "1 ● A  等待中（work）",
-    );
+    moves(&mut terminal, "1", "1 ● A  acquire  SET lock", "1 ● A  等待中（work）");
     // A stands still longer than its lease lasts.
     terminal.press("x");
     terminal.wait_for("制造故障");
@@ -118,12 +96,7 @@ fn in_chinese_on_a_small_screen_a_lease_is_outlived_by_a_fault_from_the_palette(
     terminal.press("5s");
     terminal.press(ENTER);
     terminal.wait_until("five seconds later", |screen| screen.has("  5.0"));
-    moves(
-        &mut terminal,
-        "2",
-        "2 ■ B  acquire  SET lock",
-        "2 ■ B  等待中（work）",
-    );
+    moves(&mut terminal, "2", "2 ■ B  acquire  SET lock", "2 ■ B  等待中（work）");
     let broken = terminal.wait_for("你攻破了它");
     assert!(
         broken.has("两个客户端同时持有锁。") && broken.has("○ 挑战：让一个客户端删掉别人的锁。"),

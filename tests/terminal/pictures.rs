@@ -30,23 +30,13 @@ fn the_pictures_are_those_of_this_program() {
         .env_remove("LOCKSTEP_LESSONS")
         .output()
         .expect("the script runs");
-    assert!(
-        script.status.success(),
-        "{}",
-        String::from_utf8_lossy(&script.stderr)
-    );
-    let (kept, made) = (
-        files(&assets.join("pictures")),
-        files(&place.path().join("pictures")),
-    );
+    assert!(script.status.success(), "{}", String::from_utf8_lossy(&script.stderr));
+    let (kept, made) = (files(&assets.join("pictures")), files(&place.path().join("pictures")));
     let names = |pictures: &BTreeMap<String, Vec<u8>>| pictures.keys().cloned().collect::<Vec<_>>();
     let remedy = "look whether they are meant to change, then make them anew: `rm -r assets/pictures; assets/pictures.sh`";
     assert_eq!(names(&kept), names(&made), "{remedy}");
-    let other: Vec<_> = made
-        .iter()
-        .filter(|(name, bytes)| kept[*name] != **bytes)
-        .map(|(name, _)| name)
-        .collect();
+    let other: Vec<_> =
+        made.iter().filter(|(name, bytes)| kept[*name] != **bytes).map(|(name, _)| name).collect();
     assert!(other.is_empty(), "{other:?} are drawn otherwise now; {remedy}");
 }
 

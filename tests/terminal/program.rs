@@ -51,9 +51,7 @@ fn assert_drawn_well(terminal: &mut Terminal, mark: &str) {
     terminal.resize(121, 40);
     terminal.wait_for(mark);
     terminal.resize(120, 40);
-    terminal.wait_until(&format!("the same picture again:\n{before}"), |screen| {
-        *screen == before
-    });
+    terminal.wait_until(&format!("the same picture again:\n{before}"), |screen| *screen == before);
 }
 
 /// The panes of a picture: without the header and the scrubber, which tell of what lies ahead as well.
@@ -73,10 +71,7 @@ fn the_catalogue_speaks_both_languages_explains_its_keys_and_gives_the_terminal_
 
     terminal.press("L");
     let chinese = terminal.wait_for("超卖：最后一件商品");
-    assert!(
-        chinese.has("羊群效应") && chinese.has_wide() && !chinese.has("Overselling"),
-        "{chinese}"
-    );
+    assert!(chinese.has("羊群效应") && chinese.has_wide() && !chinese.has("Overselling"), "{chinese}");
     assert_drawn_well(&mut terminal, "羊群效应");
     terminal.press("L");
     terminal.wait_until("English again", |again| *again == screen);
@@ -108,10 +103,7 @@ fn a_lesson_is_stepped_to_its_verdict_and_looked_back_at() {
     terminal.wait_for("Overselling the last item");
     terminal.press(ENTER);
     let intro = terminal.wait_for(READY);
-    assert!(
-        intro.has("Before you start") && intro.has("CONTROLLED CLOCK"),
-        "{intro}"
-    );
+    assert!(intro.has("Before you start") && intro.has("CONTROLLED CLOCK"), "{intro}");
 
     let first = step(&mut terminal, 1);
     assert!(first.says("The stock is 1. A looks first."), "{first}");
@@ -153,9 +145,7 @@ fn a_lesson_is_stepped_to_its_verdict_and_looked_back_at() {
     terminal.wait_until("the verdict again", |screen| *screen == verdict);
 
     terminal.press("v");
-    terminal.wait_until("the next variant", |screen| {
-        screen.has("the lost update 2/5") && screen.has(READY)
-    });
+    terminal.wait_until("the next variant", |screen| screen.has("the lost update 2/5") && screen.has(READY));
     terminal.press(RIGHT);
     terminal.wait_for("paused  step 1/");
     terminal.press("V");
@@ -195,10 +185,7 @@ fn a_chinese_lesson_is_drawn_whole_to_its_end() {
     terminal.wait_for("已结束，→ 看结论");
     terminal.press(RIGHT);
     let verdict = terminal.wait_for("故障已重现");
-    assert!(
-        verdict.has("结论") && verdict.says("要点: 每条命令都是原子的"),
-        "{verdict}"
-    );
+    assert!(verdict.has("结论") && verdict.says("要点: 每条命令都是原子的"), "{verdict}");
     assert_drawn_well(&mut terminal, "结论");
     // Overlays lie over wide characters and leave no halves of them behind.
     for key in ["?", "i"] {
@@ -296,12 +283,10 @@ fn a_lesson_on_zookeeper_is_stepped() {
 /// The process of this place's own `redis-server`.
 fn redis_server(place: &Place) -> Pid {
     let processes = place.processes();
-    let server = processes
-        .iter()
-        .find(|process| process.contains("redis-server") && !process.contains("__guard"));
+    let server =
+        processes.iter().find(|process| process.contains("redis-server") && !process.contains("__guard"));
     let pid = server.and_then(|server| server.split(' ').next()?.parse().ok());
-    pid.and_then(Pid::from_raw)
-        .unwrap_or_else(|| panic!("no redis-server: {processes:?}"))
+    pid.and_then(Pid::from_raw).unwrap_or_else(|| panic!("no redis-server: {processes:?}"))
 }
 
 #[test]
@@ -312,10 +297,7 @@ fn a_server_killed_in_mid_lesson_is_named_and_the_lesson_can_start_again() {
     step(&mut terminal, 2);
     kill_process(redis_server(&place), Signal::KILL).expect("the signal is sent");
     let failed = terminal.wait_for("A server failed");
-    assert!(
-        failed.says("redis") && failed.says("SIGKILL") && failed.says("r start again"),
-        "{failed}"
-    );
+    assert!(failed.says("redis") && failed.says("SIGKILL") && failed.says("r start again"), "{failed}");
     // What happened before can still be looked at.
     terminal.press(LEFT);
     let behind = terminal.wait_for("looking back  step 1/");
@@ -407,21 +389,12 @@ fn after_sigkill_no_process_is_left_and_the_next_start_clears_the_files() {
         || place.processes().is_empty(),
         || format!("{:?}", place.processes()),
     );
-    assert_eq!(
-        place.left_behind().len(),
-        1,
-        "nobody had time to remove the directory"
-    );
+    assert_eq!(place.left_behind().len(), 1, "nobody had time to remove the directory");
     let left = place.left_behind();
 
     let mut terminal = open(&place, "oversell");
     assert_ne!(place.left_behind(), left);
-    assert_eq!(
-        place.left_behind().len(),
-        1,
-        "the next start's own, {:?}",
-        place.left_behind()
-    );
+    assert_eq!(place.left_behind().len(), 1, "the next start's own, {:?}", place.left_behind());
     terminal.press("Q");
     assert_eq!(terminal.ended(), 0);
     place.assert_nothing_left();
@@ -449,26 +422,18 @@ fn any_size_is_survived_and_a_small_one_is_explained() {
     let before = step(&mut terminal, 2);
     terminal.resize(20, 5);
     let small = terminal.wait_for("Terminal too small");
-    assert!(
-        small.says("60x16 needed, 20x5 here") && small.says("q quits"),
-        "{small}"
-    );
+    assert!(small.says("60x16 needed, 20x5 here") && small.says("q quits"), "{small}");
     terminal.resize(1, 1);
     terminal.wait_until("one letter", |screen| screen.rows() == ["T"]);
     // Keys are heard all the same.
     terminal.press(RIGHT);
     terminal.resize(200, 60);
     let large = terminal.wait_for("paused  step 3/");
-    assert!(
-        large.rows().iter().any(|row| row.chars().count() == 200),
-        "{large}"
-    );
+    assert!(large.rows().iter().any(|row| row.chars().count() == 200), "{large}");
     terminal.press(LEFT);
     terminal.wait_for("looking back  step 2/");
     terminal.resize(120, 40);
-    terminal.wait_until("the picture from before", |screen| {
-        panes(screen) == panes(&before)
-    });
+    terminal.wait_until("the picture from before", |screen| panes(screen) == panes(&before));
     terminal.resize(60, 16);
     let least = terminal.wait_for("step 2/");
     assert!(!least.has("too small"), "{least}");
@@ -482,18 +447,11 @@ fn any_size_is_survived_and_a_small_one_is_explained() {
 fn without_a_terminal_the_program_says_what_to_do_instead() {
     let place = Place::new();
     for args in [&[][..], &["play", "oversell"]] {
-        let output = place
-            .command(args)
-            .stdin(Stdio::piped())
-            .output()
-            .expect("lockstep starts");
+        let output = place.command(args).stdin(Stdio::piped()).output().expect("lockstep starts");
         let error = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{error}");
         assert!(output.stdout.is_empty(), "{output:?}");
-        assert!(
-            error.contains("needs a terminal") && error.contains("lockstep run"),
-            "{error}"
-        );
+        assert!(error.contains("needs a terminal") && error.contains("lockstep run"), "{error}");
     }
     place.assert_nothing_left();
 }
@@ -501,21 +459,14 @@ fn without_a_terminal_the_program_says_what_to_do_instead() {
 #[test]
 fn a_lesson_that_does_not_exist_is_answered_with_one_that_does() {
     let place = Place::new();
-    for (name, hint) in [
-        ("nonsense", "`lockstep list` names them all"),
-        ("oversel", "did you mean `oversell`?"),
-    ] {
+    for (name, hint) in
+        [("nonsense", "`lockstep list` names them all"), ("oversel", "did you mean `oversell`?")]
+    {
         let mut terminal = Terminal::start(&place, &["play", name]);
         assert_eq!(terminal.ended(), 2);
         let screen = terminal.screen();
-        assert!(
-            screen.says(&format!("there is no lesson `{name}`; {hint}")),
-            "{screen}"
-        );
-        assert!(
-            !terminal.raw().contains(&0x1b),
-            "the screen is not taken over for it"
-        );
+        assert!(screen.says(&format!("there is no lesson `{name}`; {hint}")), "{screen}");
+        assert!(!terminal.raw().contains(&0x1b), "the screen is not taken over for it");
     }
 }
 
@@ -533,28 +484,19 @@ impl Bare {
         std::fs::create_dir(&bin).expect("a directory");
         let note = place.path().join("installed");
         for name in ["apt-get", "sudo", "env", "brew"] {
-            let path = place.write(
-                &format!("bin/{name}"),
-                format!("#!/bin/sh\necho \"$0 $@\" >>{}\n", note.display()),
-            );
+            let path = place
+                .write(&format!("bin/{name}"), format!("#!/bin/sh\necho \"$0 $@\" >>{}\n", note.display()));
             std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("executable");
         }
         let variables = vec![
-            (
-                "LOCKSTEP_REDIS_SERVER",
-                place.path().join("nowhere").display().to_string(),
-            ),
+            ("LOCKSTEP_REDIS_SERVER", place.path().join("nowhere").display().to_string()),
             ("PATH", bin.display().to_string()),
         ];
         Self { place, variables }
     }
 
     fn start(&self, args: &[&str]) -> Terminal {
-        let variables: Vec<_> = self
-            .variables
-            .iter()
-            .map(|(name, value)| (*name, value.as_str()))
-            .collect();
+        let variables: Vec<_> = self.variables.iter().map(|(name, value)| (*name, value.as_str())).collect();
         Terminal::start_with(&self.place, args, (120, 40), &variables)
     }
 
@@ -569,10 +511,7 @@ fn missing_servers_are_offered_and_a_no_leads_to_recordings() {
     let bare = Bare::new();
     let mut terminal = bare.start(&[]);
     let offer = terminal.wait_for("Install them now? [Y/n]");
-    assert!(
-        offer.says("some are missing") && offer.has("redis-server"),
-        "{offer}"
-    );
+    assert!(offer.says("some are missing") && offer.has("redis-server"), "{offer}");
     terminal.press("n\r");
     terminal.wait_for("Overselling the last item");
     terminal.press(ENTER);
@@ -614,10 +553,7 @@ fn a_yes_runs_what_was_announced() {
     terminal.press("y\r");
     terminal.wait_for("Overselling the last item");
     let installed = bare.installed().expect("the stand-in was called");
-    assert!(
-        installed.contains("install") && installed.contains("redis-server"),
-        "{installed}"
-    );
+    assert!(installed.contains("install") && installed.contains("redis-server"), "{installed}");
     terminal.press("q");
     assert_eq!(terminal.ended(), 0);
 }
@@ -636,9 +572,7 @@ fn attributes(raw: &[u8]) -> Vec<String> {
 
 fn is_colour(attribute: &str) -> bool {
     attribute.split(';').any(|number| {
-        number
-            .parse()
-            .is_ok_and(|number: u8| matches!(number, 30..=38 | 40..=48 | 90..=97 | 100..=107))
+        number.parse().is_ok_and(|number: u8| matches!(number, 30..=38 | 40..=48 | 90..=97 | 100..=107))
     })
 }
 
@@ -682,10 +616,7 @@ fn a_terminal_without_utf8_gets_ascii_only() {
     terminal.wait_for("verdict  step");
     terminal.press(RIGHT);
     let verdict = terminal.wait_for("FAILURE SHOWN");
-    assert!(
-        verdict.has("+ Verdict -") && verdict.says("next variant - Check"),
-        "{verdict}"
-    );
+    assert!(verdict.has("+ Verdict -") && verdict.says("next variant - Check"), "{verdict}");
     terminal.press("?");
     terminal.wait_for("Moving through a lesson");
     // A screen further down.
@@ -767,10 +698,7 @@ fn predictions_are_asked_for_and_told_right_or_wrong() {
     terminal.press("1");
     terminal.press(RIGHT);
     let wrong = terminal.wait_for("You said: 0, the same as to A. What happened: -1");
-    assert!(
-        wrong.says("It subtracts one from what the server holds now."),
-        "{wrong}"
-    );
+    assert!(wrong.says("It subtracts one from what the server holds now."), "{wrong}");
     for number in QUESTIONS[1] + 2..STEPS {
         step(&mut terminal, number);
     }
@@ -845,10 +773,7 @@ fn what_was_done_is_kept_shown_and_forgotten() {
         serde_json::from_str(&text).expect("JSON")
     };
     let record = &kept()["lessons"]["oversell"]["check-then-decrement"];
-    assert_eq!(
-        (&record["asked"], &record["finished"]),
-        (&1.into(), &false.into())
-    );
+    assert_eq!((&record["asked"], &record["finished"]), (&1.into(), &false.into()));
     for number in QUESTIONS[0] + 1..STEPS {
         step(&mut terminal, number);
     }
@@ -873,18 +798,9 @@ fn what_was_done_is_kept_shown_and_forgotten() {
     });
     assert_eq!(answer.json(), [expected]);
     let answer = place.run(&["progress"]);
-    assert!(
-        answer
-            .out
-            .contains("✓ check-then-decrement: 1 of 2 predictions right"),
-        "{}",
-        answer.out
-    );
-    let refused = place
-        .command(&["progress", "--reset"])
-        .stdin(Stdio::null())
-        .output()
-        .expect("lockstep starts");
+    assert!(answer.out.contains("✓ check-then-decrement: 1 of 2 predictions right"), "{}", answer.out);
+    let refused =
+        place.command(&["progress", "--reset"]).stdin(Stdio::null()).output().expect("lockstep starts");
     assert_eq!(refused.status.code(), Some(2));
     let mut terminal = Terminal::start(&place, &["progress", "--reset"]);
     terminal.wait_for("Forget all progress? [y/N]");

@@ -10,18 +10,13 @@ const ESC: &str = "\x1b";
 #[test]
 fn a_lesson_is_raced_and_a_race_that_broke_the_lock_is_stepped_through() {
     let place = Place::new();
-    let mut terminal = Terminal::start(
-        &place,
-        &["play", "oversell", "--variant", "local-lock", "--no-questions"],
-    );
+    let mut terminal =
+        Terminal::start(&place, &["play", "oversell", "--variant", "local-lock", "--no-questions"]);
     terminal.wait_for("Ready: press");
     terminal.press("R");
     let raced = terminal.wait_for("100 of 100 races");
     assert!(raced.has("✗ 100 of 100 races went wrong (100.0%)"), "{raced}");
-    assert!(
-        raced.has("100: Two clients hold the mutex at the same time."),
-        "{raced}"
-    );
+    assert!(raced.has("100: Two clients hold the mutex at the same time."), "{raced}");
     assert!(raced.has("▸ ✗ mutex VIOLATED, sold"), "{raced}");
 
     // Into the races of the chosen outcome, and the second of them.
@@ -30,24 +25,15 @@ fn a_lesson_is_raced_and_a_race_that_broke_the_lock_is_stepped_through() {
     terminal.press(DOWN);
     terminal.press(ENTER);
     let begun = terminal.wait_for("This race");
-    assert!(
-        begun.has("of 100, seed") && begun.has("✗ mutex VIOLATED"),
-        "{begun}"
-    );
-    assert!(
-        !begun.has("HOLDERS AT ONCE") && begun.has("not read yet"),
-        "{begun}"
-    );
+    assert!(begun.has("of 100, seed") && begun.has("✗ mutex VIOLATED"), "{begun}");
+    assert!(!begun.has("HOLDERS AT ONCE") && begun.has("not read yet"), "{begun}");
     terminal.press(RIGHT);
     terminal.wait_for("paused  step 1/");
     terminal.press("]");
     terminal.wait_for("2 HOLDERS AT ONCE");
     terminal.press(END);
     let end = terminal.wait_for("the end  step");
-    assert!(
-        end.has("+ stock"),
-        "what the server held is seen at the end: {end}"
-    );
+    assert!(end.has("+ stock"), "what the server held is seen at the end: {end}");
 
     // Back to the races, which may be more.
     terminal.press("q");
@@ -81,16 +67,10 @@ fn what_was_counted_is_kept_when_races_are_ended_half_way() {
         let screen = terminal.screen();
         if json {
             assert!(screen.says("\"complete\":false"), "{screen}");
-            assert!(
-                screen.says("\"outcome\":\"lock held, sold 1, stock = 0\""),
-                "{screen}"
-            );
+            assert!(screen.says("\"outcome\":\"lock held, sold 1, stock = 0\""), "{screen}");
         } else {
             assert!(screen.has("lock held, sold 1, stock = 0 █"), "{screen}");
-            assert!(
-                screen.has("Ended by SIGINT after") && screen.has("of 1000000 races"),
-                "{screen}"
-            );
+            assert!(screen.has("Ended by SIGINT after") && screen.has("of 1000000 races"), "{screen}");
         }
         place.assert_nothing_left();
     }
@@ -114,15 +94,8 @@ fn without_servers_it_is_said_that_races_need_them() {
 #[test]
 fn every_order_is_tried_and_the_shortest_that_goes_wrong_is_stepped_through() {
     let place = Place::new();
-    let args = [
-        "play",
-        "oversell",
-        "--variant",
-        "check-then-decrement",
-        "--set",
-        "buyers=3",
-        "--no-questions",
-    ];
+    let args =
+        ["play", "oversell", "--variant", "check-then-decrement", "--set", "buyers=3", "--no-questions"];
     let mut terminal = Terminal::start(&place, &args);
     terminal.wait_for("Ready: press");
     terminal.press("X");

@@ -7,14 +7,7 @@ use crate::{
 
 /// Records one run; returns the file's text.
 fn recorded(place: &Place) -> String {
-    let answer = place.run(&[
-        "run",
-        "oversell",
-        "--variant",
-        "atomic-script",
-        "--record",
-        "run.jsonl",
-    ]);
+    let answer = place.run(&["run", "oversell", "--variant", "atomic-script", "--record", "run.jsonl"]);
     assert_eq!(answer.code, Some(0), "{}", answer.err);
     std::fs::read_to_string(place.path().join("run.jsonl")).expect("the recording")
 }
@@ -25,12 +18,8 @@ fn a_recorded_run_plays_without_a_server() {
     recorded(&place);
     // No server can be found.
     let variables = [("PATH", ""), ("LOCKSTEP_REDIS_SERVER", "/nowhere/redis-server")];
-    let mut terminal = Terminal::start_with(
-        &place,
-        &["play", "run.jsonl", "--no-questions"],
-        (120, 40),
-        &variables,
-    );
+    let mut terminal =
+        Terminal::start_with(&place, &["play", "run.jsonl", "--no-questions"], (120, 40), &variables);
     terminal.wait_for("RECORDED");
     // To the end, and from there to the verdict.
     let mut screen = terminal.screen();
@@ -54,14 +43,8 @@ fn broken_recordings_are_refused_with_their_place() {
     let whole = recorded(&place);
     let cases = [
         (whole[..whole.len() / 2].to_owned(), "cut off"),
-        (
-            whole.replacen("\"lockstep_recording\":1", "\"lockstep_recording\":2", 1),
-            "format version 2",
-        ),
-        (
-            whole.replacen("\"event\":\"say\"", "\"event\":\"sing\"", 1),
-            "damaged",
-        ),
+        (whole.replacen("\"lockstep_recording\":1", "\"lockstep_recording\":2", 1), "format version 2"),
+        (whole.replacen("\"event\":\"say\"", "\"event\":\"sing\"", 1), "damaged"),
         (
             whole.replacen("\"lesson\":\"oversell\"", "\"lesson\":\"undersell\"", 1),
             "`undersell`, which is not here",
@@ -86,10 +69,7 @@ fn many_runs_are_recorded_in_a_directory() {
 
     // What is of the lesson as it is now is left alone; what is not is made again.
     std::fs::remove_file(place.path().join("runs/oversell.local-lock.jsonl.gz")).expect("it was there");
-    place.write(
-        "runs/oversell.redis-lock.jsonl.gz",
-        "{\"lockstep_recording\":1, damaged",
-    );
+    place.write("runs/oversell.redis-lock.jsonl.gz", "{\"lockstep_recording\":1, damaged");
     let answer = place.run(&["run", "oversell", "--record", "runs", "--stale", "--json"]);
     assert_eq!(answer.code, Some(0), "{}", answer.err);
     let made: Vec<_> = answer.json().iter().map(|run| run["variant"].clone()).collect();
@@ -101,18 +81,11 @@ fn many_runs_are_recorded_in_a_directory() {
 fn a_recording_of_an_earlier_text_plays_and_says_so() {
     let place = Place::new();
     let whole = recorded(&place);
-    place.write(
-        "old.jsonl",
-        whole.replacen("\"fingerprint\":\"", "\"fingerprint\":\"0", 1),
-    );
+    place.write("old.jsonl", whole.replacen("\"fingerprint\":\"", "\"fingerprint\":\"0", 1));
     for (file, told) in [("old.jsonl", true), ("run.jsonl", false)] {
         let mut terminal = Terminal::start(&place, &["play", file]);
         let screen = terminal.wait_for("RECORDED");
-        assert_eq!(
-            screen.has("has changed since this was recorded"),
-            told,
-            "{screen}"
-        );
+        assert_eq!(screen.has("has changed since this was recorded"), told, "{screen}");
         terminal.press("Q");
         assert_eq!(terminal.ended(), 0);
     }

@@ -15,18 +15,10 @@ fn a_lost_reply_is_the_same_in_programs_and_claims() {
     place.write("lost.yaml", format!("{head}{story}"));
     let answer = place.run(&["--json", "run", "lost.yaml", "--variant", "blind-del"]);
     let ran = answer.json();
-    let claims = ran
-        .first()
-        .and_then(|ran| ran["claims"].as_array())
-        .unwrap_or_else(|| panic!("{}", answer.err));
-    let claim = claims
-        .iter()
-        .find(|claim| claim["claim"] == "A.try == 'Lost' and lost == 1");
-    assert_eq!(
-        claim.map(|claim| &claim["holds"]),
-        Some(&serde_json::Value::Bool(true)),
-        "{claims:?}"
-    );
+    let claims =
+        ran.first().and_then(|ran| ran["claims"].as_array()).unwrap_or_else(|| panic!("{}", answer.err));
+    let claim = claims.iter().find(|claim| claim["claim"] == "A.try == 'Lost' and lost == 1");
+    assert_eq!(claim.map(|claim| &claim["holds"]), Some(&serde_json::Value::Bool(true)), "{claims:?}");
 }
 
 #[test]
@@ -49,23 +41,8 @@ fn replies_that_are_too_long_are_a_located_message() {
         assert!(answer.err.contains(&format!("{file}:")) && answer.err.contains(wanted), "{file}: {}", brief(&answer.err));
     }
     // Exploring has its own connections.
-    let answer = lockstep(
-        &place,
-        &[
-            "explore",
-            "reply-0.yaml",
-            "--variant",
-            "blind-del",
-            "--max-moves",
-            "3",
-        ],
-    );
-    assert!(
-        answer.code != Some(0),
-        "{}{}",
-        brief(&answer.out),
-        brief(&answer.err)
-    );
+    let answer = lockstep(&place, &["explore", "reply-0.yaml", "--variant", "blind-del", "--max-moves", "3"]);
+    assert!(answer.code != Some(0), "{}{}", brief(&answer.out), brief(&answer.err));
 }
 
 #[test]
@@ -82,15 +59,7 @@ fn keys_that_are_huge_are_looked_at_in_parts() {
     let once = text.replacen("  - pass: ${lease}\n  - move: B.acquire\n", "", 1);
     assert_ne!(once, text);
     place.write("keys.yaml", once);
-    let answer = lockstep(
-        &place,
-        &["run", "--json", "keys.yaml", "--variant", "blind-del", "--events"],
-    );
-    assert!(
-        matches!(answer.code, Some(0 | 1)),
-        "{}{}",
-        brief(&answer.out),
-        brief(&answer.err)
-    );
+    let answer = lockstep(&place, &["run", "--json", "keys.yaml", "--variant", "blind-del", "--events"]);
+    assert!(matches!(answer.code, Some(0 | 1)), "{}{}", brief(&answer.out), brief(&answer.err));
     assert!(answer.out.len() < 100 << 20, "{} bytes", answer.out.len());
 }

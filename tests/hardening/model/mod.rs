@@ -55,9 +55,7 @@ async fn explored(text: &str, moves: usize, may: Option<May>) -> Result<Explored
     };
     let options = LabOptions::with_binary(LOCKSTEP.into());
     let watch = |_: &_| ControlFlow::Continue(());
-    explore(&scenario, &options, &bounds, &watch)
-        .await
-        .map_err(|error| error.to_string())
+    explore(&scenario, &options, &bounds, &watch).await.map_err(|error| error.to_string())
 }
 
 /// The moves and faults of the shortest order that goes wrong.
@@ -80,12 +78,8 @@ fn by_lockstep(found: &Explored) -> String {
                 };
                 (lock.clone(), told.to_owned())
             });
-            let told = (
-                locks.collect(),
-                outcome.counters.clone(),
-                outcome.values.clone(),
-                outcome.unfinished,
-            );
+            let told =
+                (locks.collect(), outcome.counters.clone(), outcome.values.clone(), outcome.unfinished);
             (told, seen.orders)
         })
         .collect();
@@ -102,24 +96,14 @@ fn by_lockstep(found: &Explored) -> String {
 
 fn by_model(case: &Case, sum: &Sum) -> String {
     let name = |text: String| {
-        let lock = text
-            .strip_prefix("{ overlap: ")
-            .and_then(|rest| rest.strip_suffix(" }"));
+        let lock = text.strip_prefix("{ overlap: ").and_then(|rest| rest.strip_suffix(" }"));
         lock.map_or(text.clone(), |lock| format!("overlap: {lock}"))
     };
     let named = case.never.iter().map(|never| name(never.to_string()));
-    let mut broken: Vec<(String, u128)> = named
-        .zip(sum.by_never.iter().copied())
-        .filter(|(_, orders)| *orders > 0)
-        .collect();
+    let mut broken: Vec<(String, u128)> =
+        named.zip(sum.by_never.iter().copied()).filter(|(_, orders)| *orders > 0).collect();
     broken.sort();
-    told(
-        sum.orders,
-        (sum.cut, sum.violations),
-        &broken,
-        sum.soonest,
-        &sum.outcomes,
-    )
+    told(sum.orders, (sum.cut, sum.violations), &broken, sum.soonest, &sum.outcomes)
 }
 
 fn told(
@@ -160,11 +144,7 @@ async fn random_programs_come_to_what_the_model_says() {
     println!("LOCKSTEP_MODEL_SEED={seed}");
     let began = Instant::now();
     let (mut programs, mut orders, mut violating, mut too_many) = (0, 0_u128, 0, 0);
-    while if campaign() {
-        programs < CAMPAIGN
-    } else {
-        began.elapsed() < QUICK
-    } {
+    while if campaign() { programs < CAMPAIGN } else { began.elapsed() < QUICK } {
         let case = Case::draw(&mut Random::new(seed));
         let this = seed;
         seed = seed.wrapping_add(1);
@@ -194,10 +174,7 @@ async fn the_same_keys_at_another_time_are_another_state() {
         label: "s1".to_owned(),
         until_ok: None,
     };
-    let wait = Step::Wait {
-        millis: 1000,
-        label: "s0".to_owned(),
-    };
+    let wait = Step::Wait { millis: 1000, label: "s0".to_owned() };
     let case = Case {
         programs: vec![vec![wait, made("INCR n")], vec![made("PEXPIRE k 1000")]],
         never: vec![Never::Left { key: "n", more: 500 }],

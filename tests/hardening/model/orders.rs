@@ -65,12 +65,7 @@ enum Pick {
 }
 
 /// What an order comes to: locks, counters, values, who did not come to the end.
-pub type Outcome = (
-    BTreeMap<String, String>,
-    BTreeMap<String, i64>,
-    BTreeMap<String, Option<String>>,
-    usize,
-);
+pub type Outcome = (BTreeMap<String, String>, BTreeMap<String, i64>, BTreeMap<String, Option<String>>, usize);
 
 /// What all orders from a state come to.
 #[derive(Debug, Clone, Default)]
@@ -95,20 +90,12 @@ const MOST_STATES: usize = 10_000;
 impl<'c> Model<'c> {
     /// All orders; nothing where there are too many states.
     pub fn count(case: &'c Case) -> Option<Rc<Sum>> {
-        let mut model = Self {
-            case,
-            known: HashMap::new(),
-        };
+        let mut model = Self { case, known: HashMap::new() };
         let mut redis = Redis::default();
         for words in &case.setup {
             redis.call(words, 0);
         }
-        let client = Client {
-            at: 0,
-            life: Life::Ready,
-            reply: Reply::Nil,
-            queued: None,
-        };
+        let client = Client { at: 0, life: Life::Ready, reply: Reply::Nil, queued: None };
         let mut state = State {
             redis,
             now: 0,
@@ -138,10 +125,7 @@ impl<'c> Model<'c> {
         if self.known.len() > MOST_STATES {
             return None;
         }
-        let mut sum = Sum {
-            by_never: vec![0; self.case.never.len()],
-            ..Sum::default()
-        };
+        let mut sum = Sum { by_never: vec![0; self.case.never.len()], ..Sum::default() };
         if state.broken.contains(&true) {
             sum.soonest = Some(0);
         }
@@ -161,9 +145,7 @@ impl<'c> Model<'c> {
             for (outcome, orders) in &below.outcomes {
                 *sum.outcomes.entry(outcome.clone()).or_default() += orders;
             }
-            let soonest = below
-                .soonest
-                .map(|soonest| soonest + usize::from(pick != Pick::Time));
+            let soonest = below.soonest.map(|soonest| soonest + usize::from(pick != Pick::Time));
             sum.soonest = sum.soonest.into_iter().chain(soonest).min();
         }
         let sum = Rc::new(sum);
@@ -182,20 +164,14 @@ impl<'c> Model<'c> {
             (false, false) => "never held",
         };
         let locks = self.case.locks();
-        let locks = locks
-            .iter()
-            .map(|lock| ((*lock).to_owned(), fate(lock).to_owned()));
+        let locks = locks.iter().map(|lock| ((*lock).to_owned(), fate(lock).to_owned()));
         let counters = self.case.counters().into_iter();
         let counters = counters.map(|name| (name.to_owned(), state.counted.get(name).copied().unwrap_or(0)));
         let values = ["k", "n"].map(|key| {
             let value = state.redis.value(key, state.late());
             (key.to_owned(), value.map(str::to_owned))
         });
-        let unfinished = state
-            .clients
-            .iter()
-            .filter(|client| client.life != Life::Over)
-            .count();
+        let unfinished = state.clients.iter().filter(|client| client.life != Life::Over).count();
         let outcome = (locks.collect(), counters.collect(), values.into(), unfinished);
         sum.outcomes.insert(outcome, 1);
     }
@@ -262,9 +238,7 @@ impl<'c> Model<'c> {
         while let Some((until, n)) = timer(state)
             && until <= state.now
         {
-            let Life::Waits { again, .. } = state.clients[n].life else {
-                unreachable!()
-            };
+            let Life::Waits { again, .. } = state.clients[n].life else { unreachable!() };
             state.clients[n].life = Life::Ready;
             if !again {
                 state.clients[n].at += 1;
@@ -275,14 +249,7 @@ impl<'c> Model<'c> {
 
     fn make(&self, state: &mut State, n: usize) {
         let (at, now) = (state.clients[n].at, state.late());
-        let Step::Move {
-            send,
-            label,
-            until_ok,
-        } = &self.case.programs[n][at]
-        else {
-            unreachable!()
-        };
+        let Step::Move { send, label, until_ok } = &self.case.programs[n][at] else { unreachable!() };
         let (reply, queued) = match (send, state.clients[n].queued.take()) {
             (Send::Begin, None) => (Reply::Text("OK".to_owned()), Some(Vec::new())),
             (Send::Exec, Some(queued)) => {
@@ -313,10 +280,7 @@ impl<'c> Model<'c> {
         client.reply = reply;
         match until_ok {
             Some(every) if client.reply != Reply::Text("OK".to_owned()) => {
-                client.life = Life::Waits {
-                    until: state.now + every,
-                    again: true,
-                };
+                client.life = Life::Waits { until: state.now + every, again: true };
             }
             _ => {
                 client.at += 1;
@@ -339,10 +303,7 @@ impl<'c> Model<'c> {
                     return;
                 }
                 Some(Step::Wait { millis, .. }) => {
-                    state.clients[n].life = Life::Waits {
-                        until: state.now + millis,
-                        again: false,
-                    };
+                    state.clients[n].life = Life::Waits { until: state.now + millis, again: false };
                     return;
                 }
                 Some(Step::Unless { is, skip }) => {
@@ -397,10 +358,8 @@ fn run(redis: &mut Redis, send: &Send, n: usize, now: i64) -> Reply {
     let own = format!("P{n}");
     match send {
         Send::Words(words) => {
-            let words: Vec<&str> = words
-                .iter()
-                .map(|word| if word == "self" { own.as_str() } else { word })
-                .collect();
+            let words: Vec<&str> =
+                words.iter().map(|word| if word == "self" { own.as_str() } else { word }).collect();
             redis.call(&words, now)
         }
         Send::Script { script, key, .. } => (SCRIPTS[*script].run)(redis, key, &own, now),
@@ -415,14 +374,10 @@ fn able(state: &State) -> Vec<usize> {
 
 /// The wait that ends first.
 fn timer(state: &State) -> Option<(i64, usize)> {
-    let waits = state
-        .clients
-        .iter()
-        .enumerate()
-        .filter_map(|(n, client)| match client.life {
-            Life::Waits { until, .. } if state.frozen != Some(n) => Some((until, n)),
-            _ => None,
-        });
+    let waits = state.clients.iter().enumerate().filter_map(|(n, client)| match client.life {
+        Life::Waits { until, .. } if state.frozen != Some(n) => Some((until, n)),
+        _ => None,
+    });
     waits.min()
 }
 

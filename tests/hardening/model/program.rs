@@ -131,28 +131,11 @@ pub enum Step {
 #[derive(Debug, Clone)]
 pub enum Never {
     Overlap(&'static str),
-    Counted {
-        counter: &'static str,
-        most: i64,
-    },
-    Value {
-        key: &'static str,
-        is: String,
-        derived: bool,
-    },
-    ThereAndCounted {
-        key: &'static str,
-        counter: &'static str,
-    },
-    Left {
-        key: &'static str,
-        more: i64,
-    },
-    Answered {
-        client: usize,
-        label: String,
-        is: i64,
-    },
+    Counted { counter: &'static str, most: i64 },
+    Value { key: &'static str, is: String, derived: bool },
+    ThereAndCounted { key: &'static str, counter: &'static str },
+    Left { key: &'static str, more: i64 },
+    Answered { client: usize, label: String, is: i64 },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -215,10 +198,8 @@ impl Case {
     }
 
     pub fn counters(&self) -> Vec<&'static str> {
-        let counted = |name: &&str| {
-            self.steps()
-                .any(|step| matches!(step, Step::Count(known) if known == name))
-        };
+        let counted =
+            |name: &&str| self.steps().any(|step| matches!(step, Step::Count(known) if known == name));
         COUNTERS.into_iter().filter(counted).collect()
     }
 
@@ -241,20 +222,10 @@ impl Case {
             }
             4 => {
                 let is = draw.one(&["1", "2", "P0", "P1"]).to_string();
-                Never::Value {
-                    key,
-                    is,
-                    derived: draw.once_in(2),
-                }
+                Never::Value { key, is, derived: draw.once_in(2) }
             }
-            5 if !counters.is_empty() => Never::ThereAndCounted {
-                key,
-                counter: draw.one(&counters),
-            },
-            6 => Never::Left {
-                key,
-                more: 500 * i64::try_from(draw.below(4)).ok()?,
-            },
+            5 if !counters.is_empty() => Never::ThereAndCounted { key, counter: draw.one(&counters) },
+            6 => Never::Left { key, more: 500 * i64::try_from(draw.below(4)).ok()? },
             7 => {
                 let client = draw.below(self.programs.len());
                 let labels: Vec<&String> = self.programs[client]
@@ -295,13 +266,9 @@ impl Case {
             let _ = writeln!(text, "  p{n}:");
             block(&mut text, steps, "    ");
         }
-        let claims = self
-            .counters()
-            .into_iter()
-            .map(|counter| format!("{counter} >= 0"));
-        let claims: Vec<String> = claims
-            .chain(["value('k') != 'x'".to_owned(), "value('n') != 'x'".to_owned()])
-            .collect();
+        let claims = self.counters().into_iter().map(|counter| format!("{counter} >= 0"));
+        let claims: Vec<String> =
+            claims.chain(["value('k') != 'x'".to_owned(), "value('n') != 'x'".to_owned()]).collect();
         text.push_str(ONLY);
         text.push_str("    invariants:\n");
         for never in &self.never {
@@ -310,11 +277,7 @@ impl Case {
                 "      - never: {never}\n        says: {{ en: Broken., zh: 破。 }}\n        goal: {{ en: Break., zh: 破。 }}"
             );
         }
-        let _ = writeln!(
-            text,
-            "    claims:\n      - that: {}\nstory:\n  - finish: P0",
-            claims.join(" and ")
-        );
+        let _ = writeln!(text, "    claims:\n      - that: {}\nstory:\n  - finish: P0", claims.join(" and "));
         text
     }
 }
@@ -324,16 +287,8 @@ impl std::fmt::Display for Never {
         match self {
             Self::Overlap(lock) => write!(f, "{{ overlap: {lock} }}"),
             Self::Counted { counter, most } => write!(f, "{counter} > {most}"),
-            Self::Value {
-                key,
-                is,
-                derived: false,
-            } => write!(f, "value('{key}') == '{is}'"),
-            Self::Value {
-                key,
-                is,
-                derived: true,
-            } => write!(f, "value('{key}' ~ '') == '{is}'"),
+            Self::Value { key, is, derived: false } => write!(f, "value('{key}') == '{is}'"),
+            Self::Value { key, is, derived: true } => write!(f, "value('{key}' ~ '') == '{is}'"),
             Self::ThereAndCounted { key, counter } => write!(f, "exists('{key}') and {counter} > 0"),
             Self::Left { key, more } => write!(f, "pttl('{key}') > {more}"),
             Self::Answered { client, label, is } => write!(f, "P{client}.{label} == {is}"),
@@ -361,28 +316,16 @@ fn block(text: &mut String, steps: &[Step], indent: &str) {
                 n += skip;
                 Ok(())
             }
-            Step::Move {
-                send,
-                label,
-                until_ok,
-            } => {
+            Step::Move { send, label, until_ok } => {
                 let sent = match send {
                     Send::Words(words) => format!("redis: {}", words.join(" ").replace("self", "${self}")),
                     Send::Begin => "redis: MULTI".to_owned(),
                     Send::Exec => "redis: EXEC".to_owned(),
-                    Send::Script {
-                        script,
-                        raw: true,
-                        key,
-                    } => {
+                    Send::Script { script, raw: true, key } => {
                         let lua = SCRIPTS[*script].lua;
                         format!("redis: EVAL \"{lua}\" 2 {key} list ${{self}}")
                     }
-                    Send::Script {
-                        script,
-                        raw: false,
-                        key,
-                    } => {
+                    Send::Script { script, raw: false, key } => {
                         let name = SCRIPTS[*script].name;
                         format!(
                             "script: {name}\n{indent}    keys: [{key}, list]\n{indent}    args: ['${{self}}']"
@@ -391,10 +334,9 @@ fn block(text: &mut String, steps: &[Step], indent: &str) {
                 };
                 let _ = writeln!(text, "{indent}- {label}:\n{indent}    {sent}");
                 match until_ok {
-                    Some(every) => writeln!(
-                        text,
-                        "{indent}    until: reply == 'OK'\n{indent}    every: {every}ms"
-                    ),
+                    Some(every) => {
+                        writeln!(text, "{indent}    until: reply == 'OK'\n{indent}    every: {every}ms")
+                    }
                     None => Ok(()),
                 }
             }
@@ -423,11 +365,7 @@ fn program(draw: &mut Random, most: usize) -> Vec<Step> {
 }
 
 fn made(send: Send) -> Step {
-    Step::Move {
-        send,
-        label: String::new(),
-        until_ok: None,
-    }
+    Step::Move { send, label: String::new(), until_ok: None }
 }
 
 /// A command. Gives how many moves it takes.
@@ -455,11 +393,7 @@ fn one(draw: &mut Random, steps: &mut Vec<Step>, may_begin: bool) -> usize {
         13 => {
             let send = words(&["SET", "lock", "self", "NX", "PX", left]);
             let until_ok = draw.once_in(2).then(|| draw.one(&[500, 1000]));
-            steps.push(Step::Move {
-                send,
-                label: String::new(),
-                until_ok,
-            });
+            steps.push(Step::Move { send, label: String::new(), until_ok });
             return 1;
         }
         14 if may_begin => {
@@ -479,10 +413,7 @@ fn one(draw: &mut Random, steps: &mut Vec<Step>, may_begin: bool) -> usize {
         }
         15 => {
             let millis = draw.one(&[500, 1000, 1500]);
-            steps.push(Step::Wait {
-                millis,
-                label: String::new(),
-            });
+            steps.push(Step::Wait { millis, label: String::new() });
             return usize::from(draw.once_in(3));
         }
         _ => script(draw, key),
@@ -493,11 +424,7 @@ fn one(draw: &mut Random, steps: &mut Vec<Step>, may_begin: bool) -> usize {
 
 fn script(draw: &mut Random, key: &str) -> Send {
     let script = draw.below(SCRIPTS.len());
-    Send::Script {
-        script,
-        raw: draw.once_in(2),
-        key: draw.one(&[key, "lock"]).to_owned(),
-    }
+    Send::Script { script, raw: draw.once_in(2), key: draw.one(&[key, "lock"]).to_owned() }
 }
 
 /// What a program makes of a reply, or of none.

@@ -41,9 +41,9 @@ impl Redis {
         self.keys.retain(|_, key| key.last.is_none_or(|last| last >= now));
         let number = |word: &str| word.parse::<i64>().expect("a number");
         match words {
-            ["GET", key] => self
-                .text(key)
-                .map_or_else(|wrong| wrong, |text| text.map_or(Reply::Nil, Reply::Text)),
+            ["GET", key] => {
+                self.text(key).map_or_else(|wrong| wrong, |text| text.map_or(Reply::Nil, Reply::Text))
+            }
             ["SET", key, value] => self.set(key, value, None),
             ["SET", key, value, "PX", left] => self.set(key, value, Some(now + number(left))),
             ["SET", key, value, "NX", rest @ ..] => {
@@ -136,12 +136,7 @@ impl Redis {
 
     fn data(&mut self, key: &str, new: impl Fn() -> Data) -> &mut Data {
         let key = self.keys.entry(key.to_owned());
-        &mut key
-            .or_insert_with(|| Key {
-                data: new(),
-                last: None,
-            })
-            .data
+        &mut key.or_insert_with(|| Key { data: new(), last: None }).data
     }
 
     fn set(&mut self, key: &str, value: &str, last: Option<i64>) -> Reply {
@@ -189,10 +184,7 @@ impl Redis {
 
     /// What an invariant sees under a name.
     pub fn value(&self, key: &str, now: i64) -> Option<&str> {
-        let key = self
-            .keys
-            .get(key)
-            .filter(|key| key.last.is_none_or(|last| last >= now))?;
+        let key = self.keys.get(key).filter(|key| key.last.is_none_or(|last| last >= now))?;
         match &key.data {
             Data::Text(text) => Some(text),
             other => panic!("{other:?} is not asked for"),

@@ -49,9 +49,7 @@ fn lesson(programs: &[&str], never: &[&str]) -> String {
 /// How many orders there are, how many go wrong, and how soon.
 async fn found(programs: &[&str], never: &[&str]) -> (u128, u128, Option<usize>) {
     let text = lesson(programs, never);
-    let found = explored(&text, 24, None)
-        .await
-        .unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let found = explored(&text, 24, None).await.unwrap_or_else(|error| panic!("{error}\n{text}"));
     assert!(found.complete);
     (found.orders(), found.violations, length(&found))
 }
@@ -75,30 +73,19 @@ async fn a_script_that_touches_a_second_key_is_seen_to() {
         |key: &str| format!("- look: {{ redis: EXISTS {key} }}\n- if: look == 1\n  then:\n    - count: seen");
     for (script, arg, key) in [("copies", "x", "q"), ("renames", "x", "q"), ("both", "m", "m")] {
         let runs = format!("- run: {{ script: {script}, keys: [k], args: [{arg}] }}");
-        assert_eq!(
-            found(&[&runs, &sees(key)], &["seen > 0"]).await,
-            (2, 1, Some(2)),
-            "{script}"
-        );
+        assert_eq!(found(&[&runs, &sees(key)], &["seen > 0"]).await, (2, 1, Some(2)), "{script}");
     }
     let weighs = "- weigh: { redis: SET w_a 9 }";
     for sorts in [
         "- first: { script: sorts, keys: [list], args: [] }\n- if: first == 'b'\n  then:\n    - count: seen",
         "- first: { redis: SORT list BY w_* }\n- if: first[0] == 'b'\n  then:\n    - count: seen",
     ] {
-        assert_eq!(
-            found(&[weighs, sorts], &["seen > 0"]).await,
-            (2, 1, Some(2)),
-            "{sorts}"
-        );
+        assert_eq!(found(&[weighs, sorts], &["seen > 0"]).await, (2, 1, Some(2)), "{sorts}");
     }
     let fence =
         "- fence: { script: fence, keys: [k], args: [] }\n- if: fence == 2\n  then:\n    - count: second";
     assert_eq!(found(&[fence, fence], &["second > 1"]).await, (2, 0, None));
-    assert_eq!(
-        found(&[fence, fence], &["value('k:fence') == '2'"]).await,
-        (2, 2, Some(2))
-    );
+    assert_eq!(found(&[fence, fence], &["value('k:fence') == '2'"]).await, (2, 2, Some(2)));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -107,39 +94,24 @@ async fn what_a_script_hides_is_asked_of_the_server() {
         "- get: { script: hidden, keys: [n], args: [GET] }\n- if: get is none\n  then:\n    - count: missed";
     let sets = "- set: { redis: SET n 1 }";
     assert_eq!(found(&[hidden, sets], &["missed > 0"]).await, (2, 1, Some(1)));
-    let text = lesson(
-        &["- time: { script: joined, keys: [], args: [] }", sets],
-        &["missed > 0"],
-    )
-    .replace("- time:", "- count: missed\n    - time:");
+    let text = lesson(&["- time: { script: joined, keys: [], args: [] }", sets], &["missed > 0"])
+        .replace("- time:", "- count: missed\n    - time:");
     let refused = explored(&text, 24, None).await.expect_err("the calendar");
-    assert!(
-        refused.contains("A.time") && refused.contains("`TIME`"),
-        "{refused}"
-    );
+    assert!(refused.contains("A.time") && refused.contains("`TIME`"), "{refused}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_invariant_may_ask_for_a_key_by_an_expression() {
     let sets = "- set: { redis: SET ab 1 }";
-    assert_eq!(
-        found(&[sets], &["value('a' ~ 'b') == '1'"]).await,
-        (1, 1, Some(1))
-    );
+    assert_eq!(found(&[sets], &["value('a' ~ 'b') == '1'"]).await, (1, 1, Some(1)));
     let other = "- other: { redis: SET c 1 }";
-    assert_eq!(
-        found(&[sets, other], &["value('a' ~ 'b') == '1'"]).await,
-        (2, 2, Some(1))
-    );
+    assert_eq!(found(&[sets, other], &["value('a' ~ 'b') == '1'"]).await, (2, 2, Some(1)));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_broken_before_the_first_move_breaks_every_order() {
     let sets = "- set: { redis: SET k 2 }";
-    assert_eq!(
-        found(&[sets, sets], &["value('k') == '1'"]).await,
-        (2, 2, Some(0))
-    );
+    assert_eq!(found(&[sets, sets], &["value('k') == '1'"]).await, (2, 2, Some(0)));
     let holds = "- holds: lock\n- set: { redis: SET k 2 }";
     assert_eq!(found(&[holds, holds], &[]).await, (2, 2, Some(0)));
 }
@@ -163,20 +135,13 @@ async fn waits_that_end_together_end_together() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_key_is_not_orphaned_while_its_process_has_a_thread() {
     let text = lesson(
-        &[
-            "- set: { redis: SET lock A }",
-            "- pause: { wait: 1s }\n- free: { redis: DEL lock }",
-        ],
+        &["- set: { redis: SET lock A }", "- pause: { wait: 1s }\n- free: { redis: DEL lock }"],
         &["orphaned('lock')"],
     );
-    let text = text.replace(
-        "  A: { runs: p0 }\n  B: { runs: p1 }\n",
-        "  A: { named_threads: { one: p0, two: p1 } }\n",
-    );
+    let text = text
+        .replace("  A: { runs: p0 }\n  B: { runs: p1 }\n", "  A: { named_threads: { one: p0, two: p1 } }\n");
     let text = text.replace("finish: A", "finish: A.one");
-    let found = explored(&text, 24, None)
-        .await
-        .unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let found = explored(&text, 24, None).await.unwrap_or_else(|error| panic!("{error}\n{text}"));
     assert_eq!((found.orders(), found.violations), (1, 0));
 }
 
@@ -206,11 +171,7 @@ fn expecting_none_is_content_with_a_proof_only() {
     // It is proved.
     let answer = run(&asked, &["explore", "--expect-none"]);
     assert_eq!(answer.code, Some(0), "{}{}", answer.out, answer.err);
-    assert!(
-        answer.out.contains("of all 6 of them 0 violate"),
-        "{}",
-        answer.out
-    );
+    assert!(answer.out.contains("of all 6 of them 0 violate"), "{}", answer.out);
     // It is not, because an order that asks again and again is cut; who says where, knows.
     let again = "- a: { redis: GET k, until: reply == '7', every: 1s }";
     let cut = lesson(&[again], &["value('k') == '4'"]);
@@ -226,10 +187,7 @@ fn expecting_none_is_content_with_a_proof_only() {
 #[test]
 fn a_race_may_ask_for_a_reply_that_never_comes() {
     let maybe = "- a: { redis: GET k }\n- if: a == '7'\n  then:\n    - b: { redis: GET k }";
-    let answer = run(
-        &lesson(&[maybe, maybe], &["A.b == '1'"]),
-        &["race", "--runs", "5"],
-    );
+    let answer = run(&lesson(&[maybe, maybe], &["A.b == '1'"]), &["race", "--runs", "5"]);
     assert_eq!(answer.code, Some(0), "{}{}", answer.out, answer.err);
 }
 
@@ -253,8 +211,5 @@ fn a_move_is_told_by_its_label() {
     let answer = run(&text, &["explore", "--json"]);
     assert_eq!(answer.code, Some(0), "{}{}", answer.out, answer.err);
     let shortest = answer.json()[0]["shortest"].to_string();
-    assert!(
-        shortest.contains("B.wake") && !shortest.contains("B.take"),
-        "{shortest}"
-    );
+    assert!(shortest.contains("B.wake") && !shortest.contains("B.take"), "{shortest}");
 }
