@@ -1,4 +1,5 @@
-//! What the screens show, drawn into memory at fixed sizes from logs that are written by hand. No server runs.
+//! What the screens show, drawn into memory at fixed sizes from logs that are written by hand, and what else needs no
+//! server: what the documentation says, which folders import which.
 
 #[path = "../common/scenarios.rs"]
 mod scenarios;
@@ -12,6 +13,7 @@ mod faults;
 mod finding;
 mod free;
 mod free_picture;
+mod imports;
 mod keys;
 mod lesson;
 mod motion;

@@ -1,0 +1,237 @@
+//! Imports between the folders of `src` go one way: from the command line down to the clock.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// Every folder from the ground up, and what it may import: only what stands above it in this table.
+const FOLDERS: &[(&str, &str)] = &[
+    ("clock", ""),
+    ("files", ""),
+    ("printable", ""),
+    ("signals", ""),
+    ("text", ""),
+    ("log", "clock text"),
+    ("lesson", "files log text"),
+    ("world", "clock lesson log text"),
+    ("verdict", "clock lesson log text world"),
+    ("client", "log"),
+    ("lab", "clock lesson log"),
+    ("recording", "clock files lesson log printable"),
+    ("run/session", "client clock lab lesson log text verdict"),
+    ("run/race", "client clock lab lesson log run/session text verdict world"),
+    ("run/explore", "client clock lab lesson log run/race run/session text verdict world"),
+    ("run", "lab lesson log recording run/explore run/race run/session text verdict"),
+    ("ui/theme", "clock log printable"),
+    ("ui/keys", "text ui/theme"),
+    ("ui/words", "lesson log run/race text ui/keys ui/theme verdict"),
+    ("ui/chart", "clock log ui/theme ui/words verdict world"),
+    ("ui/flight", "clock log world"),
+    (
+        "ui/state",
+        "clock files lesson log run run/explore run/race run/session text ui/chart ui/flight \
+         ui/keys verdict world",
+    ),
+    (
+        "ui/view",
+        "clock lesson log printable run/explore run/race text ui/chart ui/flight ui/keys ui/state \
+         ui/theme ui/words verdict world",
+    ),
+    (
+        "ui/app",
+        "lesson log run run/explore run/race run/session signals text ui/chart ui/keys ui/state \
+         ui/theme ui/view ui/words",
+    ),
+    (
+        "export",
+        "clock lesson log printable text ui/chart ui/keys ui/state ui/theme ui/view ui/words \
+         verdict world",
+    ),
+    ("config", "files lesson text ui/keys ui/state ui/theme ui/words"),
+    (
+        "cli",
+        "config export files lab lesson log printable recording run run/explore run/race \
+         run/session signals text ui/app ui/state ui/theme ui/view verdict",
+    ),
+];
+
+/// The folders whose own folders are looked at one by one.
+const SPLIT: [&str; 2] = ["run", "ui"];
+
+#[test]
+fn imports_go_one_way() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut used: BTreeMap<String, BTreeMap<String, PathBuf>> = BTreeMap::new();
+    let mut files = Vec::new();
+    rust_files(&source, &mut files);
+    for file in files {
+        let module = module_of(file.strip_prefix(&source).expect("it lies in src"));
+        let Some(from) = folder_of(&module) else { continue };
+        let text = fs::read_to_string(&file).expect("it can be read");
+        for path in imports(&tokens(&text), &module) {
+            if let Some(to) = folder_of(&path).filter(|to| *to != from) {
+                used.entry(from.clone()).or_default().entry(to).or_insert_with(|| file.clone());
+            }
+        }
+    }
+    let mut wrong = Vec::new();
+    let mut known: BTreeSet<&str> = BTreeSet::new();
+    for (folder, allowed) in FOLDERS {
+        let used = used.remove(*folder).unwrap_or_default();
+        let allowed: Vec<&str> = allowed.split_whitespace().collect();
+        for to in &allowed {
+            if !known.contains(to) {
+                wrong.push(format!("the table lets {folder} import {to}, which stands below it"));
+            }
+            if !used.contains_key(*to) {
+                wrong.push(format!("the table lets {folder} import {to}, which it does not"));
+            }
+        }
+        for (to, file) in used.iter().filter(|(to, _)| !allowed.contains(&to.as_str())) {
+            wrong.push(format!("{folder} imports {to}: {}", file.display()));
+        }
+        known.insert(folder);
+    }
+    wrong.extend(used.keys().map(|folder| format!("{folder} is not in the table")));
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn imports_are_read_as_the_compiler_reads_them() {
+    let module: Vec<String> = ["ui", "view", "lesson"].map(str::to_owned).into();
+    let text = "// use crate::lab;\nuse crate::{log::{Event, self as events}, run::race::Race};\n\
+                fn f() { let c = '\"'; super::super::state::go(\"crate::cli\"); crate::clock::now() }\n\
+                #[cfg(test)]\nmod tests { use crate::cli; }";
+    let mut found: Vec<String> =
+        imports(&tokens(text), &module).iter().filter_map(|path| folder_of(path)).collect();
+    found.dedup();
+    assert_eq!(found, ["log", "run/race", "ui/state", "clock"]);
+}
+
+fn rust_files(folder: &Path, files: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).expect("it can be listed") {
+        let path = entry.expect("it can be listed").path();
+        if path.is_dir() {
+            rust_files(&path, files);
+        } else if path.extension().is_some_and(|kind| kind == "rs") && !path.ends_with("tests.rs") {
+            files.push(path);
+        }
+    }
+}
+
+/// The module that a file of `src` is: nothing for `lib.rs` and `main.rs`.
+fn module_of(file: &Path) -> Vec<String> {
+    let path = file.with_extension("");
+    let mut module: Vec<String> = path.iter().map(|part| part.to_string_lossy().into_owned()).collect();
+    module.pop_if(|last| ["mod", "lib", "main"].contains(&last.as_str()));
+    module
+}
+
+fn folder_of(module: &[String]) -> Option<String> {
+    let first = module.first()?;
+    let folder = match module.get(1) {
+        Some(second) if SPLIT.contains(&first.as_str()) => format!("{first}/{second}"),
+        _ => first.clone(),
+    };
+    // What lies beside the folders of a folder, or is named by it, is the folder's own.
+    let is_known = FOLDERS.iter().any(|(known, _)| *known == folder);
+    Some(if is_known { folder } else { first.clone() })
+}
+
+/// Words and signs of a file, without comments, texts and its tests.
+fn tokens(text: &str) -> Vec<String> {
+    let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+    let mut tokens: Vec<String> = Vec::new();
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        match c {
+            '/' if rest.peek() == Some(&'/') => while rest.next().is_some_and(|c| c != '\n') {},
+            '"' => {
+                while let Some(c) = rest.next().filter(|c| *c != '"') {
+                    if c == '\\' {
+                        rest.next();
+                    }
+                }
+            }
+            // A character, not a lifetime: `'"'` would begin a text.
+            '\'' if rest.peek() == Some(&'"') => {
+                rest.next();
+            }
+            ':' if rest.peek() == Some(&':') => {
+                rest.next();
+                tokens.push("::".to_owned());
+            }
+            _ if c.is_alphanumeric() || c == '_' => {
+                let mut word = String::from(c);
+                while let Some(c) = rest.next_if(|c| c.is_alphanumeric() || *c == '_') {
+                    word.push(c);
+                }
+                tokens.push(word);
+            }
+            _ if !c.is_whitespace() => tokens.push(c.into()),
+            _ => {}
+        }
+    }
+    tokens
+}
+
+/// The modules of the crate that are named, in full.
+fn imports(tokens: &[String], module: &[String]) -> Vec<Vec<String>> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < tokens.len() {
+        let begins = at == 0 || tokens[at - 1] != "::";
+        let base = match tokens[at].as_str() {
+            "crate" if begins => Some(Vec::new()),
+            "super" if begins => Some(module[..module.len().saturating_sub(1)].to_vec()),
+            _ => None,
+        };
+        at += 1;
+        if let (Some(base), Some("::")) = (base, tokens.get(at).map(String::as_str)) {
+            tree(tokens, &mut at, &base, &mut found);
+        }
+    }
+    found
+}
+
+/// Reads `::a::{b, c::d}` behind a path.
+fn tree(tokens: &[String], at: &mut usize, base: &[String], found: &mut Vec<Vec<String>>) {
+    let mut path = base.to_vec();
+    let is = |at: usize, sign: &str| tokens.get(at).is_some_and(|token| token == sign);
+    while is(*at, "::") {
+        *at += 1;
+        match tokens.get(*at).map(String::as_str) {
+            Some("{") => {
+                while !is(*at, "}") && *at < tokens.len() {
+                    // The sign before a name is skipped as if it were its `::`.
+                    let mut inner = vec!["::".to_owned()];
+                    *at += 1;
+                    let from = *at;
+                    let mut depth = 0;
+                    while *at < tokens.len() && (depth > 0 || !(is(*at, ",") || is(*at, "}"))) {
+                        depth += i32::from(is(*at, "{")) - i32::from(is(*at, "}"));
+                        *at += 1;
+                    }
+                    if from < *at {
+                        inner.extend_from_slice(&tokens[from..*at]);
+                        tree(&inner, &mut 0, &path, found);
+                    }
+                }
+                *at += 1;
+                return;
+            }
+            Some("super") => {
+                path.pop();
+                *at += 1;
+            }
+            Some(name) => {
+                path.push(name.to_owned());
+                *at += 1;
+            }
+            None => break,
+        }
+    }
+    found.push(path);
+}
