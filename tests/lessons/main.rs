@@ -1,5 +1,5 @@
 //! Lessons on real servers, through the library and on the command line: stories, faults, races, every order of
-//! moves, and the clock and the lab that they run on.
+//! moves, the clock and the lab that they run on, and the pages that tell of all this.
 
 #[path = "../common/place.rs"]
 mod place;
@@ -11,6 +11,7 @@ mod texts;
 mod carried;
 mod check;
 mod clock;
+mod documents;
 mod explore;
 mod explore_alike;
 mod export;

@@ -1,0 +1,179 @@
+//! The page of the lesson language has every word of the grammar, and its lessons are lessons.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use lockstep::lesson::{
+    LabKind, Source,
+    library::{carried_recipes, from_text},
+    plan::{ACTOR_FUNCTIONS, BUILTINS, FUNCTIONS},
+    schema,
+};
+use serde_json::Value;
+
+use super::{blocks, names, page, quoted, rows, section};
+use crate::place::Place;
+
+fn lessons() -> String {
+    page("docs/lessons.md")
+}
+
+fn set<'n>(names: impl IntoIterator<Item = &'n str>) -> BTreeSet<String> {
+    names.into_iter().map(str::to_owned).collect()
+}
+
+/// The names of all properties that a part of the schema may have.
+fn properties(part: &Value) -> BTreeSet<String> {
+    let own = part["properties"].as_object().into_iter().flatten();
+    let mut all: BTreeSet<String> = own.map(|(name, _)| name.clone()).collect();
+    for other in part["anyOf"].as_array().into_iter().flatten() {
+        all.extend(properties(other));
+    }
+    all
+}
+
+/// The words that a part of the schema may be.
+fn words(part: &Value) -> BTreeSet<String> {
+    let choices = part["oneOf"].as_array().into_iter().flatten();
+    choices.filter_map(|choice| choice["const"].as_str()).map(str::to_owned).collect()
+}
+
+#[test]
+fn every_field_is_told() {
+    let text = lessons();
+    let schema: Value = serde_json::from_str(&schema()).expect("JSON");
+    let part = |name: &str| match name {
+        "Lesson" => &schema,
+        name => &schema["$defs"][name],
+    };
+    let told = |headings: &[(&str, &str)]| -> BTreeSet<String> {
+        let tables = headings.iter().map(|(heading, head)| names(section(&text, heading), head));
+        tables.flatten().collect()
+    };
+    let both = |a: &str, b: &str| &properties(part(a)) | &properties(part(b));
+
+    let file = told(&[("## The file", "field")]);
+    assert_eq!(file, both("Lesson", "Setup"), "the file");
+    for (name, heading, head) in [
+        ("Client", "## Clients", "field"),
+        ("Variant", "## Variants", "field"),
+        ("StoryItem", "## Story", "item"),
+        ("Pass", "## Story", "field of `pass`"),
+        ("Await", "## Story", "field of `await`"),
+        ("OneWay", "## Faults", "field of `hold`"),
+        ("Ask", "## Questions", "field of `ask`"),
+        ("Choice", "## Questions", "field of a choice"),
+        ("Claim", "## Claims", "field"),
+        ("Invariant", "## Invariants", "field"),
+        ("Card", "## Interview cards", "field"),
+    ] {
+        assert_eq!(told(&[(heading, head)]), properties(part(name)), "{heading}: {head}");
+    }
+    let operation = told(&[("### Operations", "operation"), ("### Operations", "field")]);
+    assert_eq!(operation, properties(part("RawOperation")), "operations");
+    let steps = told(&[("### Other steps", "step")]);
+    assert_eq!(steps, &properties(part("Step")) | &set(["stop"]), "steps");
+
+    // What the story does to clients, servers and links has a table of its own.
+    let faults = told(&[("## Faults", "fault")]);
+    let row = rows(section(&text, "## Story"), "item");
+    let row = row.iter().find(|row| row[1].contains("#faults")).expect("the row of faults");
+    assert_eq!(faults, set(quoted(&row[0])));
+
+    for (name, heading, field) in [
+        ("Track", "## The file", "track"),
+        ("Expect", "## Variants", "expect"),
+        ("WayName", "## Faults", "way"),
+    ] {
+        let rows = rows(section(&text, heading), if name == "WayName" { "field of `hold`" } else { "field" });
+        let row = rows.iter().find(|row| row[0] == format!("`{field}`")).expect(field);
+        assert_eq!(set(quoted(&row[1])), words(part(name)), "{field}");
+    }
+
+    let labs = rows(section(&text, "## Labs"), "lab");
+    assert_eq!(names(section(&text, "## Labs"), "lab"), words(part("LabKind")));
+    for row in labs {
+        let name = row[0].trim_matches('`');
+        let lab: LabKind = serde_json::from_value(name.into()).expect(name);
+        let servers: Vec<&str> = lab.servers().iter().chain(lab.sentinels()).copied().collect();
+        assert_eq!(quoted(&row[1]).collect::<Vec<_>>(), servers, "{name}");
+        assert_eq!(row[2], format!("`{}`", servers[0]), "{name}");
+    }
+}
+
+#[test]
+fn every_name_and_function_is_told() {
+    let text = lessons();
+    assert_eq!(names(section(&text, "### Names"), "name"), set(BUILTINS));
+    let claims = section(&text, "## Claims");
+    assert_eq!(names(claims, "function"), set(FUNCTIONS));
+    let attributes = ACTOR_FUNCTIONS.into_iter().chain(["release"]);
+    let attributes: BTreeSet<String> = attributes.map(|name| format!("A.{name}")).collect();
+    assert_eq!(names(claims, "attribute"), attributes);
+}
+
+#[test]
+fn every_recipe_is_told() {
+    let text = lessons();
+    let section = section(&text, "### Recipes");
+    let recipes = carried_recipes().expect("recipes");
+    let told: BTreeMap<String, Vec<String>> = rows(section, "recipe")
+        .into_iter()
+        .map(|row| (row[0].trim_matches('`').to_owned(), quoted(&row[1]).map(str::to_owned).collect()))
+        .collect();
+    let known = recipes.programs.iter().map(|(name, recipe)| (name.clone(), recipe.params.clone()));
+    assert_eq!(told, known.collect());
+    assert_eq!(names(section, "script"), recipes.scripts.keys().cloned().collect());
+}
+
+/// A lesson with the parts of a fragment in place of its own.
+fn with(lesson: &str, fragment: &str) -> String {
+    let parts = |text: &str| -> Vec<(String, String)> {
+        let mut parts: Vec<(String, String)> = Vec::new();
+        for line in text.lines() {
+            match line.split_once(':') {
+                Some((key, _)) if !line.starts_with([' ', '#']) => {
+                    parts.push((key.to_owned(), line.to_owned()));
+                }
+                _ => {
+                    let (_, part) = parts.last_mut().expect("a fragment begins with a field of the lesson");
+                    part.push('\n');
+                    part.push_str(line);
+                }
+            }
+        }
+        parts
+    };
+    let mut whole: BTreeMap<String, String> = parts(lesson).into_iter().collect();
+    whole.extend(parts(fragment));
+    whole.into_values().collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn the_lessons_of_the_page_are_lessons() {
+    let blocks = blocks(&lessons(), "yaml");
+    let (whole, fragments) = blocks.split_first().expect("there are some");
+    let loaded = from_text("docs/lessons.md", whole).unwrap_or_else(|error| panic!("{error}"));
+    loaded.check().unwrap_or_else(|error| panic!("{error}"));
+    for fragment in fragments {
+        let source = |text: String| Source::new("docs/lessons.md", text);
+        let read = if fragment.starts_with("format:") {
+            source(fragment.clone()).recipes().map(drop)
+        } else {
+            source(with(whole, fragment)).lesson().map(drop)
+        };
+        read.unwrap_or_else(|error| panic!("{error}\n{fragment}"));
+    }
+    for fragment in super::blocks(&page("README.md"), "yaml") {
+        let source = Source::new("README.md", with(whole, &fragment));
+        source.lesson().unwrap_or_else(|error| panic!("{error}\n{fragment}"));
+    }
+}
+
+#[test]
+fn the_lesson_of_the_page_proves_its_claims() {
+    let blocks = blocks(&lessons(), "yaml");
+    let place = Place::new();
+    place.write("two-takers.yaml", &blocks[0]);
+    let answer = place.run(&["run", "two-takers.yaml"]);
+    assert_eq!(answer.code, Some(0), "{}{}", answer.out, answer.err);
+}

@@ -1,0 +1,153 @@
+//! The JSON that commands print, the document of an export and the events of a log have the fields that the pages tell
+//! of.
+
+use std::collections::BTreeSet;
+
+use lockstep::{log::EventKind, recording};
+use serde_json::Value;
+
+use super::{page, quoted, root, rows, section};
+use crate::place::{Answer, Place};
+
+/// Compares the fields of objects with those of a table: each is told, and each that is told was seen.
+struct Fields {
+    told: BTreeSet<String>,
+    seen: BTreeSet<String>,
+}
+
+impl Fields {
+    fn of(section: &str, head: &str) -> Self {
+        let rows = rows(section, head);
+        Self {
+            told: rows.iter().flat_map(|row| quoted(&row[0])).map(str::to_owned).collect(),
+            seen: BTreeSet::new(),
+        }
+    }
+
+    /// Takes in an object. What is inside of a field is compared where anything is told of it.
+    fn see(&mut self, object: &Value, within: &str) {
+        for (name, value) in object.as_object().into_iter().flatten() {
+            let path = format!("{within}{name}");
+            assert!(self.told.contains(&path), "`{path}` is not told");
+            self.seen.insert(path.clone());
+            let inside = |mark: &str| {
+                Some(format!("{path}{mark}"))
+                    .filter(|path| self.told.iter().any(|told| told.starts_with(path)))
+            };
+            match (value, inside("[]."), inside(".")) {
+                (Value::Array(items), Some(path), _) => items.iter().for_each(|item| self.see(item, &path)),
+                (Value::Object(_), _, Some(path)) => self.see(value, &path),
+                _ => {}
+            }
+        }
+    }
+
+    fn unseen(&self) -> BTreeSet<String> {
+        &self.told - &self.seen
+    }
+}
+
+fn fields(command: &str) -> Fields {
+    let text = page("docs/command-line.md");
+    Fields::of(section(&text, &format!("## {command}")), "`--json`")
+}
+
+/// What a command prints has the fields that are told, all of them.
+fn assert_told(command: &str, answers: &[Answer]) {
+    let mut fields = fields(command);
+    for answer in answers {
+        let lines = answer.json();
+        assert!(!lines.is_empty(), "{command}: {}", answer.err);
+        for line in &lines {
+            fields.see(line, "");
+        }
+    }
+    assert_eq!(fields.unseen(), BTreeSet::new(), "{command}");
+}
+
+#[test]
+fn json_has_the_fields_that_are_told() {
+    let place = Place::new();
+    let run = |args: &[&str]| place.run(args);
+    assert_told("list", &[run(&["list", "--json"])]);
+    let script = ["run", "oversell", "--variant", "atomic-script", "--json", "--events", "--wall-clock"];
+    assert_told("run", &[run(&script)]);
+    assert_told(
+        "race",
+        &[run(&["race", "oversell", "--variant", "check-then-decrement", "-n", "1", "--json"])],
+    );
+    let explore = ["explore", "oversell", "--variant", "check-then-decrement", "--set", "buyers=2", "--json"];
+    assert_told("explore", &[run(&explore)]);
+    let export = ["export", "zk-herd", "--recorded", "--output", "herd.svg", "--json"];
+    assert_told("export", &[run(&export)]);
+    place.write("bad.yaml", "format: 1\n");
+    let new = run(&["new", "good"]);
+    assert_eq!(new.code, Some(0), "{}", new.err);
+    assert_told("check", &[run(&["check", "good.yaml", "bad.yaml", "--json"])]);
+    place.write("bad.toml", "lang = \"de\"\n");
+    place.write("good.toml", "lang = \"zh\"\n");
+    let check = |file| run(&["config", "--check", "--config", file, "--json"]);
+    assert_told("config", &[check("good.toml"), check("bad.toml")]);
+    let record = r#"{"finished": true, "outcome": "shown", "right": 1, "asked": 2, "solved": 0}"#;
+    std::fs::create_dir_all(place.path().join("state/lockstep")).expect("a directory");
+    place.write(
+        "state/lockstep/progress.json",
+        format!(r#"{{"format": 1, "lessons": {{"oversell": {{"lost-update": {record}}}}}}}"#),
+    );
+    assert_told("progress", &[run(&["progress", "--json"])]);
+
+    // What is missing on a machine decides which of its fields there are.
+    let mut doctor = fields("doctor");
+    run(&["doctor", "--json"]).json().iter().for_each(|line| doctor.see(line, ""));
+    assert!(doctor.seen.contains("proof.clock"));
+}
+
+#[test]
+fn the_json_document_has_the_fields_that_are_told() {
+    let text = page("docs/exports.md");
+    let mut fields = Fields::of(section(&text, "## Data"), "field");
+    let answer = Place::new().run(&["export", "zk-herd", "--recorded", "--format", "json"]);
+    let document: Value = serde_json::from_str(&answer.out).expect("a document");
+    fields.see(&document, "");
+    assert_eq!(fields.unseen(), BTreeSet::new());
+}
+
+/// The names that an enum takes for its tag, which its own error lists.
+fn tags<T: serde::de::DeserializeOwned>(tag: &str) -> BTreeSet<String> {
+    let unknown = serde_json::json!({ tag: "?" });
+    let error = match serde_json::from_value::<T>(unknown) {
+        Ok(_) => panic!("`?` is no name"),
+        Err(error) => error.to_string(),
+    };
+    quoted(&error).filter(|name| *name != "?").map(str::to_owned).collect()
+}
+
+#[test]
+fn events_are_those_that_are_told() {
+    let text = page("docs/exports.md");
+    let events = rows(section(&text, "## Events"), "`event`");
+    let told: BTreeSet<String> = events.iter().flat_map(|row| quoted(&row[0])).map(str::to_owned).collect();
+    assert_eq!(told, tags::<EventKind>("event"));
+    let faults = rows(section(&text, "## Events"), "`fault`");
+    let told: BTreeSet<String> = faults.iter().flat_map(|row| quoted(&row[0])).map(str::to_owned).collect();
+    assert_eq!(told, tags::<lockstep::log::Fault>("fault"));
+
+    let carried = super::files(&root().join("assets/recordings"));
+    for path in carried {
+        let recording = recording::read(&path).unwrap_or_else(|error| panic!("{error}"));
+        for event in recording.log.events() {
+            let event = serde_json::to_value(event).expect("JSON");
+            let (kind, fault) = (&event["event"], &event["fault"]);
+            let row = |table: &[Vec<String>], name: &Value| -> BTreeSet<String> {
+                let name = name.as_str().unwrap_or_default();
+                let row = table.iter().find(|row| quoted(&row[0]).any(|told| told == name));
+                row.into_iter().flat_map(|row| quoted(&row[1])).map(str::to_owned).collect()
+            };
+            let told = &row(&events, kind) | &row(&faults, fault);
+            for (name, _) in event.as_object().into_iter().flatten() {
+                let known = matches!(name.as_str(), "at" | "event") || told.contains(name);
+                assert!(known, "{}: `{name}` of `{kind}` is not told", path.display());
+            }
+        }
+    }
+}
