@@ -8,7 +8,7 @@ use std::{
 
 use minijinja::Value;
 
-use super::{conduct::Conduct, names::reply_value};
+use super::{key_history::KeyHistory, names::reply_value};
 use crate::{
     clock::LessonTime,
     lesson::Scenario,
@@ -21,7 +21,7 @@ use crate::{
 pub(crate) struct Facts {
     pub(crate) log: Log,
     pub(crate) world: World,
-    pub(crate) conduct: Conduct,
+    pub(crate) key_history: KeyHistory,
     /// What each name of a client stands for: the indices of its actors.
     pub(crate) groups: HashMap<String, Vec<usize>>,
     /// Whether it is noted which events were looked at. That takes longer than most answers.
@@ -52,7 +52,7 @@ impl Facts {
         Self {
             log: Log::new(),
             world: World::default(),
-            conduct: Conduct::new(scenario),
+            key_history: KeyHistory::new(scenario),
             groups,
             tracing: true,
             trace: Mutex::default(),
@@ -62,7 +62,7 @@ impl Facts {
     /// Something more has happened.
     pub(crate) fn extend(&mut self, events: &[Event]) {
         for event in events {
-            self.conduct.take(self.log.len(), event);
+            self.key_history.take(self.log.len(), event);
             self.log.append(event.clone());
         }
         self.world.seek(&self.log, self.log.len());
@@ -197,7 +197,7 @@ impl Facts {
     /// the end of their programs.
     pub(crate) fn orphaned(&self, key: &str) -> bool {
         let author = self.live_key(key, None).and_then(|state| match &state.value {
-            KeyValue::String(value) => self.conduct.author(key, value),
+            KeyValue::String(value) => self.key_history.author(key, value),
             _ => None,
         });
         let Some(author) = author.and_then(|(actor, _)| self.world.actor(actor)) else {

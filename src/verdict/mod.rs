@@ -43,11 +43,11 @@ pub struct Verdict {
 }
 
 pub mod compare;
-pub(crate) mod conduct;
 pub(crate) mod decide;
 pub(crate) mod evidence;
 pub(crate) mod facts;
 pub(crate) mod judge;
+pub(crate) mod key_history;
 pub(crate) mod names;
 pub(crate) mod trace;
 pub(crate) mod watch;

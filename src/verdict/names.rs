@@ -149,7 +149,7 @@ impl Object for Function {
         }
         if self.name == "herd" {
             let (): () = from_args(args)?;
-            return Ok(facts.conduct.herd().len().into());
+            return Ok(facts.key_history.herd().len().into());
         }
         let (about,): (&str,) = from_args(args)?;
         Ok(match self.name {
@@ -179,8 +179,8 @@ impl Object for Function {
             "holders" => facts.holders(about).into(),
             "orphaned" => facts.orphaned(about).into(),
             // How often somebody did that to a key which another client had set.
-            "deleted_by_another" => facts.conduct.foreign(about, Access::Deleted).len().into(),
-            "renewed_by_another" => facts.conduct.foreign(about, Access::Expiry).len().into(),
+            "deleted_by_another" => facts.key_history.foreign(about, Access::Deleted).len().into(),
+            "renewed_by_another" => facts.key_history.foreign(about, Access::Expiry).len().into(),
             "finished" => {
                 let count = facts.finished(about);
                 count.ok_or_else(|| wrong(format!("nobody is called `{about}`")))?.into()

@@ -79,9 +79,11 @@ impl Facts {
             }
             "holders" => self.note(self.world.holding.most(name).iter().copied()),
             "orphaned" => self.note(self.orphaned_since(name)),
-            "deleted_by_another" => self.note(self.conduct.foreign(name, Access::Deleted).iter().copied()),
-            "renewed_by_another" => self.note(self.conduct.foreign(name, Access::Expiry).iter().copied()),
-            "herd" => self.note(self.conduct.herd().iter().copied()),
+            "deleted_by_another" => {
+                self.note(self.key_history.foreign(name, Access::Deleted).iter().copied())
+            }
+            "renewed_by_another" => self.note(self.key_history.foreign(name, Access::Expiry).iter().copied()),
+            "herd" => self.note(self.key_history.herd().iter().copied()),
             "value" | "pttl" | "exists" | "role" | "owner" | "children" => {
                 let server = if function == "role" { about } else { second };
                 self.note(self.last_change(function, name, server));
@@ -110,7 +112,7 @@ impl Facts {
                 _ => None,
             }
         });
-        let Some((author, sent)) = value.and_then(|value| self.conduct.author(key, value)) else {
+        let Some((author, sent)) = value.and_then(|value| self.key_history.author(key, value)) else {
             return Vec::new();
         };
         let client = self.world.actor(author).map(|actor| &actor.who.client);

@@ -9,7 +9,7 @@ use super::{
         model::{Claim, Lesson, LockClaim},
     },
     references,
-    story::{Cast, TextPlan},
+    story::{Roster, TextPlan},
 };
 
 /// A claim ready to be evaluated.
@@ -68,25 +68,25 @@ pub const ACTOR_FUNCTIONS: [&str; 2] = ["notified", "finished"];
 pub(crate) struct Vocabulary<'a> {
     known: BTreeSet<String>,
     locks: BTreeSet<String>,
-    cast: &'a Cast<'a>,
+    roster: &'a Roster<'a>,
     lesson: &'a Lesson,
 }
 
 impl<'a> Vocabulary<'a> {
-    pub(crate) fn new(cast: &'a Cast<'a>, lesson: &'a Lesson) -> Self {
+    pub(crate) fn new(roster: &'a Roster<'a>, lesson: &'a Lesson) -> Self {
         let mut known: BTreeSet<String> = FUNCTIONS.into_iter().map(str::to_owned).collect();
-        known.extend(cast.counters());
-        known.extend(cast.params.keys().cloned());
-        known.extend(cast.actors.iter().map(|plan| plan.actor.name.clone()));
+        known.extend(roster.counters());
+        known.extend(roster.params.keys().cloned());
+        known.extend(roster.actors.iter().map(|plan| plan.actor.name.clone()));
         // A process of threads gives its name to theirs: `A.worker`.
-        let process = cast.actors.iter().filter_map(|plan| plan.actor.name.split_once('.'));
+        let process = roster.actors.iter().filter_map(|plan| plan.actor.name.split_once('.'));
         known.extend(process.map(|(name, _)| name.to_owned()));
-        Self { known, locks: cast.locks(), cast, lesson }
+        Self { known, locks: roster.locks(), roster, lesson }
     }
 
     /// Compiles an expression over what happened.
     pub(crate) fn expr(&self, source: &str, path: &Path) -> Result<Expr, Mistake> {
-        references::check(source, self.cast.clients, self.cast.actors, path)?;
+        references::check(source, self.roster.clients, self.roster.actors, path)?;
         check_metrics(source, self.lesson, path)?;
         let expr = Expr::parse(source).map_err(|error| Mistake::new(path, error))?;
         match expr.names().iter().find(|name| !self.known.contains(*name)) {
@@ -110,7 +110,7 @@ pub(crate) fn plan(
     }
     let plan_one = |(n, claim): (usize, &Claim)| -> Result<PlannedClaim, Mistake> {
         let path = path.index(n);
-        let says = claim.says().map(|says| vocabulary.cast.text(says, &path.key("says"))).transpose()?;
+        let says = claim.says().map(|says| vocabulary.roster.text(says, &path.key("says"))).transpose()?;
         let condition = match claim {
             Claim::Bare(source) => expression(source, &path, vocabulary)?,
             Claim::That { that, .. } => expression(that, &path.key("that"), vocabulary)?,

@@ -13,7 +13,7 @@ use super::{
     claims::{self, Vocabulary},
     references,
     settled::values,
-    story::Cast,
+    story::Roster,
 };
 use crate::text::Text;
 
@@ -82,20 +82,20 @@ impl fmt::Display for NeverPlan {
 pub(crate) fn plan(
     lesson: &Lesson,
     (name, variant): (&str, &Variant),
-    cast: &Cast<'_>,
+    roster: &Roster<'_>,
     vocabulary: &Vocabulary<'_>,
 ) -> Result<Vec<InvariantPlan>, Mistake> {
     let root = Path::root();
     match (&variant.invariants, &lesson.invariants) {
         (Some(own), _) => {
             let path = root.key("variants").key(name).key("invariants");
-            each(own, &path, cast, vocabulary)
+            each(own, &path, roster, vocabulary)
         }
         (None, Some(shared)) => {
-            let plans = each(shared, &root.key("invariants"), cast, vocabulary);
+            let plans = each(shared, &root.key("invariants"), roster, vocabulary);
             plans.map_err(|mistake| in_variant(mistake, name))
         }
-        (None, None) => Ok(cast.locks().into_iter().map(of_lock).collect()),
+        (None, None) => Ok(roster.locks().into_iter().map(of_lock).collect()),
     }
 }
 
@@ -111,7 +111,7 @@ fn in_variant(mistake: Mistake, name: &str) -> Mistake {
 fn each(
     invariants: &[Invariant],
     path: &Path,
-    cast: &Cast<'_>,
+    roster: &Roster<'_>,
     vocabulary: &Vocabulary<'_>,
 ) -> Result<Vec<InvariantPlan>, Mistake> {
     if invariants.is_empty() {
@@ -129,20 +129,20 @@ fn each(
         };
         Ok(InvariantPlan {
             never,
-            says: filled(&invariant.says, &path.key("says"), cast)?,
-            goal: filled(&invariant.goal, &path.key("goal"), cast)?,
+            says: filled(&invariant.says, &path.key("says"), roster)?,
+            goal: filled(&invariant.goal, &path.key("goal"), roster)?,
         })
     };
     invariants.iter().enumerate().map(plan_one).collect()
 }
 
 /// A goal is read before anything has happened, so only parameters have a value.
-fn filled(text: &Text, path: &Path, cast: &Cast<'_>) -> Result<Text, Mistake> {
-    let plan = cast.text(text, path)?;
-    let names = Scope::new(values(cast.params)).value();
+fn filled(text: &Text, path: &Path, roster: &Roster<'_>) -> Result<Text, Mistake> {
+    let plan = roster.text(text, path)?;
+    let names = Scope::new(values(roster.params)).value();
     for (template, lang) in [(&plan.en, "en"), (&plan.zh, "zh")] {
         let mut used = template.names().into_iter();
-        if let Some(counter) = used.find(|name| !cast.params.contains_key(name)) {
+        if let Some(counter) = used.find(|name| !roster.params.contains_key(name)) {
             return Err(Mistake::new(
                 &path.key(lang),
                 format!("`{counter}` has no value before the first move"),

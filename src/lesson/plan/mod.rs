@@ -245,14 +245,19 @@ fn resolve(loaded: &Arc<Loaded>, name: &str, overrides: &Params) -> Result<Scena
         return Err(Mistake::new(&story_path, "a story in which nothing happens")
             .help("give the lesson a `story`, or this variant one of its own"));
     }
-    let cast =
-        story::Cast { clients: &clients, actors: &actors, params: &params, variants: &lesson.variants, lab };
-    let vocabulary = claims::Vocabulary::new(&cast, lesson);
+    let roster = story::Roster {
+        clients: &clients,
+        actors: &actors,
+        params: &params,
+        variants: &lesson.variants,
+        lab,
+    };
+    let vocabulary = claims::Vocabulary::new(&roster, lesson);
     let claims = claims::plan(&variant.claims, &at.key("claims"), &vocabulary)?;
-    let invariants = invariants::plan(lesson, (name, variant), &cast, &vocabulary)?;
-    let story = story::plan(story, &story_path, &cast, &vocabulary, name)?;
+    let invariants = invariants::plan(lesson, (name, variant), &roster, &vocabulary)?;
+    let story = story::plan(story, &story_path, &roster, &vocabulary, name)?;
     for (field, text) in [("title", &variant.title), ("lesson", &variant.lesson)] {
-        cast.text(text, &at.key(field))?;
+        roster.text(text, &at.key(field))?;
     }
     Ok(Scenario {
         loaded: Arc::clone(loaded),

@@ -7,7 +7,7 @@ use super::{
         question::{Ask, Choice, Right},
     },
     claims::Vocabulary,
-    story::{Act, Cast, Line, TextPlan},
+    story::{Act, Line, Roster, TextPlan},
 };
 
 /// A question ready to be put.
@@ -49,10 +49,10 @@ const CHOICES: std::ops::RangeInclusive<usize> = 2..=4;
 pub(crate) fn plan(
     ask: &Ask,
     path: &Path,
-    cast: &Cast<'_>,
+    roster: &Roster<'_>,
     vocabulary: &Vocabulary<'_>,
 ) -> Result<AskPlan, Mistake> {
-    let q = cast.text(&ask.q, &path.key("q"))?;
+    let q = roster.text(&ask.q, &path.key("q"))?;
     let choices_path = path.key("choices");
     let count = ask.choices.len();
     if !CHOICES.contains(&count) {
@@ -72,7 +72,7 @@ pub(crate) fn plan(
         .choices
         .iter()
         .enumerate()
-        .map(|(n, choice)| plan_choice(choice, &choices_path.index(n), cast, vocabulary))
+        .map(|(n, choice)| plan_choice(choice, &choices_path.index(n), roster, vocabulary))
         .collect::<Result<_, _>>()?;
     Ok(AskPlan { q, choices, after: ask.after })
 }
@@ -80,7 +80,7 @@ pub(crate) fn plan(
 fn plan_choice(
     choice: &Choice,
     path: &Path,
-    cast: &Cast<'_>,
+    roster: &Roster<'_>,
     vocabulary: &Vocabulary<'_>,
 ) -> Result<ChoicePlan, Mistake> {
     let right = match &choice.right {
@@ -93,9 +93,9 @@ fn plan_choice(
             .help("say why it is wrong, in `why: { en: …, zh: … }`, for the learner who chose it"));
     }
     Ok(ChoicePlan {
-        says: cast.text(&choice.says, &path.key("says"))?,
+        says: roster.text(&choice.says, &path.key("says"))?,
         right,
-        why: choice.why.as_ref().map(|why| cast.text(why, &path.key("why"))).transpose()?,
+        why: choice.why.as_ref().map(|why| roster.text(why, &path.key("why"))).transpose()?,
     })
 }
 

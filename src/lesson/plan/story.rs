@@ -100,7 +100,7 @@ pub struct TextPlan {
 }
 
 /// Who and what a story can name.
-pub(crate) struct Cast<'a> {
+pub(crate) struct Roster<'a> {
     pub clients: &'a [ClientPlan],
     pub actors: &'a [ActorPlan],
     pub params: &'a Params,
@@ -108,7 +108,7 @@ pub(crate) struct Cast<'a> {
     pub lab: LabKind,
 }
 
-impl Cast<'_> {
+impl Roster<'_> {
     /// Every counter that any program may count.
     pub(crate) fn counters(&self) -> BTreeSet<String> {
         self.actors.iter().flat_map(|plan| plan.program.counters.iter().cloned()).collect()
@@ -290,15 +290,15 @@ const LONGEST_AWAIT_MS: i64 = 24 * 60 * 60 * 1000;
 pub(crate) fn plan(
     items: &[StoryItem],
     path: &Path,
-    cast: &Cast<'_>,
+    roster: &Roster<'_>,
     vocabulary: &Vocabulary<'_>,
     variant: &str,
 ) -> Result<Vec<Line>, Mistake> {
     let mut story = Vec::new();
     for (index, StoryItem { beat, only }) in items.iter().enumerate() {
         let path = path.index(index);
-        if let Some(unknown) = only.iter().find(|name| !cast.variants.contains_key(*name)) {
-            let known = cast.variants.keys().map(String::as_str);
+        if let Some(unknown) = only.iter().find(|name| !roster.variants.contains_key(*name)) {
+            let known = roster.variants.keys().map(String::as_str);
             return Err(Mistake::unknown(&path.key("only"), "variant", unknown, known));
         }
         if !only.is_empty() && !only.iter().any(|name| name == variant) {
@@ -308,19 +308,19 @@ pub(crate) fn plan(
             story.push(Line { act, item: story.len(), path: path.clone() });
         };
         match beat {
-            Beat::Say(text) => push(Act::Say(cast.text(text, &path.key("say"))?)),
-            Beat::Ask(ask) => push(Act::Ask(question::plan(ask, &path.key("ask"), cast, vocabulary)?)),
+            Beat::Say(text) => push(Act::Say(roster.text(text, &path.key("say"))?)),
+            Beat::Ask(ask) => push(Act::Ask(question::plan(ask, &path.key("ask"), roster, vocabulary)?)),
             Beat::Move(moves) => {
-                for turn in cast.turns(moves, &path.key("move"))? {
+                for turn in roster.turns(moves, &path.key("move"))? {
                     push(Act::Each(vec![turn]));
                 }
             }
-            Beat::Each(moves) => push(Act::Each(cast.turns(moves, &path.key("each"))?)),
+            Beat::Each(moves) => push(Act::Each(roster.turns(moves, &path.key("each"))?)),
             Beat::Together(moves) => {
-                let turns = cast.turns(moves, &path.key("together"))?;
+                let turns = roster.turns(moves, &path.key("together"))?;
                 let mut seen = BTreeSet::new();
                 if let Some(twice) = turns.iter().find(|turn| !seen.insert(turn.actor)) {
-                    let name = &cast.actors[twice.actor.0 as usize].actor.name;
+                    let name = &roster.actors[twice.actor.0 as usize].actor.name;
                     return Err(Mistake::new(
                         &path,
                         format!("`{name}` cannot make two moves at the same time"),
@@ -328,59 +328,61 @@ pub(crate) fn plan(
                 }
                 push(Act::Together(turns));
             }
-            Beat::Finish(names) => push(Act::Finish(cast.everybody(names, &path.key("finish"))?)),
+            Beat::Finish(names) => push(Act::Finish(roster.everybody(names, &path.key("finish"))?)),
             Beat::Pass(pass) => {
                 let path = path.key("pass");
                 push(Act::Pass(PassPlan {
-                    duration: cast.duration(&pass.duration, &path)?,
-                    moving: cast.everybody(&pass.moving, &path)?,
+                    duration: roster.duration(&pass.duration, &path)?,
+                    moving: roster.everybody(&pass.moving, &path)?,
                 }));
             }
             Beat::Await(until) => {
                 let path = path.key("await");
                 push(Act::Await(AwaitPlan {
                     that: vocabulary.expr(&until.that, &path.key("that"))?,
-                    within: cast.limit(&until.within, &path.key("within"))?,
-                    moving: cast.everybody(&until.moving, &path)?,
+                    within: roster.limit(&until.within, &path.key("within"))?,
+                    moving: roster.everybody(&until.moving, &path)?,
                 }));
             }
             Beat::Kill(name) => {
-                push(Act::Faults(vec![Fault::KillServer { server: cast.server(name, &path.key("kill"))? }]));
+                push(Act::Faults(vec![Fault::KillServer {
+                    server: roster.server(name, &path.key("kill"))?,
+                }]));
             }
             Beat::Restart(name) => push(Act::Faults(vec![Fault::RestartServer {
-                server: cast.server(name, &path.key("restart"))?,
+                server: roster.server(name, &path.key("restart"))?,
             }])),
-            Beat::Freeze(name) if cast.is_server(name) => {
+            Beat::Freeze(name) if roster.is_server(name) => {
                 push(Act::Faults(vec![Fault::FreezeServer { server: name.clone() }]));
             }
-            Beat::Thaw(name) if cast.is_server(name) => {
+            Beat::Thaw(name) if roster.is_server(name) => {
                 push(Act::Faults(vec![Fault::ThawServer { server: name.clone() }]));
             }
             Beat::Drop(names) => {
-                let links = cast.links(names, &path.key("drop"))?;
+                let links = roster.links(names, &path.key("drop"))?;
                 push(Act::Faults(links.map(|link| Fault::Drop { link }).collect()));
             }
             Beat::Crash(name) => {
-                push(Act::Faults(vec![Fault::Crash { client: cast.client(name, &path.key("crash"))? }]));
+                push(Act::Faults(vec![Fault::Crash { client: roster.client(name, &path.key("crash"))? }]));
             }
             Beat::Freeze(name) => {
-                push(Act::Faults(vec![Fault::Freeze { client: cast.client(name, &path.key("freeze"))? }]));
+                push(Act::Faults(vec![Fault::Freeze { client: roster.client(name, &path.key("freeze"))? }]));
             }
             Beat::Thaw(name) => {
-                push(Act::Faults(vec![Fault::Thaw { client: cast.client(name, &path.key("thaw"))? }]));
+                push(Act::Faults(vec![Fault::Thaw { client: roster.client(name, &path.key("thaw"))? }]));
             }
             Beat::Cut(names) => {
-                let links = cast.links(names, &path.key("cut"))?;
+                let links = roster.links(names, &path.key("cut"))?;
                 push(Act::Faults(links.map(|link| Fault::Cut { link }).collect()));
             }
             Beat::Hold(hold) => {
-                let links = cast.links(&hold.links, &path.key("hold"))?;
+                let links = roster.links(&hold.links, &path.key("hold"))?;
                 let way = hold.way;
                 push(Act::Faults(links.map(|link| Fault::Hold { link, way }).collect()));
             }
-            Beat::Skew(skew) => push(Act::Faults(cast.skew(skew, &path.key("skew"))?)),
+            Beat::Skew(skew) => push(Act::Faults(roster.skew(skew, &path.key("skew"))?)),
             Beat::Release(names) => {
-                let links = cast.links(names, &path.key("release"))?;
+                let links = roster.links(names, &path.key("release"))?;
                 push(Act::Faults(links.map(|link| Fault::Release { link }).collect()));
             }
         }

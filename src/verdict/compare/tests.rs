@@ -118,9 +118,9 @@ fn a_changed_reply_is_a_difference_and_a_draining_ttl_is_none() {
 #[test]
 fn another_belief_after_the_same_reply_is_a_difference() {
     let holds = believing(log(&told()[..1]), Belief::Holding);
-    let doubts = believing(log(&told()[..1]), Belief::Unsure);
+    let pending = believing(log(&told()[..1]), Belief::Unsure);
     assert_eq!(first_difference([&holds, &holds]), None);
-    let found = first_difference([&holds, &doubts]);
+    let found = first_difference([&holds, &pending]);
     assert_eq!(at(found.as_ref()), (What::Outcome, both("A.acquire 0")));
 }
 

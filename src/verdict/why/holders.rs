@@ -172,13 +172,13 @@ impl Loss<'_, '_> {
 
     /// Its time was over: the lease of a key, or the session of a znode.
     fn time(&self) -> Option<(Kind, usize)> {
-        let (seen, gone) = self.seen();
+        let (seen, crashed) = self.seen();
         let granted = self.case.events[self.granted.sent].at;
         let end = match seen {
             // The server's own word for it.
             Some(Seen::Key(end)) => end?,
             Some(Seen::Znode { ephemeral }) => {
-                return gone.filter(|_| ephemeral).map(|gone| (Kind::SessionEnded, gone));
+                return crashed.filter(|_| ephemeral).map(|crashed| (Kind::SessionEnded, crashed));
             }
             None => self.lease_by_words()?,
         };
@@ -189,7 +189,7 @@ impl Loss<'_, '_> {
         }
         let over = |n: &usize| self.case.events[*n].at >= end;
         let passed = (self.set.replied + 1..self.granted.sent).find(over);
-        let event = gone.or(passed).unwrap_or(self.granted.sent);
+        let event = crashed.or(passed).unwrap_or(self.granted.sent);
         match self.case.frozen_at(self.case.client(self.set.actor), event) {
             Some(frozen) if frozen > self.set.replied => Some((Kind::Frozen, frozen)),
             _ => Some((Kind::LeaseEnded, event)),

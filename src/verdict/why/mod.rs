@@ -14,7 +14,7 @@
 
 pub(crate) mod acts;
 pub(crate) mod case;
-pub(crate) mod gone;
+pub(crate) mod crashed;
 pub(crate) mod holders;
 pub(crate) mod words;
 
@@ -106,9 +106,9 @@ pub fn explain(scenario: &Scenario, log: &Log, breach: &Breach) -> Option<Why> {
     let crashed = kinds().any(|kind| matches!(kind, EventKind::Fault(Fault::Crash { .. })));
     let notified = kinds().filter(|kind| matches!(kind, EventKind::Notified { .. })).count();
     let special = if crashed {
-        gone::explain(&case, breach)
+        crashed::explain(&case, breach)
     } else if notified > 1 {
-        gone::herd(&case, breach)
+        crashed::herd(&case, breach)
     } else {
         None
     };

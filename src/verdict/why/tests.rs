@@ -288,9 +288,9 @@ fn a_session_that_ended_took_its_node_along() {
     let mut story = Story::new(OVERLAP);
     let first = story.takes(0, "zookeeper", "create -e /lock A");
     story.then(tree(Some("/lock")));
-    let gone = story.then(tree(None));
+    let crashed = story.then(tree(None));
     let second = story.takes(1, "zookeeper", "create -e /lock B");
-    assert_eq!(story.places(), Some((Kind::SessionEnded, first, gone, second)));
+    assert_eq!(story.places(), Some((Kind::SessionEnded, first, crashed, second)));
 }
 
 #[test]

@@ -24,7 +24,7 @@ struct Setting {
 
 /// Somebody deleted a key while another's setting of it was answered: its own, or the other's?
 #[derive(Debug)]
-struct Doubt {
+struct PendingDeletion {
     deletion: Effect,
     /// Of the other.
     client: String,
@@ -44,7 +44,7 @@ struct Herd {
 
 /// What everybody has done so far.
 #[derive(Debug)]
-pub(crate) struct Conduct {
+pub(crate) struct KeyHistory {
     effects: Effects,
     /// By actor: the client that it lives in.
     clients: Vec<String>,
@@ -52,19 +52,19 @@ pub(crate) struct Conduct {
     /// By key and access: the replies that prove that somebody did it to a key that another client had set.
     foreign: BTreeMap<(String, Access), Vec<usize>>,
     /// Deletions of which only the server's next state will say whose key it was.
-    doubts: Vec<Doubt>,
+    pending: Vec<PendingDeletion>,
     herds: BTreeMap<String, Herd>,
     largest: Vec<usize>,
 }
 
-impl Conduct {
+impl KeyHistory {
     pub(crate) fn new(scenario: &Scenario) -> Self {
         Self {
             effects: Effects::new(scenario),
             clients: scenario.actors.iter().map(|plan| plan.actor.client.clone()).collect(),
             settings: BTreeMap::new(),
             foreign: BTreeMap::new(),
-            doubts: Vec::new(),
+            pending: Vec::new(),
             herds: BTreeMap::new(),
             largest: Vec::new(),
         }
@@ -128,13 +128,18 @@ impl Conduct {
     /// A deletion that was long on its way may have met another's key.
     fn doubt(&mut self, deletion: Effect, client: &str) {
         // Whoever deletes its own is innocent of what is doubtful about its key.
-        self.doubts.retain(|doubt| doubt.client != client || doubt.deletion.key != deletion.key);
+        self.pending.retain(|doubt| doubt.client != client || doubt.deletion.key != deletion.key);
         let known = self.settings.get(&deletion.key);
         let other = known.and_then(|known| known.last()).filter(|setting| {
             setting.client != client && setting.server == deletion.server && setting.replied > deletion.sent
         });
         if let Some((other, value)) = other.and_then(|other| Some((other, other.value.clone()?))) {
-            self.doubts.push(Doubt { client: other.client.clone(), value, end: other.end, deletion });
+            self.pending.push(PendingDeletion {
+                client: other.client.clone(),
+                value,
+                end: other.end,
+                deletion,
+            });
         }
     }
 
@@ -143,11 +148,11 @@ impl Conduct {
         let Observed::Redis(keyspace) = &state.observed else {
             return;
         };
-        let (settled, left): (Vec<Doubt>, _) = std::mem::take(&mut self.doubts)
+        let (settled, left): (Vec<PendingDeletion>, _) = std::mem::take(&mut self.pending)
             .into_iter()
             .partition(|doubt| doubt.deletion.server == state.server);
-        self.doubts = left;
-        for Doubt { deletion, value, end, .. } in settled {
+        self.pending = left;
+        for PendingDeletion { deletion, value, end, .. } in settled {
             let held = keyspace.keys.get(&deletion.key);
             let there =
                 held.is_some_and(|key| matches!(&key.value, KeyValue::String(held) if *held == value));
