@@ -90,12 +90,7 @@ pub enum ClockError {
     UnusablePath(PathBuf),
     /// The library or the page could not be written.
     #[error("the lesson clock could not write {}: {source}", path.display())]
-    File {
-        /// Which file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    File { path: PathBuf, source: io::Error },
 }
 
 /// The clock of one lab. Clones are the same clock, and any thread may use any of them.

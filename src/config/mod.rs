@@ -33,7 +33,6 @@ const LARGEST: u64 = 64 << 10;
 pub struct Config {
     /// The language of lessons and screens.
     pub lang: Option<Lang>,
-    /// The colours.
     pub theme: Option<ThemeName>,
     /// How fast lessons play: 1.0 is real time.
     pub speed: Option<f64>,

@@ -7,7 +7,6 @@ use super::{Choice, EventKind, Log, Steps};
 pub enum Deed {
     /// The story's next line.
     Line,
-    /// Somebody's choice.
     Choice(Choice),
 }
 

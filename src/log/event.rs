@@ -14,7 +14,6 @@ pub struct Event {
     /// When, in lesson time (nanoseconds since the clock was made). Never smaller than that of the event
     /// before it.
     pub at: LessonTime,
-    /// What.
     #[serde(flatten)]
     pub kind: EventKind,
 }
@@ -58,7 +57,6 @@ pub struct ServerInfo {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Belief {
-    /// "It is mine."
     Holding,
     /// "It is somebody else's and I wait for it."
     Waiting,
@@ -78,7 +76,6 @@ pub enum Stop {
     Question,
     /// A move, or a group of moves made at once, is over.
     Move,
-    /// Time has passed.
     Passed,
     /// A fault has been caused.
     Fault,
@@ -93,7 +90,6 @@ pub enum Stop {
 pub enum Choice {
     /// An actor makes its next move.
     Move {
-        /// Who.
         actor: ActorId,
     },
     /// Time passes until the first wait of anybody is over.
@@ -116,7 +112,6 @@ pub struct AskedChoice {
     pub why: Option<Text>,
 }
 
-/// What happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum EventKind {
@@ -132,7 +127,6 @@ pub enum EventKind {
     },
     /// A ZooKeeper session was opened for an actor.
     Session {
-        /// Whose.
         actor: ActorId,
         server: String,
         /// The session id, as it appears in `ephemeralOwner`.
@@ -169,9 +163,7 @@ pub enum EventKind {
     Chose(Choice),
     /// An operation left a client.
     Sent {
-        /// The operation.
         op: OpId,
-        /// Who.
         actor: ActorId,
         /// The operation's label in the program.
         label: String,
@@ -185,9 +177,7 @@ pub enum EventKind {
     },
     /// Its reply arrived, or will never arrive.
     Replied {
-        /// The operation.
         op: OpId,
-        /// Who.
         actor: ActorId,
         /// The operation's label, repeated so that a claim needs no look back.
         label: String,
@@ -195,22 +185,15 @@ pub enum EventKind {
     },
     /// An actor began to wait for time to pass: work, or a pause before it tries again.
     Waits {
-        /// Who.
         actor: ActorId,
         /// The wait's label in the program.
         label: String,
         until: LessonTime,
     },
     /// That time has passed.
-    Waited {
-        /// Who.
-        actor: ActorId,
-        /// The wait's label.
-        label: String,
-    },
+    Waited { actor: ActorId, label: String },
     /// A notification arrived at a client and waits in its queue: a fired watch, a published message.
     Notified {
-        /// Who.
         actor: ActorId,
         server: String,
         /// What about: a path or a channel.
@@ -219,18 +202,9 @@ pub enum EventKind {
         what: String,
     },
     /// An actor took a notification from its queue and acts on it.
-    Took {
-        /// Who.
-        actor: ActorId,
-        /// The operation's label.
-        label: String,
-        about: String,
-        /// What happened there.
-        what: String,
-    },
+    Took { actor: ActorId, label: String, about: String, what: String },
     /// An actor changed its mind about a lock.
     Believes {
-        /// Who.
         actor: ActorId,
         /// The lock's name in the lesson.
         lock: String,
@@ -238,13 +212,7 @@ pub enum EventKind {
         belief: Belief,
     },
     /// A counter of the lesson grew: `sold`.
-    Counted {
-        /// Who counted.
-        actor: ActorId,
-        counter: String,
-        /// By how much.
-        by: i64,
-    },
+    Counted { actor: ActorId, counter: String, by: i64 },
     /// A server's state was seen to have changed.
     State(ServerState),
     /// A server's own counter, read from the server: `zk_sum_node_deleted_watch_count`.
@@ -252,7 +220,6 @@ pub enum EventKind {
         server: String,
         /// The counter's name in the server's words.
         name: String,
-        /// Its value now.
         value: i64,
     },
     /// A fault was caused.
@@ -266,7 +233,6 @@ pub enum EventKind {
     /// Where no story is followed: an actor met a reply that its program cannot cope with, and ended there, as with an
     /// exception that nobody catches. Whatever it holds on a server stays.
     GaveUp {
-        /// Who.
         actor: ActorId,
         /// What it could not cope with.
         why: String,
@@ -284,10 +250,7 @@ pub enum EventKind {
         evidence: Vec<usize>,
     },
     /// An actor's program is over.
-    Finished {
-        /// Who.
-        actor: ActorId,
-    },
+    Finished { actor: ActorId },
     /// The learner may stop here: everything before belongs to one step.
     Stop {
         /// Index of the step in the variant's story; of the one that would have come next, where the learner has left

@@ -48,7 +48,6 @@ pub enum Fault {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Way {
-    /// Both ways.
     #[default]
     Both,
     /// Along the link's arrow: what a client sends to a server.

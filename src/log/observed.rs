@@ -11,7 +11,6 @@ use crate::clock::LessonTime;
 pub struct ServerState {
     /// The server's name in the lab, `redis` or `zookeeper`.
     pub server: String,
-    /// What it held.
     pub observed: Observed,
 }
 
@@ -39,7 +38,6 @@ pub struct Keyspace {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// It takes writes.
     Master,
     /// It follows another server.
     Replica {

@@ -22,7 +22,6 @@ pub struct Outlook {
 /// The first wait that ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Timer {
-    /// Whose.
     pub actor: ActorId,
     /// When it is over.
     pub at: LessonTime,
@@ -73,7 +72,6 @@ impl Outlook {
         !self.actors.is_empty() && self.actors.iter().all(over)
     }
 
-    /// Who can move.
     pub fn able(&self) -> impl Iterator<Item = ActorId> {
         let all = (0..).map(ActorId).zip(&self.actors);
         all.filter(|(_, prospect)| prospect.hindered.is_none()).map(|(actor, _)| actor)

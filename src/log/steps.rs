@@ -13,7 +13,6 @@ pub struct Step {
     pub number: usize,
     /// How many events are over at its end.
     pub position: usize,
-    /// When it ends.
     pub at: LessonTime,
     /// What kind of step it is.
     pub stop: Stop,

@@ -37,7 +37,6 @@ pub(crate) struct Spent {
 }
 
 impl Spent {
-    /// One line more.
     pub(crate) fn line(&mut self, line: &[u8]) -> Result<(), Bound> {
         self.bytes += u64::try_from(line.len()).unwrap_or(u64::MAX).saturating_add(1);
         self.lines += 1;

@@ -10,24 +10,13 @@ use crate::files::Unwritable;
 pub enum RecordingError {
     /// The file cannot be read.
     #[error("{}: {source}", path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    File { path: PathBuf, source: io::Error },
     /// The file cannot be written.
     #[error("{} was not written: {source}", path.display())]
-    NotWritten {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: Unwritable,
-    },
+    NotWritten { path: PathBuf, source: Unwritable },
     /// It is larger than what is read.
     #[error("{}:{line}: the recording is too large: {bound}, and no run makes so much; record the run again", path.display())]
     TooLarge {
-        /// The file.
         path: PathBuf,
         /// The line that is too much, from 1.
         line: usize,
@@ -37,32 +26,22 @@ pub enum RecordingError {
     /// The run is larger than what would be read again.
     #[error("{} was not written: the run is too long for a recording: {bound}; record it with a smaller crowd", path.display())]
     TooLong {
-        /// The file.
         path: PathBuf,
         /// What it is too much of.
         bound: Bound,
     },
     /// It is something else.
     #[error("{}:1: this is no recording of Lockstep's; `lockstep run LESSON --variant NAME --record FILE` makes one", path.display())]
-    NoRecording {
-        /// The file.
-        path: PathBuf,
-    },
+    NoRecording { path: PathBuf },
     /// It was written by another Lockstep.
     #[error(
         "{}:1: the recording has format version {found} and this Lockstep reads version {VERSION}; record the run \
          again with `lockstep run LESSON --variant NAME --record FILE`", path.display()
     )]
-    OtherVersion {
-        /// The file.
-        path: PathBuf,
-        /// Its version.
-        found: u64,
-    },
+    OtherVersion { path: PathBuf, found: u64 },
     /// A line of it is damaged.
     #[error("{}:{line}:{column}: the recording is damaged: {why}; record the run again", path.display())]
     Damaged {
-        /// The file.
         path: PathBuf,
         line: usize,
         column: usize,
@@ -75,7 +54,6 @@ pub enum RecordingError {
         path.display()
     )]
     CutOff {
-        /// The file.
         path: PathBuf,
         /// The line at which more was expected.
         line: usize,

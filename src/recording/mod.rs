@@ -33,7 +33,6 @@ use bounds::{Lines, MOST_BYTES, MOST_LINES, Spent, Stopped};
 /// The version of the format that is written and read.
 pub const VERSION: u32 = 1;
 
-/// The first line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Header {
     /// The version of the format. Its name tells a recording from any other file.
@@ -62,7 +61,6 @@ impl Header {
 /// A finished run, read from a file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recording {
-    /// Of which lesson.
     pub header: Header,
     /// What happened. Its clock is [`ClockKind::Recorded`].
     pub log: Log,

@@ -16,7 +16,6 @@ use crate::{
 pub struct Undecided {
     /// The choice whose expression failed; `None` where it is the question as a whole.
     pub choice: Option<usize>,
-    /// What is wrong.
     pub message: String,
 }
 

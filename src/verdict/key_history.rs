@@ -26,7 +26,6 @@ struct Setting {
 #[derive(Debug)]
 struct PendingDeletion {
     deletion: Effect,
-    /// Of the other.
     client: String,
     value: String,
     /// When the other's lease is over.
@@ -36,7 +35,6 @@ struct PendingDeletion {
 /// Who was told of one change of a path.
 #[derive(Debug, Default)]
 struct Herd {
-    /// What happened.
     what: String,
     members: BTreeSet<ActorId>,
     events: Vec<usize>,

@@ -28,7 +28,6 @@ pub struct ClaimResult {
     /// What it wants to be observed.
     pub expected: Text,
     pub observed: Text,
-    /// Whether they agree.
     pub holds: bool,
     /// The events that prove it: indices into the log.
     pub evidence: Vec<usize>,

@@ -10,7 +10,6 @@ use crate::{
 /// Whether an actor can act at all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Life {
-    /// It runs.
     Running,
     /// Its process is stopped (SIGSTOP).
     Frozen,
@@ -27,7 +26,6 @@ pub enum Doing {
     Idle,
     /// A command is on its way, or its reply is.
     InFlight {
-        /// The operation's label.
         label: String,
         /// Index into [`super::World::exchanges`].
         exchange: usize,
@@ -35,12 +33,7 @@ pub enum Doing {
         since: LessonTime,
     },
     /// It waits for time to pass.
-    Waiting {
-        /// The wait's label.
-        label: String,
-        since: LessonTime,
-        until: LessonTime,
-    },
+    Waiting { label: String, since: LessonTime, until: LessonTime },
 }
 
 /// A stretch of time in which an actor believed one thing of a lock.
@@ -49,7 +42,6 @@ pub struct BeliefSpan {
     pub lock: String,
     /// What it believed. Never [`Belief::Nothing`] in [`ActorWorld::spans`].
     pub belief: Belief,
-    /// Since when.
     pub from: LessonTime,
     /// Until when; `None` while it still does.
     pub to: Option<LessonTime>,
@@ -58,21 +50,17 @@ pub struct BeliefSpan {
 /// Something that a server told a client without being asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notification {
-    /// When it arrived.
     pub at: LessonTime,
     pub about: String,
-    /// What happened there.
     pub what: String,
 }
 
 /// One actor after a prefix of the log.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ActorWorld {
-    /// Who it is.
     pub who: Actor,
     /// Whether it can act.
     pub life: Life,
-    /// What it does.
     pub doing: Doing,
     /// What it believes now, by lock.
     pub beliefs: BTreeMap<String, BeliefSpan>,

@@ -42,7 +42,6 @@ impl Holders {
         self.0.iter().find(|(known, _)| *known == actor).map(|(_, at)| *at)
     }
 
-    /// Who holds it.
     pub fn actors(&self) -> impl Iterator<Item = ActorId> + '_ {
         self.0.iter().map(|(actor, _)| *actor)
     }
@@ -62,7 +61,6 @@ impl Holders {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Overlap {
     pub lock: String,
-    /// Since when.
     pub from: LessonTime,
     /// Until when; `None` while it lasts.
     pub to: Option<LessonTime>,
@@ -79,7 +77,6 @@ pub struct Overlap {
 /// Somebody has begun or ceased to hold a lock.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Turn {
-    /// Who.
     pub actor: ActorId,
     pub lock: String,
     /// Whether it holds the lock now.

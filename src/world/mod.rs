@@ -34,7 +34,6 @@ pub enum LinkState {
 /// A command and, once it came, its reply: indices into the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Exchange {
-    /// Who sent it.
     pub actor: ActorId,
     /// The index of its `Sent` event.
     pub sent: usize,
@@ -58,7 +57,6 @@ pub struct Narration {
 pub struct Question {
     /// Index of the story's item.
     pub item: usize,
-    /// The question.
     pub q: Text,
     /// The answers to choose from.
     pub choices: Vec<AskedChoice>,
@@ -69,7 +67,6 @@ pub struct Question {
 /// What was told last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Told {
-    /// Nothing yet.
     #[default]
     Nothing,
     /// The narrator spoke: the newest of [`World::narration`].

@@ -10,18 +10,15 @@ use crate::{
 /// How a key or a znode differs from the state seen before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
-    /// It is new.
     Added,
     /// Its value, expiry, owner or watchers differ.
     Changed,
-    /// It is gone.
     Removed,
 }
 
 /// One server after a prefix of the log.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ServerWorld {
-    /// Who it is.
     pub info: ServerInfo,
     /// Why it ended, where it did.
     pub died: Option<String>,
@@ -31,7 +28,6 @@ pub struct ServerWorld {
     pub ahead_ms: i64,
     /// What it was last seen to hold.
     pub observed: Option<Observed>,
-    /// When that was.
     pub seen_at: LessonTime,
     /// How that differs from what was seen before, by key or path.
     pub changes: BTreeMap<String, Change>,

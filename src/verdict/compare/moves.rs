@@ -20,7 +20,6 @@ const BOOKKEEPING: [&str; 2] = ["czxid", "owner"];
 /// A move: one command with its reply, or one notification that was taken from the queue.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Move {
-    /// Who made it.
     pub who: String,
     /// Its label in the program.
     pub label: String,

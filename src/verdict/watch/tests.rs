@@ -48,7 +48,6 @@ impl Story {
         story
     }
 
-    /// Its index.
     fn then(&mut self, kind: EventKind) -> usize {
         let at = LessonTime::from_millis(i64::try_from(self.0.len()).expect("small"));
         self.0.append(Event { at, kind });

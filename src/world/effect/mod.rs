@@ -40,7 +40,6 @@ pub enum Access {
 /// One thing that one command did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Effect {
-    /// Whose command.
     pub actor: ActorId,
     /// The index of its `Sent` event; of a transaction, that of `EXEC`.
     pub sent: usize,
@@ -52,7 +51,6 @@ pub struct Effect {
     pub server: String,
     /// The key, or the znode's path.
     pub key: String,
-    /// What was done.
     pub access: Access,
     /// The number that was answered: what a counter stood at afterwards, or what was read.
     pub number: Option<i64>,
@@ -61,7 +59,6 @@ pub struct Effect {
 /// Somebody asked for a key to be set to a value, whether or not it was.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attempt {
-    /// Who.
     pub actor: ActorId,
     /// The index of the `Sent` event.
     pub sent: usize,
