@@ -16,6 +16,7 @@ use std::{
 };
 
 use minijinja::{Environment, ErrorKind, Expression, Value};
+use serde::{Serialize, Serializer};
 
 pub use allowance::within_allowance;
 pub use bounds::LARGEST_VALUE;
@@ -136,6 +137,13 @@ impl Expr {
     }
 }
 
+/// As the author wrote it.
+impl Serialize for Expr {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.source.serialize(serializer)
+    }
+}
+
 impl fmt::Debug for Expr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Expr({})", self.source)
@@ -151,12 +159,14 @@ fn describe(error: &minijinja::Error) -> String {
 }
 
 /// A text with `${…}` in it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
+#[serde(transparent)]
 pub struct Template {
     parts: Vec<Part>,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "lowercase")]
 enum Part {
     Text(String),
     Expr(Expr),

@@ -35,7 +35,20 @@ pub enum NotCarried {
 
 /// The name of the file of a variant's recording, in a directory of recordings.
 pub fn file_name(scenario: &Scenario) -> String {
-    format!("{}.{}.jsonl.gz", scenario.loaded.lesson.id, scenario.variant)
+    name_of(&scenario.loaded.lesson.id, &scenario.variant)
+}
+
+fn name_of(lesson: &str, variant: &str) -> String {
+    format!("{lesson}.{variant}.jsonl.gz")
+}
+
+/// The fingerprint that a recording with a former fingerprint would have today, if it is of a carried lesson as it is
+/// now.
+pub(crate) fn renewed_fingerprint(header: &Header) -> Option<String> {
+    let name = name_of(&header.lesson, &header.variant);
+    let carried = first(CARRIED.get_file(&name)?.contents(), Path::new(&name)).ok()?;
+    let same = header.fingerprint.is_some() && header.fingerprint == carried.former_fingerprint;
+    carried.fingerprint.filter(|_| same)
 }
 
 /// Whether a recording of this very scenario is carried. Reads its first line only.

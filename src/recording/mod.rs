@@ -47,6 +47,10 @@ pub struct Header {
     /// [`Scenario::fingerprint`] of what was run. Recordings made before there was one have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<String>,
+    /// What the fingerprint of the same lesson was while it was made of Rust's debug output. Carried recordings have
+    /// it, so that users' recordings from that time are known for what they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub former_fingerprint: Option<String>,
 }
 
 impl Header {
@@ -147,6 +151,7 @@ pub fn write(path: &Path, scenario: &Scenario, log: &Log) -> Result<(), Recordin
         params: scenario.overrides.clone(),
         program: env!("CARGO_PKG_VERSION").to_owned(),
         fingerprint: Some(scenario.fingerprint()),
+        former_fingerprint: None,
     };
     let text =
         lines(&header, log).map_err(|bound| RecordingError::TooLong { path: path.to_owned(), bound })?;
@@ -192,7 +197,11 @@ pub fn read(path: &Path) -> Result<Recording, RecordingError> {
         return Err(too_large(path, 1, Bound::Bytes));
     }
     let text = plain(BufReader::<io::Take<File>>::new(packed.take(MOST_BYTES))).map_err(file)?;
-    parse(text, path)
+    let mut recording = parse(text, path)?;
+    if let Some(fingerprint) = carried::renewed_fingerprint(&recording.header) {
+        recording.header.fingerprint = Some(fingerprint);
+    }
+    Ok(recording)
 }
 
 /// Reads the first line.

@@ -2,10 +2,13 @@
 
 use std::{io::Cursor, path::Path};
 
-use super::{Recording, RecordingError, looks_like_one, parse, read, write};
+use super::{Recording, RecordingError, carried, looks_like_one, parse, read, write};
 use crate::{
     clock::{ClockKind, LessonTime},
-    lesson::{Params, Scenario, library::from_text},
+    lesson::{
+        Params, Scenario,
+        library::{Library, from_text},
+    },
     log::{Event, EventKind, Log, Reply, Stop},
 };
 
@@ -120,4 +123,21 @@ fn somebody_who_does_not_take_part_is_damage() {
     let strange = text().replacen("\"actor\":0", "\"actor\":7", 1);
     let error = parsed(&strange).expect_err("damaged").to_string();
     assert!(error.starts_with("run.jsonl:3:1:") && error.contains("actor 7"), "{error}");
+}
+
+#[test]
+fn a_recording_with_a_fingerprint_of_the_former_kind_is_known() {
+    let loaded = Library::carried().find("oversell").cloned().expect("it is carried");
+    let scenario = Scenario::plan(&loaded, "lost-update", &Params::new()).expect("it is good");
+    let carried = carried::open(&scenario).expect("it is carried");
+    let former = carried.header.former_fingerprint.expect("made before");
+    let folder = tempfile::tempdir().expect("a directory");
+    let path = folder.path().join("run.jsonl");
+    write(&path, &scenario, &carried.log).expect("written");
+    let text = std::fs::read_to_string(&path).expect("readable");
+    for (fingerprint, known) in [(former.as_str(), true), ("00", false)] {
+        let text = text.replacen(&scenario.fingerprint(), fingerprint, 1);
+        std::fs::write(&path, text).expect("written");
+        assert_eq!(read(&path).expect("read").header.belongs_to(&scenario), known, "{fingerprint}");
+    }
 }

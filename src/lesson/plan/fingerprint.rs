@@ -1,88 +1,138 @@
 //! What tells one run of a variant from a run of anything else: a digest of all that a run follows.
+//!
+//! What is digested is JSON: lists that begin with a word, and in them names, figures and the author's expressions as
+//! they were written. None of it is made by Rust's `Debug` or named after a type or a field: recordings outlive those.
 
-use std::{
-    fmt::{self, Write as _},
-    sync::Arc,
+use std::{collections::BTreeMap, sync::Arc};
+
+use serde_json::{Value, json};
+
+use super::{
+    Act, Instruction, PlannedOperation, PlannedVerb, Program, RightPlan, Scenario, TextPlan, Turn, ZkPlan,
 };
-
-use super::{Instruction, PlannedOperation, Program, Scenario};
 
 impl Scenario {
     /// A digest of everything that a log of this variant follows: lab, parameters, clients, programs with the
     /// recipes that they use, and the story with its texts. Titles, claims, invariants and interview cards are
     /// no part of it, nor are lines of other variants: they can change and a log still is of this lesson.
     pub fn fingerprint(&self) -> String {
-        let mut digest = Fnv1a::default();
-        // A digest takes whatever it is given.
-        let _ = self.describe(&mut digest);
-        format!("{:016x}", digest.0)
+        format!("{:016x}", fnv1a(self.followed().to_string().as_bytes()))
     }
 
-    fn describe(&self, to: &mut Fnv1a) -> fmt::Result {
+    fn followed(&self) -> Value {
         let (lesson, variant) = (&self.loaded.lesson, self.variant());
+        let params = lesson.params.iter().chain(&variant.params).chain(&self.overrides);
+        let params: BTreeMap<&String, Value> = params.map(|(name, param)| (name, param.into())).collect();
+        let setup = self.setup.iter().map(|setup| json!([verb(&setup.verb), setup.on]));
         let clients = variant.clients.as_ref().unwrap_or(&lesson.clients);
-        write!(to, "{} {} {:?} {:?}", lesson.id, self.variant, lesson.lab, lesson.metrics)?;
-        write!(to, "{:?} {:?} {:?}", lesson.params, variant.params, self.overrides)?;
-        write!(to, "{:?} {clients:?}", self.setup)?;
+        let clients = clients.iter().map(|(name, client)| json!([name, pairs(&client.with)]));
         let mut before: Option<&Arc<Program>> = None;
-        for plan in &self.actors {
-            write!(to, "\n{:?}", plan.actor)?;
+        let actors = self.actors.iter().map(|plan| {
+            let actor = &plan.actor;
             // The members of a crowd share one.
-            if before.is_none_or(|before| !Arc::ptr_eq(before, &plan.program)) {
-                program(to, &plan.program)?;
-            }
+            let shared = before.is_some_and(|before| Arc::ptr_eq(before, &plan.program));
             before = Some(&plan.program);
-        }
-        for line in &self.story {
-            write!(to, "\n{} {:?}", line.item, line.act)?;
-        }
-        Ok(())
+            let program: Vec<Value> = match shared {
+                true => Vec::new(),
+                false => plan.program.instructions.iter().map(instruction).collect(),
+            };
+            json!([actor.name, actor.client, actor.crowd, program])
+        });
+        json!([
+            lesson.id,
+            self.variant,
+            self.lab(),
+            lesson.metrics,
+            pairs(params),
+            setup.collect::<Vec<_>>(),
+            clients.collect::<Vec<_>>(),
+            actors.collect::<Vec<_>>(),
+            self.story.iter().map(|line| json!([line.item, act(&line.act)])).collect::<Vec<_>>(),
+        ])
     }
 }
 
-fn program(to: &mut Fnv1a, program: &Program) -> fmt::Result {
-    for instruction in &program.instructions {
-        match instruction {
-            Instruction::Operate(operation) => operate(to, operation)?,
-            other => write!(to, "{other:?}")?,
-        }
-    }
-    Ok(())
+/// A map as a list of pairs.
+fn pairs<K: serde::Serialize, V: serde::Serialize>(map: impl IntoIterator<Item = (K, V)>) -> Value {
+    map.into_iter().map(|(name, value)| json!([name, value])).collect()
 }
 
-/// An operation without its place in the file, which moves with every line above it.
-fn operate(to: &mut Fnv1a, operation: &PlannedOperation) -> fmt::Result {
-    let PlannedOperation {
-        label,
-        verb,
-        on,
-        until,
-        every,
-        allow,
-        // Follows from the instructions.
-        releases: _,
-        path: _,
-    } = operation;
-    write!(to, "{label} {verb:?} {on:?} {until:?} {every:?} {allow:?}")
+fn instruction(instruction: &Instruction) -> Value {
+    match instruction {
+        Instruction::Operate(operation) => {
+            // Where it stands moves with every line above it; what it releases follows from the instructions.
+            let PlannedOperation { label, verb: sends, on, until, every, allow, releases: _, path: _ } =
+                &**operation;
+            json!(["operate", label, verb(sends), on, until, every, allow])
+        }
+        Instruction::Believe { lock, belief } => json!(["believe", lock, belief]),
+        Instruction::Count { counter } => json!(["count", counter]),
+        Instruction::Set { name, value } => json!(["let", name, value]),
+        Instruction::JumpUnless { condition, to } => json!(["unless", condition, to]),
+        Instruction::Jump { to } => json!(["jump", to]),
+        Instruction::RepeatBegin { bound } => json!(["repeat", bound]),
+        Instruction::RepeatNext { condition, exit } => json!(["again", condition, exit]),
+        Instruction::Enter { with } => json!(["enter", with]),
+        Instruction::Leave => json!(["leave"]),
+        Instruction::Stop => json!(["stop"]),
+    }
+}
+
+fn verb(verb: &PlannedVerb) -> Value {
+    match verb {
+        PlannedVerb::Redis(words) => json!(["redis", words]),
+        PlannedVerb::Script { name, source, keys, args } => json!(["script", name, **source, keys, args]),
+        PlannedVerb::Zk(call) => match call {
+            ZkPlan::Create { ephemeral, sequential, path, data } => {
+                json!(["create", ephemeral, sequential, path, data])
+            }
+            ZkPlan::Delete { path } => json!(["delete", path]),
+            ZkPlan::Exists { watch, path } => json!(["exists", watch, path]),
+            ZkPlan::Get { watch, path } => json!(["get", watch, path]),
+            ZkPlan::Ls { watch, path } => json!(["ls", watch, path]),
+            ZkPlan::Set { path, data, version } => json!(["set", path, data, version]),
+        },
+        PlannedVerb::Local { lock, name } => json!(["local", lock, name]),
+        PlannedVerb::Wait(duration) => json!(["wait", duration]),
+        PlannedVerb::Take(about) => json!(["take", about]),
+    }
+}
+
+fn act(act: &Act) -> Value {
+    let text = |TextPlan { en, zh }: &TextPlan| json!([en, zh]);
+    let turns =
+        |turns: &[Turn]| turns.iter().map(|Turn { actor, label }| json!([actor, label])).collect::<Value>();
+    match act {
+        Act::Say(says) => json!(["say", text(says)]),
+        Act::Ask(ask) => {
+            let choices = ask.choices.iter().map(|choice| {
+                let right = match &choice.right {
+                    RightPlan::Always => json!(true),
+                    RightPlan::When(expression) => json!(expression),
+                    RightPlan::Never => json!(false),
+                };
+                json!([text(&choice.says), right, choice.why.as_ref().map(text)])
+            });
+            json!(["ask", text(&ask.q), choices.collect::<Vec<_>>(), ask.after])
+        }
+        Act::Each(each) => json!(["each", turns(each)]),
+        Act::Together(together) => json!(["together", turns(together)]),
+        Act::Finish(actors) => json!(["finish", actors]),
+        Act::Pass(pass) => json!(["pass", pass.duration, pass.moving]),
+        Act::Await(wait) => json!(["await", wait.that, wait.within, wait.moving]),
+        // As text: the order of a JSON object's keys would depend on how `serde_json` was built.
+        Act::Faults(faults) => {
+            let faults = faults.iter().map(|fault| serde_json::to_string(fault).unwrap_or_default());
+            json!(["faults", faults.collect::<Vec<_>>()])
+        }
+    }
 }
 
 /// FNV-1a (Fowler, Noll, Vo): the same on every machine and in every release, which the hashers of the standard
 /// library do not promise.
-struct Fnv1a(u64);
-
-impl Default for Fnv1a {
-    fn default() -> Self {
-        Self(0xcbf2_9ce4_8422_2325)
-    }
-}
-
-impl fmt::Write for Fnv1a {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        for byte in text.bytes() {
-            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-        }
-        Ok(())
-    }
+fn fnv1a(bytes: &[u8]) -> u64 {
+    let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, step)
 }
 
 #[cfg(test)]
