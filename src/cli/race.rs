@@ -14,7 +14,10 @@ use super::{
 use crate::{
     lab::LabOptions,
     lesson::Scenario,
-    run::race::{self, MOST_RACES, Pace, RaceReport, Told},
+    run::{
+        batch::{self, BatchUpdate},
+        race::{self, MOST_RACES, Pace, RaceReport},
+    },
     text::Lang,
     ui::theme::{text, time},
 };
@@ -85,34 +88,34 @@ impl Races<'_> {
     ) -> Result<(RaceReport, Option<&'static str>), Failure> {
         let began = Instant::now();
         let mut signal = std::pin::pin!(interrupted());
-        let mut racing = race::watch(self.scenario.clone(), options.clone(), self.seed, runs);
+        let mut batch = batch::races(self.scenario.clone(), options.clone(), self.seed, runs);
         let mut meter = Meter::new();
         let mut report: Option<RaceReport> = None;
         let cut = loop {
             if report.as_ref().is_some_and(RaceReport::is_complete) {
                 break None;
             }
-            let told = tokio::select! {
-                told = racing.told.recv() => told,
+            let update = tokio::select! {
+                update = batch.updates.recv() => update,
                 signal = &mut signal => break Some(signal),
             };
-            match (told, &mut report) {
-                (Some(Told::Ready(field)), _) => report = Some(RaceReport::new(field, runs)),
-                (Some(Told::Raced(race)), Some(report)) => {
+            match (update, &mut report) {
+                (Some(BatchUpdate::Ready(info)), _) => report = Some(RaceReport::new(info, runs)),
+                (Some(BatchUpdate::Raced(race)), Some(report)) => {
                     report.add(race);
                     meter.show(|spent| self.progress(report, spent));
                 }
-                (Some(Told::Raced(_)), None) => {}
-                (Some(Told::Failed { message, server }), _) => {
-                    racing.end().await;
+                (Some(BatchUpdate::Failed { message, server }), _) => {
+                    batch.end().await;
                     return Err(if server { Failure::server(message) } else { Failure::usage(message) });
                 }
+                (Some(_), _) => {}
                 // The races end only when they are ended, or say why.
                 (None, _) => break None,
             }
         };
         drop(meter);
-        racing.end().await;
+        batch.end().await;
         let Some(mut report) = report else {
             let signal = cut.unwrap_or_default();
             return Err(Failure { message: words::ENDED_BY.text(&[signal]), code: INTERRUPTED });

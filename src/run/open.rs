@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 
 use crate::text::Words;
 use crate::{
@@ -15,8 +15,8 @@ use crate::{
         carried::{self, NotCarried},
     },
     run::{
-        explore::{self, Bounds, Exploring},
-        race::{self, Orders, Racing, Told},
+        batch::{self, Batch, Control},
+        explore::Bounds,
         session::{self, Session, Update},
     },
     text::Text,
@@ -48,13 +48,12 @@ pub trait Runs {
     /// [`Update::Failed`].
     fn open(&self, lesson: &LessonChoice) -> Session;
 
-    /// Races a variant so many times: at once, whatever may still fail. What fails is told as
-    /// [`Told::Failed`].
-    fn race(&self, lesson: &LessonChoice, runs: u64) -> Racing;
+    /// Races a variant so many times: at once, whatever may still fail. What fails is reported as
+    /// [`BatchUpdate::Failed`](batch::BatchUpdate::Failed), as with [`explore`](Self::explore).
+    fn race(&self, lesson: &LessonChoice, races: u64) -> Batch;
 
-    /// Tries every order of a variant within these bounds: at once, whatever may still fail. What fails is told as
-    /// [`Told::Failed`](crate::run::explore::Told::Failed).
-    fn explore(&self, lesson: &LessonChoice, bounds: &Bounds) -> Exploring;
+    /// Tries every order of a variant within these bounds: at once, whatever may still fail.
+    fn explore(&self, lesson: &LessonChoice, bounds: &Bounds) -> Batch;
 
     /// Why a run of a variant went wrong, where its log says so.
     fn why(&self, lesson: &LessonChoice, log: &Log) -> Option<Text>;
@@ -87,27 +86,19 @@ impl Runs for ChosenRuns {
             .map_or_else(failed, |scenario| session::branch(scenario, self.options.clone(), self.seed, past))
     }
 
-    fn race(&self, choice: &LessonChoice, runs: u64) -> Racing {
-        let scenario = match self.scenario(choice, &self.params(choice)) {
-            Ok(_) if self.recorded => Err(RECORDED_NOT_RACED.text(&[])),
-            Ok(scenario) => Ok(scenario),
-            Err(message) => Err(message.into()),
-        };
-        match scenario {
-            Ok(scenario) => race::watch(scenario, self.options.clone(), self.seed, runs),
-            Err(message) => not_raced(message, runs),
+    fn race(&self, choice: &LessonChoice, races: u64) -> Batch {
+        let refused = self.recorded.then_some(RECORDED_NOT_RACED);
+        match self.unless(refused, choice) {
+            Ok(scenario) => batch::races(scenario, self.options.clone(), self.seed, races),
+            Err(message) => Batch::failed(message, Control { races, stopped: false }),
         }
     }
 
-    fn explore(&self, choice: &LessonChoice, bounds: &Bounds) -> Exploring {
-        let scenario = match self.scenario(choice, &self.params(choice)) {
-            Ok(_) if self.recorded || self.options.wall_clock => Err(NOT_EXPLORED_HERE.text(&[])),
-            Ok(scenario) => Ok(scenario),
-            Err(message) => Err(message.into()),
-        };
-        match scenario {
-            Ok(scenario) => explore::watch(scenario, self.options.clone(), bounds.clone()),
-            Err(message) => not_explored(message),
+    fn explore(&self, choice: &LessonChoice, bounds: &Bounds) -> Batch {
+        let refused = (self.recorded || self.options.wall_clock).then_some(NOT_EXPLORED_HERE);
+        match self.unless(refused, choice) {
+            Ok(scenario) => batch::search(scenario, self.options.clone(), bounds.clone()),
+            Err(message) => Batch::failed(message, Control::default()),
         }
     }
 
@@ -122,6 +113,12 @@ impl ChosenRuns {
         let loaded = self.lessons.iter().find(|loaded| loaded.lesson.id == choice.id);
         let loaded = loaded.ok_or_else(|| format!("there is no lesson `{}`", choice.id))?;
         Scenario::plan(loaded, &choice.variant, params).map_err(|error| error.to_string())
+    }
+
+    /// The variant as it is run live, where nothing speaks against that.
+    fn unless(&self, refused: Option<Words>, choice: &LessonChoice) -> Result<Scenario, Text> {
+        let scenario = self.scenario(choice, &self.params(choice))?;
+        refused.map_or(Ok(scenario), |why| Err(why.text(&[])))
     }
 
     /// The user's recording of a variant.
@@ -168,20 +165,4 @@ fn failed(message: String) -> Session {
     let (tell, updates) = mpsc::unbounded_channel();
     let _ = tell.send(Update::Failed { message: message.into(), server: false });
     Session { commands, updates }
-}
-
-/// A search that could not even begin.
-fn not_explored(message: Text) -> Exploring {
-    let (tell, told) = mpsc::unbounded_channel();
-    let _ = tell.send(explore::Told::Failed { message, server: false });
-    Exploring { stop: Arc::default(), told }
-}
-
-/// Races that could not even begin.
-fn not_raced(message: Text, runs: u64) -> Racing {
-    let (orders, _) = watch::channel(Orders { runs, paused: false });
-    let (tell, told) = mpsc::channel(1);
-    // There is room for one, and nothing else is told.
-    let _ = tell.try_send(Told::Failed { message, server: false });
-    Racing { orders, told }
 }

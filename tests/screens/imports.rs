@@ -41,7 +41,7 @@ const FOLDERS: &[(&str, &str)] = &[
     ),
     (
         "ui/app",
-        "lesson log run run/explore run/race run/session signals text ui/chart ui/keys ui/state \
+        "lesson log run run/race run/session signals text ui/chart ui/keys ui/state \
          ui/theme ui/view ui/words",
     ),
     (

@@ -1,17 +1,15 @@
 //! Every order of a variant's moves: how the learner gets there, the search while it goes on, what it found, the
 //! shortest order that goes wrong stepped through, and the ways back.
 
-use std::{
-    sync::{Arc, atomic::Ordering},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use crossterm::event::KeyCode;
 use lockstep::{
     clock::ClockKind,
     log::{ActorId, Choice},
     run::{
-        explore::{Bounds, Explored, Failing, Finding, OutcomeSeen, Progress, Shortest, Told},
+        batch::{BatchUpdate, Finding},
+        explore::{Bounds, Explored, Failing, OutcomeSeen, Progress, Shortest},
         race::{Invariant, LockFate, Outcome},
     },
     text::Lang,
@@ -28,7 +26,7 @@ fn outcome(fate: LockFate) -> Arc<Outcome> {
 }
 
 /// A search that found 12 of 924 orders to go wrong, or none.
-fn found(broken: bool, complete: bool) -> Told {
+fn found(broken: bool, complete: bool) -> BatchUpdate {
     let seen =
         |fate, orders, violates| OutcomeSeen { outcome: outcome(fate), orders, first: Vec::new(), violates };
     let mut outcomes = vec![seen(LockFate::Held, 912, false)];
@@ -53,7 +51,7 @@ fn found(broken: bool, complete: bool) -> Told {
         wall: Duration::from_secs(3),
         searching: Duration::from_secs(2),
     };
-    Told::Found(Box::new(Finding {
+    BatchUpdate::Found(Box::new(Finding {
         explored,
         invariants: vec![Invariant {
             name: "overlap: lock".into(),
@@ -70,7 +68,7 @@ fn found(broken: bool, complete: bool) -> Told {
 fn searching(lang: Lang, size: (u16, u16)) -> Stand {
     let mut stand = Stand::catalogue(lang, size);
     stand.press('X');
-    stand.searched(Told::Progress(Progress {
+    stand.batch_update(BatchUpdate::Progress(Progress {
         tried: 600,
         pruned: 30_000,
         violations: 3,
@@ -82,7 +80,7 @@ fn searching(lang: Lang, size: (u16, u16)) -> Stand {
 
 fn explored(lang: Lang, size: (u16, u16)) -> Stand {
     let mut stand = searching(lang, size);
-    stand.searched(found(true, true));
+    stand.batch_update(found(true, true));
     stand
 }
 
@@ -133,7 +131,7 @@ fn a_variant_is_explored_from_the_catalogue_from_its_variants_and_from_its_lesso
     let lesson = stand.rows();
     stand.press('X');
     assert_eq!(names(&stand), ["blind-del"]);
-    stand.searched(found(true, true));
+    stand.batch_update(found(true, true));
     stand.key(KeyCode::Esc);
     assert_eq!(stand.rows(), lesson, "the lesson is found as it was left");
 }
@@ -196,7 +194,7 @@ fn the_search_says_how_far_it_is_and_what_it_found() {
 #[test]
 fn where_nothing_goes_wrong_it_says_so_within_its_bounds() {
     let mut stand = searching(Lang::En, (100, 30));
-    stand.searched(found(false, true));
+    stand.batch_update(found(false, true));
     for words in
         ["✓ no order within these bounds goes wrong", "No order that goes wrong was found.", "all tried"]
     {
@@ -204,7 +202,7 @@ fn where_nothing_goes_wrong_it_says_so_within_its_bounds() {
     }
     assert!(!stand.shows("were cut"), "{:#?}", stand.rows());
     stand.key(KeyCode::Enter);
-    assert!(matches!(stand.app.mode(), Mode::Exploring(_)));
+    assert!(matches!(stand.app.mode(), Mode::Outcomes(_)));
 }
 
 #[test]
@@ -213,11 +211,11 @@ fn orders_that_were_cut_prove_nothing() {
         [(Lang::En, "77 orders were cut after 24 moves"), (Lang::Zh, "77 种顺序走到第 24 步就停了")]
     {
         let mut stand = searching(lang, (100, 30));
-        let Told::Found(mut finding) = found(false, true) else {
+        let BatchUpdate::Found(mut finding) = found(false, true) else {
             panic!("a search that is over");
         };
         finding.explored.cut = 77;
-        stand.searched(Told::Found(finding));
+        stand.batch_update(BatchUpdate::Found(finding));
         assert!(stand.shows(words), "{:#?}", stand.rows());
     }
 }
@@ -227,12 +225,12 @@ fn it_is_stopped_first_and_left_then() {
     let mut stand = searching(Lang::En, (100, 30));
     let asked = |stand: &Stand| {
         let explored = stand.runs.explored.borrow();
-        explored[0].1.stop.load(Ordering::Acquire)
+        explored[0].1.control.borrow().stopped
     };
     assert!(!asked(&stand));
     stand.key(KeyCode::Esc);
     assert!(asked(&stand) && stand.shows("stopping"), "{:#?}", stand.rows());
-    stand.searched(found(true, false));
+    stand.batch_update(found(true, false));
     assert!(
         stand.shows("stopped: this is what was found") && stand.shows("✗ 12 orders go wrong"),
         "{:#?}",
@@ -310,7 +308,7 @@ fn what_cannot_be_explored_says_why() {
     for (lang, title) in [(Lang::En, "✗ This cannot be explored"), (Lang::Zh, "✗ 无法穷举")] {
         let mut stand = Stand::catalogue(lang, (80, 24));
         stand.press('X');
-        stand.searched(Told::Failed {
+        stand.batch_update(BatchUpdate::Failed {
             message: text(
                 "about 1e12 orders at 3200 a second would take 3616 days; choose fewer moves",
                 "大约有 1e12 种顺序，要跑 3616 天；请减少步数",
@@ -320,7 +318,7 @@ fn what_cannot_be_explored_says_why() {
         assert!(stand.shows(title) && stand.shows("3616"), "{:#?}", stand.rows());
         stand.press('-');
         assert_eq!(bounds(&stand).last().map(|bounds| bounds.moves), Some(23));
-        stand.app.handle(lockstep::ui::app::Message::Explored(None), stand.now);
+        stand.app.handle(lockstep::ui::app::Message::Batch(None), stand.now);
         assert!(stand.shows(title), "{:#?}", stand.rows());
     }
 }

@@ -5,7 +5,6 @@ use std::{
     cell::RefCell,
     path::Path,
     rc::Rc,
-    sync::{Arc, atomic::AtomicBool},
     time::{Duration, Instant},
 };
 
@@ -15,8 +14,8 @@ use lockstep::{
     log::{Event as Happened, Log},
     run::{
         LessonChoice, Runs,
-        explore::{self, Bounds, Exploring},
-        race::{Orders, Racing, Told},
+        batch::{Batch, BatchUpdate, Control},
+        explore::Bounds,
         session::{Command, Session, Update},
     },
     text::{Lang, Text},
@@ -127,19 +126,13 @@ pub struct Engine {
     pub updates: UnboundedSender<Update>,
 }
 
-/// The other end of many races: what the app asked, and where they tell what comes of them.
+/// The other end of many runs: what the app asked of them, and what keeps them from ending.
 #[derive(Debug)]
-pub struct Crew {
-    pub orders: watch::Receiver<Orders>,
-    pub tell: mpsc::Sender<Told>,
-}
-
-/// The other end of a search: what the app asked, and where it tells what it finds.
-#[derive(Debug)]
-pub struct Searcher {
+pub struct Worker {
+    /// Of a search.
     pub bounds: Bounds,
-    pub stop: Arc<AtomicBool>,
-    pub tell: UnboundedSender<explore::Told>,
+    pub control: watch::Receiver<Control>,
+    pub updates: mpsc::Sender<BatchUpdate>,
 }
 
 /// Opens runs that are played by hand.
@@ -148,8 +141,8 @@ pub struct FakeRuns {
     pub opened: Rc<RefCell<Vec<(LessonChoice, Engine)>>>,
     /// What branches began with.
     pub pasts: Rc<RefCell<Vec<Log>>>,
-    pub raced: Rc<RefCell<Vec<(LessonChoice, Crew)>>>,
-    pub explored: Rc<RefCell<Vec<(LessonChoice, Searcher)>>>,
+    pub raced: Rc<RefCell<Vec<(LessonChoice, Worker)>>>,
+    pub explored: Rc<RefCell<Vec<(LessonChoice, Worker)>>>,
 }
 
 impl Runs for FakeRuns {
@@ -166,20 +159,16 @@ impl Runs for FakeRuns {
         self.open(lesson)
     }
 
-    fn race(&self, lesson: &LessonChoice, runs: u64) -> Racing {
-        let (orders, asked) = watch::channel(Orders { runs, paused: false });
-        let (tell, told) = mpsc::channel(1);
-        let crew = Crew { orders: asked, tell };
-        self.raced.borrow_mut().push((lesson.clone(), crew));
-        Racing { orders, told }
+    fn race(&self, lesson: &LessonChoice, races: u64) -> Batch {
+        let (batch, worker) = batch(Control { races, stopped: false }, Bounds::default());
+        self.raced.borrow_mut().push((lesson.clone(), worker));
+        batch
     }
 
-    fn explore(&self, lesson: &LessonChoice, bounds: &Bounds) -> Exploring {
-        let (tell, told) = unbounded_channel();
-        let stop = Arc::default();
-        let searcher = Searcher { bounds: bounds.clone(), stop: Arc::clone(&stop), tell };
-        self.explored.borrow_mut().push((lesson.clone(), searcher));
-        Exploring { stop, told }
+    fn explore(&self, lesson: &LessonChoice, bounds: &Bounds) -> Batch {
+        let (batch, worker) = batch(Control::default(), bounds.clone());
+        self.explored.borrow_mut().push((lesson.clone(), worker));
+        batch
     }
 
     fn why(&self, _: &LessonChoice, _: &Log) -> Option<Text> {
@@ -188,6 +177,12 @@ impl Runs for FakeRuns {
             "A 加锁与释放之间，B 拿到了锁。",
         ))
     }
+}
+
+fn batch(control: Control, bounds: Bounds) -> (Batch, Worker) {
+    let (control, asked) = watch::channel(control);
+    let (updates, receiver) = mpsc::channel(1);
+    (Batch { control, updates: receiver }, Worker { bounds, control: asked, updates })
 }
 
 /// The program without its loop: messages go in, a picture comes out.
@@ -283,14 +278,8 @@ impl Stand {
         self.app.handle(Message::Run(Some(update)), self.now);
     }
 
-    /// The races under way tell something.
-    pub fn told(&mut self, told: Told) {
-        self.app.handle(Message::Raced(Some(told)), self.now);
-    }
-
-    /// The search under way tells something.
-    pub fn searched(&mut self, told: explore::Told) {
-        self.app.handle(Message::Explored(Some(told)), self.now);
+    pub fn batch_update(&mut self, update: BatchUpdate) {
+        self.app.handle(Message::Batch(Some(update)), self.now);
     }
 
     pub fn events(&mut self, events: Vec<Happened>) {

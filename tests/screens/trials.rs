@@ -8,7 +8,8 @@ use lockstep::{
     clock::ClockKind,
     log::{Log, outlook::Outlook},
     run::{
-        race::{Field, Invariant, LockFate, Orders, Outcome, Race, Told},
+        batch::{BatchUpdate, Control},
+        race::{Invariant, LockFate, Outcome, Race, RaceInfo},
         session::Update,
     },
     text::Lang,
@@ -24,10 +25,10 @@ use crate::{
 };
 
 /// Ten clients, and two things that must never be so.
-fn field() -> Field {
+fn info() -> RaceInfo {
     let never =
         |name: &str, en: &str, zh: &str| Invariant { name: name.into(), says: crate::stand::text(en, zh) };
-    Field {
+    RaceInfo {
         clock: ClockKind::Controlled,
         actors: 10,
         faults_left_out: true,
@@ -58,8 +59,8 @@ fn log() -> Log {
     staged::misdelete(ClockKind::Controlled).log()
 }
 
-fn race(n: u64, outcome: Outcome, log: Log) -> Told {
-    Told::Raced(Race { seed: 1 + n, outcome, log, lesson: Duration::from_secs(4) })
+fn race(n: u64, outcome: Outcome, log: Log) -> BatchUpdate {
+    BatchUpdate::Raced(Race { seed: 1 + n, outcome, log, lesson: Duration::from_secs(4) })
 }
 
 /// Twelve races of a hundred: seven fine, four that sold two, one that sold three.
@@ -70,7 +71,7 @@ fn raced(lang: Lang, size: (u16, u16)) -> Stand {
 fn themed(lang: Lang, size: (u16, u16), theme: Theme) -> Stand {
     let mut stand = Stand::themed_catalogue(lang, size, theme);
     stand.press('R');
-    stand.told(Told::Ready(field()));
+    stand.batch_update(BatchUpdate::Ready(info()));
     for n in 0..12 {
         stand.now += Duration::from_millis(100);
         let (outcome, log) = match n {
@@ -78,7 +79,7 @@ fn themed(lang: Lang, size: (u16, u16), theme: Theme) -> Stand {
             3..=6 => (broken(2), log()),
             _ => (fine(), staged::owner_check(ClockKind::Controlled).log()),
         };
-        stand.told(race(n, outcome, log));
+        stand.batch_update(race(n, outcome, log));
     }
     stand
 }
@@ -135,7 +136,7 @@ fn a_variant_is_raced_from_the_catalogue_from_its_variants_and_from_its_lesson()
     let lesson = stand.rows();
     stand.press('R');
     assert_eq!(raced(&stand), ["blind-del"]);
-    stand.told(Told::Ready(field()));
+    stand.batch_update(BatchUpdate::Ready(info()));
     assert!(stand.shows("blind DEL 1/3 · races"), "{:#?}", stand.rows());
     stand.key(KeyCode::Esc);
     assert_eq!(stand.rows(), lesson, "the lesson is found as it was left");
@@ -215,22 +216,22 @@ fn every_terminal_tells_what_broke_from_what_did_not() {
 #[test]
 fn races_stop_and_go_on_and_more_may_be_wanted() {
     let mut stand = raced(Lang::En, (100, 30));
-    let orders = |stand: &Stand| *stand.runs.raced.borrow()[0].1.orders.borrow();
-    assert_eq!(orders(&stand), Orders { runs: 100, paused: false });
+    let control = |stand: &Stand| *stand.runs.raced.borrow()[0].1.control.borrow();
+    assert_eq!(control(&stand), Control { races: 100, stopped: false });
     stand.press(' ');
-    assert_eq!(orders(&stand), Orders { runs: 100, paused: true });
+    assert_eq!(control(&stand), Control { races: 100, stopped: true });
     assert!(stand.rows()[0].contains("paused"), "{:#?}", stand.rows());
     // Time that nobody races in is not counted.
     stand.now += Duration::from_secs(60);
     stand.press(' ');
-    assert!(!orders(&stand).paused);
+    assert!(!control(&stand).stopped);
     assert!(stand.shows("10/s, 8s left"), "{:#?}", stand.rows());
     stand.press('+');
-    assert_eq!(orders(&stand).runs, 1000);
+    assert_eq!(control(&stand).races, 1000);
     assert!(stand.shows("12 of 1000 races"), "{:#?}", stand.rows());
     for runs in [10_000, 100_000, 1_000_000, 1_000_000] {
         stand.press('+');
-        assert_eq!(orders(&stand).runs, runs);
+        assert_eq!(control(&stand).races, runs);
     }
     assert!(stand.shows("There can be no more races"), "{:#?}", stand.rows());
 }
@@ -240,7 +241,7 @@ fn when_there_have_been_enough_it_says_so() {
     let mut stand = raced(Lang::En, (100, 30));
     for n in 12..100 {
         stand.now += Duration::from_millis(100);
-        stand.told(race(n, fine(), Log::new()));
+        stand.batch_update(race(n, fine(), Log::new()));
     }
     assert!(stand.rows()[0].contains("done"), "{:#?}", stand.rows());
     assert!(stand.shows("100 of 100 races  10/s, 10.0s in all"), "{:#?}", stand.rows());
@@ -256,7 +257,7 @@ fn a_chosen_outcome_stays_chosen_whatever_becomes_more_frequent() {
     stand.key(KeyCode::Down);
     assert!(chosen(&stand).contains("sold 2"), "{:#?}", stand.rows());
     for n in 12..40 {
-        stand.told(race(n, broken(3), Log::new()));
+        stand.batch_update(race(n, broken(3), Log::new()));
     }
     assert!(chosen(&stand).contains("sold 2"), "{:#?}", stand.rows());
     stand.key(KeyCode::Up);
@@ -301,13 +302,13 @@ fn a_single_race_is_stepped_through_and_the_others_go_on() {
             stand.press(key);
             assert_eq!(stand.rows(), end, "{key}");
         }
-        stand.told(race(12, fine(), Log::new()));
+        stand.batch_update(race(12, fine(), Log::new()));
         stand.press('q');
         assert!(stand.shows("13"), "the others went on: {:#?}", stand.rows());
         let chosen = stand.rows().iter().any(|row| row.contains("▸ race 6") || row.contains("▸ 第 6 次"));
         assert!(chosen, "{:#?}", stand.rows());
         stand.press('q');
-        assert!(matches!(stand.app.mode(), Mode::Trials(_)), "from the races to the outcomes");
+        assert!(matches!(stand.app.mode(), Mode::Outcomes(_)), "from the races to the outcomes");
         stand.press('q');
         assert!(matches!(stand.app.mode(), Mode::Browsing));
     }
@@ -327,7 +328,7 @@ fn a_race_is_gone_on_with_by_hand_and_left_to_the_races() {
     stand.update(Update::Outlook(Outlook::default()));
     assert!(stand.shows("Free play: you choose"), "{:#?}", stand.rows());
     stand.press('q');
-    assert!(matches!(stand.app.mode(), Mode::Trials(_)));
+    assert!(matches!(stand.app.mode(), Mode::Outcomes(_)));
 }
 
 #[test]
@@ -350,7 +351,7 @@ fn a_race_whose_log_is_gone_says_how_to_run_it_again() {
     script.events.truncate(events);
     // Three such logs are more than there is room for.
     for n in 12..30 {
-        stand.told(race(n, broken(2), script.log()));
+        stand.batch_update(race(n, broken(2), script.log()));
     }
     assert!(stand.shows("races not kept: there is room for 250000 events"), "{:#?}", stand.rows());
     stand.key(KeyCode::Right);
@@ -364,7 +365,7 @@ fn a_race_whose_log_is_gone_says_how_to_run_it_again() {
         stand.key(KeyCode::Down);
     }
     stand.key(KeyCode::Enter);
-    assert!(matches!(stand.app.mode(), Mode::Trials(_)));
+    assert!(matches!(stand.app.mode(), Mode::Outcomes(_)));
     assert!(stand.shows("lockstep race setnx --variant blind-del -n 1 --seed"), "{:#?}", stand.rows());
 }
 
@@ -375,7 +376,7 @@ fn races_that_cannot_go_on_say_why_and_keep_what_was_counted() {
         (Lang::Zh, "✗ 服务器出错了", "按 r 换一套全新的服务器"),
     ] {
         let mut stand = raced(lang, (80, 24));
-        stand.told(Told::Failed {
+        stand.batch_update(BatchUpdate::Failed {
             message: "the server `redis` ended in mid-lesson (signal 9)".into(),
             server: true,
         });
@@ -384,7 +385,7 @@ fn races_that_cannot_go_on_say_why_and_keep_what_was_counted() {
         }
         stand.press('r');
         assert_eq!(stand.runs.raced.borrow().len(), 2);
-        stand.app.handle(lockstep::ui::app::Message::Raced(None), stand.now);
+        stand.app.handle(lockstep::ui::app::Message::Batch(None), stand.now);
         assert!(!stand.shows("sold 2"), "{:#?}", stand.rows());
     }
 }
@@ -393,11 +394,11 @@ fn races_that_cannot_go_on_say_why_and_keep_what_was_counted() {
 fn what_is_broken_without_a_lock_is_told_in_the_lessons_words() {
     let mut stand = Stand::catalogue(Lang::En, (80, 24));
     stand.press('R');
-    stand.told(Told::Ready(Field { faults_left_out: false, ..field() }));
-    stand.told(race(0, fine(), log()));
+    stand.batch_update(BatchUpdate::Ready(RaceInfo { faults_left_out: false, ..info() }));
+    stand.batch_update(race(0, fine(), log()));
     assert!(stand.shows("✓ none of 1 races went wrong"), "{:#?}", stand.rows());
     let oversold = Outcome { locks: [].into(), broken: ["sold > stock".to_owned()].into(), ..broken(7) };
-    stand.told(race(1, oversold, log()));
+    stand.batch_update(race(1, oversold, log()));
     for words in
         ["✗ 1 of 2 races went wrong (50.0%)", "1: More was sold", "✗ sold 7, stock = -6, sold > stock"]
     {

@@ -9,7 +9,6 @@
 //! | `workers.rs` | several searches at once |
 //! | `progress.rs` | how far they are |
 //! | `found.rs` | what was found, in the lesson's words |
-//! | `watch.rs` | a search in the background, for a screen that follows it |
 
 pub mod execution;
 pub(crate) mod found;
@@ -17,7 +16,6 @@ pub(crate) mod ground;
 pub(crate) mod progress;
 pub(crate) mod search;
 pub(crate) mod trace;
-pub(crate) mod watch;
 pub(crate) mod workers;
 
 #[cfg(test)]
@@ -28,7 +26,6 @@ use std::{ops::ControlFlow, time::Duration};
 pub use found::{Explored, OutcomeSeen, Shortest, carry_out};
 pub use ground::{Broken, Fate, Ground, Pick, Touch};
 pub use progress::Progress;
-pub use watch::{Exploring, Finding, Told, watch};
 pub use workers::repeat;
 
 use crate::{

@@ -9,7 +9,6 @@ pub(crate) mod outcome;
 pub(crate) mod pace;
 pub mod racer;
 pub(crate) mod tally;
-pub(crate) mod watch;
 
 use std::time::Duration;
 
@@ -17,12 +16,72 @@ pub use kept::{Kept, Kind, MOST_EVENTS};
 pub use outcome::{Asked, LockFate, Outcome};
 pub use pace::Pace;
 pub use tally::{Seen, Tally};
-pub use watch::{Field, Invariant, MOST_RACES, Orders, Race, Racing, Told, invariants, watch};
 
 use crate::{
     clock::ClockKind,
     lesson::{Scenario, plan::Act},
+    log::Log,
+    text::Text,
 };
+
+/// The most races of one variant in one go, anywhere.
+pub const MOST_RACES: u64 = 1_000_000;
+
+/// Something that must never be so.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Invariant {
+    /// As the lesson has it: `sold > stock`.
+    pub name: String,
+    /// What is broken when it is so.
+    pub says: Text,
+}
+
+/// What must never be so in a variant.
+pub fn invariants(scenario: &Scenario) -> Vec<Invariant> {
+    let invariants = scenario.invariants.iter();
+    invariants
+        .map(|invariant| Invariant { name: invariant.never.to_string(), says: invariant.says.clone() })
+        .collect()
+}
+
+/// What is raced.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RaceInfo {
+    pub clock: ClockKind,
+    pub actors: usize,
+    /// Whether the story causes faults, which races leave out.
+    pub faults_left_out: bool,
+    pub invariants: Vec<Invariant>,
+}
+
+impl RaceInfo {
+    pub(crate) fn of(scenario: &Scenario, clock: ClockKind) -> Self {
+        Self {
+            clock,
+            actors: scenario.actors.len(),
+            faults_left_out: leaves_out_faults(scenario),
+            invariants: invariants(scenario),
+        }
+    }
+}
+
+/// One race that is over.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Race {
+    /// What its start was drawn from.
+    pub seed: u64,
+    pub outcome: Outcome,
+    /// What happened, with a stop behind every reply.
+    pub log: Log,
+    /// Lesson time.
+    pub lesson: Duration,
+}
+
+impl Race {
+    pub(crate) fn new(seed: u64, outcome: Outcome, log: Log) -> Self {
+        Self { seed, outcome, lesson: racer::span(&log), log }
+    }
+}
 
 /// Many races of one variant.
 #[derive(Debug, Clone)]
@@ -47,13 +106,13 @@ pub struct RaceReport {
 
 impl RaceReport {
     /// No race yet.
-    pub fn new(field: Field, asked: u64) -> Self {
+    pub fn new(info: RaceInfo, asked: u64) -> Self {
         Self {
-            clock: field.clock,
+            clock: info.clock,
             asked,
             runs: 0,
-            actors: field.actors,
-            invariants: field.invariants,
+            actors: info.actors,
+            invariants: info.invariants,
             tally: Tally::default(),
             lesson: Duration::ZERO,
             wall: Duration::ZERO,

@@ -157,7 +157,7 @@ where
                 Some(event) => Message::Input(event.map_err(AppError::Input)?),
                 None => return Ok(Ended::InputOver),
             },
-            told = next_told(&mut app) => told,
+            update = next_update(&mut app) => update,
             () = until(wake) => Message::Tick,
         };
         changed |= app.handle(message, Instant::now());
@@ -189,31 +189,24 @@ fn draw<B: Backend, R: Runs>(terminal: &mut Terminal<B>, app: &mut App<R>) -> Re
     Ok(())
 }
 
-/// The next thing that a live run, races or a search tell; never, while there are none.
-async fn next_told<R: Runs>(app: &mut App<R>) -> Message {
-    let Listened { session, racing, exploring } = app.listened();
+/// The next update of a live run or of many; never, while there are none.
+async fn next_update<R: Runs>(app: &mut App<R>) -> Message {
+    let Listened { session, batch } = app.listened();
     let run = async {
         match session {
             Some(session) => session.updates.recv().await,
             None => std::future::pending().await,
         }
     };
-    let races = async {
-        match racing {
-            Some(racing) => racing.told.recv().await,
-            None => std::future::pending().await,
-        }
-    };
-    let search = async {
-        match exploring {
-            Some(exploring) => exploring.told.recv().await,
+    let many = async {
+        match batch {
+            Some(batch) => batch.updates.recv().await,
             None => std::future::pending().await,
         }
     };
     tokio::select! {
         update = run => Message::Run(update),
-        told = races => Message::Raced(told),
-        told = search => Message::Explored(told),
+        update = many => Message::Batch(update),
     }
 }
 
@@ -238,9 +231,9 @@ where
     if let Poll::Ready(Some(event)) = futures::poll!(input.next()) {
         return Ok(Some(Message::Input(event.map_err(AppError::Input)?)));
     }
-    let told = std::pin::pin!(next_told(app));
-    match futures::poll!(told) {
-        Poll::Ready(told) => Ok(Some(told)),
+    let update = std::pin::pin!(next_update(app));
+    match futures::poll!(update) {
+        Poll::Ready(update) => Ok(Some(update)),
         Poll::Pending => Ok(None),
     }
 }

@@ -52,16 +52,9 @@ impl<R: Runs> App<R> {
             }
             return;
         }
-        if let Some(Screen::Trials(view)) = self.screen() {
+        if let Some(Screen::Outcomes(view)) = self.screen() {
             let hit = view.hit(self.size, at);
-            self.point_in_series(hit);
-            return;
-        }
-        if let Some(Screen::Orders(view)) = self.screen() {
-            let outcome = view.outcome_at(self.size, at);
-            if let (Some(outcome), Some(exploration)) = (outcome, self.exploration()) {
-                exploration.point_at(outcome);
-            }
+            self.point_in_outcomes(hit);
             return;
         }
         let hit = self.hit(at);
@@ -108,7 +101,7 @@ impl<R: Runs> App<R> {
             overlay => return self.scroll_overlay(overlay, by),
         }
         match (&self.mode, self.hit(at)) {
-            (Mode::Browsing | Mode::Trials(_) | Mode::Exploring(_), _) => {
+            (Mode::Browsing | Mode::Outcomes(_), _) => {
                 self.act(Action::Move(by.signum()), Instant::now());
             }
             (Mode::Learning(_), Hit::Pane(pane) | Hit::Event(pane, _)) => self.scroll_pane(pane, by),

@@ -151,8 +151,7 @@ impl<R: Runs> App<R> {
         let entry = self.catalogue.entries.get(match &self.mode {
             Mode::Learning(lesson) => lesson.entry(),
             Mode::Comparing(beside) => beside.entry(),
-            Mode::Trials(series) => series.entry(),
-            Mode::Exploring(orders) => orders.entry(),
+            Mode::Outcomes(screen) => screen.entry,
             Mode::Browsing | Mode::Ending => self.selected,
         });
         match (action, &self.mode) {

@@ -9,7 +9,7 @@ use crate::{
         },
         keys::Action,
         state::{
-            exploration::Wanted,
+            outcomes::ExplorationOptions,
             shelf::{Search, Shelf, erase_from, moved},
         },
     },
@@ -93,9 +93,11 @@ impl<R: Runs> App<R> {
             (Action::Race, Shelf::Variants(variant)) => self.race(self.selected, variant),
             (Action::Race, _) => self.race(self.selected, self.found_variant()),
             (Action::Explore, Shelf::Variants(variant)) => {
-                self.explore(self.selected, variant, Wanted::default());
+                self.explore(self.selected, variant, ExplorationOptions::default());
             }
-            (Action::Explore, _) => self.explore(self.selected, self.found_variant(), Wanted::default()),
+            (Action::Explore, _) => {
+                self.explore(self.selected, self.found_variant(), ExplorationOptions::default())
+            }
             (Action::End(end), _) => self.choose(if end { i32::MAX } else { i32::MIN }),
             _ => {}
         }

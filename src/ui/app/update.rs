@@ -5,8 +5,7 @@
 pub(crate) mod beside;
 pub(crate) mod free;
 pub(crate) mod learn;
-pub(crate) mod orders;
-pub(crate) mod series;
+pub(crate) mod outcomes;
 pub(crate) mod show;
 
 use std::time::{Duration, Instant};
@@ -28,13 +27,11 @@ use crate::ui::{
     },
 };
 use beside::Beside;
-use orders::Orders;
-use series::{Series, Single};
+use outcomes::{OutcomesScreen, Single};
 
 use crate::{
     run::{
-        explore::{self, Exploring},
-        race::{self, Racing},
+        batch::{Batch, BatchUpdate},
         session::{Session, Update},
     },
     text::Lang,
@@ -63,10 +60,8 @@ pub enum Message {
     Input(Event),
     /// The live run; `None` when it is gone.
     Run(Option<Update>),
-    /// Many races; `None` when they are gone.
-    Raced(Option<race::Told>),
-    /// A search; `None` when it is gone.
-    Explored(Option<explore::Told>),
+    /// Many runs; `None` when they are gone.
+    Batch(Option<BatchUpdate>),
     /// Time to look whether something is due.
     Tick,
     /// The program is to end.
@@ -76,12 +71,8 @@ pub enum Message {
 /// What tells something by itself.
 #[derive(Debug, Default)]
 pub struct Listened<'a> {
-    /// A live run.
     pub session: Option<&'a mut Session>,
-    /// Many races.
-    pub racing: Option<&'a mut Racing>,
-    /// A search.
-    pub exploring: Option<&'a mut Exploring>,
+    pub batch: Option<&'a mut Batch>,
 }
 
 /// What is on the screen.
@@ -92,10 +83,8 @@ pub enum Mode {
     Learning(Box<Lesson>),
     /// Two variants of a lesson beside each other.
     Comparing(Box<Beside>),
-    /// A variant that is raced many times.
-    Trials(Box<Series>),
-    /// A variant of which every order of moves is tried.
-    Exploring(Box<Orders>),
+    /// A variant that is raced many times, or of which every order of moves is tried.
+    Outcomes(Box<OutcomesScreen>),
     /// Nothing any more.
     Ending,
 }
@@ -237,7 +226,7 @@ impl<R: Runs> App<R> {
         match &mut self.mode {
             Mode::Learning(lesson) => lesson.run.playback.set_detail(detail),
             Mode::Comparing(beside) => beside.comparing.set_room(view::compare_room(self.size)),
-            Mode::Browsing | Mode::Trials(_) | Mode::Exploring(_) | Mode::Ending => {}
+            Mode::Browsing | Mode::Outcomes(_) | Mode::Ending => {}
         }
     }
 
@@ -245,7 +234,7 @@ impl<R: Runs> App<R> {
     pub fn run(&mut self) -> Option<&mut Learning> {
         match &mut self.mode {
             Mode::Learning(lesson) => Some(&mut lesson.run),
-            Mode::Browsing | Mode::Comparing(_) | Mode::Trials(_) | Mode::Exploring(_) | Mode::Ending => None,
+            Mode::Browsing | Mode::Comparing(_) | Mode::Outcomes(_) | Mode::Ending => None,
         }
     }
 
@@ -254,11 +243,10 @@ impl<R: Runs> App<R> {
         match &mut self.mode {
             Mode::Learning(lesson) => {
                 listened.session = lesson.run.session();
-                listened.racing = lesson.single.as_mut().and_then(Single::racing);
+                listened.batch = lesson.single.as_mut().and_then(|single| single.screen.outcomes.batch());
             }
             Mode::Comparing(beside) => listened.session = beside.comparing.session(),
-            Mode::Trials(series) => listened.racing = series.trials.racing(),
-            Mode::Exploring(orders) => listened.exploring = orders.exploration.exploring(),
+            Mode::Outcomes(screen) => listened.batch = screen.outcomes.batch(),
             Mode::Browsing | Mode::Ending => {}
         }
         listened
@@ -270,7 +258,7 @@ impl<R: Runs> App<R> {
             Mode::Learning(lesson) if lesson.run.playback.is_moving() => Some(now + FRAME),
             Mode::Learning(lesson) => lesson.run.due(),
             Mode::Comparing(beside) => beside.comparing.due(),
-            Mode::Browsing | Mode::Trials(_) | Mode::Exploring(_) | Mode::Ending => None,
+            Mode::Browsing | Mode::Outcomes(_) | Mode::Ending => None,
         }
     }
 
@@ -320,7 +308,7 @@ impl<R: Runs> App<R> {
                 match &mut self.mode {
                     Mode::Learning(lesson) => lesson.run.tick(self.lang, now),
                     Mode::Comparing(beside) => beside.comparing.tick(now),
-                    Mode::Browsing | Mode::Trials(_) | Mode::Exploring(_) | Mode::Ending => {}
+                    Mode::Browsing | Mode::Outcomes(_) | Mode::Ending => {}
                 }
                 true
             }
@@ -328,22 +316,16 @@ impl<R: Runs> App<R> {
                 match &mut self.mode {
                     Mode::Learning(lesson) => lesson.run.hear(update, self.lang, now),
                     Mode::Comparing(beside) => beside.comparing.hear(update, &self.runs),
-                    Mode::Browsing | Mode::Trials(_) | Mode::Exploring(_) | Mode::Ending => {}
+                    Mode::Browsing | Mode::Outcomes(_) | Mode::Ending => {}
                 }
                 true
             }
-            Message::Raced(told) => {
-                if let Some(trials) = self.trials() {
-                    trials.hear(told, now);
+            Message::Batch(update) => {
+                if let Some(outcomes) = self.outcomes() {
+                    outcomes.update(update, now);
                 }
                 // Behind a single race they go on unseen.
-                matches!(self.mode, Mode::Trials(_))
-            }
-            Message::Explored(told) => {
-                if let Some(exploration) = self.exploration() {
-                    exploration.hear(told);
-                }
-                true
+                matches!(self.mode, Mode::Outcomes(_))
             }
             Message::Input(Event::Key(key)) if key.kind != KeyEventKind::Release => {
                 let (places, chord) = (self.places(), Chord::pressed(key));
@@ -418,8 +400,7 @@ impl<R: Runs> App<R> {
                 Mode::Browsing => self.browse(action),
                 Mode::Learning(_) => self.learn(action, now),
                 Mode::Comparing(_) => self.act_beside(action, now),
-                Mode::Trials(_) => self.act_in_series(action, now),
-                Mode::Exploring(_) => self.act_in_orders(action, now),
+                Mode::Outcomes(_) => self.act_in_outcomes(action, now),
                 Mode::Ending => {}
             },
         }
@@ -448,7 +429,7 @@ impl<R: Runs> App<R> {
         match &mut self.mode {
             Mode::Learning(lesson) => lesson.run.set_speed(speed, now),
             Mode::Comparing(beside) => beside.comparing.set_speed(speed),
-            Mode::Browsing | Mode::Trials(_) | Mode::Exploring(_) | Mode::Ending => {}
+            Mode::Browsing | Mode::Outcomes(_) | Mode::Ending => {}
         }
     }
 
@@ -459,17 +440,17 @@ impl<R: Runs> App<R> {
         }
     }
 
+    /// A variant by its places in the catalogue, if it can be opened.
+    pub(crate) fn choice(&self, entry: usize, variant: usize) -> Option<LessonChoice> {
+        let lesson = self.catalogue.entries.get(entry)?;
+        let variant = lesson.variants.get(variant)?;
+        lesson.broken.is_none().then(|| LessonChoice { id: lesson.id.clone(), variant: variant.name.clone() })
+    }
+
     pub(crate) fn open(&mut self, entry: usize, variant: usize) {
-        let Some(lesson) = self.catalogue.entries.get(entry) else {
+        let Some(choice) = self.choice(entry, variant) else {
             return;
         };
-        let Some(chosen) = lesson.variants.get(variant) else {
-            return;
-        };
-        if lesson.broken.is_some() {
-            return;
-        }
-        let choice = LessonChoice { id: lesson.id.clone(), variant: chosen.name.clone() };
         // The lab before goes down first: two labs at once help nobody.
         self.mode = Mode::Browsing;
         let session = self.runs.open(&choice);

@@ -1,4 +1,4 @@
-//! The lesson's header: what, where, how fast, on which clock.
+//! The header: what, where, how fast, on which clock.
 
 use ratatui::{
     buffer::Buffer,
@@ -8,44 +8,86 @@ use ratatui::{
 };
 
 use super::lesson::LessonView;
-use crate::ui::state::screen::{Motion, Stage};
-use crate::ui::{
-    theme::{Role, text, time},
-    words,
+use crate::{
+    clock::ClockKind,
+    log::EventKind,
+    text::Lang,
+    ui::{
+        state::{
+            catalogue::CatalogueEntry,
+            screen::{Motion, Stage},
+        },
+        theme::{Role, Theme, text, time},
+        words,
+    },
 };
-use crate::{clock::ClockKind, log::EventKind};
 
-/// Draws the header.
-pub fn draw(view: &LessonView<'_>, area: Rect, buf: &mut Buffer) {
-    let right = Line::from(right(view));
+/// The left end of a header: a glyph for what is going on, which lesson, which of its variants.
+#[derive(Debug, Clone, Copy)]
+pub struct Title<'a> {
+    pub glyph: (&'a str, Role),
+    pub entry: &'a CatalogueEntry,
+    pub variant: usize,
+    /// What is made of it, where it is not just played.
+    pub what: Option<&'a str>,
+    pub theme: Theme,
+    pub lang: Lang,
+}
+
+impl<'a> Title<'a> {
+    pub fn line(&self, room: usize) -> Line<'a> {
+        let style = |role| self.theme.style(role);
+        let (glyph, role) = self.glyph;
+        let variants = &self.entry.variants;
+        let count = format!(" {}/{}", self.variant + 1, variants.len());
+        let what = self.what.map_or_else(String::new, |what| format!(" · {what}"));
+        let room = room.saturating_sub(5 + text::width(&what) + text::width(&count));
+        let variant = variants.get(self.variant).map_or("", |variant| variant.title.get(self.lang));
+        // The title gives way first, down to half of the room: the variant is what the learner compares.
+        let title = self.entry.title.get(self.lang);
+        let title = text::fit(title, room.saturating_sub(text::width(variant) + 3).max(room / 2));
+        let variant = text::fit(variant, room.saturating_sub(text::width(&title) + 3));
+        Line::from(vec![
+            Span::styled(format!("{glyph} "), style(role)),
+            Span::styled(title, style(Role::Accent)),
+            Span::styled(" · ", style(Role::Chrome)),
+            Span::styled(variant, style(Role::Text).add_modifier(Modifier::BOLD)),
+            Span::styled(count, style(Role::Chrome)),
+            Span::styled(what, style(Role::Chrome)),
+        ])
+    }
+}
+
+/// Draws a line of which the right end has as much room as it needs, and the left end the rest.
+pub fn draw_ends<'a>(
+    left: impl FnOnce(usize) -> Line<'a>,
+    right: Vec<Span<'_>>,
+    area: Rect,
+    buf: &mut Buffer,
+) {
+    let right = Line::from(right);
     let taken = u16::try_from(right.width()).unwrap_or(area.width).min(area.width);
     let room = area.width - taken;
-    buf.set_line(area.x, area.y, &left(view, room.saturating_sub(1).into()), room);
+    buf.set_line(area.x, area.y, &left(room.into()), room);
     buf.set_line(area.right() - taken, area.y, &right, taken);
 }
 
-fn left<'a>(view: &LessonView<'a>, room: usize) -> Line<'a> {
-    let scene = &view.scene;
-    let (glyph, role) = match view.motion {
+/// Draws the lesson's header.
+pub fn draw(view: &LessonView<'_>, area: Rect, buf: &mut Buffer) {
+    let glyph = match view.motion {
         Motion::Playing => (" ▶ ", Role::Good),
         Motion::Paused => (" ▮▮", Role::Chrome),
         Motion::Held => (" ▮▮", Role::Warning),
     };
-    let title = view.entry.title.get(scene.lang);
-    let variant = view.entry.variants.get(view.variant).map_or("", |variant| variant.title.get(scene.lang));
-    let count = format!(" {}/{}", view.variant + 1, view.entry.variants.len());
-    let room = room.saturating_sub(4 + text::width(&count));
-    // The title gives way first, down to half of the room: the variant is what the learner compares.
-    let wanted = text::width(variant) + 3;
-    let title = text::fit(title, room.saturating_sub(wanted).max(room / 2));
-    let variant = text::fit(variant, room.saturating_sub(text::width(&title) + 3));
-    Line::from(vec![
-        Span::styled(format!("{glyph} "), scene.style(role)),
-        Span::styled(title, scene.style(Role::Accent)),
-        Span::styled(" · ", scene.style(Role::Chrome)),
-        Span::styled(variant, scene.style(Role::Text).add_modifier(Modifier::BOLD)),
-        Span::styled(count, scene.style(Role::Chrome)),
-    ])
+    let title = Title {
+        glyph,
+        entry: view.entry,
+        variant: view.variant,
+        what: None,
+        theme: view.scene.theme,
+        lang: view.scene.lang,
+    };
+    draw_ends(|room| title.line(room), right(view), area, buf);
 }
 
 fn right<'a>(view: &LessonView<'a>) -> Vec<Span<'a>> {

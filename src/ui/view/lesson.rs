@@ -11,7 +11,7 @@ use ratatui::{
 };
 
 use super::{
-    FreeView, Scene, SingleTold, failure, header, lanes, layout::Areas, narration, scrubber::Scrubber,
+    FreeView, Scene, SingleRun, failure, header, lanes, layout::Areas, narration, scrubber::Scrubber,
     servers, strip, verdict, wire,
 };
 use crate::ui::state::screen::{Asking, Form};
@@ -68,7 +68,7 @@ pub struct LessonView<'a> {
     /// The learner's predictions.
     pub asking: Asking<'a>,
     /// Where it is one run of many, and not of the story.
-    pub single: Option<SingleTold<'a>>,
+    pub single: Option<SingleRun<'a>>,
     /// Free play, once the story has been left.
     pub free: Option<FreeView<'a>>,
 }

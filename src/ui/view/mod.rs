@@ -26,7 +26,7 @@ pub(crate) mod lesson;
 pub(crate) mod listing;
 pub(crate) mod narration;
 pub(crate) mod notice;
-pub(crate) mod orders;
+pub(crate) mod outcomes;
 pub(crate) mod overlay;
 pub(crate) mod palette;
 pub(crate) mod places;
@@ -40,7 +40,6 @@ pub mod sequence;
 pub(crate) mod servers;
 pub(crate) mod strip;
 pub mod svg;
-pub(crate) mod trials;
 pub(crate) mod truth;
 pub(crate) mod verdict;
 pub(crate) mod wire;
@@ -53,12 +52,10 @@ pub use free::{FreeView, choice};
 
 pub use lesson::{Hit, LessonView};
 pub use notice::{Notice, draw as notice};
-pub use orders::OrdersView;
+pub use outcomes::{OutcomesHit, OutcomesView, SingleRace, SingleRun};
 pub use palette::PaletteView;
 
 pub use scene::Scene;
-
-pub use trials::{RaceTold, SingleTold, TrialsHit, TrialsView};
 
 use crate::ui::state::screen::Overlay;
 use ratatui::{buffer::Buffer, layout::Rect};
@@ -82,10 +79,8 @@ pub enum Screen<'a> {
     Lesson(LessonView<'a>),
     /// Two runs of a lesson beside each other.
     Compare(CompareView<'a>),
-    /// Many races of a variant.
-    Trials(TrialsView<'a>),
-    /// Every order of a variant's moves.
-    Orders(OrdersView<'a>),
+    /// Many races of a variant, or every order of its moves.
+    Outcomes(OutcomesView<'a>),
 }
 
 /// Draws everything.
@@ -107,8 +102,7 @@ pub fn draw(
             Screen::Catalogue(view) => view.draw(area, buf),
             Screen::Lesson(view) => view.draw(area, buf),
             Screen::Compare(view) => view.draw(area, buf),
-            Screen::Trials(view) => view.draw(area, buf),
-            Screen::Orders(view) => view.draw(area, buf),
+            Screen::Outcomes(view) => view.draw(area, buf),
         }
         match overlay {
             Overlay::Nothing | Overlay::Palette => {}
@@ -151,8 +145,7 @@ impl<'a> Screen<'a> {
             Self::Catalogue(view) => view.selected(),
             Self::Lesson(view) => Some(view.entry),
             Self::Compare(view) => Some(view.entry),
-            Self::Trials(view) => Some(view.entry),
-            Self::Orders(view) => Some(view.entry),
+            Self::Outcomes(view) => Some(view.entry),
         }
     }
 
@@ -161,8 +154,7 @@ impl<'a> Screen<'a> {
             Self::Catalogue(view) => view.keys,
             Self::Lesson(view) => view.scene.keys,
             Self::Compare(view) => view.keys,
-            Self::Trials(view) => view.keys,
-            Self::Orders(view) => view.keys,
+            Self::Outcomes(view) => view.keys,
         }
     }
 
@@ -181,8 +173,7 @@ impl<'a> Screen<'a> {
                 }
             }
             Self::Compare(_) => vec![Place::Comparison, Place::Everywhere],
-            Self::Trials(_) => vec![Place::Trials, Place::Everywhere],
-            Self::Orders(_) => vec![Place::Orders, Place::Everywhere],
+            Self::Outcomes(view) => vec![view.place(), Place::Everywhere],
         }
     }
 

@@ -19,7 +19,7 @@ pub struct Beside {
     entry: usize,
     pub(crate) comparing: Comparing,
     /// The lesson that it was opened from, as it was left.
-    back: Option<Box<Lesson>>,
+    pub(crate) back: Option<Box<Lesson>>,
     /// How far the lanes are scrolled; `None` follows who moves.
     lanes: Option<u16>,
     /// How far the verdicts are scrolled.
@@ -62,18 +62,13 @@ impl<R: Runs> App<R> {
             self.notice = Some(Notice::OneVariant);
             return;
         };
-        let back = match std::mem::replace(&mut self.mode, Mode::Browsing) {
-            Mode::Learning(mut lesson) => {
-                lesson.run.pause();
-                Some(lesson)
-            }
-            _ => None,
-        };
+        let back = self.set_aside();
         // What has been seen to its end need not be run again.
         let known = back.as_ref().and_then(|lesson| {
             let (log, verdict) = lesson.run.finished()?;
             Some((lesson.variant, log.clone(), verdict.clone()))
         });
+        let about = &self.catalogue.entries[entry];
         let comparing = Comparing::new(about, sides, known, self.speed, &self.runs);
         self.mode = Mode::Comparing(Box::new(Beside::new(entry, comparing, back)));
         self.adapt();
@@ -115,14 +110,8 @@ impl<R: Runs> App<R> {
 
     /// Back to the lesson as it was left, or to the catalogue.
     fn leave_comparison(&mut self) {
-        if let Mode::Comparing(beside) = std::mem::replace(&mut self.mode, Mode::Browsing)
-            && let Some(mut lesson) = beside.back
-        {
-            lesson.run.set_speed(self.speed, Instant::now());
-            lesson.run.set_questions(self.questions);
-            self.mode = Mode::Learning(lesson);
-            self.adapt();
-        }
+        let back = self.set_aside();
+        self.return_to(back);
     }
 
     fn scroll_beside(&mut self, lanes: i32, verdicts: i32) {

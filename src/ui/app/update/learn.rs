@@ -9,7 +9,7 @@ use crate::{
         keys::{Action, Pane},
         state::{
             answers::Answer,
-            exploration::Wanted,
+            outcomes::ExplorationOptions,
             screen::{Form, Scrolls},
         },
     },
@@ -28,7 +28,7 @@ impl<R: Runs> App<R> {
             Action::Compare | Action::Restart | Action::Variant(_) | Action::Race | Action::Explore
                 if lesson.single.is_some() => {}
             Action::Race => self.race(entry, variant),
-            Action::Explore => self.explore(entry, variant, Wanted::default()),
+            Action::Explore => self.explore(entry, variant, ExplorationOptions::default()),
             Action::Compare => self.compare(entry, None),
             Action::Free
             | Action::MoveActor(_)

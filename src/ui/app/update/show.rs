@@ -32,8 +32,7 @@ impl<R: Runs> App<R> {
                 lang: self.lang,
             })),
             Mode::Comparing(beside) => Some(Screen::Compare(self.comparison(beside)?)),
-            Mode::Trials(series) => Some(Screen::Trials(self.trials_view(series)?)),
-            Mode::Exploring(orders) => Some(Screen::Orders(self.orders_view(orders)?)),
+            Mode::Outcomes(screen) => Some(Screen::Outcomes(self.outcomes_view(screen)?)),
             Mode::Learning(lesson) => {
                 let playback = &lesson.run.playback;
                 Some(Screen::Lesson(LessonView {
@@ -62,7 +61,11 @@ impl<R: Runs> App<R> {
                     aside: lesson.aside,
                     asking: lesson.run.asking(),
                     // Whoever goes on from it by hand looks at another run.
-                    single: lesson.single.as_ref().filter(|_| lesson.run.free().is_none()).map(Single::told),
+                    single: lesson
+                        .single
+                        .as_ref()
+                        .filter(|_| lesson.run.free().is_none())
+                        .and_then(Single::view),
                     free: lesson.run.free().map(|free| FreeView {
                         free,
                         branches: &lesson.branches,

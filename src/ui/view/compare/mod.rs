@@ -14,7 +14,7 @@ use ratatui::{
     text::{Line, Span},
 };
 
-use super::{lanes, plot::Plot, scene::Scene, strip};
+use super::{header, lanes, plot::Plot, scene::Scene, strip};
 use crate::ui::chart::sequence::Sequence;
 use crate::ui::{
     chart::{Detail, Pair},
@@ -223,18 +223,17 @@ impl<'a> CompareView<'a> {
             right.push(Span::styled(format!(" {step}  "), style(Role::Chrome)));
             right.push(Span::styled(format!("{} ", time::moment(self.now())), style(Role::Fresh)));
         }
-        let right = Line::from(right);
-        let taken = u16::try_from(right.width()).unwrap_or(area.width).min(area.width);
         let what = words::COMPARISON.get(self.lang);
-        let room = usize::from(area.width - taken).saturating_sub(8 + text::width(what));
-        let left = Line::from(vec![
-            Span::styled(format!("{glyph} "), style(role)),
-            Span::styled(text::fit(self.entry.title.get(self.lang), room), style(Role::Accent)),
-            Span::styled(" · ", style(Role::Chrome)),
-            Span::styled(what, style(Role::Text).add_modifier(Modifier::BOLD)),
-        ]);
-        buf.set_line(area.x, area.y, &left, area.width - taken);
-        buf.set_line(area.right() - taken, area.y, &right, taken);
+        let left = |room: usize| {
+            let room = room.saturating_sub(8 + text::width(what));
+            Line::from(vec![
+                Span::styled(format!("{glyph} "), style(role)),
+                Span::styled(text::fit(self.entry.title.get(self.lang), room), style(Role::Accent)),
+                Span::styled(" · ", style(Role::Chrome)),
+                Span::styled(what, style(Role::Text).add_modifier(Modifier::BOLD)),
+            ])
+        };
+        header::draw_ends(left, right, area, buf);
     }
 
     /// Where the runs part, as columns and times: on each side that has come so far.

@@ -1,4 +1,4 @@
-//! Where everything is on a screen that tells what many runs came to: the races, the orders.
+//! Where everything is on the screen.
 
 use ratatui::layout::{Constraint, Layout, Rect};
 
@@ -6,8 +6,6 @@ use ratatui::layout::{Constraint, Layout, Rect};
 const WIDE: u16 = 130;
 /// There is always room for so many outcomes, so that the first ones move nothing.
 const FEW: usize = 6;
-/// The longest progress bar, in cells.
-pub const BAR: usize = 30;
 
 /// Where everything is.
 #[derive(Debug, Clone, Copy)]

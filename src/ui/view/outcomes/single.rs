@@ -4,12 +4,10 @@ use ratatui::text::Line;
 
 use super::histogram::words_of;
 use crate::{
-    run::{
-        explore::Finding,
-        race::{Invariant, Outcome},
-    },
+    run::race::{Invariant, Outcome},
     text::Text,
     ui::{
+        state::outcomes::Exploration,
         theme::{Role, text},
         view::Scene,
         words,
@@ -18,7 +16,7 @@ use crate::{
 
 /// One of many races.
 #[derive(Debug, Clone, Copy)]
-pub struct RaceTold<'a> {
+pub struct SingleRace<'a> {
     /// Which it is: 0 was the first.
     pub number: u32,
     /// How many there are by now.
@@ -34,13 +32,13 @@ pub struct RaceTold<'a> {
 
 /// One run of many.
 #[derive(Debug, Clone, Copy)]
-pub enum SingleTold<'a> {
-    Race(RaceTold<'a>),
-    /// The shortest of all orders that go wrong, of what was found.
-    Order(Option<&'a Finding>),
+pub enum SingleRun<'a> {
+    Race(SingleRace<'a>),
+    /// The shortest order that goes wrong, of those that were tried.
+    Order(&'a Exploration),
 }
 
-impl SingleTold<'_> {
+impl SingleRun<'_> {
     /// What the pane is called.
     pub(crate) fn title(&self) -> words::Words {
         match self {
@@ -53,7 +51,7 @@ impl SingleTold<'_> {
     pub(crate) fn lines(&self, scene: &Scene<'_>, width: u16) -> Vec<Line<'static>> {
         match self {
             Self::Race(race) => race.lines(scene, width),
-            Self::Order(found) => found.map_or_else(Vec::new, |found| order(found, scene, width)),
+            Self::Order(exploration) => order(exploration, scene, width),
         }
     }
 
@@ -64,7 +62,10 @@ impl SingleTold<'_> {
 }
 
 /// The shortest order that goes wrong.
-fn order(found: &Finding, scene: &Scene<'_>, width: u16) -> Vec<Line<'static>> {
+fn order(exploration: &Exploration, scene: &Scene<'_>, width: u16) -> Vec<Line<'static>> {
+    let Some(found) = &exploration.found else {
+        return Vec::new();
+    };
     let (lang, columns) = (scene.lang, usize::from(width));
     let mut lines = Vec::new();
     let mut tell = |words: &str, role: Role| {
@@ -87,7 +88,7 @@ fn order(found: &Finding, scene: &Scene<'_>, width: u16) -> Vec<Line<'static>> {
     lines
 }
 
-impl RaceTold<'_> {
+impl SingleRace<'_> {
     /// The wrapped lines of the pane.
     fn lines(&self, scene: &Scene<'_>, width: u16) -> Vec<Line<'static>> {
         let (lang, columns) = (scene.lang, usize::from(width));

@@ -1,0 +1,217 @@
+//! Many runs of one variant in the background, for whoever follows them: races one after another, or the search
+//! through every order.
+
+use std::ops::ControlFlow;
+
+use tokio::sync::{mpsc, watch};
+
+use super::{
+    explore::{Bounds, ExploreError, Explored, Progress, execution::GroundError, explore},
+    race::{self, Invariant, MOST_RACES, Outcome, Race, RaceInfo, broken::broken, racer::Racer},
+    session::EngineError,
+};
+use crate::{
+    lab::LabOptions,
+    lesson::{Mistake, Path, Scenario},
+    text::Text,
+    verdict::why,
+};
+
+/// So many updates may wait to be taken in; then the next race waits. Their logs are in memory.
+const AHEAD: usize = 32;
+
+/// What is wanted of a batch under way.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Control {
+    /// How many races there are to be, all together. More may be asked for at any time, on the same servers.
+    pub races: u64,
+    /// Races: none begins for now. A search: it ends and reports what it has found.
+    pub stopped: bool,
+}
+
+/// What a search found, in the lesson's words.
+#[derive(Debug, Clone)]
+pub struct Finding {
+    pub explored: Explored,
+    pub invariants: Vec<Invariant>,
+    /// Why the shortest order that goes wrong does, where its log says so.
+    pub why: Option<Text>,
+}
+
+#[derive(Debug)]
+pub enum BatchUpdate {
+    /// The servers answer and the racing clients stand by.
+    Ready(RaceInfo),
+    /// A race is over.
+    Raced(Race),
+    /// How far the search is, about ten times a second.
+    Progress(Progress),
+    /// The search has come to its end, or was stopped. Nothing else follows.
+    Found(Box<Finding>),
+    /// Nothing can follow: what happened, why, and what to do.
+    Failed {
+        message: Text,
+        /// Whether a server is missing or failed (a fresh start may help), rather than the lesson.
+        server: bool,
+    },
+}
+
+/// A batch under way. Dropping it ends the run that is being made, its clients and its servers.
+#[derive(Debug)]
+pub struct Batch {
+    pub control: watch::Sender<Control>,
+    /// Its end says that nothing is left running.
+    pub updates: mpsc::Receiver<BatchUpdate>,
+}
+
+impl Batch {
+    /// Ends it and waits until its clients and servers are gone. Updates that were not taken in are lost.
+    pub async fn end(self) {
+        let Self { control, mut updates } = self;
+        drop(control);
+        while updates.recv().await.is_some() {}
+    }
+
+    /// A batch that could not even begin.
+    pub(crate) fn failed(message: Text, control: Control) -> Self {
+        let (control, _) = watch::channel(control);
+        let (sender, updates) = mpsc::channel(1);
+        // There is room for one.
+        let _ = sender.try_send(BatchUpdate::Failed { message, server: false });
+        Self { control, updates }
+    }
+}
+
+/// Races a variant so many times on one lab, in the background. Race `n`, from 0, has the seed `seed + n`: one race
+/// with that seed starts everybody in the same order again, with the same owner tokens. What the machine decided it
+/// decides anew. When there have been enough, the lab waits for more to be asked for.
+///
+/// Must be called inside a `tokio` runtime.
+pub fn races(scenario: Scenario, options: LabOptions, seed: u64, races: u64) -> Batch {
+    let (control, wanted) = watch::channel(Control { races, stopped: false });
+    let (updates, receiver) = mpsc::channel(AHEAD);
+    tokio::spawn(async move {
+        let worker = RaceWorker { scenario, options, seed, wanted, updates };
+        if let Err(error) = Box::pin(worker.work()).await {
+            worker.send(BatchUpdate::Failed { message: error.text(), server: error.is_server() }).await;
+        }
+    });
+    Batch { control, updates: receiver }
+}
+
+struct RaceWorker {
+    scenario: Scenario,
+    options: LabOptions,
+    seed: u64,
+    wanted: watch::Receiver<Control>,
+    updates: mpsc::Sender<BatchUpdate>,
+}
+
+impl RaceWorker {
+    async fn work(&self) -> Result<(), EngineError> {
+        let mut racer = tokio::select! {
+            racer = Racer::set_up(&self.scenario, &self.options) => racer?,
+            () = self.abandoned() => return Ok(()),
+        };
+        let outcome = tokio::select! {
+            outcome = self.races(&mut racer) => outcome,
+            () = self.abandoned() => Ok(()),
+        };
+        racer.tear_down().await;
+        outcome
+    }
+
+    /// One race after another; returns only when nobody listens any more, or one cannot be run.
+    async fn races(&self, racer: &mut Racer) -> Result<(), EngineError> {
+        let scenario = &self.scenario;
+        self.send(BatchUpdate::Ready(RaceInfo::of(scenario, racer.clock()))).await;
+        let mut wanted = self.wanted.clone();
+        for n in 0..MOST_RACES {
+            if wanted.wait_for(|control| n < control.races && !control.stopped).await.is_err() {
+                break;
+            }
+            let seed = self.seed.wrapping_add(n);
+            let log = racer.run(seed).await?;
+            let mut outcome = Outcome::of(scenario, &log);
+            outcome.broken = broken(scenario, &outcome, &log).map_err(|why| self.unanswered(&why))?;
+            self.send(BatchUpdate::Raced(Race::new(seed, outcome, log))).await;
+        }
+        // Every race that there can be has been run.
+        self.abandoned().await;
+        Ok(())
+    }
+
+    /// An invariant cannot be asked about.
+    fn unanswered(&self, why: &str) -> EngineError {
+        let path = Path::root().key("invariants");
+        let mistake =
+            Mistake::new(&path, format!("an invariant cannot be evaluated at the end of a race: {why}"));
+        self.scenario.loaded.source.place(&mistake).into()
+    }
+
+    async fn send(&self, update: BatchUpdate) {
+        // When nobody listens any more, the work ends by itself.
+        let _ = self.updates.send(update).await;
+    }
+
+    /// Resolves when the other end of either channel is gone.
+    async fn abandoned(&self) {
+        let mut wanted = self.wanted.clone();
+        let uncontrolled = async { while wanted.changed().await.is_ok() {} };
+        tokio::select! {
+            () = uncontrolled => {}
+            () = self.updates.closed() => {}
+        }
+    }
+}
+
+/// Searches through every order within these bounds, in the background. Must be called inside a `tokio` runtime.
+pub fn search(scenario: Scenario, options: LabOptions, bounds: Bounds) -> Batch {
+    let (control, wanted) = watch::channel(Control::default());
+    let (updates, receiver) = mpsc::channel(AHEAD);
+    tokio::spawn(Box::pin(async move {
+        let report = |progress: &Progress| {
+            // Where there is no room, the next one says more.
+            let _ = updates.try_send(BatchUpdate::Progress(*progress));
+            if wanted.borrow().stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let found = tokio::select! {
+            found = explore(&scenario, &options, &bounds, &report) => found,
+            () = updates.closed() => return,
+        };
+        let last = match found {
+            Ok(explored) => BatchUpdate::Found(Box::new(Finding {
+                why: explored
+                    .shortest
+                    .as_ref()
+                    .and_then(|shortest| why::first(&scenario, &shortest.log))
+                    .map(|why| why.text),
+                invariants: race::invariants(&scenario),
+                explored,
+            })),
+            Err(error) => BatchUpdate::Failed {
+                server: matches!(&error, ExploreError::Ground(GroundError::Engine(error)) if error.is_server()),
+                message: error_text(&error),
+            },
+        };
+        let _ = updates.send(last).await;
+    }));
+    Batch { control, updates: receiver }
+}
+
+/// The message in both languages. What is wrong with a lesson is its author's business, and in English only.
+fn error_text(error: &ExploreError) -> Text {
+    match error {
+        ExploreError::Ground(GroundError::Engine(error)) => error.text(),
+        ExploreError::TooMany { orders, rate, days } => Text {
+            en: format!(
+                "about {orders:.1e} orders at {rate:.0} a second would take {days:.1} days; choose fewer moves, fewer \
+                 clients, or no fault"
+            ),
+            zh: format!(
+                "大约有 {orders:.1e} 种顺序，每秒 {rate:.0} 种，要跑 {days:.1} 天；请减少步数或客户端数，或者不加故障"
+            ),
+        },
+        other => other.to_string().into(),
+    }
+}

@@ -1,0 +1,253 @@
+//! Many runs of a variant: how the learner gets there, what keys and mouse do there, a single run of them on the
+//! lesson's screen, and the ways back.
+
+use std::time::Instant;
+
+use super::{App, Lesson, Mode, PAGE, next_speed};
+use crate::{
+    run::{
+        LessonChoice, Runs,
+        race::{Outcome, RaceInfo},
+    },
+    text::Text,
+    ui::{
+        keys::Action,
+        state::{
+            learning::Learning,
+            outcomes::{Exploration, ExplorationOptions, Outcomes, RACES, Races, Source},
+        },
+        view::{Notice, OutcomesHit, OutcomesView, SingleRace, SingleRun},
+    },
+};
+
+/// Many runs on the screen.
+#[derive(Debug)]
+pub struct OutcomesScreen {
+    /// The lesson's place in the catalogue.
+    pub(crate) entry: usize,
+    variant: usize,
+    pub(crate) outcomes: Outcomes,
+    /// The lesson that they were opened from, as it was left.
+    back: Option<Box<Lesson>>,
+}
+
+/// One run of many, on the lesson's screen. The others go on meanwhile.
+#[derive(Debug)]
+pub(crate) struct Single {
+    pub(crate) screen: Box<OutcomesScreen>,
+    /// Which race it is; none is the shortest order that goes wrong.
+    race: Option<OpenRace>,
+}
+
+#[derive(Debug)]
+struct OpenRace {
+    /// 0 was the first.
+    number: u32,
+    outcome: Outcome,
+    /// Why it went wrong, where its log says so.
+    why: Option<Text>,
+}
+
+impl Single {
+    pub(crate) fn view(&self) -> Option<SingleRun<'_>> {
+        match (self.screen.outcomes.source(), &self.race) {
+            (Source::Races(races), Some(OpenRace { number, outcome, why })) => {
+                Some(SingleRun::Race(SingleRace {
+                    number: *number,
+                    races: races.kept.races(),
+                    seed: races.seed(*number),
+                    outcome,
+                    invariants: races.info.as_ref().map_or(&[], |info: &RaceInfo| &info.invariants),
+                    why: why.as_ref(),
+                }))
+            }
+            (Source::Exploration(exploration), _) => Some(SingleRun::Order(exploration)),
+            (Source::Races(_), None) => None,
+        }
+    }
+}
+
+impl<R: Runs> App<R> {
+    /// The runs that are listened to, if there are any.
+    pub(crate) fn outcomes(&mut self) -> Option<&mut Outcomes> {
+        match &mut self.mode {
+            Mode::Outcomes(screen) => Some(&mut screen.outcomes),
+            Mode::Learning(lesson) => lesson.single.as_mut().map(|single| &mut single.screen.outcomes),
+            Mode::Browsing | Mode::Comparing(_) | Mode::Ending => None,
+        }
+    }
+
+    /// Races a variant of a lesson many times.
+    pub(crate) fn race(&mut self, entry: usize, variant: usize) {
+        self.open_outcomes(entry, variant, Source::Races(Races::default()));
+    }
+
+    /// Tries every order of a variant.
+    pub(crate) fn explore(&mut self, entry: usize, variant: usize, options: ExplorationOptions) {
+        let exploration = Exploration { options, ..Exploration::default() };
+        self.open_outcomes(entry, variant, Source::Exploration(exploration));
+    }
+
+    fn open_outcomes(&mut self, entry: usize, variant: usize, source: Source) {
+        let Some(choice) = self.choice(entry, variant) else {
+            return;
+        };
+        // The runs before go down first, with their servers.
+        let back = self.set_aside();
+        let batch = match &source {
+            Source::Races(_) => self.runs.race(&choice, RACES),
+            Source::Exploration(exploration) => self.runs.explore(&choice, &exploration.options.bounds()),
+        };
+        self.selected = entry;
+        self.leave_shelf();
+        let outcomes = Outcomes::new(choice, source, batch);
+        self.mode = Mode::Outcomes(Box::new(OutcomesScreen { entry, variant, outcomes, back }));
+    }
+
+    /// Ends what is on the screen; the lesson to which the next screen leads back.
+    pub(crate) fn set_aside(&mut self) -> Option<Box<Lesson>> {
+        match std::mem::replace(&mut self.mode, Mode::Browsing) {
+            Mode::Learning(mut lesson) => {
+                lesson.run.pause();
+                Some(lesson)
+            }
+            Mode::Outcomes(screen) => screen.back,
+            Mode::Comparing(beside) => beside.back,
+            Mode::Browsing | Mode::Ending => None,
+        }
+    }
+
+    /// What a key does here.
+    pub(crate) fn act_in_outcomes(&mut self, action: Action, now: Instant) {
+        let Mode::Outcomes(screen) = &mut self.mode else {
+            return;
+        };
+        let (entry, variant) = (screen.entry, screen.variant);
+        let outcomes = &mut screen.outcomes;
+        let options = outcomes.exploration().map(|exploration| exploration.options);
+        match (action, options) {
+            (Action::Close, _) if outcomes.stop_search(now) || outcomes.enter(false) => {}
+            (Action::Close, _) => self.leave_outcomes(),
+            (Action::Restart, options) => self.run_again(entry, variant, options),
+            (Action::Variant(next), options) => {
+                let other = self.catalogue.neighbour(entry, variant, next);
+                self.run_again(entry, other, options);
+            }
+            (Action::Prune, Some(options)) => {
+                self.explore(entry, variant, ExplorationOptions { prune: !options.prune, ..options });
+            }
+            (Action::NextFault, Some(options)) => self.explore(entry, variant, options.with_next_fault()),
+            (Action::Moves(more), Some(options)) if options.with_moves(more) != options => {
+                self.explore(entry, variant, options.with_moves(more));
+            }
+            (Action::Toggle, _) => outcomes.toggle(now),
+            (Action::More, None) if !outcomes.more(now) => self.notice = Some(Notice::NoMoreRaces),
+            (Action::Races(into), _) => {
+                outcomes.enter(into);
+            }
+            (Action::Move(by), _) => outcomes.choose(by),
+            (Action::Page(by), _) => outcomes.choose(by * PAGE),
+            (Action::End(end), _) => outcomes.choose(if end { i32::MAX } else { i32::MIN }),
+            (Action::Open, _) => self.open_single(),
+            (Action::Faster(faster), _) => self.set_speed(next_speed(self.speed, faster), now),
+            // At home elsewhere, or done already.
+            _ => {}
+        }
+    }
+
+    fn run_again(&mut self, entry: usize, variant: usize, options: Option<ExplorationOptions>) {
+        match options {
+            Some(options) => self.explore(entry, variant, options),
+            None => self.race(entry, variant),
+        }
+    }
+
+    /// What the mouse points at.
+    pub(crate) fn point_in_outcomes(&mut self, hit: OutcomesHit) {
+        let Mode::Outcomes(screen) = &mut self.mode else {
+            return;
+        };
+        match hit {
+            OutcomesHit::Nothing => {}
+            OutcomesHit::Outcome(place) => screen.outcomes.point_at_outcome(place),
+            OutcomesHit::Race(place) if screen.outcomes.chosen_race() == Some(place) => self.open_single(),
+            OutcomesHit::Race(place) => screen.outcomes.point_at_race(place),
+        }
+    }
+
+    /// Opens the chosen race, or the shortest order that goes wrong, on the lesson's screen.
+    fn open_single(&mut self) {
+        let Mode::Outcomes(screen) = &self.mode else {
+            return;
+        };
+        let outcomes = &screen.outcomes;
+        let choice = outcomes.choice.clone();
+        let (race, log) = match outcomes.source() {
+            Source::Races(races) => {
+                let Some((number, outcome, log)) = outcomes.race_to_open() else {
+                    return;
+                };
+                let Some(log) = log else {
+                    let LessonChoice { id, variant } = choice;
+                    self.notice = Some(Notice::RaceForgotten { id, variant, seed: races.seed(number) });
+                    return;
+                };
+                let why = outcome.is_violated().then(|| self.runs.why(&choice, log)).flatten();
+                (Some(OpenRace { number, outcome: outcome.clone(), why }), log)
+            }
+            Source::Exploration(exploration) => {
+                let shortest = exploration.found.as_ref().and_then(|found| found.explored.shortest.as_ref());
+                let Some(shortest) = shortest else {
+                    self.notice = Some(Notice::NoOrder);
+                    return;
+                };
+                (None, &shortest.log)
+            }
+        };
+        let mut run = Learning::of_log(choice, log, self.speed);
+        run.playback.set_motion(!self.reduced_motion);
+        if let Mode::Outcomes(screen) = std::mem::replace(&mut self.mode, Mode::Browsing) {
+            let mut lesson = Lesson::new(screen.entry, screen.variant, run);
+            lesson.single = Some(Single { screen, race });
+            self.mode = Mode::Learning(Box::new(lesson));
+            self.adapt();
+        }
+    }
+
+    /// From one run to those that it is one of, or from a lesson to the catalogue.
+    pub(crate) fn leave_lesson(&mut self) {
+        if let Mode::Learning(lesson) = std::mem::replace(&mut self.mode, Mode::Browsing)
+            && let Some(single) = lesson.single
+        {
+            self.mode = Mode::Outcomes(single.screen);
+        }
+    }
+
+    /// Back to the lesson as it was left, or to the catalogue. The runs end.
+    fn leave_outcomes(&mut self) {
+        let back = self.set_aside();
+        self.return_to(back);
+    }
+
+    /// The lesson as it was left, if there is one; the catalogue otherwise.
+    pub(crate) fn return_to(&mut self, back: Option<Box<Lesson>>) {
+        self.mode = Mode::Browsing;
+        if let Some(mut lesson) = back {
+            lesson.run.set_speed(self.speed, Instant::now());
+            lesson.run.set_questions(self.questions);
+            self.mode = Mode::Learning(lesson);
+            self.adapt();
+        }
+    }
+
+    pub(crate) fn outcomes_view<'a>(&'a self, screen: &'a OutcomesScreen) -> Option<OutcomesView<'a>> {
+        Some(OutcomesView {
+            entry: self.catalogue.entries.get(screen.entry)?,
+            variant: screen.variant,
+            outcomes: &screen.outcomes,
+            keys: &self.keys,
+            theme: self.theme,
+            lang: self.lang,
+        })
+    }
+}

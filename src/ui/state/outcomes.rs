@@ -1,0 +1,385 @@
+//! What many runs of one variant come to, while they are made: races, or every order of moves. How far they are, which
+//! outcome and which race are chosen, how many there are to be.
+
+use std::time::{Duration, Instant};
+
+use super::{learning::ENDED, shelf::moved};
+use crate::{
+    log::Log,
+    run::{
+        LessonChoice,
+        batch::{Batch, BatchUpdate, Control, Finding},
+        explore::{Bounds, Failing, MOST_MOVES, MayFail, Progress},
+        race::{Kept, Kind, MOST_RACES, Outcome, Pace, RaceInfo},
+    },
+    text::Text,
+};
+
+/// How many races there are at first.
+pub const RACES: u64 = 100;
+/// How many times more, when more are wanted.
+const MORE: u64 = 10;
+
+/// How every order is to be tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ExplorationOptions {
+    /// An order is cut after so many moves.
+    pub moves: usize,
+    /// The fault that an order may have.
+    pub fault: Option<Failing>,
+    /// Whether orders that are sure to come to the same as another are left out.
+    pub prune: bool,
+}
+
+impl Default for ExplorationOptions {
+    fn default() -> Self {
+        let bounds = Bounds::default();
+        Self { moves: bounds.moves, fault: None, prune: bounds.prune }
+    }
+}
+
+impl ExplorationOptions {
+    pub fn bounds(self) -> Bounds {
+        let fault = self.fault.map(|how| MayFail { how, client: None });
+        Bounds {
+            moves: self.moves,
+            faults: fault.into_iter().collect(),
+            prune: self.prune,
+            ..Bounds::default()
+        }
+    }
+
+    /// With one move more or fewer.
+    pub fn with_moves(self, more: bool) -> Self {
+        let moves = if more { (self.moves + 1).min(MOST_MOVES) } else { (self.moves - 1).max(1) };
+        Self { moves, ..self }
+    }
+
+    pub fn with_next_fault(self) -> Self {
+        let fault = match self.fault {
+            None => Some(Failing::Crash),
+            Some(Failing::Crash) => Some(Failing::Freeze),
+            Some(Failing::Freeze) => None,
+        };
+        Self { fault, ..self }
+    }
+}
+
+/// Where the runs come from.
+#[derive(Debug)]
+pub enum Source {
+    Races(Races),
+    Exploration(Exploration),
+}
+
+/// Races, one after another, until there are as many as are wanted.
+#[derive(Debug, Default)]
+pub struct Races {
+    /// Known once the servers are up.
+    pub info: Option<RaceInfo>,
+    pub kept: Kept,
+    /// The first race's seed: race `n` has this one and `n`.
+    seed: u64,
+    /// Real time that was spent on them.
+    spent: Duration,
+    /// While they go on: up to when that is counted.
+    since: Option<Instant>,
+}
+
+impl Races {
+    pub fn seed(&self, number: u32) -> u64 {
+        self.seed.wrapping_add(number.into())
+    }
+}
+
+/// A search through every order.
+#[derive(Debug, Default)]
+pub struct Exploration {
+    pub options: ExplorationOptions,
+    pub progress: Progress,
+    /// Known once it is over, or was stopped.
+    pub found: Option<Box<Finding>>,
+}
+
+/// What the runs are doing.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Phase<'a> {
+    /// The servers are being started, or the size of the whole is being estimated.
+    Booting,
+    Running,
+    /// No race begins until the learner says so.
+    Paused,
+    /// A search was asked to stop.
+    Stopping,
+    /// A search was stopped before its end.
+    Stopped,
+    Complete,
+    Failed(&'a Failure),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Failure {
+    /// What happened, why, and what to do.
+    pub message: Text,
+    /// Whether it was a server.
+    pub server: bool,
+}
+
+/// How often an outcome was seen.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Seen<'a> {
+    pub outcome: &'a Outcome,
+    pub runs: u128,
+    pub violates: bool,
+    /// The seed of the first race that had it.
+    pub seed: Option<u64>,
+}
+
+#[derive(Debug)]
+pub struct Outcomes {
+    /// What is run.
+    pub choice: LessonChoice,
+    source: Source,
+    /// Gone when nothing more can come.
+    batch: Option<Batch>,
+    control: Control,
+    booting: bool,
+    failure: Option<Failure>,
+    /// The outcome that the learner looks at; until there is a choice, the most frequent one.
+    chosen: Option<Outcome>,
+    /// Which of its races, by place, once the learner goes through them.
+    race: Option<usize>,
+}
+
+impl Outcomes {
+    /// Runs that have just been asked for.
+    pub fn new(choice: LessonChoice, source: Source, batch: Batch) -> Self {
+        let control = *batch.control.borrow();
+        Self {
+            choice,
+            source,
+            batch: Some(batch),
+            control,
+            booting: true,
+            failure: None,
+            chosen: None,
+            race: None,
+        }
+    }
+
+    /// The runs under way, while there can be more.
+    pub fn batch(&mut self) -> Option<&mut Batch> {
+        self.batch.as_mut()
+    }
+
+    pub fn source(&self) -> &Source {
+        &self.source
+    }
+
+    pub fn races(&self) -> Option<&Races> {
+        match &self.source {
+            Source::Races(races) => Some(races),
+            Source::Exploration(_) => None,
+        }
+    }
+
+    pub fn exploration(&self) -> Option<&Exploration> {
+        match &self.source {
+            Source::Exploration(exploration) => Some(exploration),
+            Source::Races(_) => None,
+        }
+    }
+
+    /// Takes in an update; `None` when they ended without a word.
+    pub fn update(&mut self, update: Option<BatchUpdate>, now: Instant) {
+        match (update, &mut self.source) {
+            (Some(BatchUpdate::Ready(info)), Source::Races(races)) => {
+                self.booting = false;
+                races.info = Some(info);
+            }
+            (Some(BatchUpdate::Raced(race)), Source::Races(races)) => {
+                if races.kept.races() == 0 {
+                    races.seed = race.seed;
+                }
+                races.kept.add(race);
+            }
+            (Some(BatchUpdate::Progress(progress)), Source::Exploration(exploration)) => {
+                self.booting &= progress.tried == 0;
+                exploration.progress = progress;
+            }
+            (Some(BatchUpdate::Found(found)), Source::Exploration(exploration)) => {
+                self.batch = None;
+                exploration.found = Some(found);
+            }
+            (Some(BatchUpdate::Failed { message, server }), _) => self.fail(message, server),
+            (None, _) => self.fail(ENDED.text(&[]), false),
+            // No source reports what belongs to the other.
+            (Some(_), _) => {}
+        }
+        self.count_time(now);
+    }
+
+    fn fail(&mut self, message: Text, server: bool) {
+        self.batch = None;
+        self.failure = Some(Failure { message, server });
+    }
+
+    /// Counts the time since it was counted last, if races were being run.
+    fn count_time(&mut self, now: Instant) {
+        let running = self.phase() == Phase::Running;
+        if let Source::Races(races) = &mut self.source {
+            if let Some(since) = races.since {
+                races.spent += now.saturating_duration_since(since);
+            }
+            races.since = running.then_some(now);
+        }
+    }
+
+    fn set_control(&mut self, control: Control, now: Instant) {
+        self.control = control;
+        if let Some(batch) = &self.batch {
+            // Runs that have ended say so by themselves.
+            let _ = batch.control.send(control);
+        }
+        self.count_time(now);
+    }
+
+    /// Stops after the race that is being run, or goes on.
+    pub fn toggle(&mut self, now: Instant) {
+        if self.races().is_some() && !self.is_over() {
+            self.set_control(Control { stopped: !self.control.stopped, ..self.control }, now);
+        }
+    }
+
+    /// Ten times as many races; false where there are as many as there can be.
+    pub fn more(&mut self, now: Instant) -> bool {
+        let races = (self.control.races * MORE).min(MOST_RACES);
+        if races == self.control.races || self.batch.is_none() {
+            return false;
+        }
+        self.set_control(Control { races, stopped: false }, now);
+        true
+    }
+
+    /// Asks a search to stop and to report what it has found; false where none goes on, or it was asked already.
+    pub fn stop_search(&mut self, now: Instant) -> bool {
+        let stops = self.exploration().is_some() && self.phase() == Phase::Running;
+        if stops {
+            self.set_control(Control { stopped: true, ..self.control }, now);
+        }
+        stops
+    }
+
+    pub fn phase(&self) -> Phase<'_> {
+        if let Some(failure) = &self.failure {
+            return Phase::Failed(failure);
+        }
+        match &self.source {
+            Source::Exploration(Exploration { found: Some(found), .. }) if found.explored.complete => {
+                Phase::Complete
+            }
+            Source::Exploration(Exploration { found: Some(_), .. }) => Phase::Stopped,
+            _ if self.booting => Phase::Booting,
+            Source::Exploration(_) if self.control.stopped => Phase::Stopping,
+            Source::Races(_) if self.is_over() => Phase::Complete,
+            Source::Races(_) if self.control.stopped => Phase::Paused,
+            _ => Phase::Running,
+        }
+    }
+
+    /// Whether there are as many races as were wanted.
+    pub fn is_over(&self) -> bool {
+        self.races().is_some_and(|races| races.kept.races() >= self.control.races)
+    }
+
+    /// How far the races have come, and how fast.
+    pub fn pace(&self) -> Pace {
+        let (done, spent) =
+            self.races().map_or((0, Duration::ZERO), |races| (races.kept.races(), races.spent));
+        Pace { done, of: self.control.races, spent }
+    }
+
+    /// The outcomes, the most frequent first.
+    pub fn seen(&self) -> Vec<Seen<'_>> {
+        match &self.source {
+            Source::Races(races) => {
+                let outcomes = races.kept.outcomes().into_iter();
+                let seen = outcomes.map(|(outcome, kind)| Seen {
+                    outcome,
+                    runs: kind.count().into(),
+                    violates: outcome.is_violated(),
+                    seed: kind.numbers().first().map(|number| races.seed(*number)),
+                });
+                seen.collect()
+            }
+            Source::Exploration(exploration) => {
+                let outcomes = exploration.found.iter().flat_map(|found| &found.explored.outcomes);
+                let seen = outcomes.map(|seen| Seen {
+                    outcome: &seen.outcome,
+                    runs: seen.orders,
+                    violates: seen.violates,
+                    seed: None,
+                });
+                seen.collect()
+            }
+        }
+    }
+
+    /// The outcome that the learner looks at.
+    pub fn chosen(&self) -> Option<&Outcome> {
+        self.chosen.as_ref().or_else(|| self.seen().first().map(|seen| seen.outcome))
+    }
+
+    /// The races that had the chosen outcome.
+    pub fn chosen_races(&self) -> Option<&Kind> {
+        self.races()?.kept.kind(self.chosen()?)
+    }
+
+    /// Which of its races is chosen, by place, where the learner goes through them.
+    pub fn chosen_race(&self) -> Option<usize> {
+        self.race
+    }
+
+    /// Another outcome, or another race of the chosen one: so many places on.
+    pub fn choose(&mut self, by: i32) {
+        if let Some(race) = self.race {
+            let count = self.chosen_races().map_or(0, |kind| kind.numbers().len());
+            self.race = Some(moved(race, by, count));
+            return;
+        }
+        let seen = self.seen();
+        let place = seen.iter().position(|seen| Some(seen.outcome) == self.chosen());
+        let place = moved(place.unwrap_or(0), by, seen.len());
+        self.point_at_outcome(place);
+    }
+
+    /// This outcome, by place.
+    pub fn point_at_outcome(&mut self, place: usize) {
+        self.chosen = self.seen().get(place).map(|seen| seen.outcome.clone());
+        self.race = None;
+    }
+
+    /// This race of the chosen outcome, by place.
+    pub fn point_at_race(&mut self, place: usize) {
+        self.race = Some(place);
+    }
+
+    /// Into the races of the chosen outcome, or back to the outcomes. False where that changes nothing.
+    pub fn enter(&mut self, races: bool) -> bool {
+        if races == self.race.is_some() || self.chosen_races().is_none() {
+            return false;
+        }
+        // While somebody goes through its races, an outcome stays chosen whatever becomes more frequent.
+        self.chosen = self.chosen().cloned();
+        self.race = races.then_some(0);
+        true
+    }
+
+    /// The race to open: the chosen one, or the first of the chosen outcome. Its number, its outcome, and its log, if
+    /// that is still kept.
+    pub fn race_to_open(&self) -> Option<(u32, &Outcome, Option<&Log>)> {
+        let kind = self.chosen_races()?;
+        let number = *kind.numbers().get(self.race.unwrap_or(0))?;
+        Some((number, self.chosen()?, kind.log(number)))
+    }
+}

@@ -1,0 +1,164 @@
+//! What is particular to races: how far they are, and those that came out as the chosen outcome says.
+
+use ratatui::{
+    buffer::Buffer,
+    layout::Rect,
+    text::{Line, Span},
+    widgets::Widget,
+};
+
+use super::{
+    BAR, OutcomesView, Summary, first_in_sight,
+    histogram::{percent, words_of},
+};
+use crate::{
+    log::{EventKind, Log},
+    run::race::{Kind, MOST_EVENTS},
+    ui::{
+        state::outcomes::{Phase, Races},
+        theme::{Role, glyphs, text, time},
+        words,
+    },
+};
+
+/// Rows of the races below the outcomes at least, with their frame.
+pub(super) const BELOW: u16 = 8;
+
+/// How far the races are, how many broke a lock, and what they are.
+pub(super) fn summarize(races: &Races, summary: &mut Summary<'_>) {
+    let (lang, keys) = (summary.view.lang, summary.view.keys);
+    let (done, violated) = (races.kept.races(), races.kept.violated());
+    if let Phase::Failed(failure) = summary.view.outcomes.phase() {
+        let title = if failure.server { words::LAB_FAILED } else { words::LESSON_FAILED };
+        summary.say(&format!("✗ {}", title.get(lang)), Role::Danger);
+        summary.say(failure.message.get(lang), Role::Text);
+        summary.say(&words::RACE_AGAIN.with(lang, &[&keys.label("restart")]), Role::Chrome);
+        if done == 0 {
+            return;
+        }
+    } else {
+        progress(summary);
+    }
+    if violated > 0 {
+        let share = percent(violated.into(), done.into());
+        let words = words::BROKE.with(lang, &[&violated.to_string(), &done.to_string(), &share]);
+        summary.say(&format!("{} {words}", glyphs::CUT), Role::Danger);
+    } else if done > 0 {
+        let words = words::BROKE_NONE.with(lang, &[&done.to_string()]);
+        summary.say(&format!("{} {words}", glyphs::DONE), Role::Good);
+    } else {
+        summary.say(words::NOTHING_YET.get(lang), Role::Chrome);
+    }
+    let Some(info) = &races.info else {
+        return;
+    };
+    for invariant in &info.invariants {
+        let broke = races.kept.broke(&invariant.name);
+        if broke > 0 {
+            let words = words::BROKE_THIS.with(lang, &[&broke.to_string(), invariant.says.get(lang)]);
+            summary.say(&format!("  {words}"), Role::Text);
+        }
+    }
+    summary.say(&words::ALL_AT_ONCE.with(lang, &[&info.actors.to_string()]), Role::Chrome);
+    if info.faults_left_out {
+        summary.say(words::FAULTS_LEFT_OUT.get(lang), Role::Warning);
+    }
+}
+
+/// A bar, how many of how many, how fast, how long still.
+fn progress(summary: &mut Summary<'_>) {
+    let (lang, outcomes) = (summary.view.lang, summary.view.outcomes);
+    let pace = outcomes.pace();
+    let cells = BAR.min(summary.columns / 3);
+    let share = u128::from(pace.done.min(pace.of)) * cells as u128 / u128::from(pace.of.max(1));
+    let full = usize::try_from(share).unwrap_or(cells);
+    let count = words::RACED_OF.with(lang, &[&pace.done.to_string(), &pace.of.to_string()]);
+    let fast = (pace.done > 0).then(|| {
+        let rate = time::rate(pace.per_second());
+        if outcomes.is_over() {
+            words::RATE_AND_TIME.with(lang, &[&rate, &time::stretch(pace.spent)])
+        } else {
+            words::RATE_AND_LEFT.with(lang, &[&rate, &time::left(pace.left())])
+        }
+    });
+    summary.bar((full, cells), &count, fast);
+}
+
+/// The first row in sight.
+fn start(view: &OutcomesView<'_>, kind: &Kind, height: u16) -> usize {
+    let chosen = view.outcomes.chosen_race().unwrap_or(0);
+    first_in_sight(chosen, kind.numbers().len(), height)
+}
+
+/// The race on a row of the screen, by its place.
+pub(super) fn at(view: &OutcomesView<'_>, area: Rect, y: u16) -> Option<usize> {
+    let inner = view.theme.pane(true).inner(area);
+    let kind = view.outcomes.chosen_races()?;
+    let place = start(view, kind, inner.height) + usize::from(y.checked_sub(inner.y)?);
+    (y < inner.bottom() && place < kind.numbers().len()).then_some(place)
+}
+
+/// Draws the list.
+pub(super) fn draw(view: &OutcomesView<'_>, races: &Races, area: Rect, buf: &mut Buffer) {
+    let chosen = view.outcomes.chosen_race();
+    let role = if chosen.is_some() { Role::Accent } else { Role::Chrome };
+    let room = usize::from(area.width.saturating_sub(4));
+    let mut title = words::THOSE_RACES.get(view.lang).to_owned();
+    if let Some(outcome) = view.outcomes.chosen() {
+        title = words::ABOUT.with(view.lang, &[&title, &words_of(outcome, view.lang)]);
+    }
+    let title = format!(" {} ", text::fit(&title, room.saturating_sub(2)));
+    let mut block = view.theme.pane(chosen.is_some()).title(Span::styled(title, view.style(role)));
+    let forgotten = races.kept.forgotten();
+    if forgotten > 0 {
+        let words = words::FORGOTTEN.with(view.lang, &[&forgotten.to_string(), &MOST_EVENTS.to_string()]);
+        let words = format!(" {} ", text::fit(&words, room.saturating_sub(2)));
+        block = block.title_bottom(Line::styled(words, view.style(Role::Warning)).right_aligned());
+    }
+    let inner = block.inner(area);
+    block.render(area, buf);
+    let Some(kind) = view.outcomes.chosen_races() else {
+        return;
+    };
+    let from = start(view, kind, inner.height);
+    let digits = kind.numbers().last().map_or(1, |last| (u64::from(*last) + 1).to_string().len());
+    for (y, place) in (inner.top()..inner.bottom()).zip(from..kind.numbers().len()) {
+        let number = kind.numbers()[place];
+        let line = line(view, races, (kind, number), (chosen == Some(place), digits));
+        buf.set_line(inner.x, y, &line, inner.width);
+        if chosen == Some(place) {
+            let whole = Rect { y, height: 1, ..inner };
+            view.theme.choose(whole, buf);
+        }
+    }
+}
+
+fn line(
+    view: &OutcomesView<'_>,
+    races: &Races,
+    (kind, number): (&Kind, u32),
+    (chosen, digits): (bool, usize),
+) -> Line<'static> {
+    let mark = if chosen { "▸" } else { " " };
+    let which = format!("{:>digits$}", u64::from(number) + 1);
+    let seed = format!("{:<digits$}", races.seed(number));
+    let mut spans = vec![
+        Span::styled(format!("{mark} "), view.style(Role::Accent)),
+        Span::styled(words::RACE_ROW.with(view.lang, &[&which]), view.style(Role::Text)),
+        Span::styled(format!("  {}", words::SEED.with(view.lang, &[&seed])), view.style(Role::Chrome)),
+    ];
+    let told = match kind.log(number) {
+        Some(log) => {
+            let steps = words::STEPS.with(view.lang, &[&steps(log).to_string()]);
+            (format!("  {steps}  {}", time::moment(log.time_at(log.len()))), Role::Chrome)
+        }
+        None => (format!("  {}", words::NOT_KEPT.get(view.lang)), Role::Warning),
+    };
+    spans.push(Span::styled(told.0, view.style(told.1)));
+    Line::from(spans)
+}
+
+fn steps(log: &Log) -> usize {
+    let stops = log.events().iter();
+    stops.filter(|event| matches!(event.kind, EventKind::Stop { .. })).count()
+}
