@@ -14,8 +14,10 @@ use clap::{CommandFactory as _, Parser as _};
 use lockstep::{
     cli::{self, Cli},
     config,
+    export::Format,
     lesson::expr::split_words,
-    ui::theme::ThemeName,
+    text::Lang,
+    ui::{theme::ThemeName, words},
 };
 
 fn root() -> &'static Path {
@@ -295,4 +297,47 @@ fn environment_variables_are_those_that_are_read() {
             assert!(known, "{name} is not told");
         }
     }
+}
+
+#[test]
+fn signs_and_words_are_those_of_the_screen() {
+    let text = page("docs/screen.md");
+    for (glyphs, _) in words::LEGEND_ROWS {
+        for glyph in glyphs.chars().filter(|glyph| !matches!(glyph, ' ' | '…')) {
+            assert!(text.contains(glyph), "{glyph}");
+        }
+    }
+    for word in [words::STORY, words::LANES, words::SERVERS, words::WIRE] {
+        assert!(text.contains(&format!("| {} |", word.get(Lang::En))), "{}", word.get(Lang::En));
+    }
+    for word in [words::CONTROLLED, words::WALL, words::RECORDED] {
+        assert!(text.contains(&format!("| `{}` |", word.get(Lang::En))), "{}", word.get(Lang::En));
+    }
+}
+
+#[test]
+fn formats_are_known_by_the_file_names_that_are_told() {
+    let text = page("docs/exports.md");
+    for row in rows(&text, "format") {
+        let format = row[0].trim_matches('`');
+        for ending in quoted(&row[1]) {
+            let known = Format::of_file(&format!("picture{ending}")).map(Format::name);
+            assert_eq!(known, Some(format), "{ending}");
+        }
+    }
+}
+
+#[test]
+fn every_module_of_the_hardening_tests_is_told() {
+    let text = page("docs/hardening.md");
+    let has_tests = |path: &PathBuf| read(path).contains("test]\n");
+    let folder = root().join("tests/hardening");
+    let paths = files(&folder).into_iter().filter(has_tests);
+    let modules: BTreeSet<String> = paths
+        .map(|path| {
+            let inside = path.strip_prefix(&folder).expect("inside").to_string_lossy().into_owned();
+            inside.split(['/', '.']).next().unwrap_or_default().to_owned()
+        })
+        .collect();
+    assert_eq!(names(&text, "module"), modules);
 }

@@ -350,7 +350,7 @@ async fn doctor_reports_what_is_here() {
 #[tokio::test]
 async fn a_guarded_process_ends_with_its_parent() {
     for how in ["", "--supervise"] {
-        let script = format!("{} __guard {how} $$ -- sleep 1000 & echo $!; wait", LOCKSTEP);
+        let script = format!("{LOCKSTEP} __guard {how} $$ -- sleep 1000 & echo $!; wait");
         let mut parent = Command::new("sh").args(["-c", &script]).stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(parent.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
