@@ -14,6 +14,7 @@ pub mod lab;
 pub mod lesson;
 pub mod log;
 pub mod printable;
+pub(crate) mod program;
 pub mod recording;
 pub mod run;
 pub mod signals;

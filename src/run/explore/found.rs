@@ -6,7 +6,7 @@ use super::{ExploreError, Pick, workers};
 use crate::{
     lab::LabOptions,
     lesson::Scenario,
-    log::{Choice, Fault, Log},
+    log::{Choice, Log},
     run::{
         explore::execution::{GroundError, walk::Carried},
         race::{Outcome, racer::Racer},
@@ -71,6 +71,8 @@ pub struct Shortest {
 pub(crate) fn told(scenario: &Scenario, ended: workers::Outcome) -> Explored {
     let found = ended.found;
     let name = |n: usize| scenario.invariants[n].never.to_string();
+    let clients: Vec<String> = scenario.clients.iter().map(|client| client.name.clone()).collect();
+    let choices = |order: &[Pick]| order.iter().map(|pick| pick.choice(&clients)).collect();
     let mut outcomes: Vec<OutcomeSeen> = found
         .outcomes
         .into_iter()
@@ -78,7 +80,7 @@ pub(crate) fn told(scenario: &Scenario, ended: workers::Outcome) -> Explored {
             outcome,
             orders: seen.orders,
             violates: seen.violates,
-            first: seen.first.iter().map(|pick| choice(scenario, *pick)).collect(),
+            first: choices(&seen.first),
         })
         .collect();
     outcomes.sort_by_key(|seen| std::cmp::Reverse(seen.orders));
@@ -90,24 +92,13 @@ pub(crate) fn told(scenario: &Scenario, ended: workers::Outcome) -> Explored {
         broken: found.by_invariant.into_iter().map(|(n, orders)| (name(n), orders)).collect(),
         outcomes,
         shortest: found.shortest.map(|order| Shortest {
-            choices: order.iter().map(|pick| choice(scenario, *pick)).collect(),
+            choices: choices(&order),
             moves: Vec::new(),
             log: Log::new(),
         }),
         complete: ended.complete,
         wall: ended.wall,
         searching: ended.wall,
-    }
-}
-
-fn choice(scenario: &Scenario, pick: Pick) -> Choice {
-    let client = |n: usize| scenario.clients[n].name.clone();
-    match pick {
-        Pick::Move(actor) => Choice::Move { actor },
-        Pick::Timer => Choice::Timer,
-        Pick::Thaw(n) => Choice::Cause(Fault::Thaw { client: client(n) }),
-        Pick::Crash(n) => Choice::Cause(Fault::Crash { client: client(n) }),
-        Pick::Freeze(n) => Choice::Cause(Fault::Freeze { client: client(n) }),
     }
 }
 

@@ -12,11 +12,9 @@ use crate::run::session::{
     EngineError,
     attended::{ANSWERS_WITHIN, attended},
     director::Director,
-    machine::Machine,
-    performer::{Performer, State},
     recorder::Recorder,
     setup,
-    stage::{Arrived, actor_id},
+    stage::Arrived,
     start_order::StartOrder,
     stops,
     time::Tempo,
@@ -30,6 +28,7 @@ use crate::{
     lab::LabOptions,
     lesson::{LabKind, Path, Scenario},
     log::{Choice, EventKind, Log, OpId, Reply},
+    program::{Actors, State, actor_id},
 };
 
 /// What a program that comes to its end in a race never needs: moves of one actor, and lesson time.
@@ -117,15 +116,15 @@ impl Racer {
         let path = Path::root().key("programs");
         self.reset(seed, Rate::NORMAL, &path).await?;
         let director = &mut self.director;
-        let mut start = StartOrder::draw(director.performers.len(), seed);
+        let mut start = StartOrder::draw(director.actors.len(), seed);
         let began = director.clock.now();
         let mut blocked: HashSet<OpId> = HashSet::new();
         let (mut replies, mut moves) = (0, 0);
         loop {
             // Timers that have run out by themselves, while others moved.
             director.catch_up(&path)?;
-            let over = moves >= MOST_MOVES * director.performers.len()
-                || director.clock.now().since(began) >= LONGEST;
+            let over =
+                moves >= MOST_MOVES * director.actors.len() || director.clock.now().since(began) >= LONGEST;
             if !over && send_all(director, &start, replies, &mut moves, &path).await? {
                 continue;
             }
@@ -190,17 +189,15 @@ impl Racer {
     /// Servers as the lesson prepares them, and everybody before the first step of their program. Lesson time begins at
     /// this rate.
     pub(crate) async fn reset(&mut self, seed: u64, rate: Rate, path: &Path) -> Result<(), EngineError> {
-        let plans = &self.scenario.actors;
-        self.director.performers =
-            plans.iter().map(|plan| Performer::new(Machine::new(plan, seed))).collect();
+        self.director.actors = Actors::new(&self.scenario, seed);
         self.director.flights.by_op.clear();
         self.wipe(path).await?;
         setup::carry_out(&self.scenario, &self.director.stage).await?;
         let director = &mut self.director;
         // What the wiping told the watchers of the last race is no news for this one.
         director.settle(path).await?;
-        for performer in &mut director.performers {
-            performer.queue.clear();
+        for actor in director.actors.ids() {
+            director.actors[actor].forget_notifications();
         }
         if rate.is_paused() {
             director.clock.set_rate(rate)?;
@@ -211,10 +208,7 @@ impl Racer {
             director.recorder.record(event.clone());
         }
         director.clock.set_rate(rate)?;
-        for n in 0..director.performers.len() {
-            director.advance(actor_id(n), path)?;
-        }
-        Ok(())
+        director.start_actors(path)
     }
 
     /// Makes a znode, unless it is there.
@@ -304,10 +298,10 @@ async fn send_all(
 ) -> Result<bool, EngineError> {
     let mut any = false;
     for n in start.started(replies) {
-        if matches!(director.performers[n].state, State::Ready(_)) {
-            let choice = Choice::Move { actor: actor_id(n) };
-            director.recorder.record(EventKind::Chose(choice));
-            director.send(actor_id(n), path).await?;
+        let actor = actor_id(n);
+        if director.actors[actor].is_ready() {
+            director.recorder.record(EventKind::Chose(Choice::Move { actor }));
+            director.send(actor, path).await?;
             *moves += 1;
             any = true;
         }
@@ -316,8 +310,7 @@ async fn send_all(
 }
 
 fn waits_for_notice(director: &Director) -> bool {
-    let takes = |performer: &Performer| matches!(performer.state, State::Taking { .. });
-    director.performers.iter().any(takes)
+    director.actors.iter().any(|actor| matches!(actor.state(), State::Taking { .. }))
 }
 
 /// Who takes part and which sessions were opened, as the lab's first log begins.

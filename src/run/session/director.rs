@@ -8,10 +8,8 @@ use super::{
     EngineError, Update,
     attended::{ANSWERS_WITHIN, attended},
     governor::Governor,
-    machine::Machine,
-    performer::{Performer, State},
     recorder::Recorder,
-    stage::{Arrived, Stage, actor_id},
+    stage::{Arrived, Stage},
     time::{Limits, Tempo},
 };
 use crate::{
@@ -24,6 +22,7 @@ use crate::{
         plan::{Act, TextPlan},
     },
     log::{ActorId, EventKind, Fault, Log, ServerState, Stop, Way},
+    program::Actors,
     text::Text,
     verdict::Watch,
 };
@@ -33,7 +32,7 @@ pub(crate) struct Director {
     pub(crate) scenario: Scenario,
     pub(crate) stage: Stage,
     pub(crate) recorder: Recorder,
-    pub(crate) performers: Vec<Performer>,
+    pub(crate) actors: Actors,
     pub(crate) clock: LessonClock,
     pub(crate) tempo: watch::Receiver<Tempo>,
     pub(crate) limits: Limits,
@@ -63,14 +62,13 @@ impl Director {
         let (stage, sessions) = Stage::set_up(&scenario, options).await?;
         let clock = stage.lab.clock().clone();
         let recorder = Recorder::new(clock.clone(), listener);
-        let performers =
-            scenario.actors.iter().map(|plan| Performer::new(Machine::new(plan, seed))).collect();
+        let actors = Actors::new(&scenario, seed);
         let limits = Limits::of(scenario.lab(), clock.kind());
         let mut director = Self {
             scenario,
             stage,
             recorder,
-            performers,
+            actors,
             clock,
             tempo,
             limits,
@@ -103,9 +101,7 @@ impl Director {
             self.recorder.record(EventKind::Session { actor, server, session });
         }
         super::setup::carry_out(&self.scenario, &self.stage).await?;
-        for n in 0..self.performers.len() {
-            self.advance(actor_id(n), &Path::root().key("programs"))?;
-        }
+        self.start_actors(&Path::root().key("programs"))?;
         self.clock.set_rate(Rate::PAUSED)?;
         self.observe().await?;
         self.recorder.tell();
@@ -291,10 +287,10 @@ impl Director {
             self.catch_up(path)?;
         }
         if let Fault::Crash { client } = fault {
-            for n in 0..self.performers.len() {
-                if self.scenario.actors[n].actor.client == *client {
-                    self.performers[n].state = State::Dead;
-                    self.flights.by_op.retain(|_, (actor, _)| actor.0 as usize != n);
+            for killed in self.actors.ids() {
+                if self.scenario.actors[killed.0 as usize].actor.client == *client {
+                    self.actors[killed].kill();
+                    self.flights.by_op.retain(|_, (actor, _)| *actor != killed);
                 }
             }
         }

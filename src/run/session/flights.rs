@@ -5,11 +5,12 @@ use std::{
     time::Duration,
 };
 
-use super::{EngineError, attended::ANSWERS_WITHIN, director::Director, performer::State, stage::Arrived};
+use super::{EngineError, attended::ANSWERS_WITHIN, director::Director, stage::Arrived};
 use crate::{
     client::protocol::{Response, Wire},
     lesson::Path,
     log::{ActorId, Fault, OpId},
+    program::State,
 };
 
 /// How long somebody who plays freely waits for a reply before the next choice is theirs, in real time.
@@ -84,7 +85,7 @@ impl Director {
     /// does not come to an end.
     async fn unanswered(&self, actor: ActorId, server: &str, silent: Duration, path: &Path) -> EngineError {
         let (name, seconds) = (self.name(actor), silent.as_secs());
-        let State::InFlight { operation } = &self.performers[actor.0 as usize].state else {
+        let State::InFlight { operation } = self.actors[actor].state() else {
             return self.mistake(path, format!("no reply has come for {seconds} s of real time"));
         };
         let why = match self.stage.lab.observe().await {

@@ -12,11 +12,9 @@ pub(crate) mod free;
 pub(crate) mod governor;
 pub mod handle;
 pub(crate) mod live;
-pub(crate) mod machine;
 pub(crate) mod moves;
 pub(crate) mod outlook;
 pub(crate) mod pacing;
-pub(crate) mod performer;
 pub(crate) mod questions;
 pub(crate) mod recorder;
 pub(crate) mod replay;
@@ -26,7 +24,6 @@ pub(crate) mod start_order;
 pub(crate) mod stops;
 pub(crate) mod story;
 pub(crate) mod time;
-pub(crate) mod wire;
 
 pub use error::EngineError;
 

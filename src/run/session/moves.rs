@@ -1,22 +1,13 @@
 //! Moves: an actor's next operation is sent, its reply comes back, and the actor goes on to the next.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
-use super::{
-    EngineError,
-    director::Director,
-    machine::{After, Effect, Next},
-    performer::State,
-    stage::Arrived,
-};
+use super::{EngineError, director::Director, stage::Arrived};
 use crate::{
     client::protocol::{Request, Response},
-    clock::LessonTime,
-    lesson::{
-        Mistake, PRIMARY, Path,
-        plan::{PlannedOperation, PlannedVerb, Turn},
-    },
+    lesson::{Mistake, PRIMARY, Path, plan::Turn},
     log::{ActorId, EventKind, OpId, Reply},
+    program::{self, Cause, Failure, Output, State},
 };
 
 /// More operations than any honest program needs to come to its end in one `finish`.
@@ -44,10 +35,10 @@ impl Director {
     pub(crate) async fn prepare(&mut self, turn: &Turn, path: &Path) -> Result<(), EngineError> {
         self.must_run(turn.actor, &format!(".{}", turn.label), path)?;
         let name = self.name(turn.actor).to_owned();
-        while let State::Waiting { until, .. } = self.performers[turn.actor.0 as usize].state {
+        while let Some(until) = self.actors[turn.actor].waits_until() {
             self.go_to(until, &[], path).await?;
         }
-        let wrong = match &self.performers[turn.actor.0 as usize].state {
+        let wrong = match self.actors[turn.actor].state() {
             State::Ready(operation) if operation.label == turn.label => return Ok(()),
             State::Ready(operation) => {
                 format!(
@@ -89,55 +80,33 @@ impl Director {
     /// Sends an actor's next operation. `None` where there is no reply to wait for: a notification was taken,
     /// or is yet to come.
     pub(crate) async fn send(&mut self, actor: ActorId, path: &Path) -> Result<Option<OpId>, EngineError> {
-        let n = actor.0 as usize;
-        let State::Ready(operation) = self.performers[n].state.clone() else {
+        let Some(operation) = self.actors[actor].next_operation().cloned() else {
             return Ok(None);
         };
-        let place = operation.path.clone().unwrap_or_else(|| path.clone());
-        if let PlannedVerb::Take(about) = &operation.verb {
-            let machine = &mut self.performers[n].machine;
-            machine.tell_time(self.clock.now());
-            let about = machine.begin().and_then(|()| machine.render(about));
-            let about = about.map_err(|error| self.mistake(&place, error))?;
-            self.performers[n].state = State::Taking { operation, about };
-            self.try_take(actor, path)?;
-            return Ok(None);
-        }
         let server = match operation.on.as_deref() {
-            Some(PRIMARY) => match Box::pin(self.find_primary(actor, &place)).await? {
-                Some(server) => server,
-                None if self.left_story => {
-                    self.give_up(actor, NO_PRIMARY);
-                    return Ok(None);
+            Some(PRIMARY) => {
+                let path = operation.path.as_ref().unwrap_or(path);
+                match Box::pin(self.find_primary(actor, path)).await? {
+                    Some(server) => server,
+                    None if self.left_story => {
+                        self.give_up(actor, NO_PRIMARY);
+                        return Ok(None);
+                    }
+                    None => return Err(self.mistake(path, NO_PRIMARY)),
                 }
-                None => return Err(self.mistake(&place, NO_PRIMARY)),
-            },
+            }
             Some(named) => named.to_owned(),
             None => self.stage.server.clone(),
         };
-        let machine = &mut self.performers[n].machine;
-        machine.tell_time(self.clock.now());
-        let wire = match machine.begin().and_then(|()| machine.wire(&operation, server)) {
-            Ok(Some(wire)) => wire,
-            Ok(None) => return Ok(None),
-            Err(error) if self.left_story => {
-                self.give_up(actor, &error);
-                return Ok(None);
-            }
-            Err(error) => return Err(self.mistake(&place, error)),
+        let mut output = Output::at(self.clock.now());
+        let sent = self.actors[actor].send(&server, &mut output);
+        let Some(wire) = self.record_output(output, sent, path)?.flatten() else {
+            return Ok(None);
         };
         self.flights.next += 1;
         let op = OpId(self.flights.next);
-        self.recorder.record(EventKind::Sent {
-            op,
-            actor,
-            label: operation.label.clone(),
-            server: wire.server().to_owned(),
-            wire: wire.to_string(),
-            releases: operation.releases.clone(),
-        });
+        self.recorder.record(program::sent(op, actor, &operation, &wire));
         self.flights.begin(op, actor, &wire);
-        self.performers[n].state = State::InFlight { operation };
         self.stage.send(actor, &Request::Do { op, actor, wire }).await?;
         Ok(Some(op))
     }
@@ -167,9 +136,9 @@ impl Director {
         match arrived {
             Arrived::Response(_, Response::Done { op, reply }) => self.done(op, &reply, path),
             Arrived::Response(_, Response::Notified { actor, server, about, what }) => {
-                self.performers[actor.0 as usize].queue.push_back((about.clone(), what.clone()));
-                self.recorder.record(EventKind::Notified { actor, server, about, what });
-                self.try_take(actor, path)
+                let mut output = Output::at(self.clock.now());
+                let taken = self.actors[actor].notify(server, (about, what), &mut output);
+                self.record_output(output, taken, path).map(drop)
             }
             Arrived::Response(..) | Arrived::Gone(_) => Ok(()),
         }
@@ -179,133 +148,64 @@ impl Director {
         let Some((actor, _)) = self.flights.by_op.remove(&op) else {
             return Ok(());
         };
-        let n = actor.0 as usize;
-        let State::InFlight { operation, .. } = self.performers[n].state.clone() else {
+        let State::InFlight { operation } = self.actors[actor].state() else {
             return Ok(());
         };
-        let label = operation.label.clone();
+        let (label, place) = (operation.label.clone(), operation.path.clone());
         self.recorder.record(EventKind::Replied { op, actor, label, reply: reply.clone() });
-        let place = operation.path.clone().unwrap_or_else(|| path.clone());
         let room = self.recorder.has_room();
-        room.map_err(|error| self.mistake(&place, error))?;
-        self.performers[n].machine.tell_time(self.clock.now());
-        let after = self.performers[n].machine.replied(&operation, reply);
-        let after = match after {
-            Ok(after) => after,
-            Err(error) if self.left_story => {
-                self.give_up(actor, &error);
-                return Ok(());
+        room.map_err(|error| self.mistake(place.as_ref().unwrap_or(path), error))?;
+        let mut output = Output::at(self.clock.now());
+        let replied = self.actors[actor].reply(reply, &mut output);
+        self.record_output(output, replied, path).map(drop)
+    }
+
+    /// Carries everybody to the first operation.
+    pub(crate) fn start_actors(&mut self, path: &Path) -> Result<(), EngineError> {
+        let mut output = Output::at(self.clock.now());
+        let started = self.actors.start(&mut output);
+        self.record_output(output, started, path).map(drop)
+    }
+
+    /// Writes down what happened in a step. `None` where a program could not go on and so is over: free play goes on
+    /// without it, a story does not.
+    pub(crate) fn record_output<T>(
+        &mut self,
+        output: Output,
+        outcome: Result<T, Failure>,
+        path: &Path,
+    ) -> Result<Option<T>, EngineError> {
+        self.recorder.has_room().map_err(|error| self.mistake(path, error))?;
+        for kind in output.events {
+            self.recorder.record_at(output.now, kind);
+        }
+        match outcome {
+            Ok(done) => Ok(Some(done)),
+            Err(Failure { actor, cause: Cause::Command | Cause::Reply, why, .. }) if self.left_story => {
+                self.give_up(actor, &why);
+                Ok(None)
             }
-            Err(error) => return Err(self.mistake(&place, format!("{}: {error}", self.name(actor)))),
-        };
-        match after {
-            After::Onward => self.advance(actor, path),
-            After::Again(0) => {
-                self.performers[n].state = State::Ready(operation);
-                Ok(())
-            }
-            After::Again(millis) => {
-                self.wait(actor, &operation, millis, true);
-                Ok(())
+            Err(Failure { actor, cause, path: place, why }) => {
+                let why = match cause {
+                    Cause::Command => why,
+                    Cause::Reply | Cause::Statement => format!("{}: {why}", self.name(actor)),
+                };
+                Err(self.mistake(place.as_ref().unwrap_or(path), why))
             }
         }
     }
 
-    /// An actor cannot go on: nobody has told its program what to do now.
-    fn give_up(&mut self, actor: ActorId, error: &str) {
-        self.performers[actor.0 as usize].state = State::Dead;
-        // What would help the lesson's author helps nobody here.
-        let why = error.split("\n  help:").next().unwrap_or_default().to_owned();
-        self.recorder.record(EventKind::GaveUp { actor, why });
-    }
-
-    /// Carries out an actor's statements up to its next operation.
-    pub(crate) fn advance(&mut self, actor: ActorId, path: &Path) -> Result<(), EngineError> {
-        let n = actor.0 as usize;
-        let mut effects = Vec::new();
-        self.performers[n].machine.tell_time(self.clock.now());
-        let next = self.performers[n].machine.advance(&mut effects);
-        let room = self.recorder.has_room();
-        room.map_err(|error| self.mistake(path, error))?;
-        for effect in effects {
-            self.recorder.record(match effect {
-                Effect::Believes(lock, belief) => EventKind::Believes { actor, lock, belief },
-                Effect::Counted(counter) => EventKind::Counted { actor, counter, by: 1 },
-            });
-        }
-        match next.map_err(|error| self.mistake(path, format!("{}: {error}", self.name(actor))))? {
-            Next::Finished => {
-                self.performers[n].state = State::Finished;
-                self.recorder.record(EventKind::Finished { actor });
-            }
-            Next::Operation(operation) => match &operation.verb {
-                PlannedVerb::Wait(duration) => {
-                    let place = operation.path.clone().unwrap_or_else(|| path.clone());
-                    let millis = self.performers[n].machine.millis(duration);
-                    let millis = millis.map_err(|error| self.mistake(&place, error))?;
-                    self.wait(actor, &operation, millis, false);
-                }
-                _ => self.performers[n].state = State::Ready(operation),
-            },
-        }
-        Ok(())
-    }
-
-    fn wait(&mut self, actor: ActorId, operation: &Arc<PlannedOperation>, millis: i64, again: bool) {
-        let until = self.clock.now() + Duration::from_millis(u64::try_from(millis).unwrap_or(0));
-        let label = operation.label.clone();
-        self.performers[actor.0 as usize].state =
-            State::Waiting { label: label.clone(), until, again: again.then(|| Arc::clone(operation)) };
-        self.recorder.record(EventKind::Waits { actor, label, until });
-    }
-
-    /// A wait is over: on to what comes after it.
-    pub(crate) fn wake(&mut self, actor: ActorId, at: LessonTime, path: &Path) -> Result<(), EngineError> {
-        let n = actor.0 as usize;
-        let State::Waiting { label, again, .. } = self.performers[n].state.clone() else {
-            return Ok(());
-        };
-        self.recorder.record_at(at, EventKind::Waited { actor, label });
-        if let Some(operation) = again {
-            self.performers[n].state = State::Ready(operation);
-            Ok(())
-        } else {
-            self.performers[n].machine.waited();
-            self.advance(actor, path)
-        }
-    }
-
-    /// Takes a notification from an actor's queue if it waits for one that is there.
-    fn try_take(&mut self, actor: ActorId, path: &Path) -> Result<(), EngineError> {
-        let n = actor.0 as usize;
-        let State::Taking { operation, about } = self.performers[n].state.clone() else {
-            return Ok(());
-        };
-        let wanted = |queued: &(String, String)| about == "any" || queued.0 == about;
-        let Some(place) = self.performers[n].queue.iter().position(wanted) else {
-            return Ok(());
-        };
-        let Some((about, what)) = self.performers[n].queue.remove(place) else {
-            return Ok(());
-        };
-        let label = operation.label.clone();
-        self.recorder.record(EventKind::Took { actor, label, about: about.clone(), what: what.clone() });
-        let reply = Reply::Value(serde_json::json!({ "about": about, "what": what }));
-        let after = self.performers[n].machine.replied(&operation, &reply);
-        match after.map_err(|error| self.mistake(path, format!("{}: {error}", self.name(actor))))? {
-            After::Onward => self.advance(actor, path),
-            After::Again(_) => {
-                self.performers[n].state = State::Ready(operation);
-                Ok(())
-            }
-        }
+    fn give_up(&mut self, actor: ActorId, why: &str) {
+        let mut output = Output::at(self.clock.now());
+        self.actors[actor].give_up(why, &mut output);
+        output.events.into_iter().for_each(|kind| self.recorder.record(kind));
     }
 
     /// Makes an actor's moves until its program is over or it can do nothing more by itself.
     pub(crate) async fn finish(&mut self, actor: ActorId, path: &Path) -> Result<(), EngineError> {
         self.must_run(actor, " to its end", path)?;
         for _ in 0..MOST_OPERATIONS {
-            match self.performers[actor.0 as usize].state.clone() {
+            match self.actors[actor].state().clone() {
                 State::Waiting { until, .. } => self.go_to(until, &[], path).await?,
                 State::Ready(operation) => {
                     let turn = Turn { actor, label: operation.label.clone() };
@@ -326,7 +226,7 @@ impl Director {
 
     /// Whether an actor stands before an operation, and its process runs.
     pub(crate) fn can_move(&self, actor: ActorId) -> bool {
-        matches!(self.performers[actor.0 as usize].state, State::Ready(_)) && !self.stage.stands_still(actor)
+        self.actors[actor].is_ready() && !self.stage.stands_still(actor)
     }
 
     /// Makes these actors' moves until all of them wait. Whoever is frozen makes none.

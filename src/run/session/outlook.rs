@@ -1,17 +1,13 @@
 //! Finds out what may happen next in a run, and says why a choice cannot be made.
 
-use super::{
-    director::Director,
-    performer::{Performer, State},
-    stage::actor_id,
-};
+use super::director::Director;
 use crate::{
     clock::LessonTime,
-    lesson::{PRIMARY, plan::PlannedVerb},
     log::{
-        Choice,
+        ActorId, Choice,
         outlook::{Hindered, Next, Outlook, Prospect, Timer},
     },
+    program::{Request, State},
     text::{Text, Words},
 };
 
@@ -40,32 +36,24 @@ const NO_TIMER: Words = Words::new(
 
 impl Director {
     /// What may happen next.
-    pub(crate) fn outlook(&mut self) -> Outlook {
-        let actors = (0..self.performers.len()).map(|n| self.prospect(n)).collect();
+    pub(crate) fn outlook(&self) -> Outlook {
+        let actors = self.actors.ids().map(|actor| self.prospect(actor)).collect();
         let timer = self.next_timer().map(|(actor, at)| Timer { actor, at });
         Outlook { actors, timer, faults: self.stage.faults_at_hand() }
     }
 
-    fn prospect(&mut self, n: usize) -> Prospect {
-        let (now, default) = (self.clock.now(), self.stage.server.clone());
-        let frozen = self.stage.stands_still(actor_id(n));
-        let Performer { machine, state, .. } = &mut self.performers[n];
-        machine.tell_time(now);
-        let next = match &*state {
+    fn prospect(&self, actor: ActorId) -> Prospect {
+        let frozen = self.stage.stands_still(actor);
+        let actor = &self.actors[actor];
+        let next = match actor.state() {
             State::Ready(operation) | State::InFlight { operation } | State::Taking { operation, .. } => {
-                let server = match operation.on.as_deref() {
-                    Some(PRIMARY) => PRIMARY.to_owned(),
-                    Some(named) => named.to_owned(),
-                    None => default,
+                let server = operation.on.as_deref().unwrap_or(&self.stage.server);
+                let (server, wire) = match actor.foresee(self.clock.now(), server) {
+                    Some(Ok(Request::Command(wire))) => (wire.server().to_owned(), wire.to_string()),
+                    Some(Ok(Request::Notification(about))) => (String::new(), about),
+                    Some(Err(why)) => (String::new(), why),
+                    None => (String::new(), String::new()),
                 };
-                let wire = machine.begun().and_then(|machine| match &operation.verb {
-                    PlannedVerb::Take(about) => Ok((String::new(), machine.render(about)?)),
-                    _ => Ok(match machine.wire(operation, server)? {
-                        Some(wire) => (wire.server().to_owned(), wire.to_string()),
-                        None => (String::new(), String::new()),
-                    }),
-                });
-                let (server, wire) = wire.unwrap_or_else(|why| (String::new(), why));
                 Some(Next { label: operation.label.clone(), server, wire })
             }
             State::Waiting { label, .. } => {
@@ -73,7 +61,7 @@ impl Director {
             }
             State::Finished | State::Dead => None,
         };
-        let hindered = match &*state {
+        let hindered = match actor.state() {
             State::Dead => Some(Hindered::Dead),
             State::Finished => Some(Hindered::Finished),
             _ if frozen => Some(Hindered::Frozen),
@@ -86,16 +74,16 @@ impl Director {
     }
 
     /// Why a choice cannot be made now; `None` where it can, as far as anybody knows.
-    pub(crate) fn refusal(&mut self, choice: &Choice) -> Option<Text> {
+    pub(crate) fn refusal(&self, choice: &Choice) -> Option<Text> {
         let actor = match choice {
             Choice::Move { actor } => *actor,
             Choice::Timer => return self.next_timer().is_none().then(|| NO_TIMER.text(&[])),
             Choice::Pass { .. } | Choice::Cause(_) => return None,
         };
-        if actor.0 as usize >= self.performers.len() {
+        if self.actors.get(actor).is_none() {
             return Some(NOBODY.text(&[]));
         }
-        let Prospect { next, hindered } = self.prospect(actor.0 as usize);
+        let Prospect { next, hindered } = self.prospect(actor);
         let name = self.name(actor);
         let next = next.unwrap_or(Next { label: String::new(), server: String::new(), wire: String::new() });
         Some(match hindered? {

@@ -3,12 +3,13 @@
 
 use std::{collections::HashMap, time::Duration};
 
-use super::{EngineError, attended::ANSWERS_WITHIN, stage::Stage, wire};
+use super::{EngineError, attended::ANSWERS_WITHIN, stage::Stage};
 use crate::{
     client::{Hand, protocol::Wire},
     lab::{Endpoint, Lab},
     lesson::{Mistake, Path, Scenario},
     log::Reply,
+    program::command,
 };
 
 /// The session timeout of a ZooKeeper connection for setup, in real time.
@@ -37,7 +38,7 @@ pub(crate) async fn carry_out_on(scenario: &Scenario, lab: &Lab, first: &str) ->
     let mut hands: HashMap<String, Hand> = HashMap::new();
     for (n, setup) in scenario.setup.iter().enumerate() {
         let server = setup.on.clone().unwrap_or_else(|| first.to_owned());
-        let wire = wire::fill_in(&setup.verb, server, &names).map_err(|error| mistake(n, error))?;
+        let wire = command::fill_in(&setup.verb, server, &names).map_err(|error| mistake(n, error))?;
         let Some(wire) = wire else { continue };
         let address = address_in(lab, wire.server());
         let hand = hands.entry(address.clone()).or_insert_with(|| Hand::new(PATIENCE, lab.password()));
@@ -54,7 +55,7 @@ pub(crate) fn wires(scenario: &Scenario, first: &str) -> Vec<Wire> {
     let names = scenario.scope.value();
     let wires = scenario.setup.iter().filter_map(|setup| {
         let server = setup.on.clone().unwrap_or_else(|| first.to_owned());
-        wire::fill_in(&setup.verb, server, &names).ok().flatten()
+        command::fill_in(&setup.verb, server, &names).ok().flatten()
     });
     wires.collect()
 }

@@ -18,6 +18,7 @@ use crate::{
     lab::{Ailment, ClientProcess, Lab, LabOptions, Link, LinkAddress, LinkState},
     lesson::{LabKind, Scenario},
     log::{ActorId, ServerInfo, ServerState},
+    program::actor_id,
 };
 
 /// The ZooKeeper session timeout that clients ask for, in milliseconds of lesson time. Long enough that a
@@ -351,10 +352,6 @@ impl Client {
         }
         Ok(())
     }
-}
-
-pub(crate) fn actor_id(n: usize) -> ActorId {
-    ActorId(u32::try_from(n).unwrap_or(u32::MAX))
 }
 
 /// The newest lines of a log: what a server said last is what tells why it ended.

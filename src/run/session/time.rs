@@ -3,11 +3,12 @@
 
 use std::time::{Duration, Instant};
 
-use super::{EngineError, director::Director, governor::SLICE, performer::State, stage::actor_id};
+use super::{EngineError, director::Director, governor::SLICE};
 use crate::{
     clock::{ClockKind, LessonTime, Rate},
     lesson::{LabKind, Path, plan::AwaitPlan},
     log::ActorId,
+    program::Output,
     verdict,
 };
 
@@ -137,7 +138,9 @@ impl Director {
                 continue;
             }
             let Some((actor, _)) = timer else { break };
-            self.wake(actor, self.clock.now(), path)?;
+            let mut output = Output::at(self.clock.now());
+            let woken = self.actors[actor].wake(&mut output);
+            self.record_output(output, woken, path)?;
             self.recorder.tell();
         }
         if moving.is_empty() {
@@ -159,35 +162,27 @@ impl Director {
         }
         self.flow_to(next_milli(due), path).await?;
         let now = self.clock.now();
-        for performer in &mut self.performers {
-            performer.state.put_off(due, now.since(due));
-        }
-        while let Some((actor, _)) = self.next_timer().filter(|(_, end)| *end <= due) {
-            self.wake(actor, now, path)?;
-        }
+        self.actors.put_off(due, now.since(due));
+        self.wake_until(due, path)?;
         self.recorder.tell();
         Ok(())
     }
 
     /// Ends the waits whose time came while their process stood still: its timers fire as soon as it runs.
     pub(crate) fn catch_up(&mut self, path: &Path) -> Result<(), EngineError> {
-        let now = self.clock.now();
-        while let Some((actor, _)) = self.next_timer().filter(|(_, due)| *due <= now) {
-            self.wake(actor, now, path)?;
-        }
-        Ok(())
+        self.wake_until(self.clock.now(), path)
     }
 
-    /// The wait that ends first; of several that end together, that of the first actor. The waits of a process
-    /// that stands still do not end.
+    fn wake_until(&mut self, end: LessonTime, path: &Path) -> Result<(), EngineError> {
+        let mut output = Output::at(self.clock.now());
+        let runs = |actor| !self.stage.stands_still(actor);
+        let woken = self.actors.wake_until(end, runs, &mut output);
+        self.record_output(output, woken, path).map(drop)
+    }
+
+    /// The wait that ends first, of processes that do not stand still.
     pub(crate) fn next_timer(&self) -> Option<(ActorId, LessonTime)> {
-        let timers = self.performers.iter().enumerate().filter_map(|(n, performer)| match performer.state {
-            State::Waiting { until, .. } if !self.stage.stands_still(actor_id(n)) => {
-                Some((actor_id(n), until))
-            }
-            _ => None,
-        });
-        timers.min_by_key(|(actor, until)| (*until, *actor))
+        self.actors.next_timer(|actor| !self.stage.stands_still(actor))
     }
 
     /// Nobody can be asked to wait for a day where time can only run.

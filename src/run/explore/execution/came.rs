@@ -103,7 +103,7 @@ impl Hosted {
             watch: n,
             counts: reads.counters.iter().map(|n| place.tracked.counters[*n]).collect(),
             entries,
-            at: ends.then_some(place.seats.now),
+            at: ends.then_some(place.now),
         };
         if let Some(known) = self.judge.answers.get(&question) {
             return Ok(*known);
@@ -111,14 +111,14 @@ impl Hosted {
         let states = if reads.keys.is_empty() {
             Vec::new()
         } else {
-            self.servers.states(&place.keyspaces, place.seats.now)?
+            self.servers.states(&place.keyspaces, place.now)?
         };
         let counts: Vec<(String, i64)> = reads
             .counters
             .iter()
             .map(|n| (self.names.counters[*n].clone(), place.tracked.counters[*n]))
             .collect();
-        let holds = watch.holds(&self.scenario, &self.opening, &counts, (place.seats.now, &states));
+        let holds = watch.holds(&self.scenario, &self.opening, &counts, (place.now, &states));
         let holds = holds.map_err(GroundError::Invariant)?;
         self.judge.answers.insert(question, holds);
         Ok(holds)
@@ -130,7 +130,7 @@ impl Hosted {
         let found = (0..self.servers.count()).filter(meant).map(|n| {
             let entries = place.keyspaces[n].entries.iter();
             let mut own = entries.filter(|entry| entry.key == key.as_bytes());
-            own.find(|entry| entry.lives(place.seats.now)).cloned()
+            own.find(|entry| entry.lives(place.now)).cloned()
         });
         found.collect()
     }
@@ -148,7 +148,7 @@ impl Hosted {
         let came = (
             place.tracked.fates.clone(),
             place.tracked.counters.clone(),
-            place.seats.unfinished(),
+            place.actors.unfinished(),
             entries.collect(),
         );
         let outcome = if let Some(known) = self.judge.outcomes.get(&came) {
@@ -160,17 +160,17 @@ impl Hosted {
         };
         let mut broken: Vec<Broken> = place.tracked.broken(&self.names).collect();
         broken.extend(place.broken.iter().cloned());
-        Ok(Fate { outcome, cut: place.seats.situation(&self.cast).is_cut(&self.rules), broken })
+        Ok(Fate { outcome, cut: self.situation(&place).is_cut(&self.rules), broken })
     }
 
     fn outcome(&mut self, place: &Place) -> Result<Outcome, GroundError> {
         let mut log = Log::new();
         let mut append = |kind| {
-            log.append(Event { at: place.seats.now, kind });
+            log.append(Event { at: place.now, kind });
         };
         append(self.opening.clone());
         if !self.judge.asked.values.is_empty() {
-            for state in self.servers.states(&place.keyspaces, place.seats.now)? {
+            for state in self.servers.states(&place.keyspaces, place.now)? {
                 append(EventKind::State(state));
             }
         }
@@ -184,6 +184,6 @@ impl Hosted {
             let n = find(&self.names.counters, counter);
             n.map_or(0, |n| place.tracked.counters[n])
         };
-        Ok(self.judge.asked.outcome(fate, count, place.seats.unfinished(), &world))
+        Ok(self.judge.asked.outcome(fate, count, place.actors.unfinished(), &world))
     }
 }

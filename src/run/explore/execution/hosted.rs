@@ -12,44 +12,52 @@ use super::{
     came::Judge,
     commands::{Footprint, Refusal, Transaction, cell},
     keyspace::Keyspace,
-    rules::Rules,
-    seats::{Cast, Seats, Told},
-    servers::{self, Servers},
+    roster::Roster,
+    rules::{Rules, Situation, Tally},
+    servers::{self, Queue, Servers},
     tracked::{Names, Tracked},
+    trail::Trail,
     watched::Watched,
-    written::{self, Page},
+    written::Page,
 };
-use crate::run::session::EngineError;
 use crate::{
     client::{self, protocol::Wire},
     clock::LessonTime,
     lab::{LabOptions, Vitals},
     lesson::{Mistake, Path, Scenario, plan::PlannedOperation},
-    log::{ActorId, Event, EventKind, Reply},
-    run::explore::{Broken, Fate, Ground, Pick, Touch},
+    log::{ActorId, Event, EventKind, OpId, Reply},
+    program::{self, Actors, Cause, Failure, Output},
+    run::{
+        explore::{Broken, Fate, Ground, Pick, Touch},
+        session::{EngineError, time::next_milli},
+    },
 };
 
 /// A place in the tree of orders.
 #[derive(Debug, Clone)]
 pub struct Place {
-    pub(crate) seats: Seats,
+    pub(crate) actors: Actors,
+    pub(crate) now: LessonTime,
+    tally: Tally,
+    /// By actor: the commands that its connection has queued since MULTI.
+    queued: Vec<Queue>,
     pub(crate) steps: usize,
     /// What each server holds.
     pub(crate) keyspaces: Vec<Arc<Keyspace>>,
     pub(crate) tracked: Tracked,
     pub(crate) broken: Vec<Broken>,
-    /// How one comes here.
-    way: Option<Arc<Way>>,
+    trail: Trail,
     /// The log, where one is wanted.
     pub(crate) page: Option<Arc<Page>>,
 }
 
-#[derive(Debug)]
-struct Way {
-    before: Option<Arc<Way>>,
-    pick: Pick,
-    /// Whose operation and what came back.
-    said: Option<(String, Reply)>,
+/// What came of a move.
+struct Moved {
+    touch: Touch,
+    /// The operation and its reply.
+    reply: (String, Reply),
+    /// Keys that something may have been done to.
+    handled: Vec<Arc<str>>,
 }
 
 /// The hosted programs, with a lab of their own.
@@ -57,13 +65,14 @@ pub struct Hosted {
     pub(crate) scenario: Scenario,
     pub(crate) rules: Rules,
     share: bool,
-    pub(crate) cast: Cast,
+    pub(crate) roster: Roster,
     pub(crate) names: Names,
     pub(crate) watched: Watched,
     pub(crate) judge: Judge,
     pub(crate) opening: EventKind,
     pub(crate) servers: Servers,
-    here: Option<Arc<Way>>,
+    /// Where the servers stand.
+    here: Trail,
     root: Option<Place>,
 }
 
@@ -90,7 +99,7 @@ impl Hosted {
             servers: servers.infos(),
         };
         Ok(Self {
-            cast: Cast::of(scenario),
+            roster: Roster::of(scenario),
             judge: Judge::new(scenario),
             names,
             watched,
@@ -99,7 +108,7 @@ impl Hosted {
             share: means.share,
             opening,
             servers,
-            here: None,
+            here: Trail::default(),
             root: None,
         })
     }
@@ -134,17 +143,17 @@ impl Hosted {
         wire: &Wire,
         footprint: &Footprint,
     ) {
-        let seat = next.seats.seat_mut(actor);
+        let queued = &mut next.queued[actor.0 as usize];
         match footprint.transaction {
-            Transaction::Begins if seat.queued.is_none() => seat.queued = Some(Arc::default()),
-            Transaction::Ends => seat.queued = None,
+            Transaction::Begins if queued.is_none() => *queued = Some(Arc::default()),
+            Transaction::Ends => *queued = None,
             _ => {
-                if let Some(queued) = &mut seat.queued {
+                if let Some(queued) = queued {
                     Arc::make_mut(queued).push(servers::words(wire));
                 }
             }
         }
-        self.servers.is_queued(actor, server, &seat.queued);
+        self.servers.is_queued(actor, server, queued);
     }
 
     fn make_move(
@@ -152,40 +161,40 @@ impl Hosted {
         from: &Place,
         next: &mut Place,
         actor: ActorId,
-        told: &mut Told,
-    ) -> Result<(Touch, (String, Reply)), GroundError> {
-        let Some(operation) = next.seats.operation(actor) else {
+        output: &mut Output,
+    ) -> Result<Moved, GroundError> {
+        let Some(operation) = from.actors[actor].next_operation() else {
             return Err(self.fail(None, "nobody can move there".to_owned()));
         };
-        let name = self.cast.name(actor, &operation.label);
-        let first = self.servers.name(0).to_owned();
-        let wire = next.seats.wire(actor, &operation, &first);
-        let wire = wire.map_err(|why| self.fail(Some(&operation), why))?;
+        let name = self.roster.operation(actor, &operation.label);
+        let server = operation.on.as_deref().unwrap_or(self.servers.name(0));
+        let wire = next.actors[actor].send(server, output);
+        let wire = wire.map_err(|failure| self.fail(Some(operation), failure.why))?;
         let server = wire.as_ref().and_then(|wire| self.servers.find(wire.server()));
         let (Some(wire), Some(server)) = (wire, server) else {
             let why = format!("`{name}` cannot be hosted");
-            return Err(self.fail(Some(&operation), why));
+            return Err(self.fail(Some(operation), why));
         };
         let footprint = self.footprint(server, &wire, &name)?;
+        let was_queued = &from.queued[actor.0 as usize];
         let sender = servers::From {
             server,
             actor,
             operation: &name,
             keyspaces: &from.keyspaces,
-            at: from.seats.now,
-            queued: &from.seats.seat(actor).queued,
+            at: from.now,
+            queued: was_queued,
         };
         let sent = self.servers.send(&sender, &wire, &footprint);
         let (reply, holds) = sent.map_err(|error| match error {
             // The server lives, or whoever attends to it would say so: it is the command that does not end.
             GroundError::Engine(EngineError::ServerLost { why, .. }) if client::is_silence(&why) => {
-                self.fail(Some(&operation), format!("`{name}` (`{wire}`): {why}; it keeps its server busy"))
+                self.fail(Some(operation), format!("`{name}` (`{wire}`): {why}; it keeps its server busy"))
             }
             error => error,
         })?;
         let mut touch = Touch { actor: Some(actor), ..Touch::default() };
-        let was_queued = from.seats.seat(actor).queued.clone();
-        let runs = match (&was_queued, footprint.transaction) {
+        let runs = match (was_queued, footprint.transaction) {
             (Some(queued), Transaction::Ends) => {
                 self.of_queued(server, queued, &mut touch)?;
                 true
@@ -203,7 +212,7 @@ impl Hosted {
             self.queue(next, (server, actor), &wire, &footprint);
         }
         if let Some(holds) = holds.filter(|_| runs) {
-            let keys = from.keyspaces[server].differences(&holds, from.seats.now);
+            let keys = from.keyspaces[server].differences(&holds, from.now);
             let written = keys.iter().map(|key| cell(self.servers.name(server), key));
             touch.writes.extend(written);
             if !keys.is_empty() {
@@ -211,18 +220,22 @@ impl Hosted {
             }
         }
         if self.watched.wants_log() {
-            written::tell_move(actor, &operation, &wire, &reply, told);
+            let (op, label) = (OpId(0), operation.label.clone());
+            output.events.push(program::sent(op, actor, operation, &wire));
+            output.events.push(EventKind::Replied { op, actor, label, reply: reply.clone() });
         }
         next.tracked.releases(&self.names, actor, &operation.releases, &mut touch);
         // Of a script's 0 nobody knows what it means.
         let zero = matches!(wire, Wire::Redis { .. });
         let refused = matches!(&reply, Reply::Value(value) if value.is_null() || zero && *value == 0);
-        if runs && !footprint.reads_only && !(refused && touch.writes.is_empty()) {
-            told.handled.clone_from(&touch.reads);
+        let handles = runs && !footprint.reads_only && !(refused && touch.writes.is_empty());
+        let handled = if handles { touch.reads.clone() } else { Vec::new() };
+        match next.actors[actor].reply(&reply, output) {
+            Ok(()) => {}
+            Err(Failure { cause: Cause::Reply, why, .. }) => next.actors[actor].give_up(&why, output),
+            Err(Failure { why, .. }) => return Err(self.fail(Some(operation), format!("{name}: {why}"))),
         }
-        let after = next.seats.replied(actor, &operation, &reply, told);
-        after.map_err(|why| self.fail(Some(&operation), format!("{name}: {why}")))?;
-        Ok((touch, (name, reply)))
+        Ok(Moved { touch, reply: (name, reply), handled })
     }
 
     /// What the commands of a transaction touch, when it is carried out.
@@ -254,73 +267,81 @@ impl Hosted {
     fn step(&mut self, from: &Place, pick: Pick) -> Result<(Place, Touch), GroundError> {
         let mut next = from.clone();
         next.steps += 1;
-        let mut told = Told::default();
-        let (mut touch, mut said) = (Touch::everything(), None);
-        match pick {
+        next.tally.add(pick);
+        let (mut touch, mut replies, mut handled) = (Touch::everything(), Vec::new(), Vec::new());
+        let mut output = Output::at(from.now);
+        let passed = match pick {
             Pick::Move(actor) => {
-                let (moved, reply) = self.make_move(from, &mut next, actor, &mut told)?;
-                (touch, said) = (moved, Some(reply));
+                let moved = self.make_move(from, &mut next, actor, &mut output)?;
+                (touch, handled) = (moved.touch, moved.handled);
+                replies.push(moved.reply);
+                Ok(())
             }
-            Pick::Timer => next.seats.pass(&self.cast, &mut told).map_err(|why| self.fail(None, why))?,
-            Pick::Thaw(_) => next.seats.thaw(&self.cast, &mut told).map_err(|why| self.fail(None, why))?,
-            Pick::Freeze(client) => next.seats.freeze(client),
+            Pick::Timer => self.pass(&mut next, &mut output),
+            Pick::Thaw(_) => {
+                next.actors.wake_until(from.now, |actor| self.roster.runs(actor, None), &mut output)
+            }
+            Pick::Freeze(_) => Ok(()),
             Pick::Crash(client) => {
-                for actor in next.seats.crash(&self.cast, client) {
+                for actor in next.actors.ids().filter(|actor| self.roster.home(*actor) == client) {
+                    next.actors[actor].kill();
+                    next.queued[actor.0 as usize] = None;
                     next.tracked.dies(actor, &mut touch);
                 }
+                Ok(())
             }
-        }
-        let mut counted = Vec::new();
-        for (actor, effects) in &told.effects {
-            counted.extend(next.tracked.take(&self.names, *actor, Some(from.steps), effects, &mut touch));
-        }
-        if let Some(actor) = told.gave_up {
-            next.tracked.dies(actor, &mut touch);
-        }
-        let (handled, ended) = (std::mem::take(&mut told.handled), told.has_ended());
+        };
+        passed.map_err(|failure| self.fail(None, failure.why))?;
+        let Output { now, events } = output;
+        next.now = now;
+        let counted: Vec<usize> = events
+            .iter()
+            .filter_map(|event| next.tracked.take(&self.names, Some(from.steps), event, &mut touch))
+            .collect();
+        let ends = |event: &EventKind| matches!(event, EventKind::Finished { .. } | EventKind::GaveUp { .. });
+        let ended = events.iter().any(ends);
         if self.watched.wants_log() {
-            self.write_down(from, &mut next, pick, told)?;
+            self.write_down(from, &mut next, pick, events)?;
         }
         self.watch(&mut next, &mut touch, (&counted, &handled, ended))?;
-        next.way = Some(Arc::new(Way { before: from.way.clone(), pick, said }));
-        self.here = next.way.clone();
+        next.trail = from.trail.then(pick, replies);
+        self.here = next.trail.clone();
         Ok((next, touch))
+    }
+
+    /// Time passes to the next timer, and a little more; the others are put off by as much.
+    fn pass(&self, next: &mut Place, output: &mut Output) -> Result<(), Failure> {
+        let runs = |actor| self.roster.runs(actor, next.tally.frozen);
+        let Some((_, due)) = next.actors.next_timer(runs) else {
+            return Ok(());
+        };
+        let end = next_milli(due);
+        next.actors.put_off(due, end.since(due));
+        output.now = output.now.max(end);
+        next.actors.wake_until(due, runs, output)
     }
 
     /// Goes to a place step by step, from the beginning.
     fn go_again(&mut self, to: &Place) -> Result<Place, GroundError> {
-        let mut ways = Vec::new();
-        let mut next = to.way.as_ref();
-        while let Some(way) = next {
-            ways.push(Arc::clone(way));
-            next = way.before.as_ref();
-        }
         self.servers.reset()?;
         let Some(mut place) = self.root.clone() else {
             return self.begin();
         };
-        for way in ways.into_iter().rev() {
-            place = self.step(&place, way.pick)?.0;
-            let again = place.way.as_ref().and_then(|way| way.said.as_ref());
-            if let (Some((operation, first)), Some((_, second))) = (&way.said, again)
-                && first != second
-            {
-                return Err(GroundError::Strayed {
-                    operation: operation.clone(),
-                    first: first.to_string(),
-                    second: second.to_string(),
-                });
+        for step in to.trail.steps() {
+            place = self.step(&place, step.pick)?.0;
+            if let Some(again) = place.trail.last() {
+                step.must_match(again)?;
             }
         }
         Ok(place)
     }
 
     fn is_here(&self, place: &Place) -> bool {
-        match (&self.here, &place.way) {
-            (Some(here), Some(way)) => Arc::ptr_eq(here, way),
-            (None, None) => self.root.is_some(),
-            _ => false,
-        }
+        self.root.is_some() && self.here.is(&place.trail)
+    }
+
+    pub(crate) fn situation(&self, place: &Place) -> Situation {
+        Situation::new(&place.actors, &self.roster, place.tally)
     }
 }
 
@@ -330,26 +351,36 @@ impl Ground for Hosted {
 
     fn begin(&mut self) -> Result<Place, GroundError> {
         self.servers.reset()?;
-        self.here = None;
-        let mut told = Told::default();
-        let seats = Seats::begin(&self.scenario, &mut told).map_err(|why| self.fail(None, why))?;
+        self.here = Trail::default();
+        let mut actors = Actors::new(&self.scenario, 0);
+        let mut output = Output::at(LessonTime::ZERO);
+        actors.start(&mut output).map_err(|failure| self.fail(None, failure.why))?;
         let mut tracked = Tracked::new(&self.names);
-        for (actor, effects) in &told.effects {
-            tracked.take(&self.names, *actor, None, effects, &mut Touch::default());
+        for event in &output.events {
+            tracked.take(&self.names, None, event, &mut Touch::default());
         }
         let mut keyspaces = Vec::new();
         for server in 0..self.servers.count() {
             keyspaces.push(self.servers.look(server)?);
         }
-        let mut place =
-            Place { seats, steps: 0, keyspaces, tracked, broken: Vec::new(), way: None, page: None };
+        let mut place = Place {
+            queued: vec![None; actors.len()],
+            actors,
+            now: output.now,
+            tally: Tally::default(),
+            steps: 0,
+            keyspaces,
+            tracked,
+            broken: Vec::new(),
+            trail: Trail::default(),
+            page: None,
+        };
         if self.watched.wants_log() {
-            let states = self.servers.states(&place.keyspaces, place.seats.now)?;
+            let states = self.servers.states(&place.keyspaces, place.now)?;
             let kinds = std::iter::once(self.opening.clone())
-                .chain(told.events)
+                .chain(output.events)
                 .chain(states.into_iter().map(EventKind::State));
-            let at = LessonTime::ZERO;
-            let events = kinds.map(|kind| Event { at, kind }).collect();
+            let events = kinds.map(|kind| Event { at: place.now, kind }).collect();
             place.page = Some(Arc::new(Page { before: None, events }));
         }
         self.watch_from(&mut place)?;
@@ -358,7 +389,7 @@ impl Ground for Hosted {
     }
 
     fn picks(&self, place: &Place) -> Vec<Pick> {
-        place.seats.situation(&self.cast).picks(&self.rules)
+        self.situation(place).picks(&self.rules)
     }
 
     fn take(&mut self, place: &Place, pick: Pick) -> Result<(Place, Touch), GroundError> {

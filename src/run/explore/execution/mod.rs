@@ -8,11 +8,12 @@ pub(crate) mod hosted;
 pub(crate) mod keyspace;
 pub(crate) mod processes;
 pub(crate) mod refused;
+pub(crate) mod roster;
 pub(crate) mod rules;
 pub(crate) mod script;
-pub(crate) mod seats;
 pub(crate) mod servers;
 pub(crate) mod tracked;
+pub(crate) mod trail;
 pub(crate) mod walk;
 pub(crate) mod watched;
 pub(crate) mod written;
@@ -20,7 +21,7 @@ pub(crate) mod written;
 pub use hosted::Hosted;
 pub use processes::Processes;
 pub use rules::Rules;
-pub use walk::{Carried, Walk};
+pub use walk::Carried;
 
 use crate::run::session::EngineError;
 

@@ -11,13 +11,14 @@ use tokio::{runtime::Handle, sync::watch};
 use super::{
     GroundError,
     commands::{Commands, Refusal},
-    rules::{Rules, Situation},
-    seats::Cast,
+    roster::Roster,
+    rules::{Rules, Situation, Tally},
     tracked::Names,
+    trail::Trail,
 };
 use crate::run::{
     race::racer::Racer,
-    session::{EngineError, attended::attended, performer::State, setup},
+    session::{EngineError, attended::attended, setup},
 };
 use crate::{
     client::{
@@ -29,7 +30,8 @@ use crate::{
         LabKind, PRIMARY, Scenario,
         plan::{InvariantPlan, NeverPlan},
     },
-    log::{ActorId, Choice, EventKind, Fault, Log, Reply},
+    log::{ActorId, EventKind, Log, Reply},
+    program::Request,
     run::{
         explore::{Broken, Fate, Ground, Pick, Touch},
         race::Outcome,
@@ -41,49 +43,24 @@ use crate::{
 /// A place in the tree of orders.
 #[derive(Debug, Clone)]
 pub struct Place {
-    way: Option<Arc<Way>>,
+    trail: Trail,
     picks: Arc<[Pick]>,
     cut: bool,
-}
-
-#[derive(Debug)]
-struct Way {
-    before: Option<Arc<Way>>,
-    pick: Pick,
-    /// What was answered: operations with their replies.
-    said: Vec<(String, Reply)>,
-}
-
-/// Where the clients stand.
-#[derive(Debug)]
-enum Here {
-    Nowhere,
-    /// At the beginning of an order.
-    Root,
-    At(Arc<Way>),
-}
-
-impl Here {
-    fn of(way: Option<&Arc<Way>>) -> Self {
-        way.map_or(Self::Root, |way| Self::At(Arc::clone(way)))
-    }
 }
 
 /// Client processes with their lab.
 pub struct Processes {
     scenario: Scenario,
     rules: Rules,
-    cast: Cast,
+    roster: Roster,
     names: Names,
     racer: Racer,
     runtime: Handle,
     /// True calls everything off.
     off: watch::Sender<bool>,
     /// Where the clients stand; nowhere before the first order.
-    here: Here,
-    moves: usize,
-    frozen: Option<usize>,
-    spent: bool,
+    here: Option<Trail>,
+    tally: Tally,
     commands: Commands,
     lines: HashMap<String, Direct>,
 }
@@ -96,16 +73,14 @@ impl Processes {
     pub async fn open(scenario: &Scenario, options: &LabOptions, rules: &Rules) -> Result<Self, EngineError> {
         Ok(Self {
             racer: Racer::set_up(scenario, options).await?,
-            cast: Cast::of(scenario),
+            roster: Roster::of(scenario),
             names: Names::of(scenario),
             scenario: scenario.clone(),
             rules: rules.clone(),
             runtime: Handle::current(),
             off: watch::Sender::new(false),
-            here: Here::Nowhere,
-            moves: 0,
-            frozen: None,
-            spent: false,
+            here: None,
+            tally: Tally::default(),
             commands: Commands::default(),
             lines: HashMap::new(),
         })
@@ -131,31 +106,14 @@ impl Processes {
         self.racer.director.stage.lab.vitals()
     }
 
-    fn situation(&self) -> Situation {
-        let director = &self.racer.director;
-        let over = |n: usize| matches!(director.performers[n].state, State::Finished | State::Dead);
-        let busy = (0..self.cast.clients.len()).filter(|client| {
-            let mut own = (0..director.performers.len()).filter(|n| self.cast.homes[*n] == *client);
-            own.any(|n| !over(n))
-        });
-        Situation {
-            able: self.racer.able(),
-            timer: director.next_timer().is_some(),
-            moves: self.moves,
-            frozen: self.frozen,
-            spent: self.spent,
-            busy: busy.collect(),
-        }
-    }
-
-    fn place(&self, way: Option<Arc<Way>>) -> Place {
-        let situation = self.situation();
-        Place { way, picks: situation.picks(&self.rules).into(), cut: situation.is_cut(&self.rules) }
+    fn place(&self, trail: Trail) -> Place {
+        let situation = Situation::new(&self.racer.director.actors, &self.roster, self.tally);
+        Place { trail, picks: situation.picks(&self.rules).into(), cut: situation.is_cut(&self.rules) }
     }
 
     fn set_out(&mut self) -> Result<(), GroundError> {
-        (self.moves, self.frozen, self.spent) = (0, None, false);
-        if !matches!(std::mem::replace(&mut self.here, Here::Nowhere), Here::Nowhere) {
+        self.tally = Tally::default();
+        if self.here.take().is_some() {
             self.wait(async |racer| racer.come_home().await)?;
         }
         if self.racer.spoilt {
@@ -185,64 +143,29 @@ impl Processes {
         })
     }
 
-    fn is_here(&self, place: &Place) -> bool {
-        match (&self.here, &place.way) {
-            (Here::At(here), Some(way)) => Arc::ptr_eq(here, way),
-            (Here::Root, None) => true,
-            _ => false,
-        }
-    }
-
     fn go_to(&mut self, place: &Place) -> Result<(), GroundError> {
-        if self.is_here(place) {
+        if self.here.as_ref().is_some_and(|here| here.is(&place.trail)) {
             return Ok(());
         }
-        let mut ways = Vec::new();
-        let mut next = place.way.as_ref();
-        while let Some(way) = next {
-            ways.push(Arc::clone(way));
-            next = way.before.as_ref();
-        }
         self.set_out()?;
-        for way in ways.into_iter().rev() {
-            let again = self.step(way.pick)?;
-            for ((operation, first), (_, second)) in way.said.iter().zip(&again) {
-                if first != second {
-                    return Err(GroundError::Strayed {
-                        operation: operation.clone(),
-                        first: first.to_string(),
-                        second: second.to_string(),
-                    });
-                }
-            }
+        for step in place.trail.steps() {
+            let again = self.step(step.pick)?;
+            step.must_match(&again)?;
         }
-        self.here = Here::of(place.way.as_ref());
+        self.here = Some(place.trail.clone());
         Ok(())
     }
 
     /// Takes a step from where one stands. Gives what was answered.
     fn step(&mut self, pick: Pick) -> Result<Vec<(String, Reply)>, GroundError> {
         let from = self.racer.director.log().len();
-        let client = |n: usize| self.cast.clients[n].clone();
-        let choice = match pick {
-            Pick::Move(actor) => Choice::Move { actor },
-            Pick::Timer => Choice::Timer,
-            Pick::Thaw(n) => Choice::Cause(Fault::Thaw { client: client(n) }),
-            Pick::Crash(n) => Choice::Cause(Fault::Crash { client: client(n) }),
-            Pick::Freeze(n) => Choice::Cause(Fault::Freeze { client: client(n) }),
-        };
-        match pick {
-            Pick::Move(_) => self.moves += 1,
-            Pick::Timer => {}
-            Pick::Thaw(_) => self.frozen = None,
-            Pick::Crash(_) => self.spent = true,
-            Pick::Freeze(n) => (self.frozen, self.spent) = (Some(n), true),
-        }
+        let choice = pick.choice(&self.roster.clients);
+        self.tally.add(pick);
         self.wait(async |racer| racer.take_choice(&choice).await)?;
         let events = &self.racer.director.log().events()[from..];
         let said = events.iter().filter_map(|event| match &event.kind {
             EventKind::Replied { actor, label, reply, .. } => {
-                Some((self.cast.name(*actor, label), lasting(reply)))
+                Some((self.roster.operation(*actor, label), lasting(reply)))
             }
             _ => None,
         });
@@ -251,34 +174,32 @@ impl Processes {
 
     /// What a move will touch, as far as its command says.
     fn foresee(&mut self, actor: ActorId) -> Result<Touch, GroundError> {
-        let director = &mut self.racer.director;
+        let director = &self.racer.director;
         let mut touch = Touch { actor: Some(actor), ..Touch::default() };
-        let n = actor.0 as usize;
-        let State::Ready(operation) = director.performers[n].state.clone() else {
+        let stepper = &director.actors[actor];
+        let Some(operation) = stepper.next_operation().cloned() else {
             return Ok(Touch::everything());
         };
-        let server = operation.on.clone().unwrap_or_else(|| director.stage.server.clone());
-        director.performers[n].machine.tell_time(director.clock.now());
-        let begun = director.performers[n].machine.begun();
-        let wire = begun.and_then(|machine| machine.wire(&operation, server));
-        match wire {
-            Ok(Some(Wire::Local { name, .. })) => {
-                let cell: Arc<str> = format!("{} {name}", self.cast.clients[self.cast.homes[n]]).into();
+        let server = operation.on.as_deref().unwrap_or(&director.stage.server);
+        match stepper.foresee(director.clock.now(), server) {
+            Some(Ok(Request::Command(Wire::Local { name, .. }))) => {
+                let client = &self.roster.clients[self.roster.home(actor)];
+                let cell: Arc<str> = format!("{client} {name}").into();
                 touch.writes.push(cell);
             }
             // Nobody sees what only looks; whatever changes something may be told to whoever watches.
-            Ok(Some(Wire::Zookeeper {
+            Some(Ok(Request::Command(Wire::Zookeeper {
                 call: ZkCall::Exists { .. } | ZkCall::Get { .. } | ZkCall::Ls { .. },
                 ..
-            })) => {}
-            Ok(Some(wire @ (Wire::Redis { .. } | Wire::Script { .. }))) => {
-                let name = self.cast.name(actor, &operation.label);
+            }))) => {}
+            Some(Ok(Request::Command(wire @ (Wire::Redis { .. } | Wire::Script { .. })))) => {
+                let name = self.roster.operation(actor, &operation.label);
                 self.foresee_redis(&wire, &name, &mut touch)?;
                 // Replicas follow when they can, and what they hold may be asked for: no two moves are sure to come to
                 // the same in either order.
                 touch.all |= self.scenario.lab() == LabKind::Sentinel;
             }
-            Ok(Some(Wire::Zookeeper { .. }) | None) | Err(_) => touch.all = true,
+            _ => touch.all = true,
         }
         Ok(touch)
     }
@@ -378,8 +299,8 @@ impl Ground for Processes {
 
     fn begin(&mut self) -> Result<Place, GroundError> {
         self.set_out()?;
-        self.here = Here::Root;
-        Ok(self.place(None))
+        self.here = Some(Trail::default());
+        Ok(self.place(Trail::default()))
     }
 
     fn picks(&self, place: &Place) -> Vec<Pick> {
@@ -395,9 +316,9 @@ impl Ground for Processes {
         let from = self.racer.director.log().len();
         let said = self.step(pick)?;
         self.see(from, &mut touch);
-        let way = Some(Arc::new(Way { before: place.way.clone(), pick, said }));
-        self.here = Here::of(way.as_ref());
-        Ok((self.place(way), touch))
+        let trail = place.trail.then(pick, said);
+        self.here = Some(trail.clone());
+        Ok((self.place(trail), touch))
     }
 
     fn fate(&mut self, place: &Place) -> Result<Fate, GroundError> {

@@ -1,6 +1,7 @@
 //! What may be chosen next while orders are explored. Pure.
 
-use crate::{lesson::Scenario, log::ActorId, run::explore::Pick};
+use super::roster::Roster;
+use crate::{log::ActorId, program::Actors, run::explore::Pick};
 
 /// Which steps an order may have.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,27 +14,59 @@ pub struct Rules {
     pub freeze: Vec<usize>,
 }
 
-/// How things stand in an order.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Situation {
-    /// Who can make a move now.
-    pub(crate) able: Vec<ActorId>,
-    /// Whether anybody waits for time to pass.
-    pub(crate) timer: bool,
-    /// Moves so far.
+/// What an order has had so far that its rules count.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Tally {
     pub(crate) moves: usize,
-    /// Who is stopped.
+    /// The client that is stopped.
     pub(crate) frozen: Option<usize>,
     /// Whether the one fault of the order has happened.
-    pub(crate) spent: bool,
+    faulted: bool,
+}
+
+impl Tally {
+    /// Counts a step.
+    pub(crate) fn add(&mut self, pick: Pick) {
+        match pick {
+            Pick::Move(_) => self.moves += 1,
+            Pick::Timer => {}
+            Pick::Thaw(_) => self.frozen = None,
+            Pick::Crash(_) => self.faulted = true,
+            Pick::Freeze(client) => (self.frozen, self.faulted) = (Some(client), true),
+        }
+    }
+}
+
+/// Who can do what at a point of an order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Situation {
+    tally: Tally,
+    /// Who can make a move now.
+    able: Vec<ActorId>,
+    /// Whether anybody waits for time to pass.
+    timer: bool,
     /// The clients that have not come to the end of their programs.
-    pub(crate) busy: Vec<usize>,
+    busy: Vec<usize>,
 }
 
 impl Situation {
+    pub(crate) fn new(actors: &Actors, roster: &Roster, tally: Tally) -> Self {
+        let runs = |actor| roster.runs(actor, tally.frozen);
+        let busy = (0..roster.clients.len()).filter(|client| {
+            let mut own = actors.ids().filter(|actor| roster.home(*actor) == *client);
+            own.any(|actor| !actors[actor].is_over())
+        });
+        Self {
+            tally,
+            able: actors.ready(runs).collect(),
+            timer: actors.next_timer(runs).is_some(),
+            busy: busy.collect(),
+        }
+    }
+
     /// Whether somebody could still move when the bound is reached.
     pub(crate) fn is_cut(&self, rules: &Rules) -> bool {
-        self.moves >= rules.moves && !self.able.is_empty()
+        self.tally.moves >= rules.moves && !self.able.is_empty()
     }
 
     /// What may be chosen: moves first. Time passes only when nobody can move. One client may be killed or stopped,
@@ -43,17 +76,17 @@ impl Situation {
         if self.is_cut(rules) {
             return Vec::new();
         }
-        let over = self.moves >= rules.moves;
+        let over = self.tally.moves >= rules.moves;
         let mut picks: Vec<Pick> = self.able.iter().map(|actor| Pick::Move(*actor)).collect();
         if picks.is_empty() && self.timer {
             picks.push(Pick::Timer);
         }
-        if let Some(client) = self.frozen
+        if let Some(client) = self.tally.frozen
             && (!over || picks.is_empty())
         {
             picks.push(Pick::Thaw(client));
         }
-        if !picks.is_empty() && !self.spent && !over {
+        if !picks.is_empty() && !self.tally.faulted && !over {
             let may = |clients: &Vec<usize>, client: &&usize| clients.contains(client);
             let crash = self.busy.iter().filter(|client| may(&rules.crash, client));
             let freeze = self.busy.iter().filter(|client| may(&rules.freeze, client));
@@ -64,24 +97,15 @@ impl Situation {
     }
 }
 
-/// The client that each actor lives in, by number.
-pub(crate) fn homes(scenario: &Scenario) -> Vec<usize> {
-    let mut homes = vec![0; scenario.actors.len()];
-    for (n, client) in scenario.clients.iter().enumerate() {
-        homes[client.actors.clone()].fill(n);
-    }
-    homes
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Rules, Situation};
+    use super::{Rules, Situation, Tally};
     use crate::{log::ActorId, run::explore::Pick};
 
     const A: ActorId = ActorId(0);
 
     fn situation() -> Situation {
-        Situation { able: vec![A], timer: true, moves: 0, frozen: None, spent: false, busy: vec![0, 1] }
+        Situation { tally: Tally::default(), able: vec![A], timer: true, busy: vec![0, 1] }
     }
 
     fn rules() -> Rules {
@@ -99,7 +123,7 @@ mod tests {
     #[test]
     fn there_is_one_fault_and_whoever_is_stopped_runs_again() {
         let mut stopped = situation();
-        (stopped.frozen, stopped.spent) = (Some(1), true);
+        stopped.tally.add(Pick::Freeze(1));
         assert_eq!(stopped.picks(&rules()), [Pick::Move(A), Pick::Thaw(1)]);
         (stopped.able, stopped.timer) = (Vec::new(), false);
         assert_eq!(stopped.picks(&rules()), [Pick::Thaw(1)]);
@@ -108,7 +132,7 @@ mod tests {
     #[test]
     fn the_bound_cuts_only_where_somebody_could_move() {
         let mut last = situation();
-        last.moves = 3;
+        last.tally.moves = 3;
         assert!(last.is_cut(&rules()));
         assert!(last.picks(&rules()).is_empty());
         last.able.clear();

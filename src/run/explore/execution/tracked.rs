@@ -5,15 +5,13 @@ use std::collections::BTreeSet;
 
 use crate::{
     lesson::{Scenario, plan::NeverPlan},
-    log::{ActorId, Belief},
+    log::{ActorId, Belief, EventKind},
     run::{
         explore::{Broken, Touch},
         race::LockFate,
     },
     world::Holders,
 };
-
-use crate::run::session::machine::Effect;
 
 /// The names that places are told by.
 #[derive(Debug, Clone)]
@@ -63,32 +61,28 @@ impl Tracked {
         }
     }
 
-    /// Takes in what an actor made of a step, and tells what of it others can see.
+    /// Takes in what happened in a step. Gives the counter that was counted.
     pub(crate) fn take(
         &mut self,
         names: &Names,
-        actor: ActorId,
         step: Option<usize>,
-        effects: &[Effect],
+        event: &EventKind,
         touch: &mut Touch,
-    ) -> Vec<usize> {
-        let mut counted = Vec::new();
-        for effect in effects {
-            match effect {
-                Effect::Counted(name) => {
-                    if let Some(n) = names.counters.iter().position(|known| known == name) {
-                        self.counters[n] += 1;
-                        counted.push(n);
-                    }
-                }
-                Effect::Believes(lock, belief) => {
-                    if let Some(n) = names.locks.iter().position(|known| known == lock) {
-                        self.believes(n, actor, step, *belief, touch);
-                    }
-                }
+    ) -> Option<usize> {
+        match event {
+            EventKind::Counted { counter, .. } => {
+                let counted = names.counters.iter().position(|known| known == counter)?;
+                self.counters[counted] += 1;
+                return Some(counted);
             }
+            EventKind::Believes { actor, lock, belief } => {
+                let lock = names.locks.iter().position(|known| known == lock)?;
+                self.believes(lock, *actor, step, *belief, touch);
+            }
+            EventKind::GaveUp { actor, .. } => self.dies(*actor, touch),
+            _ => {}
         }
-        counted
+        None
     }
 
     fn believes(
@@ -157,7 +151,7 @@ mod tests {
     use crate::{
         clock::LessonTime,
         log::{ActorId, Belief, Event, EventKind, OpId},
-        run::{explore::Touch, race::LockFate, session::machine::Effect},
+        run::{explore::Touch, race::LockFate},
         world::Holding,
     };
 
@@ -194,10 +188,7 @@ mod tests {
                 let name = names.locks[lock].clone();
                 let mut touch = Touch::default();
                 let kind = match step {
-                    Step::Believes(belief) => {
-                        tracked.take(&names, actor, Some(n), &[Effect::Believes(name.clone(), belief)], &mut touch);
-                        EventKind::Believes { actor, lock: name, belief }
-                    }
+                    Step::Believes(belief) => EventKind::Believes { actor, lock: name, belief },
                     Step::Releases => {
                         tracked.releases(&names, actor, std::slice::from_ref(&name), &mut touch);
                         EventKind::Sent {
@@ -211,10 +202,10 @@ mod tests {
                     }
                     Step::Dies => {
                         dead.push(actor);
-                        tracked.dies(actor, &mut touch);
                         EventKind::GaveUp { actor, why: String::new() }
                     }
                 };
+                tracked.take(&names, Some(n), &kind, &mut touch);
                 let turns = holding.take(n, &Event { at: LessonTime::ZERO, kind });
                 let of = |holds: bool| {
                     let turned = turns.iter().filter(|turn| turn.holds == holds);

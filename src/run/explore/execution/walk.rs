@@ -1,26 +1,15 @@
-//! One chosen order of moves with client processes, on real servers: somebody else says who moves next, and time
-//! passes only when nobody can move.
+//! Carrying out a list of choices with client processes, on real servers.
 
 use crate::run::{
     race::racer::{self, Racer},
-    session::{EngineError, attended::attended, free::Chosen, performer::State, stage::actor_id},
+    session::{EngineError, attended::attended, free::Chosen},
 };
 use crate::{
     clock::Rate,
     lesson::Path,
     log::{ActorId, Choice, EventKind, Fault, Log, Stop},
+    program::Actor,
 };
-
-/// An order that was carried out.
-#[derive(Debug, Clone)]
-pub struct Walk {
-    /// What happened.
-    pub log: Log,
-    /// How many moves there were.
-    pub moves: usize,
-    /// Whether somebody could still have moved when the bound was reached.
-    pub cut: bool,
-}
 
 /// Choices that were carried out.
 #[derive(Debug, Clone)]
@@ -32,53 +21,6 @@ pub struct Carried {
 }
 
 impl Racer {
-    /// Carries out one order. `choose` is asked before every move with everybody who can make one, in the lesson's
-    /// order, and gives the place of whoever does.
-    ///
-    /// # Errors
-    /// A server or a client failed, or a program cannot cope with a reply.
-    pub async fn walk(
-        &mut self,
-        most_moves: usize,
-        choose: &mut (impl FnMut(&[ActorId]) -> usize + Send),
-    ) -> Result<Walk, EngineError> {
-        if self.spoilt {
-            self.renew().await?;
-        }
-        let vitals = self.director.stage.lab.vitals();
-        match attended(&vitals, self.in_order(most_moves, choose)).await {
-            Ok(walk) => Ok(walk),
-            Err(error) => Err(self.director.stage.or_death(error).await),
-        }
-    }
-
-    async fn in_order(
-        &mut self,
-        most_moves: usize,
-        choose: &mut (impl FnMut(&[ActorId]) -> usize + Send),
-    ) -> Result<Walk, EngineError> {
-        self.set_out().await?;
-        let mut moves = 0;
-        let cut = loop {
-            let able = self.able();
-            if able.is_empty() {
-                if self.director.next_timer().is_none() {
-                    break false;
-                }
-                self.let_time_pass().await?;
-                continue;
-            }
-            if moves == most_moves {
-                break true;
-            }
-            moves += 1;
-            let actor = able[choose(&able).min(able.len() - 1)];
-            self.let_move(actor).await?;
-        };
-        let log = self.come_home().await?;
-        Ok(Walk { log, moves, cut })
-    }
-
     /// Carries out these choices and nothing else.
     ///
     /// # Errors
@@ -125,11 +67,8 @@ impl Racer {
     /// The operation that an actor stands before. Whoever waits for a notification may not get it with its move, so what the
     /// move makes happen does not say it.
     fn label(&self, actor: ActorId) -> String {
-        let performer = self.director.performers.get(actor.0 as usize);
-        match performer.map(|performer| &performer.state) {
-            Some(State::Ready(operation)) => operation.label.clone(),
-            _ => String::new(),
-        }
+        let operation = self.director.actors.get(actor).and_then(Actor::next_operation);
+        operation.map(|operation| operation.label.clone()).unwrap_or_default()
     }
 
     fn in_words(&self, choice: &Choice, label: &str, before: usize) -> String {
@@ -157,38 +96,6 @@ impl Racer {
         self.reset(0, Rate::PAUSED, &programs()).await?;
         self.director.forget_seen();
         self.director.observe().await
-    }
-
-    /// Who can make a move.
-    pub(crate) fn able(&self) -> Vec<ActorId> {
-        let director = &self.director;
-        let able = |n: &usize| {
-            matches!(director.performers[*n].state, State::Ready(_))
-                && !director.stage.stands_still(actor_id(*n))
-        };
-        (0..director.performers.len()).filter(able).map(actor_id).collect()
-    }
-
-    /// An actor's next move, with all that follows from it at once.
-    pub(crate) async fn let_move(&mut self, actor: ActorId) -> Result<(), EngineError> {
-        let path = programs();
-        let director = &mut self.director;
-        if let Some(op) = director.send(actor, &path).await? {
-            director.land(op, &path).await?;
-        }
-        // A mutex that was given back is on its way to the next in line, and a notification to whoever watches.
-        if !director.flights.by_op.is_empty() || !director.stage.refuses_at_once {
-            director.settle(&path).await?;
-        }
-        Ok(())
-    }
-
-    /// Time passes to the next timer, and everybody whose wait is over goes on.
-    pub(crate) async fn let_time_pass(&mut self) -> Result<(), EngineError> {
-        let path = programs();
-        self.director.go_to_next_timer(&path).await?;
-        self.director.clock.set_rate(Rate::PAUSED)?;
-        Ok(())
     }
 
     /// The log of an order that is over, with what the servers hold at its end.

@@ -6,12 +6,9 @@ use std::sync::Arc;
 use super::{
     GroundError,
     hosted::{Hosted, Place},
-    seats::Told,
 };
 use crate::{
-    client::protocol::Wire,
-    lesson::plan::PlannedOperation,
-    log::{ActorId, Choice, Event, EventKind, Fault, Log, OpId, Reply, Stop},
+    log::{Choice, Event, EventKind, Log, Stop},
     run::explore::Pick,
 };
 
@@ -46,28 +43,26 @@ impl Hosted {
         from: &Place,
         next: &mut Place,
         pick: Pick,
-        told: Told,
+        happened: Vec<EventKind>,
     ) -> Result<(), GroundError> {
-        let at = next.seats.now;
-        let client = |n: usize| self.cast.clients[n].clone();
-        let fault = match pick {
-            Pick::Move(_) | Pick::Timer => None,
-            Pick::Thaw(n) => Some(Fault::Thaw { client: client(n) }),
-            Pick::Crash(n) => Some(Fault::Crash { client: client(n) }),
-            Pick::Freeze(n) => Some(Fault::Freeze { client: client(n) }),
+        let at = next.now;
+        let choice = pick.choice(&self.roster.clients);
+        let fault = match &choice {
+            Choice::Cause(fault) => Some(EventKind::Fault(fault.clone())),
+            _ => None,
         };
-        let (choice, stop) = match (pick, &fault) {
-            (Pick::Move(actor), _) => (Choice::Move { actor }, Stop::Move),
-            (_, Some(fault)) => (Choice::Cause(fault.clone()), Stop::Fault),
-            _ => (Choice::Timer, Stop::Passed),
+        let stop = match choice {
+            Choice::Move { .. } => Stop::Move,
+            Choice::Cause(_) => Stop::Fault,
+            Choice::Timer | Choice::Pass { .. } => Stop::Passed,
         };
         let mut kinds = vec![EventKind::Chose(choice)];
-        kinds.extend(fault.map(EventKind::Fault));
-        kinds.extend(told.events);
+        kinds.extend(fault);
+        kinds.extend(happened);
         for server in 0..self.servers.count() {
             if !Arc::ptr_eq(&from.keyspaces[server], &next.keyspaces[server]) {
                 let name = self.servers.name(server).to_owned();
-                let states = self.servers.states(&next.keyspaces, next.seats.now)?;
+                let states = self.servers.states(&next.keyspaces, next.now)?;
                 kinds.extend(states.into_iter().filter(|state| state.server == name).map(EventKind::State));
             }
         }
@@ -76,24 +71,4 @@ impl Hosted {
         next.page = Some(Arc::new(Page { before: from.page.clone(), events }));
         Ok(())
     }
-}
-
-/// What a log has of a move.
-pub(crate) fn tell_move(
-    actor: ActorId,
-    operation: &PlannedOperation,
-    wire: &Wire,
-    reply: &Reply,
-    told: &mut Told,
-) {
-    let op = OpId(0);
-    told.events.push(EventKind::Sent {
-        op,
-        actor,
-        label: operation.label.clone(),
-        server: wire.server().to_owned(),
-        wire: wire.to_string(),
-        releases: operation.releases.clone(),
-    });
-    told.events.push(EventKind::Replied { op, actor, label: operation.label.clone(), reply: reply.clone() });
 }

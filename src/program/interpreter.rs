@@ -1,11 +1,10 @@
-//! One actor's place in its program. Pure: it says which operation is next and what a reply makes of the actor's
-//! beliefs.
+//! The interpreter of one actor's program: which operation is next, and what a reply changes.
 
 use std::sync::Arc;
 
 use minijinja::Value;
 
-use super::wire;
+use super::command;
 use crate::{
     client::protocol::Wire,
     clock::LessonTime,
@@ -14,15 +13,15 @@ use crate::{
         parse_millis,
         plan::{ActorPlan, Instruction, PlannedOperation, PlannedVerb, Program, passed},
     },
-    log::{Belief, Reply},
+    log::{ActorId, Belief, EventKind, Reply},
 };
 
 /// How many statements may follow each other without an operation: a loop without one would never end.
 const MOST_STATEMENTS: usize = 100_000;
 
-/// An actor's place in its program.
+/// A program under way: the place in it, and its variables.
 #[derive(Debug, Clone)]
-pub(crate) struct Machine {
+pub(crate) struct Interpreter {
     program: Arc<Program>,
     at: usize,
     scope: Scope,
@@ -55,14 +54,6 @@ impl Tokens {
     }
 }
 
-/// What an actor does without a move.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Effect {
-    /// It believes something else of a lock.
-    Believes(String, Belief),
-    Counted(String),
-}
-
 #[derive(Debug, Clone)]
 pub(crate) enum Next {
     Operation(Arc<PlannedOperation>),
@@ -79,22 +70,22 @@ pub(crate) enum After {
     Again(i64),
 }
 
-impl Machine {
+impl Interpreter {
     /// An actor before its first step.
     pub(crate) fn new(plan: &ActorPlan, seed: u64) -> Self {
         let tokens = Tokens { name: plan.actor.name.clone(), seed, issued: 0, used: false };
-        let mut machine = Self {
+        let mut interpreter = Self {
             program: Arc::clone(&plan.program),
             at: 0,
             scope: plan.scope.clone(),
             repeats: Vec::new(),
             tokens,
         };
-        let token = machine.tokens.next();
-        machine.scope.set_outermost("token", token);
-        machine.scope.set_outermost("reply", Value::from(()));
-        machine.scope.set_outermost("error", Value::from(()));
-        machine
+        let token = interpreter.tokens.next();
+        interpreter.scope.set_outermost("token", token);
+        interpreter.scope.set_outermost("reply", Value::from(()));
+        interpreter.scope.set_outermost("error", Value::from(()));
+        interpreter
     }
 
     /// Tells the actor the time: the name `now`, until it is told another.
@@ -103,15 +94,15 @@ impl Machine {
     }
 
     /// Carries out statements up to the next operation. Values that are set right before it are left for
-    /// [`Machine::begin`], unless it is a wait, which begins at once.
+    /// [`Interpreter::begin`], unless it is a wait, which begins at once.
     ///
     /// # Errors
     /// An expression failed, or the program runs in a circle without an operation.
-    pub(crate) fn advance(&mut self, effects: &mut Vec<Effect>) -> Result<Next, String> {
-        within_allowance(|| self.advance_within(effects))
+    pub(crate) fn advance(&mut self, actor: ActorId, events: &mut Vec<EventKind>) -> Result<Next, String> {
+        within_allowance(|| self.advance_within(actor, events))
     }
 
-    fn advance_within(&mut self, effects: &mut Vec<Effect>) -> Result<Next, String> {
+    fn advance_within(&mut self, actor: ActorId, events: &mut Vec<EventKind>) -> Result<Next, String> {
         let program = Arc::clone(&self.program);
         for _ in 0..MOST_STATEMENTS {
             if let Some(operation) = self.comes_to() {
@@ -126,7 +117,7 @@ impl Machine {
             match instruction {
                 Instruction::Stop => return Ok(Next::Finished),
                 Instruction::Believe { lock, belief } => {
-                    effects.push(Effect::Believes(lock.clone(), *belief));
+                    events.push(EventKind::Believes { actor, lock: lock.clone(), belief: *belief });
                     match belief {
                         Belief::Nothing => self.tokens.used = true,
                         // Whoever begins to want a lock again does so under a new token.
@@ -137,7 +128,9 @@ impl Machine {
                         _ => {}
                     }
                 }
-                Instruction::Count { counter } => effects.push(Effect::Counted(counter.clone())),
+                Instruction::Count { counter } => {
+                    events.push(EventKind::Counted { actor, counter: counter.clone(), by: 1 });
+                }
                 Instruction::JumpUnless { condition, to } => {
                     if !condition.eval(self.scope.value())?.is_true() {
                         self.at = *to;
@@ -218,16 +211,6 @@ impl Machine {
             }
         }
         Ok(())
-    }
-
-    /// This actor as it would be if its next operation began now, for whoever wants to know what it will send.
-    ///
-    /// # Errors
-    /// As [`Machine::begin`].
-    pub(crate) fn begun(&self) -> Result<Self, String> {
-        let mut begun = self.clone();
-        begun.begin()?;
-        Ok(begun)
     }
 
     /// Carries out an instruction that sets values and does nothing else.
@@ -317,6 +300,6 @@ impl Machine {
     /// The operation's wire command with all values filled in; `None` for a wait and for taking a
     /// notification, which send nothing.
     pub(crate) fn wire(&self, operation: &PlannedOperation, server: String) -> Result<Option<Wire>, String> {
-        wire::fill_in(&operation.verb, server, &self.scope.value())
+        command::fill_in(&operation.verb, server, &self.scope.value())
     }
 }

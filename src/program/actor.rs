@@ -1,0 +1,325 @@
+//! An actor during a run: its place in its program, and what it is in the middle of.
+
+use std::{collections::VecDeque, sync::Arc, time::Duration};
+
+use super::interpreter::{After, Interpreter, Next};
+use crate::{
+    client::protocol::Wire,
+    clock::LessonTime,
+    lesson::{
+        Path,
+        plan::{ActorPlan, PlannedOperation, PlannedVerb},
+    },
+    log::{ActorId, EventKind, OpId, Reply},
+};
+
+/// An actor during a run.
+#[derive(Debug, Clone)]
+pub(crate) struct Actor {
+    id: ActorId,
+    interpreter: Interpreter,
+    state: State,
+    /// Notifications that no operation has taken yet.
+    notifications: VecDeque<Notification>,
+}
+
+/// What an actor is in the middle of.
+#[derive(Debug, Clone)]
+pub(crate) enum State {
+    /// This operation is next.
+    Ready(Arc<PlannedOperation>),
+    /// This operation was sent and has no reply yet.
+    InFlight { operation: Arc<PlannedOperation> },
+    /// It waits for a notification about this.
+    Taking { operation: Arc<PlannedOperation>, about: String },
+    /// It waits for time to pass; then it tries `again`, or goes on.
+    Waiting { label: String, until: LessonTime, again: Option<Arc<PlannedOperation>> },
+    /// Its program is over.
+    Finished,
+    /// Its process was killed, or it met something that its program does not handle.
+    Dead,
+}
+
+#[derive(Debug, Clone)]
+struct Notification {
+    about: String,
+    what: String,
+}
+
+/// What an operation needs before it is over.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Request {
+    /// The reply to this command.
+    Command(Wire),
+    /// A notification about this.
+    Notification(String),
+}
+
+/// What happened in a step, at one moment.
+#[derive(Debug)]
+pub(crate) struct Output {
+    pub(crate) now: LessonTime,
+    pub(crate) events: Vec<EventKind>,
+}
+
+impl Output {
+    pub(crate) fn at(now: LessonTime) -> Self {
+        Self { now, events: Vec::new() }
+    }
+}
+
+/// Why a program cannot go on.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Failure {
+    pub(crate) actor: ActorId,
+    pub(crate) cause: Cause,
+    /// The operation's place in the lesson, where it is about one that has a place.
+    pub(crate) path: Option<Path>,
+    pub(crate) why: String,
+}
+
+/// What a program failed at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Cause {
+    /// The values of the next operation could not be filled in.
+    Command,
+    /// The program does not handle the reply.
+    Reply,
+    /// A statement between operations failed.
+    Statement,
+}
+
+impl Actor {
+    pub(crate) fn new(id: ActorId, plan: &ActorPlan, seed: u64) -> Self {
+        let interpreter = Interpreter::new(plan, seed);
+        Self { id, interpreter, state: State::Finished, notifications: VecDeque::new() }
+    }
+
+    pub(crate) fn state(&self) -> &State {
+        &self.state
+    }
+
+    pub(crate) fn is_ready(&self) -> bool {
+        matches!(self.state, State::Ready(_))
+    }
+
+    /// Whether it makes no move any more.
+    pub(crate) fn is_over(&self) -> bool {
+        matches!(self.state, State::Finished | State::Dead)
+    }
+
+    /// The operation that it is ready for.
+    pub(crate) fn next_operation(&self) -> Option<&Arc<PlannedOperation>> {
+        match &self.state {
+            State::Ready(operation) => Some(operation),
+            _ => None,
+        }
+    }
+
+    /// The operation that it is ready for or in the middle of.
+    pub(crate) fn operation(&self) -> Option<&Arc<PlannedOperation>> {
+        match &self.state {
+            State::Ready(operation) | State::InFlight { operation } | State::Taking { operation, .. } => {
+                Some(operation)
+            }
+            State::Waiting { .. } | State::Finished | State::Dead => None,
+        }
+    }
+
+    /// When the wait that it is in ends.
+    pub(crate) fn waits_until(&self) -> Option<LessonTime> {
+        match self.state {
+            State::Waiting { until, .. } => Some(until),
+            _ => None,
+        }
+    }
+
+    /// Carries out its statements up to the first operation.
+    pub(crate) fn start(&mut self, output: &mut Output) -> Result<(), Failure> {
+        self.advance(output)
+    }
+
+    /// What its operation would ask a server for if it began now.
+    pub(crate) fn foresee(&self, now: LessonTime, server: &str) -> Option<Result<Request, String>> {
+        let operation = self.operation()?;
+        let mut begun = self.interpreter.clone();
+        begun.tell_time(now);
+        Some(begun.begin().and_then(|()| request(&begun, operation, server)))
+    }
+
+    /// Its next operation begins. Gives the command that is to be sent; `None` where a notification is taken instead,
+    /// or no operation is next.
+    pub(crate) fn send(&mut self, server: &str, output: &mut Output) -> Result<Option<Wire>, Failure> {
+        let Some(operation) = self.next_operation().cloned() else {
+            return Ok(None);
+        };
+        self.interpreter.tell_time(output.now);
+        let begun = self.interpreter.begin();
+        let request = begun.and_then(|()| request(&self.interpreter, &operation, server));
+        match request.map_err(|why| self.failure(Cause::Command, Some(&operation), why))? {
+            Request::Command(wire) => {
+                self.state = State::InFlight { operation };
+                Ok(Some(wire))
+            }
+            Request::Notification(about) => {
+                self.state = State::Taking { operation, about };
+                self.take(output)?;
+                Ok(None)
+            }
+        }
+    }
+
+    /// The reply to the operation that was sent has come.
+    pub(crate) fn reply(&mut self, reply: &Reply, output: &mut Output) -> Result<(), Failure> {
+        let State::InFlight { operation } = &self.state else {
+            return Ok(());
+        };
+        let operation = Arc::clone(operation);
+        self.interpreter.tell_time(output.now);
+        match self.interpreter.replied(&operation, reply) {
+            Ok(After::Onward) => self.advance(output),
+            Ok(After::Again(0)) => {
+                self.state = State::Ready(operation);
+                Ok(())
+            }
+            Ok(After::Again(millis)) => {
+                self.wait(&operation, millis, true, output);
+                Ok(())
+            }
+            Err(why) => Err(self.failure(Cause::Reply, Some(&operation), why)),
+        }
+    }
+
+    /// A notification has come. It is taken at once where the actor waits for it.
+    pub(crate) fn notify(
+        &mut self,
+        server: String,
+        (about, what): (String, String),
+        output: &mut Output,
+    ) -> Result<(), Failure> {
+        self.notifications.push_back(Notification { about: about.clone(), what: what.clone() });
+        output.events.push(EventKind::Notified { actor: self.id, server, about, what });
+        self.take(output)
+    }
+
+    /// Takes the oldest notification that its operation waits for, if there is one.
+    fn take(&mut self, output: &mut Output) -> Result<(), Failure> {
+        let State::Taking { operation, about } = &self.state else {
+            return Ok(());
+        };
+        let wanted = |known: &Notification| about == "any" || known.about == *about;
+        let found = self.notifications.iter().position(wanted);
+        let Some(Notification { about, what }) = found.and_then(|n| self.notifications.remove(n)) else {
+            return Ok(());
+        };
+        let operation = Arc::clone(operation);
+        let reply = Reply::Value(serde_json::json!({ "about": about, "what": what }));
+        let label = operation.label.clone();
+        output.events.push(EventKind::Took { actor: self.id, label, about, what });
+        self.interpreter.tell_time(output.now);
+        match self.interpreter.replied(&operation, &reply) {
+            Ok(After::Onward) => self.advance(output),
+            // The next notification is waited for at once.
+            Ok(After::Again(_)) => {
+                self.state = State::Ready(operation);
+                Ok(())
+            }
+            Err(why) => Err(self.failure(Cause::Statement, None, why)),
+        }
+    }
+
+    /// Drops the notifications that no operation has taken.
+    pub(crate) fn forget_notifications(&mut self) {
+        self.notifications.clear();
+    }
+
+    /// Its wait is over.
+    pub(crate) fn wake(&mut self, output: &mut Output) -> Result<(), Failure> {
+        let State::Waiting { label, again, .. } = &self.state else {
+            return Ok(());
+        };
+        output.events.push(EventKind::Waited { actor: self.id, label: label.clone() });
+        if let Some(operation) = again {
+            self.state = State::Ready(Arc::clone(operation));
+            return Ok(());
+        }
+        self.interpreter.waited();
+        self.advance(output)
+    }
+
+    /// Puts off its wait.
+    pub(crate) fn put_off(&mut self, by: Duration) {
+        if let State::Waiting { until, .. } = &mut self.state {
+            *until += by;
+        }
+    }
+
+    /// Its process is killed.
+    pub(crate) fn kill(&mut self) {
+        self.state = State::Dead;
+    }
+
+    /// Its program ends at something that it does not handle, as with an exception that nobody catches.
+    pub(crate) fn give_up(&mut self, why: &str, output: &mut Output) {
+        self.state = State::Dead;
+        // The help is for the author of the lesson.
+        let why = why.split("\n  help:").next().unwrap_or_default().to_owned();
+        output.events.push(EventKind::GaveUp { actor: self.id, why });
+    }
+
+    /// Carries out statements up to the next operation.
+    fn advance(&mut self, output: &mut Output) -> Result<(), Failure> {
+        self.interpreter.tell_time(output.now);
+        let next = self.interpreter.advance(self.id, &mut output.events);
+        match next.map_err(|why| self.failure(Cause::Statement, None, why))? {
+            Next::Finished => {
+                self.state = State::Finished;
+                output.events.push(EventKind::Finished { actor: self.id });
+            }
+            Next::Operation(operation) => match &operation.verb {
+                PlannedVerb::Wait(duration) => {
+                    let millis = self.interpreter.millis(duration);
+                    let millis =
+                        millis.map_err(|why| self.failure(Cause::Statement, Some(&operation), why))?;
+                    self.wait(&operation, millis, false, output);
+                }
+                _ => self.state = State::Ready(operation),
+            },
+        }
+        Ok(())
+    }
+
+    fn wait(&mut self, operation: &Arc<PlannedOperation>, millis: i64, again: bool, output: &mut Output) {
+        let until = output.now + Duration::from_millis(u64::try_from(millis).unwrap_or(0));
+        let label = operation.label.clone();
+        let again = again.then(|| Arc::clone(operation));
+        self.state = State::Waiting { label: label.clone(), until, again };
+        output.events.push(EventKind::Waits { actor: self.id, label, until });
+    }
+
+    fn failure(&self, cause: Cause, operation: Option<&Arc<PlannedOperation>>, why: String) -> Failure {
+        let path = operation.and_then(|operation| operation.path.clone());
+        Failure { actor: self.id, cause, path, why }
+    }
+}
+
+/// What an operation that has begun asks for.
+fn request(interpreter: &Interpreter, operation: &PlannedOperation, server: &str) -> Result<Request, String> {
+    if let PlannedVerb::Take(about) = &operation.verb {
+        return Ok(Request::Notification(interpreter.render(about)?));
+    }
+    let wire = interpreter.wire(operation, server.to_owned())?;
+    wire.map(Request::Command).ok_or_else(|| format!("`{}` sends no command", operation.label))
+}
+
+/// What a log says of an operation that is sent.
+pub(crate) fn sent(op: OpId, actor: ActorId, operation: &PlannedOperation, wire: &Wire) -> EventKind {
+    EventKind::Sent {
+        op,
+        actor,
+        label: operation.label.clone(),
+        server: wire.server().to_owned(),
+        wire: wire.to_string(),
+        releases: operation.releases.clone(),
+    }
+}

@@ -1,0 +1,13 @@
+//! Stepping through programs: the interpreter of one program, and the actors that step through them. Stories, free
+//! play, races and exploring all use it.
+//!
+//! It is pure: no sockets, no clock, no log. It is given replies, notifications and the time, and gives back what is to
+//! be sent and what happened.
+
+mod actor;
+mod actors;
+pub(crate) mod command;
+mod interpreter;
+
+pub(crate) use actor::{Actor, Cause, Failure, Output, Request, State, sent};
+pub(crate) use actors::{Actors, actor_id};
