@@ -6,7 +6,7 @@ use std::fmt::Write;
 use lockstep::{
     lab::LabOptions,
     lesson::Scenario,
-    log::{ActorId, EventKind, Log},
+    log::{ActorId, Choice, EventKind, Log},
     recording::{self, carried},
     run::race::racer::Racer,
     verdict::{
@@ -128,18 +128,16 @@ story:
     )
 }
 
-/// Carries out orders of moves, each told by who makes which; whoever is named and cannot move is passed over.
-async fn walked(scenario: &Scenario, orders: &[&[u32]]) -> Vec<Log> {
+const A: Choice = Choice::Move { actor: ActorId(0) };
+const B: Choice = Choice::Move { actor: ActorId(1) };
+
+/// Carries out orders of choices.
+async fn carried_out(scenario: &Scenario, orders: &[&[Choice]]) -> Vec<Log> {
     let options = LabOptions::with_binary(LOCKSTEP.into());
     let mut racer = Racer::set_up(scenario, &options).await.expect("a lab");
     let mut logs = Vec::new();
     for order in orders {
-        let mut turns = order.iter();
-        let mut choose = |able: &[ActorId]| {
-            let mut wanted = turns.by_ref().filter_map(|who| able.iter().position(|one| one.0 == *who));
-            wanted.next().unwrap_or(0)
-        };
-        logs.push(racer.walk(12, &mut choose).await.expect("it goes").log);
+        logs.push(racer.carry_out(order).await.expect("it goes").log);
     }
     racer.tear_down().await;
     logs
@@ -155,10 +153,10 @@ async fn orders_of_looking_and_buying_on_a_real_server_are_explained() {
         - count: sold";
     let scenario = planned(&lesson(program, "sold > stock"), "only");
     // All six; in the first and the last, one is over before the other looks.
-    let orders: [&[u32]; 6] =
-        [&[0, 0, 1, 1], &[0, 1, 0, 1], &[0, 1, 1, 0], &[1, 0, 0, 1], &[1, 0, 1, 0], &[1, 1, 0, 0]];
+    let orders: [&[Choice]; 6] =
+        [&[A, A, B], &[A, B, A, B], &[A, B, B, A], &[B, A, A, B], &[B, A, B, A], &[B, B, A]];
     let mut told = Vec::new();
-    for log in walked(&scenario, &orders).await {
+    for log in carried_out(&scenario, &orders).await {
         let broken = breaches(&scenario, &log).expect("it can be told");
         told.push(broken.first().map(|breach| {
             let why = explain(&scenario, &log, breach).expect("explained");
@@ -189,7 +187,7 @@ async fn a_lease_that_ends_while_an_order_is_tried_is_what_came_between() {
     - use: release_if_owner
       with: { key: lock }";
     let scenario = planned(&lesson(program, "{ overlap: lock }"), "only");
-    let log = walked(&scenario, &[&[0, 1, 1, 1]]).await.remove(0);
+    let log = carried_out(&scenario, &[&[A, B, Choice::Timer, B, Choice::Timer, B]]).await.remove(0);
     let breach = breaches(&scenario, &log).expect("it can be told").remove(0);
     let why = explain(&scenario, &log, &breach).expect("explained");
     check(&scenario, &log, &breach, &why);
