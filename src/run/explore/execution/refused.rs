@@ -4,133 +4,53 @@ use super::script;
 
 pub(crate) const WAITS: &str = "it waits inside the server, and nobody else could move meanwhile";
 pub(crate) const CHANGES_THE_SERVER: &str = "it changes the server itself, which emptying it does not undo";
+const CHANGES_THE_CONNECTION: &str =
+    "it changes its connection or its database, which cannot be gone back on";
+const DEPENDS_ON_MORE: &str =
+    "its reply depends on more than the keys hold, and so need not be the same when it is made again";
 
-/// Commands whose order cannot be carried out again, or not be gone back on, and why. What waits or listens is found
-/// by the server's own flags too.
-const REFUSED: &[(&[&str], &str)] = &[
+/// Commands of a lesson with which an order cannot be carried out again, or not be gone back on; why; and whether scripts
+/// may not call them either, as far as the server itself lets them. What waits or listens is found by the server's own
+/// flags too. What no lesson may send is not listed.
+const REFUSED: &[(&str, &str, bool)] = &[
+    ("WAIT WAITAOF BLPOP BRPOP BLMOVE BLMPOP BRPOPLPUSH BZPOPMIN BZPOPMAX BZMPOP", WAITS, false),
     (
-        &[
-            "WAIT",
-            "WAITAOF",
-            "BLPOP",
-            "BRPOP",
-            "BLMOVE",
-            "BLMPOP",
-            "BRPOPLPUSH",
-            "BZPOPMIN",
-            "BZPOPMAX",
-            "BZMPOP",
-        ],
-        WAITS,
-    ),
-    (
-        &["SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE", "UNSUBSCRIBE", "PUNSUBSCRIBE", "SUNSUBSCRIBE", "MONITOR"],
+        "SUBSCRIBE PSUBSCRIBE SSUBSCRIBE UNSUBSCRIBE PUNSUBSCRIBE SUNSUBSCRIBE",
         "it makes its connection listen, which cannot be gone back on",
+        false,
     ),
+    ("HELLO CLIENT QUIT WATCH UNWATCH READONLY", CHANGES_THE_CONNECTION, false),
+    ("SELECT SWAPDB MOVE", CHANGES_THE_CONNECTION, true),
     (
-        &[
-            "SELECT", "SWAPDB", "MOVE", "AUTH", "HELLO", "CLIENT", "RESET", "QUIT", "WATCH", "UNWATCH",
-            "READONLY",
-        ],
-        "it changes its connection or its database, which cannot be gone back on",
-    ),
-    (
-        &[
-            "TIME",
-            "LASTSAVE",
-            "INFO",
-            "EXPIREAT",
-            "PEXPIREAT",
-            "EXPIRETIME",
-            "PEXPIRETIME",
-            "HEXPIRE",
-            "HPEXPIRE",
-            "HEXPIREAT",
-            "HPEXPIREAT",
-            "HGETEX",
-            "HSETEX",
-            "XPENDING",
-            "XCLAIM",
-            "XAUTOCLAIM",
-            "XINFO",
-        ],
+        "TIME LASTSAVE INFO EXPIREAT PEXPIREAT EXPIRETIME PEXPIRETIME HEXPIRE HPEXPIRE HEXPIREAT HPEXPIREAT HGETEX \
+         HSETEX XPENDING XCLAIM XAUTOCLAIM XINFO",
         "it depends on the calendar, and so does not answer the same when it is made again",
+        true,
     ),
     (
-        &["RANDOMKEY", "SPOP", "SRANDMEMBER", "HRANDFIELD", "ZRANDMEMBER"],
+        "RANDOMKEY SPOP SRANDMEMBER HRANDFIELD ZRANDMEMBER",
         "its reply is drawn at random, and so is not the same when it is made again",
+        true,
     ),
-    (
-        &["OBJECT", "MEMORY", "LATENCY", "SLOWLOG", "DBSIZE", "SCAN", "SSCAN", "HSCAN", "ZSCAN", "DUMP"],
-        "its reply depends on more than the keys hold, and so need not be the same when it is made again",
-    ),
-    (
-        &[
-            "CONFIG",
-            "SCRIPT",
-            "FUNCTION",
-            "DEBUG",
-            "SHUTDOWN",
-            "REPLICAOF",
-            "SLAVEOF",
-            "FAILOVER",
-            "ACL",
-            "MODULE",
-            "CLUSTER",
-            "SAVE",
-            "BGSAVE",
-            "BGREWRITEAOF",
-        ],
-        CHANGES_THE_SERVER,
-    ),
+    ("LATENCY SLOWLOG", DEPENDS_ON_MORE, false),
+    ("OBJECT MEMORY DBSIZE SCAN SSCAN HSCAN ZSCAN DUMP", DEPENDS_ON_MORE, true),
+    ("CONFIG SCRIPT FUNCTION SAVE", CHANGES_THE_SERVER, false),
 ];
 
 /// Arguments that name a moment of the calendar.
 const CALENDAR: &[&str] = &["EXAT", "PXAT", "ABSTTL"];
 
-/// What a script may not call: as little as anybody else, but for what the server itself does not let scripts do.
-pub(crate) const REFUSED_IN_SCRIPTS: &[&str] = &[
-    "TIME",
-    "LASTSAVE",
-    "INFO",
-    "RANDOMKEY",
-    "SPOP",
-    "SRANDMEMBER",
-    "HRANDFIELD",
-    "ZRANDMEMBER",
-    "EXPIREAT",
-    "PEXPIREAT",
-    "EXPIRETIME",
-    "PEXPIRETIME",
-    "HEXPIRE",
-    "HPEXPIRE",
-    "HEXPIREAT",
-    "HPEXPIREAT",
-    "HGETEX",
-    "HSETEX",
-    "XPENDING",
-    "XCLAIM",
-    "XAUTOCLAIM",
-    "XINFO",
-    "OBJECT",
-    "MEMORY",
-    "DBSIZE",
-    "DUMP",
-    "SCAN",
-    "SSCAN",
-    "HSCAN",
-    "ZSCAN",
-    "SELECT",
-    "MOVE",
-    "SWAPDB",
-];
+/// What scripts may not call.
+pub(crate) fn refused_in_scripts() -> impl Iterator<Item = &'static str> {
+    let rows = REFUSED.iter().filter(|(.., in_scripts)| *in_scripts);
+    rows.flat_map(|(names, ..)| names.split_ascii_whitespace())
+}
 
 /// Whether an order with a command can be carried out again. Gives why not.
 pub(crate) fn replayable(name: &str, words: &[String]) -> Result<(), String> {
-    for (names, why) in REFUSED {
-        if names.contains(&name) {
-            return Err((*why).to_owned());
-        }
+    let row = REFUSED.iter().find(|(names, ..)| names.split_ascii_whitespace().any(|known| known == name));
+    if let Some((_, why, _)) = row {
+        return Err((*why).to_owned());
     }
     odd_arguments(&[name], words.get(1..).unwrap_or_default())
 }
@@ -166,7 +86,7 @@ pub(crate) fn replayable_script(
         Some(calls) => calls.iter().map(|call| call.name.as_str()).collect(),
         None => texts.iter().map(String::as_str).collect(),
     };
-    if let Some(word) = names.iter().find(|name| REFUSED_IN_SCRIPTS.contains(name)) {
+    if let Some(word) = names.iter().find(|name| refused_in_scripts().any(|refused| refused == **name)) {
         return Err(in_script(word));
     }
     if source.contains("math.random") {

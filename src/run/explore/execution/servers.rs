@@ -475,10 +475,10 @@ fn counts(answer: Answer) -> Counts {
 
 /// What a script calls that one cannot see into, only the server knows.
 fn called(from: &From<'_>, wire: &Wire, before: &Counts, after: &Counts) -> Result<(), GroundError> {
-    let grown = |name: &&&str| before.get(**name) < after.get(**name);
+    let grown = |name: &&str| before.get(*name) < after.get(*name);
     // That it is asked is counted, too.
-    let names = refused::REFUSED_IN_SCRIPTS.iter().filter(|name| **name != "INFO");
-    match names.into_iter().find(grown) {
+    let mut names = refused::refused_in_scripts().filter(|name| *name != "INFO");
+    match names.find(grown) {
         None => Ok(()),
         Some(name) => Err(GroundError::NotReplayable {
             operation: from.operation.to_owned(),
