@@ -9,5 +9,8 @@ mod actors;
 pub(crate) mod command;
 mod interpreter;
 
+#[cfg(test)]
+mod tests;
+
 pub(crate) use actor::{Actor, Cause, Failure, Output, Request, State, sent};
 pub(crate) use actors::{Actors, actor_id};
