@@ -10,13 +10,13 @@ use tokio::sync::watch;
 
 use crate::run::session::{
     EngineError,
-    attended::{ANSWERS_WITHIN, attended},
     director::Director,
+    harness::Arrived,
     recorder::Recorder,
     setup,
-    stage::Arrived,
     start_order::StartOrder,
     stops,
+    supervision::{ANSWERS_WITHIN, supervised},
     time::Tempo,
 };
 use crate::{
@@ -48,7 +48,7 @@ pub struct Racer {
     /// How each log begins: who takes part, and which sessions they have.
     opening: Vec<EventKind>,
     /// Whether a client is left with something that only a new process forgets.
-    pub(crate) spoilt: bool,
+    pub(crate) needs_restart: bool,
     /// The znodes that somebody has left a watch on.
     pub(crate) watched: Vec<String>,
 }
@@ -68,7 +68,7 @@ impl Racer {
             options: options.clone(),
             tempo,
             hands: HashMap::new(),
-            spoilt: false,
+            needs_restart: false,
             watched: Vec::new(),
         })
     }
@@ -84,13 +84,13 @@ impl Racer {
     /// # Errors
     /// A server or a client failed, or a program cannot cope with a reply.
     pub async fn run(&mut self, seed: u64) -> Result<Log, EngineError> {
-        if self.spoilt {
+        if self.needs_restart {
             self.renew().await?;
         }
-        let vitals = self.director.stage.lab.vitals();
-        match attended(&vitals, self.race(seed)).await {
+        let vitals = self.director.harness.lab.vitals();
+        match supervised(&vitals, self.race(seed)).await {
             Ok(log) => Ok(log),
-            Err(error) => Err(self.director.stage.or_death(error).await),
+            Err(error) => Err(self.director.harness.or_death(error).await),
         }
     }
 
@@ -103,12 +103,12 @@ impl Racer {
     pub(crate) async fn renew(&mut self) -> Result<(), EngineError> {
         let watched = self.tempo.subscribe();
         let mut fresh = Director::set_up(self.scenario.clone(), &self.options, 0, watched, None).await?;
-        fresh.stage.lab.succeed(&self.director.stage.lab);
+        fresh.harness.lab.succeed(&self.director.harness.lab);
         self.hands.clear();
         self.watched.clear();
         self.opening = opening(&fresh);
         std::mem::replace(&mut self.director, fresh).tear_down().await;
-        self.spoilt = false;
+        self.needs_restart = false;
         Ok(())
     }
 
@@ -128,8 +128,8 @@ impl Racer {
             if !over && send_all(director, &start, replies, &mut moves, &path).await? {
                 continue;
             }
-            if director.flights.by_op.len() > blocked.len() {
-                let arrived = tokio::time::timeout(PATIENCE, director.stage.next()).await;
+            if director.pending.by_op.len() > blocked.len() {
+                let arrived = tokio::time::timeout(PATIENCE, director.harness.next()).await;
                 let Ok(arrived) = arrived else {
                     let why = format!(
                         "no reply came for {} s of real time: a command that waits inside the server cannot be raced",
@@ -146,7 +146,7 @@ impl Racer {
                     }
                     _ => {}
                 }
-                director.take_in(arrived, &path)?;
+                director.handle(arrived, &path)?;
                 continue;
             }
             if over {
@@ -160,7 +160,7 @@ impl Racer {
             if !blocked.is_empty() || waits_for_notice(director) {
                 let known = director.log().len();
                 director.settle(&path).await?;
-                blocked.retain(|op| director.flights.by_op.contains_key(op));
+                blocked.retain(|op| director.pending.by_op.contains_key(op));
                 if director.log().len() > known {
                     continue;
                 }
@@ -169,12 +169,12 @@ impl Racer {
                 break;
             };
             director.recorder.record(EventKind::Chose(Choice::Timer));
-            director.flow_to(crate::run::session::time::after_grain(due), &path).await?;
+            director.run_clock_to(crate::run::session::time::after_grain(due), &path).await?;
             director.clock.set_rate(Rate::NORMAL)?;
         }
-        self.spoilt = !blocked.is_empty() || keeps_local_locks(director.log());
+        self.needs_restart = !blocked.is_empty() || keeps_local_locks(director.log());
         director.clock.set_rate(Rate::PAUSED)?;
-        for state in director.stage.observe().await? {
+        for state in director.harness.observe().await? {
             director.recorder.record(EventKind::State(state));
         }
         Ok(stops::put_in(&self.take_log()))
@@ -190,9 +190,9 @@ impl Racer {
     /// this rate.
     pub(crate) async fn reset(&mut self, seed: u64, rate: Rate, path: &Path) -> Result<(), EngineError> {
         self.director.actors = Actors::new(&self.scenario, seed);
-        self.director.flights.by_op.clear();
-        self.wipe(path).await?;
-        setup::carry_out(&self.scenario, &self.director.stage).await?;
+        self.director.pending.by_op.clear();
+        self.reset_servers(path).await?;
+        setup::carry_out(&self.scenario, &self.director.harness).await?;
         let director = &mut self.director;
         // What the wiping told the watchers of the last race is no news for this one.
         director.settle(path).await?;
@@ -213,12 +213,12 @@ impl Racer {
 
     /// Makes a znode, unless it is there.
     pub(crate) async fn make_znode(&mut self, path: &str) {
-        let server = self.director.stage.server.clone();
-        let address = setup::address(&self.director.stage, &server);
+        let server = self.director.harness.server.clone();
+        let address = setup::address(&self.director.harness, &server);
         let hand = self
             .hands
             .entry(address.clone())
-            .or_insert_with(|| Hand::new(setup::PATIENCE, self.director.stage.lab.password()));
+            .or_insert_with(|| Hand::new(setup::PATIENCE, self.director.harness.lab.password()));
         let call = ZkCall::Create {
             ephemeral: false,
             sequential: false,
@@ -230,18 +230,18 @@ impl Racer {
     }
 
     /// Empties the servers. They are this lab's own, and nobody else's.
-    async fn wipe(&mut self, path: &Path) -> Result<(), EngineError> {
-        for server in self.director.stage.lab.servers() {
+    async fn reset_servers(&mut self, path: &Path) -> Result<(), EngineError> {
+        for server in self.director.harness.lab.servers() {
             let lab = self.scenario.lab();
             // A replica takes no writes; its master's reach it.
-            if lab == LabKind::Sentinel && !self.director.stage.lab.is_master(&server.name).await? {
+            if lab == LabKind::Sentinel && !self.director.harness.lab.is_master(&server.name).await? {
                 continue;
             }
-            let address = setup::address(&self.director.stage, &server.name);
+            let address = setup::address(&self.director.harness, &server.name);
             let hand = self
                 .hands
                 .entry(address.clone())
-                .or_insert_with(|| Hand::new(setup::PATIENCE, self.director.stage.lab.password()));
+                .or_insert_with(|| Hand::new(setup::PATIENCE, self.director.harness.lab.password()));
             let emptied = if lab.is_redis() {
                 let words = vec!["FLUSHALL".to_owned()];
                 let wire = Wire::Redis { server: server.name.clone(), words };
@@ -250,7 +250,7 @@ impl Racer {
                     bad => Err(bad),
                 }
             } else {
-                uproot(hand, &server.name, &address).await
+                delete_all(hand, &server.name, &address).await
             };
             if let Err(bad) = emptied {
                 let why = format!("the server `{}` could not be emptied: {bad}", server.name);
@@ -262,7 +262,7 @@ impl Racer {
 }
 
 /// Deletes every znode but ZooKeeper's own, children before parents.
-async fn uproot(hand: &mut Hand, server: &str, address: &str) -> Result<(), Reply> {
+async fn delete_all(hand: &mut Hand, server: &str, address: &str) -> Result<(), Reply> {
     let mut ask = async |call: ZkCall| {
         let server = server.to_owned();
         let wire = Wire::Zookeeper { server, call };

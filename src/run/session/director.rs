@@ -6,10 +6,10 @@ use tokio::sync::{mpsc::UnboundedSender, watch};
 
 use super::{
     EngineError, Update,
-    attended::{ANSWERS_WITHIN, attended},
     governor::Governor,
+    harness::{Arrived, Harness},
     recorder::Recorder,
-    stage::{Arrived, Stage},
+    supervision::{ANSWERS_WITHIN, supervised},
     time::{Limits, Tempo},
 };
 use crate::{
@@ -30,7 +30,7 @@ use crate::{
 /// A run with its lab, clients and log.
 pub(crate) struct Director {
     pub(crate) scenario: Scenario,
-    pub(crate) stage: Stage,
+    pub(crate) harness: Harness,
     pub(crate) recorder: Recorder,
     pub(crate) actors: Actors,
     pub(crate) clock: LessonClock,
@@ -43,7 +43,7 @@ pub(crate) struct Director {
     pub(crate) left_story: bool,
     /// Looks out for what must never be so, once the story has been left.
     pub(crate) invariants: Watch,
-    pub(crate) flights: super::flights::Flights,
+    pub(crate) pending: super::pending::PendingOperations,
     pub(crate) questions: super::questions::Questions,
     seen: Vec<ServerState>,
     metrics: HashMap<String, i64>,
@@ -59,14 +59,14 @@ impl Director {
         listener: Option<UnboundedSender<Update>>,
     ) -> Result<Self, EngineError> {
         let invariants = Watch::new(&scenario);
-        let (stage, sessions) = Stage::set_up(&scenario, options).await?;
-        let clock = stage.lab.clock().clone();
+        let (harness, sessions) = Harness::set_up(&scenario, options).await?;
+        let clock = harness.lab.clock().clone();
         let recorder = Recorder::new(clock.clone(), listener);
         let actors = Actors::new(&scenario, seed);
         let limits = Limits::of(scenario.lab(), clock.kind());
         let mut director = Self {
             scenario,
-            stage,
+            harness,
             recorder,
             actors,
             clock,
@@ -76,35 +76,35 @@ impl Director {
             line: 0,
             left_story: false,
             invariants,
-            flights: super::flights::Flights::default(),
+            pending: super::pending::PendingOperations::default(),
             questions: super::questions::Questions::default(),
             seen: Vec::new(),
             metrics: HashMap::new(),
         };
-        let vitals = director.stage.lab.vitals();
-        match attended(&vitals, director.open(sessions)).await {
+        let vitals = director.harness.lab.vitals();
+        match supervised(&vitals, director.open(sessions)).await {
             Ok(()) => Ok(director),
-            Err(error) => Err(director.stage.or_death(error).await),
+            Err(error) => Err(director.harness.or_death(error).await),
         }
     }
 
-    async fn open(&mut self, sessions: super::stage::Sessions) -> Result<(), EngineError> {
+    async fn open(&mut self, sessions: super::harness::Sessions) -> Result<(), EngineError> {
         self.clock.begin();
         self.recorder.record(EventKind::LabReady {
             lesson: self.scenario.loaded.lesson.id.clone(),
             variant: self.scenario.variant.clone(),
             clock: self.clock.kind(),
-            servers: self.stage.lab.servers(),
+            servers: self.harness.lab.servers(),
             actors: self.scenario.actors.iter().map(|plan| plan.actor.clone()).collect(),
         });
         for (actor, server, session) in sessions {
             self.recorder.record(EventKind::Session { actor, server, session });
         }
-        super::setup::carry_out(&self.scenario, &self.stage).await?;
+        super::setup::carry_out(&self.scenario, &self.harness).await?;
         self.start_actors(&Path::root().key("programs"))?;
         self.clock.set_rate(Rate::PAUSED)?;
         self.observe().await?;
-        self.recorder.tell();
+        self.recorder.publish();
         Ok(())
     }
 
@@ -130,7 +130,7 @@ impl Director {
         match self.carry_out_line().await {
             Ok(()) => Ok(()),
             // A server that dies breaks replies first, and that is known before its end is.
-            Err(error) => Err(self.stage.or_death(error).await),
+            Err(error) => Err(self.harness.or_death(error).await),
         }
     }
 
@@ -169,7 +169,7 @@ impl Director {
                     flying.extend(self.send(turn.actor, &line.path).await?);
                 }
                 for op in flying {
-                    self.land(op, &line.path).await?;
+                    self.await_reply(op, &line.path).await?;
                 }
                 Stop::Move
             }
@@ -192,7 +192,7 @@ impl Director {
             }
             Act::Faults(faults) => {
                 for fault in faults {
-                    self.cause(fault, &line.path).await?;
+                    self.inject_fault(fault, &line.path).await?;
                 }
                 Stop::Fault
             }
@@ -208,7 +208,7 @@ impl Director {
         if self.ended() {
             self.recorder.record(EventKind::Stop { item: line.item, stop: Stop::End });
         }
-        self.recorder.tell();
+        self.recorder.publish();
         Ok(())
     }
 
@@ -258,31 +258,31 @@ impl Director {
         &self.scenario.actors[actor.0 as usize].actor.name
     }
 
-    pub(crate) async fn cause(&mut self, fault: &Fault, path: &Path) -> Result<(), EngineError> {
-        match self.strike(fault, path).await? {
-            Ok(()) => self.suffer(fault, path).await,
+    pub(crate) async fn inject_fault(&mut self, fault: &Fault, path: &Path) -> Result<(), EngineError> {
+        match self.try_inject(fault, path).await? {
+            Ok(()) => self.record_fault(fault, path).await,
             Err(why) => Err(self.mistake(path, why)),
         }
     }
 
     /// Causes a fault; says why it cannot be caused, where it cannot.
-    pub(crate) async fn strike(
+    pub(crate) async fn try_inject(
         &mut self,
         fault: &Fault,
         path: &Path,
     ) -> Result<Result<(), String>, EngineError> {
         if let Fault::Hold { link, way: Way::Replies } = fault
-            && self.stage.ask_to_reach(link).await?
+            && self.harness.ask_to_reach(link).await?
         {
-            self.take_in_until(|response| matches!(response, Response::Reached), path).await?;
+            self.handle_until(|response| matches!(response, Response::Reached), path).await?;
         }
-        self.stage.cause(fault).await
+        self.harness.inject(fault).await
     }
 
     /// Writes down a fault that was caused, and what it does to everybody at once.
-    pub(crate) async fn suffer(&mut self, fault: &Fault, path: &Path) -> Result<(), EngineError> {
+    pub(crate) async fn record_fault(&mut self, fault: &Fault, path: &Path) -> Result<(), EngineError> {
         self.recorder.record(EventKind::Fault(fault.clone()));
-        self.land_broken(fault, path).await?;
+        self.await_broken(fault, path).await?;
         if let Fault::Thaw { .. } = fault {
             self.catch_up(path)?;
         }
@@ -290,31 +290,31 @@ impl Director {
             for killed in self.actors.ids() {
                 if self.scenario.actors[killed.0 as usize].actor.client == *client {
                     self.actors[killed].kill();
-                    self.flights.by_op.retain(|_, (actor, _)| *actor != killed);
+                    self.pending.by_op.retain(|_, (actor, _)| *actor != killed);
                 }
             }
         }
-        self.land_all(path).await
+        self.await_replies(path).await
     }
 
     /// Waits until everything that the servers have sent to the clients by now is written down.
     pub(crate) async fn settle(&mut self, path: &Path) -> Result<(), EngineError> {
-        for _ in 0..self.stage.ask_to_settle().await? {
-            self.take_in_until(|response| matches!(response, Response::Settled), path).await?;
+        for _ in 0..self.harness.ask_to_settle().await? {
+            self.handle_until(|response| matches!(response, Response::Settled), path).await?;
         }
         Ok(())
     }
 
     /// Takes in what clients report, up to a certain response.
-    async fn take_in_until(
+    async fn handle_until(
         &mut self,
         last: impl Fn(&Response) -> bool,
         path: &Path,
     ) -> Result<(), EngineError> {
         loop {
-            let arrived = self.stage.next_within(2 * ANSWERS_WITHIN).await?;
+            let arrived = self.harness.next_within(2 * ANSWERS_WITHIN).await?;
             let over = matches!(&arrived, Arrived::Response(_, response) if last(response));
-            self.take_in(arrived, path)?;
+            self.handle(arrived, path)?;
             if over {
                 return Ok(());
             }
@@ -323,7 +323,7 @@ impl Director {
 
     /// Writes down what the servers hold, where it has changed.
     pub(crate) async fn observe(&mut self) -> Result<(), EngineError> {
-        let states = self.stage.observe().await?;
+        let states = self.harness.observe().await?;
         for state in &states {
             if !self.seen.contains(state) {
                 self.recorder.record(EventKind::State(state.clone()));
@@ -331,12 +331,12 @@ impl Director {
         }
         self.seen = states;
         for name in &self.scenario.loaded.lesson.metrics {
-            let server = self.stage.server.clone();
+            let server = self.harness.server.clone();
             // What is dead or stands still counts no further.
-            if !self.stage.answers(&server)? {
+            if !self.harness.answers(&server)? {
                 continue;
             }
-            let value = self.stage.lab.metric(&server, name).await?;
+            let value = self.harness.lab.metric(&server, name).await?;
             if self.metrics.insert(name.clone(), value) == Some(value) {
                 continue;
             }
@@ -347,10 +347,10 @@ impl Director {
 
     /// Between steps: takes in something that arrives late, such as the reply that a released link let through. An
     /// error when a server of the lab dies, or a client does.
-    pub(crate) async fn overhear(&mut self) -> Result<(), EngineError> {
-        let arrived = self.stage.next().await?;
-        self.take_in(arrived, &Path::root().key("story"))?;
-        self.recorder.tell();
+    pub(crate) async fn receive(&mut self) -> Result<(), EngineError> {
+        let arrived = self.harness.next().await?;
+        self.handle(arrived, &Path::root().key("story"))?;
+        self.recorder.publish();
         Ok(())
     }
 
@@ -363,7 +363,7 @@ impl Director {
 
     /// Ends the run: clients and servers are gone when it returns.
     pub(crate) async fn tear_down(self) -> Log {
-        self.stage.tear_down().await;
+        self.harness.tear_down().await;
         self.recorder.into_log()
     }
 }

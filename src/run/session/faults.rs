@@ -2,7 +2,7 @@
 
 use super::{
     EngineError,
-    stage::{Client, ClientState, Stage},
+    harness::{Client, ClientState, Harness},
 };
 use crate::{
     client::protocol::Request,
@@ -13,10 +13,10 @@ use crate::{
 /// How far a server's clock is set apart where nobody says how far.
 const JUMP_MS: i64 = 30_000;
 
-impl Stage {
+impl Harness {
     /// Causes a fault, and lets the clients know whose connections it broke. Says why, where the fault makes no sense
     /// now, such as freezing the dead.
-    pub(crate) async fn cause(&mut self, fault: &Fault) -> Result<Result<(), String>, EngineError> {
+    pub(crate) async fn inject(&mut self, fault: &Fault) -> Result<Result<(), String>, EngineError> {
         if let Err(why) = self.carry_out(fault).await? {
             return Ok(Err(why));
         }
@@ -62,7 +62,7 @@ impl Stage {
             Fault::KillServer { server }
             | Fault::FreezeServer { server }
             | Fault::ThawServer { server }
-            | Fault::RestartServer { server } => return self.cause_to_server(fault, server).await,
+            | Fault::RestartServer { server } => return self.inject_into_server(fault, server).await,
             Fault::Skew { server, ahead_ms } => {
                 let Some(slot) = self.lab.slot(server)? else {
                     return Ok(Err(format!(
@@ -149,7 +149,7 @@ impl Stage {
         faults
     }
 
-    async fn cause_to_server(
+    async fn inject_into_server(
         &mut self,
         fault: &Fault,
         server: &str,

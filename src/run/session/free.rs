@@ -30,7 +30,7 @@ impl Director {
     pub(crate) async fn choose(&mut self, choice: &Choice) -> Result<Chosen, EngineError> {
         match self.carry_out(choice).await {
             Ok(chosen) => Ok(chosen),
-            Err(error) => Err(self.stage.or_death(error).await),
+            Err(error) => Err(self.harness.or_death(error).await),
         }
     }
 
@@ -44,7 +44,7 @@ impl Director {
         let rate = if self.limits.may_stand_still() { Rate::PAUSED } else { Rate::NORMAL };
         self.clock.set_rate(rate)?;
         if let Choice::Cause(fault) = choice
-            && let Err(why) = self.strike(fault, &path).await?
+            && let Err(why) = self.try_inject(fault, &path).await?
         {
             self.clock.set_rate(Rate::PAUSED)?;
             return Ok(Chosen::Refused(why.into()));
@@ -53,12 +53,12 @@ impl Director {
         let stop = match choice {
             Choice::Move { actor } => {
                 if let Some(op) = self.send(*actor, &path).await? {
-                    self.land(op, &path).await?;
+                    self.await_reply(op, &path).await?;
                 }
                 Stop::Move
             }
             Choice::Timer => {
-                self.go_to_next_timer(&path).await?;
+                self.pass_to_next_timer(&path).await?;
                 Stop::Passed
             }
             Choice::Pass { millis } => {
@@ -66,22 +66,22 @@ impl Director {
                 Stop::Passed
             }
             Choice::Cause(fault) => {
-                self.suffer(fault, &path).await?;
+                self.record_fault(fault, &path).await?;
                 Stop::Fault
             }
         };
         self.clock.set_rate(Rate::PAUSED)?;
         self.settle(&path).await?;
         self.observe().await?;
-        self.look_out(&path)?;
+        self.check_invariants(&path)?;
         let item = self.next_item();
         self.recorder.record(EventKind::Stop { item, stop });
-        self.recorder.tell();
+        self.recorder.publish();
         Ok(Chosen::Done)
     }
 
     /// Writes down what must never be so and has come to be so.
-    fn look_out(&mut self, path: &Path) -> Result<(), EngineError> {
+    fn check_invariants(&mut self, path: &Path) -> Result<(), EngineError> {
         let found = self.invariants.look(&self.scenario, self.recorder.log());
         for breach in found.map_err(|error| self.mistake(path, error))? {
             let invariant = &self.scenario.invariants[breach.invariant];

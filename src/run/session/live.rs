@@ -32,8 +32,12 @@ fn start(scenario: Scenario, options: LabOptions, seed: u64, past: Option<Log>) 
     let (commands, asked) = unbounded_channel();
     let (tell, updates) = unbounded_channel();
     tokio::spawn(async move {
-        let mut driver =
-            Driver { asked, tell: tell.clone(), pacing: Pacing::new(), tempo: watch::channel(Tempo::Jump).0 };
+        let mut driver = Driver {
+            asked,
+            updates: tell.clone(),
+            pacing: Pacing::new(),
+            tempo: watch::channel(Tempo::Jump).0,
+        };
         if let Err(error) = Box::pin(driver.drive(scenario, &options, seed, past)).await {
             let _ = tell.send(Update::Failed { message: error.text(), server: error.is_server() });
         }
@@ -42,7 +46,7 @@ fn start(scenario: Scenario, options: LabOptions, seed: u64, past: Option<Log>) 
 }
 
 /// Tells of processes that somebody outside has stopped, and when they run again, as long as what it gives is kept.
-fn tell_of_standstills(vitals: Vitals, tell: UnboundedSender<Update>) -> AbortOnDrop {
+fn report_stopped_processes(vitals: Vitals, tell: UnboundedSender<Update>) -> AbortOnDrop {
     let task = tokio::spawn(async move {
         let (mut chart, mut told) = (Chart::default(), None);
         loop {
@@ -72,7 +76,7 @@ impl Drop for AbortOnDrop {
 
 struct Driver {
     asked: UnboundedReceiver<Command>,
-    tell: UnboundedSender<Update>,
+    updates: UnboundedSender<Update>,
     pacing: Pacing,
     tempo: watch::Sender<Tempo>,
 }
@@ -94,14 +98,14 @@ impl Driver {
     ) -> Result<(), EngineError> {
         let planned = scenario.clone();
         let tempo = self.tempo.subscribe();
-        let set_up = Director::set_up(scenario, options, seed, tempo, Some(self.tell.clone()));
-        let Some(director) = Box::pin(self.meanwhile(set_up)).await else {
+        let set_up = Director::set_up(scenario, options, seed, tempo, Some(self.updates.clone()));
+        let Some(director) = Box::pin(self.while_listening(set_up)).await else {
             return Ok(());
         };
         let mut director = director?;
-        let _watcher = tell_of_standstills(director.stage.lab.vitals(), self.tell.clone());
+        let _watcher = report_stopped_processes(director.harness.lab.vitals(), self.updates.clone());
         let outcome = match past {
-            Some(past) => self.again(&mut director, &past).await,
+            Some(past) => self.replay_past(&mut director, &past).await,
             None => Ok(Ending::Over),
         };
         let outcome = match outcome {
@@ -114,15 +118,15 @@ impl Driver {
     }
 
     /// Does again what was done in another run.
-    async fn again(&mut self, director: &mut Director, past: &Log) -> Result<Ending, EngineError> {
+    async fn replay_past(&mut self, director: &mut Director, past: &Log) -> Result<Ending, EngineError> {
         let mut refused = None;
         for deed in past.deeds(past.len()) {
             match deed {
-                Deed::Line => match self.meanwhile(director.step()).await {
+                Deed::Line => match self.while_listening(director.step()).await {
                     None => return Ok(Ending::Left),
                     Some(outcome) => outcome?,
                 },
-                Deed::Choice(choice) => match self.meanwhile(director.choose(&choice)).await {
+                Deed::Choice(choice) => match self.while_listening(director.choose(&choice)).await {
                     None => return Ok(Ending::Left),
                     Some(chosen) => {
                         if let Chosen::Refused(why) = chosen? {
@@ -134,8 +138,8 @@ impl Driver {
             }
         }
         let difference = compare::first_difference([past, director.log()]).map(Box::new);
-        let _ = self.tell.send(Update::Branched { difference, refused });
-        let _ = self.tell.send(Update::Outlook(director.leave_story()));
+        let _ = self.updates.send(Update::Branched { difference, refused });
+        let _ = self.updates.send(Update::Outlook(director.leave_story()));
         Ok(Ending::Over)
     }
 
@@ -149,61 +153,61 @@ impl Driver {
                         Some(command) => command,
                         None => return Ok(()),
                     },
-                    late = director.overhear() => {
+                    late = director.receive() => {
                         late?;
                         if director.left_story {
-                            let _ = self.tell.send(Update::Outlook(director.outlook()));
+                            let _ = self.updates.send(Update::Outlook(director.outlook()));
                         }
                         continue;
                     }
                 }
             };
             if command == Command::LeaveStory {
-                let _ = self.tell.send(Update::Outlook(director.leave_story()));
+                let _ = self.updates.send(Update::Outlook(director.leave_story()));
             }
             let Some(tempo) = self.pacing.begin(&command) else {
                 continue;
             };
             let _ = self.tempo.send(tempo);
             if let Command::Choose(choice) = command {
-                let Some(chosen) = self.meanwhile(director.choose(&choice)).await else {
+                let Some(chosen) = self.while_listening(director.choose(&choice)).await else {
                     return Ok(());
                 };
-                let _ = self.tell.send(match chosen? {
+                let _ = self.updates.send(match chosen? {
                     Chosen::Done => Update::Stepped { ended: false },
                     Chosen::Refused(why) => Update::Refused(why),
                 });
-                let _ = self.tell.send(Update::Outlook(director.outlook()));
+                let _ = self.updates.send(Update::Outlook(director.outlook()));
                 continue;
             }
             if director.left_story {
                 // The story goes on without whoever has left it.
-                let _ = self.tell.send(Update::Stepped { ended: false });
+                let _ = self.updates.send(Update::Stepped { ended: false });
                 continue;
             }
             if director.ended() {
-                let _ = self.tell.send(Update::Stepped { ended: true });
+                let _ = self.updates.send(Update::Stepped { ended: true });
                 continue;
             }
-            match self.meanwhile(director.step()).await {
+            match self.while_listening(director.step()).await {
                 None => return Ok(()),
                 Some(outcome) => outcome?,
             }
             let ended = director.ended();
             if ended {
-                let _ = self.tell.send(Update::Verdict(verdict::judge(scenario, director.log())));
+                let _ = self.updates.send(Update::Verdict(verdict::judge(scenario, director.log())));
             }
-            let _ = self.tell.send(Update::Stepped { ended });
+            let _ = self.updates.send(Update::Stepped { ended });
         }
     }
 
     /// Waits for something while commands go on being heard. `None` when nobody listens any more.
-    async fn meanwhile<T>(&mut self, work: impl Future<Output = T>) -> Option<T> {
+    async fn while_listening<T>(&mut self, work: impl Future<Output = T>) -> Option<T> {
         tokio::pin!(work);
         loop {
             tokio::select! {
                 done = &mut work => return Some(done),
-                command = self.asked.recv() => match self.hear(command) {
+                command = self.asked.recv() => match self.on_command(command) {
                     Ending::Over => {}
                     Ending::Left => return None,
                 },
@@ -212,12 +216,12 @@ impl Driver {
     }
 
     /// A command in the middle of a step.
-    fn hear(&mut self, command: Option<Command>) -> Ending {
+    fn on_command(&mut self, command: Option<Command>) -> Ending {
         let Some(command) = command else {
             return Ending::Left;
         };
         let current = *self.tempo.borrow();
-        let tempo = self.pacing.hear(command, current);
+        let tempo = self.pacing.on_command(command, current);
         if tempo != current {
             let _ = self.tempo.send(tempo);
         }

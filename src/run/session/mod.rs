@@ -3,26 +3,26 @@
 //! It must not know the screen. Lessons come in resolved ([`crate::lesson::Scenario`]), events go out; the
 //! servers are reached only through the lab, the clients only through their pipes.
 
-pub(crate) mod attended;
 pub(crate) mod director;
 pub(crate) mod error;
 pub(crate) mod faults;
-pub(crate) mod flights;
 pub(crate) mod free;
 pub(crate) mod governor;
 pub mod handle;
+pub(crate) mod harness;
 pub(crate) mod live;
 pub(crate) mod moves;
 pub(crate) mod outlook;
 pub(crate) mod pacing;
+pub(crate) mod pending;
 pub(crate) mod questions;
 pub(crate) mod recorder;
 pub(crate) mod replay;
 pub(crate) mod setup;
-pub(crate) mod stage;
 pub(crate) mod start_order;
 pub(crate) mod stops;
 pub(crate) mod story;
+pub(crate) mod supervision;
 pub(crate) mod time;
 
 pub use error::EngineError;

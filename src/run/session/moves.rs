@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{EngineError, director::Director, stage::Arrived};
+use super::{EngineError, director::Director, harness::Arrived};
 use crate::{
     client::protocol::{Request, Response},
     lesson::{Mistake, PRIMARY, Path, plan::Turn},
@@ -25,7 +25,7 @@ impl Director {
     pub(crate) async fn take_turn(&mut self, turn: &Turn, path: &Path) -> Result<(), EngineError> {
         self.prepare(turn, path).await?;
         if let Some(op) = self.send(turn.actor, path).await? {
-            self.land(op, path).await?;
+            self.await_reply(op, path).await?;
         }
         Ok(())
     }
@@ -36,7 +36,7 @@ impl Director {
         self.must_run(turn.actor, &format!(".{}", turn.label), path)?;
         let name = self.name(turn.actor).to_owned();
         while let Some(until) = self.actors[turn.actor].waits_until() {
-            self.go_to(until, &[], path).await?;
+            self.pass_until(until, &[], path).await?;
         }
         let wrong = match self.actors[turn.actor].state() {
             State::Ready(operation) if operation.label == turn.label => return Ok(()),
@@ -67,7 +67,7 @@ impl Director {
 
     /// Nobody makes a move while its process stands still.
     fn must_run(&self, actor: ActorId, label: &str, path: &Path) -> Result<(), EngineError> {
-        if !self.stage.stands_still(actor) {
+        if !self.harness.stands_still(actor) {
             return Ok(());
         }
         let plan = &self.scenario.actors[actor.0 as usize].actor;
@@ -96,18 +96,18 @@ impl Director {
                 }
             }
             Some(named) => named.to_owned(),
-            None => self.stage.server.clone(),
+            None => self.harness.server.clone(),
         };
         let mut output = Output::at(self.clock.now());
         let sent = self.actors[actor].send(&server, &mut output);
         let Some(wire) = self.record_output(output, sent, path)?.flatten() else {
             return Ok(None);
         };
-        self.flights.next += 1;
-        let op = OpId(self.flights.next);
+        self.pending.next += 1;
+        let op = OpId(self.pending.next);
         self.recorder.record(program::sent(op, actor, &operation, &wire));
-        self.flights.begin(op, actor, &wire);
-        self.stage.send(actor, &Request::Do { op, actor, wire }).await?;
+        self.pending.begin(op, actor, &wire);
+        self.harness.send(actor, &Request::Do { op, actor, wire }).await?;
         Ok(Some(op))
     }
 
@@ -116,7 +116,7 @@ impl Director {
         let end = self.clock.now() + FIND_PRIMARY_WITHIN;
         let mut looked = false;
         loop {
-            if let Some(server) = self.stage.primary(actor).await? {
+            if let Some(server) = self.harness.primary(actor).await? {
                 // What has happened to the servers meanwhile comes before the command that is sent now.
                 if looked {
                     self.observe().await?;
@@ -127,12 +127,12 @@ impl Director {
                 return Ok(None);
             }
             looked = true;
-            self.flow_to(self.clock.now() + FIND_PRIMARY_EVERY, path).await?;
+            self.run_clock_to(self.clock.now() + FIND_PRIMARY_EVERY, path).await?;
         }
     }
 
     /// Takes in something that a client reported.
-    pub(crate) fn take_in(&mut self, arrived: Arrived, path: &Path) -> Result<(), EngineError> {
+    pub(crate) fn handle(&mut self, arrived: Arrived, path: &Path) -> Result<(), EngineError> {
         match arrived {
             Arrived::Response(_, Response::Done { op, reply }) => self.done(op, &reply, path),
             Arrived::Response(_, Response::Notified { actor, server, about, what }) => {
@@ -145,7 +145,7 @@ impl Director {
     }
 
     fn done(&mut self, op: OpId, reply: &Reply, path: &Path) -> Result<(), EngineError> {
-        let Some((actor, _)) = self.flights.by_op.remove(&op) else {
+        let Some((actor, _)) = self.pending.by_op.remove(&op) else {
             return Ok(());
         };
         let State::InFlight { operation } = self.actors[actor].state() else {
@@ -206,7 +206,7 @@ impl Director {
         self.must_run(actor, " to its end", path)?;
         for _ in 0..MOST_OPERATIONS {
             match self.actors[actor].state().clone() {
-                State::Waiting { until, .. } => self.go_to(until, &[], path).await?,
+                State::Waiting { until, .. } => self.pass_until(until, &[], path).await?,
                 State::Ready(operation) => {
                     let turn = Turn { actor, label: operation.label.clone() };
                     self.take_turn(&turn, path).await?;
@@ -226,18 +226,18 @@ impl Director {
 
     /// Whether an actor stands before an operation, and its process runs.
     pub(crate) fn can_move(&self, actor: ActorId) -> bool {
-        self.actors[actor].is_ready() && !self.stage.stands_still(actor)
+        self.actors[actor].is_ready() && !self.harness.stands_still(actor)
     }
 
     /// Makes these actors' moves until all of them wait. Whoever is frozen makes none.
-    pub(crate) async fn let_move(&mut self, moving: &[ActorId], path: &Path) -> Result<(), EngineError> {
+    pub(crate) async fn move_ready(&mut self, moving: &[ActorId], path: &Path) -> Result<(), EngineError> {
         let able = |director: &Self| moving.iter().copied().find(|actor| director.can_move(*actor));
         for _ in 0..MOST_OPERATIONS * moving.len() {
             let Some(actor) = able(self) else {
                 return Ok(());
             };
             if let Some(op) = self.send(actor, path).await? {
-                self.land(op, path).await?;
+                self.await_reply(op, path).await?;
             }
             self.observe().await?;
         }

@@ -39,15 +39,15 @@ impl Director {
     pub(crate) fn outlook(&self) -> Outlook {
         let actors = self.actors.ids().map(|actor| self.prospect(actor)).collect();
         let timer = self.next_timer().map(|(actor, at)| Timer { actor, at });
-        Outlook { actors, timer, faults: self.stage.faults_at_hand() }
+        Outlook { actors, timer, faults: self.harness.faults_at_hand() }
     }
 
     fn prospect(&self, actor: ActorId) -> Prospect {
-        let frozen = self.stage.stands_still(actor);
+        let frozen = self.harness.stands_still(actor);
         let actor = &self.actors[actor];
         let next = match actor.state() {
             State::Ready(operation) | State::InFlight { operation } | State::Taking { operation, .. } => {
-                let server = operation.on.as_deref().unwrap_or(&self.stage.server);
+                let server = operation.on.as_deref().unwrap_or(&self.harness.server);
                 let (server, wire) = match actor.foresee(self.clock.now(), server) {
                     Some(Ok(Request::Command(wire))) => (wire.server().to_owned(), wire.to_string()),
                     Some(Ok(Request::Notification(about))) => (String::new(), about),

@@ -33,7 +33,7 @@ impl Pacing {
     }
 
     /// The tempo of the step under way, from this command on.
-    pub(crate) fn hear(&mut self, command: Command, tempo: Tempo) -> Tempo {
+    pub(crate) fn on_command(&mut self, command: Command, tempo: Tempo) -> Tempo {
         match (&command, tempo) {
             (Command::Hold, Tempo::Watch(_)) => Tempo::Held,
             (Command::Resume, Tempo::Held) => Tempo::Watch(self.speed),

@@ -12,7 +12,7 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct Recorder {
     log: Log,
-    told: usize,
+    published: usize,
     listener: Option<UnboundedSender<Update>>,
     clock: LessonClock,
     latest: LessonTime,
@@ -28,7 +28,7 @@ const EVENT: usize = 64;
 
 impl Recorder {
     pub(crate) fn new(clock: LessonClock, listener: Option<UnboundedSender<Update>>) -> Self {
-        Self { log: Log::new(), told: 0, listener, clock, latest: LessonTime::ZERO, weight: 0 }
+        Self { log: Log::new(), published: 0, listener, clock, latest: LessonTime::ZERO, weight: 0 }
     }
 
     /// Whether somebody follows the run while it goes on.
@@ -63,19 +63,19 @@ impl Recorder {
     }
 
     /// Tells the listener what it has not been told yet.
-    pub(crate) fn tell(&mut self) {
+    pub(crate) fn publish(&mut self) {
         if let Some(listener) = &self.listener
-            && self.told < self.log.len()
+            && self.published < self.log.len()
         {
             // A listener that has gone will end the run by itself.
-            let _ = listener.send(Update::Events(self.log.events()[self.told..].to_vec()));
-            self.told = self.log.len();
+            let _ = listener.send(Update::Events(self.log.events()[self.published..].to_vec()));
+            self.published = self.log.len();
         }
     }
 
     /// Tells that time runs from here on, after whatever has not been told yet.
-    pub(crate) fn tell_time_runs(&mut self) {
-        self.tell();
+    pub(crate) fn publish_time_runs(&mut self) {
+        self.publish();
         if let Some(listener) = &self.listener {
             let _ = listener.send(Update::TimeRuns);
         }

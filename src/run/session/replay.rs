@@ -22,9 +22,9 @@ pub fn replay(scenario: Scenario, log: Log) -> Session {
     let (tell, updates) = unbounded_channel();
     let mut steps = steps(&log).into_iter();
     let opening = steps.next().unwrap_or(0..log.len());
-    let mut player = Player { scenario, log, told: 0, asked, tell, pacing: Pacing::new() };
+    let mut player = Player { scenario, log, published: 0, asked, updates: tell, pacing: Pacing::new() };
     // Before anybody listens, so that even the first picture shows the lesson.
-    player.tell_to(opening.end);
+    player.publish_to(opening.end);
     tokio::spawn(async move { player.play(steps).await });
     Session { commands, updates }
 }
@@ -33,9 +33,9 @@ struct Player {
     scenario: Scenario,
     log: Log,
     /// So many events have been told.
-    told: usize,
+    published: usize,
     asked: UnboundedReceiver<Command>,
-    tell: UnboundedSender<Update>,
+    updates: UnboundedSender<Update>,
     pacing: Pacing,
 }
 
@@ -60,11 +60,11 @@ impl Player {
             {
                 return;
             }
-            let ended = self.told == self.log.len();
+            let ended = self.published == self.log.len();
             if ended && more {
-                self.say(Update::Verdict(verdict::judge(&self.scenario, &self.log)));
+                self.send(Update::Verdict(verdict::judge(&self.scenario, &self.log)));
             }
-            self.say(Update::Stepped { ended });
+            self.send(Update::Stepped { ended });
         }
     }
 
@@ -72,20 +72,20 @@ impl Player {
     async fn step(&mut self, end: usize, mut tempo: Tempo) -> Option<()> {
         let mut now = self.now();
         if tempo != Tempo::Jump {
-            self.say(Update::TimeRuns);
+            self.send(Update::TimeRuns);
         }
-        while self.told < end {
+        while self.published < end {
             let speed = match tempo {
                 Tempo::Jump => {
-                    self.tell_to(end);
+                    self.publish_to(end);
                     break;
                 }
                 Tempo::Watch(speed) => speed,
                 Tempo::Held => 0.0,
             };
-            let due = self.log.events()[self.told..end].partition_point(|event| event.at <= now);
-            self.tell_to(self.told + due);
-            let Some(next) = self.log.events()[..end].get(self.told) else {
+            let due = self.log.events()[self.published..end].partition_point(|event| event.at <= now);
+            self.publish_to(self.published + due);
+            let Some(next) = self.log.events()[..end].get(self.published) else {
                 break;
             };
             let left = next.at.since(now);
@@ -102,7 +102,7 @@ impl Player {
                 () = passed => now = next.at.max(now + began.elapsed().mul_f64(speed)),
                 command = self.asked.recv() => {
                     now = next.at.min(now + began.elapsed().mul_f64(speed));
-                    tempo = self.pacing.hear(command?, tempo);
+                    tempo = self.pacing.on_command(command?, tempo);
                 }
             }
         }
@@ -111,20 +111,20 @@ impl Player {
 
     /// The time of what was told last.
     fn now(&self) -> LessonTime {
-        let last = self.told.checked_sub(1).and_then(|last| self.log.events().get(last));
+        let last = self.published.checked_sub(1).and_then(|last| self.log.events().get(last));
         last.map_or(LessonTime::ZERO, |event| event.at)
     }
 
-    fn tell_to(&mut self, end: usize) {
-        if self.told < end {
-            self.say(Update::Events(self.log.events()[self.told..end].to_vec()));
-            self.told = end;
+    fn publish_to(&mut self, end: usize) {
+        if self.published < end {
+            self.send(Update::Events(self.log.events()[self.published..end].to_vec()));
+            self.published = end;
         }
     }
 
-    fn say(&self, update: Update) {
+    fn send(&self, update: Update) {
         // A listener that has gone is noticed where the next command is waited for.
-        let _ = self.tell.send(update);
+        let _ = self.updates.send(update);
     }
 }
 

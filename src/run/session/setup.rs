@@ -3,7 +3,7 @@
 
 use std::{collections::HashMap, time::Duration};
 
-use super::{EngineError, attended::ANSWERS_WITHIN, stage::Stage};
+use super::{EngineError, harness::Harness, supervision::ANSWERS_WITHIN};
 use crate::{
     client::{Hand, protocol::Wire},
     lab::{Endpoint, Lab},
@@ -16,8 +16,8 @@ use crate::{
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Sends a scenario's setup commands, in order.
-pub(crate) async fn carry_out(scenario: &Scenario, stage: &Stage) -> Result<(), EngineError> {
-    carry_out_on(scenario, &stage.lab, &stage.server).await
+pub(crate) async fn carry_out(scenario: &Scenario, harness: &Harness) -> Result<(), EngineError> {
+    carry_out_on(scenario, &harness.lab, &harness.server).await
 }
 
 /// As [`carry_out`], on a lab without clients. `first`: the server of the commands that name none.
@@ -61,8 +61,8 @@ pub(crate) fn wires(scenario: &Scenario, first: &str) -> Vec<Wire> {
 }
 
 /// Where a server is reached without any link.
-pub(crate) fn address(stage: &Stage, server: &str) -> String {
-    address_in(&stage.lab, server)
+pub(crate) fn address(harness: &Harness, server: &str) -> String {
+    address_in(&harness.lab, server)
 }
 
 /// As [`address`], in a lab without clients.

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 
-use super::{EngineError, attended::attended, director::Director, time::Tempo};
+use super::{EngineError, director::Director, supervision::supervised, time::Tempo};
 use crate::{
     clock::{ClockKind, LessonTime},
     lab::{LabOptions, WallClock},
@@ -42,15 +42,15 @@ pub async fn run_story(
     let began = Instant::now();
     let (_set_tempo, tempo) = watch::channel(Tempo::Jump);
     let mut director = Director::set_up(scenario.clone(), options, seed, tempo, None).await?;
-    let vitals = director.stage.lab.vitals();
-    let told = attended(&vitals, async {
+    let vitals = director.harness.lab.vitals();
+    let told = supervised(&vitals, async {
         while !director.ended() {
             director.step().await?;
         }
         Ok(())
     });
     let told = Box::pin(told).await;
-    let wall_clock = director.stage.lab.wall_clock().cloned();
+    let wall_clock = director.harness.lab.wall_clock().cloned();
     let log = director.tear_down().await;
     told?;
     Ok(RunReport { wall_clock, ..RunReport::of(scenario, log, began) })

@@ -86,7 +86,7 @@ impl Director {
         path: &Path,
     ) -> Result<(), EngineError> {
         let target = self.clock.now() + Duration::from_millis(u64::try_from(millis).unwrap_or(0));
-        self.go_to(target, moving, path).await
+        self.pass_until(target, moving, path).await
     }
 
     /// Lets time pass in small steps until something is so.
@@ -124,47 +124,47 @@ impl Director {
 
     /// Lets time pass until after `target`. Waits that end on the way end in their order, and `moving` actors make
     /// their moves as soon as they can: when a wait of theirs ends, and when what they wait for arrives.
-    pub(crate) async fn go_to(
+    pub(crate) async fn pass_until(
         &mut self,
         target: LessonTime,
         moving: &[ActorId],
         path: &Path,
     ) -> Result<(), EngineError> {
         loop {
-            self.let_move(moving, path).await?;
+            self.move_ready(moving, path).await?;
             let timer = self.next_timer().filter(|(_, due)| *due <= target);
             let next = timer.map_or(target, |(_, due)| due);
-            if !self.flow_until(after_grain(next), moving, path).await? {
+            if !self.run_clock_until(after_grain(next), moving, path).await? {
                 continue;
             }
             let Some((actor, _)) = timer else { break };
             let mut output = Output::at(self.clock.now());
             let woken = self.actors[actor].wake(&mut output);
             self.record_output(output, woken, path)?;
-            self.recorder.tell();
+            self.recorder.publish();
         }
         if moving.is_empty() {
             return Ok(());
         }
         // What the servers sent in this time belongs to it, however late a busy machine brings it.
         self.settle(path).await?;
-        self.let_move(moving, path).await
+        self.move_ready(moving, path).await
     }
 
     /// Lets time pass to the end of the next wait. Where time can be jumped over, the other waits are put off by as much as
     /// that is too far, so that what ends together ends together, also at the end of a chain of waits.
-    pub(crate) async fn go_to_next_timer(&mut self, path: &Path) -> Result<(), EngineError> {
+    pub(crate) async fn pass_to_next_timer(&mut self, path: &Path) -> Result<(), EngineError> {
         let Some((_, due)) = self.next_timer() else {
             return Ok(());
         };
         if !self.limits.may_stand_still() {
-            return self.go_to(due, &[], path).await;
+            return self.pass_until(due, &[], path).await;
         }
-        self.flow_to(next_milli(due), path).await?;
+        self.run_clock_to(next_milli(due), path).await?;
         let now = self.clock.now();
         self.actors.put_off(due, now.since(due));
         self.wake_until(due, path)?;
-        self.recorder.tell();
+        self.recorder.publish();
         Ok(())
     }
 
@@ -175,14 +175,14 @@ impl Director {
 
     fn wake_until(&mut self, end: LessonTime, path: &Path) -> Result<(), EngineError> {
         let mut output = Output::at(self.clock.now());
-        let runs = |actor| !self.stage.stands_still(actor);
+        let runs = |actor| !self.harness.stands_still(actor);
         let woken = self.actors.wake_until(end, runs, &mut output);
         self.record_output(output, woken, path).map(drop)
     }
 
     /// The wait that ends first, of processes that do not stand still.
     pub(crate) fn next_timer(&self) -> Option<(ActorId, LessonTime)> {
-        self.actors.next_timer(|actor| !self.stage.stands_still(actor))
+        self.actors.next_timer(|actor| !self.harness.stands_still(actor))
     }
 
     /// Nobody can be asked to wait for a day where time can only run.
@@ -207,12 +207,12 @@ impl Director {
     }
 
     /// Lets the clock run or jump until a moment, and takes in what arrives meanwhile.
-    pub(crate) async fn flow_to(&mut self, target: LessonTime, path: &Path) -> Result<(), EngineError> {
-        self.flow_until(target, &[], path).await.map(drop)
+    pub(crate) async fn run_clock_to(&mut self, target: LessonTime, path: &Path) -> Result<(), EngineError> {
+        self.run_clock_until(target, &[], path).await.map(drop)
     }
 
-    /// As [`Director::flow_to`], but `false` as soon as one of `moving` can make a move: before the moment has come.
-    async fn flow_until(
+    /// As [`Director::run_clock_to`], but `false` as soon as one of `moving` can make a move: before the moment has come.
+    async fn run_clock_until(
         &mut self,
         target: LessonTime,
         moving: &[ActorId],
@@ -230,7 +230,7 @@ impl Director {
             }
             let tempo = *self.tempo.borrow_and_update();
             if matches!(tempo, Tempo::Watch(_)) && told != Some(tempo) {
-                self.recorder.tell_time_runs();
+                self.recorder.publish_time_runs();
             }
             told = Some(tempo);
             let speed = match tempo {
@@ -244,7 +244,7 @@ impl Director {
             };
             let rate = Rate::from_factor(speed).unwrap_or(Rate::NORMAL);
             self.clock.set_rate(rate)?;
-            self.recorder.tell();
+            self.recorder.publish();
             // Rounded up, so that the last round does not spin through a fraction of a millisecond.
             let real = (!rate.is_paused())
                 .then(|| Duration::from_secs_f64(left.as_secs_f64() / speed) + Duration::from_micros(500));
@@ -267,7 +267,7 @@ impl Director {
                         tokio::task::yield_now().await;
                     }
                 }
-                arrived = self.stage.next() => self.take_in(arrived?, path)?,
+                arrived = self.harness.next() => self.handle(arrived?, path)?,
             }
         }
     }

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::run::{
     race::racer::Racer,
-    session::{EngineError, attended::attended, setup},
+    session::{EngineError, setup, supervision::supervised},
 };
 use crate::{
     client::{
@@ -93,7 +93,7 @@ impl Processes {
 
     /// Why something could not be done: a server may have died.
     pub async fn explain(&self, error: EngineError) -> EngineError {
-        self.racer.director.stage.or_death(error).await
+        self.racer.director.harness.or_death(error).await
     }
 
     /// A way to call off whatever is waited for, from another thread.
@@ -103,7 +103,7 @@ impl Processes {
 
     /// How the servers and clients are, also of the labs that come after this one.
     pub fn vitals(&self) -> Vitals {
-        self.racer.director.stage.lab.vitals()
+        self.racer.director.harness.lab.vitals()
     }
 
     fn place(&self, trail: Trail) -> Place {
@@ -111,17 +111,17 @@ impl Processes {
         Place { trail, picks: situation.picks(&self.rules).into(), cut: situation.is_cut(&self.rules) }
     }
 
-    fn set_out(&mut self) -> Result<(), GroundError> {
+    fn begin_order(&mut self) -> Result<(), GroundError> {
         self.tally = Tally::default();
         if self.here.take().is_some() {
-            self.wait(async |racer| racer.come_home().await)?;
+            self.wait(async |racer| racer.finish_order().await)?;
         }
-        if self.racer.spoilt {
+        if self.racer.needs_restart {
             // The lab will be another one.
             self.lines.clear();
             self.wait(async |racer| racer.renew().await)?;
         }
-        self.wait(async |racer| racer.set_out().await)?;
+        self.wait(async |racer| racer.begin_order().await)?;
         Ok(())
     }
 
@@ -136,7 +136,7 @@ impl Processes {
         self.runtime.block_on(async {
             tokio::select! {
                 biased;
-                done = attended(&vitals, work(&mut self.racer)) => done,
+                done = supervised(&vitals, work(&mut self.racer)) => done,
                 // Its sender is ours, so it is not dropped meanwhile.
                 _ = off.wait_for(|off| *off) => Err(EngineError::CalledOff),
             }
@@ -147,7 +147,7 @@ impl Processes {
         if self.here.as_ref().is_some_and(|here| here.is(&place.trail)) {
             return Ok(());
         }
-        self.set_out()?;
+        self.begin_order()?;
         for step in place.trail.steps() {
             let again = self.step(step.pick)?;
             step.must_match(&again)?;
@@ -180,7 +180,7 @@ impl Processes {
         let Some(operation) = stepper.next_operation().cloned() else {
             return Ok(Touch::everything());
         };
-        let server = operation.on.as_deref().unwrap_or(&director.stage.server);
+        let server = operation.on.as_deref().unwrap_or(&director.harness.server);
         match stepper.foresee(director.clock.now(), server) {
             Some(Ok(Request::Command(Wire::Local { name, .. }))) => {
                 let client = &self.roster.clients[self.roster.home(actor)];
@@ -207,14 +207,14 @@ impl Processes {
     fn foresee_redis(&mut self, wire: &Wire, operation: &str, touch: &mut Touch) -> Result<(), GroundError> {
         // Which server is the master is found out when the move is made; what the command is, any of them knows.
         let server = match wire.server() {
-            PRIMARY => self.racer.director.stage.server.clone(),
+            PRIMARY => self.racer.director.harness.server.clone(),
             named => named.to_owned(),
         };
         let lost = |why| EngineError::ServerLost { server: server.clone(), why };
         if !self.lines.contains_key(&server) {
-            let stage = &self.racer.director.stage;
-            let address = setup::address(stage, &server);
-            let line = Direct::open(&address, stage.lab.password()).map_err(lost)?;
+            let harness = &self.racer.director.harness;
+            let address = setup::address(harness, &server);
+            let line = Direct::open(&address, harness.lab.password()).map_err(lost)?;
             self.lines.insert(server.clone(), line);
         }
         let Some(line) = self.lines.get_mut(&server) else {
@@ -298,7 +298,7 @@ impl Ground for Processes {
     type Error = GroundError;
 
     fn begin(&mut self) -> Result<Place, GroundError> {
-        self.set_out()?;
+        self.begin_order()?;
         self.here = Some(Trail::default());
         Ok(self.place(Trail::default()))
     }

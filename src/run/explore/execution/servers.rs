@@ -13,7 +13,7 @@ use super::{
     keyspace::{self, Keyspace, Known},
     refused,
 };
-use crate::run::session::{EngineError, attended::attended, setup};
+use crate::run::session::{EngineError, setup, supervision::supervised};
 use crate::{
     client::{Answer, Direct, protocol::Wire},
     clock::{LessonClock, LessonTime, Rate},
@@ -99,7 +99,7 @@ impl Servers {
         let clock = lab.clock().clone();
         let infos = lab.servers();
         let first = infos.first().map(|info| info.name.clone()).unwrap_or_default();
-        attended(&lab.vitals(), setup::carry_out_on(scenario, &lab, &first)).await?;
+        supervised(&lab.vitals(), setup::carry_out_on(scenario, &lab, &first)).await?;
         clock.set_rate(Rate::PAUSED)?;
         let (mut lines, vitals) = (Vec::new(), lab.vitals());
         for info in infos {
@@ -110,7 +110,7 @@ impl Servers {
             let opened =
                 tokio::task::spawn_blocking(move || Line::open(info.name, &address, password.as_deref()));
             let line =
-                attended(&vitals, async { opened.await.map_err(|error| lost(&name, error.to_string()))? });
+                supervised(&vitals, async { opened.await.map_err(|error| lost(&name, error.to_string()))? });
             lines.push(line.await?);
         }
         Ok(Self {

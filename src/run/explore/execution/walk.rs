@@ -2,7 +2,7 @@
 
 use crate::run::{
     race::racer::{self, Racer},
-    session::{EngineError, attended::attended, free::Chosen},
+    session::{EngineError, free::Chosen, supervision::supervised},
 };
 use crate::{
     clock::Rate,
@@ -26,18 +26,18 @@ impl Racer {
     /// # Errors
     /// A server or a client failed, a program cannot cope with a reply, or a choice cannot be made.
     pub async fn carry_out(&mut self, choices: &[Choice]) -> Result<Carried, EngineError> {
-        if self.spoilt {
+        if self.needs_restart {
             self.renew().await?;
         }
-        let vitals = self.director.stage.lab.vitals();
-        match attended(&vitals, self.one_by_one(choices)).await {
+        let vitals = self.director.harness.lab.vitals();
+        match supervised(&vitals, self.carry_out_choices(choices)).await {
             Ok(carried) => Ok(carried),
-            Err(error) => Err(self.director.stage.or_death(error).await),
+            Err(error) => Err(self.director.harness.or_death(error).await),
         }
     }
 
-    async fn one_by_one(&mut self, choices: &[Choice]) -> Result<Carried, EngineError> {
-        self.set_out().await?;
+    async fn carry_out_choices(&mut self, choices: &[Choice]) -> Result<Carried, EngineError> {
+        self.begin_order().await?;
         let mut told = Vec::new();
         for choice in choices {
             told.push(self.take_choice(choice).await?);
@@ -45,7 +45,7 @@ impl Racer {
         let item = choices.len().saturating_sub(1);
         let stop = Stop::End;
         self.director.recorder.record(EventKind::Stop { item, stop });
-        let log = self.come_home().await?;
+        let log = self.finish_order().await?;
         Ok(Carried { log, told })
     }
 
@@ -57,9 +57,9 @@ impl Racer {
             _ => String::new(),
         };
         // A dead process does not come back.
-        self.spoilt |= matches!(choice, Choice::Cause(Fault::Crash { .. }));
+        self.needs_restart |= matches!(choice, Choice::Cause(Fault::Crash { .. }));
         match self.director.choose(choice).await? {
-            Chosen::Done => Ok(self.in_words(choice, &label, before)),
+            Chosen::Done => Ok(self.describe(choice, &label, before)),
             Chosen::Refused(why) => Err(self.director.mistake(&programs(), why.en)),
         }
     }
@@ -71,7 +71,7 @@ impl Racer {
         operation.map(|operation| operation.label.clone()).unwrap_or_default()
     }
 
-    fn in_words(&self, choice: &Choice, label: &str, before: usize) -> String {
+    fn describe(&self, choice: &Choice, label: &str, before: usize) -> String {
         let events = self.director.log().events();
         match choice {
             Choice::Move { actor } => format!("{}.{label}", self.director.name(*actor)),
@@ -87,8 +87,8 @@ impl Racer {
     }
 
     /// Everybody before the first move, time stopped.
-    pub(crate) async fn set_out(&mut self) -> Result<(), EngineError> {
-        if self.spoilt {
+    pub(crate) async fn begin_order(&mut self) -> Result<(), EngineError> {
+        if self.needs_restart {
             self.renew().await?;
         }
         self.fire_watches().await;
@@ -99,17 +99,17 @@ impl Racer {
     }
 
     /// The log of an order that is over, with what the servers hold at its end.
-    pub(crate) async fn come_home(&mut self) -> Result<Log, EngineError> {
+    pub(crate) async fn finish_order(&mut self) -> Result<Log, EngineError> {
         let left = racer::keeps_local_locks(self.director.log()) || keeps_transactions(self.director.log());
-        self.spoilt |= !self.director.flights.by_op.is_empty() || left;
-        for state in self.director.stage.observe().await? {
+        self.needs_restart |= !self.director.pending.by_op.is_empty() || left;
+        for state in self.director.harness.observe().await? {
             self.director.recorder.record(EventKind::State(state));
         }
         self.director.left_story = false;
         let log = self.take_log();
         // Whoever is still stopped runs again, for the next order.
-        for client in self.director.stage.frozen_clients() {
-            self.director.cause(&Fault::Thaw { client }, &programs()).await?;
+        for client in self.director.harness.frozen_clients() {
+            self.director.inject_fault(&Fault::Thaw { client }, &programs()).await?;
         }
         self.watched.extend(watched_paths(&log));
         Ok(log)

@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use super::{EngineError, attended::ANSWERS_WITHIN, director::Director, stage::Arrived};
+use super::{EngineError, director::Director, harness::Arrived, supervision::ANSWERS_WITHIN};
 use crate::{
     client::protocol::{Response, Wire},
     lesson::Path,
@@ -14,11 +14,11 @@ use crate::{
 };
 
 /// How long somebody who plays freely waits for a reply before the next choice is theirs, in real time.
-const FREELY: Duration = Duration::from_secs(3);
+const FREE_PLAY_PATIENCE: Duration = Duration::from_secs(3);
 
 /// Operations on their way.
 #[derive(Debug, Default)]
-pub(crate) struct Flights {
+pub(crate) struct PendingOperations {
     pub(crate) next: u64,
     /// Whose each is, and which server it went to.
     pub(crate) by_op: HashMap<OpId, (ActorId, String)>,
@@ -28,7 +28,7 @@ pub(crate) struct Flights {
     waits: HashMap<OpId, Duration>,
 }
 
-impl Flights {
+impl PendingOperations {
     /// An operation is sent.
     pub(crate) fn begin(&mut self, op: OpId, actor: ActorId, wire: &Wire) {
         self.by_op.insert(op, (actor, wire.server().to_owned()));
@@ -49,22 +49,22 @@ impl Flights {
 impl Director {
     /// Waits until an operation is over, or is known to wait for another actor, or cannot be answered because
     /// a link is cut or held or the client is frozen.
-    pub(crate) async fn land(&mut self, op: OpId, path: &Path) -> Result<(), EngineError> {
-        while let Some((actor, server)) = self.flights.by_op.get(&op).cloned() {
-            if !self.stage.reachable(actor, &server) {
-                return self.let_server_act(op, (actor, &server), path).await;
+    pub(crate) async fn await_reply(&mut self, op: OpId, path: &Path) -> Result<(), EngineError> {
+        while let Some((actor, server)) = self.pending.by_op.get(&op).cloned() {
+            if !self.harness.reachable(actor, &server) {
+                return self.await_server(op, (actor, &server), path).await;
             }
             let patience = if self.left_story && self.recorder.is_followed() {
-                FREELY
+                FREE_PLAY_PATIENCE
             } else {
-                self.flights.patience(op)
+                self.pending.patience(op)
             };
-            let Ok(arrived) = tokio::time::timeout(patience, self.stage.next()).await else {
+            let Ok(arrived) = tokio::time::timeout(patience, self.harness.next()).await else {
                 if self.left_story && self.recorder.is_followed() {
                     // Whoever plays freely is shown that there is no reply yet, and may do something about it.
                     return Ok(());
                 }
-                if self.stage.is_stopped() {
+                if self.harness.is_stopped() {
                     continue;
                 }
                 return Err(self.unanswered(actor, &server, patience, path).await);
@@ -72,9 +72,9 @@ impl Director {
             let arrived = arrived?;
             let blocked =
                 matches!(&arrived, Arrived::Response(_, Response::Blocked { op: known }) if *known == op);
-            self.take_in(arrived, path)?;
+            self.handle(arrived, path)?;
             if blocked {
-                self.flights.blocked.insert(op);
+                self.pending.blocked.insert(op);
                 return Ok(());
             }
         }
@@ -88,7 +88,7 @@ impl Director {
         let State::InFlight { operation } = self.actors[actor].state() else {
             return self.mistake(path, format!("no reply has come for {seconds} s of real time"));
         };
-        let why = match self.stage.lab.observe().await {
+        let why = match self.harness.lab.observe().await {
             Ok(_) => "answers others meanwhile, so this command waits for something that nobody does",
             Err(_) => {
                 "answers nobody meanwhile: this command keeps it busy, such as a script that does not end"
@@ -103,32 +103,32 @@ impl Director {
     }
 
     /// Waits for everything on its way that may have come through by now: a link was released, a process thawed.
-    pub(crate) async fn land_all(&mut self, path: &Path) -> Result<(), EngineError> {
-        let flying = self.flights.by_op.keys();
-        let mut flying: Vec<OpId> = flying.filter(|op| !self.flights.blocked.contains(op)).copied().collect();
+    pub(crate) async fn await_replies(&mut self, path: &Path) -> Result<(), EngineError> {
+        let flying = self.pending.by_op.keys();
+        let mut flying: Vec<OpId> = flying.filter(|op| !self.pending.blocked.contains(op)).copied().collect();
         flying.sort_unstable();
         for op in flying {
-            self.land(op, path).await?;
+            self.await_reply(op, path).await?;
         }
         Ok(())
     }
 
     /// The operations whose connections a fault has broken are over, with their replies lost.
-    pub(crate) async fn land_broken(&mut self, fault: &Fault, path: &Path) -> Result<(), EngineError> {
+    pub(crate) async fn await_broken(&mut self, fault: &Fault, path: &Path) -> Result<(), EngineError> {
         let broken = |(op, (actor, server)): (&OpId, &(ActorId, String))| {
-            let client = self.stage.homes[actor.0 as usize];
-            self.stage.breaks(fault, client, server).then_some(*op)
+            let client = self.harness.homes[actor.0 as usize];
+            self.harness.breaks(fault, client, server).then_some(*op)
         };
-        let mut broken: Vec<OpId> = self.flights.by_op.iter().filter_map(broken).collect();
+        let mut broken: Vec<OpId> = self.pending.by_op.iter().filter_map(broken).collect();
         broken.sort_unstable();
         for op in broken {
-            self.land(op, path).await?;
+            self.await_reply(op, path).await?;
         }
         Ok(())
     }
 
     /// A server whose replies are held acts all the same: waits until it has.
-    async fn let_server_act(
+    async fn await_server(
         &mut self,
         op: OpId,
         (actor, server): (ActorId, &str),
@@ -136,16 +136,16 @@ impl Director {
     ) -> Result<(), EngineError> {
         // Each operation has a connection of its own, on which its reply is held.
         let mine =
-            |(other, to): &&(ActorId, String)| to == server && self.stage.share_a_process(*other, actor);
-        let replies = self.flights.by_op.values().filter(mine).count();
-        let Some(held) = self.stage.replies_held(actor, server, replies)? else {
+            |(other, to): &&(ActorId, String)| to == server && self.harness.share_a_process(*other, actor);
+        let replies = self.pending.by_op.values().filter(mine).count();
+        let Some(held) = self.harness.replies_held(actor, server, replies)? else {
             return Ok(());
         };
         tokio::pin!(held);
-        while self.flights.by_op.contains_key(&op) {
+        while self.pending.by_op.contains_key(&op) {
             tokio::select! {
                 () = &mut held => return Ok(()),
-                arrived = self.stage.next() => self.take_in(arrived?, path)?,
+                arrived = self.harness.next() => self.handle(arrived?, path)?,
             }
         }
         Ok(())

@@ -12,7 +12,7 @@ pub(crate) const ANSWERS_WITHIN: Duration = Duration::from_secs(10);
 
 /// Does some work on a lab, unless one of its processes dies or is stopped from outside and the work does not come to
 /// its end by itself.
-pub(crate) fn attended<'a, T: 'a>(
+pub(crate) fn supervised<'a, T: 'a>(
     vitals: &'a Vitals,
     work: impl Future<Output = Result<T, EngineError>> + 'a,
 ) -> impl Future<Output = Result<T, EngineError>> + 'a {

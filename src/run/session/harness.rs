@@ -12,7 +12,7 @@ use tokio::{
     sync::mpsc,
 };
 
-use super::{EngineError, attended::attended};
+use super::{EngineError, supervision::supervised};
 use crate::{
     client::protocol::{Request, Response, ServerAddress, ServerProtocol},
     lab::{Ailment, ClientProcess, Lab, LabOptions, Link, LinkAddress, LinkState},
@@ -57,7 +57,7 @@ pub(crate) enum Arrived {
 }
 
 /// The lab and the clients.
-pub(crate) struct Stage {
+pub(crate) struct Harness {
     pub(crate) lab: Lab,
     pub(crate) clients: Vec<Client>,
     arrivals: mpsc::UnboundedReceiver<Arrived>,
@@ -77,7 +77,7 @@ pub(crate) struct Stage {
 /// The sessions that were opened: actor, server, session id.
 pub(crate) type Sessions = Vec<(ActorId, String, i64)>;
 
-impl Stage {
+impl Harness {
     /// Starts the lab, then the clients, and waits until every actor is connected.
     pub(crate) async fn set_up(
         scenario: &Scenario,
@@ -85,7 +85,7 @@ impl Stage {
     ) -> Result<(Self, Sessions), EngineError> {
         let lab = Lab::start(scenario.lab(), options).await?;
         let vitals = lab.vitals();
-        attended(&vitals, Self::enter(scenario, lab)).await
+        supervised(&vitals, Self::enter(scenario, lab)).await
     }
 
     /// Starts the clients in a lab.
@@ -147,7 +147,7 @@ impl Stage {
                 .await?;
             clients.push(client);
         }
-        let mut stage = Self {
+        let mut harness = Self {
             lab,
             clients,
             arrivals,
@@ -158,9 +158,9 @@ impl Stage {
             skews: HashMap::new(),
             refuses_at_once: scenario.lab().is_redis(),
         };
-        match stage.joined().await {
-            Ok(sessions) => Ok((stage, sessions)),
-            Err(error) => Err(stage.or_death(error).await),
+        match harness.joined().await {
+            Ok(sessions) => Ok((harness, sessions)),
+            Err(error) => Err(harness.or_death(error).await),
         }
     }
 
@@ -180,7 +180,7 @@ impl Stage {
         Ok(sessions)
     }
 
-    /// As [`Stage::next`], for something that must come soon. A process that is stopped from outside is waited for:
+    /// As [`Harness::next`], for something that must come soon. A process that is stopped from outside is waited for:
     /// who attends the run decides how long.
     pub(crate) async fn next_within(&mut self, longest: Duration) -> Result<Arrived, EngineError> {
         loop {
@@ -293,8 +293,8 @@ impl Stage {
     pub(crate) async fn primary(&mut self, actor: ActorId) -> Result<Option<String>, EngineError> {
         let client = self.clients[self.homes[actor.0 as usize]].name.clone();
         for sentinel in self.sentinels {
-            let open = |stage: &Self, server: &str| {
-                let link = stage.lab.link_control(&format!("{client}->{server}"));
+            let open = |harness: &Self, server: &str| {
+                let link = harness.lab.link_control(&format!("{client}->{server}"));
                 link.is_some_and(|link| link.state() == LinkState::Open)
             };
             if !open(self, sentinel) {
