@@ -22,7 +22,7 @@ use crate::{
     lesson::Scenario,
     run::explore::{
         self, Bounds, ExploreError, Explored, Failing, MOST_MOVES, MOVES, MayFail, Progress,
-        execution::GroundError,
+        execution::ExplorerError,
     },
     text::Lang,
     verdict::why,
@@ -172,7 +172,7 @@ async fn unheard() -> &'static str {
 
 fn failure(scenario: &Scenario, error: ExploreError) -> Failure {
     match error {
-        ExploreError::Ground(GroundError::Engine(error)) => error.into(),
+        ExploreError::Explorer(ExplorerError::Engine(error)) => error.into(),
         other => Failure::usage(format!("{} · {}: {other}", scenario.loaded.lesson.id, scenario.variant)),
     }
 }

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use tokio::sync::{mpsc, watch};
 
 use super::{
-    explore::{Bounds, ExploreError, Explored, Progress, execution::GroundError, explore},
+    explore::{Bounds, ExploreError, Explored, Progress, execution::ExplorerError, explore},
     race::{self, Invariant, MOST_RACES, Outcome, Race, RaceInfo, broken::broken, racer::Racer},
     session::EngineError,
 };
@@ -190,7 +190,7 @@ pub fn search(scenario: Scenario, options: LabOptions, bounds: Bounds) -> Batch 
                 explored,
             })),
             Err(error) => BatchUpdate::Failed {
-                server: matches!(&error, ExploreError::Ground(GroundError::Engine(error)) if error.is_server()),
+                server: matches!(&error, ExploreError::Explorer(ExplorerError::Engine(error)) if error.is_server()),
                 message: error_text(&error),
             },
         };
@@ -202,7 +202,7 @@ pub fn search(scenario: Scenario, options: LabOptions, bounds: Bounds) -> Batch 
 /// The message in both languages. What is wrong with a lesson is its author's business, and in English only.
 fn error_text(error: &ExploreError) -> Text {
     match error {
-        ExploreError::Ground(GroundError::Engine(error)) => error.text(),
+        ExploreError::Explorer(ExplorerError::Engine(error)) => error.text(),
         ExploreError::TooMany { orders, rate, days } => Text {
             en: format!(
                 "about {orders:.1e} orders at {rate:.0} a second would take {days:.1} days; choose fewer moves, fewer \

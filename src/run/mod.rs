@@ -2,8 +2,9 @@
 
 pub mod batch;
 pub mod explore;
-pub mod open;
+pub(crate) mod open;
 pub mod race;
 pub mod session;
 
-pub use open::{ChosenRuns, LessonChoice, Runs};
+pub(crate) use open::ChosenRuns;
+pub use open::{LessonChoice, Runs};

@@ -139,7 +139,7 @@ async fn every_way_finds_the_same() {
         // With client processes it is the same, only slower.
         if round % 4 == 0 || round == 3 {
             let mut processes = bounds(false, true, 1, faults);
-            (processes.hosted, processes.moves) = (false, 4);
+            (processes.in_process, processes.moves) = (false, 4);
             let mut hosted = bounds(true, true, 1, faults);
             hosted.moves = 4;
             let (hosted, processes) =

@@ -1,4 +1,4 @@
-//! What was found, in the lesson's words, and the shortest violation carried out again with client processes.
+//! What was found, in the lesson's names, and the shortest violation carried out again with client processes.
 
 use std::{sync::Arc, time::Duration};
 
@@ -8,7 +8,7 @@ use crate::{
     lesson::Scenario,
     log::{Choice, Log},
     run::{
-        explore::execution::{GroundError, walk::Carried},
+        explore::execution::{ExplorerError, carry_out::Carried},
         race::{Outcome, racer::Racer},
     },
     verdict,
@@ -67,8 +67,8 @@ pub struct Shortest {
     pub log: Log,
 }
 
-/// What the search found, told.
-pub(crate) fn told(scenario: &Scenario, ended: workers::Outcome) -> Explored {
+/// What the search found, in the lesson's names.
+pub(crate) fn report(scenario: &Scenario, ended: workers::Outcome) -> Explored {
     let found = ended.found;
     let name = |n: usize| scenario.invariants[n].never.to_string();
     let clients: Vec<String> = scenario.clients.iter().map(|client| client.name.clone()).collect();
@@ -125,8 +125,8 @@ pub(crate) async fn confirmed(
     shortest: Shortest,
 ) -> Result<Shortest, ExploreError> {
     let carried = carry_out(scenario, options, &shortest.choices).await?;
-    let shortest = Shortest { choices: shortest.choices, moves: carried.told, log: carried.log };
-    let breaches = verdict::breaches(scenario, &shortest.log).map_err(GroundError::Invariant)?;
+    let shortest = Shortest { choices: shortest.choices, moves: carried.moves, log: carried.log };
+    let breaches = verdict::breaches(scenario, &shortest.log).map_err(ExplorerError::Invariant)?;
     if !breaches.is_empty() {
         return Ok(shortest);
     }

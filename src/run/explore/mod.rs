@@ -1,18 +1,18 @@
-//! Every order in which the clients of a variant can make their moves, on the real server: how many break what must
-//! never be so, and the shortest that does. It must not know how a move is made, nor how what was found is told.
+//! Exploring: every order in which the clients of a variant can make their moves, on the real server; how many break an
+//! invariant, and the shortest that does.
 //!
 //! | file | idea |
 //! |---|---|
-//! | `ground.rs` | what can be explored: places, steps, what a step touched |
-//! | `search.rs` | depth first, without what is sure to come to the same |
-//! | `trace.rs` | orders that are sure to come to the same: how many, and the first of them |
+//! | `explorer.rs` | what can be explored: nodes, steps, what a step touched |
+//! | `search.rs` | depth first, one order of each trace |
+//! | `trace.rs` | equivalent orders: how many, and the first of them |
 //! | `workers.rs` | several searches at once |
 //! | `progress.rs` | how far they are |
-//! | `found.rs` | what was found, in the lesson's words |
+//! | `found.rs` | what was found, in the lesson's names |
 
-pub mod execution;
+pub(crate) mod execution;
+pub(crate) mod explorer;
 pub(crate) mod found;
-pub(crate) mod ground;
 pub(crate) mod progress;
 pub(crate) mod search;
 pub(crate) mod trace;
@@ -23,8 +23,9 @@ mod tests;
 
 use std::{ops::ControlFlow, time::Duration};
 
-pub use found::{Explored, OutcomeSeen, Shortest, carry_out};
-pub use ground::{Broken, Fate, Ground, Pick, Touch};
+pub(crate) use explorer::{Broken, Ending, Explorer, Pick, Touch};
+pub(crate) use found::carry_out;
+pub use found::{Explored, OutcomeSeen, Shortest};
 pub use progress::Progress;
 pub use workers::repeat;
 
@@ -35,7 +36,7 @@ use crate::{
         expr::Expr,
         plan::{InvariantPlan, NeverPlan},
     },
-    run::{explore::execution::GroundError, session::EngineError},
+    run::{explore::execution::ExplorerError, session::EngineError},
     text::Text,
 };
 
@@ -48,12 +49,12 @@ pub struct Bounds {
     pub faults: Vec<MayFail>,
     /// What must not be so after any step, beside what the lesson has.
     pub never: Option<Expr>,
-    /// Whether orders that are sure to come to the same as another are left out.
+    /// Whether only one order of each trace is carried out.
     pub prune: bool,
-    /// Whether what orders have in common is carried out once.
+    /// Whether the beginning that orders share is carried out once.
     pub share: bool,
-    /// Whether Lockstep hosts the clients' programs itself where that is enough.
-    pub hosted: bool,
+    /// Whether programs run in Lockstep's own process where that is enough.
+    pub in_process: bool,
     /// How many search at once, each on a lab of its own.
     pub workers: usize,
     /// How long confirming the shortest order may take once the search was stopped; it is left out where it takes
@@ -77,7 +78,7 @@ impl Default for Bounds {
             never: None,
             prune: true,
             share: true,
-            hosted: true,
+            in_process: true,
             workers: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
             confirmed_within: None,
             longest: Duration::from_secs(86_400),
@@ -108,7 +109,7 @@ pub enum Failing {
 pub enum ExploreError {
     /// The servers, the clients or the lesson, or a move that cannot be made again.
     #[error(transparent)]
-    Ground(#[from] GroundError),
+    Explorer(#[from] ExplorerError),
     /// There are too many orders.
     #[error(
         "about {orders:.1e} orders at {rate:.0} a second would take {days:.0} days; lower --moves, --set fewer clients, \
@@ -129,7 +130,7 @@ pub enum ExploreError {
         /// Those that there are.
         known: String,
     },
-    /// What was found with hosted programs did not happen with client processes. That must not be.
+    /// What was found in process did not happen with client processes, which must not be.
     #[error(
         "the order {order} broke an invariant when it was explored, and did not when it was carried out again with \
          client processes: one of the two is wrong, so nothing is claimed"
@@ -139,7 +140,7 @@ pub enum ExploreError {
 
 impl From<EngineError> for ExploreError {
     fn from(error: EngineError) -> Self {
-        Self::Ground(error.into())
+        Self::Explorer(error.into())
     }
 }
 
@@ -157,7 +158,7 @@ pub async fn explore(
     let began = std::time::Instant::now();
     let scenario = &with_never(scenario, bounds);
     let found = Box::pin(workers::run(scenario, options, bounds, watch)).await?;
-    let mut explored = found::told(scenario, found);
+    let mut explored = found::report(scenario, found);
     if let Some(order) = explored.shortest.take() {
         let confirmed = Box::pin(found::confirmed(scenario, options, order));
         explored.shortest = match bounds.confirmed_within {

@@ -1,4 +1,4 @@
-//! How far a search is, for whoever watches it. Pure.
+//! How far a search is.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The search: depth first through all orders, without those that are sure to come to what another one comes to.
+//! The search: depth first through all orders, one of each trace.
 //!
 //! The method are *sleep sets* (Godefroid, "Partial-Order Methods for the Verification of Concurrent Systems", LNCS
 //! 1032, 1996, chapter 5): a step whose order has been gone through "sleeps" below its younger siblings until
@@ -9,26 +9,26 @@
 use std::{collections::BTreeMap, ops::ControlFlow, sync::Arc};
 
 use super::{
-    ground::{Fate, Ground, Pick, Touch},
+    explorer::{Ending, Explorer, Pick, Touch},
     trace::{self, Taken},
 };
 use crate::run::race::Outcome;
 
-/// A place from which to go on, and how one came there.
+/// A node from which to go on, and how one came there.
 #[derive(Debug, Clone)]
-pub struct Seed<P> {
-    place: P,
+pub struct Subtree<P> {
+    node: P,
     steps: Vec<Taken>,
     /// Steps that need not be taken from here.
     sleep: Vec<Taken>,
-    /// Which part of the whole this is, as far as one can tell on the way there: all seeds make 1.
+    /// Which part of the whole this is, as far as one can tell on the way there: all subtrees make 1.
     share: f64,
 }
 
-impl<P> Seed<P> {
+impl<P> Subtree<P> {
     /// Where every order begins.
-    pub fn root(place: P) -> Self {
-        Self { place, steps: Vec::new(), sleep: Vec::new(), share: 1.0 }
+    pub fn root(node: P) -> Self {
+        Self { node, steps: Vec::new(), sleep: Vec::new(), share: 1.0 }
     }
 }
 
@@ -65,7 +65,7 @@ pub struct Seen {
 }
 
 impl Found {
-    fn take(&mut self, steps: &[Taken], fate: &Fate, prune: bool) {
+    fn take(&mut self, steps: &[Taken], fate: &Ending, prune: bool) {
         let orders = if prune { trace::extensions(steps) } else { 1 };
         self.tried += 1;
         self.orders = self.orders.saturating_add(orders);
@@ -155,39 +155,40 @@ pub struct End {
 /// Where somebody else wants the search to stop.
 pub type Flow = ControlFlow<()>;
 
-/// Goes through everything that follows from a seed. Once it is `called_off`, what fails is no error but the end: what
+/// Goes through everything that follows from a subtree. Once it is `called_off`, what fails is no error but the end: what
 /// was found by then stands.
 ///
 /// # Errors
-/// Those of the ground.
-pub fn search<G: Ground>(
-    ground: &mut G,
-    seed: &Seed<G::Place>,
+/// Those of the explorer.
+pub fn search<G: Explorer>(
+    explorer: &mut G,
+    subtree: &Subtree<G::Node>,
     prune: bool,
     tell: &mut impl FnMut(End) -> Flow,
     called_off: &impl Fn() -> bool,
 ) -> Result<(Found, Flow), G::Error> {
-    let mut walk = Walk { ground, prune, tell, found: Found::default(), steps: seed.steps.clone() };
-    let flow = match walk.go(&seed.place, seed.sleep.clone(), seed.share) {
+    let mut walk =
+        DepthFirst { explorer, prune, tell, found: Found::default(), steps: subtree.steps.clone() };
+    let flow = match walk.visit(&subtree.node, subtree.sleep.clone(), subtree.share) {
         Err(_) if called_off() => Flow::Break(()),
         gone => gone?,
     };
     Ok((walk.found, flow))
 }
 
-struct Walk<'w, G: Ground, T> {
-    ground: &'w mut G,
+struct DepthFirst<'w, G: Explorer, T> {
+    explorer: &'w mut G,
     prune: bool,
     tell: &'w mut T,
     found: Found,
     steps: Vec<Taken>,
 }
 
-impl<G: Ground, T: FnMut(End) -> Flow> Walk<'_, G, T> {
-    fn go(&mut self, place: &G::Place, mut sleep: Vec<Taken>, share: f64) -> Result<Flow, G::Error> {
-        let picks = self.ground.picks(place);
+impl<G: Explorer, T: FnMut(End) -> Flow> DepthFirst<'_, G, T> {
+    fn visit(&mut self, node: &G::Node, mut sleep: Vec<Taken>, share: f64) -> Result<Flow, G::Error> {
+        let picks = self.explorer.picks(node);
         if picks.is_empty() {
-            let fate = self.ground.fate(place)?;
+            let fate = self.explorer.ending(node)?;
             let before = self.found.orders;
             self.found.take(&self.steps, &fate, self.prune);
             let orders = self.found.orders.saturating_sub(before);
@@ -201,11 +202,11 @@ impl<G: Ground, T: FnMut(End) -> Flow> Walk<'_, G, T> {
         }
         let part = share / parts(awake.len());
         for pick in awake {
-            let (next, touch) = self.ground.take(place, pick)?;
+            let (next, touch) = self.explorer.take(node, pick)?;
             let taken = (pick, Arc::new(touch));
             let below = still_asleep(&sleep, &taken.1);
             self.steps.push(taken.clone());
-            let flow = self.go(&next, below, part)?;
+            let flow = self.visit(&next, below, part)?;
             self.steps.pop();
             if flow.is_break() {
                 return Ok(flow);
@@ -232,40 +233,44 @@ fn parts(count: usize) -> f64 {
     f64::from(u32::try_from(count).unwrap_or(u32::MAX))
 }
 
-/// Parts the whole into seeds, in the order of the search, until there are so many or nothing is left to part.
+/// Parts the whole into subtrees, in the order of the search, until there are so many or nothing is left to part.
 ///
 /// # Errors
-/// Those of the ground.
-pub fn part<G: Ground>(ground: &mut G, prune: bool, enough: usize) -> Result<Vec<Seed<G::Place>>, G::Error> {
-    let mut seeds = vec![Seed::root(ground.begin()?)];
-    while seeds.len() < enough {
+/// Those of the explorer.
+pub fn split<G: Explorer>(
+    explorer: &mut G,
+    prune: bool,
+    enough: usize,
+) -> Result<Vec<Subtree<G::Node>>, G::Error> {
+    let mut subtrees = vec![Subtree::root(explorer.begin()?)];
+    while subtrees.len() < enough {
         let mut next = Vec::new();
         let mut parted = false;
-        for mut seed in seeds {
-            let picks = awake(&ground.picks(&seed.place), &seed.sleep);
+        for mut subtree in subtrees {
+            let picks = awake(&explorer.picks(&subtree.node), &subtree.sleep);
             if picks.is_empty() {
-                next.push(seed);
+                next.push(subtree);
                 continue;
             }
             parted = true;
-            let share = seed.share / parts(picks.len());
+            let share = subtree.share / parts(picks.len());
             for pick in picks {
-                let (place, touch) = ground.take(&seed.place, pick)?;
+                let (node, touch) = explorer.take(&subtree.node, pick)?;
                 let taken = (pick, Arc::new(touch));
-                let mut steps = seed.steps.clone();
+                let mut steps = subtree.steps.clone();
                 steps.push(taken.clone());
-                next.push(Seed { place, steps, sleep: still_asleep(&seed.sleep, &taken.1), share });
+                next.push(Subtree { node, steps, sleep: still_asleep(&subtree.sleep, &taken.1), share });
                 if prune {
-                    seed.sleep.push(taken);
+                    subtree.sleep.push(taken);
                 }
             }
         }
-        seeds = next;
+        subtrees = next;
         if !parted {
             break;
         }
     }
-    Ok(seeds)
+    Ok(subtrees)
 }
 
 /// How many steps and ends the whole search has, about, from so many random ways down (Knuth, "Estimating the
@@ -274,20 +279,20 @@ pub fn part<G: Ground>(ground: &mut G, prune: bool, enough: usize) -> Result<Vec
 /// `hopeless` ends it where what is known already is far more than anybody wants to know.
 ///
 /// # Errors
-/// Those of the ground.
-pub fn estimate<G: Ground>(
-    ground: &mut G,
+/// Those of the explorer.
+pub fn estimate<G: Explorer>(
+    explorer: &mut G,
     prune: bool,
     ways: u32,
     mut draw: impl FnMut(usize) -> Option<usize>,
     hopeless: impl Fn(&Size) -> bool,
 ) -> Result<Size, G::Error> {
-    let root = ground.begin()?;
+    let root = explorer.begin()?;
     let mut size = Size::default();
     for way in 1..=ways {
-        let (mut place, mut sleep, mut weight) = (root.clone(), Vec::new(), 1.0);
+        let (mut node, mut sleep, mut weight) = (root.clone(), Vec::new(), 1.0);
         loop {
-            let all = ground.picks(&place);
+            let all = explorer.picks(&node);
             let picks = awake(&all, &sleep);
             let Some(last) = picks.len().checked_sub(1) else {
                 size.ends += if all.is_empty() { weight } else { 0.0 };
@@ -307,7 +312,7 @@ pub fn estimate<G: Ground>(
             let first = if prune { 0 } else { chosen };
             let mut next = None;
             for pick in &picks[first..=chosen] {
-                let (there, touch) = ground.take(&place, *pick)?;
+                let (there, touch) = explorer.take(&node, *pick)?;
                 size.taken += 1;
                 let taken = (*pick, Arc::new(touch));
                 next = Some((there, still_asleep(&sleep, &taken.1)));
@@ -316,7 +321,7 @@ pub fn estimate<G: Ground>(
                 }
             }
             let Some((there, below)) = next else { break };
-            (place, sleep) = (there, below);
+            (node, sleep) = (there, below);
         }
     }
     size.steps /= f64::from(ways.max(1));

@@ -1,4 +1,4 @@
-//! The search against a ground of its own, without servers: programs over a few keys, where what is left out can be
+//! The search against an explorer of its own, without servers: programs over a few keys, where what is left out can be
 //! counted by carrying it out.
 
 use std::{collections::BTreeMap, ops::ControlFlow, sync::Arc};
@@ -6,8 +6,8 @@ use std::{collections::BTreeMap, ops::ControlFlow, sync::Arc};
 use proptest::prelude::*;
 
 use super::{
-    Broken, Fate, Ground, Pick, Touch, count,
-    search::{self, Found, Seed},
+    Broken, Ending, Explorer, Pick, Touch, count,
+    search::{self, Found, Subtree},
     trace,
 };
 use crate::{log::ActorId, run::race::Outcome};
@@ -39,7 +39,7 @@ struct Model {
 }
 
 #[derive(Debug, Clone)]
-struct Place {
+struct Node {
     at: Vec<usize>,
     waits: Vec<bool>,
     dead: Vec<bool>,
@@ -52,7 +52,7 @@ struct Place {
     steps: usize,
 }
 
-impl Place {
+impl Node {
     /// This actor believes that it holds the lock since the step that is being taken.
     fn holds(&mut self, actor: usize, touch: &mut Touch) {
         if self.holders.iter().any(|(who, _)| *who == actor) {
@@ -73,9 +73,9 @@ impl Place {
 }
 
 impl Model {
-    fn able(&self, place: &Place) -> Vec<usize> {
+    fn able(&self, node: &Node) -> Vec<usize> {
         (0..self.programs.len())
-            .filter(|n| !place.dead[*n] && !place.waits[*n] && place.at[*n] < self.programs[*n].len())
+            .filter(|n| !node.dead[*n] && !node.waits[*n] && node.at[*n] < self.programs[*n].len())
             .collect()
     }
 }
@@ -84,13 +84,13 @@ fn key(n: usize) -> Arc<str> {
     format!("server key{n}").into()
 }
 
-impl Ground for Model {
-    type Place = Place;
+impl Explorer for Model {
+    type Node = Node;
     type Error = ();
 
-    fn begin(&mut self) -> Result<Place, ()> {
+    fn begin(&mut self) -> Result<Node, ()> {
         let actors = self.programs.len();
-        let mut place = Place {
+        let mut node = Node {
             at: vec![0; actors],
             waits: vec![false; actors],
             dead: vec![false; actors],
@@ -102,29 +102,29 @@ impl Ground for Model {
             moves: 0,
             steps: 0,
         };
-        (0..actors).for_each(|actor| place.ends(self, actor));
-        Ok(place)
+        (0..actors).for_each(|actor| node.ends(self, actor));
+        Ok(node)
     }
 
-    fn picks(&self, place: &Place) -> Vec<Pick> {
-        let able = self.able(place);
-        if place.moves >= self.moves && !able.is_empty() {
+    fn picks(&self, node: &Node) -> Vec<Pick> {
+        let able = self.able(node);
+        if node.moves >= self.moves && !able.is_empty() {
             return Vec::new();
         }
         let actor = |n: &usize| Pick::Move(ActorId(u32::try_from(*n).expect("few")));
         let mut picks: Vec<Pick> = able.iter().map(actor).collect();
-        let waits = |n: usize| place.waits[n] && !place.dead[n];
+        let waits = |n: usize| node.waits[n] && !node.dead[n];
         if picks.is_empty() && (0..self.programs.len()).any(waits) {
             picks.push(Pick::Timer);
         }
-        if self.crash && !picks.is_empty() && place.moves < self.moves && !place.dead.contains(&true) {
+        if self.crash && !picks.is_empty() && node.moves < self.moves && !node.dead.contains(&true) {
             picks.push(Pick::Crash(0));
         }
         picks
     }
 
-    fn take(&mut self, place: &Place, pick: Pick) -> Result<(Place, Touch), ()> {
-        let mut next = place.clone();
+    fn take(&mut self, node: &Node, pick: Pick) -> Result<(Node, Touch), ()> {
+        let mut next = node.clone();
         next.steps += 1;
         let Pick::Move(actor) = pick else {
             if pick == Pick::Timer {
@@ -182,20 +182,20 @@ impl Ground for Model {
         Ok((next, touch))
     }
 
-    fn fate(&mut self, place: &Place) -> Result<Fate, ()> {
-        let keys = place.keys.iter().enumerate();
+    fn ending(&mut self, node: &Node) -> Result<Ending, ()> {
+        let keys = node.keys.iter().enumerate();
         let values: BTreeMap<String, Option<String>> =
             keys.map(|(n, value)| (n.to_string(), Some(value.to_string()))).collect();
-        let seen = place.seen.iter().enumerate();
+        let seen = node.seen.iter().enumerate();
         let outcome = Outcome {
             values,
             counters: seen.map(|(n, value)| (n.to_string(), *value)).collect(),
             ..Outcome::default()
         };
-        let broken = (!place.broken.is_empty()).then(|| Broken { invariant: 0, ways: place.broken.clone() });
-        Ok(Fate {
+        let broken = (!node.broken.is_empty()).then(|| Broken { invariant: 0, ways: node.broken.clone() });
+        Ok(Ending {
             outcome: Arc::new(outcome),
-            cut: place.moves >= self.moves && !self.able(place).is_empty(),
+            cut: node.moves >= self.moves && !self.able(node).is_empty(),
             broken: broken.into_iter().collect(),
         })
     }
@@ -207,7 +207,7 @@ fn whole(model: &Model, prune: bool) -> Found {
     let mut share = 0.0;
     let (found, flow) = search::search(
         &mut model,
-        &Seed::root(root),
+        &Subtree::root(root),
         prune,
         &mut |end| {
             share += end.share;
@@ -224,23 +224,23 @@ fn whole(model: &Model, prune: bool) -> Found {
 /// In how many moves and faults the lock can have two holders, gone through breadth first.
 fn soonest(model: &Model) -> Option<usize> {
     let mut model = model.clone();
-    let mut places = vec![model.begin().expect("begins")];
+    let mut nodes = vec![model.begin().expect("begins")];
     for length in 0.. {
         let mut next = Vec::new();
-        while let Some(place) = places.pop() {
-            if !place.broken.is_empty() {
+        while let Some(node) = nodes.pop() {
+            if !node.broken.is_empty() {
                 return Some(length);
             }
-            for pick in model.picks(&place) {
-                let there = model.take(&place, pick).expect("is taken").0;
-                let to = if pick == Pick::Timer { &mut places } else { &mut next };
+            for pick in model.picks(&node) {
+                let there = model.take(&node, pick).expect("is taken").0;
+                let to = if pick == Pick::Timer { &mut nodes } else { &mut next };
                 to.push(there);
             }
         }
         if next.is_empty() {
             return None;
         }
-        places = next;
+        nodes = next;
     }
     None
 }
@@ -280,10 +280,10 @@ proptest! {
     #[test]
     fn parts_find_what_the_whole_does(programs in programs(), parts in 1..40_usize) {
         let mut model = Model { programs, moves: 12, crash: false };
-        let seeds = search::part(&mut model, true, parts).expect("parts");
+        let subtrees = search::split(&mut model, true, parts).expect("parts");
         let mut found = Found::default();
-        for seed in &seeds {
-            found.add(search::search(&mut model, seed, true, &mut |_| ControlFlow::Continue(()), &|| false).expect("searches").0);
+        for subtree in &subtrees {
+            found.add(search::search(&mut model, subtree, true, &mut |_| ControlFlow::Continue(()), &|| false).expect("searches").0);
         }
         prop_assert_eq!(found, whole(&model, true));
     }

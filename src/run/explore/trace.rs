@@ -1,12 +1,12 @@
 //! One order and all those that differ from it only by exchanging neighbours that do not depend on each other: how
-//! many there are, and the first of them. Pure.
+//! many there are, and the first of them.
 //!
 //! Such orders are one *trace* (Mazurkiewicz 1977): the linear extensions of the partial order in which a step comes
 //! after every earlier step that it depends on.
 
 use std::{collections::HashMap, sync::Arc};
 
-use super::ground::{Pick, Touch};
+use super::explorer::{Pick, Touch};
 
 /// A step that was taken.
 pub type Taken = (Pick, Arc<Touch>);

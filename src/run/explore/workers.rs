@@ -1,6 +1,5 @@
-//! Several searches at once, each on a lab of its own, and how far they are. What they find does not depend on which
-//! of them is the faster: the whole is parted in a fixed way, and what is found is put together in the order of the
-//! parts.
+//! Several searches at once, each on a lab of its own. What they find does not depend on which is faster: the tree is split
+//! in a fixed way, and what is found is put together in the order of the subtrees.
 
 use std::{
     ops::ControlFlow,
@@ -14,8 +13,8 @@ use std::{
 
 use super::{
     Bounds, ExploreError, Failing, MOST_MOVES, Progress,
-    ground::Ground,
-    search::{self, End, Found, Seed},
+    explorer::Explorer,
+    search::{self, End, Found, Subtree},
 };
 use crate::{
     lab::{Chart, LabOptions, Vitals},
@@ -24,31 +23,31 @@ use crate::{
         plan::{Instruction, PlannedVerb},
     },
     run::{
-        explore::execution::{GroundError, Means, hosted::Hosted, processes::Processes, rules::Rules},
+        explore::execution::{ExplorerError, InProcess, OnServers, Processes, Rules, Strategy},
         session::EngineError,
     },
 };
 
-/// Parts for each worker: the last ones are small, so that nobody waits long for somebody else.
+/// Subtrees for each worker: many, so that no worker waits long for another at the end.
 const PARTS: usize = 16;
-/// Orders that make a part worth it.
+/// A subtree of fewer orders is not worth splitting off.
 const WORTH: f64 = 4.0;
-/// Random ways down from which the size of the whole is estimated.
+/// Random descents from which the size of the tree is estimated.
 const WAYS: u32 = 16;
-/// An estimate that is so many times what may be is believed before it is complete.
+/// An estimate so many times over the limit ends before it is complete.
 const HOPELESS: f64 = 1_000.0;
-/// With client processes each step of one is a way from the beginning.
+/// With client processes each step of a descent starts from the beginning.
 const WAYS_WITH_PROCESSES: u32 = 1;
-/// How often somebody who watches is told.
+/// How often progress is reported.
 const TOLD_EVERY: Duration = Duration::from_millis(100);
 /// How long a step may take to end by itself when the search is to stop.
 const GRACE: Duration = Duration::from_millis(300);
-/// Steps may be many where time passes: room for as many calls.
+/// The search recurses once for each step.
 const STACK: usize = 32 << 20;
 
 /// What the workers share.
 struct Shared<P> {
-    seeds: Vec<Seed<P>>,
+    subtrees: Vec<Subtree<P>>,
     next: AtomicUsize,
     stop: Arc<AtomicBool>,
     progress: Arc<Mutex<Progress>>,
@@ -62,7 +61,7 @@ pub(crate) struct Outcome {
     pub(crate) wall: Duration,
 }
 
-/// Ends the workers when nobody waits for them any more.
+/// Stops the workers when the search is dropped.
 struct StopOnDrop(Arc<AtomicBool>);
 
 impl Drop for StopOnDrop {
@@ -78,51 +77,47 @@ pub(crate) async fn run(
     bounds: &Bounds,
     watch: &(dyn Fn(&Progress) -> ControlFlow<()> + Sync),
 ) -> Result<Outcome, ExploreError> {
-    let rules = rules(scenario, bounds)?;
     let options = &LabOptions { controlled_only: true, ..options.clone() };
-    if needs_processes(scenario) || !bounds.hosted {
-        // One lab: its servers and clients are many processes as it is.
+    if needs_processes(scenario) || !bounds.in_process {
+        // One lab is many processes already.
         let mut bounds = bounds.clone();
         bounds.workers = 1;
-        let ground = Processes::open(scenario, options, &rules).await?;
-        let (off, vitals) = (ground.off(), ground.vitals());
+        let explorer = Processes::open(scenario, options, &rules(scenario, &bounds)?).await?;
+        let (off, vitals) = (explorer.off(), explorer.vitals());
         let all = vitals.clone();
-        let tether = Tether {
+        let supervision = Supervision {
             vitals: vec![vitals],
-            loose: Box::new(move || {
+            release: Box::new(move || {
                 off.send_replace(true);
                 all.put_down();
             }),
         };
-        let (mut result, grounds) = run_on(vec![ground], tether, &bounds, WAYS_WITH_PROCESSES, watch).await;
-        for ground in grounds {
-            if let Err(ExploreError::Ground(GroundError::Engine(error))) = result {
-                result = Err(ground.explain(error).await.into());
-            }
-            ground.close().await;
-        }
-        return result;
+        return run_on(vec![explorer], supervision, &bounds, WAYS_WITH_PROCESSES, watch).await;
     }
-    let means = Means { share: bounds.share, prune: bounds.prune };
-    let mut grounds = Vec::new();
-    for _ in 0..bounds.workers.max(1) {
-        grounds.push(Hosted::open(scenario, options, &rules, means).await?);
-    }
-    let vitals: Vec<Vitals> = grounds.iter().map(Hosted::vitals).collect();
+    let explorers = in_process(scenario, options, bounds).await?;
+    let vitals: Vec<Vitals> = explorers.iter().map(InProcess::vitals).collect();
     let all = vitals.clone();
-    let tether = Tether {
+    let supervision = Supervision {
         vitals,
-        // A thread that waits for an answer can be reached only through the server that owes it.
-        loose: Box::new(move || all.iter().for_each(Vitals::put_down)),
+        // A thread that waits for a reply is freed only by the end of its server.
+        release: Box::new(move || all.iter().for_each(Vitals::put_down)),
     };
-    let (mut result, grounds) = run_on(grounds, tether, bounds, WAYS, watch).await;
-    for ground in grounds {
-        if let Err(ExploreError::Ground(GroundError::Engine(error))) = result {
-            result = Err(ground.explain(error).await.into());
-        }
-        ground.close().await;
+    run_on(explorers, supervision, bounds, WAYS, watch).await
+}
+
+/// An explorer for each worker, with a lab of its own.
+async fn in_process(
+    scenario: &Scenario,
+    options: &LabOptions,
+    bounds: &Bounds,
+) -> Result<Vec<InProcess>, ExploreError> {
+    let rules = rules(scenario, bounds)?;
+    let strategy = Strategy { share: bounds.share, prune: bounds.prune };
+    let mut explorers = Vec::new();
+    for _ in 0..bounds.workers.max(1) {
+        explorers.push(InProcess::open(scenario, options, &rules, strategy).await?);
     }
-    result
+    Ok(explorers)
 }
 
 /// Searches the same again and again on the same labs, for benchmarks: how many orders were carried out, and the time
@@ -136,12 +131,7 @@ pub async fn repeat(
     bounds: &Bounds,
     rounds: u32,
 ) -> Result<(u64, Duration), ExploreError> {
-    let rules = rules(scenario, bounds)?;
-    let means = Means { share: bounds.share, prune: bounds.prune };
-    let mut grounds = Vec::new();
-    for _ in 0..bounds.workers.max(1) {
-        grounds.push(Hosted::open(scenario, options, &rules, means).await?);
-    }
+    let mut explorers = in_process(scenario, options, bounds).await?;
     let work = Work {
         stop: Arc::default(),
         progress: Arc::default(),
@@ -152,29 +142,29 @@ pub async fn repeat(
     let (sender, receiver) = tokio::sync::oneshot::channel();
     thread::spawn(move || {
         let (mut orders, mut result) = (0, Ok(()));
-        let size = work.sized(&mut grounds[0]).unwrap_or_default();
+        let size = work.sized(&mut explorers[0]).unwrap_or_default();
         let began = Instant::now();
         for _ in 0..rounds {
-            let seeds = match work.parted(&mut grounds[0], &size) {
-                Ok(seeds) => seeds,
+            let subtrees = match work.parted(&mut explorers[0], &size) {
+                Ok(subtrees) => subtrees,
                 Err(error) => {
                     result = Err(error);
                     break;
                 }
             };
-            let (found, back) = work.search(seeds, std::mem::take(&mut grounds));
-            grounds = back;
+            let (found, back) = work.search(subtrees, std::mem::take(&mut explorers));
+            explorers = back;
             match found {
                 Ok((found, _)) => orders += found.tried,
                 Err(error) => result = Err(error),
             }
         }
-        drop(sender.send((result.map(|()| (orders, began.elapsed())), grounds)));
+        drop(sender.send((result.map(|()| (orders, began.elapsed())), explorers)));
     });
-    let (result, grounds) =
+    let (result, explorers) =
         receiver.await.map_err(|_| thread_failed(&std::io::Error::other("a worker panicked")))?;
-    for ground in grounds {
-        ground.close().await;
+    for explorer in explorers {
+        explorer.close().await;
     }
     result
 }
@@ -196,25 +186,47 @@ fn needs_processes(scenario: &Scenario) -> bool {
     }
 }
 
-/// What connects a search to those who wait for it, while its threads may be blocked on servers.
-struct Tether {
-    /// How the labs are.
+/// How a search is watched and ended while its threads may be blocked on servers.
+struct Supervision {
+    /// Those of all labs.
     vitals: Vec<Vitals>,
-    /// Frees every thread that waits for a server. The labs are of no use afterwards.
-    loose: Box<dyn Fn() + Send + Sync>,
+    /// Frees every thread that waits for a server, by killing the servers.
+    release: Box<dyn Fn() + Send + Sync>,
 }
 
-/// Searches everything on these grounds, and gives them back, as far as their threads could be freed.
+/// Searches everything with these explorers, and ends their labs.
 async fn run_on<G>(
-    grounds: Vec<G>,
-    tether: Tether,
+    explorers: Vec<G>,
+    supervision: Supervision,
+    bounds: &Bounds,
+    ways: u32,
+    watch: &(dyn Fn(&Progress) -> ControlFlow<()> + Sync),
+) -> Result<Outcome, ExploreError>
+where
+    G: OnServers + Send + 'static,
+    G::Node: Sync,
+{
+    let (mut result, explorers) = run_supervised(explorers, supervision, bounds, ways, watch).await;
+    for explorer in explorers {
+        if let Err(ExploreError::Explorer(ExplorerError::Engine(error))) = result {
+            result = Err(explorer.explain(error).await.into());
+        }
+        explorer.close().await;
+    }
+    result
+}
+
+/// Gives the explorers back, as far as their threads could be freed.
+async fn run_supervised<G>(
+    explorers: Vec<G>,
+    supervision: Supervision,
     bounds: &Bounds,
     ways: u32,
     watch: &(dyn Fn(&Progress) -> ControlFlow<()> + Sync),
 ) -> (Result<Outcome, ExploreError>, Vec<G>)
 where
-    G: Ground<Error = GroundError> + Send + 'static,
-    G::Place: Sync,
+    G: OnServers + Send + 'static,
+    G::Node: Sync,
 {
     let began = Instant::now();
     let stop = StopOnDrop(Arc::default());
@@ -228,17 +240,17 @@ where
     };
     let (sender, receiver) = tokio::sync::oneshot::channel();
     let thread = thread::Builder::new().name("explore".to_owned()).stack_size(STACK);
-    let started = thread.spawn(move || drop(sender.send(work.all(grounds))));
+    let started = thread.spawn(move || drop(sender.send(work.all(explorers))));
     if let Err(error) = started {
         return (Err(thread_failed(&error)), Vec::new());
     }
-    let mut charts: Vec<Chart> = tether.vitals.iter().map(|_| Chart::default()).collect();
+    let mut charts: Vec<Chart> = supervision.vitals.iter().map(|_| Chart::default()).collect();
     // Why it cannot go on, and since when it is to end.
     let (mut ailing, mut asked): (Option<EngineError>, Option<Instant>) = (None, None);
-    let mut loosed = false;
+    let mut released = false;
     let mut ticks = tokio::time::interval(TOLD_EVERY);
     tokio::pin!(receiver);
-    let (result, grounds) = loop {
+    let (result, explorers) = loop {
         tokio::select! {
             done = &mut receiver => match done {
                 Ok(done) => break done,
@@ -251,7 +263,7 @@ where
                     asked.get_or_insert_with(Instant::now);
                 }
                 if ailing.is_none() {
-                    let mut looks = tether.vitals.iter().zip(&mut charts);
+                    let mut looks = supervision.vitals.iter().zip(&mut charts);
                     ailing = looks.find_map(|(vitals, chart)| chart.look(vitals)).map(EngineError::from);
                 }
                 if ailing.is_some() {
@@ -259,9 +271,9 @@ where
                 }
                 let Some(asked) = asked else { continue };
                 stop.0.store(true, Ordering::Release);
-                if asked.elapsed() >= GRACE && !loosed {
-                    (tether.loose)();
-                    loosed = true;
+                if asked.elapsed() >= GRACE && !released {
+                    (supervision.release)();
+                    released = true;
                 }
                 if asked.elapsed() >= 4 * GRACE {
                     break (Err(EngineError::CalledOff.into()), Vec::new());
@@ -270,7 +282,7 @@ where
         }
     };
     if let Some(error) = ailing {
-        return (Err(error.into()), grounds);
+        return (Err(error.into()), explorers);
     }
     let result = result.map(|(found, complete)| {
         let mut last = *lock(&progress);
@@ -279,7 +291,7 @@ where
         let _ = watch(&last);
         Outcome { found, complete, wall: last.wall }
     });
-    (result, grounds)
+    (result, explorers)
 }
 
 struct Work {
@@ -291,21 +303,24 @@ struct Work {
 }
 
 impl Work {
-    /// Everything that blocks. The grounds come back, so that their servers can be ended.
-    fn all<G>(&mut self, mut grounds: Vec<G>) -> (Result<(Found, bool), ExploreError>, Vec<G>)
+    /// Everything that blocks. The explorers come back, so that their servers can be ended.
+    fn all<G>(&mut self, mut explorers: Vec<G>) -> (Result<(Found, bool), ExploreError>, Vec<G>)
     where
-        G: Ground<Error = GroundError> + Send,
-        G::Place: Sync,
+        G: Explorer<Error = ExplorerError> + Send,
+        G::Node: Sync,
     {
-        let size = self.sized(&mut grounds[0]);
-        match size.and_then(|size| self.parted(&mut grounds[0], &size)) {
-            Ok(seeds) => self.search(seeds, grounds),
-            Err(_) if self.stop.load(Ordering::Acquire) => (Ok((Found::default(), false)), grounds),
-            Err(error) => (Err(error), grounds),
+        let size = self.sized(&mut explorers[0]);
+        match size.and_then(|size| self.parted(&mut explorers[0], &size)) {
+            Ok(subtrees) => self.search(subtrees, explorers),
+            Err(_) if self.stop.load(Ordering::Acquire) => (Ok((Found::default(), false)), explorers),
+            Err(error) => (Err(error), explorers),
         }
     }
 
-    fn sized<G: Ground<Error = GroundError>>(&self, ground: &mut G) -> Result<search::Size, ExploreError> {
+    fn sized<G: Explorer<Error = ExplorerError>>(
+        &self,
+        explorer: &mut G,
+    ) -> Result<search::Size, ExploreError> {
         let prune = self.bounds.prune;
         let began = Instant::now();
         let mut state = 0x9e37_79b9_7f4a_7c15_u64;
@@ -322,17 +337,17 @@ impl Work {
             let longest = self.bounds.longest.as_secs_f64() * HOPELESS;
             size.taken > 0 && seconds(size, began.elapsed(), &self.bounds) > longest
         };
-        let size = search::estimate(ground, prune, self.ways, draw, hopeless)?;
+        let size = search::estimate(explorer, prune, self.ways, draw, hopeless)?;
         affordable(&size, began.elapsed(), &self.bounds)?;
         Ok(size)
     }
 
     /// The whole in parts: as many as all workers need, and none of so few orders that it is not worth the asking.
-    fn parted<G: Ground<Error = GroundError>>(
+    fn parted<G: Explorer<Error = ExplorerError>>(
         &self,
-        ground: &mut G,
+        explorer: &mut G,
         size: &search::Size,
-    ) -> Result<Vec<Seed<G::Place>>, ExploreError> {
+    ) -> Result<Vec<Subtree<G::Node>>, ExploreError> {
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
@@ -341,35 +356,35 @@ impl Work {
         let worth = (size.ends / WORTH) as usize;
         let workers = self.bounds.workers;
         let enough = if workers > 1 { worth.clamp(workers, workers * PARTS) } else { 1 };
-        Ok(search::part(ground, self.bounds.prune, enough)?)
+        Ok(search::split(explorer, self.bounds.prune, enough)?)
     }
 
     fn search<G>(
         &self,
-        seeds: Vec<Seed<G::Place>>,
-        mut grounds: Vec<G>,
+        subtrees: Vec<Subtree<G::Node>>,
+        mut explorers: Vec<G>,
     ) -> (Result<(Found, bool), ExploreError>, Vec<G>)
     where
-        G: Ground<Error = GroundError> + Send,
-        G::Place: Sync,
+        G: Explorer<Error = ExplorerError> + Send,
+        G::Node: Sync,
     {
         *lock(&self.progress) = Progress { wall: self.began.elapsed(), ..Progress::default() };
         let shared = Shared {
-            seeds,
+            subtrees,
             next: AtomicUsize::new(0),
             stop: Arc::clone(&self.stop),
             progress: Arc::clone(&self.progress),
             prune: self.bounds.prune,
         };
-        let mut parts: Vec<Option<Found>> = vec![None; shared.seeds.len()];
+        let mut parts: Vec<Option<Found>> = vec![None; shared.subtrees.len()];
         let mut failed = None;
         thread::scope(|scope| {
-            let handles: Vec<_> = grounds
+            let handles: Vec<_> = explorers
                 .iter_mut()
-                .map(|ground| {
+                .map(|explorer| {
                     let shared = &shared;
                     let builder = thread::Builder::new().stack_size(STACK);
-                    builder.spawn_scoped(scope, move || work(ground, shared))
+                    builder.spawn_scoped(scope, move || work(explorer, shared))
                 })
                 .collect();
             for handle in handles {
@@ -390,27 +405,26 @@ impl Work {
             }
         });
         if let Some(error) = failed {
-            return (Err(error), grounds);
+            return (Err(error), explorers);
         }
         let mut whole = Found::default();
         for part in parts.into_iter().flatten() {
             whole.add(part);
         }
         let complete = !self.stop.load(Ordering::Acquire);
-        (Ok((whole, complete)), grounds)
+        (Ok((whole, complete)), explorers)
     }
 }
 
-/// Takes part after part until there is none left. Each is found out as a whole, or as far as it was when somebody
-/// asked to stop.
-fn work<G: Ground<Error = GroundError>>(
-    ground: &mut G,
-    shared: &Shared<G::Place>,
+/// Searches subtree after subtree until none is left, or until it is asked to stop.
+fn work<G: Explorer<Error = ExplorerError>>(
+    explorer: &mut G,
+    shared: &Shared<G::Node>,
 ) -> Result<Vec<(usize, Found)>, ExploreError> {
     let mut done = Vec::new();
     loop {
         let n = shared.next.fetch_add(1, Ordering::Relaxed);
-        let Some(seed) = shared.seeds.get(n) else {
+        let Some(subtree) = shared.subtrees.get(n) else {
             return Ok(done);
         };
         if shared.stop.load(Ordering::Acquire) {
@@ -433,7 +447,7 @@ fn work<G: Ground<Error = GroundError>>(
             }
         };
         let called_off = || shared.stop.load(Ordering::Acquire);
-        match search::search(ground, seed, shared.prune, &mut tell, &called_off) {
+        match search::search(explorer, subtree, shared.prune, &mut tell, &called_off) {
             Ok((found, _)) => done.push((n, found)),
             Err(error) => {
                 shared.stop.store(true, Ordering::Release);
@@ -451,7 +465,7 @@ fn seconds(size: &search::Size, took: Duration, bounds: &Bounds) -> f64 {
     size.steps * step / workers
 }
 
-/// What would take longer than it may is refused before it begins.
+/// Refuses a search that would take too long.
 fn affordable(size: &search::Size, took: Duration, bounds: &Bounds) -> Result<(), ExploreError> {
     let seconds = seconds(size, took, bounds);
     if seconds <= bounds.longest.as_secs_f64() {

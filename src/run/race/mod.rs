@@ -1,7 +1,5 @@
-//! What many races of one variant amount to: which outcomes there were, and how often. It must not know how a
-//! race is run, nor how its histogram looks.
-//!
-//! What is raced are the clients' programs, from beginning to end. Faults belong to the story, and a race has none.
+//! Races of one variant: which outcomes there were, and how often. The clients' programs are raced from beginning to end;
+//! faults belong to the story, and a race has none.
 
 pub(crate) mod broken;
 pub(crate) mod kept;
@@ -12,10 +10,11 @@ pub(crate) mod tally;
 
 use std::time::Duration;
 
-pub use kept::{Kept, Kind, MOST_EVENTS};
-pub use outcome::{Asked, LockFate, Outcome};
-pub use pace::Pace;
-pub use tally::{Seen, Tally};
+pub(crate) use kept::{Kept, Kind, MOST_EVENTS};
+pub(crate) use outcome::Asked;
+pub use outcome::{LockFate, Outcome};
+pub(crate) use pace::Pace;
+pub(crate) use tally::{Seen, Tally};
 
 use crate::{
     clock::ClockKind,

@@ -1,5 +1,5 @@
-//! Races: everybody's program from beginning to end, all at once, again and again on one lab. There is no story:
-//! replies come as the machine lets them come, and whoever gets one goes on.
+//! Races: all programs from beginning to end at once, again and again on one lab. There is no story: who gets a reply goes
+//! on, and the machine decides who gets it first.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -31,7 +31,7 @@ use crate::{
     program::{Actors, State, actor_id},
 };
 
-/// What a program that comes to its end in a race never needs: moves of one actor, and lesson time.
+/// A race is ended after so many moves of each actor, or so much lesson time: no program that ends needs as many.
 const MOST_MOVES: usize = 1_000;
 const LONGEST: Duration = Duration::from_secs(600);
 
@@ -45,11 +45,11 @@ pub struct Racer {
     options: LabOptions,
     tempo: watch::Sender<Tempo>,
     hands: HashMap<String, Hand>,
-    /// How each log begins: who takes part, and which sessions they have.
+    /// How each log begins: the actors and their sessions.
     opening: Vec<EventKind>,
-    /// Whether a client is left with something that only a new process forgets.
+    /// Whether something is left in a client that only a new process is rid of.
     pub(crate) needs_restart: bool,
-    /// The znodes that somebody has left a watch on.
+    /// The znodes on which a watch may be left.
     pub(crate) watched: Vec<String>,
 }
 
@@ -121,7 +121,7 @@ impl Racer {
         let mut blocked: HashSet<OpId> = HashSet::new();
         let (mut replies, mut moves) = (0, 0);
         loop {
-            // Timers that have run out by themselves, while others moved.
+            // Timers that have run out while others moved.
             director.catch_up(&path)?;
             let over =
                 moves >= MOST_MOVES * director.actors.len() || director.clock.now().since(began) >= LONGEST;
@@ -152,11 +152,11 @@ impl Racer {
             if over {
                 break;
             }
-            // Nobody's reply is on its way: whoever has not started yet is waited for no longer.
+            // No reply is on its way: the next ones start now.
             if start.hurry(replies) {
                 continue;
             }
-            // A notification may be on its way to somebody who waits for one, or a mutex to the next in line.
+            // A notification may be on its way to an actor that waits for one, or a mutex to the next in line.
             if !blocked.is_empty() || waits_for_notice(director) {
                 let known = director.log().len();
                 director.settle(&path).await?;
@@ -194,7 +194,7 @@ impl Racer {
         self.reset_servers(path).await?;
         setup::carry_out(&self.scenario, &self.director.harness).await?;
         let director = &mut self.director;
-        // What the wiping told the watchers of the last race is no news for this one.
+        // Emptying the servers notified the watchers of the last race.
         director.settle(path).await?;
         for actor in director.actors.ids() {
             director.actors[actor].forget_notifications();
@@ -225,11 +225,11 @@ impl Racer {
             path: path.to_owned(),
             data: String::new(),
         };
-        // It is there, or will be: nothing else is wanted.
+        // Whether it was there before does not matter.
         let _ = hand.send(&Wire::Zookeeper { server, call }, &address, ANSWERS_WITHIN).await;
     }
 
-    /// Empties the servers. They are this lab's own, and nobody else's.
+    /// Empties the servers, which are this lab's own.
     async fn reset_servers(&mut self, path: &Path) -> Result<(), EngineError> {
         for server in self.director.harness.lab.servers() {
             let lab = self.scenario.lab();
@@ -320,7 +320,7 @@ fn opening(director: &Director) -> Vec<EventKind> {
     kinds.filter(kept).collect()
 }
 
-/// Whether somebody is left with a mutex of its process.
+/// Whether an actor still holds a mutex of its process.
 pub(crate) fn keeps_local_locks(log: &Log) -> bool {
     let asked = log.events().iter().filter_map(|event| match &event.kind {
         EventKind::Sent { server, wire, .. } if server == "local" => Some(wire.starts_with("lock ")),

@@ -1,4 +1,4 @@
-//! The story run: carries out a story's lines one by one, and writes down what happens. The engine's heart.
+//! The director of a run: carries out a story's lines one by one, and records what happens.
 
 use std::collections::HashMap;
 
@@ -39,9 +39,9 @@ pub(crate) struct Director {
     /// Holds time back on a busy machine.
     pub(crate) governor: Governor,
     line: usize,
-    /// Whether somebody else than the story chooses what happens next.
+    /// Whether somebody chooses what happens next, rather than the story.
     pub(crate) left_story: bool,
-    /// Looks out for what must never be so, once the story has been left.
+    /// Checks the invariants in free play.
     pub(crate) invariants: Watch,
     pub(crate) pending: super::pending::PendingOperations,
     pub(crate) questions: super::questions::Questions,
@@ -129,7 +129,7 @@ impl Director {
     pub(crate) async fn step(&mut self) -> Result<(), EngineError> {
         match self.carry_out_line().await {
             Ok(()) => Ok(()),
-            // A server that dies breaks replies first, and that is known before its end is.
+            // Replies break before it is known that their server has died.
             Err(error) => Err(self.harness.or_death(error).await),
         }
     }
@@ -152,7 +152,7 @@ impl Director {
             Act::Each(turns) => {
                 for turn in turns {
                     self.take_turn(turn, &line.path).await?;
-                    // After the last one everybody looks anyway.
+                    // After the last turn this happens below.
                     if turns.last() != Some(turn) && self.looks_after_move_of(turn.actor) {
                         self.settle(&line.path).await?;
                         self.observe().await?;
@@ -212,8 +212,8 @@ impl Director {
         Ok(())
     }
 
-    /// Reading a whole tree after every move of a crowd would take longer than the crowd's moves, and fill the
-    /// log with states that nobody looks at.
+    /// Whether servers are observed after an actor's move. Not for a crowd: that would take longer than its moves, and
+    /// fill the log.
     pub(crate) fn looks_after_move_of(&self, actor: ActorId) -> bool {
         !self.scenario.actors[actor.0 as usize].actor.crowd
     }
@@ -265,7 +265,7 @@ impl Director {
         }
     }
 
-    /// Causes a fault; says why it cannot be caused, where it cannot.
+    /// Injects a fault; gives why it cannot be injected, where it cannot.
     pub(crate) async fn try_inject(
         &mut self,
         fault: &Fault,
@@ -279,7 +279,7 @@ impl Director {
         self.harness.inject(fault).await
     }
 
-    /// Writes down a fault that was caused, and what it does to everybody at once.
+    /// Records a fault that was injected, and handles its effects on actors.
     pub(crate) async fn record_fault(&mut self, fault: &Fault, path: &Path) -> Result<(), EngineError> {
         self.recorder.record(EventKind::Fault(fault.clone()));
         self.await_broken(fault, path).await?;
@@ -297,7 +297,7 @@ impl Director {
         self.await_replies(path).await
     }
 
-    /// Waits until everything that the servers have sent to the clients by now is written down.
+    /// Waits until everything that the servers have sent to the clients by now is recorded.
     pub(crate) async fn settle(&mut self, path: &Path) -> Result<(), EngineError> {
         for _ in 0..self.harness.ask_to_settle().await? {
             self.handle_until(|response| matches!(response, Response::Settled), path).await?;
@@ -305,7 +305,7 @@ impl Director {
         Ok(())
     }
 
-    /// Takes in what clients report, up to a certain response.
+    /// Handles what clients report, up to a certain response.
     async fn handle_until(
         &mut self,
         last: impl Fn(&Response) -> bool,
@@ -321,7 +321,7 @@ impl Director {
         }
     }
 
-    /// Writes down what the servers hold, where it has changed.
+    /// Records what the servers hold, where it has changed.
     pub(crate) async fn observe(&mut self) -> Result<(), EngineError> {
         let states = self.harness.observe().await?;
         for state in &states {
@@ -332,7 +332,7 @@ impl Director {
         self.seen = states;
         for name in &self.scenario.loaded.lesson.metrics {
             let server = self.harness.server.clone();
-            // What is dead or stands still counts no further.
+            // A dead or frozen server has no metrics.
             if !self.harness.answers(&server)? {
                 continue;
             }
@@ -345,8 +345,8 @@ impl Director {
         Ok(())
     }
 
-    /// Between steps: takes in something that arrives late, such as the reply that a released link let through. An
-    /// error when a server of the lab dies, or a client does.
+    /// Between steps: handles what arrives late, such as a reply that a released link let through. Fails when a server or
+    /// a client dies.
     pub(crate) async fn receive(&mut self) -> Result<(), EngineError> {
         let arrived = self.harness.next().await?;
         self.handle(arrived, &Path::root().key("story"))?;
@@ -354,7 +354,7 @@ impl Director {
         Ok(())
     }
 
-    /// Another log begins: whatever the servers hold is news to it.
+    /// Another log begins, in which nothing that the servers hold is recorded yet.
     pub(crate) fn forget_seen(&mut self) {
         self.seen.clear();
         self.metrics.clear();

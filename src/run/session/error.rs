@@ -30,7 +30,6 @@ pub enum EngineError {
     #[error("the client process `{client}` ended by itself: {why}\nits log says:\n{log}")]
     ClientDied {
         client: String,
-        /// How.
         why: String,
         /// The end of what it wrote to standard error.
         log: String,
@@ -44,7 +43,7 @@ pub enum EngineError {
         /// How long was waited, in seconds of real time.
         seconds: u64,
     },
-    /// Somebody who waited was called off: nobody wants the outcome any more.
+    /// The work was called off: nobody wants its outcome any more.
     #[error("called off")]
     CalledOff,
     /// A client process could not reach its servers.

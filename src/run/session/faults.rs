@@ -1,4 +1,4 @@
-//! Causing faults: processes are signalled, links cut and held, clocks set.
+//! Injecting faults: processes are signalled, links cut and held, clocks set.
 
 use super::{
     EngineError,
@@ -10,12 +10,12 @@ use crate::{
     log::{ActorId, Fault, Way},
 };
 
-/// How far a server's clock is set apart where nobody says how far.
+/// How far free play sets a server's clock ahead or back.
 const JUMP_MS: i64 = 30_000;
 
 impl Harness {
-    /// Causes a fault, and lets the clients know whose connections it broke. Says why, where the fault makes no sense
-    /// now, such as freezing the dead.
+    /// Injects a fault, and tells the clients whose connections it broke. Gives why not, where it makes no sense now, such
+    /// as freezing a dead client.
     pub(crate) async fn inject(&mut self, fault: &Fault) -> Result<Result<(), String>, EngineError> {
         if let Err(why) = self.carry_out(fault).await? {
             return Ok(Err(why));
@@ -96,7 +96,7 @@ impl Harness {
         Ok(Ok(()))
     }
 
-    /// The faults that can be caused now: clients' first, then servers', then links'.
+    /// The faults that can be injected now: clients' first, then servers', then links'.
     pub(crate) fn faults_at_hand(&self) -> Vec<Fault> {
         let mut faults = Vec::new();
         for Client { name, state, .. } in &self.clients {
@@ -184,8 +184,7 @@ impl Harness {
         Ok(Ok(()))
     }
 
-    /// Whether a fault breaks the connections that a client has to a server, so that whatever is on its way there
-    /// is known at once to be lost.
+    /// Whether a fault breaks the connections of a client to a server, so that pending operations fail at once.
     pub(crate) fn breaks(&self, fault: &Fault, client: usize, server: &str) -> bool {
         let client = &self.clients[client].name;
         let hit = match fault {
@@ -196,8 +195,8 @@ impl Harness {
         hit && self.refuses_at_once
     }
 
-    /// Before replies are held: has the client connect where it has not yet, as it would wait for a reply to that
-    /// too. Whether there is a [`Response::Reached`] to wait for.
+    /// Before replies are held: has the client connect where it has not yet, as connecting needs replies too. Whether there
+    /// is a [`Response::Reached`] to wait for.
     pub(crate) async fn ask_to_reach(&mut self, link: &str) -> Result<bool, EngineError> {
         let Some((client, server)) = link.split_once("->") else {
             return Ok(false);

@@ -1,4 +1,4 @@
-//! Free play: somebody else than the story chooses what happens next, one choice at a time.
+//! Free play: what happens next is chosen, one choice at a time.
 
 use super::{EngineError, director::Director};
 use crate::{
@@ -9,7 +9,7 @@ use crate::{
     verdict::why,
 };
 
-/// What comes of a choice.
+/// What became of a choice.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Chosen {
     /// It was carried out.
@@ -19,14 +19,13 @@ pub(crate) enum Chosen {
 }
 
 impl Director {
-    /// Leaves the story for good, if it has not been left before: programs that cannot cope with a reply end from now
-    /// on, and not the run.
+    /// Leaves the story for good. From now on a program that does not handle a reply ends, and not the run.
     pub(crate) fn leave_story(&mut self) -> Outlook {
         self.left_story = true;
         self.outlook()
     }
 
-    /// Carries out one choice. Time stands still but for what the choice lets pass, where the servers bear that.
+    /// Carries out one choice. Where the servers' clock can be stopped, no time passes but what the choice lets pass.
     pub(crate) async fn choose(&mut self, choice: &Choice) -> Result<Chosen, EngineError> {
         match self.carry_out(choice).await {
             Ok(chosen) => Ok(chosen),
@@ -40,7 +39,7 @@ impl Director {
             return Ok(Chosen::Refused(why));
         }
         let path = Path::root().key("programs");
-        // Servers that can be jumped through time can also be stopped in it, so a move takes none.
+        // Servers whose clock can jump can also bear a clock that stands still.
         let rate = if self.limits.may_stand_still() { Rate::PAUSED } else { Rate::NORMAL };
         self.clock.set_rate(rate)?;
         if let Choice::Cause(fault) = choice
@@ -80,7 +79,7 @@ impl Director {
         Ok(Chosen::Done)
     }
 
-    /// Writes down what must never be so and has come to be so.
+    /// Records the invariants that have been broken.
     fn check_invariants(&mut self, path: &Path) -> Result<(), EngineError> {
         let found = self.invariants.look(&self.scenario, self.recorder.log());
         for breach in found.map_err(|error| self.mistake(path, error))? {

@@ -1,8 +1,8 @@
 //! How fast lesson time may run on a machine that is busy.
 //!
 //! Servers on a fast clock take a short real pause for a long one: at 8x, 250 ms without the processor are 2 s,
-//! and a Sentinel then stops acting for 30 s (TILT). Whoever is starved is starved more than once, and so are our
-//! own sleeps: when one overruns, time runs slower at once, and comes back to speed bit by bit.
+//! and a Sentinel then stops acting for 30 s (TILT). Our own sleeps overrun on a starved machine too: when one does, time
+//! runs slower at once, and regains its speed bit by bit.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ impl Default for Governor {
 
 impl Governor {
     /// The speed for the next slice, where `fastest` is what the lab can follow on an idle machine. Never slower
-    /// than real time for that: there, only a pause that would hurt any server hurts.
+    /// than real time: at that rate servers bear the pauses of a busy machine.
     pub(crate) fn speed(self, wanted: f64, fastest: f64) -> f64 {
         wanted.min((fastest * self.share).max(1.0_f64.min(fastest)))
     }

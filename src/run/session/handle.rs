@@ -1,4 +1,4 @@
-//! A live run as others see it: commands go in, events come out.
+//! The handle of a live run: commands go in, events come out.
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 

@@ -12,7 +12,10 @@ use tokio::{
     sync::mpsc,
 };
 
-use super::{EngineError, supervision::supervised};
+use super::{
+    EngineError,
+    supervision::{or_death, supervised},
+};
 use crate::{
     client::protocol::{Request, Response, ServerAddress, ServerProtocol},
     lab::{Ailment, ClientProcess, Lab, LabOptions, Link, LinkAddress, LinkState},
@@ -25,13 +28,10 @@ use crate::{
 /// session survives a busy machine, short enough that its expiry can be watched.
 pub(crate) const SESSION_TIMEOUT_MS: u64 = 10_000;
 
-/// How long the end of a server is waited for after something has failed that its death would explain.
-const DEATH: Duration = Duration::from_millis(500);
-
 /// How long a client may take to connect all its actors, in real time: a crowd's sessions are many.
 const JOINS_WITHIN: Duration = Duration::from_secs(60);
 
-/// A client process and how it is.
+/// A client process.
 pub(crate) struct Client {
     pub(crate) name: String,
     pub(crate) process: ClientProcess,
@@ -66,11 +66,11 @@ pub(crate) struct Harness {
     /// The server that operations without `on` go to.
     pub(crate) server: String,
     sentinels: &'static [&'static str],
-    /// Servers that stand still.
+    /// Frozen servers.
     pub(crate) frozen: HashSet<String>,
-    /// How far servers' clocks were set apart, in milliseconds.
+    /// By server: how far its clock is ahead, in milliseconds.
     pub(crate) skews: HashMap<String, i64>,
-    /// Whether a cut link is answered for at once: a ZooKeeper client goes on trying instead.
+    /// Whether a command over a cut link fails at once: a ZooKeeper client goes on trying instead.
     pub(crate) refuses_at_once: bool,
 }
 
@@ -181,7 +181,7 @@ impl Harness {
     }
 
     /// As [`Harness::next`], for something that must come soon. A process that is stopped from outside is waited for:
-    /// who attends the run decides how long.
+    /// the run's supervision decides how long.
     pub(crate) async fn next_within(&mut self, longest: Duration) -> Result<Arrived, EngineError> {
         loop {
             match tokio::time::timeout(longest, self.next()).await {
@@ -194,7 +194,7 @@ impl Harness {
         }
     }
 
-    /// Whether somebody outside has stopped a process.
+    /// Whether a process was stopped from outside.
     pub(crate) fn is_stopped(&self) -> bool {
         matches!(self.lab.vitals().look(), Some(Ailment::Stopped { .. }))
     }
@@ -208,24 +208,13 @@ impl Harness {
                 // The sender of a client's task lives as long as the client.
                 None => Ok(std::future::pending().await),
             },
-            death = self.lab.died() => {
-                Err(EngineError::ServerDied { server: death.server, why: death.how, log: newest(&death.log) })
-            }
+            death = self.lab.died() => Err(death.into()),
         }
     }
 
-    /// Why something could not be done: a server that has died is the cause of whatever failed since. Its
-    /// connections break a moment before its end is known, so that moment is waited for.
+    /// As [`or_death`], for this lab.
     pub(crate) async fn or_death(&self, error: EngineError) -> EngineError {
-        if error.names_a_process() {
-            return error;
-        }
-        match tokio::time::timeout(DEATH, self.lab.died()).await {
-            Ok(death) => {
-                EngineError::ServerDied { server: death.server, why: death.how, log: newest(&death.log) }
-            }
-            Err(_) => error,
-        }
+        or_death(&self.lab, error).await
     }
 
     async fn gone(&self, n: usize) -> EngineError {
@@ -266,19 +255,19 @@ impl Harness {
         let link = self.lab.link_control(&format!("{}->{server}", client.name));
         let passes = match link.map(Link::state) {
             None | Some(LinkState::Open) => !self.frozen.contains(server),
-            // The link says so itself: its server may be frozen.
+            // The link itself reports that, even if its server is frozen.
             Some(LinkState::Cut) => self.refuses_at_once,
             Some(LinkState::Held(_)) => false,
         };
         client.state == ClientState::Running && passes
     }
 
-    /// Whether an actor's process stands still.
+    /// Whether an actor's process is frozen.
     pub(crate) fn stands_still(&self, actor: ActorId) -> bool {
         self.clients[self.homes[actor.0 as usize]].state == ClientState::Frozen
     }
 
-    /// The clients whose processes stand still.
+    /// The clients whose processes are frozen.
     pub(crate) fn frozen_clients(&self) -> Vec<String> {
         let frozen = self.clients.iter().filter(|client| client.state == ClientState::Frozen);
         frozen.map(|client| client.name.clone()).collect()
@@ -352,11 +341,4 @@ impl Client {
         }
         Ok(())
     }
-}
-
-/// The newest lines of a log: what a server said last is what tells why it ended.
-fn newest(log: &str) -> String {
-    const LINES: usize = 5;
-    let lines: Vec<&str> = log.lines().collect();
-    lines[lines.len().saturating_sub(LINES)..].join("\n")
 }

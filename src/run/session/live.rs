@@ -1,4 +1,4 @@
-//! The story run that somebody watches: one step at a time, as commands ask for it.
+//! A live run that is watched: one step at a time, as commands ask for it.
 
 use tokio::sync::{
     mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
@@ -21,9 +21,9 @@ pub fn open(scenario: Scenario, options: LabOptions, seed: u64) -> Session {
     start(scenario, options, seed, None)
 }
 
-/// Starts a live run on a fresh lab that begins as another one did: everything that was done in `past` is done again,
-/// in the same order, and what came of it is compared ([`Update::Branched`]). From there on it is free play. The seed is
-/// to be that of the other run, or its owner tokens differ.
+/// Starts a live run on a fresh lab that first repeats everything that was done in `past`, in the same order, compares
+/// what came of it ([`Update::Branched`]) and goes on as free play. With another seed than that run had, owner tokens
+/// differ.
 pub fn branch(scenario: Scenario, options: LabOptions, seed: u64, past: Log) -> Session {
     start(scenario, options, seed, Some(past))
 }
@@ -45,7 +45,7 @@ fn start(scenario: Scenario, options: LabOptions, seed: u64, past: Option<Log>) 
     Session { commands, updates }
 }
 
-/// Tells of processes that somebody outside has stopped, and when they run again, as long as what it gives is kept.
+/// Reports processes that were stopped from outside, and when they run again, until the result is dropped.
 fn report_stopped_processes(vitals: Vitals, tell: UnboundedSender<Update>) -> AbortOnDrop {
     let task = tokio::spawn(async move {
         let (mut chart, mut told) = (Chart::default(), None);
@@ -53,7 +53,7 @@ fn report_stopped_processes(vitals: Vitals, tell: UnboundedSender<Update>) -> Ab
             tokio::time::sleep(LOOK).await;
             let stopped = |ailment: &Ailment| matches!(ailment, Ailment::Stopped { .. });
             let news = chart.look(&vitals).filter(stopped);
-            // The seconds are counted before the eyes of whoever looks.
+            // Sent again each second: the message says for how long.
             let news = news.map(|ailment| EngineError::from(ailment).text());
             if news != told {
                 if tell.send(Update::Silent(news.clone())).is_err() {
@@ -117,7 +117,7 @@ impl Driver {
         outcome
     }
 
-    /// Does again what was done in another run.
+    /// Repeats what was done in another run.
     async fn replay_past(&mut self, director: &mut Director, past: &Log) -> Result<Ending, EngineError> {
         let mut refused = None;
         for deed in past.deeds(past.len()) {
@@ -181,7 +181,7 @@ impl Driver {
                 continue;
             }
             if director.left_story {
-                // The story goes on without whoever has left it.
+                // There are no more steps of a story that was left.
                 let _ = self.updates.send(Update::Stepped { ended: false });
                 continue;
             }
@@ -201,7 +201,7 @@ impl Driver {
         }
     }
 
-    /// Waits for something while commands go on being heard. `None` when nobody listens any more.
+    /// Waits for something while commands are handled. `None` when nobody listens any more.
     async fn while_listening<T>(&mut self, work: impl Future<Output = T>) -> Option<T> {
         tokio::pin!(work);
         loop {

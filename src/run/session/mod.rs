@@ -1,14 +1,12 @@
-//! Runs: who moves next, on which clock, and the log of what then happened.
-//!
-//! It must not know the screen. Lessons come in resolved ([`crate::lesson::Scenario`]), events go out; the
-//! servers are reached only through the lab, the clients only through their pipes.
+//! Stories and free play on real servers: who moves next, on which clock, and the log of what then happened. Servers are
+//! reached only through the lab, clients only through their pipes.
 
 pub(crate) mod director;
 pub(crate) mod error;
 pub(crate) mod faults;
 pub(crate) mod free;
 pub(crate) mod governor;
-pub mod handle;
+pub(crate) mod handle;
 pub(crate) mod harness;
 pub(crate) mod live;
 pub(crate) mod moves;
@@ -29,6 +27,6 @@ pub use error::EngineError;
 
 pub use live::{branch, open};
 
-pub use crate::run::session::handle::{Command, Session, Update};
+pub use handle::{Command, Session, Update};
 pub use replay::replay;
-pub use story::{RunReport, run_story};
+pub(crate) use story::{RunReport, run_story};

@@ -10,7 +10,7 @@ use crate::{
     program::{self, Cause, Failure, Output, State},
 };
 
-/// More operations than any honest program needs to come to its end in one `finish`.
+/// The most operations of one `finish`: more than any program that ends needs.
 const MOST_OPERATIONS: usize = 10_000;
 
 /// How long a client looks for the master, and how often, in lesson time: some Sentinels hear of a failover
@@ -30,8 +30,8 @@ impl Director {
         Ok(())
     }
 
-    /// Brings an actor to its next operation: a wait that it is in is let pass. Checks that it is the
-    /// operation that the story wants.
+    /// Brings an actor to its next operation: lets the wait pass that it is in. Fails unless it is the operation that
+    /// the story names.
     pub(crate) async fn prepare(&mut self, turn: &Turn, path: &Path) -> Result<(), EngineError> {
         self.must_run(turn.actor, &format!(".{}", turn.label), path)?;
         let name = self.name(turn.actor).to_owned();
@@ -65,7 +65,7 @@ impl Director {
         Err(self.mistake(path, wrong))
     }
 
-    /// Nobody makes a move while its process stands still.
+    /// Fails where the actor's process is frozen.
     fn must_run(&self, actor: ActorId, label: &str, path: &Path) -> Result<(), EngineError> {
         if !self.harness.stands_still(actor) {
             return Ok(());
@@ -117,7 +117,7 @@ impl Director {
         let mut looked = false;
         loop {
             if let Some(server) = self.harness.primary(actor).await? {
-                // What has happened to the servers meanwhile comes before the command that is sent now.
+                // What the servers did while it looked is recorded before the command.
                 if looked {
                     self.observe().await?;
                 }
@@ -131,7 +131,7 @@ impl Director {
         }
     }
 
-    /// Takes in something that a client reported.
+    /// Handles what a client reported.
     pub(crate) fn handle(&mut self, arrived: Arrived, path: &Path) -> Result<(), EngineError> {
         match arrived {
             Arrived::Response(_, Response::Done { op, reply }) => self.done(op, &reply, path),
@@ -224,12 +224,12 @@ impl Director {
         Err(self.mistake(path, format!("{name} made {MOST_OPERATIONS} moves and its program did not end")))
     }
 
-    /// Whether an actor stands before an operation, and its process runs.
+    /// Whether an actor is ready for an operation and its process runs.
     pub(crate) fn can_move(&self, actor: ActorId) -> bool {
         self.actors[actor].is_ready() && !self.harness.stands_still(actor)
     }
 
-    /// Makes these actors' moves until all of them wait. Whoever is frozen makes none.
+    /// Makes these actors' moves until none of them can move.
     pub(crate) async fn move_ready(&mut self, moving: &[ActorId], path: &Path) -> Result<(), EngineError> {
         let able = |director: &Self| moving.iter().copied().find(|actor| director.can_move(*actor));
         for _ in 0..MOST_OPERATIONS * moving.len() {

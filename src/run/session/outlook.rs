@@ -1,4 +1,4 @@
-//! Finds out what may happen next in a run, and says why a choice cannot be made.
+//! What may happen next in a run, and why a choice cannot be made.
 
 use super::director::Director;
 use crate::{

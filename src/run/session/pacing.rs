@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use super::{Command, time::Tempo};
 
-/// The speed that was set, and what was asked for too early.
+/// The speed that was set, and the commands that wait for the current step to end.
 #[derive(Debug)]
 pub(crate) struct Pacing {
     pub(crate) speed: f64,
@@ -44,9 +44,9 @@ impl Pacing {
                     Tempo::Jump | Tempo::Held => tempo,
                 }
             }
-            // Somebody who asks for the next step while this one takes its time wants to see its end.
+            // Who asks for the next step wants this one to end at once.
             (Command::Step, Tempo::Watch(_) | Tempo::Held) => Tempo::Jump,
-            // What is chosen waits, too.
+            // These wait for the current step, which ends at once.
             (Command::Watch | Command::Choose(_) | Command::LeaveStory, _) | (Command::Step, Tempo::Jump) => {
                 self.queue.push_back(command);
                 Tempo::Jump

@@ -1,4 +1,4 @@
-//! Operations on their way: waiting until they are over, or until it is clear that no reply can come yet.
+//! Operations without a reply: waiting for it, or until it is clear that none can come yet.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -13,23 +13,23 @@ use crate::{
     program::State,
 };
 
-/// How long somebody who plays freely waits for a reply before the next choice is theirs, in real time.
+/// How long free play waits for a reply before the next choice, in real time.
 const FREE_PLAY_PATIENCE: Duration = Duration::from_secs(3);
 
-/// Operations on their way.
+/// Operations that were sent and have no reply yet.
 #[derive(Debug, Default)]
 pub(crate) struct PendingOperations {
     pub(crate) next: u64,
-    /// Whose each is, and which server it went to.
+    /// The actor of each, and the server that it was sent to.
     pub(crate) by_op: HashMap<OpId, (ActorId, String)>,
-    /// Those of them that wait for another actor inside their client.
+    /// Those that wait for another actor inside their client.
     blocked: HashSet<OpId>,
-    /// How long those that ask a server to wait ask it to.
+    /// How long a server was asked to wait before it replies, of those that ask for it.
     waits: HashMap<OpId, Duration>,
 }
 
 impl PendingOperations {
-    /// An operation is sent.
+    /// An operation was sent.
     pub(crate) fn begin(&mut self, op: OpId, actor: ActorId, wire: &Wire) {
         self.by_op.insert(op, (actor, wire.server().to_owned()));
         let waits = wire.waits();
@@ -61,7 +61,7 @@ impl Director {
             };
             let Ok(arrived) = tokio::time::timeout(patience, self.harness.next()).await else {
                 if self.left_story && self.recorder.is_followed() {
-                    // Whoever plays freely is shown that there is no reply yet, and may do something about it.
+                    // The learner sees that there is no reply yet, and may do something about it.
                     return Ok(());
                 }
                 if self.harness.is_stopped() {
@@ -81,8 +81,7 @@ impl Director {
         Ok(())
     }
 
-    /// That an operation is not answered, though its server lives and nothing keeps the reply: it is the operation that
-    /// does not come to an end.
+    /// The mistake of an operation that its server does not answer although it runs and nothing holds the reply.
     async fn unanswered(&self, actor: ActorId, server: &str, silent: Duration, path: &Path) -> EngineError {
         let (name, seconds) = (self.name(actor), silent.as_secs());
         let State::InFlight { operation } = self.actors[actor].state() else {
@@ -102,7 +101,7 @@ impl Director {
         )
     }
 
-    /// Waits for everything on its way that may have come through by now: a link was released, a process thawed.
+    /// Waits for the replies that may have come through by now: a link was released, a process thawed.
     pub(crate) async fn await_replies(&mut self, path: &Path) -> Result<(), EngineError> {
         let flying = self.pending.by_op.keys();
         let mut flying: Vec<OpId> = flying.filter(|op| !self.pending.blocked.contains(op)).copied().collect();
@@ -113,7 +112,7 @@ impl Director {
         Ok(())
     }
 
-    /// The operations whose connections a fault has broken are over, with their replies lost.
+    /// Waits until the operations whose connections a fault has broken are over, with their replies lost.
     pub(crate) async fn await_broken(&mut self, fault: &Fault, path: &Path) -> Result<(), EngineError> {
         let broken = |(op, (actor, server)): (&OpId, &(ActorId, String))| {
             let client = self.harness.homes[actor.0 as usize];
@@ -127,7 +126,7 @@ impl Director {
         Ok(())
     }
 
-    /// A server whose replies are held acts all the same: waits until it has.
+    /// Waits until a server whose replies are held has carried the operation out.
     async fn await_server(
         &mut self,
         op: OpId,

@@ -8,7 +8,7 @@ use crate::{
     log::{Event, EventKind, Log, Reply},
 };
 
-/// The log of a live run, and who is told of it.
+/// The log of a live run, and the listener that new events are sent to.
 #[derive(Debug)]
 pub(crate) struct Recorder {
     log: Log,
@@ -19,8 +19,7 @@ pub(crate) struct Recorder {
     weight: usize,
 }
 
-/// The most that a run may record, in bytes of what lessons decide over: replies, commands and texts. A log is kept in
-/// memory, and more than once.
+/// The most that a run may record, in bytes of replies, commands and texts: logs are kept in memory.
 const LARGEST: usize = 64 << 20;
 
 /// What every event counts.
@@ -41,7 +40,7 @@ impl Recorder {
         self.record_at(self.clock.now(), kind);
     }
 
-    /// Appends what happened at a given moment. Events are told in order, so their times never go back.
+    /// Appends what happened at a given moment. Times in a log never go back.
     pub(crate) fn record_at(&mut self, at: LessonTime, kind: EventKind) {
         self.latest = self.latest.max(at);
         self.weight += EVENT + weight(&kind);
@@ -62,18 +61,18 @@ impl Recorder {
         ))
     }
 
-    /// Tells the listener what it has not been told yet.
+    /// Sends the listener the events that it has not got yet.
     pub(crate) fn publish(&mut self) {
         if let Some(listener) = &self.listener
             && self.published < self.log.len()
         {
-            // A listener that has gone will end the run by itself.
+            // Without a listener the run is about to end.
             let _ = listener.send(Update::Events(self.log.events()[self.published..].to_vec()));
             self.published = self.log.len();
         }
     }
 
-    /// Tells that time runs from here on, after whatever has not been told yet.
+    /// Sends the listener that time runs from here on, after the events that it has not got yet.
     pub(crate) fn publish_time_runs(&mut self) {
         self.publish();
         if let Some(listener) = &self.listener {

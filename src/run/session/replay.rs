@@ -1,5 +1,5 @@
-//! A recorded run as others see it: the same commands and updates as a live one, without servers. Watched, time
-//! passes in it as it passed, at the speed that was set.
+//! Replaying a recording: the same commands and updates as of a live run, without servers. Watched, time passes as it
+//! did, at the speed that was set.
 
 use std::{ops::Range, time::Duration};
 
@@ -23,7 +23,7 @@ pub fn replay(scenario: Scenario, log: Log) -> Session {
     let mut steps = steps(&log).into_iter();
     let opening = steps.next().unwrap_or(0..log.len());
     let mut player = Player { scenario, log, published: 0, asked, updates: tell, pacing: Pacing::new() };
-    // Before anybody listens, so that even the first picture shows the lesson.
+    // At once, so that the first frame shows the lesson already.
     player.publish_to(opening.end);
     tokio::spawn(async move { player.play(steps).await });
     Session { commands, updates }
@@ -32,7 +32,7 @@ pub fn replay(scenario: Scenario, log: Log) -> Session {
 struct Player {
     scenario: Scenario,
     log: Log,
-    /// So many events have been told.
+    /// So many events have been sent.
     published: usize,
     asked: UnboundedReceiver<Command>,
     updates: UnboundedSender<Update>,
@@ -68,7 +68,7 @@ impl Player {
         }
     }
 
-    /// Tells the events up to `end`, each when its time has come. `None` when nobody listens any more.
+    /// Sends the events up to `end`, each when its time has come. `None` when nobody listens any more.
     async fn step(&mut self, end: usize, mut tempo: Tempo) -> Option<()> {
         let mut now = self.now();
         if tempo != Tempo::Jump {
@@ -94,7 +94,7 @@ impl Player {
                 if tempo == Tempo::Held {
                     return std::future::pending().await;
                 }
-                // Far beyond anybody's patience, and within what a timer can count.
+                // Within what a timer can count.
                 let real = (left.as_secs_f64() / speed).min(1e9);
                 tokio::time::sleep(Duration::from_secs_f64(real)).await;
             };
@@ -109,7 +109,7 @@ impl Player {
         Some(())
     }
 
-    /// The time of what was told last.
+    /// The time of the event that was sent last.
     fn now(&self) -> LessonTime {
         let last = self.published.checked_sub(1).and_then(|last| self.log.events().get(last));
         last.map_or(LessonTime::ZERO, |event| event.at)
@@ -123,7 +123,7 @@ impl Player {
     }
 
     fn send(&self, update: Update) {
-        // A listener that has gone is noticed where the next command is waited for.
+        // That nobody listens any more is noticed where the next command is waited for.
         let _ = self.updates.send(update);
     }
 }

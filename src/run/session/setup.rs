@@ -1,5 +1,4 @@
-//! The commands that prepare a server before the story, sent by Lockstep itself over connections that no
-//! lesson sees.
+//! The commands that prepare servers before a story, sent by Lockstep itself over connections that no lesson sees.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -34,7 +33,7 @@ pub(crate) async fn carry_out_on(scenario: &Scenario, lab: &Lab, first: &str) ->
         scenario.loaded.source.place(&Mistake::new(&path.index(n), message)).into()
     };
     let names = scenario.scope.value();
-    // One for each server: a hand keeps its connection.
+    // One for each server: it keeps its connection.
     let mut hands: HashMap<String, Hand> = HashMap::new();
     for (n, setup) in scenario.setup.iter().enumerate() {
         let server = setup.on.clone().unwrap_or_else(|| first.to_owned());

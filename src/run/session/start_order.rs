@@ -1,4 +1,4 @@
-//! Who starts when in a race: the part of it that is ours and not the machine's, drawn from a seed. Pure.
+//! Who starts when in a race, drawn from a seed: all else is up to the machine.
 
 /// Who starts in which order, and after how many replies to those who started before.
 ///
@@ -46,7 +46,7 @@ impl StartOrder {
     }
 }
 
-/// Numbers that look random and are the same for the same seed: `SplitMix64` (Steele, Lea, Flood, "Fast
+/// A pseudorandom generator: `SplitMix64` (Steele, Lea, Flood, "Fast
 /// Splittable Pseudorandom Number Generators", 2014).
 struct Dice(u64);
 

@@ -1,4 +1,4 @@
-//! The steps of a race, in which nobody stopped: where whoever looks at its log afterwards may. Pure.
+//! The steps of a race, put into its log afterwards so that one can step through it.
 
 use crate::log::{Event, EventKind, Log, Stop};
 
@@ -10,7 +10,7 @@ pub(crate) fn put_in(log: &Log) -> Log {
     let mut open: Option<Stop> = None;
     for event in log.events() {
         let goes_on = match &event.kind {
-            // What a client concludes of a reply, and does by itself about it.
+            // What a client does at once after a reply belongs to its step.
             EventKind::Believes { .. }
             | EventKind::Counted { .. }
             | EventKind::Finished { .. }

@@ -1,22 +1,21 @@
-//! Waiting for a lab without waiting for ever: every wait is also one for the death of a process and for somebody
-//! outside having stopped one, and has a deadline of real time.
+//! Waiting for a lab, never for ever: a wait ends when a process dies or is stopped from outside, and has a deadline of
+//! real time.
 
 use std::time::Duration;
 
 use super::EngineError;
-use crate::lab::{Ailment, LabError, Vitals};
+use crate::lab::{Ailment, Lab, LabError, ServerDeath, Vitals};
 
-/// How long a server or a client may leave an answer out while nothing else happens. Real time: many times what a busy
+/// How long a server or a client may take to answer while nothing else happens, in real time: many times what a busy
 /// machine needs.
 pub(crate) const ANSWERS_WITHIN: Duration = Duration::from_secs(10);
 
-/// Does some work on a lab, unless one of its processes dies or is stopped from outside and the work does not come to
-/// its end by itself.
+/// Does some work on a lab; fails when one of its processes dies or is stopped from outside meanwhile.
 pub(crate) fn supervised<'a, T: 'a>(
     vitals: &'a Vitals,
     work: impl Future<Output = Result<T, EngineError>> + 'a,
 ) -> impl Future<Output = Result<T, EngineError>> + 'a {
-    // Boxed: the work on a lab is large, and everybody's future would be.
+    // Boxed: the future of work on a lab is large.
     let work = Box::pin(work);
     async move {
         tokio::select! {
@@ -40,4 +39,29 @@ impl From<Ailment> for EngineError {
             }
         }
     }
+}
+
+/// How long to wait for news of a server's death after something has failed that it would explain.
+const DEATH: Duration = Duration::from_millis(500);
+
+/// Why something could not be done: a server that has died is the cause of whatever failed since. Its connections break a
+/// moment before its end is known, so that moment is waited for.
+pub(crate) async fn or_death(lab: &Lab, error: EngineError) -> EngineError {
+    if error.names_a_process() {
+        return error;
+    }
+    tokio::time::timeout(DEATH, lab.died()).await.map_or(error, EngineError::from)
+}
+
+impl From<ServerDeath> for EngineError {
+    fn from(death: ServerDeath) -> Self {
+        Self::ServerDied { server: death.server, why: death.how, log: newest(&death.log) }
+    }
+}
+
+/// The last lines of a log: they say why a server ended.
+fn newest(log: &str) -> String {
+    const LINES: usize = 5;
+    let lines: Vec<&str> = log.lines().collect();
+    lines[lines.len().saturating_sub(LINES)..].join("\n")
 }

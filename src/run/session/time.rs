@@ -51,12 +51,11 @@ impl Limits {
 /// The most real time that one line of a story may take where nobody watches.
 const LONGEST_LINE: Duration = Duration::from_secs(600);
 
-/// How often a story that waits for something looks whether it is so, in milliseconds of lesson time.
+/// How often an `await` is checked, in milliseconds of lesson time.
 const AWAIT_STEP_MS: i64 = 200;
 
-/// Redis and ZooKeeper count whole milliseconds, and what ends in a millisecond still is in all of it. So
-/// that "3 s later" is after a lease of 3 s, a pass ends with the first whole millisecond after its time,
-/// and one more.
+/// Redis and ZooKeeper count whole milliseconds, and what ends in a millisecond lasts until that is over. So that "3 s
+/// later" is after a lease of 3 s, a pass ends with the first whole millisecond after its time, and one more.
 const GRAIN_NANOS: i64 = 1_000_000;
 
 pub(crate) fn after_grain(time: LessonTime) -> LessonTime {
@@ -89,7 +88,7 @@ impl Director {
         self.pass_until(target, moving, path).await
     }
 
-    /// Lets time pass in small steps until something is so.
+    /// Lets time pass in small steps until a condition holds.
     pub(crate) async fn wait_for(&mut self, plan: &AwaitPlan, path: &Path) -> Result<(), EngineError> {
         let names = self.scenario.scope.value();
         let within = plan
@@ -146,13 +145,13 @@ impl Director {
         if moving.is_empty() {
             return Ok(());
         }
-        // What the servers sent in this time belongs to it, however late a busy machine brings it.
+        // What the servers sent in this time is recorded in it, however late it arrives on a busy machine.
         self.settle(path).await?;
         self.move_ready(moving, path).await
     }
 
-    /// Lets time pass to the end of the next wait. Where time can be jumped over, the other waits are put off by as much as
-    /// that is too far, so that what ends together ends together, also at the end of a chain of waits.
+    /// Lets time pass to the end of the next wait. Where the clock can jump it overshoots a little, and the other waits are
+    /// put off by as much, so that waits that end together do so also after a chain of waits.
     pub(crate) async fn pass_to_next_timer(&mut self, path: &Path) -> Result<(), EngineError> {
         let Some((_, due)) = self.next_timer() else {
             return Ok(());
@@ -185,7 +184,7 @@ impl Director {
         self.actors.next_timer(|actor| !self.harness.stands_still(actor))
     }
 
-    /// Nobody can be asked to wait for a day where time can only run.
+    /// Fails where time can only run and the wait would take too long in real time.
     fn must_be_affordable(&self, target: LessonTime, path: &Path) -> Result<(), EngineError> {
         if self.limits.jump || *self.tempo.borrow() != Tempo::Jump {
             return Ok(());
@@ -262,7 +261,7 @@ impl Director {
                     self.governor.slept(planned, begun.elapsed(), self.limits.fastest);
                 }
                 changed = self.tempo.changed() => {
-                    // The one who sets the tempo has gone: finish as fast as possible, the run ends anyway.
+                    // Nobody sets the tempo any more: the run is about to end.
                     if changed.is_err() {
                         tokio::task::yield_now().await;
                     }

@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{
-    refused::{CHANGES_THE_SERVER, WAITS, replayable, replayable_script},
+    replayable::{CHANGES_THE_SERVER, WAITS, replayable, replayable_script},
     script,
 };
 use crate::client::{Direct, Part, protocol::Wire};
@@ -20,7 +20,7 @@ pub(crate) struct Footprint {
     pub(crate) reads_only: bool,
     /// What it does to its connection's transaction.
     pub(crate) transaction: Transaction,
-    /// Whether it is a script, or calls one, of which one cannot see what it calls.
+    /// Whether it runs a script whose calls cannot be seen.
     pub(crate) opaque: bool,
 }
 
@@ -62,7 +62,7 @@ impl Commands {
                 self.of_script(line, server, source, (keys, args))
             }
             Wire::Redis { words, .. } => {
-                // The same key on another server is another place.
+                // The same key on another server is another cell.
                 let known = self.known.get(server).and_then(|known| known.get(&words[..]));
                 if let Some(known) = known {
                     return Ok(known.clone());
@@ -163,7 +163,7 @@ fn ask(line: &mut Direct, server: &str, words: &[String]) -> Result<Footprint, R
     let name = words.first().map(|word| word.to_ascii_uppercase()).unwrap_or_default();
     replayable(&name, words).map_err(Refusal::NotReplayable)?;
     if runs_kept(words) {
-        // What it calls, nobody can see from here.
+        // What it calls cannot be seen from here.
         return Ok(Footprint { keys: None, reads_only: false, transaction: Transaction::None, opaque: true });
     }
     let transaction = match name.as_str() {
@@ -210,12 +210,12 @@ fn ask(line: &mut Direct, server: &str, words: &[String]) -> Result<Footprint, R
     })
 }
 
-/// Keys as places that steps touch.
+/// Keys as cells that steps touch.
 pub(crate) fn cells<K: AsRef<str>>(server: &str, keys: &[K]) -> Arc<[Arc<str>]> {
     keys.iter().map(|key| cell(server, key.as_ref())).collect()
 }
 
-/// A key as a place that steps touch.
+/// A key as a cell that steps touch.
 pub(crate) fn cell(server: &str, key: &str) -> Arc<str> {
     format!("{server} {key}").into()
 }

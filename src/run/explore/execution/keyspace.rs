@@ -1,5 +1,5 @@
-//! What a Redis server holds, kept so that it can be put back at another time: values as the server dumps them, and
-//! when they end, in the time of the order and not of the clock.
+//! What a Redis server holds, kept so that it can be restored at another time: values as the server dumps them, and when
+//! they expire, in the time of the order and not of the clock.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -158,11 +158,11 @@ impl Keyspace {
     }
 }
 
-/// Keyspaces that have been met, each kept once: what is the same is the same object.
+/// Keyspaces, each kept once.
 #[derive(Debug, Default)]
 pub(crate) struct Known(HashSet<Arc<Keyspace>>);
 
-/// More are forgotten: they would only take memory.
+/// When there are more, all are forgotten.
 const MOST: usize = 50_000;
 
 impl Known {

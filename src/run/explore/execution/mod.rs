@@ -1,42 +1,50 @@
-//! Carrying out orders of moves for whoever explores them: hosted in Lockstep's own process where that is enough, and
-//! with client processes as in a lesson where it is not, and to confirm what was found. It must not know which orders
-//! there are.
+//! Carrying out orders of moves: with programs in Lockstep's own process where that is enough, with client processes as
+//! in a lesson where it is not, and to confirm what was found.
 
-pub(crate) mod came;
+pub(crate) mod carry_out;
 pub(crate) mod commands;
-pub(crate) mod hosted;
+pub(crate) mod in_process;
 pub(crate) mod keyspace;
+pub(crate) mod log_page;
+pub(crate) mod outcomes;
 pub(crate) mod processes;
-pub(crate) mod refused;
+pub(crate) mod replayable;
 pub(crate) mod roster;
 pub(crate) mod rules;
 pub(crate) mod script;
 pub(crate) mod servers;
 pub(crate) mod tracked;
 pub(crate) mod trail;
-pub(crate) mod walk;
 pub(crate) mod watched;
-pub(crate) mod written;
 
-pub use hosted::Hosted;
+pub use carry_out::Carried;
+pub use in_process::InProcess;
 pub use processes::Processes;
 pub use rules::Rules;
-pub use walk::Carried;
 
-use crate::run::session::EngineError;
+use crate::run::{explore::Explorer, session::EngineError};
 
-/// How orders are gone through.
+/// An explorer with servers of its own.
+pub(crate) trait OnServers: Explorer<Error = ExplorerError> {
+    /// Why something could not be done: a server may have died.
+    async fn explain(&self, error: EngineError) -> EngineError;
+
+    /// Ends what runs and waits until it is gone.
+    async fn close(self);
+}
+
+/// How orders are explored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Means {
-    /// What orders have in common is carried out once.
+pub struct Strategy {
+    /// The beginning that orders share is carried out once.
     pub share: bool,
-    /// Orders that are sure to come to the same are left out.
+    /// Only one order of each trace is carried out.
     pub prune: bool,
 }
 
 /// Why an order cannot be carried out.
 #[derive(Debug, thiserror::Error)]
-pub enum GroundError {
+pub enum ExplorerError {
     /// The servers, the clients or the lesson.
     #[error(transparent)]
     Engine(#[from] EngineError),
@@ -49,7 +57,7 @@ pub enum GroundError {
         command: String,
         why: String,
     },
-    /// The same moves did not lead to the same place.
+    /// The same moves did not lead to the same replies.
     #[error(
         "`{operation}` cannot be explored: it was answered with {first}, and when the same moves were made again with \
          {second}"
@@ -61,7 +69,7 @@ pub enum GroundError {
         first: String,
         second: String,
     },
-    /// What must never be so cannot be told.
+    /// An invariant cannot be evaluated.
     #[error("{0}")]
     Invariant(String),
 }

@@ -1,5 +1,5 @@
-//! Orders explored with client processes, as in a lesson: for servers and operations whose state cannot be put back.
-//! Each place is gone to from the beginning, and what was answered on the way must be answered again.
+//! Exploring with client processes, as in a lesson: for servers and operations whose state cannot be restored. Each node
+//! is reached from the beginning, and the replies on the way must be the same again.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -9,7 +9,7 @@ use std::{
 use tokio::{runtime::Handle, sync::watch};
 
 use super::{
-    GroundError,
+    ExplorerError, OnServers,
     commands::{Commands, Refusal},
     roster::Roster,
     rules::{Rules, Situation, Tally},
@@ -33,16 +33,16 @@ use crate::{
     log::{ActorId, EventKind, Log, Reply},
     program::Request,
     run::{
-        explore::{Broken, Fate, Ground, Pick, Touch},
+        explore::{Broken, Ending, Explorer, Pick, Touch},
         race::Outcome,
     },
     verdict,
     world::Holding,
 };
 
-/// A place in the tree of orders.
+/// A node in the tree of orders.
 #[derive(Debug, Clone)]
-pub struct Place {
+pub struct Node {
     trail: Trail,
     picks: Arc<[Pick]>,
     cut: bool,
@@ -56,9 +56,9 @@ pub struct Processes {
     names: Names,
     racer: Racer,
     runtime: Handle,
-    /// True calls everything off.
+    /// Set to true, it calls off whatever is waited for.
     off: watch::Sender<bool>,
-    /// Where the clients stand; nowhere before the first order.
+    /// The node whose state servers and clients are in; none before the first order.
     here: Option<Trail>,
     tally: Tally,
     commands: Commands,
@@ -86,16 +86,6 @@ impl Processes {
         })
     }
 
-    /// Ends the clients and the servers and waits until they are gone.
-    pub async fn close(self) {
-        self.racer.tear_down().await;
-    }
-
-    /// Why something could not be done: a server may have died.
-    pub async fn explain(&self, error: EngineError) -> EngineError {
-        self.racer.director.harness.or_death(error).await
-    }
-
     /// A way to call off whatever is waited for, from another thread.
     pub fn off(&self) -> watch::Sender<bool> {
         self.off.clone()
@@ -106,12 +96,12 @@ impl Processes {
         self.racer.director.harness.lab.vitals()
     }
 
-    fn place(&self, trail: Trail) -> Place {
+    fn node(&self, trail: Trail) -> Node {
         let situation = Situation::new(&self.racer.director.actors, &self.roster, self.tally);
-        Place { trail, picks: situation.picks(&self.rules).into(), cut: situation.is_cut(&self.rules) }
+        Node { trail, picks: situation.picks(&self.rules).into(), cut: situation.is_cut(&self.rules) }
     }
 
-    fn begin_order(&mut self) -> Result<(), GroundError> {
+    fn begin_order(&mut self) -> Result<(), ExplorerError> {
         self.tally = Tally::default();
         if self.here.take().is_some() {
             self.wait(async |racer| racer.finish_order().await)?;
@@ -137,27 +127,27 @@ impl Processes {
             tokio::select! {
                 biased;
                 done = supervised(&vitals, work(&mut self.racer)) => done,
-                // Its sender is ours, so it is not dropped meanwhile.
+                // The sender is a field of this struct, so it is not dropped meanwhile.
                 _ = off.wait_for(|off| *off) => Err(EngineError::CalledOff),
             }
         })
     }
 
-    fn go_to(&mut self, place: &Place) -> Result<(), GroundError> {
-        if self.here.as_ref().is_some_and(|here| here.is(&place.trail)) {
+    fn go_to(&mut self, node: &Node) -> Result<(), ExplorerError> {
+        if self.here.as_ref().is_some_and(|here| here.is(&node.trail)) {
             return Ok(());
         }
         self.begin_order()?;
-        for step in place.trail.steps() {
+        for step in node.trail.steps() {
             let again = self.step(step.pick)?;
             step.must_match(&again)?;
         }
-        self.here = Some(place.trail.clone());
+        self.here = Some(node.trail.clone());
         Ok(())
     }
 
-    /// Takes a step from where one stands. Gives what was answered.
-    fn step(&mut self, pick: Pick) -> Result<Vec<(String, Reply)>, GroundError> {
+    /// Takes a step from the current node. Gives the replies.
+    fn step(&mut self, pick: Pick) -> Result<Vec<(String, Reply)>, ExplorerError> {
         let from = self.racer.director.log().len();
         let choice = pick.choice(&self.roster.clients);
         self.tally.add(pick);
@@ -173,7 +163,7 @@ impl Processes {
     }
 
     /// What a move will touch, as far as its command says.
-    fn foresee(&mut self, actor: ActorId) -> Result<Touch, GroundError> {
+    fn foresee(&mut self, actor: ActorId) -> Result<Touch, ExplorerError> {
         let director = &self.racer.director;
         let mut touch = Touch { actor: Some(actor), ..Touch::default() };
         let stepper = &director.actors[actor];
@@ -187,7 +177,7 @@ impl Processes {
                 let cell: Arc<str> = format!("{client} {name}").into();
                 touch.writes.push(cell);
             }
-            // Nobody sees what only looks; whatever changes something may be told to whoever watches.
+            // Reading is seen by nobody; a change may notify whoever watches.
             Some(Ok(Request::Command(Wire::Zookeeper {
                 call: ZkCall::Exists { .. } | ZkCall::Get { .. } | ZkCall::Ls { .. },
                 ..
@@ -204,8 +194,13 @@ impl Processes {
         Ok(touch)
     }
 
-    fn foresee_redis(&mut self, wire: &Wire, operation: &str, touch: &mut Touch) -> Result<(), GroundError> {
-        // Which server is the master is found out when the move is made; what the command is, any of them knows.
+    fn foresee_redis(
+        &mut self,
+        wire: &Wire,
+        operation: &str,
+        touch: &mut Touch,
+    ) -> Result<(), ExplorerError> {
+        // The master is found when the move is made; any server knows the command.
         let server = match wire.server() {
             PRIMARY => self.racer.director.harness.server.clone(),
             named => named.to_owned(),
@@ -231,7 +226,7 @@ impl Processes {
             Err(Refusal::NotReplayable(_))
                 if self.scenario.lab() == LabKind::Sentinel && wire.to_string().starts_with("WAIT ") => {}
             Err(Refusal::NotReplayable(why)) => {
-                return Err(GroundError::NotReplayable {
+                return Err(ExplorerError::NotReplayable {
                     operation: operation.to_owned(),
                     command: wire.to_string(),
                     why,
@@ -265,7 +260,7 @@ impl Processes {
         ways
     }
 
-    /// What a step turned out to touch besides.
+    /// Adds what a step turned out to touch besides.
     fn see(&self, from: usize, touch: &mut Touch) {
         let log = self.racer.director.log();
         let mut holding = Holding::default();
@@ -285,7 +280,7 @@ impl Processes {
                 touched.push(lock);
             }
         }
-        // What an expression looks at is not looked into here: any move may change it.
+        // What an expression reads is not known here: any move may change it.
         let asks = |plan: &InvariantPlan| matches!(plan.never, NeverPlan::That(_));
         if self.scenario.invariants.iter().any(asks) {
             touch.shows.push(0);
@@ -293,22 +288,32 @@ impl Processes {
     }
 }
 
-impl Ground for Processes {
-    type Place = Place;
-    type Error = GroundError;
+impl OnServers for Processes {
+    async fn explain(&self, error: EngineError) -> EngineError {
+        self.racer.director.harness.or_death(error).await
+    }
 
-    fn begin(&mut self) -> Result<Place, GroundError> {
+    async fn close(self) {
+        self.racer.tear_down().await;
+    }
+}
+
+impl Explorer for Processes {
+    type Node = Node;
+    type Error = ExplorerError;
+
+    fn begin(&mut self) -> Result<Node, ExplorerError> {
         self.begin_order()?;
         self.here = Some(Trail::default());
-        Ok(self.place(Trail::default()))
+        Ok(self.node(Trail::default()))
     }
 
-    fn picks(&self, place: &Place) -> Vec<Pick> {
-        place.picks.to_vec()
+    fn picks(&self, node: &Node) -> Vec<Pick> {
+        node.picks.to_vec()
     }
 
-    fn take(&mut self, place: &Place, pick: Pick) -> Result<(Place, Touch), GroundError> {
-        self.go_to(place)?;
+    fn take(&mut self, node: &Node, pick: Pick) -> Result<(Node, Touch), ExplorerError> {
+        self.go_to(node)?;
         let mut touch = match pick {
             Pick::Move(actor) => self.foresee(actor)?,
             _ => Touch::everything(),
@@ -316,16 +321,16 @@ impl Ground for Processes {
         let from = self.racer.director.log().len();
         let said = self.step(pick)?;
         self.see(from, &mut touch);
-        let trail = place.trail.then(pick, said);
+        let trail = node.trail.then(pick, said);
         self.here = Some(trail.clone());
-        Ok((self.place(trail), touch))
+        Ok((self.node(trail), touch))
     }
 
-    fn fate(&mut self, place: &Place) -> Result<Fate, GroundError> {
-        self.go_to(place)?;
+    fn ending(&mut self, node: &Node) -> Result<Ending, ExplorerError> {
+        self.go_to(node)?;
         let log = self.racer.director.log();
         let outcome = Arc::new(Outcome::of(&self.scenario, log));
-        let breaches = verdict::breaches(&self.scenario, log).map_err(GroundError::Invariant)?;
+        let breaches = verdict::breaches(&self.scenario, log).map_err(ExplorerError::Invariant)?;
         let overlaps = Self::overlaps(log);
         let broken = breaches.into_iter().map(|breach| {
             let ways = match &self.scenario.invariants[breach.invariant].never {
@@ -335,11 +340,11 @@ impl Ground for Processes {
             Broken { invariant: breach.invariant, ways }
         });
         let broken = broken.collect();
-        Ok(Fate { outcome, cut: place.cut, broken })
+        Ok(Ending { outcome, cut: node.cut, broken })
     }
 }
 
-/// A reply without what is another each time: ZooKeeper numbers all that is ever written.
+/// A reply without what differs each time: ZooKeeper numbers all that is ever written.
 fn lasting(reply: &Reply) -> Reply {
     match reply {
         Reply::Value(value) => {

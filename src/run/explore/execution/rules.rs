@@ -1,4 +1,4 @@
-//! What may be chosen next while orders are explored. Pure.
+//! What may be chosen next in an order.
 
 use super::roster::Roster;
 use crate::{log::ActorId, program::Actors, run::explore::Pick};

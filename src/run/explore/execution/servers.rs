@@ -1,14 +1,14 @@
-//! The servers of hosted orders: commands are sent and answered one by one, and what a server held is put back.
+//! The servers of orders that are explored in process: commands are sent one by one, and what a server held is restored.
 //!
 //! The order's time is not the clock's, which never goes back: going back only means that the same clock now stands for
 //! an earlier time of the order, and that keys with an expiry are made anew.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{collections::HashMap, sync::Arc};
 
 use tokio::runtime::Handle;
 
 use super::{
-    GroundError,
+    ExplorerError,
     commands::{Commands, Footprint, Refusal, Transaction, is_opaque, key_of},
     keyspace::{self, Keyspace, Known},
     refused,
@@ -138,15 +138,8 @@ impl Servers {
         self.lab.shutdown().await;
     }
 
-    /// Why a server that no longer answers does not: it may have died.
-    pub(crate) async fn explain(&self, error: EngineError) -> EngineError {
-        if error.names_a_process() {
-            return error;
-        }
-        match tokio::time::timeout(Duration::from_millis(500), self.lab.died()).await {
-            Ok(death) => EngineError::ServerDied { server: death.server, why: death.how, log: death.log },
-            Err(_) => error,
-        }
+    pub(crate) fn lab(&self) -> &Lab {
+        &self.lab
     }
 
     pub(crate) fn infos(&self) -> Vec<ServerInfo> {
@@ -169,7 +162,7 @@ impl Servers {
         self.lines.iter().position(|line| line.name == name)
     }
 
-    fn lost(&self, server: usize, why: String) -> GroundError {
+    fn lost(&self, server: usize, why: String) -> ExplorerError {
         lost(&self.lines[server].name, why).into()
     }
 
@@ -179,7 +172,7 @@ impl Servers {
     }
 
     /// Moves the order's time. The clock follows forward; that it went back is only remembered.
-    fn be_at(&mut self, at: LessonTime) -> Result<(), GroundError> {
+    fn be_at(&mut self, at: LessonTime) -> Result<(), ExplorerError> {
         if at > self.now {
             self.clock.jump(at.since(self.now)).map_err(EngineError::from)?;
         }
@@ -191,7 +184,12 @@ impl Servers {
     }
 
     /// Adds what is needed to make a server hold this. Gives how many answers come before others.
-    fn turn(&mut self, server: usize, wanted: &Arc<Keyspace>, at: LessonTime) -> Result<usize, GroundError> {
+    fn turn(
+        &mut self,
+        server: usize,
+        wanted: &Arc<Keyspace>,
+        at: LessonTime,
+    ) -> Result<usize, ExplorerError> {
         if !self.share {
             return Ok(0);
         }
@@ -223,7 +221,7 @@ impl Servers {
     }
 
     /// Sends what was added, if anything was.
-    fn flush(&mut self, server: usize, commands: usize) -> Result<(), GroundError> {
+    fn flush(&mut self, server: usize, commands: usize) -> Result<(), ExplorerError> {
         if commands == 0 {
             return Ok(());
         }
@@ -238,7 +236,7 @@ impl Servers {
         from: &From<'_>,
         wire: &Wire,
         footprint: &Footprint,
-    ) -> Result<(Reply, Option<Arc<Keyspace>>), GroundError> {
+    ) -> Result<(Reply, Option<Arc<Keyspace>>), ExplorerError> {
         self.be_at(from.at)?;
         if from.queued.is_some() || footprint.transaction != Transaction::None {
             return self.send_in_transaction(from, wire, footprint);
@@ -296,13 +294,13 @@ impl Servers {
         holds
     }
 
-    fn read(&mut self, server: usize, answer: Answer) -> Result<Arc<Keyspace>, GroundError> {
+    fn read(&mut self, server: usize, answer: Answer) -> Result<Arc<Keyspace>, ExplorerError> {
         let keyspace = Keyspace::read(answer, self.now).map_err(|why| self.lost(server, why))?;
         Ok(self.holds(server, keyspace))
     }
 
     /// What a server holds now.
-    pub(crate) fn look(&mut self, server: usize) -> Result<Arc<Keyspace>, GroundError> {
+    pub(crate) fn look(&mut self, server: usize) -> Result<Arc<Keyspace>, ExplorerError> {
         let line = &mut self.lines[server];
         let answer = line.direct.ask_one(["EVALSHA", &line.look, "0"]);
         let answer = answer.map_err(|why| self.lost(server, why))?;
@@ -316,7 +314,7 @@ impl Servers {
         from: &From<'_>,
         wire: &Wire,
         footprint: &Footprint,
-    ) -> Result<(Reply, Option<Arc<Keyspace>>), GroundError> {
+    ) -> Result<(Reply, Option<Arc<Keyspace>>), ExplorerError> {
         let server = from.server;
         let ends = footprint.transaction == Transaction::Ends;
         if ends {
@@ -354,7 +352,7 @@ impl Servers {
         Ok((reply, holds))
     }
 
-    fn counts(&mut self, server: usize) -> Result<Counts, GroundError> {
+    fn counts(&mut self, server: usize) -> Result<Counts, ExplorerError> {
         let answer = self.lines[server].direct.ask_one(COUNTS);
         answer.map(counts).map_err(|why| self.lost(server, why))
     }
@@ -371,7 +369,7 @@ impl Servers {
         &mut self,
         keyspaces: &[Arc<Keyspace>],
         at: LessonTime,
-    ) -> Result<Vec<ServerState>, GroundError> {
+    ) -> Result<Vec<ServerState>, ExplorerError> {
         // What is over by then is not there: the same keys at another time are another state.
         let keyspaces: Vec<_> = keyspaces.iter().map(|keyspace| self.known.living(keyspace, at)).collect();
         let missing = (0..self.lines.len()).any(|n| self.state(n, &keyspaces[n]).is_none());
@@ -400,7 +398,7 @@ impl Servers {
     }
 
     /// Servers as the lesson prepares them, and the order's time at its beginning.
-    pub(crate) fn reset(&mut self) -> Result<(), GroundError> {
+    pub(crate) fn reset(&mut self) -> Result<(), ExplorerError> {
         for server in 0..self.lines.len() {
             let line = &mut self.lines[server];
             line.holds = None;
@@ -474,16 +472,16 @@ fn counts(answer: Answer) -> Counts {
 }
 
 /// What a script calls that one cannot see into, only the server knows.
-fn called(from: &From<'_>, wire: &Wire, before: &Counts, after: &Counts) -> Result<(), GroundError> {
+fn called(from: &From<'_>, wire: &Wire, before: &Counts, after: &Counts) -> Result<(), ExplorerError> {
     let grown = |name: &&str| before.get(*name) < after.get(*name);
     // That it is asked is counted, too.
-    let mut names = refused::refused_in_scripts().filter(|name| *name != "INFO");
+    let mut names = replayable::refused_in_scripts().filter(|name| *name != "INFO");
     match names.find(grown) {
         None => Ok(()),
-        Some(name) => Err(GroundError::NotReplayable {
+        Some(name) => Err(ExplorerError::NotReplayable {
             operation: from.operation.to_owned(),
             command: wire.to_string(),
-            why: refused::in_script(name),
+            why: replayable::in_script(name),
         }),
     }
 }

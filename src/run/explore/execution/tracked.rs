@@ -1,5 +1,5 @@
-//! What an order has come to so far, as far as its outcome and its invariants ask: who believes to hold which lock,
-//! what was counted. Pure.
+//! What an order has come to so far, as far as its outcome and its invariants need it: who believes to hold which lock,
+//! what was counted.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use crate::{
     world::Holders,
 };
 
-/// The names that places are told by.
+/// The locks and counters of a scenario: elsewhere they are numbers.
 #[derive(Debug, Clone)]
 pub(crate) struct Names {
     pub(crate) locks: Vec<String>,

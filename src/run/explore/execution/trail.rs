@@ -1,11 +1,11 @@
-//! The steps that lead to a place in the tree of orders. Places share the steps that they have in common.
+//! The steps that lead to a node in the tree of orders. Nodes share the steps that they have in common.
 
 use std::sync::Arc;
 
-use super::GroundError;
+use super::ExplorerError;
 use crate::{log::Reply, run::explore::Pick};
 
-/// How one comes to a place from the beginning.
+/// How one comes to a node from the beginning.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Trail(Option<Arc<Step>>);
 
@@ -52,10 +52,10 @@ impl Trail {
 
 impl Step {
     /// Checks that the step was answered as before when it was made again.
-    pub(crate) fn must_match(&self, again: &[(String, Reply)]) -> Result<(), GroundError> {
+    pub(crate) fn must_match(&self, again: &[(String, Reply)]) -> Result<(), ExplorerError> {
         for ((operation, first), (_, second)) in self.replies.iter().zip(again) {
             if first != second {
-                return Err(GroundError::Strayed {
+                return Err(ExplorerError::Strayed {
                     operation: operation.clone(),
                     first: first.to_string(),
                     second: second.to_string(),

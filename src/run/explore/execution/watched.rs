@@ -1,4 +1,4 @@
-//! What must never be so, asked after every step of an order whose programs are hosted.
+//! Invariants, asked after every step of an order that is explored in process.
 //!
 //! An expression that asks only for counters and for keys by their names is asked again only when one of these has
 //! changed, and each answer is kept. One that asks what was done to a key (`orphaned`, `deleted_by_another`,

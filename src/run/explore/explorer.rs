@@ -1,5 +1,5 @@
-//! What is explored, as the search sees it: places, the steps that can be taken from them, what a step touched, and
-//! what came of an order.
+//! What the search needs of whoever carries orders out: nodes, the steps that can be taken from them, what a step touched,
+//! and how an order ended.
 
 use std::sync::Arc;
 
@@ -37,22 +37,22 @@ impl Pick {
     }
 }
 
-/// What a step read and changed: all that decides whether two steps could as well have come the other way round.
+/// What a step read and changed: all that decides whether two steps commute.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Touch {
     /// Who made the move.
     pub actor: Option<ActorId>,
-    /// Whether it must be taken to touch everything: time, faults, commands that nothing is known about.
+    /// Whether it counts as touching everything: time, faults, commands that nothing is known about.
     pub all: bool,
-    /// What it may have looked at: keys, with their server.
+    /// What it may have read: keys, with their server.
     pub reads: Vec<Arc<str>>,
-    /// What it did change.
+    /// What it changed.
     pub writes: Vec<Arc<str>>,
-    /// The locks that its actor has believed to hold since.
+    /// The locks that its actor began to hold, as it believes.
     pub begins: Vec<usize>,
-    /// The locks that its actor has no longer believed to hold since.
+    /// The locks that its actor no longer holds, as it believes.
     pub ends: Vec<usize>,
-    /// The invariants whose truth on the way it may have changed.
+    /// The invariants whose truth it may have changed.
     pub shows: Vec<usize>,
 }
 
@@ -90,14 +90,14 @@ fn meet<T: PartialEq>(one: &[T], other: &[T]) -> bool {
 pub struct Broken {
     /// Which one: an index into the scenario's, or one behind them for what the user asked.
     pub invariant: usize,
-    /// The ways in which it did: of each the steps of the order that make it, by their places in it; whatever these depend
+    /// The ways in which it did: of each the steps of the order that make it, by their positions in it; whatever these depend
     /// on comes before them. No step where it was broken before the first.
     pub ways: Vec<Vec<usize>>,
 }
 
-/// What an order came to.
+/// How an order ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fate {
+pub struct Ending {
     /// Locks, counters, values, who did not come to an end.
     pub outcome: Arc<Outcome>,
     /// Whether somebody could still have moved when the bound was reached.
@@ -106,31 +106,29 @@ pub struct Fate {
     pub broken: Vec<Broken>,
 }
 
-/// What can be explored. A place stands for all that has happened up to it, and one can come back to it.
-pub trait Ground {
-    /// Where one can stand.
-    type Place: Clone + Send;
-    /// Why it cannot go on.
+/// Carries out steps. A node stands for all that has happened up to it, and one can go back to it.
+pub trait Explorer {
+    type Node: Clone + Send;
     type Error;
 
-    /// The place where every order begins.
+    /// The node where every order begins.
     ///
     /// # Errors
     /// A server or a client failed.
-    fn begin(&mut self) -> Result<Self::Place, Self::Error>;
+    fn begin(&mut self) -> Result<Self::Node, Self::Error>;
 
     /// What can be done next, in a fixed order; nothing where the order is over or cut.
-    fn picks(&self, place: &Self::Place) -> Vec<Pick>;
+    fn picks(&self, node: &Self::Node) -> Vec<Pick>;
 
-    /// Takes a step from a place, be it the newest or not.
+    /// Takes a step from any node.
     ///
     /// # Errors
-    /// A server or a client failed, or the way to the place cannot be gone again.
-    fn take(&mut self, place: &Self::Place, pick: Pick) -> Result<(Self::Place, Touch), Self::Error>;
+    /// A server or a client failed, or the steps to the node cannot be made again.
+    fn take(&mut self, node: &Self::Node, pick: Pick) -> Result<(Self::Node, Touch), Self::Error>;
 
     /// What the order that ends here came to.
     ///
     /// # Errors
     /// A server or a client failed, or an invariant cannot be evaluated.
-    fn fate(&mut self, place: &Self::Place) -> Result<Fate, Self::Error>;
+    fn ending(&mut self, node: &Self::Node) -> Result<Ending, Self::Error>;
 }

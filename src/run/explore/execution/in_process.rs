@@ -1,24 +1,24 @@
-//! Orders explored with programs that Lockstep hosts itself, on real servers: one command, one answer, and going back
-//! is putting back what the server held.
+//! Exploring with programs in Lockstep's own process, on real servers: one command, one answer; to go back, what the
+//! server held is restored.
 //!
-//! Exploring needs no processes to be killed or stopped: whoever is dead sends nothing any more, and whoever is
-//! stopped sends nothing until it runs again. What is found is confirmed with processes afterwards (see
-//! [`super::walk`]).
+//! No process needs to be killed or stopped: a dead actor sends nothing any more, a stopped one nothing until it runs
+//! again. What is found is confirmed with processes afterwards (see
+//! [`super::carry_out`]).
 
 use std::sync::Arc;
 
 use super::{
-    GroundError, Means,
-    came::Judge,
+    ExplorerError, OnServers, Strategy,
     commands::{Footprint, Refusal, Transaction, cell},
     keyspace::Keyspace,
+    log_page::LogPage,
+    outcomes::OutcomeCache,
     roster::Roster,
     rules::{Rules, Situation, Tally},
     servers::{self, Queue, Servers},
     tracked::{Names, Tracked},
     trail::Trail,
     watched::Watched,
-    written::Page,
 };
 use crate::{
     client::{self, protocol::Wire},
@@ -28,14 +28,14 @@ use crate::{
     log::{ActorId, Event, EventKind, OpId, Reply},
     program::{self, Actors, Cause, Failure, Output},
     run::{
-        explore::{Broken, Fate, Ground, Pick, Touch},
-        session::{EngineError, time::next_milli},
+        explore::{Broken, Ending, Explorer, Pick, Touch},
+        session::{EngineError, supervision::or_death, time::next_milli},
     },
 };
 
-/// A place in the tree of orders.
+/// A node in the tree of orders.
 #[derive(Debug, Clone)]
-pub struct Place {
+pub struct Node {
     pub(crate) actors: Actors,
     pub(crate) now: LessonTime,
     tally: Tally,
@@ -48,7 +48,7 @@ pub struct Place {
     pub(crate) broken: Vec<Broken>,
     trail: Trail,
     /// The log, where one is wanted.
-    pub(crate) page: Option<Arc<Page>>,
+    pub(crate) page: Option<Arc<LogPage>>,
 }
 
 /// What came of a move.
@@ -60,23 +60,23 @@ struct Moved {
     handled: Vec<Arc<str>>,
 }
 
-/// The hosted programs, with a lab of their own.
-pub struct Hosted {
+/// Explores with programs in this process and a lab of its own.
+pub struct InProcess {
     pub(crate) scenario: Scenario,
     pub(crate) rules: Rules,
     share: bool,
     pub(crate) roster: Roster,
     pub(crate) names: Names,
     pub(crate) watched: Watched,
-    pub(crate) judge: Judge,
+    pub(crate) cache: OutcomeCache,
     pub(crate) opening: EventKind,
     pub(crate) servers: Servers,
-    /// Where the servers stand.
+    /// The node whose state the servers hold.
     here: Trail,
-    root: Option<Place>,
+    root: Option<Node>,
 }
 
-impl Hosted {
+impl InProcess {
     /// Starts a lab for a scenario.
     ///
     /// # Errors
@@ -85,12 +85,12 @@ impl Hosted {
         scenario: &Scenario,
         options: &LabOptions,
         rules: &Rules,
-        means: Means,
+        strategy: Strategy,
     ) -> Result<Self, EngineError> {
         let names = Names::of(scenario);
         let watched = Watched::new(scenario, &names);
-        let looks = means.share || means.prune || watched.wants_keys();
-        let servers = Servers::start(scenario, options, (means.share, looks)).await?;
+        let looks = strategy.share || strategy.prune || watched.wants_keys();
+        let servers = Servers::start(scenario, options, (strategy.share, looks)).await?;
         let opening = EventKind::LabReady {
             lesson: scenario.loaded.lesson.id.clone(),
             variant: scenario.variant.clone(),
@@ -100,12 +100,12 @@ impl Hosted {
         };
         Ok(Self {
             roster: Roster::of(scenario),
-            judge: Judge::new(scenario),
+            cache: OutcomeCache::new(scenario),
             names,
             watched,
             scenario: scenario.clone(),
             rules: rules.clone(),
-            share: means.share,
+            share: strategy.share,
             opening,
             servers,
             here: Trail::default(),
@@ -113,32 +113,22 @@ impl Hosted {
         })
     }
 
-    /// Ends the servers and waits until they are gone.
-    pub async fn close(self) {
-        self.servers.end().await;
-    }
-
     /// How the servers are.
     pub fn vitals(&self) -> Vitals {
         self.servers.vitals()
     }
 
-    /// Why a server that no longer answers does not: it may have died.
-    pub async fn explain(&self, error: EngineError) -> EngineError {
-        self.servers.explain(error).await
-    }
-
-    fn fail(&self, operation: Option<&PlannedOperation>, why: String) -> GroundError {
+    fn fail(&self, operation: Option<&PlannedOperation>, why: String) -> ExplorerError {
         let place = operation.and_then(|operation| operation.path.clone());
         let path = place.unwrap_or_else(|| Path::root().key("programs"));
         let mistake = Mistake::new(&path, why);
-        GroundError::Engine(self.scenario.loaded.source.place(&mistake).into())
+        ExplorerError::Engine(self.scenario.loaded.source.place(&mistake).into())
     }
 
     /// What is queued on an actor's connection after a command.
     fn queue(
         &mut self,
-        next: &mut Place,
+        next: &mut Node,
         (server, actor): (usize, ActorId),
         wire: &Wire,
         footprint: &Footprint,
@@ -158,11 +148,11 @@ impl Hosted {
 
     fn make_move(
         &mut self,
-        from: &Place,
-        next: &mut Place,
+        from: &Node,
+        next: &mut Node,
         actor: ActorId,
         output: &mut Output,
-    ) -> Result<Moved, GroundError> {
+    ) -> Result<Moved, ExplorerError> {
         let Some(operation) = from.actors[actor].next_operation() else {
             return Err(self.fail(None, "nobody can move there".to_owned()));
         };
@@ -172,7 +162,7 @@ impl Hosted {
         let wire = wire.map_err(|failure| self.fail(Some(operation), failure.why))?;
         let server = wire.as_ref().and_then(|wire| self.servers.find(wire.server()));
         let (Some(wire), Some(server)) = (wire, server) else {
-            let why = format!("`{name}` cannot be hosted");
+            let why = format!("`{name}` cannot be carried out without its client process");
             return Err(self.fail(Some(operation), why));
         };
         let footprint = self.footprint(server, &wire, &name)?;
@@ -187,8 +177,8 @@ impl Hosted {
         };
         let sent = self.servers.send(&sender, &wire, &footprint);
         let (reply, holds) = sent.map_err(|error| match error {
-            // The server lives, or whoever attends to it would say so: it is the command that does not end.
-            GroundError::Engine(EngineError::ServerLost { why, .. }) if client::is_silence(&why) => {
+            // Supervision would report a dead server: it is the command that does not end.
+            ExplorerError::Engine(EngineError::ServerLost { why, .. }) if client::is_silence(&why) => {
                 self.fail(Some(operation), format!("`{name}` (`{wire}`): {why}; it keeps its server busy"))
             }
             error => error,
@@ -225,7 +215,7 @@ impl Hosted {
             output.events.push(EventKind::Replied { op, actor, label, reply: reply.clone() });
         }
         next.tracked.releases(&self.names, actor, &operation.releases, &mut touch);
-        // Of a script's 0 nobody knows what it means.
+        // A script's 0 may mean anything.
         let zero = matches!(wire, Wire::Redis { .. });
         let refused = matches!(&reply, Reply::Value(value) if value.is_null() || zero && *value == 0);
         let handles = runs && !footprint.reads_only && !(refused && touch.writes.is_empty());
@@ -244,7 +234,7 @@ impl Hosted {
         server: usize,
         queued: &[Vec<String>],
         touch: &mut Touch,
-    ) -> Result<(), GroundError> {
+    ) -> Result<(), ExplorerError> {
         for words in queued {
             let wire = Wire::Redis { server: self.servers.name(server).to_owned(), words: words.clone() };
             match self.footprint(server, &wire, "EXEC")?.keys {
@@ -255,16 +245,18 @@ impl Hosted {
         Ok(())
     }
 
-    fn footprint(&mut self, server: usize, wire: &Wire, operation: &str) -> Result<Footprint, GroundError> {
+    fn footprint(&mut self, server: usize, wire: &Wire, operation: &str) -> Result<Footprint, ExplorerError> {
         self.servers.footprint(server, wire).map_err(|refusal| match refusal {
             Refusal::Lost(why) => EngineError::ServerLost { server: wire.server().to_owned(), why }.into(),
-            Refusal::NotReplayable(why) => {
-                GroundError::NotReplayable { operation: operation.to_owned(), command: wire.to_string(), why }
-            }
+            Refusal::NotReplayable(why) => ExplorerError::NotReplayable {
+                operation: operation.to_owned(),
+                command: wire.to_string(),
+                why,
+            },
         })
     }
 
-    fn step(&mut self, from: &Place, pick: Pick) -> Result<(Place, Touch), GroundError> {
+    fn step(&mut self, from: &Node, pick: Pick) -> Result<(Node, Touch), ExplorerError> {
         let mut next = from.clone();
         next.steps += 1;
         next.tally.add(pick);
@@ -310,7 +302,7 @@ impl Hosted {
     }
 
     /// Time passes to the next timer, and a little more; the others are put off by as much.
-    fn pass(&self, next: &mut Place, output: &mut Output) -> Result<(), Failure> {
+    fn pass(&self, next: &mut Node, output: &mut Output) -> Result<(), Failure> {
         let runs = |actor| self.roster.runs(actor, next.tally.frozen);
         let Some((_, due)) = next.actors.next_timer(runs) else {
             return Ok(());
@@ -321,35 +313,45 @@ impl Hosted {
         next.actors.wake_until(due, runs, output)
     }
 
-    /// Goes to a place step by step, from the beginning.
-    fn go_again(&mut self, to: &Place) -> Result<Place, GroundError> {
+    /// Goes to a node step by step, from the beginning.
+    fn go_again(&mut self, to: &Node) -> Result<Node, ExplorerError> {
         self.servers.reset()?;
-        let Some(mut place) = self.root.clone() else {
+        let Some(mut node) = self.root.clone() else {
             return self.begin();
         };
         for step in to.trail.steps() {
-            place = self.step(&place, step.pick)?.0;
-            if let Some(again) = place.trail.last() {
+            node = self.step(&node, step.pick)?.0;
+            if let Some(again) = node.trail.last() {
                 step.must_match(again)?;
             }
         }
-        Ok(place)
+        Ok(node)
     }
 
-    fn is_here(&self, place: &Place) -> bool {
-        self.root.is_some() && self.here.is(&place.trail)
+    fn is_here(&self, node: &Node) -> bool {
+        self.root.is_some() && self.here.is(&node.trail)
     }
 
-    pub(crate) fn situation(&self, place: &Place) -> Situation {
-        Situation::new(&place.actors, &self.roster, place.tally)
+    pub(crate) fn situation(&self, node: &Node) -> Situation {
+        Situation::new(&node.actors, &self.roster, node.tally)
     }
 }
 
-impl Ground for Hosted {
-    type Place = Place;
-    type Error = GroundError;
+impl OnServers for InProcess {
+    async fn explain(&self, error: EngineError) -> EngineError {
+        or_death(self.servers.lab(), error).await
+    }
 
-    fn begin(&mut self) -> Result<Place, GroundError> {
+    async fn close(self) {
+        self.servers.end().await;
+    }
+}
+
+impl Explorer for InProcess {
+    type Node = Node;
+    type Error = ExplorerError;
+
+    fn begin(&mut self) -> Result<Node, ExplorerError> {
         self.servers.reset()?;
         self.here = Trail::default();
         let mut actors = Actors::new(&self.scenario, 0);
@@ -363,7 +365,7 @@ impl Ground for Hosted {
         for server in 0..self.servers.count() {
             keyspaces.push(self.servers.look(server)?);
         }
-        let mut place = Place {
+        let mut node = Node {
             queued: vec![None; actors.len()],
             actors,
             now: output.now,
@@ -376,31 +378,31 @@ impl Ground for Hosted {
             page: None,
         };
         if self.watched.wants_log() {
-            let states = self.servers.states(&place.keyspaces, place.now)?;
+            let states = self.servers.states(&node.keyspaces, node.now)?;
             let kinds = std::iter::once(self.opening.clone())
                 .chain(output.events)
                 .chain(states.into_iter().map(EventKind::State));
-            let events = kinds.map(|kind| Event { at: place.now, kind }).collect();
-            place.page = Some(Arc::new(Page { before: None, events }));
+            let events = kinds.map(|kind| Event { at: node.now, kind }).collect();
+            node.page = Some(Arc::new(LogPage { before: None, events }));
         }
-        self.watch_from(&mut place)?;
-        self.root = Some(place.clone());
-        Ok(place)
+        self.watch_from(&mut node)?;
+        self.root = Some(node.clone());
+        Ok(node)
     }
 
-    fn picks(&self, place: &Place) -> Vec<Pick> {
-        self.situation(place).picks(&self.rules)
+    fn picks(&self, node: &Node) -> Vec<Pick> {
+        self.situation(node).picks(&self.rules)
     }
 
-    fn take(&mut self, place: &Place, pick: Pick) -> Result<(Place, Touch), GroundError> {
-        if self.share || self.is_here(place) {
-            return self.step(place, pick);
+    fn take(&mut self, node: &Node, pick: Pick) -> Result<(Node, Touch), ExplorerError> {
+        if self.share || self.is_here(node) {
+            return self.step(node, pick);
         }
-        let place = self.go_again(place)?;
-        self.step(&place, pick)
+        let node = self.go_again(node)?;
+        self.step(&node, pick)
     }
 
-    fn fate(&mut self, place: &Place) -> Result<Fate, GroundError> {
-        self.came_to(place)
+    fn ending(&mut self, node: &Node) -> Result<Ending, ExplorerError> {
+        self.ending_of(node)
     }
 }

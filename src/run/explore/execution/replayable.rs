@@ -1,4 +1,4 @@
-//! Which commands an order could not be carried out again with, and why.
+//! Which commands cannot be explored, and why.
 
 use super::script;
 

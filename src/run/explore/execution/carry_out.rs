@@ -17,7 +17,7 @@ pub struct Carried {
     /// What happened, with a stop after every choice.
     pub log: Log,
     /// Each choice in few words: `A.acquire`, `freeze A`, `+3.001 s`.
-    pub told: Vec<String>,
+    pub moves: Vec<String>,
 }
 
 impl Racer {
@@ -38,15 +38,15 @@ impl Racer {
 
     async fn carry_out_choices(&mut self, choices: &[Choice]) -> Result<Carried, EngineError> {
         self.begin_order().await?;
-        let mut told = Vec::new();
+        let mut moves = Vec::new();
         for choice in choices {
-            told.push(self.take_choice(choice).await?);
+            moves.push(self.take_choice(choice).await?);
         }
         let item = choices.len().saturating_sub(1);
         let stop = Stop::End;
         self.director.recorder.record(EventKind::Stop { item, stop });
         let log = self.finish_order().await?;
-        Ok(Carried { log, told })
+        Ok(Carried { log, moves })
     }
 
     /// Makes one choice, and says in few words what it was.
@@ -86,7 +86,7 @@ impl Racer {
         }
     }
 
-    /// Everybody before the first move, time stopped.
+    /// Resets everything for the next order, with time stopped.
     pub(crate) async fn begin_order(&mut self) -> Result<(), EngineError> {
         if self.needs_restart {
             self.renew().await?;
@@ -98,7 +98,7 @@ impl Racer {
         self.director.observe().await
     }
 
-    /// The log of an order that is over, with what the servers hold at its end.
+    /// Ends an order: gives its log, with what the servers hold at its end.
     pub(crate) async fn finish_order(&mut self) -> Result<Log, EngineError> {
         let left = racer::keeps_local_locks(self.director.log()) || keeps_transactions(self.director.log());
         self.needs_restart |= !self.director.pending.by_op.is_empty() || left;
@@ -107,7 +107,7 @@ impl Racer {
         }
         self.director.left_story = false;
         let log = self.take_log();
-        // Whoever is still stopped runs again, for the next order.
+        // For the next order.
         for client in self.director.harness.frozen_clients() {
             self.director.inject_fault(&Fault::Thaw { client }, &programs()).await?;
         }
@@ -115,8 +115,8 @@ impl Racer {
         Ok(log)
     }
 
-    /// A watch that was left on a znode that is not there would tell the next order of what it does. It fires when
-    /// the znode is made, before anybody begins.
+    /// Fires the watches that the last order left on znodes that do not exist, by making these: or the next order would
+    /// be notified.
     async fn fire_watches(&mut self) {
         for path in std::mem::take(&mut self.watched) {
             let mut parents: Vec<&str> = path.match_indices('/').map(|(at, _)| &path[..at]).collect();
@@ -128,7 +128,7 @@ impl Racer {
     }
 }
 
-/// The znodes that somebody left a watch on.
+/// The znodes on which a watch may be left.
 fn watched_paths(log: &Log) -> Vec<String> {
     let asked = log.events().iter().filter_map(|event| match &event.kind {
         EventKind::Sent { wire, .. } => {
@@ -142,7 +142,7 @@ fn watched_paths(log: &Log) -> Vec<String> {
     asked.collect()
 }
 
-/// Whether somebody's connection is left in the middle of a transaction.
+/// Whether a connection is left in the middle of a transaction.
 fn keeps_transactions(log: &Log) -> bool {
     let mut open = std::collections::HashSet::new();
     for event in log.events() {

@@ -1,11 +1,11 @@
-//! The log of a hosted order, where an invariant asks for one: what a run with client processes would have written
-//! down.
+//! The log of an order that is explored in process, where an invariant asks for one: what a run with client processes
+//! would have recorded.
 
 use std::sync::Arc;
 
 use super::{
-    GroundError,
-    hosted::{Hosted, Place},
+    ExplorerError,
+    in_process::{InProcess, Node},
 };
 use crate::{
     log::{Choice, Event, EventKind, Log, Stop},
@@ -14,12 +14,12 @@ use crate::{
 
 /// A log as a list that orders with a common beginning share.
 #[derive(Debug)]
-pub(crate) struct Page {
-    pub(crate) before: Option<Arc<Page>>,
+pub(crate) struct LogPage {
+    pub(crate) before: Option<Arc<LogPage>>,
     pub(crate) events: Vec<Event>,
 }
 
-impl Page {
+impl LogPage {
     /// The whole log up to here.
     pub(crate) fn log(last: Option<&Arc<Self>>) -> Log {
         let mut pages = Vec::new();
@@ -36,15 +36,15 @@ impl Page {
     }
 }
 
-impl Hosted {
+impl InProcess {
     /// Adds a step to the log of an order.
     pub(crate) fn write_down(
         &mut self,
-        from: &Place,
-        next: &mut Place,
+        from: &Node,
+        next: &mut Node,
         pick: Pick,
         happened: Vec<EventKind>,
-    ) -> Result<(), GroundError> {
+    ) -> Result<(), ExplorerError> {
         let at = next.now;
         let choice = pick.choice(&self.roster.clients);
         let fault = match &choice {
@@ -68,7 +68,7 @@ impl Hosted {
         }
         kinds.push(EventKind::Stop { item: from.steps, stop });
         let events = kinds.into_iter().map(|kind| Event { at, kind }).collect();
-        next.page = Some(Arc::new(Page { before: from.page.clone(), events }));
+        next.page = Some(Arc::new(LogPage { before: from.page.clone(), events }));
         Ok(())
     }
 }
