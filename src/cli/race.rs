@@ -57,7 +57,7 @@ pub(crate) fn race(global: &Global, args: &RaceArgs) -> Result<u8, Failure> {
             if global.json {
                 print::json(&json_line(scenario, &report, global.seed))?;
             } else {
-                print::line(&histogram(scenario, &report, global.lang()))?;
+                print::line(&histogram(scenario, &report, global.seed, global.lang()))?;
                 if let Some(signal) = cut {
                     let counts = [report.runs.to_string(), report.asked.to_string()];
                     let words = words::RACES_CUT.with(global.lang(), &[signal, &counts[0], &counts[1]]);
@@ -143,12 +143,13 @@ impl Races<'_> {
 fn json_line(scenario: &Scenario, report: &RaceReport, seed: u64) -> Value {
     let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
     let outcomes: Vec<_> = report
-        .tally
+        .kept
         .outcomes()
         .into_iter()
-        .map(|(outcome, seen)| {
+        .map(|(outcome, kind)| {
             json!({
-                "outcome": outcome.to_string(), "count": seen.count, "first_seed": seen.first_seed,
+                "outcome": outcome.to_string(), "count": kind.count(),
+                "first_seed": seed.wrapping_add(kind.first().into()),
                 "locks": outcome.locks, "counters": outcome.counters, "values": outcome.values,
                 "unfinished": outcome.unfinished, "broken": outcome.broken,
             })
@@ -164,7 +165,7 @@ fn json_line(scenario: &Scenario, report: &RaceReport, seed: u64) -> Value {
         "runs": report.runs,
         "complete": report.is_complete(),
         "seed": seed,
-        "violated": report.tally.violated(),
+        "violated": report.kept.violated(),
         "outcomes": outcomes,
         "lesson_ms": millis(report.lesson),
         "wall_ms": millis(report.wall),
@@ -176,7 +177,7 @@ const BAR: u64 = 24;
 /// More outcomes than anybody reads; `--json` has them all.
 const MOST: usize = 15;
 
-fn histogram(scenario: &Scenario, report: &RaceReport, lang: Lang) -> String {
+fn histogram(scenario: &Scenario, report: &RaceReport, seed: u64, lang: Lang) -> String {
     let wall = report.wall.as_secs_f64();
     let (seconds, actors, runs) = (format!("{wall:.2}"), report.actors.to_string(), report.runs.to_string());
     let id = &scenario.loaded.lesson.id;
@@ -184,25 +185,25 @@ fn histogram(scenario: &Scenario, report: &RaceReport, lang: Lang) -> String {
     if race::leaves_out_faults(scenario) {
         lines.push(format!("    {}", words::NO_FAULTS_RACED.get(lang)));
     }
-    let outcomes = report.tally.outcomes();
+    let outcomes = report.kept.outcomes();
     let widest = |texts: &mut dyn Iterator<Item = usize>| texts.max().unwrap_or(0);
     let names: Vec<String> = outcomes.iter().map(|(outcome, _)| outcome.to_string()).collect();
     let wide = widest(&mut names.iter().take(MOST).map(|name| name.chars().count()));
-    let digits = outcomes.first().map_or(1, |(_, seen)| seen.count.to_string().len());
-    for (name, (outcome, seen)) in names.iter().zip(&outcomes).take(MOST) {
-        let cells = (seen.count * BAR).div_ceil(report.runs.max(1));
+    let digits = outcomes.first().map_or(1, |(_, kind)| kind.count().to_string().len());
+    for (name, (outcome, kind)) in names.iter().zip(&outcomes).take(MOST) {
+        let cells = (kind.count() * BAR).div_ceil(report.runs.max(1));
         let bar = "█".repeat(usize::try_from(cells).unwrap_or(0));
         let bar = text::pad(&bar, usize::try_from(BAR).unwrap_or(0));
-        let first = words::FIRST_SEED.with(lang, &[&seen.first_seed.to_string()]);
+        let first = words::FIRST_SEED.with(lang, &[&seed.wrapping_add(kind.first().into()).to_string()]);
         let mark = if outcome.is_violated() { "✗" } else { " " };
-        lines.push(format!("  {mark} {} {bar} {:>digits$}  {first}", text::pad(name, wide), seen.count));
+        lines.push(format!("  {mark} {} {bar} {:>digits$}  {first}", text::pad(name, wide), kind.count()));
     }
     if outcomes.len() > MOST {
         let more = (outcomes.len() - MOST).to_string();
         lines.push(format!("    {}", words::MORE_OUTCOMES.with(lang, &[&more])));
     }
     for invariant in &report.invariants {
-        let broke = report.tally.broke(&invariant.name);
+        let broke = report.kept.broke(&invariant.name);
         if broke > 0 {
             let (broke, says) = (broke.to_string(), invariant.says.get(lang));
             lines.push(format!("  ✗ {}", words::RACES_BROKE.with(lang, &[&broke, &runs, says])));

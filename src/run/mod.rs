@@ -6,5 +6,4 @@ pub(crate) mod open;
 pub mod race;
 pub mod session;
 
-pub(crate) use open::ChosenRuns;
 pub use open::{LessonChoice, Runs};

@@ -8,7 +8,7 @@ use crate::{
     lesson::Scenario,
     log::{Choice, Log},
     run::{
-        explore::execution::{ExplorerError, carry_out::Carried},
+        explore::execution::ExplorerError,
         race::{Outcome, racer::Racer},
     },
     verdict,
@@ -102,29 +102,16 @@ pub(crate) fn report(scenario: &Scenario, ended: workers::Outcome) -> Explored {
     }
 }
 
-/// Carries out an order with client processes, so that it can be stepped through: the first that came to an outcome, or
-/// any other.
-///
-/// # Errors
-/// A server or a client failed, or a choice cannot be made.
-pub async fn carry_out(
-    scenario: &Scenario,
-    options: &LabOptions,
-    choices: &[Choice],
-) -> Result<Carried, ExploreError> {
-    let mut racer = Racer::set_up(scenario, options).await?;
-    let carried = racer.carry_out(choices).await;
-    racer.tear_down().await;
-    Ok(carried?)
-}
-
 /// The shortest order carried out again, with client processes. It must break something there, too.
 pub(crate) async fn confirmed(
     scenario: &Scenario,
     options: &LabOptions,
     shortest: Shortest,
 ) -> Result<Shortest, ExploreError> {
-    let carried = carry_out(scenario, options, &shortest.choices).await?;
+    let mut racer = Racer::set_up(scenario, options).await?;
+    let carried = racer.carry_out(&shortest.choices).await;
+    racer.tear_down().await;
+    let carried = carried?;
     let shortest = Shortest { choices: shortest.choices, moves: carried.moves, log: carried.log };
     let breaches = verdict::breaches(scenario, &shortest.log).map_err(ExplorerError::Invariant)?;
     if !breaches.is_empty() {

@@ -24,7 +24,6 @@ mod tests;
 use std::{ops::ControlFlow, time::Duration};
 
 pub(crate) use explorer::{Broken, Ending, Explorer, Pick, Touch};
-pub(crate) use found::carry_out;
 pub use found::{Explored, OutcomeSeen, Shortest};
 pub use progress::Progress;
 pub use workers::repeat;

@@ -1,5 +1,4 @@
 //! Races by their outcomes: how often each, which races those were, and their logs as long as there is room for them.
-//! Pure.
 
 use std::collections::BTreeMap;
 
@@ -14,8 +13,10 @@ pub const MOST_EVENTS: usize = 250_000;
 const FIRST: usize = 5;
 
 /// Races by their outcomes.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Kept {
+    /// Logs are kept as long as they have no more events than this together.
+    most: usize,
     kinds: BTreeMap<Outcome, Kind>,
     races: u64,
     violated: u64,
@@ -33,14 +34,21 @@ pub struct Kind {
     logs: BTreeMap<u32, Log>,
 }
 
+impl Default for Kept {
+    fn default() -> Self {
+        Self::within(MOST_EVENTS)
+    }
+}
+
 impl Kept {
+    /// No race yet, and room for so many events.
+    pub fn within(most: usize) -> Self {
+        Self { most, kinds: BTreeMap::new(), races: 0, violated: 0, events: 0, forgotten: 0 }
+    }
+
     /// Counts a race and keeps its log. Where there is no room for all logs, one of the most frequent outcome goes:
     /// of each outcome the first few and the latest stay.
     pub fn add(&mut self, race: Race) {
-        self.add_within(race, MOST_EVENTS);
-    }
-
-    fn add_within(&mut self, race: Race, most: usize) {
         let number = u32::try_from(self.races).unwrap_or(u32::MAX);
         self.races += 1;
         self.violated += u64::from(race.outcome.is_violated());
@@ -48,7 +56,7 @@ impl Kept {
         let kind = self.kinds.entry(race.outcome).or_default();
         kind.numbers.push(number);
         kind.logs.insert(number, race.log);
-        while self.events > most && self.forget() {}
+        while self.events > self.most && self.forget() {}
     }
 
     /// Forgets one log; false where there is none.
@@ -107,6 +115,11 @@ impl Kind {
         &self.numbers
     }
 
+    /// The first of them.
+    pub fn first(&self) -> u32 {
+        self.numbers.first().copied().unwrap_or(0)
+    }
+
     /// How many they are.
     pub fn count(&self) -> u64 {
         self.numbers.len() as u64
@@ -156,9 +169,9 @@ mod tests {
 
     #[test]
     fn everything_is_kept_while_there_is_room() {
-        let mut all = Kept::default();
+        let mut all = Kept::within(50);
         for sold in [1, 2, 2, 1, 2] {
-            all.add_within(race(sold, 10), 50);
+            all.add(race(sold, 10));
         }
         let outcomes = all.outcomes();
         assert_eq!(outcomes[0].0, &outcome(2, LockFate::Violated));
@@ -169,9 +182,9 @@ mod tests {
 
     #[test]
     fn beyond_that_the_first_and_the_latest_of_each_outcome_stay() {
-        let mut all = Kept::default();
+        let mut all = Kept::within(200);
         for n in 0..1000 {
-            all.add_within(race(if n == 500 { 2 } else { 1 }, 10), 200);
+            all.add(race(if n == 500 { 2 } else { 1 }, 10));
         }
         let rare = all.kind(&outcome(2, LockFate::Violated)).expect("seen");
         assert_eq!(kept(rare), [500], "what is rare is kept longest");
@@ -182,12 +195,26 @@ mod tests {
         assert_eq!((kept.len(), often.count(), all.forgotten()), (19, 999, 980));
     }
 
+    #[test]
+    fn outcomes_are_counted_without_their_logs_the_most_frequent_first() {
+        let mut all = Kept::within(0);
+        for sold in [1, 10, 10, 2, 10] {
+            all.add(race(sold, 10));
+        }
+        let counted = all
+            .outcomes()
+            .into_iter()
+            .map(|(outcome, kind)| (outcome.counters["sold"], kind.numbers().to_vec()));
+        assert_eq!(counted.collect::<Vec<_>>(), [(10, vec![1, 2, 4]), (1, vec![0]), (2, vec![3])]);
+        assert_eq!((all.violated(), all.forgotten()), (4, 5));
+    }
+
     proptest! {
         #[test]
         fn no_more_is_kept_than_there_is_room_for(races in prop::collection::vec((0i64..6, 0usize..30), 0..80), most in 0usize..200) {
-            let mut all = Kept::default();
+            let mut all = Kept::within(most);
             for (sold, events) in &races {
-                all.add_within(race(*sold, *events), most);
+                all.add(race(*sold, *events));
                 let logs = all.outcomes().into_iter().flat_map(|(_, kind)| kind.numbers().iter().filter_map(|n| kind.log(*n)));
                 let (count, events) = logs.fold((0, 0), |(count, events), log| (count + 1, events + log.len()));
                 prop_assert!(events <= most && events == all.events);

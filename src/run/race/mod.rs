@@ -6,7 +6,6 @@ pub(crate) mod kept;
 pub(crate) mod outcome;
 pub(crate) mod pace;
 pub mod racer;
-pub(crate) mod tally;
 
 use std::time::Duration;
 
@@ -14,7 +13,6 @@ pub(crate) use kept::{Kept, Kind, MOST_EVENTS};
 pub(crate) use outcome::Asked;
 pub use outcome::{LockFate, Outcome};
 pub(crate) use pace::Pace;
-pub(crate) use tally::{Seen, Tally};
 
 use crate::{
     clock::ClockKind,
@@ -96,7 +94,7 @@ pub struct RaceReport {
     /// What must never be so.
     pub invariants: Vec<Invariant>,
     /// What came of them.
-    pub tally: Tally,
+    pub kept: Kept,
     /// Lesson time, all races together.
     pub lesson: Duration,
     /// Real time, starting and ending the servers included.
@@ -112,7 +110,8 @@ impl RaceReport {
             runs: 0,
             actors: info.actors,
             invariants: info.invariants,
-            tally: Tally::default(),
+            // The logs are not wanted here.
+            kept: Kept::within(0),
             lesson: Duration::ZERO,
             wall: Duration::ZERO,
         }
@@ -122,7 +121,7 @@ impl RaceReport {
     pub fn add(&mut self, race: Race) {
         self.runs += 1;
         self.lesson += race.lesson;
-        self.tally.add(race.outcome, race.seed);
+        self.kept.add(race);
     }
 
     /// Whether there were as many as were asked for.

@@ -17,7 +17,6 @@ pub(crate) mod tracked;
 pub(crate) mod trail;
 pub(crate) mod watched;
 
-pub use carry_out::Carried;
 pub use in_process::InProcess;
 pub use processes::Processes;
 pub use rules::Rules;

@@ -11,7 +11,7 @@ use super::{
     ExplorerError,
     commands::{Commands, Footprint, Refusal, Transaction, is_opaque, key_of},
     keyspace::{self, Keyspace, Known},
-    refused,
+    replayable,
 };
 use crate::run::session::{EngineError, setup, supervision::supervised};
 use crate::{
