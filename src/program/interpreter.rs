@@ -95,9 +95,6 @@ impl Interpreter {
 
     /// Carries out statements up to the next operation. Values that are set right before it are left for
     /// [`Interpreter::begin`], unless it is a wait, which begins at once.
-    ///
-    /// # Errors
-    /// An expression failed, or the program runs in a circle without an operation.
     pub(crate) fn advance(&mut self, actor: ActorId, events: &mut Vec<EventKind>) -> Result<Next, String> {
         within_allowance(|| self.advance_within(actor, events))
     }
@@ -191,9 +188,6 @@ impl Interpreter {
 
     /// The operation begins: sets the values that are set right before it, so that `now` is the time at which it is
     /// sent, however long after the reply before it. Does nothing when it is tried again.
-    ///
-    /// # Errors
-    /// An expression failed.
     pub(crate) fn begin(&mut self) -> Result<(), String> {
         within_allowance(|| self.begin_within())
     }
@@ -238,9 +232,6 @@ impl Interpreter {
     }
 
     /// Takes in a reply to the operation that was next.
-    ///
-    /// # Errors
-    /// The reply is an error that the program does not allow, or an expression failed.
     pub(crate) fn replied(&mut self, operation: &PlannedOperation, reply: &Reply) -> Result<After, String> {
         let (value, error) = match reply {
             Reply::Value(value) => (json_value(value), Value::from(())),

@@ -112,23 +112,14 @@ pub trait Explorer {
     type Error;
 
     /// The node where every order begins.
-    ///
-    /// # Errors
-    /// A server or a client failed.
     fn begin(&mut self) -> Result<Self::Node, Self::Error>;
 
     /// What can be done next, in a fixed order; nothing where the order is over or cut.
     fn picks(&self, node: &Self::Node) -> Vec<Pick>;
 
     /// Takes a step from any node.
-    ///
-    /// # Errors
-    /// A server or a client failed, or the steps to the node cannot be made again.
     fn take(&mut self, node: &Self::Node, pick: Pick) -> Result<(Self::Node, Touch), Self::Error>;
 
     /// What the order that ends here came to.
-    ///
-    /// # Errors
-    /// A server or a client failed, or an invariant cannot be evaluated.
     fn ending(&mut self, node: &Self::Node) -> Result<Ending, Self::Error>;
 }

@@ -157,9 +157,6 @@ pub type Flow = ControlFlow<()>;
 
 /// Goes through everything that follows from a subtree. Once it is `called_off`, what fails is no error but the end: what
 /// was found by then stands.
-///
-/// # Errors
-/// Those of the explorer.
 pub fn search<G: Explorer>(
     explorer: &mut G,
     subtree: &Subtree<G::Node>,
@@ -234,9 +231,6 @@ fn parts(count: usize) -> f64 {
 }
 
 /// Parts the whole into subtrees, in the order of the search, until there are so many or nothing is left to part.
-///
-/// # Errors
-/// Those of the explorer.
 pub fn split<G: Explorer>(
     explorer: &mut G,
     prune: bool,
@@ -277,9 +271,6 @@ pub fn split<G: Explorer>(
 /// Efficiency of Backtrack Programs", Mathematics of Computation 29, 1975). `draw` gives a number below another, or `None` to
 /// end it here;
 /// `hopeless` ends it where what is known already is far more than anybody wants to know.
-///
-/// # Errors
-/// Those of the explorer.
 pub fn estimate<G: Explorer>(
     explorer: &mut G,
     prune: bool,

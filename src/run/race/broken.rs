@@ -12,9 +12,6 @@ use crate::{
 /// The invariants that a race with this outcome broke, as the lesson has them. In a race nobody looks at the servers
 /// before the end, so what must never be true is asked about then; what asks for a reply that
 /// never came is not.
-///
-/// # Errors
-/// An expression cannot be evaluated: the message.
 pub(crate) fn broken(scenario: &Scenario, outcome: &Outcome, log: &Log) -> Result<BTreeSet<String>, String> {
     let mut broken = BTreeSet::new();
     for invariant in &scenario.invariants {

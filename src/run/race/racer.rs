@@ -1,31 +1,25 @@
 //! Races: all programs from beginning to end at once, again and again on one lab. There is no story: who gets a reply goes
 //! on, and the machine decides who gets it first.
 
-use std::{
-    collections::{HashMap, HashSet},
-    time::Duration,
-};
+use std::{collections::HashSet, time::Duration};
 
 use tokio::sync::watch;
 
 use crate::run::session::{
     EngineError,
     director::Director,
-    harness::Arrived,
+    harness::{Arrived, Harness},
     recorder::Recorder,
-    setup,
+    setup::{self, Connections},
     start_order::StartOrder,
     stops,
-    supervision::{ANSWERS_WITHIN, supervised},
+    supervision::supervised,
     time::Tempo,
 };
 use crate::{
-    client::{
-        Hand,
-        protocol::{Response, Wire, ZkCall},
-    },
+    client::protocol::{Response, Wire, ZkCall},
     clock::{ClockKind, LessonTime, Rate},
-    lab::LabOptions,
+    lab::{Lab, LabOptions},
     lesson::{LabKind, Path, Scenario},
     log::{Choice, EventKind, Log, OpId, Reply},
     program::{Actors, State, actor_id},
@@ -44,7 +38,7 @@ pub struct Racer {
     scenario: Scenario,
     options: LabOptions,
     tempo: watch::Sender<Tempo>,
-    hands: HashMap<String, Hand>,
+    connections: Connections,
     /// How each log begins: the actors and their sessions.
     opening: Vec<EventKind>,
     /// Whether something is left in a client that only a new process is rid of.
@@ -67,7 +61,7 @@ impl Racer {
             scenario: scenario.clone(),
             options: options.clone(),
             tempo,
-            hands: HashMap::new(),
+            connections: Connections::default(),
             needs_restart: false,
             watched: Vec::new(),
         })
@@ -104,7 +98,7 @@ impl Racer {
         let watched = self.tempo.subscribe();
         let mut fresh = Director::set_up(self.scenario.clone(), &self.options, 0, watched, None).await?;
         fresh.harness.lab.succeed(&self.director.harness.lab);
-        self.hands.clear();
+        self.connections = Connections::default();
         self.watched.clear();
         self.opening = opening(&fresh);
         std::mem::replace(&mut self.director, fresh).tear_down().await;
@@ -192,7 +186,8 @@ impl Racer {
         self.director.actors = Actors::new(&self.scenario, seed);
         self.director.pending.by_op.clear();
         self.reset_servers(path).await?;
-        setup::carry_out(&self.scenario, &self.director.harness).await?;
+        let Harness { lab, server, .. } = &self.director.harness;
+        setup::carry_out(&self.scenario, lab, server).await?;
         let director = &mut self.director;
         // Emptying the servers notified the watchers of the last race.
         director.settle(path).await?;
@@ -213,44 +208,31 @@ impl Racer {
 
     /// Makes a znode, unless it is there.
     pub(crate) async fn make_znode(&mut self, path: &str) {
-        let server = self.director.harness.server.clone();
-        let address = setup::address(&self.director.harness, &server);
-        let hand = self
-            .hands
-            .entry(address.clone())
-            .or_insert_with(|| Hand::new(setup::PATIENCE, self.director.harness.lab.password()));
         let call = ZkCall::Create {
             ephemeral: false,
             sequential: false,
             path: path.to_owned(),
             data: String::new(),
         };
+        let Harness { lab, server, .. } = &self.director.harness;
         // Whether it was there before does not matter.
-        let _ = hand.send(&Wire::Zookeeper { server, call }, &address, ANSWERS_WITHIN).await;
+        let _ = self.connections.send(lab, &Wire::Zookeeper { server: server.clone(), call }).await;
     }
 
     /// Empties the servers, which are this lab's own.
     async fn reset_servers(&mut self, path: &Path) -> Result<(), EngineError> {
-        for server in self.director.harness.lab.servers() {
-            let lab = self.scenario.lab();
+        let lab = &self.director.harness.lab;
+        for server in lab.servers() {
             // A replica takes no writes; its master's reach it.
-            if lab == LabKind::Sentinel && !self.director.harness.lab.is_master(&server.name).await? {
+            if lab.kind() == LabKind::Sentinel && !lab.is_master(&server.name).await? {
                 continue;
             }
-            let address = setup::address(&self.director.harness, &server.name);
-            let hand = self
-                .hands
-                .entry(address.clone())
-                .or_insert_with(|| Hand::new(setup::PATIENCE, self.director.harness.lab.password()));
-            let emptied = if lab.is_redis() {
+            let emptied = if lab.kind().is_redis() {
                 let words = vec!["FLUSHALL".to_owned()];
                 let wire = Wire::Redis { server: server.name.clone(), words };
-                match hand.send(&wire, &address, ANSWERS_WITHIN).await {
-                    Reply::Value(_) => Ok(()),
-                    bad => Err(bad),
-                }
+                value(self.connections.send(lab, &wire).await).map(drop)
             } else {
-                delete_all(hand, &server.name, &address).await
+                delete_all(&mut self.connections, lab, &server.name).await
             };
             if let Err(bad) = emptied {
                 let why = format!("the server `{}` could not be emptied: {bad}", server.name);
@@ -262,14 +244,10 @@ impl Racer {
 }
 
 /// Deletes every znode but ZooKeeper's own, children before parents.
-async fn delete_all(hand: &mut Hand, server: &str, address: &str) -> Result<(), Reply> {
+async fn delete_all(connections: &mut Connections, lab: &Lab, server: &str) -> Result<(), Reply> {
     let mut ask = async |call: ZkCall| {
-        let server = server.to_owned();
-        let wire = Wire::Zookeeper { server, call };
-        match hand.send(&wire, address, ANSWERS_WITHIN).await {
-            Reply::Value(value) => Ok(value),
-            bad => Err(bad),
-        }
+        let wire = Wire::Zookeeper { server: server.to_owned(), call };
+        value(connections.send(lab, &wire).await)
     };
     let mut found = Vec::new();
     let mut unseen = vec!["/".to_owned()];
@@ -286,6 +264,14 @@ async fn delete_all(hand: &mut Hand, server: &str, address: &str) -> Result<(), 
         ask(ZkCall::Delete { path }).await?;
     }
     Ok(())
+}
+
+/// The value of a reply that is neither an error nor lost.
+fn value(reply: Reply) -> Result<serde_json::Value, Reply> {
+    match reply {
+        Reply::Value(value) => Ok(value),
+        bad => Err(bad),
+    }
 }
 
 /// Sends the next operation of everybody who has started and is ready. Says whether anybody was.

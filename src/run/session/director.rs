@@ -100,7 +100,7 @@ impl Director {
         for (actor, server, session) in sessions {
             self.recorder.record(EventKind::Session { actor, server, session });
         }
-        super::setup::carry_out(&self.scenario, &self.harness).await?;
+        super::setup::carry_out(&self.scenario, &self.harness.lab, &self.harness.server).await?;
         self.start_actors(&Path::root().key("programs"))?;
         self.clock.set_rate(Rate::PAUSED)?;
         self.observe().await?;

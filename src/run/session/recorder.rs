@@ -48,9 +48,6 @@ impl Recorder {
     }
 
     /// Whether there is room for more.
-    ///
-    /// # Errors
-    /// The run has become too large.
     pub(crate) fn has_room(&self) -> Result<(), String> {
         if self.weight <= LARGEST {
             return Ok(());

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, time::Duration};
 
-use super::{EngineError, harness::Harness, supervision::ANSWERS_WITHIN};
+use super::{EngineError, supervision::ANSWERS_WITHIN};
 use crate::{
     client::{Hand, protocol::Wire},
     lab::{Endpoint, Lab},
@@ -11,16 +11,23 @@ use crate::{
     program::command,
 };
 
-/// The session timeout of a ZooKeeper connection for setup, in real time.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+/// The session timeout of a ZooKeeper connection, in real time.
+const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Sends a scenario's setup commands, in order.
-pub(crate) async fn carry_out(scenario: &Scenario, harness: &Harness) -> Result<(), EngineError> {
-    carry_out_on(scenario, &harness.lab, &harness.server).await
+/// Lockstep's own connections to servers: no link is between.
+#[derive(Default)]
+pub(crate) struct Connections(HashMap<String, Hand>);
+
+impl Connections {
+    pub(crate) async fn send(&mut self, lab: &Lab, wire: &Wire) -> Reply {
+        let address = address(lab, wire.server());
+        let hand = self.0.entry(address.clone()).or_insert_with(|| Hand::new(PATIENCE, lab.password()));
+        hand.send(wire, &address, ANSWERS_WITHIN).await
+    }
 }
 
-/// As [`carry_out`], on a lab without clients. `first`: the server of the commands that name none.
-pub(crate) async fn carry_out_on(scenario: &Scenario, lab: &Lab, first: &str) -> Result<(), EngineError> {
+/// Sends a scenario's setup commands, in order. `first`: the server of the commands that name none.
+pub(crate) async fn carry_out(scenario: &Scenario, lab: &Lab, first: &str) -> Result<(), EngineError> {
     if scenario.setup.is_empty() {
         return Ok(());
     }
@@ -33,15 +40,12 @@ pub(crate) async fn carry_out_on(scenario: &Scenario, lab: &Lab, first: &str) ->
         scenario.loaded.source.place(&Mistake::new(&path.index(n), message)).into()
     };
     let names = scenario.scope.value();
-    // One for each server: it keeps its connection.
-    let mut hands: HashMap<String, Hand> = HashMap::new();
+    let mut connections = Connections::default();
     for (n, setup) in scenario.setup.iter().enumerate() {
         let server = setup.on.clone().unwrap_or_else(|| first.to_owned());
         let wire = command::fill_in(&setup.verb, server, &names).map_err(|error| mistake(n, error))?;
         let Some(wire) = wire else { continue };
-        let address = address_in(lab, wire.server());
-        let hand = hands.entry(address.clone()).or_insert_with(|| Hand::new(PATIENCE, lab.password()));
-        match hand.send(&wire, &address, ANSWERS_WITHIN).await {
+        match connections.send(lab, &wire).await {
             Reply::Value(_) => {}
             bad => return Err(mistake(n, format!("the server answered `{wire}` with {bad}"))),
         }
@@ -60,12 +64,7 @@ pub(crate) fn wires(scenario: &Scenario, first: &str) -> Vec<Wire> {
 }
 
 /// Where a server is reached without any link.
-pub(crate) fn address(harness: &Harness, server: &str) -> String {
-    address_in(&harness.lab, server)
-}
-
-/// As [`address`], in a lab without clients.
-pub(crate) fn address_in(lab: &Lab, server: &str) -> String {
+pub(crate) fn address(lab: &Lab, server: &str) -> String {
     match lab.endpoint(server) {
         Some(Endpoint::Unix(path)) => path.display().to_string(),
         Some(Endpoint::Tcp(address)) => address.to_string(),

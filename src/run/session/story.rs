@@ -31,9 +31,6 @@ pub struct RunReport {
 }
 
 /// Runs a scenario's story to its end and judges it. When it returns, nothing of it runs any more.
-///
-/// # Errors
-/// A server or a client failed, or the story cannot be carried out.
 pub async fn run_story(
     scenario: &Scenario,
     options: &LabOptions,

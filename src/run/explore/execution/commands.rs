@@ -52,14 +52,16 @@ pub(crate) enum Refusal {
 
 impl Commands {
     /// What a command touches. The server is asked once for each.
-    pub(crate) fn look_up(&mut self, line: &mut Direct, wire: &Wire) -> Result<Footprint, Refusal> {
+    pub(crate) fn look_up(&mut self, connection: &mut Direct, wire: &Wire) -> Result<Footprint, Refusal> {
         let server = wire.server();
         match wire {
-            Wire::Script { source, keys, args, .. } => self.of_script(line, server, source, (keys, args)),
+            Wire::Script { source, keys, args, .. } => {
+                self.of_script(connection, server, source, (keys, args))
+            }
             Wire::Redis { words, .. } if runs_text(words) => {
                 let (keys, args) = given(words);
                 let source = words.get(1).map_or("", String::as_str);
-                self.of_script(line, server, source, (keys, args))
+                self.of_script(connection, server, source, (keys, args))
             }
             Wire::Redis { words, .. } => {
                 // The same key on another server is another cell.
@@ -67,7 +69,7 @@ impl Commands {
                 if let Some(known) = known {
                     return Ok(known.clone());
                 }
-                let found = ask(line, server, words)?;
+                let found = ask(connection, server, words)?;
                 let known = self.known.entry(server.to_owned()).or_default();
                 known.insert(words.clone().into(), found.clone());
                 Ok(found)
@@ -80,7 +82,7 @@ impl Commands {
 
     fn of_script(
         &mut self,
-        line: &mut Direct,
+        connection: &mut Direct,
         server: &str,
         source: &str,
         (keys, args): (&[String], &[String]),
@@ -91,7 +93,7 @@ impl Commands {
         let keeps = match (known, &calls) {
             (Some(known), _) => known,
             (None, Some(calls)) => {
-                let keeps = keeps_to_its_keys(line, calls)?;
+                let keeps = keeps_to_its_keys(connection, calls)?;
                 self.scripts.insert(source.into(), keeps);
                 keeps
             }
@@ -127,11 +129,11 @@ fn given(words: &[String]) -> (&[String], &[String]) {
 
 /// Whether each call of a script is of a command that touches nothing but the keys among its arguments, as the server says,
 /// and each of these is one that the script was given.
-fn keeps_to_its_keys(line: &mut Direct, calls: &[script::Call]) -> Result<bool, Refusal> {
+fn keeps_to_its_keys(connection: &mut Direct, calls: &[script::Call]) -> Result<bool, Refusal> {
     let names: HashSet<&str> = calls.iter().map(|call| call.name.as_str()).collect();
     let mut places: HashMap<&str, (i64, i64)> = HashMap::new();
     for name in names {
-        let answer = line.ask_one(["COMMAND", "INFO", name]).map_err(Refusal::Lost)?;
+        let answer = connection.ask_one(["COMMAND", "INFO", name]).map_err(Refusal::Lost)?;
         let info = answer.into_parts().map_err(Refusal::Lost)?;
         let Some(Part::List(info)) = info.first() else {
             return Ok(false);
@@ -159,7 +161,7 @@ fn keeps_to_its_keys(line: &mut Direct, calls: &[script::Call]) -> Result<bool, 
     }))
 }
 
-fn ask(line: &mut Direct, server: &str, words: &[String]) -> Result<Footprint, Refusal> {
+fn ask(connection: &mut Direct, server: &str, words: &[String]) -> Result<Footprint, Refusal> {
     let name = words.first().map(|word| word.to_ascii_uppercase()).unwrap_or_default();
     replayable(&name, words).map_err(Refusal::NotReplayable)?;
     if runs_kept(words) {
@@ -171,9 +173,9 @@ fn ask(line: &mut Direct, server: &str, words: &[String]) -> Result<Footprint, R
         "EXEC" | "DISCARD" => Transaction::Ends,
         _ => Transaction::None,
     };
-    line.push(["COMMAND", "INFO", &name]);
-    line.push(["COMMAND", "GETKEYS"].into_iter().chain(words.iter().map(String::as_str)));
-    let mut answers = line.ask().map_err(Refusal::Lost)?.into_iter();
+    connection.push(["COMMAND", "INFO", &name]);
+    connection.push(["COMMAND", "GETKEYS"].into_iter().chain(words.iter().map(String::as_str)));
+    let mut answers = connection.ask().map_err(Refusal::Lost)?.into_iter();
     let mut next = || answers.next().ok_or_else(|| Refusal::Lost("no answer".to_owned()));
     let info = next()?.into_parts().map_err(Refusal::Lost)?;
     // A command without keys is answered with an error, and so is one that is written wrongly.

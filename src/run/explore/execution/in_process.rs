@@ -78,9 +78,6 @@ pub struct InProcess {
 
 impl InProcess {
     /// Starts a lab for a scenario.
-    ///
-    /// # Errors
-    /// A server failed, or the lesson's `setup` cannot be carried out.
     pub async fn open(
         scenario: &Scenario,
         options: &LabOptions,
@@ -143,7 +140,7 @@ impl InProcess {
                 }
             }
         }
-        self.servers.is_queued(actor, server, queued);
+        self.servers.note_queued(actor, server, queued);
     }
 
     fn make_move(
@@ -167,7 +164,7 @@ impl InProcess {
         };
         let footprint = self.footprint(server, &wire, &name)?;
         let was_queued = &from.queued[actor.0 as usize];
-        let sender = servers::From {
+        let sender = servers::Sender {
             server,
             actor,
             operation: &name,
@@ -295,7 +292,7 @@ impl InProcess {
         if self.watched.wants_log() {
             self.write_down(from, &mut next, pick, events)?;
         }
-        self.watch(&mut next, &mut touch, (&counted, &handled, ended))?;
+        self.check_invariants(&mut next, &mut touch, (&counted, &handled, ended))?;
         next.trail = from.trail.then(pick, replies);
         self.here = next.trail.clone();
         Ok((next, touch))
@@ -385,7 +382,7 @@ impl Explorer for InProcess {
             let events = kinds.map(|kind| Event { at: node.now, kind }).collect();
             node.page = Some(Arc::new(LogPage { before: None, events }));
         }
-        self.watch_from(&mut node)?;
+        self.check_invariants(&mut node, &mut Touch::default(), (&[], &[], false))?;
         self.root = Some(node.clone());
         Ok(node)
     }

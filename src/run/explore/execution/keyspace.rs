@@ -119,12 +119,12 @@ impl Keyspace {
         self.entries.iter().any(|entry| entry.ends == Some(at.as_millis()))
     }
 
-    /// Adds to a line what makes the server, which holds `now`, hold this. `shifted`: the order's time is not
+    /// Queues on a connection what makes the server, which holds `now`, hold this. `shifted`: the order's time is not
     /// where it was when `now` was looked at, so what ends would end at another time. Gives how many commands these
     /// are.
     pub(crate) fn put_back(
         &self,
-        line: &mut Direct,
+        connection: &mut Direct,
         now: Option<&Self>,
         shifted: bool,
         at: LessonTime,
@@ -132,7 +132,7 @@ impl Keyspace {
         let mut commands = 0;
         match now {
             None => {
-                line.push(["FLUSHALL"]);
+                connection.push(["FLUSHALL"]);
                 commands += 1;
             }
             Some(now) => {
@@ -140,7 +140,7 @@ impl Keyspace {
                 let mut gone = now.entries.iter().filter(|entry| !stays(entry)).peekable();
                 if gone.peek().is_some() {
                     let keys = gone.map(|entry| entry.key.as_slice());
-                    line.push(std::iter::once(b"DEL".as_slice()).chain(keys));
+                    connection.push(std::iter::once(b"DEL".as_slice()).chain(keys));
                     commands += 1;
                 }
             }
@@ -151,7 +151,7 @@ impl Keyspace {
                 continue;
             }
             let left = entry.ends.map_or(0, |ends| ends - at.as_millis()).to_string();
-            line.push([b"RESTORE".as_slice(), &entry.key, left.as_bytes(), &entry.dump, b"REPLACE"]);
+            connection.push([b"RESTORE".as_slice(), &entry.key, left.as_bytes(), &entry.dump, b"REPLACE"]);
             commands += 1;
         }
         commands

@@ -8,7 +8,7 @@ use super::{
     in_process::{InProcess, Node},
     keyspace::Entry,
     log_page::LogPage,
-    watched::{Answers, Changed, Question, Watch},
+    watched::{Answers, Changed, Question, Reads, Watch},
 };
 use crate::{
     lesson::Scenario,
@@ -37,57 +37,29 @@ impl OutcomeCache {
 }
 
 impl InProcess {
-    /// Asks what must never be so after a step.
-    pub(crate) fn watch(
+    /// Asks the invariants that a step may have changed; before the first step, all of them.
+    pub(crate) fn check_invariants(
         &mut self,
-        next: &mut Node,
+        node: &mut Node,
         touch: &mut Touch,
         (counted, handled, ended): (&[usize], &[Arc<str>], bool),
     ) -> Result<(), ExplorerError> {
-        let watched = std::mem::take(&mut self.watched.expressions);
-        let mut result = Ok(());
-        for (n, watch) in watched.iter().enumerate() {
-            let changed = watch.reads.as_ref().is_none_or(|reads| {
+        let step = node.steps.checked_sub(1);
+        for (n, watch) in Arc::clone(&self.watched.expressions).iter().enumerate() {
+            let changes = |reads: &Reads| {
                 reads.changed_by(&Changed { counted, handled, written: &touch.writes, all: touch.all, ended })
-            });
-            if !changed {
+            };
+            if step.is_some() && !watch.reads.as_ref().is_none_or(changes) {
                 continue;
             }
             touch.shows.push(n);
-            if next.broken.iter().any(|broken| broken.invariant == watch.invariant) {
-                continue;
-            }
-            match self.is_so(n, watch, next) {
-                Ok(true) => {
-                    next.broken.push(Broken { invariant: watch.invariant, ways: vec![vec![next.steps - 1]] });
-                }
-                Ok(false) => {}
-                Err(error) => {
-                    result = Err(error);
-                    break;
-                }
+            let known = node.broken.iter().any(|broken| broken.invariant == watch.invariant);
+            if !known && self.is_so(n, watch, node)? {
+                let ways = vec![step.into_iter().collect()];
+                node.broken.push(Broken { invariant: watch.invariant, ways });
             }
         }
-        self.watched.expressions = watched;
-        result
-    }
-
-    /// Asks what must never be so before the first step: what is so then breaks every order.
-    pub(crate) fn watch_from(&mut self, root: &mut Node) -> Result<(), ExplorerError> {
-        let watched = std::mem::take(&mut self.watched.expressions);
-        let mut result = Ok(());
-        for (n, watch) in watched.iter().enumerate() {
-            match self.is_so(n, watch, root) {
-                Ok(true) => root.broken.push(Broken { invariant: watch.invariant, ways: vec![Vec::new()] }),
-                Ok(false) => {}
-                Err(error) => {
-                    result = Err(error);
-                    break;
-                }
-            }
-        }
-        self.watched.expressions = watched;
-        result
+        Ok(())
     }
 
     fn is_so(&mut self, n: usize, watch: &Watch, node: &Node) -> Result<bool, ExplorerError> {
@@ -145,17 +117,17 @@ impl InProcess {
         }
         let asked = self.cache.asked.values.clone();
         let entries = asked.iter().flat_map(|(key, server)| self.entries(&node, key, server.as_deref()));
-        let came = (
+        let key = (
             node.tracked.fates.clone(),
             node.tracked.counters.clone(),
             node.actors.unfinished(),
             entries.collect(),
         );
-        let outcome = if let Some(known) = self.cache.outcomes.get(&came) {
+        let outcome = if let Some(known) = self.cache.outcomes.get(&key) {
             Arc::clone(known)
         } else {
             let outcome = Arc::new(self.outcome(&node)?);
-            self.cache.outcomes.insert(came, Arc::clone(&outcome));
+            self.cache.outcomes.insert(key, Arc::clone(&outcome));
             outcome
         };
         let mut broken: Vec<Broken> = node.tracked.broken(&self.names).collect();

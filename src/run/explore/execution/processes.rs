@@ -62,14 +62,11 @@ pub struct Processes {
     here: Option<Trail>,
     tally: Tally,
     commands: Commands,
-    lines: HashMap<String, Direct>,
+    connections: HashMap<String, Direct>,
 }
 
 impl Processes {
     /// Starts a lab and the clients.
-    ///
-    /// # Errors
-    /// A server or a client failed, or the lesson's `setup` cannot be carried out.
     pub async fn open(scenario: &Scenario, options: &LabOptions, rules: &Rules) -> Result<Self, EngineError> {
         Ok(Self {
             racer: Racer::set_up(scenario, options).await?,
@@ -82,7 +79,7 @@ impl Processes {
             here: None,
             tally: Tally::default(),
             commands: Commands::default(),
-            lines: HashMap::new(),
+            connections: HashMap::new(),
         })
     }
 
@@ -108,7 +105,7 @@ impl Processes {
         }
         if self.racer.needs_restart {
             // The lab will be another one.
-            self.lines.clear();
+            self.connections.clear();
             self.wait(async |racer| racer.renew().await)?;
         }
         self.wait(async |racer| racer.begin_order().await)?;
@@ -206,16 +203,15 @@ impl Processes {
             named => named.to_owned(),
         };
         let lost = |why| EngineError::ServerLost { server: server.clone(), why };
-        if !self.lines.contains_key(&server) {
-            let harness = &self.racer.director.harness;
-            let address = setup::address(harness, &server);
-            let line = Direct::open(&address, harness.lab.password()).map_err(lost)?;
-            self.lines.insert(server.clone(), line);
+        if !self.connections.contains_key(&server) {
+            let lab = &self.racer.director.harness.lab;
+            let connection = Direct::open(&setup::address(lab, &server), lab.password()).map_err(lost)?;
+            self.connections.insert(server.clone(), connection);
         }
-        let Some(line) = self.lines.get_mut(&server) else {
+        let Some(connection) = self.connections.get_mut(&server) else {
             return Ok(());
         };
-        match self.commands.look_up(line, wire) {
+        match self.commands.look_up(connection, wire) {
             Ok(footprint) => match &footprint.keys {
                 Some(keys) if footprint.reads_only => touch.reads.extend(keys.iter().cloned()),
                 Some(keys) if !keys.is_empty() => touch.writes.extend(keys.iter().cloned()),

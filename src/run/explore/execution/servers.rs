@@ -26,7 +26,7 @@ use crate::{
 pub(crate) type Queue = Option<Arc<Vec<Vec<String>>>>;
 
 /// A server, and what it is known to hold.
-struct Line {
+struct Connection {
     name: String,
     direct: Direct,
     /// The script that reads everything.
@@ -35,7 +35,7 @@ struct Line {
     holds: Option<(Arc<Keyspace>, u64)>,
 }
 
-impl Line {
+impl Connection {
     fn open(name: String, address: &str, password: Option<&str>) -> Result<Self, EngineError> {
         let lost = |why| lost(&name, why);
         let mut direct = Direct::open(address, password).map_err(lost)?;
@@ -49,13 +49,13 @@ impl Line {
 }
 
 /// A connection of an actor's own, for a transaction, and what is queued on it.
-struct Own {
+struct Transacting {
     direct: Direct,
     queued: Queue,
 }
 
 /// Who sends a command from where.
-pub(crate) struct From<'p> {
+pub(crate) struct Sender<'p> {
     pub(crate) server: usize,
     pub(crate) actor: ActorId,
     /// Its operation: `A.acquire`.
@@ -72,8 +72,8 @@ pub(crate) struct Servers {
     lab: Lab,
     clock: LessonClock,
     runtime: Handle,
-    lines: Vec<Line>,
-    own: HashMap<(ActorId, usize), Own>,
+    connections: Vec<Connection>,
+    transacting: HashMap<(ActorId, usize), Transacting>,
     commands: Commands,
     known: Known,
     setup: Vec<Wire>,
@@ -99,27 +99,28 @@ impl Servers {
         let clock = lab.clock().clone();
         let infos = lab.servers();
         let first = infos.first().map(|info| info.name.clone()).unwrap_or_default();
-        supervised(&lab.vitals(), setup::carry_out_on(scenario, &lab, &first)).await?;
+        supervised(&lab.vitals(), setup::carry_out(scenario, &lab, &first)).await?;
         clock.set_rate(Rate::PAUSED)?;
-        let (mut lines, vitals) = (Vec::new(), lab.vitals());
+        let (mut connections, vitals) = (Vec::new(), lab.vitals());
         for info in infos {
-            let address = setup::address_in(&lab, &info.name);
+            let address = setup::address(&lab, &info.name);
             let name = info.name.clone();
             let password = lab.password().map(str::to_owned);
             // It blocks its thread until the server answers, or is gone with the lab.
-            let opened =
-                tokio::task::spawn_blocking(move || Line::open(info.name, &address, password.as_deref()));
-            let line =
+            let opened = tokio::task::spawn_blocking(move || {
+                Connection::open(info.name, &address, password.as_deref())
+            });
+            let connection =
                 supervised(&vitals, async { opened.await.map_err(|error| lost(&name, error.to_string()))? });
-            lines.push(line.await?);
+            connections.push(connection.await?);
         }
         Ok(Self {
             setup: setup::wires(scenario, &first),
             lab,
             clock,
             runtime: Handle::current(),
-            lines,
-            own: HashMap::new(),
+            connections,
+            transacting: HashMap::new(),
             commands: Commands::default(),
             known: Known::default(),
             share,
@@ -151,28 +152,28 @@ impl Servers {
     }
 
     pub(crate) fn count(&self) -> usize {
-        self.lines.len()
+        self.connections.len()
     }
 
     pub(crate) fn name(&self, server: usize) -> &str {
-        &self.lines[server].name
+        &self.connections[server].name
     }
 
     pub(crate) fn find(&self, name: &str) -> Option<usize> {
-        self.lines.iter().position(|line| line.name == name)
+        self.connections.iter().position(|connection| connection.name == name)
     }
 
     fn lost(&self, server: usize, why: String) -> ExplorerError {
-        lost(&self.lines[server].name, why).into()
+        lost(&self.connections[server].name, why).into()
     }
 
     /// What a command touches.
     pub(crate) fn footprint(&mut self, server: usize, wire: &Wire) -> Result<Footprint, Refusal> {
-        self.commands.look_up(&mut self.lines[server].direct, wire)
+        self.commands.look_up(&mut self.connections[server].direct, wire)
     }
 
     /// Moves the order's time. The clock follows forward; that it went back is only remembered.
-    fn be_at(&mut self, at: LessonTime) -> Result<(), ExplorerError> {
+    fn set_time(&mut self, at: LessonTime) -> Result<(), ExplorerError> {
         if at > self.now {
             self.clock.jump(at.since(self.now)).map_err(EngineError::from)?;
         }
@@ -184,7 +185,7 @@ impl Servers {
     }
 
     /// Adds what is needed to make a server hold this. Gives how many answers come before others.
-    fn turn(
+    fn restore(
         &mut self,
         server: usize,
         wanted: &Arc<Keyspace>,
@@ -193,30 +194,30 @@ impl Servers {
         if !self.share {
             return Ok(0);
         }
-        let there = self.lines[server].holds.clone();
+        let there = self.connections[server].holds.clone();
         if let Some((holds, backs)) = &there
             && holds == wanted
             && (*backs == self.backs || !wanted.has_ends())
         {
-            self.lines[server].holds = Some((Arc::clone(wanted), self.backs));
+            self.connections[server].holds = Some((Arc::clone(wanted), self.backs));
             return Ok(0);
         }
         let mut before = at;
         if wanted.ends_now(at) {
             // It can only be made while it has time left.
             before = LessonTime::from_millis(at.as_millis() - 1);
-            self.be_at(before)?;
+            self.set_time(before)?;
         }
         let shifted = there.as_ref().is_none_or(|(_, backs)| *backs != self.backs);
-        let line = &mut self.lines[server];
+        let connection = &mut self.connections[server];
         let now = there.as_ref().map(|(holds, _)| holds.as_ref());
-        let commands = wanted.put_back(&mut line.direct, now, shifted, before);
-        line.holds = Some((Arc::clone(wanted), self.backs));
+        let commands = wanted.put_back(&mut connection.direct, now, shifted, before);
+        connection.holds = Some((Arc::clone(wanted), self.backs));
         if before == at {
             return Ok(commands);
         }
         self.flush(server, commands)?;
-        self.be_at(at)?;
+        self.set_time(at)?;
         Ok(0)
     }
 
@@ -225,7 +226,7 @@ impl Servers {
         if commands == 0 {
             return Ok(());
         }
-        let answers = self.lines[server].direct.ask();
+        let answers = self.connections[server].direct.ask();
         let done = answers.and_then(|answers| answers.into_iter().try_for_each(Answer::done));
         done.map_err(|why| self.lost(server, why))
     }
@@ -233,24 +234,24 @@ impl Servers {
     /// Sends a command at a place. Gives the reply, and what the server holds then, where that may have changed.
     pub(crate) fn send(
         &mut self,
-        from: &From<'_>,
+        from: &Sender<'_>,
         wire: &Wire,
         footprint: &Footprint,
     ) -> Result<(Reply, Option<Arc<Keyspace>>), ExplorerError> {
-        self.be_at(from.at)?;
+        self.set_time(from.at)?;
         if from.queued.is_some() || footprint.transaction != Transaction::None {
             return self.send_in_transaction(from, wire, footprint);
         }
         let server = from.server;
         let looks = self.looks && !footprint.reads_only;
-        let before = self.turn(server, &from.keyspaces[server], from.at)?;
-        let line = &mut self.lines[server];
+        let before = self.restore(server, &from.keyspaces[server], from.at)?;
+        let connection = &mut self.connections[server];
         if footprint.opaque {
-            line.direct.push(COUNTS);
+            connection.direct.push(COUNTS);
         }
-        push(&mut line.direct, wire);
+        push(&mut connection.direct, wire);
         if footprint.opaque {
-            line.direct.push(COUNTS);
+            connection.direct.push(COUNTS);
         }
         // What a command may write it names, so that is all that needs to be looked at.
         let named = footprint.keys.as_ref().filter(|_| looks);
@@ -260,13 +261,13 @@ impl Servers {
         };
         if named.is_some() {
             for key in keys() {
-                line.direct.push(["PTTL", key]);
-                line.direct.push(["DUMP", key]);
+                connection.direct.push(["PTTL", key]);
+                connection.direct.push(["DUMP", key]);
             }
         } else if looks {
-            line.direct.push(["EVALSHA", &line.look, "0"]);
+            connection.direct.push(["EVALSHA", &connection.look, "0"]);
         }
-        let answers = line.direct.ask().map_err(|why| self.lost(server, why))?;
+        let answers = connection.direct.ask().map_err(|why| self.lost(server, why))?;
         let mut answers = answers.into_iter();
         for answer in answers.by_ref().take(before) {
             answer.done().map_err(|why| self.lost(server, why))?;
@@ -274,7 +275,7 @@ impl Servers {
         let counted = footprint.opaque.then(|| answers.next()).flatten().map(counts);
         let reply = answers.next().map_or_else(none, Answer::into_reply);
         if let Some(counted) = counted {
-            called(from, wire, &counted, &answers.next().map(counts).unwrap_or_default())?;
+            check_calls(from, wire, &counted, &answers.next().map(counts).unwrap_or_default())?;
         }
         if named.is_some() {
             let keyspace = from.keyspaces[server].with(keys(), &mut answers, from.at);
@@ -290,7 +291,7 @@ impl Servers {
 
     fn holds(&mut self, server: usize, keyspace: Keyspace) -> Arc<Keyspace> {
         let holds = self.known.intern(keyspace);
-        self.lines[server].holds = Some((Arc::clone(&holds), self.backs));
+        self.connections[server].holds = Some((Arc::clone(&holds), self.backs));
         holds
     }
 
@@ -301,8 +302,8 @@ impl Servers {
 
     /// What a server holds now.
     pub(crate) fn look(&mut self, server: usize) -> Result<Arc<Keyspace>, ExplorerError> {
-        let line = &mut self.lines[server];
-        let answer = line.direct.ask_one(["EVALSHA", &line.look, "0"]);
+        let connection = &mut self.connections[server];
+        let answer = connection.direct.ask_one(["EVALSHA", &connection.look, "0"]);
         let answer = answer.map_err(|why| self.lost(server, why))?;
         self.read(server, answer)
     }
@@ -311,40 +312,40 @@ impl Servers {
     /// place in the middle of one queues again what was queued.
     fn send_in_transaction(
         &mut self,
-        from: &From<'_>,
+        from: &Sender<'_>,
         wire: &Wire,
         footprint: &Footprint,
     ) -> Result<(Reply, Option<Arc<Keyspace>>), ExplorerError> {
         let server = from.server;
         let ends = footprint.transaction == Transaction::Ends;
         if ends {
-            let before = self.turn(server, &from.keyspaces[server], from.at)?;
+            let before = self.restore(server, &from.keyspaces[server], from.at)?;
             self.flush(server, before)?;
         }
-        let place = (from.actor, server);
-        if !self.own.contains_key(&place) {
-            let address = setup::address_in(&self.lab, &self.lines[server].name);
+        let key = (from.actor, server);
+        if !self.transacting.contains_key(&key) {
+            let address = setup::address(&self.lab, &self.connections[server].name);
             let direct = Direct::open(&address, self.lab.password()).map_err(|why| self.lost(server, why))?;
             let queued = None;
-            self.own.insert(place, Own { direct, queued });
+            self.transacting.insert(key, Transacting { direct, queued });
         }
-        let Some(own) = self.own.get_mut(&place) else {
+        let Some(transacting) = self.transacting.get_mut(&key) else {
             return Ok((none(), None));
         };
-        let before = own.queue(from.queued);
-        push(&mut own.direct, wire);
+        let before = transacting.queue(from.queued);
+        push(&mut transacting.direct, wire);
         let queued = from.queued.iter().flat_map(|queued| queued.iter());
         let counted = if ends && queued.into_iter().any(|words| is_opaque(words)) {
             Some(self.counts(server)?)
         } else {
             None
         };
-        let Some(own) = self.own.get_mut(&place) else {
+        let Some(transacting) = self.transacting.get_mut(&key) else {
             return Ok((none(), None));
         };
-        let answers = own.direct.ask().map_err(|why| self.lost(server, why))?;
+        let answers = transacting.direct.ask().map_err(|why| self.lost(server, why))?;
         if let Some(counted) = counted {
-            called(from, wire, &counted, &self.counts(server)?)?;
+            check_calls(from, wire, &counted, &self.counts(server)?)?;
         }
         let reply = answers.into_iter().nth(before);
         let reply = reply.map_or_else(none, Answer::into_reply);
@@ -353,14 +354,14 @@ impl Servers {
     }
 
     fn counts(&mut self, server: usize) -> Result<Counts, ExplorerError> {
-        let answer = self.lines[server].direct.ask_one(COUNTS);
+        let answer = self.connections[server].direct.ask_one(COUNTS);
         answer.map(counts).map_err(|why| self.lost(server, why))
     }
 
     /// Remembers what waits on an actor's connection.
-    pub(crate) fn is_queued(&mut self, actor: ActorId, server: usize, queued: &Queue) {
-        if let Some(own) = self.own.get_mut(&(actor, server)) {
-            own.queued.clone_from(queued);
+    pub(crate) fn note_queued(&mut self, actor: ActorId, server: usize, queued: &Queue) {
+        if let Some(transacting) = self.transacting.get_mut(&(actor, server)) {
+            transacting.queued.clone_from(queued);
         }
     }
 
@@ -372,11 +373,11 @@ impl Servers {
     ) -> Result<Vec<ServerState>, ExplorerError> {
         // What is over by then is not there: the same keys at another time are another state.
         let keyspaces: Vec<_> = keyspaces.iter().map(|keyspace| self.known.living(keyspace, at)).collect();
-        let missing = (0..self.lines.len()).any(|n| self.state(n, &keyspaces[n]).is_none());
+        let missing = (0..self.connections.len()).any(|n| self.state(n, &keyspaces[n]).is_none());
         if missing {
-            self.be_at(at)?;
+            self.set_time(at)?;
             for (server, keyspace) in keyspaces.iter().enumerate() {
-                let before = self.turn(server, keyspace, at)?;
+                let before = self.restore(server, keyspace, at)?;
                 self.flush(server, before)?;
             }
             let observed = self.runtime.block_on(self.lab.observe()).map_err(EngineError::from)?;
@@ -389,7 +390,7 @@ impl Servers {
                 }
             }
         }
-        let known = (0..self.lines.len()).filter_map(|n| self.state(n, &keyspaces[n]).cloned());
+        let known = (0..self.connections.len()).filter_map(|n| self.state(n, &keyspaces[n]).cloned());
         Ok(known.collect())
     }
 
@@ -399,12 +400,12 @@ impl Servers {
 
     /// Servers as the lesson prepares them, and the order's time at its beginning.
     pub(crate) fn reset(&mut self) -> Result<(), ExplorerError> {
-        for server in 0..self.lines.len() {
-            let line = &mut self.lines[server];
-            line.holds = None;
-            line.direct.push(["FLUSHALL"]);
-            for wire in self.setup.iter().filter(|wire| wire.server() == line.name) {
-                push(&mut line.direct, wire);
+        for server in 0..self.connections.len() {
+            let connection = &mut self.connections[server];
+            connection.holds = None;
+            connection.direct.push(["FLUSHALL"]);
+            for wire in self.setup.iter().filter(|wire| wire.server() == connection.name) {
+                push(&mut connection.direct, wire);
             }
             self.flush(server, 1)?;
         }
@@ -414,7 +415,7 @@ impl Servers {
     }
 }
 
-impl Own {
+impl Transacting {
     /// Adds what makes this connection have queued what is wanted. Gives how many answers that makes.
     fn queue(&mut self, wanted: &Queue) -> usize {
         let mut commands = 0;
@@ -472,7 +473,7 @@ fn counts(answer: Answer) -> Counts {
 }
 
 /// What a script calls that one cannot see into, only the server knows.
-fn called(from: &From<'_>, wire: &Wire, before: &Counts, after: &Counts) -> Result<(), ExplorerError> {
+fn check_calls(from: &Sender<'_>, wire: &Wire, before: &Counts, after: &Counts) -> Result<(), ExplorerError> {
     let grown = |name: &&str| before.get(*name) < after.get(*name);
     // That it is asked is counted, too.
     let mut names = replayable::refused_in_scripts().filter(|name| *name != "INFO");

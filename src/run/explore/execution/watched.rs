@@ -22,7 +22,7 @@ use crate::{
 /// All that is asked after a step.
 #[derive(Debug, Clone)]
 pub(crate) struct Watched {
-    pub(crate) expressions: Vec<Watch>,
+    pub(crate) expressions: Arc<[Watch]>,
 }
 
 /// One expression.
