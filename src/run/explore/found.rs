@@ -2,11 +2,11 @@
 
 use std::{sync::Arc, time::Duration};
 
-use super::{ExploreError, Pick, workers};
+use super::{ExploreError, workers};
 use crate::{
     lab::LabOptions,
     lesson::Scenario,
-    log::{Choice, Fault, Log},
+    log::{Choice, Log},
     run::{
         explore::execution::{GroundError, walk::Carried},
         race::{Outcome, racer::Racer},
@@ -78,7 +78,7 @@ pub(crate) fn told(scenario: &Scenario, ended: workers::Outcome) -> Explored {
             outcome,
             orders: seen.orders,
             violates: seen.violates,
-            first: seen.first.iter().map(|pick| choice(scenario, *pick)).collect(),
+            first: seen.first.iter().map(|pick| pick.choice(|n| scenario.clients[n].name.clone())).collect(),
         })
         .collect();
     outcomes.sort_by_key(|seen| std::cmp::Reverse(seen.orders));
@@ -90,24 +90,13 @@ pub(crate) fn told(scenario: &Scenario, ended: workers::Outcome) -> Explored {
         broken: found.by_invariant.into_iter().map(|(n, orders)| (name(n), orders)).collect(),
         outcomes,
         shortest: found.shortest.map(|order| Shortest {
-            choices: order.iter().map(|pick| choice(scenario, *pick)).collect(),
+            choices: order.iter().map(|pick| pick.choice(|n| scenario.clients[n].name.clone())).collect(),
             moves: Vec::new(),
             log: Log::new(),
         }),
         complete: ended.complete,
         wall: ended.wall,
         searching: ended.wall,
-    }
-}
-
-fn choice(scenario: &Scenario, pick: Pick) -> Choice {
-    let client = |n: usize| scenario.clients[n].name.clone();
-    match pick {
-        Pick::Move(actor) => Choice::Move { actor },
-        Pick::Timer => Choice::Timer,
-        Pick::Thaw(n) => Choice::Cause(Fault::Thaw { client: client(n) }),
-        Pick::Crash(n) => Choice::Cause(Fault::Crash { client: client(n) }),
-        Pick::Freeze(n) => Choice::Cause(Fault::Freeze { client: client(n) }),
     }
 }
 

@@ -3,7 +3,10 @@
 
 use std::sync::Arc;
 
-use crate::{log::ActorId, run::race::Outcome};
+use crate::{
+    log::{ActorId, Choice, Fault},
+    run::race::Outcome,
+};
 
 /// One step of an order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -18,6 +21,19 @@ pub enum Pick {
     Crash(usize),
     /// The client of this number is stopped.
     Freeze(usize),
+}
+
+impl Pick {
+    /// What a log has of it. `client` names the client of a number.
+    pub(crate) fn choice(self, client: impl Fn(usize) -> String) -> Choice {
+        match self {
+            Self::Move(actor) => Choice::Move { actor },
+            Self::Timer => Choice::Timer,
+            Self::Thaw(n) => Choice::Cause(Fault::Thaw { client: client(n) }),
+            Self::Crash(n) => Choice::Cause(Fault::Crash { client: client(n) }),
+            Self::Freeze(n) => Choice::Cause(Fault::Freeze { client: client(n) }),
+        }
+    }
 }
 
 /// What a step read and changed: all that decides whether two steps could as well have come the other way round.

@@ -23,7 +23,7 @@ use crate::{
         expr::Template,
         plan::{Act, TextPlan},
     },
-    log::{ActorId, EventKind, Fault, Log, ServerState, Stop, Way},
+    log::{ActorId, Condition, EventKind, Fault, Log, ServerState, Stop, Target, Way},
     text::Text,
     verdict::Watch,
 };
@@ -263,19 +263,19 @@ impl Director {
     }
 
     pub(crate) async fn cause(&mut self, fault: &Fault, path: &Path) -> Result<(), EngineError> {
-        match self.strike(fault, path).await? {
-            Ok(()) => self.suffer(fault, path).await,
+        match self.inject(fault, path).await? {
+            Ok(()) => self.record_fault(fault, path).await,
             Err(why) => Err(self.mistake(path, why)),
         }
     }
 
     /// Causes a fault; says why it cannot be caused, where it cannot.
-    pub(crate) async fn strike(
+    pub(crate) async fn inject(
         &mut self,
         fault: &Fault,
         path: &Path,
     ) -> Result<Result<(), String>, EngineError> {
-        if let Fault::Hold { link, way: Way::Replies } = fault
+        if let (Target::Link(link), Condition::Held(Way::Replies)) = (fault.target(), fault.leaves())
             && self.stage.ask_to_reach(link).await?
         {
             self.take_in_until(|response| matches!(response, Response::Reached), path).await?;
@@ -284,15 +284,15 @@ impl Director {
     }
 
     /// Writes down a fault that was caused, and what it does to everybody at once.
-    pub(crate) async fn suffer(&mut self, fault: &Fault, path: &Path) -> Result<(), EngineError> {
+    pub(crate) async fn record_fault(&mut self, fault: &Fault, path: &Path) -> Result<(), EngineError> {
         self.recorder.record(EventKind::Fault(fault.clone()));
         self.land_broken(fault, path).await?;
-        if let Fault::Thaw { .. } = fault {
+        if fault.client().is_some() && fault.leaves() == Condition::Running {
             self.catch_up(path)?;
         }
-        if let Fault::Crash { client } = fault {
+        if let Some(client) = fault.killed_client() {
             for n in 0..self.performers.len() {
-                if self.scenario.actors[n].actor.client == *client {
+                if self.scenario.actors[n].actor.client == client {
                     self.performers[n].state = State::Dead;
                     self.flights.by_op.retain(|_, (actor, _)| actor.0 as usize != n);
                 }

@@ -44,7 +44,7 @@ impl Director {
         let rate = if self.limits.may_stand_still() { Rate::PAUSED } else { Rate::NORMAL };
         self.clock.set_rate(rate)?;
         if let Choice::Cause(fault) = choice
-            && let Err(why) = self.strike(fault, &path).await?
+            && let Err(why) = self.inject(fault, &path).await?
         {
             self.clock.set_rate(Rate::PAUSED)?;
             return Ok(Chosen::Refused(why.into()));
@@ -66,7 +66,7 @@ impl Director {
                 Stop::Passed
             }
             Choice::Cause(fault) => {
-                self.suffer(fault, &path).await?;
+                self.record_fault(fault, &path).await?;
                 Stop::Fault
             }
         };

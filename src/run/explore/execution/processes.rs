@@ -29,7 +29,7 @@ use crate::{
         LabKind, PRIMARY, Scenario,
         plan::{InvariantPlan, NeverPlan},
     },
-    log::{ActorId, Choice, EventKind, Fault, Log, Reply},
+    log::{ActorId, EventKind, Log, Reply},
     run::{
         explore::{Broken, Fate, Ground, Pick, Touch},
         race::Outcome,
@@ -223,14 +223,7 @@ impl Processes {
     /// Takes a step from where one stands. Gives what was answered.
     fn step(&mut self, pick: Pick) -> Result<Vec<(String, Reply)>, GroundError> {
         let from = self.racer.director.log().len();
-        let client = |n: usize| self.cast.clients[n].clone();
-        let choice = match pick {
-            Pick::Move(actor) => Choice::Move { actor },
-            Pick::Timer => Choice::Timer,
-            Pick::Thaw(n) => Choice::Cause(Fault::Thaw { client: client(n) }),
-            Pick::Crash(n) => Choice::Cause(Fault::Crash { client: client(n) }),
-            Pick::Freeze(n) => Choice::Cause(Fault::Freeze { client: client(n) }),
-        };
+        let choice = pick.choice(|n| self.cast.clients[n].clone());
         match pick {
             Pick::Move(_) => self.moves += 1,
             Pick::Timer => {}

@@ -8,7 +8,7 @@ use crate::run::{
 use crate::{
     clock::Rate,
     lesson::Path,
-    log::{ActorId, Choice, EventKind, Fault, Log, Stop},
+    log::{ActorId, Choice, EventKind, Log, Stop},
 };
 
 /// An order that was carried out.
@@ -115,7 +115,7 @@ impl Racer {
             _ => String::new(),
         };
         // A dead process does not come back.
-        self.spoilt |= matches!(choice, Choice::Cause(Fault::Crash { .. }));
+        self.spoilt |= matches!(choice, Choice::Cause(fault) if fault.killed_client().is_some());
         match self.director.choose(choice).await? {
             Chosen::Done => Ok(self.in_words(choice, &label, before)),
             Chosen::Refused(why) => Err(self.director.mistake(&programs(), why.en)),
@@ -140,10 +140,7 @@ impl Racer {
                 let from = events[before].at;
                 format!("+{:.3} s", self.director.clock.now().since(from).as_secs_f64())
             }
-            Choice::Cause(Fault::Crash { client }) => format!("crash {client}"),
-            Choice::Cause(Fault::Freeze { client }) => format!("freeze {client}"),
-            Choice::Cause(Fault::Thaw { client }) => format!("thaw {client}"),
-            Choice::Cause(other) => format!("{other:?}"),
+            Choice::Cause(fault) => fault.to_string(),
         }
     }
 
@@ -201,8 +198,8 @@ impl Racer {
         self.director.left_story = false;
         let log = self.take_log();
         // Whoever is still stopped runs again, for the next order.
-        for client in self.director.stage.frozen_clients() {
-            self.director.cause(&Fault::Thaw { client }, &programs()).await?;
+        for thaw in self.director.stage.thaws() {
+            self.director.cause(&thaw, &programs()).await?;
         }
         self.watched.extend(watched_paths(&log));
         Ok(log)

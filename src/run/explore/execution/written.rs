@@ -11,7 +11,7 @@ use super::{
 use crate::{
     client::protocol::Wire,
     lesson::plan::PlannedOperation,
-    log::{ActorId, Choice, Event, EventKind, Fault, Log, OpId, Reply, Stop},
+    log::{ActorId, Choice, Event, EventKind, Log, OpId, Reply, Stop},
     run::explore::Pick,
 };
 
@@ -49,17 +49,11 @@ impl Hosted {
         told: Told,
     ) -> Result<(), GroundError> {
         let at = next.seats.now;
-        let client = |n: usize| self.cast.clients[n].clone();
-        let fault = match pick {
-            Pick::Move(_) | Pick::Timer => None,
-            Pick::Thaw(n) => Some(Fault::Thaw { client: client(n) }),
-            Pick::Crash(n) => Some(Fault::Crash { client: client(n) }),
-            Pick::Freeze(n) => Some(Fault::Freeze { client: client(n) }),
-        };
-        let (choice, stop) = match (pick, &fault) {
-            (Pick::Move(actor), _) => (Choice::Move { actor }, Stop::Move),
-            (_, Some(fault)) => (Choice::Cause(fault.clone()), Stop::Fault),
-            _ => (Choice::Timer, Stop::Passed),
+        let choice = pick.choice(|n| self.cast.clients[n].clone());
+        let (fault, stop) = match &choice {
+            Choice::Move { .. } => (None, Stop::Move),
+            Choice::Cause(fault) => (Some(fault.clone()), Stop::Fault),
+            Choice::Timer | Choice::Pass { .. } => (None, Stop::Passed),
         };
         let mut kinds = vec![EventKind::Chose(choice)];
         kinds.extend(fault.map(EventKind::Fault));
