@@ -14,9 +14,7 @@ pub unsafe extern "C" fn epoll_wait(
         return missing();
     };
     // SAFETY: the caller's arguments, passed on.
-    wait_for_files(timeout, |timeout| unsafe {
-        wait(epoll, events, capacity, timeout)
-    })
+    wait_for_files(timeout, |timeout| unsafe { wait(epoll, events, capacity, timeout) })
 }
 
 #[unsafe(no_mangle)]
@@ -31,9 +29,7 @@ pub unsafe extern "C" fn epoll_pwait(
         return missing();
     };
     // SAFETY: the caller's arguments, passed on.
-    wait_for_files(timeout, |timeout| unsafe {
-        wait(epoll, events, capacity, timeout, signals)
-    })
+    wait_for_files(timeout, |timeout| unsafe { wait(epoll, events, capacity, timeout, signals) })
 }
 
 #[unsafe(no_mangle)]
@@ -90,10 +86,7 @@ pub unsafe extern "C" fn timerfd_settime(
         && given.value.as_nanos() > 0
     {
         let nap = page.moment().nap(given.value.as_nanos());
-        let scaled = Itimerspec {
-            value: Timespec::from_nanos(nap),
-            ..*given
-        };
+        let scaled = Itimerspec { value: Timespec::from_nanos(nap), ..*given };
         // SAFETY: the caller's arguments, but for a timer of our own.
         return unsafe { settime(fd, flags, &raw const scaled, old) };
     }

@@ -86,12 +86,7 @@ pub(crate) struct Next<F> {
 
 impl<F: Copy> Next<F> {
     pub(crate) const fn new(name: &'static CStr, version: Option<&'static CStr>) -> Self {
-        Self {
-            name,
-            version,
-            found: AtomicPtr::new(ptr::null_mut()),
-            signature: PhantomData,
-        }
+        Self { name, version, found: AtomicPtr::new(ptr::null_mut()), signature: PhantomData }
     }
 
     /// `None` only if this libc has no such function.
@@ -169,10 +164,7 @@ pub(crate) fn real(clock: c_int) -> i64 {
 
 impl Timespec {
     pub(crate) const fn from_nanos(nanos: i64) -> Self {
-        Self {
-            seconds: nanos.div_euclid(SECOND),
-            nanos: nanos.rem_euclid(SECOND),
-        }
+        Self { seconds: nanos.div_euclid(SECOND), nanos: nanos.rem_euclid(SECOND) }
     }
 
     /// Far times saturate: a JVM waits "for ever" by naming a year far away.

@@ -72,11 +72,7 @@ pub(crate) unsafe fn number(text: *const c_char) -> Option<usize> {
     if text.is_empty() || text.len() > 4 {
         return None;
     }
-    text.iter().try_fold(0, |sum, digit| {
-        digit
-            .is_ascii_digit()
-            .then(|| sum * 10 + usize::from(digit - b'0'))
-    })
+    text.iter().try_fold(0, |sum, digit| digit.is_ascii_digit().then(|| sum * 10 + usize::from(digit - b'0')))
 }
 
 /// The mapped page.
@@ -121,11 +117,7 @@ impl Page {
                 if sequence.load(Ordering::Relaxed) == before {
                     let monotonic = line.at(real);
                     let calendar = monotonic.saturating_add(epoch).saturating_add(skew);
-                    return Moment {
-                        line,
-                        monotonic,
-                        calendar,
-                    };
+                    return Moment { line, monotonic, calendar };
                 }
             }
             // The writer needs the processor more than we do; a change takes it some microseconds.

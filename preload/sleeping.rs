@@ -62,11 +62,8 @@ pub unsafe extern "C" fn clock_nanosleep(
     // A relative sleep is measured on the clock that no skew can move.
     let family = if absolute { family } else { Family::Monotonic };
     let mut moment = page.moment();
-    let deadline = if absolute {
-        given.as_nanos()
-    } else {
-        moment.monotonic.saturating_add(given.as_nanos())
-    };
+    let deadline =
+        if absolute { given.as_nanos() } else { moment.monotonic.saturating_add(given.as_nanos()) };
     loop {
         let left = deadline.saturating_sub(moment.of(family));
         if left <= 0 {
@@ -111,11 +108,7 @@ pub unsafe extern "C" fn syscall(
     let (Some(given), Some(page)) = (given, Page::get()) else {
         return call(deadline);
     };
-    let family = if operation & FUTEX_CLOCK_REALTIME == 0 {
-        Family::Monotonic
-    } else {
-        Family::Calendar
-    };
+    let family = if operation & FUTEX_CLOCK_REALTIME == 0 { Family::Monotonic } else { Family::Calendar };
     loop {
         let moment = page.moment();
         let nap = moment.nap(given.as_nanos().saturating_sub(moment.of(family)));
