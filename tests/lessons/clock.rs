@@ -8,6 +8,7 @@ use std::{
     env, fs,
     io::{BufRead, BufReader, Read, Write},
     net::{Ipv4Addr, TcpListener, TcpStream},
+    os::unix::fs::FileExt,
     path::Path,
     process::{Child, Command, Stdio},
     sync::{Condvar, Mutex, mpsc},
@@ -226,6 +227,20 @@ fn a_process_without_a_usable_page_is_on_the_real_clock() {
     let real = date("/nonexistent");
     let lesson = date(lab.dir.path().join("lesson_clock.page").to_str().expect("a plain name"));
     assert!((1_000_000..1_000_060).contains(&(lesson - real)), "{real} and {lesson}");
+}
+
+#[test]
+fn a_change_that_is_never_finished_makes_nobody_spin() {
+    let lab = Lab::new();
+    let mut redis = Redis::start(&lab, "redis", None);
+    let page = lab.clock.page().expect("a page");
+    let page = fs::OpenOptions::new().write(true).open(page).expect("the page");
+    // The page begins with its sequence counter, which is odd during a change.
+    page.write_all_at(&1_i64.to_ne_bytes(), 0).expect("a change begins");
+    let ticks = redis.process.ticks_during(Duration::from_secs(1));
+    page.write_all_at(&0_i64.to_ne_bytes(), 0).expect("it ends");
+    assert!(ticks < 10, "{ticks} ticks of processor time in 1 s");
+    assert_eq!(redis.ask::<String>("PING"), "PONG");
 }
 
 // ---------------------------------------------------------------------------------------------------------
