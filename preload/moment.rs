@@ -10,12 +10,6 @@ use core::{
     sync::atomic::{AtomicI64, AtomicPtr, AtomicUsize, Ordering, fence},
 };
 
-/// The longest nap while lesson time runs: how late a waiter can notice a jump or a change of speed.
-const NAP: i64 = 10 * MILLISECOND;
-/// The longest nap while lesson time stands still. Nothing that is waited for can come then, except the
-/// learner's next move; a JVM has some ten timed waiters, and waking each 100 times a second would be work that
-/// a pause should not cost.
-const PAUSED_NAP: i64 = 50 * MILLISECOND;
 /// How often a reader makes way for the writer before it sleeps between its looks: a change takes some microseconds,
 /// but the writer may be stopped in the middle of one.
 const YIELDS: u32 = 100;
@@ -167,15 +161,6 @@ impl Moment {
         match family {
             Family::Calendar => self.calendar,
             Family::Monotonic => self.monotonic,
-        }
-    }
-
-    /// How long a waiter with `left` of lesson time to go should really wait before it looks again. Zero only
-    /// if nothing is left.
-    pub(crate) fn nap(&self, left: i64) -> i64 {
-        match self.line.real_for(left) {
-            Some(real) => real.min(NAP),
-            None => PAUSED_NAP,
         }
     }
 }
