@@ -23,11 +23,7 @@ pub unsafe extern "C" fn pthread_cond_timedwait(
     };
     // Which clock the condition variable is on was said when it was made, and cannot be asked. But the machine
     // has not been up for 31 years, nor are we in 1970 to 2001.
-    let family = if when.seconds < 1_000_000_000 {
-        Family::Monotonic
-    } else {
-        Family::Calendar
-    };
+    let family = if when.seconds < 1_000_000_000 { Family::Monotonic } else { Family::Calendar };
     wait_on_condition(family, deadline, when, wait)
 }
 
@@ -66,9 +62,5 @@ fn wait_on_condition(
     // A deadline that has passed still gives the mutex up for a moment, as libc would.
     let nap = moment.nap(when.as_nanos().saturating_sub(moment.of(family)));
     let result = wait(&Timespec::from_nanos(real(family.real()) + nap));
-    if result == ETIMEDOUT && page.moment().of(family) < when.as_nanos() {
-        0
-    } else {
-        result
-    }
+    if result == ETIMEDOUT && page.moment().of(family) < when.as_nanos() { 0 } else { result }
 }

@@ -1,7 +1,17 @@
 //! The functions that wait for files, with a timeout. They must not know what the files are.
 
-use crate::{libc::*, moment::Page};
-use core::ffi::{c_int, c_void};
+use crate::{
+    libc::*,
+    moment::{Family, Page},
+    sleeping::SHORTEST_LESSON_SLEEP,
+};
+use core::{
+    ffi::{c_int, c_void},
+    ptr,
+};
+
+/// How many files one of libc's sets can have, in words of 64.
+const SET_WORDS: usize = 1024 / 64;
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn epoll_wait(
@@ -14,9 +24,7 @@ pub unsafe extern "C" fn epoll_wait(
         return missing();
     };
     // SAFETY: the caller's arguments, passed on.
-    wait_for_files(timeout, |timeout| unsafe {
-        wait(epoll, events, capacity, timeout)
-    })
+    wait_milliseconds(true, timeout, |timeout| unsafe { wait(epoll, events, capacity, timeout) })
 }
 
 #[unsafe(no_mangle)]
@@ -31,42 +39,130 @@ pub unsafe extern "C" fn epoll_pwait(
         return missing();
     };
     // SAFETY: the caller's arguments, passed on.
-    wait_for_files(timeout, |timeout| unsafe {
-        wait(epoll, events, capacity, timeout, signals)
-    })
+    wait_milliseconds(true, timeout, |timeout| unsafe { wait(epoll, events, capacity, timeout, signals) })
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn poll(files: *mut c_void, count: u64, timeout: c_int) -> c_int {
     let Some(wait) = POLL.get() else { return missing() };
     // SAFETY: the caller's arguments, passed on.
-    wait_for_files(timeout, |timeout| unsafe { wait(files, count, timeout) })
+    wait_milliseconds(count > 0, timeout, |timeout| unsafe { wait(files, count, timeout) })
 }
 
-/// Waits `timeout` milliseconds of lesson time, or until `wait` has anything to say: files or an error. Naps may
-/// follow each other here, since a file that becomes ready between two of them is still ready in the next.
-fn wait_for_files(timeout: c_int, wait: impl Fn(c_int) -> c_int) -> c_int {
-    let Some(page) = Page::get() else {
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ppoll(
+    files: *mut c_void,
+    count: u64,
+    timeout: *const Timespec,
+    signals: *const c_void,
+) -> c_int {
+    let Some(wait) = PPOLL.get() else { return missing() };
+    // SAFETY: the caller's arguments, passed on.
+    let wait = |timeout: *const Timespec| unsafe { wait(files, count, timeout, signals) };
+    // SAFETY: the caller passes null or a valid time.
+    let time = unsafe { Timespec::given(timeout) }.map_or(0, Timespec::as_nanos);
+    match wait_for_files(count > 0, time, |nap| wait(&Timespec::from_nanos(nap))) {
+        Some((result, _)) => result,
+        None => wait(timeout),
+    }
+}
+
+/// Unlike the others, it says how much time was left, whatever its result.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn select(
+    count: c_int,
+    read: *mut u64,
+    write: *mut u64,
+    except: *mut u64,
+    timeout: *mut Timeval,
+) -> c_int {
+    let Some(wait) = SELECT.get() else { return missing() };
+    // SAFETY: the caller's arguments, passed on.
+    let wait = |timeout: *mut Timeval| unsafe { wait(count, read, write, except, timeout) };
+    // SAFETY: the caller passes null or a valid time.
+    let given = unsafe { timeout.as_ref() };
+    let time = given.and_then(|time| time.as_nanos()).unwrap_or(0);
+    // Rounded up, like the others' milliseconds.
+    let nap = |nap| wait(&mut Timeval::from_nanos(nap + 999));
+    // SAFETY: the caller's sets.
+    let Some((result, left)) = (unsafe { wait_for_sets(count, [read, write, except], time, nap) }) else {
         return wait(timeout);
     };
-    if timeout <= 0 {
-        // "Look only", or "wait for ever": no time in it.
-        return wait(timeout);
+    // SAFETY: there is a time, or nothing would have been waited for.
+    unsafe { *timeout = Timeval::from_nanos(left) };
+    result
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pselect(
+    count: c_int,
+    read: *mut u64,
+    write: *mut u64,
+    except: *mut u64,
+    timeout: *const Timespec,
+    signals: *const c_void,
+) -> c_int {
+    let Some(wait) = PSELECT.get() else { return missing() };
+    // SAFETY: the caller's arguments, passed on.
+    let wait = |timeout: *const Timespec| unsafe { wait(count, read, write, except, timeout, signals) };
+    // SAFETY: the caller passes null or a valid time.
+    let time = unsafe { Timespec::given(timeout) }.map_or(0, Timespec::as_nanos);
+    let nap = |nap| wait(&Timespec::from_nanos(nap));
+    // SAFETY: the caller's sets.
+    match unsafe { wait_for_sets(count, [read, write, except], time, nap) } {
+        Some((result, _)) => result,
+        None => wait(timeout),
     }
-    let mut moment = page.moment();
-    let deadline = moment.monotonic.saturating_add(i64::from(timeout) * MILLISECOND);
-    loop {
-        let nap = moment.nap(deadline - moment.monotonic);
-        // Rounded up: a last nap of nothing would spin through the last millisecond.
-        let result = wait(((nap + MILLISECOND - 1) / MILLISECOND) as c_int);
-        if result != 0 {
-            return result;
-        }
-        moment = page.moment();
-        if moment.monotonic >= deadline {
-            return 0;
-        }
+}
+
+fn wait_milliseconds(files: bool, timeout: c_int, wait: impl Fn(c_int) -> c_int) -> c_int {
+    // Rounded up: a last nap of nothing would spin through the last millisecond.
+    let nap = |nap| wait(((nap + MILLISECOND - 1) / MILLISECOND) as c_int);
+    match wait_for_files(files, i64::from(timeout) * MILLISECOND, nap) {
+        Some((result, _)) => result,
+        None => wait(timeout),
     }
+}
+
+/// As [`wait_for_files`], for the files in the sets of `select`. Sets with more files than libc's own can have are
+/// waited for in real time, since there is no place to keep them.
+///
+/// SAFETY: each set is null or has a bit for each of `count` files, in whole words.
+unsafe fn wait_for_sets(
+    count: c_int,
+    sets: [*mut u64; 3],
+    timeout: i64,
+    wait: impl Fn(i64) -> c_int,
+) -> Option<(c_int, i64)> {
+    let words = usize::try_from(count).ok()?.div_ceil(64);
+    if words > SET_WORDS {
+        return None;
+    }
+    let mut kept = [[0_u64; SET_WORDS]; 3];
+    for (kept, set) in kept.iter_mut().zip(sets).filter(|(_, set)| !set.is_null()) {
+        // SAFETY: promised by the caller, and there is room for that many words.
+        unsafe { ptr::copy_nonoverlapping(set, kept.as_mut_ptr(), words) }
+    }
+    wait_for_files(sets.iter().any(|set| !set.is_null()), timeout, |nap| {
+        // A nap that ends without a file has emptied them.
+        for (kept, set) in kept.iter().zip(sets).filter(|(_, set)| !set.is_null()) {
+            // SAFETY: as above.
+            unsafe { ptr::copy_nonoverlapping(kept.as_ptr(), set, words) }
+        }
+        wait(nap)
+    })
+}
+
+/// Waits `timeout` of lesson time, or until `wait` has anything to say: files or an error. Returns its result and
+/// how much time was left, or `None` if it is not for us: "look only" and "wait for ever" have no time in them, and
+/// a wait without any files is a sleep, of which short ones stay real.
+fn wait_for_files(files: bool, timeout: i64, wait: impl Fn(i64) -> c_int) -> Option<(c_int, i64)> {
+    let shortest = if files { 1 } else { SHORTEST_LESSON_SLEEP };
+    let page = Page::get().filter(|_| timeout >= shortest)?;
+    let deadline = page.moment().monotonic.saturating_add(timeout);
+    let (result, left) =
+        page.nap_until(Family::Monotonic, deadline, |nap| Some(wait(nap)).filter(|result| *result != 0));
+    Some((result.unwrap_or(0), left))
 }
 
 /// A relative timer is set to what its time means in real time, and rings early if that is more than one nap:
@@ -90,10 +186,7 @@ pub unsafe extern "C" fn timerfd_settime(
         && given.value.as_nanos() > 0
     {
         let nap = page.moment().nap(given.value.as_nanos());
-        let scaled = Itimerspec {
-            value: Timespec::from_nanos(nap),
-            ..*given
-        };
+        let scaled = Itimerspec { value: Timespec::from_nanos(nap), ..*given };
         // SAFETY: the caller's arguments, but for a timer of our own.
         return unsafe { settime(fd, flags, &raw const scaled, old) };
     }

@@ -21,10 +21,17 @@
 //! | `conditions.rs` | `pthread_cond_timedwait` | OpenJDK: every park, sleep and timed wait |
 //! | `conditions.rs` | `pthread_cond_clockwait` | C++ programs: what `std::condition_variable` has become |
 //! | `files.rs` | `epoll_wait`, `epoll_pwait`, `poll` | event loops: redis-server, the JVM's selectors and sockets, tokio |
+//! | `files.rs` | `select`, `pselect`, `ppoll` | CPython: its selectors, before 3.11 also `time.sleep` |
 //! | `files.rs` | `timerfd_settime` | async-io, below zookeeper-client |
-//! | `sleeping.rs` | `clock_nanosleep`, `nanosleep` | `DEBUG SLEEP`, `std::thread::sleep` |
-//! | `forking.rs` | `fork` | redis-server, which saves in a fork |
+//! | `semaphores.rs` | `sem_timedwait`, `sem_clockwait` | CPython: each timed wait of a thread; OpenJDK |
+//! | `sleeping.rs` | `clock_nanosleep`, `nanosleep`, `sleep`, `usleep` | `DEBUG SLEEP`, `std::thread::sleep` |
 //! | `sleeping.rs` | `syscall` | Rust's `std`: `park_timeout` and `wait_timeout` are futex calls with a deadline |
+//! | `forking.rs` | `fork` | redis-server, which saves in a fork |
+//! | none | `setitimer`, `alarm`, `timer_settime` | redis-server's watchdog (off), OpenJDK's profiler (processor time) |
+//!
+//! The last ones are left alone. A timer sends its signal at a moment that the kernel must be told beforehand, in
+//! real time. To follow pauses and jumps it would have to go off early, and be set again: an early signal ends other
+//! system calls with `EINTR` and runs a handler that need not look at the clock.
 //!
 //! No deadline may reach the kernel in lesson time: with the lesson ahead of the world it would wait far too
 //! long, behind it would not wait at all, and its caller would spin.
@@ -38,8 +45,10 @@ mod files;
 mod forking;
 mod libc;
 mod moment;
+mod naps;
 mod page;
 mod reading;
+mod semaphores;
 mod sleeping;
 
 /// Nothing here can panic, but the language wants an answer. (A cdylib built with `panic=abort` has no other.)

@@ -41,6 +41,7 @@ pub struct Timespec {
 }
 
 #[repr(C)]
+#[derive(Clone, Copy)]
 pub struct Timeval {
     pub(crate) seconds: i64,
     pub(crate) micros: i64,
@@ -86,12 +87,7 @@ pub(crate) struct Next<F> {
 
 impl<F: Copy> Next<F> {
     pub(crate) const fn new(name: &'static CStr, version: Option<&'static CStr>) -> Self {
-        Self {
-            name,
-            version,
-            found: AtomicPtr::new(ptr::null_mut()),
-            signature: PhantomData,
-        }
+        Self { name, version, found: AtomicPtr::new(ptr::null_mut()), signature: PhantomData }
     }
 
     /// `None` only if this libc has no such function.
@@ -123,6 +119,12 @@ pub(crate) type CondClockwait =
 pub(crate) type EpollWait = unsafe extern "C" fn(c_int, *mut c_void, c_int, c_int) -> c_int;
 pub(crate) type EpollPwait = unsafe extern "C" fn(c_int, *mut c_void, c_int, c_int, *const c_void) -> c_int;
 pub(crate) type Poll = unsafe extern "C" fn(*mut c_void, u64, c_int) -> c_int;
+pub(crate) type Ppoll = unsafe extern "C" fn(*mut c_void, u64, *const Timespec, *const c_void) -> c_int;
+pub(crate) type Select = unsafe extern "C" fn(c_int, *mut u64, *mut u64, *mut u64, *mut Timeval) -> c_int;
+pub(crate) type Pselect =
+    unsafe extern "C" fn(c_int, *mut u64, *mut u64, *mut u64, *const Timespec, *const c_void) -> c_int;
+pub(crate) type SemTimedwait = unsafe extern "C" fn(*mut c_void, *const Timespec) -> c_int;
+pub(crate) type SemClockwait = unsafe extern "C" fn(*mut c_void, c_int, *const Timespec) -> c_int;
 pub(crate) type TimerfdSettime =
     unsafe extern "C" fn(c_int, c_int, *const Itimerspec, *mut Itimerspec) -> c_int;
 pub(crate) type ClockNanosleep = unsafe extern "C" fn(c_int, c_int, *const Timespec, *mut Timespec) -> c_int;
@@ -137,6 +139,11 @@ pub(crate) static COND_CLOCKWAIT: Next<CondClockwait> = Next::new(c"pthread_cond
 pub(crate) static EPOLL_WAIT: Next<EpollWait> = Next::new(c"epoll_wait", None);
 pub(crate) static EPOLL_PWAIT: Next<EpollPwait> = Next::new(c"epoll_pwait", None);
 pub(crate) static POLL: Next<Poll> = Next::new(c"poll", None);
+pub(crate) static PPOLL: Next<Ppoll> = Next::new(c"ppoll", None);
+pub(crate) static SELECT: Next<Select> = Next::new(c"select", None);
+pub(crate) static PSELECT: Next<Pselect> = Next::new(c"pselect", None);
+pub(crate) static SEM_TIMEDWAIT: Next<SemTimedwait> = Next::new(c"sem_timedwait", None);
+pub(crate) static SEM_CLOCKWAIT: Next<SemClockwait> = Next::new(c"sem_clockwait", None);
 pub(crate) static TIMERFD_SETTIME: Next<TimerfdSettime> = Next::new(c"timerfd_settime", None);
 pub(crate) static CLOCK_NANOSLEEP: Next<ClockNanosleep> = Next::new(c"clock_nanosleep", None);
 pub(crate) static SYSCALL: Next<Syscall> = Next::new(c"syscall", None);
@@ -169,10 +176,7 @@ pub(crate) fn real(clock: c_int) -> i64 {
 
 impl Timespec {
     pub(crate) const fn from_nanos(nanos: i64) -> Self {
-        Self {
-            seconds: nanos.div_euclid(SECOND),
-            nanos: nanos.rem_euclid(SECOND),
-        }
+        Self { seconds: nanos.div_euclid(SECOND), nanos: nanos.rem_euclid(SECOND) }
     }
 
     /// Far times saturate: a JVM waits "for ever" by naming a year far away.
@@ -189,5 +193,19 @@ impl Timespec {
     pub(crate) unsafe fn given(time: *const Self) -> Option<Self> {
         // SAFETY: promised by the caller.
         unsafe { time.as_ref() }.copied().filter(|time| time.is_valid())
+    }
+}
+
+impl Timeval {
+    /// Rounded down.
+    pub(crate) const fn from_nanos(nanos: i64) -> Self {
+        let time = Timespec::from_nanos(nanos);
+        Self { seconds: time.seconds, micros: time.nanos / 1000 }
+    }
+
+    /// `None` if the kernel would not take it. A million microseconds and more it does.
+    pub(crate) fn as_nanos(self) -> Option<i64> {
+        (self.seconds >= 0 && self.micros >= 0)
+            .then(|| self.seconds.saturating_mul(SECOND).saturating_add(self.micros.saturating_mul(1000)))
     }
 }

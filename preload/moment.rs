@@ -10,12 +10,12 @@ use core::{
     sync::atomic::{AtomicI64, AtomicPtr, AtomicUsize, Ordering, fence},
 };
 
-/// The longest nap while lesson time runs: how late a waiter can notice a jump or a change of speed.
-const NAP: i64 = 10 * MILLISECOND;
-/// The longest nap while lesson time stands still. Nothing that is waited for can come then, except the
-/// learner's next move; a JVM has some ten timed waiters, and waking each 100 times a second would be work that
-/// a pause should not cost.
-const PAUSED_NAP: i64 = 50 * MILLISECOND;
+/// How often a reader makes way for the writer before it sleeps between its looks: a change takes some microseconds,
+/// but the writer may be stopped in the middle of one.
+const YIELDS: u32 = 100;
+/// How long it then sleeps.
+static LOOK_AGAIN: Timespec = Timespec { seconds: 0, nanos: MILLISECOND };
+
 pub(crate) static PAGE: AtomicPtr<u8> = AtomicPtr::new(ptr::null_mut());
 /// Where this process's skew lies in the page; 0 (which is the sequence counter) means that it has none.
 pub(crate) static SKEW_AT: AtomicUsize = AtomicUsize::new(0);
@@ -72,11 +72,7 @@ pub(crate) unsafe fn number(text: *const c_char) -> Option<usize> {
     if text.is_empty() || text.len() > 4 {
         return None;
     }
-    text.iter().try_fold(0, |sum, digit| {
-        digit
-            .is_ascii_digit()
-            .then(|| sum * 10 + usize::from(digit - b'0'))
-    })
+    text.iter().try_fold(0, |sum, digit| digit.is_ascii_digit().then(|| sum * 10 + usize::from(digit - b'0')))
 }
 
 /// The mapped page.
@@ -97,41 +93,58 @@ impl Page {
     }
 
     /// Everything about this moment, from one consistent state of the page.
+    pub(crate) fn moment(self) -> Moment {
+        let mut yields = 0;
+        loop {
+            if let Some(moment) = self.look() {
+                return moment;
+            }
+            match CLOCK_NANOSLEEP.get() {
+                // Unlike `nanosleep`, it leaves errno alone.
+                // SAFETY: the time is ours, and nobody asks for its rest.
+                Some(sleep) if yields == YIELDS => unsafe {
+                    sleep(CLOCK_MONOTONIC, 0, &raw const LOOK_AGAIN, ptr::null_mut());
+                },
+                _ => {
+                    yields += 1;
+                    // SAFETY: no conditions.
+                    unsafe { sched_yield() };
+                }
+            }
+        }
+    }
+
+    /// `None` if the writer was changing the page.
     ///
     /// The real clock is read *between* the two looks at the sequence counter. The writer makes the counter odd
     /// before it reads its own clock, so whoever still reads the old line does it for a moment before the new
     /// anchor: lesson time never goes back, not even between processes.
-    pub(crate) fn moment(self) -> Moment {
+    ///
+    /// The loads are relaxed, with fences: no others are promised to work on memory that may only be read.
+    fn look(self) -> Option<Moment> {
         let sequence = self.field(page::SEQUENCE);
-        loop {
-            let before = sequence.load(Ordering::Acquire);
-            if before & 1 == 0 {
-                let real = real(CLOCK_MONOTONIC);
-                let line = Line {
-                    anchor: self.field(page::ANCHOR).load(Ordering::Relaxed),
-                    offset: self.field(page::OFFSET).load(Ordering::Relaxed),
-                    rate: self.field(page::RATE).load(Ordering::Relaxed),
-                };
-                let epoch = self.field(page::EPOCH).load(Ordering::Relaxed);
-                let skew = match SKEW_AT.load(Ordering::Relaxed) {
-                    0 => 0,
-                    at => self.field(at).load(Ordering::Relaxed),
-                };
-                fence(Ordering::Acquire);
-                if sequence.load(Ordering::Relaxed) == before {
-                    let monotonic = line.at(real);
-                    let calendar = monotonic.saturating_add(epoch).saturating_add(skew);
-                    return Moment {
-                        line,
-                        monotonic,
-                        calendar,
-                    };
-                }
-            }
-            // The writer needs the processor more than we do; a change takes it some microseconds.
-            // SAFETY: no conditions.
-            unsafe { sched_yield() };
+        let before = sequence.load(Ordering::Relaxed);
+        if before & 1 != 0 {
+            return None;
         }
+        fence(Ordering::Acquire);
+        let real = real(CLOCK_MONOTONIC);
+        let line = Line {
+            anchor: self.field(page::ANCHOR).load(Ordering::Relaxed),
+            offset: self.field(page::OFFSET).load(Ordering::Relaxed),
+            rate: self.field(page::RATE).load(Ordering::Relaxed),
+        };
+        let epoch = self.field(page::EPOCH).load(Ordering::Relaxed);
+        let skew = match SKEW_AT.load(Ordering::Relaxed) {
+            0 => 0,
+            at => self.field(at).load(Ordering::Relaxed),
+        };
+        fence(Ordering::Acquire);
+        if sequence.load(Ordering::Relaxed) != before {
+            return None;
+        }
+        let monotonic = line.at(real);
+        Some(Moment { line, monotonic, calendar: monotonic.saturating_add(epoch).saturating_add(skew) })
     }
 }
 
@@ -148,15 +161,6 @@ impl Moment {
         match family {
             Family::Calendar => self.calendar,
             Family::Monotonic => self.monotonic,
-        }
-    }
-
-    /// How long a waiter with `left` of lesson time to go should really wait before it looks again. Zero only
-    /// if nothing is left.
-    pub(crate) fn nap(&self, left: i64) -> i64 {
-        match self.line.real_for(left) {
-            Some(real) => real.min(NAP),
-            None => PAUSED_NAP,
         }
     }
 }

@@ -30,10 +30,7 @@ pub unsafe extern "C" fn gettimeofday(time: *mut Timeval, zone: *mut [c_int; 2])
     // SAFETY: the caller passes null or a valid place. Time zones died long ago: libc answers zeros, too.
     unsafe {
         if let Some(time) = time.as_mut() {
-            *time = Timeval {
-                seconds: now.seconds,
-                micros: now.nanos / 1000,
-            };
+            *time = Timeval { seconds: now.seconds, micros: now.nanos / 1000 };
         }
         if let Some(zone) = zone.as_mut() {
             *zone = [0, 0];

@@ -5,13 +5,13 @@ use crate::{
     moment::{Family, Page},
 };
 use core::{
-    ffi::{c_int, c_long},
+    ffi::{c_int, c_long, c_uint},
     ptr,
 };
 
 /// Sleeps shorter than this stay real: they are how runtimes back off (the JVM, before each of its safepoints),
 /// and a pause must not stop a server from working, only its time from passing.
-const SHORTEST_LESSON_SLEEP: i64 = 100 * MILLISECOND;
+pub(crate) const SHORTEST_LESSON_SLEEP: i64 = 100 * MILLISECOND;
 
 const FUTEX_WAIT_BITSET: c_long = 9;
 const FUTEX_CLOCK_REALTIME: c_long = 256;
@@ -32,6 +32,25 @@ pub unsafe extern "C" fn nanosleep(duration: *const Timespec, rest: *mut Timespe
             -1
         }
     }
+}
+
+/// Answers the seconds that are left, which are none unless a signal ended it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sleep(seconds: c_uint) -> c_uint {
+    let mut rest = Timespec { seconds: i64::from(seconds), nanos: 0 };
+    let time = &raw mut rest;
+    // SAFETY: the time is ours, and may be overwritten with its rest.
+    match unsafe { nanosleep(time, time) } {
+        0 => 0,
+        _ => rest.seconds as c_uint,
+    }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn usleep(micros: c_uint) -> c_int {
+    let time = Timespec::from_nanos(i64::from(micros) * 1000);
+    // SAFETY: the time is ours, and nobody asks for its rest.
+    unsafe { nanosleep(&raw const time, ptr::null_mut()) }
 }
 
 #[unsafe(no_mangle)]
@@ -61,29 +80,19 @@ pub unsafe extern "C" fn clock_nanosleep(
     }
     // A relative sleep is measured on the clock that no skew can move.
     let family = if absolute { family } else { Family::Monotonic };
-    let mut moment = page.moment();
-    let deadline = if absolute {
-        given.as_nanos()
-    } else {
-        moment.monotonic.saturating_add(given.as_nanos())
-    };
-    loop {
-        let left = deadline.saturating_sub(moment.of(family));
-        if left <= 0 {
-            return 0;
-        }
-        let nap = Timespec::from_nanos(moment.nap(left));
-        // SAFETY: `nap` is ours, and nobody asked for its rest.
+    let deadline =
+        if absolute { given.as_nanos() } else { page.moment().monotonic.saturating_add(given.as_nanos()) };
+    let (error, left) = page.nap_until(family, deadline, |nap| {
+        let nap = Timespec::from_nanos(nap);
+        // SAFETY: `nap` is ours, and nobody asks for its rest.
         let result = unsafe { sleep(CLOCK_MONOTONIC, 0, &raw const nap, ptr::null_mut()) };
-        moment = page.moment();
-        if result != 0 {
-            // SAFETY: the caller passes null or a valid place.
-            if let (EINTR, false, Some(rest)) = (result, absolute, unsafe { rest.as_mut() }) {
-                *rest = Timespec::from_nanos(deadline.saturating_sub(moment.of(family)).max(0));
-            }
-            return result;
-        }
+        (result != 0).then_some(result)
+    });
+    // SAFETY: the caller passes null or a valid place.
+    if let (Some(EINTR), false, Some(rest)) = (error, absolute, unsafe { rest.as_mut() }) {
+        *rest = Timespec::from_nanos(left);
     }
+    error.unwrap_or(0)
 }
 
 /// Only one system call is of interest: waiting on a futex until a deadline. libc declares this function with
@@ -111,20 +120,8 @@ pub unsafe extern "C" fn syscall(
     let (Some(given), Some(page)) = (given, Page::get()) else {
         return call(deadline);
     };
-    let family = if operation & FUTEX_CLOCK_REALTIME == 0 {
-        Family::Monotonic
-    } else {
-        Family::Calendar
-    };
-    loop {
-        let moment = page.moment();
-        let nap = moment.nap(given.as_nanos().saturating_sub(moment.of(family)));
-        let until = Timespec::from_nanos(real(family.real()) + nap);
-        let result = call((&raw const until).expose_provenance() as c_long);
-        // Unlike a condition variable, a futex may be waited for again: the kernel compares its value first,
-        // so a wake-up between two naps is seen.
-        if result == 0 || errno() != ETIMEDOUT || page.moment().of(family) >= given.as_nanos() {
-            return result;
-        }
-    }
+    let family = if operation & FUTEX_CLOCK_REALTIME == 0 { Family::Monotonic } else { Family::Calendar };
+    // The kernel compares the futex's value first, so a wake-up between two naps is seen.
+    let wait = |until: *const Timespec| call(until.expose_provenance() as c_long) as c_int;
+    page.wait_until(family, given, wait).into()
 }

@@ -229,7 +229,7 @@ impl<'a> Diagram<'a> {
 
     fn tell_fault(&mut self, fault: &Fault) {
         let said = escape(&fault::words(self.lang, fault));
-        let ends: Vec<String> = fault::whom(fault).split("->").filter_map(|name| self.named(name)).collect();
+        let ends: Vec<String> = fault.target_name().split("->").filter_map(|name| self.named(name)).collect();
         match ends.as_slice() {
             [] => self.note_over_all(&said),
             [one] => self.note(&one.clone(), &said),

@@ -1,5 +1,7 @@
 //! The faults that a log can tell of: what was done to clients, servers and links. Plain data.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 /// A fault that was really caused.
@@ -42,6 +44,124 @@ pub enum Fault {
         /// How far it is ahead from now on, in milliseconds; behind, where negative; right, where 0.
         ahead_ms: i64,
     },
+}
+
+/// What a fault hits, by its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Target<'a> {
+    Client(&'a str),
+    Server(&'a str),
+    Link(&'a str),
+}
+
+/// How a fault leaves what it hits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Condition {
+    Dead,
+    Frozen,
+    /// It goes on where it was frozen.
+    Running,
+    /// It runs again, with what it had on its disk.
+    Restarted,
+    Cut,
+    Held(Way),
+    Open,
+    /// Its clock is so many milliseconds ahead.
+    Ahead(i64),
+}
+
+impl Fault {
+    pub fn target(&self) -> Target<'_> {
+        match self {
+            Self::Crash { client } | Self::Freeze { client } | Self::Thaw { client } => {
+                Target::Client(client)
+            }
+            Self::Cut { link } | Self::Hold { link, .. } | Self::Release { link } | Self::Drop { link } => {
+                Target::Link(link)
+            }
+            Self::KillServer { server }
+            | Self::FreezeServer { server }
+            | Self::ThawServer { server }
+            | Self::RestartServer { server }
+            | Self::Skew { server, .. } => Target::Server(server),
+        }
+    }
+
+    pub fn leaves(&self) -> Condition {
+        match self {
+            Self::Crash { .. } | Self::KillServer { .. } => Condition::Dead,
+            Self::Freeze { .. } | Self::FreezeServer { .. } => Condition::Frozen,
+            Self::Thaw { .. } | Self::ThawServer { .. } => Condition::Running,
+            Self::RestartServer { .. } => Condition::Restarted,
+            Self::Cut { .. } | Self::Drop { .. } => Condition::Cut,
+            Self::Hold { way, .. } => Condition::Held(*way),
+            Self::Release { .. } => Condition::Open,
+            Self::Skew { ahead_ms, .. } => Condition::Ahead(*ahead_ms),
+        }
+    }
+
+    /// The client, server or link that it hits.
+    pub fn target_name(&self) -> &str {
+        match self.target() {
+            Target::Client(name) | Target::Server(name) | Target::Link(name) => name,
+        }
+    }
+
+    pub fn client(&self) -> Option<&str> {
+        match self.target() {
+            Target::Client(client) => Some(client),
+            _ => None,
+        }
+    }
+
+    pub fn server(&self) -> Option<&str> {
+        match self.target() {
+            Target::Server(server) => Some(server),
+            _ => None,
+        }
+    }
+
+    pub fn link(&self) -> Option<&str> {
+        match self.target() {
+            Target::Link(link) => Some(link),
+            _ => None,
+        }
+    }
+
+    /// How far it sets a clock ahead, in milliseconds.
+    pub fn ahead_ms(&self) -> Option<i64> {
+        match self.leaves() {
+            Condition::Ahead(ahead_ms) => Some(ahead_ms),
+            _ => None,
+        }
+    }
+
+    pub fn killed_client(&self) -> Option<&str> {
+        self.client().filter(|_| self.leaves() == Condition::Dead)
+    }
+
+    pub fn killed_server(&self) -> Option<&str> {
+        self.server().filter(|_| self.leaves() == Condition::Dead)
+    }
+}
+
+/// As the item of a story that causes it: `freeze A`.
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let verb = match self {
+            Self::Crash { .. } => "crash",
+            Self::Freeze { .. } | Self::FreezeServer { .. } => "freeze",
+            Self::Thaw { .. } | Self::ThawServer { .. } => "thaw",
+            Self::Cut { .. } => "cut",
+            Self::Hold { .. } => "hold",
+            Self::Release { .. } => "release",
+            Self::Drop { .. } => "drop",
+            Self::KillServer { .. } => "kill",
+            Self::RestartServer { .. } => "restart",
+            Self::Skew { .. } => "skew",
+        };
+        write!(f, "{verb} {}", self.target_name())
+    }
 }
 
 /// A way along a link.

@@ -14,7 +14,7 @@ pub(crate) mod steps;
 
 pub use deeds::Deed;
 pub use event::{Actor, ActorId, AskedChoice, Belief, Choice, Event, EventKind, OpId, ServerInfo, Stop};
-pub use fault::{Fault, Way};
+pub use fault::{Condition, Fault, Target, Way};
 pub use observed::{KeyState, KeyValue, Keyspace, Observed, Role, ServerState, Znode, ZnodeTree};
 pub use reply::Reply;
 pub use steps::{Step, Steps};

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::facts::Facts;
 use crate::{
-    log::{EventKind, Fault, KeyValue, Observed},
+    log::{EventKind, KeyValue, Observed},
     world::effect::Access,
 };
 
@@ -118,7 +118,7 @@ impl Facts {
         let client = self.world.actor(author).map(|actor| &actor.who.client);
         let over = |kind: &EventKind| match kind {
             EventKind::Finished { actor } => *actor == author,
-            EventKind::Fault(Fault::Crash { client: dead }) => Some(dead) == client,
+            EventKind::Fault(fault) => client.is_some_and(|client| fault.killed_client() == Some(client)),
             _ => false,
         };
         let end = self.events(over).next();

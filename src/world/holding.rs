@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     clock::LessonTime,
-    log::{ActorId, Belief, Event, EventKind, Fault},
+    log::{ActorId, Belief, Event, EventKind},
 };
 
 /// The holders of one lock, in the order in which they came to hold it.
@@ -145,7 +145,8 @@ impl Holding {
                 self.leave(&turns);
                 turns
             }
-            EventKind::Fault(Fault::Crash { client }) => {
+            EventKind::Fault(fault) => {
+                let Some(client) = fault.killed_client() else { return Vec::new() };
                 let dead = (0..).map(ActorId).zip(&self.clients);
                 let dead = dead.filter(|(_, known)| *known == client).map(|(actor, _)| actor);
                 self.die(dead.collect())

@@ -18,7 +18,7 @@ use indexmap::IndexMap;
 
 use crate::{
     clock::{ClockKind, LessonTime},
-    log::{ActorId, AskedChoice, Event, EventKind, Fault, Log, OpId, Way},
+    log::{ActorId, AskedChoice, Condition, Event, EventKind, Fault, Log, OpId, Target, Way},
     text::Text,
 };
 
@@ -342,35 +342,31 @@ impl World {
     }
 
     fn apply_fault(&mut self, fault: &Fault, at: LessonTime) {
-        match fault {
-            Fault::Crash { client } => {
-                self.end_actors(|(_, actor)| actor.who.client == *client, at);
+        match (fault.target(), fault.leaves()) {
+            (Target::Client(client), Condition::Dead) => {
+                self.end_actors(|(_, actor)| actor.who.client == client, at);
             }
-            Fault::Freeze { client } | Fault::Thaw { client } => {
-                let (from, to) = match fault {
-                    Fault::Freeze { .. } => (Life::Running, Life::Frozen),
+            (Target::Client(client), condition) => {
+                let (from, to) = match condition {
+                    Condition::Frozen => (Life::Running, Life::Frozen),
                     _ => (Life::Frozen, Life::Running),
                 };
                 for actor in &mut self.actors {
-                    if actor.who.client == *client && actor.life == from {
+                    if actor.who.client == client && actor.life == from {
                         actor.life = to;
                     }
                 }
             }
-            Fault::KillServer { server }
-            | Fault::FreezeServer { server }
-            | Fault::ThawServer { server }
-            | Fault::RestartServer { server }
-            | Fault::Skew { server, .. } => self.apply_server_fault(server, fault),
-            Fault::Cut { link } | Fault::Drop { link } => {
-                self.links.insert(link.clone(), LinkState::Cut);
+            (Target::Server(server), condition) => {
+                if let Some(server) = self.servers.iter_mut().find(|known| known.info.name == server) {
+                    server.apply_fault(condition);
+                }
             }
-            Fault::Hold { link, way } => {
-                self.links.insert(link.clone(), LinkState::Held(*way));
+            (Target::Link(link), Condition::Held(way)) => {
+                self.links.insert(link.to_owned(), LinkState::Held(way));
             }
-            Fault::Release { link } => {
-                self.links.remove(link);
-            }
+            (Target::Link(link), Condition::Cut) => drop(self.links.insert(link.to_owned(), LinkState::Cut)),
+            (Target::Link(link), _) => drop(self.links.remove(link)),
         }
     }
 
@@ -380,24 +376,6 @@ impl World {
             if which((id, actor)) {
                 actor.crash(at);
             }
-        }
-    }
-
-    fn apply_server_fault(&mut self, name: &str, fault: &Fault) {
-        let Some(server) = self.servers.iter_mut().find(|known| known.info.name == name) else {
-            return;
-        };
-        match fault {
-            Fault::KillServer { .. } => {
-                server.died = Some("SIGKILL".to_owned());
-                server.frozen = false;
-                server.observed = None;
-            }
-            Fault::RestartServer { .. } => server.died = None,
-            Fault::FreezeServer { .. } => server.frozen = true,
-            Fault::ThawServer { .. } => server.frozen = false,
-            Fault::Skew { ahead_ms, .. } => server.ahead_ms = *ahead_ms,
-            _ => {}
         }
     }
 }

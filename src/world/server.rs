@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::{
     clock::LessonTime,
-    log::{Observed, ServerInfo},
+    log::{Condition, Observed, ServerInfo},
 };
 
 /// How a key or a znode differs from the state seen before.
@@ -46,6 +46,21 @@ impl ServerWorld {
             seen_at: LessonTime::ZERO,
             changes: BTreeMap::new(),
             metrics: BTreeMap::new(),
+        }
+    }
+
+    pub(crate) fn apply_fault(&mut self, condition: Condition) {
+        match condition {
+            Condition::Dead => {
+                self.died = Some("SIGKILL".to_owned());
+                self.frozen = false;
+                self.observed = None;
+            }
+            Condition::Restarted => self.died = None,
+            Condition::Frozen => self.frozen = true,
+            Condition::Running => self.frozen = false,
+            Condition::Ahead(ahead_ms) => self.ahead_ms = ahead_ms,
+            Condition::Cut | Condition::Held(_) | Condition::Open => {}
         }
     }
 

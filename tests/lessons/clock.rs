@@ -4,11 +4,13 @@
 #![allow(clippy::print_stderr, reason = "what a child tells the test")]
 
 use lockstep::clock::{LessonClock, Rate, Slot};
+use rustix::process::{Pid, Signal, kill_process};
 use std::{
     env, fs,
     io::{BufRead, BufReader, Read, Write},
     net::{Ipv4Addr, TcpListener, TcpStream},
-    path::Path,
+    os::unix::fs::FileExt,
+    path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     sync::{Condvar, Mutex, mpsc},
     thread,
@@ -62,11 +64,17 @@ impl Process {
         Self(child)
     }
 
-    /// Processor time used so far, in ticks of 10 ms.
-    fn ticks(&self) -> u64 {
+    /// What the kernel says of it, from its state on.
+    fn stat(&self) -> Vec<String> {
         let stat = fs::read_to_string(format!("/proc/{}/stat", self.0.id())).expect("a living process");
         // The name, in brackets, may contain anything.
-        let fields: Vec<_> = stat.rsplit(')').next().expect("a name").split_whitespace().collect();
+        let fields = stat.rsplit(')').next().expect("a name");
+        fields.split_whitespace().map(ToOwned::to_owned).collect()
+    }
+
+    /// Processor time used so far, in ticks of 10 ms.
+    fn ticks(&self) -> u64 {
+        let fields = self.stat();
         fields[11].parse::<u64>().expect("utime") + fields[12].parse::<u64>().expect("stime")
     }
 
@@ -228,6 +236,20 @@ fn a_process_without_a_usable_page_is_on_the_real_clock() {
     assert!((1_000_000..1_000_060).contains(&(lesson - real)), "{real} and {lesson}");
 }
 
+#[test]
+fn a_change_that_is_never_finished_makes_nobody_spin() {
+    let lab = Lab::new();
+    let mut redis = Redis::start(&lab, "redis", None);
+    let page = lab.clock.page().expect("a page");
+    let page = fs::OpenOptions::new().write(true).open(page).expect("the page");
+    // The page begins with its sequence counter, which is odd during a change.
+    page.write_all_at(&1_i64.to_ne_bytes(), 0).expect("a change begins");
+    let ticks = redis.process.ticks_during(Duration::from_secs(1));
+    page.write_all_at(&0_i64.to_ne_bytes(), 0).expect("it ends");
+    assert!(ticks < 10, "{ticks} ticks of processor time in 1 s");
+    assert_eq!(redis.ask::<String>("PING"), "PONG");
+}
+
 // ---------------------------------------------------------------------------------------------------------
 // ZooKeeper
 // ---------------------------------------------------------------------------------------------------------
@@ -341,7 +363,7 @@ fn zookeeper_stands_still_while_the_lesson_is_paused() {
 }
 
 // ---------------------------------------------------------------------------------------------------------
-// A client: this binary, run again
+// Clients: this binary, run again, and what waits as programs in other languages do
 // ---------------------------------------------------------------------------------------------------------
 
 const CLIENT: &str = "LOCKSTEP_TEST_CLIENT";
@@ -407,14 +429,31 @@ fn client() {
     wait_in_every_way(Duration::from_secs(20));
     // Now lesson time is far ahead of the kernel's.
     wait_in_every_way(Duration::from_millis(200));
+    wait_in_every_way(Duration::from_secs(10));
+}
+
+/// This binary as a client of that server, or as one that only waits.
+fn rust_client(server: &str) -> Command {
+    let mut command = Command::new(env::current_exe().expect("this binary"));
+    command.args(["--exact", "clock::client", "--nocapture"]).env(CLIENT, server);
+    command
+}
+
+/// Builds the program `waits`, with the C compiler that links Rust's programs, too.
+fn waits(lab: &Lab) -> PathBuf {
+    let (source, program) = (lab.dir.path().join("waits.c"), lab.dir.path().join("waits"));
+    fs::write(&source, include_str!("waits.c")).expect("a source file");
+    let mut cc = Command::new("cc");
+    cc.arg("-pthread").arg(&source).arg("-o").arg(&program);
+    assert!(cc.status().expect("a C compiler").success(), "{cc:?}");
+    program
 }
 
 /// Starts a client; what it says comes through the channel.
-fn start_client(lab: &Lab, server: &str) -> (Process, mpsc::Receiver<String>) {
-    let mut child = Command::new(env::current_exe().expect("this binary"))
-        .args(["--exact", "clock::client", "--nocapture"])
-        .env(CLIENT, server)
-        .envs(lab.clock.env(None))
+fn start_client(lab: &Lab, slot: Option<&Slot>, command: &mut Command) -> (Process, mpsc::Receiver<String>) {
+    let mut child = command
+        .envs(lab.clock.env(slot))
+        .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()
@@ -431,7 +470,8 @@ fn start_client(lab: &Lab, server: &str) -> (Process, mpsc::Receiver<String>) {
 fn a_zookeeper_client_pings_in_lesson_time() {
     let lab = Lab::new();
     let server = ZooKeeper::start(&lab);
-    let (_client, lines) = start_client(&lab, &format!("127.0.0.1:{}", server.port));
+    let mut command = rust_client(&format!("127.0.0.1:{}", server.port));
+    let (_client, lines) = start_client(&lab, None, &mut command);
     let session = lines.recv_timeout(Duration::from_secs(30)).expect("a session");
     // Its session of 4 s wants a ping every 0.6 s of lesson time, which is every 60 ms now.
     lab.run_at(10.0);
@@ -444,14 +484,29 @@ fn a_zookeeper_client_pings_in_lesson_time() {
 
 #[test]
 fn a_client_waits_in_lesson_time() {
+    let expected = ["condvar", "park", "sleep", "tokio"];
+    waits_in_lesson_time(&Lab::new(), &mut rust_client(""), &expected);
+}
+
+#[test]
+fn other_programs_wait_in_lesson_time() {
     let lab = Lab::new();
-    let (mut client, lines) = start_client(&lab, "");
+    let mut command = Command::new(waits(&lab));
+    command.args(["20", "1", "10"]);
+    waits_in_lesson_time(&lab, &mut command, &WAITS.map(|(name, ..)| name));
+}
+
+/// Starts a program that waits in all of these ways for 20 s, again for at most 1 s, and again for 10 s. Its calendar
+/// is an hour ahead.
+fn waits_in_lesson_time(lab: &Lab, command: &mut Command, expected: &[&str]) {
+    let slot = lab.clock.allocate_slot().expect("a slot");
+    lab.clock.skew(&slot, 3_600_000_000_000).expect("a skew");
+    let (mut client, lines) = start_client(lab, Some(&slot), command);
     let line = |span| lines.recv_timeout(span).ok();
-    let four = |what: &str| {
-        let mut names: Vec<_> =
-            (0..4).map(|_| line(Duration::from_secs(5)).unwrap_or_else(|| panic!("{what}"))).collect();
+    let all = |what: &str| {
+        let mut names: Vec<_> = expected.iter().map_while(|_| line(Duration::from_secs(5))).collect();
         names.sort();
-        assert_eq!(names, ["condvar", "park", "sleep", "tokio"], "{what}");
+        assert_eq!(names, expected, "{what}");
     };
 
     assert_eq!(line(Duration::from_secs(30)).as_deref(), Some("ready"));
@@ -464,8 +519,65 @@ fn a_client_waits_in_lesson_time() {
     let start = Instant::now();
     lab.jump(30);
     lab.run_at(1.0);
-    four("a wait did not notice the jump");
+    all("a wait did not notice the jump");
     assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
-    four("a wait begun after the jump did not end");
+    all("a wait begun after the jump did not end");
+    let start = Instant::now();
+    lab.run_at(10.0);
+    all("a wait at tenfold speed did not end");
+    let took = start.elapsed();
+    assert!(
+        took > Duration::from_millis(900) && took < Duration::from_secs(3),
+        "{took:?} for 10 s at tenfold speed"
+    );
     assert!(client.0.wait().expect("its end").success());
+}
+
+/// The ways in which `waits` waits, and what each says when a signal interrupts its 20 s after 5 s, and when what it
+/// waits for comes then: its result, milliseconds left and files ready (-1: not told).
+const WAITS: [(&str, &str, Option<&str>); 9] = [
+    ("nanosleep", "-1, interrupted, left 15000, ready -1", None),
+    ("poll", "-1, interrupted, left -1, ready 0", Some("1, left -1, ready 1")),
+    ("ppoll", "-1, interrupted, left 20000, ready 0", Some("1, left 20000, ready 1")),
+    ("pselect", "-1, interrupted, left 20000, ready 3", Some("1, left 20000, ready 1")),
+    ("select", "-1, interrupted, left 15000, ready 3", Some("1, left 15000, ready 1")),
+    ("sem_clockwait", "-1, interrupted, left -1, ready -1", Some("0, left -1, ready -1")),
+    ("sem_timedwait", "-1, interrupted, left -1, ready -1", Some("0, left -1, ready -1")),
+    ("sleep", "15, left -1, ready -1", None),
+    ("usleep", "-1, interrupted, left -1, ready -1", None),
+];
+
+#[test]
+fn a_wait_that_ends_early_answers_as_libc_does() {
+    let lab = Lab::new();
+    let program = waits(&lab);
+    lab.pause();
+    let start = |name| {
+        let (process, lines) = start_client(&lab, None, Command::new(&program).arg(name));
+        let line = lines.recv_timeout(Duration::from_secs(10));
+        assert_eq!(line.as_deref(), Ok("waiting"), "{name}");
+        until(name, lab.dir.path(), || (process.stat()[0] == "S").then_some(()));
+        (process, lines)
+    };
+    let interrupted = WAITS.map(|(name, answer, _)| (name, answer, start(name)));
+    let served: Vec<_> =
+        WAITS.into_iter().filter_map(|(name, _, answer)| Some((name, answer?, start(name)))).collect();
+    // So that none is in its first nap any more.
+    thread::sleep(Duration::from_millis(150));
+    lab.jump(5);
+    for (name, expected, (process, lines)) in interrupted {
+        let pid = Pid::from_child(&process.0);
+        let answer = until(name, lab.dir.path(), || {
+            // A signal that comes between two naps interrupts nothing.
+            kill_process(pid, Signal::USR1).expect("a living process");
+            lines.recv_timeout(Duration::from_millis(20)).ok()
+        });
+        assert_eq!(answer, expected, "{name}, interrupted");
+    }
+    for (name, expected, (mut process, lines)) in served {
+        let mut input = process.0.stdin.take().expect("a pipe");
+        input.write_all(b"!").expect("a reader");
+        let answer = lines.recv_timeout(Duration::from_secs(10));
+        assert_eq!(answer.as_deref(), Ok(expected), "{name}");
+    }
 }

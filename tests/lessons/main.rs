@@ -25,4 +25,5 @@ mod race;
 mod run;
 mod sentinel;
 mod story_faults;
+mod time_functions;
 mod why;

@@ -21,7 +21,7 @@ use crate::{
         expr::Template,
         plan::{Act, TextPlan},
     },
-    log::{ActorId, EventKind, Fault, Log, ServerState, Stop, Way},
+    log::{ActorId, Condition, EventKind, Fault, Log, ServerState, Stop, Target, Way},
     program::Actors,
     text::Text,
     verdict::Watch,
@@ -271,7 +271,7 @@ impl Director {
         fault: &Fault,
         path: &Path,
     ) -> Result<Result<(), String>, EngineError> {
-        if let Fault::Hold { link, way: Way::Replies } = fault
+        if let (Target::Link(link), Condition::Held(Way::Replies)) = (fault.target(), fault.leaves())
             && self.harness.ask_to_reach(link).await?
         {
             self.handle_until(|response| matches!(response, Response::Reached), path).await?;
@@ -283,12 +283,12 @@ impl Director {
     pub(crate) async fn record_fault(&mut self, fault: &Fault, path: &Path) -> Result<(), EngineError> {
         self.recorder.record(EventKind::Fault(fault.clone()));
         self.await_broken(fault, path).await?;
-        if let Fault::Thaw { .. } = fault {
+        if fault.client().is_some() && fault.leaves() == Condition::Running {
             self.catch_up(path)?;
         }
-        if let Fault::Crash { client } = fault {
+        if let Some(client) = fault.killed_client() {
             for killed in self.actors.ids() {
-                if self.scenario.actors[killed.0 as usize].actor.client == *client {
+                if self.scenario.actors[killed.0 as usize].actor.client == client {
                     self.actors[killed].kill();
                     self.pending.by_op.retain(|_, (actor, _)| *actor != killed);
                 }

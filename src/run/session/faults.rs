@@ -7,7 +7,7 @@ use super::{
 use crate::{
     client::protocol::Request,
     lab::{Direction, Link, LinkState},
-    log::{ActorId, Fault, Way},
+    log::{ActorId, Condition, Fault, Target, Way},
 };
 
 /// How far free play sets a server's clock ahead or back.
@@ -128,6 +128,12 @@ impl Harness {
         faults
     }
 
+    /// The faults that let every frozen client go on.
+    pub(crate) fn thaws(&self) -> Vec<Fault> {
+        let frozen = self.clients.iter().filter(|client| client.state == ClientState::Frozen);
+        frozen.map(|client| Fault::Thaw { client: client.name.clone() }).collect()
+    }
+
     fn faults_of(&self, server: &str) -> Vec<Fault> {
         let name = || server.to_owned();
         if self.lab.server_ended(server).unwrap_or(true) {
@@ -187,10 +193,9 @@ impl Harness {
     /// Whether a fault breaks the connections of a client to a server, so that pending operations fail at once.
     pub(crate) fn breaks(&self, fault: &Fault, client: usize, server: &str) -> bool {
         let client = &self.clients[client].name;
-        let hit = match fault {
-            Fault::Cut { link } | Fault::Drop { link } => *link == format!("{client}->{server}"),
-            Fault::KillServer { server: killed } => killed == server,
-            _ => false,
+        let hit = match fault.target() {
+            Target::Link(link) => fault.leaves() == Condition::Cut && *link == format!("{client}->{server}"),
+            _ => fault.killed_server() == Some(server),
         };
         hit && self.refuses_at_once
     }

@@ -267,12 +267,6 @@ impl Harness {
         self.clients[self.homes[actor.0 as usize]].state == ClientState::Frozen
     }
 
-    /// The clients whose processes are frozen.
-    pub(crate) fn frozen_clients(&self) -> Vec<String> {
-        let frozen = self.clients.iter().filter(|client| client.state == ClientState::Frozen);
-        frozen.map(|client| client.name.clone()).collect()
-    }
-
     /// Whether two actors live in the same process.
     pub(crate) fn share_a_process(&self, one: ActorId, other: ActorId) -> bool {
         self.homes[one.0 as usize] == self.homes[other.0 as usize]

@@ -145,12 +145,7 @@ impl Chart {
     /// Where what the actors that a fault hits did last has been told: what they were about when they died is the
     /// point.
     fn words_before(&self, log: &Log, fault: &Fault) -> u32 {
-        let hit = |actor: &Actor| match fault {
-            Fault::Crash { client } | Fault::Freeze { client } | Fault::Thaw { client } => {
-                actor.client == *client
-            }
-            _ => false,
-        };
+        let hit = |actor: &Actor| fault.client() == Some(&actor.client);
         let lanes = log.actors().iter().zip(&self.lanes);
         let alone = lanes.filter(|(actor, lane)| hit(actor) && lane.band.is_none());
         alone.map(|(_, lane)| self.squeeze.room(lane)).max().unwrap_or(0)

@@ -2,8 +2,11 @@
 
 use crate::{
     clock::LessonTime,
-    log::{Actor, Belief, EventKind, Fault, Log, Reply},
-    ui::theme::{glyphs, text, time},
+    log::{Actor, Belief, Condition, EventKind, Log, Reply, Target},
+    ui::{
+        theme::{glyphs, text, time},
+        words::fault,
+    },
 };
 
 use super::Detail;
@@ -147,10 +150,10 @@ impl Lane {
     }
 
     /// Draws in a fault of the process; gives the beliefs that died with it.
-    pub(crate) fn fault(&mut self, fault: &Fault, here: (u32, usize)) -> Vec<Belief> {
+    pub(crate) fn fault(&mut self, condition: Condition, here: (u32, usize)) -> Vec<Belief> {
         let mut ended = Vec::new();
-        match fault {
-            Fault::Crash { .. } => {
+        match condition {
+            Condition::Dead => {
                 for bar in self.bars.iter_mut().filter(|bar| bar.to.is_none()) {
                     bar.to = Some(here);
                     if let BarKind::Belief(belief) = bar.kind {
@@ -165,14 +168,14 @@ impl Lane {
                     left: None,
                 });
             }
-            Fault::Freeze { .. } => self.bars.push(Bar {
+            Condition::Frozen => self.bars.push(Bar {
                 kind: BarKind::Frozen,
                 lock: String::new(),
                 from: here,
                 to: None,
                 left: None,
             }),
-            Fault::Thaw { .. } => {
+            Condition::Running => {
                 let frozen = |bar: &&mut Bar| bar.kind == BarKind::Frozen && bar.to.is_none();
                 if let Some(bar) = self.bars.iter_mut().rev().find(frozen) {
                     bar.to = Some(here);
@@ -228,19 +231,14 @@ impl Mark {
                 format!("{} {duration}", text::fit(label, COMMAND))
             }
             EventKind::GaveUp { .. } => "✗ error".to_owned(),
-            EventKind::Fault(fault) => match fault {
-                Fault::Crash { .. } => "✝ SIGKILL".to_owned(),
-                Fault::Freeze { .. } => "SIGSTOP".to_owned(),
-                Fault::Thaw { .. } => "SIGCONT".to_owned(),
-                Fault::Cut { link } | Fault::Drop { link } => format!("✗ {}", text::fit(link, COMMAND)),
-                Fault::Hold { link, .. } => format!("▮ {}", text::fit(link, COMMAND)),
+            EventKind::Fault(fault) => match fault.target() {
+                Target::Client(_) if fault.leaves() == Condition::Dead => {
+                    format!("{} {}", fault::glyph(fault), fault::mark(fault))
+                }
+                Target::Client(_) => fault::mark(fault),
+                Target::Link(link) => format!("{} {}", fault::glyph(fault), text::fit(link, COMMAND)),
                 // Servers have no lanes of clients.
-                Fault::KillServer { .. }
-                | Fault::FreezeServer { .. }
-                | Fault::ThawServer { .. }
-                | Fault::RestartServer { .. }
-                | Fault::Skew { .. } => String::new(),
-                Fault::Release { link } => format!("▶ {}", text::fit(link, COMMAND)),
+                Target::Server(_) => String::new(),
             },
             _ => String::new(),
         }

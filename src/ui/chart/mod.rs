@@ -26,8 +26,7 @@ use std::{collections::HashMap, time::Duration};
 
 use crate::{
     clock::LessonTime,
-    log::{ActorId, Belief, Event, EventKind, Fault, Log, OpId, Stop},
-    ui::words::fault,
+    log::{ActorId, Belief, Condition, Event, EventKind, Fault, Log, OpId, Stop, Target},
     world::Holding,
 };
 
@@ -207,7 +206,7 @@ impl Chart {
                 if let Some(truth) = self.hit(fault) {
                     truth.fault(fault, (x, index));
                 }
-                if let Fault::KillServer { server } = fault {
+                if let Some(server) = fault.killed_server() {
                     self.bury(server, x, index);
                 }
             }
@@ -215,8 +214,7 @@ impl Chart {
                 self.pen.fault.get_or_insert(index);
                 self.wire.push(WireRow::new(index));
                 // A thread that ends with an error leaves what a killed process leaves.
-                let client = log.actor(*actor).map_or_else(String::new, |actor| actor.client.clone());
-                self.strike(log, *actor, &Fault::Crash { client }, (x, index));
+                self.process_fault(log, *actor, Condition::Dead, (x, index));
             }
             EventKind::ServerDied { server, .. } => {
                 self.wire.push(WireRow::new(index));
@@ -248,7 +246,11 @@ impl Chart {
 
     /// The lane of the server that a fault is marked on.
     fn hit(&mut self, fault: &Fault) -> Option<&mut Truth> {
-        let server = fault::of_server(fault)?;
+        let server = match fault.target() {
+            Target::Client(_) => return None,
+            Target::Server(server) => server,
+            Target::Link(link) => link.split("->").next()?,
+        };
         self.truths.iter_mut().find(|truth| truth.server == server)
     }
 
@@ -332,32 +334,29 @@ impl Chart {
     }
 
     fn fault(&mut self, log: &Log, index: usize, x: u32, fault: &Fault) {
-        let (Fault::Crash { client } | Fault::Freeze { client } | Fault::Thaw { client }) = fault else {
-            let (Fault::Cut { link }
-            | Fault::Hold { link, .. }
-            | Fault::Release { link }
-            | Fault::Drop { link }) = fault
-            else {
-                return;
-            };
-            let from = link.split("->").next().unwrap_or_default();
-            for actor in log.actors_of(from) {
-                self.lanes[actor.0 as usize].mark(log, index, x, self.detail);
+        match fault.target() {
+            Target::Client(client) => {
+                for actor in log.actors_of(client) {
+                    self.process_fault(log, actor, fault.leaves(), (x, index));
+                }
             }
-            return;
-        };
-        for actor in log.actors_of(client) {
-            self.strike(log, actor, fault, (x, index));
+            Target::Link(link) => {
+                let from = link.split("->").next().unwrap_or_default();
+                for actor in log.actors_of(from) {
+                    self.lanes[actor.0 as usize].mark(log, index, x, self.detail);
+                }
+            }
+            Target::Server(_) => {}
         }
     }
 
     /// A fault of an actor's process.
-    fn strike(&mut self, log: &Log, actor: ActorId, fault: &Fault, (x, index): (u32, usize)) {
+    fn process_fault(&mut self, log: &Log, actor: ActorId, condition: Condition, (x, index): (u32, usize)) {
         let Some(lane) = self.lanes.get_mut(actor.0 as usize) else {
             return;
         };
         lane.mark(log, index, x, self.detail);
-        let (ended, band) = (lane.fault(fault, (x, index)), lane.band);
+        let (ended, band) = (lane.fault(condition, (x, index)), lane.band);
         for belief in ended {
             if let Some(band) = band {
                 self.bands[band].believe(belief, Belief::Nothing, (x, index));

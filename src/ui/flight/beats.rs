@@ -5,7 +5,7 @@ use std::{collections::HashMap, time::Duration};
 use super::{Flight, Leg, Load, MESSAGE, NOTICEABLE, Wait};
 use crate::{
     clock::LessonTime,
-    log::{Actor, ActorId, EventKind, Fault, Log, Observed, OpId, Reply, Role, Way},
+    log::{Actor, ActorId, Condition, EventKind, Fault, Log, Observed, OpId, Reply, Role, Target, Way},
     world::{Doing, LinkState, World},
 };
 
@@ -165,7 +165,7 @@ impl<'a> Composer<'a> {
                 self.begin(Beat::Strike, MESSAGE, index);
                 landing = Some(self.time.0);
                 self.leg(Load::Fault, (index, index), None, (0.0, 1.0));
-                self.strike(fault);
+                self.fault(fault);
             }
             EventKind::State(state) => {
                 if let Observed::Redis(space) = &state.observed {
@@ -323,19 +323,19 @@ impl<'a> Composer<'a> {
     }
 
     /// What a fault does to what is on its way.
-    fn strike(&mut self, fault: &Fault) {
-        match fault {
-            Fault::Hold { link, way } => {
-                self.held.push((link.clone(), *way));
+    fn fault(&mut self, fault: &Fault) {
+        match (fault.target(), fault.leaves()) {
+            (Target::Link(link), Condition::Held(way)) => {
+                self.held.push((link.to_owned(), way));
                 // Commands that are on their way already have arrived.
-                let open = self.open.values_mut().filter(|open| open.link == *link && !open.held);
-                open.for_each(|open| open.reply_held = *way != Way::Requests);
+                let open = self.open.values_mut().filter(|open| open.link == link && !open.held);
+                open.for_each(|open| open.reply_held = way != Way::Requests);
             }
-            Fault::Cut { link } | Fault::Drop { link } => self.held.retain(|(held, _)| held != link),
-            Fault::Release { link } => {
+            (Target::Link(link), Condition::Cut) => self.held.retain(|(held, _)| held != link),
+            (Target::Link(link), Condition::Open) => {
                 self.held.retain(|(held, _)| held != link);
                 let mut freed: Vec<usize> = Vec::new();
-                for open in self.open.values_mut().filter(|open| open.held && open.link == *link) {
+                for open in self.open.values_mut().filter(|open| open.held && open.link == link) {
                     open.held = false;
                     freed.push(open.sent);
                 }
@@ -346,7 +346,7 @@ impl<'a> Composer<'a> {
                     }
                 }
             }
-            Fault::KillServer { server } => self.masters.retain(|master| master != server),
+            (Target::Server(server), Condition::Dead) => self.masters.retain(|master| master != server),
             _ => {}
         }
     }

@@ -11,7 +11,7 @@ use ratatui::{
 use super::{Scene, places::Places, plot::Plot};
 use crate::ui::theme::{Role, glyphs, text};
 use crate::{
-    log::{EventKind, Fault, Way},
+    log::{EventKind, Target, Way},
     ui::flight::{Leg, Load, predecessor},
     world::{Doing, LinkState},
 };
@@ -217,14 +217,10 @@ fn flash(scene: &Scene<'_>, plot: &Plot, places: &Places<'_>, event: usize, buf:
     let Some(EventKind::Fault(fault)) = scene.log.events().get(event).map(|event| &event.kind) else {
         return;
     };
-    let (client, servers) = match fault {
-        Fault::Crash { client } | Fault::Freeze { client } | Fault::Thaw { client } => (&**client, ["", ""]),
-        Fault::KillServer { server }
-        | Fault::FreezeServer { server }
-        | Fault::ThawServer { server }
-        | Fault::RestartServer { server }
-        | Fault::Skew { server, .. } => ("", [&**server, ""]),
-        Fault::Cut { link } | Fault::Hold { link, .. } | Fault::Drop { link } | Fault::Release { link } => {
+    let (client, servers) = match fault.target() {
+        Target::Client(client) => (client, ["", ""]),
+        Target::Server(server) => ("", [server, ""]),
+        Target::Link(link) => {
             let (from, to) = link.split_once("->").unwrap_or((link, ""));
             (from, [from, to])
         }

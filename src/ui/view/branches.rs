@@ -10,7 +10,7 @@ use ratatui::{
 use super::{LessonView, free, overlay, strip};
 use crate::ui::{
     theme::{Role, glyphs, text},
-    words,
+    words::{self, fault},
 };
 use crate::{
     log::{Choice, Deed, EventKind, Log, Steps},
@@ -126,7 +126,7 @@ fn choices(log: &Log, lang: Lang) -> Vec<String> {
                 format!("+{}", crate::ui::theme::time::stretch(log.time_at(end).since(event.at)))
             }
             Choice::Pass { millis } => format!("+{}", free::amount(*millis)),
-            Choice::Cause(fault) => free::cause(fault, lang),
+            Choice::Cause(fault) => fault::to_do(lang, fault),
         });
     }
     told

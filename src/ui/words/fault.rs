@@ -1,81 +1,114 @@
-//! Faults in glyphs and words.
+//! Faults in glyphs and words: a row for each kind.
 
 use std::time::Duration;
 
 use crate::ui::theme::{glyphs, time};
-use crate::ui::words;
+use crate::ui::words::FROZEN;
 use crate::{
     log::{Fault, Way},
-    text::Lang,
+    text::{Lang, Words},
 };
 
-pub const fn glyph(fault: &Fault) -> &'static str {
+/// How a kind of fault is shown.
+struct Row {
+    glyph: &'static str,
+    /// On the lane of whom it hit, in no language; links and clocks have marks that say more.
+    mark: &'static str,
+    /// What has happened to its target.
+    done: Words,
+    /// What is to be done to its target.
+    to_do: Words,
+}
+
+fn row(fault: &Fault) -> Row {
+    use glyphs::{CLOCK, CUT, KILLED, RELEASED, STOPPED};
+    const DEAD: Words = Words::new("killed", "被杀死");
+    const THAWED: Words = Words::new("thawed", "恢复");
+    let words = Words::new;
+    let row = |glyph, mark, done, to_do| Row { glyph, mark, done, to_do };
     match fault {
-        Fault::Crash { .. } | Fault::KillServer { .. } => glyphs::KILLED,
-        Fault::Freeze { .. } | Fault::FreezeServer { .. } | Fault::Hold { .. } => glyphs::STOPPED,
-        Fault::Cut { .. } | Fault::Drop { .. } => glyphs::CUT,
-        Fault::Skew { .. } => glyphs::CLOCK,
-        Fault::Thaw { .. }
-        | Fault::ThawServer { .. }
-        | Fault::RestartServer { .. }
-        | Fault::Release { .. } => glyphs::RELEASED,
+        Fault::Crash { .. } => {
+            row(KILLED, "SIGKILL", DEAD, words("crash {} (SIGKILL)", "杀掉 {}（SIGKILL）"))
+        }
+        Fault::Freeze { .. } => {
+            row(STOPPED, "SIGSTOP", FROZEN, words("freeze {} (a long GC pause)", "冻结 {}（像长时间 GC）"))
+        }
+        Fault::Thaw { .. } => row(RELEASED, "SIGCONT", THAWED, words("thaw {}", "恢复 {}")),
+        Fault::Cut { .. } => row(CUT, "", words("link cut", "链路断开"), words("cut {}", "切断 {}")),
+        Fault::Hold { way: Way::Both, .. } => row(
+            STOPPED,
+            "",
+            words("link held", "链路挂起"),
+            words("hold everything on {}", "挂起 {} 的双向数据"),
+        ),
+        Fault::Hold { way: Way::Requests, .. } => row(
+            STOPPED,
+            "",
+            words("link holds requests", "链路挂起请求"),
+            words("hold requests on {}", "挂起 {} 的请求"),
+        ),
+        Fault::Hold { way: Way::Replies, .. } => row(
+            STOPPED,
+            "",
+            words("link holds replies", "链路挂起回复"),
+            words("hold replies on {}", "挂起 {} 的回复"),
+        ),
+        Fault::Release { .. } => {
+            row(RELEASED, "", words("link released", "链路恢复"), words("release {}", "恢复 {}"))
+        }
+        Fault::Drop { .. } => row(
+            CUT,
+            "",
+            words("link cut, what it held is lost", "链路断开，挂起的数据全部丢失"),
+            words("cut {} and lose what it holds", "切断 {}，丢弃挂起的数据"),
+        ),
+        Fault::KillServer { .. } => row(KILLED, "SIGKILL", DEAD, words("kill server {}", "杀掉服务器 {}")),
+        Fault::FreezeServer { .. } => {
+            row(STOPPED, "SIGSTOP", FROZEN, words("freeze server {}", "冻结服务器 {}"))
+        }
+        Fault::ThawServer { .. } => {
+            row(RELEASED, "SIGCONT", THAWED, words("thaw server {}", "恢复服务器 {}"))
+        }
+        Fault::RestartServer { .. } => {
+            row(RELEASED, "START", words("restarted", "已重启"), words("restart server {}", "重启服务器 {}"))
+        }
+        Fault::Skew { ahead_ms, .. } => {
+            let to_do = match ahead_ms {
+                0 => words("put the clock of {} right", "校准 {} 的时钟"),
+                1.. => words("set the clock of {} {} ahead", "把 {} 的时钟拨快 {}"),
+                _ => words("set the clock of {} {} behind", "把 {} 的时钟拨慢 {}"),
+            };
+            row(CLOCK, "", clock(*ahead_ms), to_do)
+        }
     }
+}
+
+fn clock(ahead_ms: i64) -> Words {
+    match ahead_ms {
+        0 => Words::new("clock right again", "时钟恢复准确"),
+        1.. => Words::new("clock {} ahead", "时钟快了 {}"),
+        _ => Words::new("clock {} behind", "时钟慢了 {}"),
+    }
+}
+
+pub fn glyph(fault: &Fault) -> &'static str {
+    row(fault).glyph
 }
 
 /// A fault on its own server's or client's lane, in no language: `SIGKILL`, `→master`, `+30.0s`.
 pub fn mark(fault: &Fault) -> String {
-    let far_end = |link: &str| format!("→{}", link.split("->").nth(1).unwrap_or_default());
-    match fault {
-        Fault::Crash { .. } | Fault::KillServer { .. } => "SIGKILL".to_owned(),
-        Fault::Freeze { .. } | Fault::FreezeServer { .. } => "SIGSTOP".to_owned(),
-        Fault::Thaw { .. } | Fault::ThawServer { .. } => "SIGCONT".to_owned(),
-        Fault::RestartServer { .. } => "START".to_owned(),
-        Fault::Cut { link } | Fault::Hold { link, .. } | Fault::Drop { link } | Fault::Release { link } => {
-            far_end(link)
-        }
-        Fault::Skew { ahead_ms, .. } => {
-            let sign = if *ahead_ms < 0 { '-' } else { '+' };
-            format!("{sign}{}", span(*ahead_ms))
-        }
+    if let Some((_, far_end)) = fault.link().and_then(|link| link.split_once("->")) {
+        return format!("→{far_end}");
     }
-}
-
-/// The server on whose lane a fault is marked: the one that it hits, or the one that opened the link. Whether
-/// that is a server at all, the caller knows.
-pub fn of_server(fault: &Fault) -> Option<&str> {
-    match fault {
-        Fault::KillServer { server }
-        | Fault::FreezeServer { server }
-        | Fault::ThawServer { server }
-        | Fault::RestartServer { server }
-        | Fault::Skew { server, .. } => Some(server),
-        Fault::Cut { link } | Fault::Hold { link, .. } | Fault::Release { link } | Fault::Drop { link } => {
-            link.split("->").next()
-        }
-        Fault::Crash { .. } | Fault::Freeze { .. } | Fault::Thaw { .. } => None,
-    }
-}
-
-/// Whom or what a fault hit: a client, a server or a link.
-pub fn whom(fault: &Fault) -> &str {
-    match fault {
-        Fault::Crash { client: whom }
-        | Fault::Freeze { client: whom }
-        | Fault::Thaw { client: whom }
-        | Fault::Cut { link: whom }
-        | Fault::Hold { link: whom, .. }
-        | Fault::Drop { link: whom }
-        | Fault::Release { link: whom }
-        | Fault::KillServer { server: whom }
-        | Fault::FreezeServer { server: whom }
-        | Fault::ThawServer { server: whom }
-        | Fault::RestartServer { server: whom }
-        | Fault::Skew { server: whom, .. } => whom,
+    match fault.ahead_ms() {
+        Some(ahead_ms) if ahead_ms < 0 => format!("-{}", amount(ahead_ms)),
+        Some(ahead_ms) => format!("+{}", amount(ahead_ms)),
+        None => row(fault).mark.to_owned(),
     }
 }
 
 /// How far a clock is off, without its sign.
-fn span(ahead_ms: i64) -> String {
+fn amount(ahead_ms: i64) -> String {
     match ahead_ms.unsigned_abs() {
         // What is exact is worth more than what is short: a lesson may turn on a few milliseconds.
         millis if millis % 100 != 0 => format!("{millis}ms"),
@@ -85,39 +118,20 @@ fn span(ahead_ms: i64) -> String {
 
 /// A fault in a few words: `▮ A->redis link held`.
 pub fn words(lang: Lang, fault: &Fault) -> String {
-    let (who, what) = parts(lang, fault);
-    format!("{} {who} {what}", glyph(fault))
+    format!("{} {} {}", glyph(fault), fault.target_name(), done(lang, fault))
 }
 
-/// Whom a fault hit, and what it is: `A->redis`, `link held`.
-pub fn parts(lang: Lang, fault: &Fault) -> (&str, String) {
-    let (who, what) = match fault {
-        Fault::Crash { client } => (client, words::CRASHED),
-        Fault::Freeze { client } => (client, words::FROZEN),
-        Fault::Thaw { client } => (client, words::THAWED),
-        Fault::Cut { link } => (link, words::CUT),
-        Fault::Hold { link, way: Way::Both } => (link, words::HELD_LINK),
-        Fault::Hold { link, way: Way::Requests } => (link, words::HELD_REQUESTS),
-        Fault::Hold { link, way: Way::Replies } => (link, words::HELD_REPLIES),
-        Fault::Drop { link } => (link, words::DROPPED),
-        Fault::KillServer { server } => (server, words::CRASHED),
-        Fault::FreezeServer { server } => (server, words::FROZEN),
-        Fault::ThawServer { server } => (server, words::THAWED),
-        Fault::RestartServer { server } => (server, words::RESTARTED),
-        Fault::Release { link } => (link, words::RELEASED),
-        Fault::Skew { server, ahead_ms } => {
-            return (server, skew(lang, *ahead_ms));
-        }
-    };
-    (who, what.get(lang).to_owned())
+/// What has happened to a fault's target: `link held`.
+pub fn done(lang: Lang, fault: &Fault) -> String {
+    row(fault).done.with(lang, &[&amount(fault.ahead_ms().unwrap_or_default())])
+}
+
+/// A fault as something to do: `freeze A`.
+pub fn to_do(lang: Lang, fault: &Fault) -> String {
+    row(fault).to_do.with(lang, &[fault.target_name(), &amount(fault.ahead_ms().unwrap_or_default())])
 }
 
 /// How wrong a clock is, in words: `clock 30 s ahead`.
 pub fn skew(lang: Lang, ahead_ms: i64) -> String {
-    let by = span(ahead_ms);
-    match ahead_ms {
-        0 => words::CLOCK_RIGHT.get(lang).to_owned(),
-        1.. => words::CLOCK_AHEAD.with(lang, &[&by]),
-        _ => words::CLOCK_BEHIND.with(lang, &[&by]),
-    }
+    clock(ahead_ms).with(lang, &[&amount(ahead_ms)])
 }

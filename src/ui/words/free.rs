@@ -1,6 +1,5 @@
 //! Words of free play.
 
-use crate::log::{Fault, Way};
 use crate::text::Words;
 
 pub const FREE: Words = Words::new("Free play: you choose", "自由模式：由你决定");
@@ -84,27 +83,3 @@ pub const GOES_OFF: Words = Words::new("after step {}", "第 {} 步之后");
 /// So many lines of the story.
 pub const STORY_LINES: Words = Words::new("story, {} steps", "讲解 {} 步");
 pub const NOTHING_CHOSEN: Words = Words::new("nothing yet", "尚未选择");
-
-/// A fault as something to do: `freeze A`.
-pub const fn cause(fault: &Fault) -> Words {
-    match fault {
-        Fault::Crash { .. } => Words::new("crash {} (SIGKILL)", "杀掉 {}（SIGKILL）"),
-        Fault::Freeze { .. } => Words::new("freeze {} (a long GC pause)", "冻结 {}（像长时间 GC）"),
-        Fault::Thaw { .. } => Words::new("thaw {}", "恢复 {}"),
-        Fault::Cut { .. } => Words::new("cut {}", "切断 {}"),
-        Fault::Hold { way: Way::Both, .. } => Words::new("hold everything on {}", "挂起 {} 的双向数据"),
-        Fault::Hold { way: Way::Requests, .. } => Words::new("hold requests on {}", "挂起 {} 的请求"),
-        Fault::Hold { way: Way::Replies, .. } => Words::new("hold replies on {}", "挂起 {} 的回复"),
-        Fault::Release { .. } => Words::new("release {}", "恢复 {}"),
-        Fault::Drop { .. } => Words::new("cut {} and lose what it holds", "切断 {}，丢弃挂起的数据"),
-        Fault::KillServer { .. } => Words::new("kill server {}", "杀掉服务器 {}"),
-        Fault::FreezeServer { .. } => Words::new("freeze server {}", "冻结服务器 {}"),
-        Fault::ThawServer { .. } => Words::new("thaw server {}", "恢复服务器 {}"),
-        Fault::RestartServer { .. } => Words::new("restart server {}", "重启服务器 {}"),
-        Fault::Skew { ahead_ms: 0, .. } => Words::new("put the clock of {} right", "校准 {} 的时钟"),
-        Fault::Skew { ahead_ms: 1.., .. } => {
-            Words::new("set the clock of {} {} ahead", "把 {} 的时钟拨快 {}")
-        }
-        Fault::Skew { .. } => Words::new("set the clock of {} {} behind", "把 {} 的时钟拨慢 {}"),
-    }
-}

@@ -84,23 +84,9 @@ pub const EXPIRED: Words = Words::new("{}: TTL over, gone", "{}：TTL 到期，�
 pub const BECOMES: Words = Words::new("now {}", "角色变为：{}");
 
 pub const FROZEN: Words = Words::new("frozen", "冻结");
-pub const THAWED: Words = Words::new("thawed", "恢复");
-pub const CRASHED: Words = Words::new("killed", "被杀死");
-pub const CUT: Words = Words::new("link cut", "链路断开");
-pub const HELD_LINK: Words = Words::new("link held", "链路挂起");
-pub const HELD_REQUESTS: Words = Words::new("link holds requests", "链路挂起请求");
-pub const HELD_REPLIES: Words = Words::new("link holds replies", "链路挂起回复");
-/// A server whose clock is fast.
-pub const CLOCK_AHEAD: Words = Words::new("clock {} ahead", "时钟快了 {}");
-/// A server whose clock is slow.
-pub const CLOCK_BEHIND: Words = Words::new("clock {} behind", "时钟慢了 {}");
-pub const CLOCK_RIGHT: Words = Words::new("clock right again", "时钟恢复准确");
-pub const DROPPED: Words = Words::new("link cut, what it held is lost", "链路断开，挂起的数据全部丢失");
-pub const RESTARTED: Words = Words::new("restarted", "已重启");
 pub const MASTER: Words = Words::new("master", "主节点");
 /// A server that follows another.
 pub const REPLICA_OF: Words = Words::new("replica of {}", "{} 的从节点");
-pub const RELEASED: Words = Words::new("link released", "链路恢复");
 
 pub const EXPECTED: Words = Words::new("expected", "预期");
 pub const OBSERVED: Words = Words::new("observed", "实际");

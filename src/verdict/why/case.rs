@@ -2,7 +2,7 @@
 
 use crate::{
     lesson::{Scenario, expr::split_words},
-    log::{ActorId, Event, EventKind, Log},
+    log::{ActorId, Condition, Event, EventKind, Log},
     world::effect::{Access, Effect, effects},
 };
 
@@ -122,18 +122,13 @@ impl<'a> Case<'a> {
 
     /// The fault at or after which somebody's process stood still at an event.
     pub(crate) fn frozen_at(&self, client: &str, event: usize) -> Option<usize> {
-        use crate::log::Fault;
         let faults = self.events[..=event].iter().enumerate().rev();
-        let mut last = faults.filter_map(|(n, event)| match &event.kind {
-            EventKind::Fault(Fault::Freeze { client: known }) if known == client => Some((n, true)),
-            EventKind::Fault(Fault::Thaw { client: known } | Fault::Crash { client: known })
-                if known == client =>
-            {
-                Some((n, false))
-            }
+        let mut faults = faults.filter_map(|(n, event)| match &event.kind {
+            EventKind::Fault(fault) => Some((n, fault)),
             _ => None,
         });
-        last.next().filter(|(_, frozen)| *frozen).map(|(n, _)| n)
+        let (n, last) = faults.find(|(_, fault)| fault.client() == Some(client))?;
+        (last.leaves() == Condition::Frozen).then_some(n)
     }
 }
 

@@ -6,7 +6,7 @@ use crate::{
         expr::split_words,
         plan::{Instruction, PlannedOperation, PlannedVerb},
     },
-    log::{ActorId, EventKind, Fault},
+    log::{ActorId, EventKind},
     verdict::Breach,
     world::effect::Access,
 };
@@ -14,7 +14,7 @@ use crate::{
 /// A key is there, and the client that set it was killed.
 pub(crate) fn explain(case: &Case<'_>, breach: &Breach) -> Option<Why> {
     let crash = breach.evidence.iter().copied().find_map(|n| match case.kind(n)? {
-        EventKind::Fault(Fault::Crash { client }) => Some((n, client.as_str())),
+        EventKind::Fault(fault) => Some((n, fault.killed_client()?)),
         _ => None,
     });
     let (crash, client) = crash?;

@@ -8,7 +8,7 @@ use super::{
 use crate::{
     clock::LessonTime,
     lesson::expr::split_words,
-    log::{ActorId, Belief, EventKind, Fault, KeyValue, Observed, Role},
+    log::{ActorId, Belief, Condition, EventKind, KeyValue, Observed, Role},
     verdict::Breach,
     world::effect::{Access, Effect, lease},
 };
@@ -200,8 +200,8 @@ impl Loss<'_, '_> {
     fn clock_set(&self) -> Option<usize> {
         let mut span = (self.set.replied + 1..self.granted.sent).rev();
         let set = span.find(|n| {
-            matches!(self.case.kind(*n), Some(EventKind::Fault(Fault::Skew { server, ahead_ms }))
-                if *server == self.set.server && *ahead_ms > 0)
+            matches!(self.case.kind(*n), Some(EventKind::Fault(fault))
+                if fault.server() == Some(&self.set.server) && fault.ahead_ms() > Some(0))
         })?;
         let end = self.lease_by_words()?;
         (self.granted.server == self.set.server && self.case.events[self.granted.sent].at < end)
@@ -297,7 +297,7 @@ impl Loss<'_, '_> {
             master = now;
         }
         let killed = span().rev().find(
-            |n| matches!(self.case.kind(*n), Some(EventKind::Fault(Fault::KillServer { server })) if server == old),
+            |n| matches!(self.case.kind(*n), Some(EventKind::Fault(fault)) if fault.killed_server() == Some(old)),
         );
         promoted.and(killed.or(promoted))
     }
@@ -306,7 +306,8 @@ impl Loss<'_, '_> {
     fn restart(&self) -> Option<usize> {
         let mut span = (self.set.replied + 1..self.granted.sent).rev();
         span.find(|n| {
-            matches!(self.case.kind(*n), Some(EventKind::Fault(Fault::RestartServer { server })) if *server == self.set.server)
+            matches!(self.case.kind(*n), Some(EventKind::Fault(fault))
+                if fault.server() == Some(&self.set.server) && fault.leaves() == Condition::Restarted)
         })
     }
 

@@ -22,7 +22,7 @@ use serde::Serialize;
 
 use crate::{
     lesson::{Scenario, plan::NeverPlan},
-    log::{EventKind, Fault, Log},
+    log::{EventKind, Log},
     text::Text,
     verdict::{self, Breach},
 };
@@ -103,7 +103,8 @@ pub fn explain(scenario: &Scenario, log: &Log, breach: &Breach) -> Option<Why> {
         NeverPlan::That(never) => never,
     };
     let kinds = || breach.evidence.iter().filter_map(|event| case.kind(*event));
-    let crashed = kinds().any(|kind| matches!(kind, EventKind::Fault(Fault::Crash { .. })));
+    let crashed =
+        kinds().any(|kind| matches!(kind, EventKind::Fault(fault) if fault.killed_client().is_some()));
     let notified = kinds().filter(|kind| matches!(kind, EventKind::Notified { .. })).count();
     let special = if crashed {
         crashed::explain(&case, breach)

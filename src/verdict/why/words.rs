@@ -2,7 +2,7 @@
 
 use super::{Kind, case::Case};
 use crate::{
-    log::{ActorId, EventKind, Fault},
+    log::{ActorId, EventKind},
     text::Text,
     world::effect::{Access, Effect},
 };
@@ -234,10 +234,13 @@ pub(crate) fn granted(case: &Case<'_>, kind: Kind, between: usize, grant: &Grant
             format!("{holder}'s session ended, and the server deleted its node"),
             format!("{holder} 的会话结束，服务器删掉了它的节点"),
         ),
-        (Kind::Failover, Some(EventKind::Fault(Fault::KillServer { server: killed }))) => (
-            format!("{killed} was killed, and {server} took over without ever having had {holder}'s key"),
-            format!("{killed} 被杀死，接替它的 {server} 上从来没有 {holder} 的键"),
-        ),
+        (Kind::Failover, Some(EventKind::Fault(kill))) => {
+            let killed = kill.target_name();
+            (
+                format!("{killed} was killed, and {server} took over without ever having had {holder}'s key"),
+                format!("{killed} 被杀死，接替它的 {server} 上从来没有 {holder} 的键"),
+            )
+        }
         (Kind::Failover, _) => (
             format!("{server} became the master without ever having had {holder}'s key"),
             format!("{server} 成了主节点，而它上面从来没有 {holder} 的键"),

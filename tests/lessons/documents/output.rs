@@ -123,7 +123,7 @@ fn tags<T: serde::de::DeserializeOwned>(tag: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn events_are_those_that_are_told() {
+fn recordings_have_the_fields_and_events_that_are_told() {
     let text = page("docs/exports.md");
     let events = rows(section(&text, "## Events"), "`event`");
     let told: BTreeSet<String> = events.iter().flat_map(|row| quoted(&row[0])).map(str::to_owned).collect();
@@ -132,9 +132,16 @@ fn events_are_those_that_are_told() {
     let told: BTreeSet<String> = faults.iter().flat_map(|row| quoted(&row[0])).map(str::to_owned).collect();
     assert_eq!(told, tags::<lockstep::log::Fault>("fault"));
 
+    let lines = rows(section(&text, "### The file"), "line");
+    let first: BTreeSet<&str> = quoted(&lines[0][1]).collect();
+
     let carried = super::files(&root().join("assets/recordings"));
     for path in carried {
         let recording = recording::read(&path).unwrap_or_else(|error| panic!("{error}"));
+        let header = serde_json::to_value(&recording.header).expect("JSON");
+        for (name, _) in header.as_object().into_iter().flatten() {
+            assert!(first.contains(name.as_str()), "{}: `{name}` is not told", path.display());
+        }
         for event in recording.log.events() {
             let event = serde_json::to_value(event).expect("JSON");
             let (kind, fault) = (&event["event"], &event["fault"]);

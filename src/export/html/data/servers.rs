@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{Source, micros, shorten};
 use crate::{
     clock::LessonTime,
-    log::{EventKind, Fault, KeyValue, Observed, Role},
+    log::{EventKind, KeyValue, Observed, Role},
     ui::chart::{About, Owner, Span, Truth},
     world::World,
 };
@@ -76,14 +76,12 @@ pub(crate) fn states(source: &Source<'_>) -> Vec<Value> {
     let mut seen = Vec::new();
     for (n, event) in source.events().iter().enumerate() {
         let server = match &event.kind {
-            EventKind::State(state) => &state.server,
-            EventKind::ServerDied { server, .. }
-            | EventKind::Fault(
-                Fault::KillServer { server }
-                | Fault::RestartServer { server }
-                | Fault::FreezeServer { server }
-                | Fault::ThawServer { server },
-            ) => server,
+            EventKind::State(state) => state.server.as_str(),
+            EventKind::ServerDied { server, .. } => server,
+            EventKind::Fault(fault) if fault.ahead_ms().is_none() => {
+                let Some(server) = fault.server() else { continue };
+                server
+            }
             _ => continue,
         };
         world.seek(source.log, n + 1);

@@ -7,7 +7,7 @@ use crate::run::{
 use crate::{
     clock::Rate,
     lesson::Path,
-    log::{ActorId, Choice, EventKind, Fault, Log, Stop},
+    log::{ActorId, Choice, EventKind, Log, Stop},
     program::Actor,
 };
 
@@ -57,7 +57,7 @@ impl Racer {
             _ => String::new(),
         };
         // A dead process does not come back.
-        self.needs_restart |= matches!(choice, Choice::Cause(Fault::Crash { .. }));
+        self.needs_restart |= matches!(choice, Choice::Cause(fault) if fault.killed_client().is_some());
         match self.director.choose(choice).await? {
             Chosen::Done => Ok(self.describe(choice, &label, before)),
             Chosen::Refused(why) => Err(self.director.mistake(&programs(), why.en)),
@@ -79,10 +79,7 @@ impl Racer {
                 let from = events[before].at;
                 format!("+{:.3} s", self.director.clock.now().since(from).as_secs_f64())
             }
-            Choice::Cause(Fault::Crash { client }) => format!("crash {client}"),
-            Choice::Cause(Fault::Freeze { client }) => format!("freeze {client}"),
-            Choice::Cause(Fault::Thaw { client }) => format!("thaw {client}"),
-            Choice::Cause(other) => format!("{other:?}"),
+            Choice::Cause(fault) => fault.to_string(),
         }
     }
 
@@ -108,8 +105,8 @@ impl Racer {
         self.director.left_story = false;
         let log = self.take_log();
         // For the next order.
-        for client in self.director.harness.frozen_clients() {
-            self.director.inject_fault(&Fault::Thaw { client }, &programs()).await?;
+        for thaw in self.director.harness.thaws() {
+            self.director.inject_fault(&thaw, &programs()).await?;
         }
         self.watched.extend(watched_paths(&log));
         Ok(log)

@@ -1,7 +1,7 @@
 //! Faults in the sequence: what they do to lifelines, and to commands that are on their way.
 
 use super::{Passage, Row, RowKind, Sequence};
-use crate::log::{ActorId, Belief, EventKind, Fault, Log, Way};
+use crate::log::{ActorId, Belief, Condition, EventKind, Fault, Log, Target, Way};
 
 impl Sequence {
     /// How far a command gets that is sent now.
@@ -15,45 +15,39 @@ impl Sequence {
     }
 
     pub(crate) fn fault(&mut self, log: &Log, fault: &Fault, index: usize) {
-        match fault {
-            Fault::Crash { client } | Fault::Freeze { client } | Fault::Thaw { client } => {
-                self.client_fault(log, fault, client, index);
-            }
-            Fault::KillServer { server } => self.server_ends(server, index),
-            Fault::RestartServer { server }
-            | Fault::FreezeServer { server }
-            | Fault::ThawServer { server } => {
-                let Some(column) = self.columns.server(server) else {
-                    return;
-                };
-                self.hit(vec![column], index);
-                let mind = &mut self.lifelines[column].mind;
-                mind.frozen = matches!(fault, Fault::FreezeServer { .. });
-                mind.dead = mind.dead && !matches!(fault, Fault::RestartServer { .. });
-                self.turn(column, index);
-            }
-            Fault::Cut { link } | Fault::Drop { link } => {
+        match fault.target() {
+            Target::Client(client) => self.client_fault(log, fault, client, index),
+            Target::Server(server) => self.server_fault(fault, server, index),
+            Target::Link(link) => {
                 self.link(log, link, index);
-                self.pen.links.insert(link.clone(), Passage::Cut);
-            }
-            Fault::Hold { link, way } => {
-                self.link(log, link, index);
-                // A link that holds replies lets commands pass.
-                if *way != Way::Replies {
-                    self.pen.links.insert(link.clone(), Passage::Held);
+                match fault.leaves() {
+                    Condition::Cut => drop(self.pen.links.insert(link.to_owned(), Passage::Cut)),
+                    // A link that holds replies lets commands pass.
+                    Condition::Held(Way::Both | Way::Requests) => {
+                        self.pen.links.insert(link.to_owned(), Passage::Held);
+                    }
+                    Condition::Open if self.pen.links.remove(link) == Some(Passage::Held) => {
+                        self.deliver(log, link, index);
+                    }
+                    _ => {}
                 }
             }
-            Fault::Skew { server, .. } => {
-                if let Some(column) = self.columns.server(server) {
-                    self.hit(vec![column], index);
-                }
+        }
+    }
+
+    fn server_fault(&mut self, fault: &Fault, server: &str, index: usize) {
+        let condition = fault.leaves();
+        if condition == Condition::Dead {
+            self.server_ends(server, index);
+        } else if let Some(column) = self.columns.server(server) {
+            self.hit(vec![column], index);
+            if matches!(condition, Condition::Ahead(_)) {
+                return;
             }
-            Fault::Release { link } => {
-                self.link(log, link, index);
-                if self.pen.links.remove(link) == Some(Passage::Held) {
-                    self.deliver(log, link, index);
-                }
-            }
+            let mind = &mut self.lifelines[column].mind;
+            mind.frozen = condition == Condition::Frozen;
+            mind.dead &= condition != Condition::Restarted;
+            self.turn(column, index);
         }
     }
 
@@ -84,12 +78,12 @@ impl Sequence {
         let mut columns: Vec<usize> = actors.iter().filter_map(|actor| self.columns.of(*actor)).collect();
         columns.dedup();
         self.hit(columns.clone(), index);
-        if let Fault::Crash { .. } = fault {
+        if fault.leaves() == Condition::Dead {
             self.actors_end(log, &actors, &columns, index);
         }
         for column in columns {
             let mind = &mut self.lifelines[column].mind;
-            mind.frozen = matches!(fault, Fault::Freeze { .. }) && !mind.dead;
+            mind.frozen = fault.leaves() == Condition::Frozen && !mind.dead;
             self.turn(column, index);
         }
     }

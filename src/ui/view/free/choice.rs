@@ -7,7 +7,7 @@ use crate::ui::{
     words::{self, fault},
 };
 use crate::{
-    log::{ActorId, Choice, Fault, outlook::Outlook},
+    log::{ActorId, Choice, outlook::Outlook},
     text::Lang,
     world::World,
 };
@@ -26,17 +26,8 @@ pub fn choice(choice: &Choice, outlook: &Outlook, world: &World, lang: Lang) -> 
             None => String::new(),
         },
         Choice::Pass { millis } => words::BY.with(lang, &[&amount(*millis)]),
-        Choice::Cause(fault) => cause(fault, lang),
+        Choice::Cause(fault) => fault::to_do(lang, fault),
     }
-}
-
-/// A fault as something to do.
-pub fn cause(fault: &Fault, lang: Lang) -> String {
-    let by = match fault {
-        Fault::Skew { ahead_ms, .. } => amount(ahead_ms.unsigned_abs()),
-        _ => String::new(),
-    };
-    words::cause(fault).with(lang, &[fault::whom(fault), &by])
 }
 
 /// An amount of time.

@@ -7,7 +7,7 @@ pub(crate) mod told;
 use ratatui::text::{Line, Span};
 
 pub(crate) use choice::amount;
-pub use choice::{cause, choice};
+pub use choice::choice;
 
 use super::{LessonView, Scene};
 use crate::ui::{

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::ui::chart::sequence::Row;
 use crate::{
-    log::{EventKind, Fault},
+    log::EventKind,
     ui::{
         theme::{Role, glyphs, text},
         view::Scene,
@@ -47,8 +47,8 @@ pub(crate) fn draw_fault(
     };
     let (glyph, words) = match &event.kind {
         EventKind::Fault(fault) => {
-            let (who, what) = fault::parts(scene.lang, fault);
-            let (glyph, words) = (fault::glyph(fault), format!("{who} {what}"));
+            let words = format!("{} {}", fault.target_name(), fault::done(scene.lang, fault));
+            let glyph = fault::glyph(fault);
             (glyph, words)
         }
         EventKind::ServerDied { server, .. } => {
@@ -83,15 +83,9 @@ pub(crate) fn draw_link(
     let links = std::iter::once(row.event)
         .chain(row.further().iter().copied())
         .filter(|event| *event < position)
-        .filter_map(|event| match fault_of(event)? {
-            Fault::Cut { link }
-            | Fault::Hold { link, .. }
-            | Fault::Release { link }
-            | Fault::Drop { link } => Some(link.as_str()),
-            _ => None,
-        });
+        .filter_map(|event| fault_of(event)?.link());
     let links = links.collect::<Vec<_>>().join(", ");
-    let words = format!(" {glyph} {}: {links} ", fault::parts(scene.lang, first).1);
+    let words = format!(" {glyph} {}: {links} ", fault::done(scene.lang, first));
     let style = scene.style(Role::Danger);
     draw_gap(scene, layout, (&words, y), buf);
     let seen = ends.iter().filter(|(_, _, event)| *event < position);
