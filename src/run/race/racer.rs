@@ -28,7 +28,7 @@ use crate::{
     },
     clock::{ClockKind, LessonTime, Rate},
     lab::LabOptions,
-    lesson::{LabKind, Path, Scenario},
+    lesson::{Path, Scenario},
     log::{Choice, EventKind, Log, OpId, Reply},
 };
 
@@ -240,7 +240,7 @@ impl Racer {
         for server in self.director.stage.lab.servers() {
             let lab = self.scenario.lab();
             // A replica takes no writes; its master's reach it.
-            if lab == LabKind::Sentinel && !self.director.stage.lab.is_master(&server.name).await? {
+            if lab.has_sentinels() && !self.director.stage.lab.is_master(&server.name).await? {
                 continue;
             }
             let address = setup::address(&self.director.stage, &server.name);

@@ -14,9 +14,9 @@ use tokio::{
 
 use super::{EngineError, attended::attended};
 use crate::{
-    client::protocol::{Request, Response, ServerAddress, ServerProtocol},
+    client::protocol::{Request, Response, ServerAddress},
     lab::{Ailment, ClientProcess, Lab, LabOptions, Link, LinkAddress, LinkState},
-    lesson::{LabKind, Scenario},
+    lesson::Scenario,
     log::{ActorId, ServerInfo, ServerState},
 };
 
@@ -89,10 +89,6 @@ impl Stage {
 
     /// Starts the clients in a lab.
     async fn enter(scenario: &Scenario, mut lab: Lab) -> Result<(Self, Sessions), EngineError> {
-        let protocol = match scenario.lab() {
-            LabKind::Redis | LabKind::Sentinel | LabKind::Masters => ServerProtocol::Redis,
-            LabKind::Zookeeper => ServerProtocol::Zookeeper,
-        };
         let servers: Vec<ServerInfo> = lab.servers();
         let server = servers.first().map(|info| info.name.clone()).unwrap_or_default();
         let (sender, arrivals) = mpsc::unbounded_channel();
@@ -109,9 +105,9 @@ impl Stage {
                 };
                 addresses.push(ServerAddress {
                     name: info.name.clone(),
-                    protocol,
+                    product: scenario.lab().product(),
                     address,
-                    hangs_up: !scenario.lab().sentinels().is_empty(),
+                    hangs_up: scenario.lab().has_sentinels(),
                     password: info.password.clone(),
                 });
             }
