@@ -62,7 +62,7 @@ pub(crate) fn play(
 ) -> Result<u8, Failure> {
     let mut library = global.library()?;
     let mut recorded = recordings(lesson, compare)?;
-    let mut wanted = ALL_LABS.to_vec();
+    let mut wanted = LabKind::ALL.to_vec();
     let mut outdated = false;
     for recording in &mut recorded {
         outdated |= has_changed(recording, &library)?;
@@ -204,9 +204,6 @@ fn invariants(scenario: &Scenario) -> Vec<CatalogueInvariant> {
         .map(|invariant| CatalogueInvariant { says: invariant.says.clone(), goal: invariant.goal.clone() });
     all.collect()
 }
-
-/// What the catalogue's lessons need.
-const ALL_LABS: [LabKind; 4] = [LabKind::Redis, LabKind::Masters, LabKind::Sentinel, LabKind::Zookeeper];
 
 /// Before the first screen: what is missing for the labs that are wanted can be installed at once. A learner who
 /// says no, or for whom it fails, still has the recordings.

@@ -13,11 +13,11 @@ use tokio::{
 
 use super::{
     local::{Asked, LocalLocks, ok},
-    protocol::{Request, Response, ServerAddress, ServerProtocol, Wire},
+    protocol::{Request, Response, ServerAddress, Wire},
     redis as redis_client,
     zookeeper::Session,
 };
-use crate::log::{ActorId, OpId, Reply};
+use crate::log::{ActorId, OpId, Product, Reply};
 
 /// How many sessions of a crowd are opened at once. More only queue up at the server.
 const OPENING_AT_ONCE: usize = 64;
@@ -215,7 +215,7 @@ impl Process {
         timeout: Duration,
     ) -> Result<Vec<(ActorId, String, i64)>, String> {
         let mut sessions = Vec::new();
-        self.watches = servers.iter().any(|server| server.protocol == ServerProtocol::Zookeeper);
+        self.watches = servers.iter().any(|server| server.product == Product::Zookeeper);
         let responses = &self.responses;
         let mut opening = stream::iter(actors.iter().map(|actor| async move {
             open(*actor, servers, timeout, responses).await.map(|connections| (*actor, connections))
@@ -280,8 +280,8 @@ async fn open(
         let failed = |error: &dyn std::fmt::Display| {
             format!("cannot connect to {} at {}: {error}", server.name, server.address)
         };
-        match server.protocol {
-            ServerProtocol::Redis => {
+        match server.product {
+            Product::Redis => {
                 let mut line = Line {
                     address: server.address.clone(),
                     password: server.password.clone(),
@@ -295,7 +295,7 @@ async fn open(
                 }
                 connections.redis.insert(server.name.clone(), line);
             }
-            ServerProtocol::Zookeeper => {
+            Product::Zookeeper => {
                 let session = Session::open(actor, &server.name, &server.address, timeout, responses.clone())
                     .await
                     .map_err(|error| failed(&error))?;

@@ -5,7 +5,7 @@ use std::{fmt, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-use crate::log::{ActorId, OpId, Reply};
+use crate::log::{ActorId, OpId, Product, Reply};
 
 /// What a client is asked to do.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -51,8 +51,7 @@ pub enum Request {
 pub struct ServerAddress {
     /// Its name in the lab.
     pub name: String,
-    /// The protocol that it speaks.
-    pub protocol: ServerProtocol,
+    pub product: Product,
     /// The path of a Unix socket, or `127.0.0.1:PORT`.
     pub address: String,
     /// Whether it may close connections by itself: Sentinel has a server do so when its role changes.
@@ -60,16 +59,6 @@ pub struct ServerAddress {
     /// What has to be said there first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub password: Option<String>,
-}
-
-/// A server's protocol.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ServerProtocol {
-    /// Redis.
-    Redis,
-    /// ZooKeeper.
-    Zookeeper,
 }
 
 /// One wire command, with all values filled in.

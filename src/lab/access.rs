@@ -56,7 +56,7 @@ impl Access {
             workspace.write(FILE, &secret)?;
         }
         // Servers that have to find each other cannot do so on Unix sockets.
-        let ports = lab == LabKind::Sentinel;
+        let ports = lab.has_sentinels();
         Ok(Self { secret, ports })
     }
 

@@ -22,7 +22,6 @@ pub(crate) mod jars;
 pub mod limits;
 pub(crate) mod link;
 pub(crate) mod living;
-pub(crate) mod masters;
 pub(crate) mod observe;
 pub(crate) mod observe_redis;
 pub(crate) mod observe_zookeeper;
@@ -70,11 +69,11 @@ pub use workspace::{Workspace, root as workspace_root};
 use self::access::Access;
 use self::observe::ObserveError;
 use self::programs::Search;
-use self::server::{Boot, Server, Topology};
+use self::server::{Boot, Server, Started};
 use self::timekeeping::Timekeeping;
 use crate::clock::{LessonClock, Slot};
 use crate::lesson::LabKind;
-use crate::log::{ServerInfo, ServerState};
+use crate::log::{Product, ServerInfo, ServerState};
 
 /// How long after the end of its connections the end of a process is noticed at the latest. Real time.
 const NOTICED_WITHIN: Duration = Duration::from_millis(200);
@@ -171,16 +170,14 @@ impl Lab {
             vitals: &vitals,
         };
         let starting = async {
-            Ok::<_, LabError>(match kind {
-                LabKind::Redis => redis::start(&boot).await?.into(),
-                LabKind::Zookeeper => zookeeper::start(&boot).await?.into(),
-                LabKind::Masters => masters::start(&boot).await?.into(),
-                LabKind::Sentinel => sentinel::start(&boot).await?,
-            })
+            match kind.product() {
+                Product::Redis => redis::start(&boot, kind.topology()).await,
+                Product::Zookeeper => zookeeper::start(&boot).await,
+            }
         };
         // One server may wait for another one, which dies or is stopped meanwhile. Boxed: it is large, and everybody's
         // future would be.
-        let Topology { servers, helpers, links } = tokio::select! {
+        let Started { servers, helpers, links } = tokio::select! {
             biased;
             started = starting.boxed() => started?,
             ailment = vitals.ailing() => return Err(ailment.into()),

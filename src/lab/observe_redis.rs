@@ -40,19 +40,13 @@ pub(crate) struct RedisObserver {
 }
 
 impl RedisObserver {
-    pub fn new(socket: &Path, password: Option<&str>) -> Self {
+    pub fn new(socket: &Path, password: Option<&str>, known: Option<Known>) -> Self {
         Self {
             socket: socket.to_path_buf(),
             password: password.map(str::to_owned),
-            known: None,
+            known,
             connection: Mutex::new(None),
         }
-    }
-
-    /// The observer of a server among several, which also asks whether it is master or replica.
-    pub fn with_role(mut self, known: Known) -> Self {
-        self.known = Some(known);
-        self
     }
 
     /// What `ROLE` answers. Scripts may not ask it, so it is a second look.

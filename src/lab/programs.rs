@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::error::LabError;
 use super::jars::{self, Jars};
-use crate::lesson::LabKind;
+use crate::{lesson::LabKind, log::Product};
 
 /// Names another `redis-server`.
 pub const REDIS_SERVER: &str = "LOCKSTEP_REDIS_SERVER";
@@ -104,10 +104,11 @@ impl Search {
     /// Whether everything that this kind of lab is made of is there. What is there may still be too old, which a
     /// lab that starts says by itself: asking each program for its version takes longer than a first picture may.
     pub fn serves(&self, lab: LabKind) -> bool {
-        match lab {
-            LabKind::Redis | LabKind::Masters => self.redis_server().is_ok(),
-            LabKind::Sentinel => self.redis_server().is_ok() && self.redis_sentinel().is_ok(),
-            LabKind::Zookeeper => self.java().is_ok() && self.zookeeper().is_ok(),
+        match lab.product() {
+            Product::Redis => {
+                self.redis_server().is_ok() && (!lab.has_sentinels() || self.redis_sentinel().is_ok())
+            }
+            Product::Zookeeper => self.java().is_ok() && self.zookeeper().is_ok(),
         }
     }
 
@@ -168,10 +169,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let elsewhere = |name: &str| [JAVA, ZOOKEEPER_JARS].contains(&name).then(|| "/nonexistent".into());
         let search = Search::new(vec![dir.path().into()], elsewhere);
-        let served = || {
-            [LabKind::Redis, LabKind::Masters, LabKind::Sentinel, LabKind::Zookeeper]
-                .map(|lab| search.serves(lab))
-        };
+        let served = || LabKind::ALL.map(|lab| search.serves(lab));
         assert_eq!(served(), [false; 4]);
         touch(&dir.path().join("redis-server"), 0o755);
         assert_eq!(served(), [true, true, false, false]);

@@ -6,26 +6,29 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
+use futures::future::try_join_all;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 
 use super::error::LabError;
 use super::observe_redis::RedisObserver;
 use super::programs::REDIS_SERVER;
-use super::server::{Boot, Endpoint, Launch, Server, ready};
+use super::sentinel;
+use super::server::{Boot, Endpoint, Launch, Server, Started, ready};
 use super::version::Version;
-use crate::log::ServerInfo;
+use crate::lesson::Topology;
+use crate::log::{Product, ServerInfo};
 
-/// Its name in the lab.
-const NAME: &str = "redis";
-
-/// Starts the lab's only server.
-pub(crate) async fn start(boot: &Boot<'_>) -> Result<Vec<Server>, LabError> {
-    let socket = boot.workspace.join(&format!("{NAME}.sock"));
-    let config = configuration(boot, &socket, boot.workspace.path(), None, "");
-    let config = boot.workspace.write(&format!("{NAME}.conf"), &config)?;
-    let observer = RedisObserver::new(&socket, boot.access.password());
-    Ok(vec![launch(boot, NAME, &socket, vec![config.into()], observer).await?])
+/// Starts all servers of a topology at once.
+pub(crate) async fn start(boot: &Boot<'_>, topology: &Topology) -> Result<Started, LabError> {
+    if !topology.sentinels.is_empty() {
+        return sentinel::start(boot, topology).await;
+    }
+    let nobody = Arc::default();
+    // The only server of a lab is not asked for its role.
+    let known = (topology.servers.len() > 1).then_some(&nobody);
+    let starts = topology.servers.iter().map(|name| start_member(boot, name, None, "", known));
+    Ok(try_join_all(starts).await?.into())
 }
 
 /// The configuration file of a server, which nobody but its owner may read: it has a secret in it.
@@ -50,20 +53,20 @@ fn configuration(
 /// Ports that servers are known by to each other, and the servers' names.
 pub(crate) type Known = Arc<HashMap<u16, String>>;
 
-/// Starts a server of several: with a directory and a configuration file of its own, so that what is written
+/// Starts a server with a directory and a configuration file of its own, so that what is written
 /// into them (`CONFIG REWRITE`, an append-only file) outlives a restart.
 pub(crate) async fn start_member(
     boot: &Boot<'_>,
     name: &str,
     port: Option<SocketAddr>,
     extra: &str,
-    known: &Known,
+    known: Option<&Known>,
 ) -> Result<Server, LabError> {
     let socket = boot.workspace.join(&format!("{name}.sock"));
     let data = boot.workspace.make_dir(&format!("{name}-data"))?;
     let config = configuration(boot, &socket, &data, port, extra);
     let config = boot.workspace.write(&format!("{name}.conf"), &config)?;
-    let observer = RedisObserver::new(&socket, boot.access.password()).with_role(Arc::clone(known));
+    let observer = RedisObserver::new(&socket, boot.access.password(), known.cloned());
     launch(boot, name, &socket, vec![config.into()], observer).await
 }
 
@@ -100,7 +103,7 @@ async fn launch(
     let endpoint = Endpoint::Unix(socket.to_path_buf());
     let info = ServerInfo {
         name: name.to_owned(),
-        product: "Redis".to_owned(),
+        product: Product::Redis.name().to_owned(),
         version,
         address: endpoint.to_string(),
         password: boot.access.password().map(str::to_owned),

@@ -1,4 +1,4 @@
-//! One Redis master, two replicas and three Sentinels, and a link for each way that one of them takes to another's
+//! A Redis master, its replicas and their Sentinels, and a link for each way that one of them takes to another's
 //! door.
 //!
 //! Servers must agree on each other's addresses: Sentinels ask each other about a master by its address, and
@@ -19,9 +19,9 @@ use super::error::LabError;
 use super::link::{Link, Visitor};
 use super::redis::start_member;
 use super::sentinel_process;
-use super::server::{Boot, Endpoint, Topology, ready};
+use super::server::{Boot, Endpoint, Started, ready};
 use crate::clock::Rate;
-use crate::lesson::LabKind;
+use crate::lesson::Topology;
 
 /// The name that the Sentinels know the master by.
 pub(crate) const GROUP: &str = "lockstep";
@@ -36,10 +36,10 @@ const BOOT_RATE: f64 = 20.0;
 const CALM_RATE: f64 = 8.0;
 
 /// Starts them all and comes back when the replicas follow and every Sentinel knows everybody.
-pub(crate) async fn start(boot: &Boot<'_>) -> Result<Topology, LabError> {
+pub(crate) async fn start(boot: &Boot<'_>, topology: &Topology) -> Result<Started, LabError> {
     let mut tries = 1;
     loop {
-        match start_once(boot).await {
+        match start_once(boot, topology).await {
             Err(LabError::Boot { log, .. }) if tries < TRIES && log.contains("Address already in use") => {
                 tries += 1;
             }
@@ -48,9 +48,9 @@ pub(crate) async fn start(boot: &Boot<'_>) -> Result<Topology, LabError> {
     }
 }
 
-async fn start_once(boot: &Boot<'_>) -> Result<Topology, LabError> {
+async fn start_once(boot: &Boot<'_>, topology: &Topology) -> Result<Started, LabError> {
     let unlinked = |source| LabError::Link { link: "master".to_owned(), source };
-    let names = LabKind::Sentinel.servers();
+    let names = topology.servers;
     let secret = boot.access.secret();
     let mut fronts = Vec::new();
     for name in names {
@@ -62,17 +62,17 @@ async fn start_once(boot: &Boot<'_>) -> Result<Topology, LabError> {
         fronts.iter().map(|(name, _, door)| (door.port(), (*name).to_owned())).collect();
     let known = Arc::new(known);
     let master = fronts[0].2;
-    let mut topology = Topology::default();
+    let mut started = Started::default();
     let mut members = Vec::new();
     for (name, front, door) in fronts {
         let own = free_port().await.map_err(unlinked)?;
-        let visitors = visitors(name);
-        topology.links.extend(Link::lay_front(front, own, &visitors).map_err(unlinked)?);
+        let visitors = visitors(topology, name);
+        started.links.extend(Link::lay_front(front, own, &visitors).map_err(unlinked)?);
         let mut extra = format!(
             "masteruser {KEEPER}\nmasterauth {}\nbind-source-addr {}\nreplica-announce-ip 127.0.0.1\nreplica-announce-port {}\n\
              repl-diskless-sync yes\nrepl-diskless-sync-delay 0\n",
             secret,
-            source(name),
+            source(topology, name),
             door.port(),
         );
         if name == names[1] {
@@ -86,36 +86,37 @@ async fn start_once(boot: &Boot<'_>) -> Result<Topology, LabError> {
         members.push((name, own, extra));
     }
     let known = &known;
-    topology.servers = try_join_all(
-        members.iter().map(|(name, own, extra)| start_member(boot, name, Some(*own), extra, known)),
+    started.servers = try_join_all(
+        members.iter().map(|(name, own, extra)| start_member(boot, name, Some(*own), extra, Some(known))),
     )
     .await?;
-    for server in &mut topology.servers {
+    for server in &mut started.servers {
         server.door = known.iter().find(|(_, name)| **name == server.info.name).map(|(port, _)| *port);
     }
+    let quorum = topology.sentinels.len() / 2 + 1;
     boot.clock.set_rate(Rate::from_factor(BOOT_RATE).unwrap_or(Rate::NORMAL))?;
-    topology.helpers = try_join_all(LabKind::Sentinel.sentinels().iter().map(|name| async move {
+    started.helpers = try_join_all(topology.sentinels.iter().map(|name| async move {
         let port = free_port().await.map_err(unlinked)?;
-        sentinel_process::start(boot, name, port, source(name), master).await
+        sentinel_process::start(boot, name, (port, source(topology, name)), master, quorum).await
     }))
     .await?;
-    know_each_other(boot, &topology).await?;
-    Ok(topology)
+    know_each_other(boot, &started).await?;
+    Ok(started)
 }
 
 /// Waits until the replicas follow, every Sentinel knows everybody, and none of them is still in the rush of the start.
-async fn know_each_other(boot: &Boot<'_>, topology: &Topology) -> Result<(), LabError> {
+async fn know_each_other(boot: &Boot<'_>, started: &Started) -> Result<(), LabError> {
     let secret = boot.access.secret();
-    for replica in &topology.servers[1..] {
+    for replica in &started.servers[1..] {
         ready(&replica.process, || async {
             let up = replica.observer.field("master_link_status").await.ok()??;
             (up == "up").then_some(())
         })
         .await?;
     }
-    let others = topology.helpers.len() - 1;
-    let replicas = topology.servers.len() - 1;
-    for helper in &topology.helpers {
+    let others = started.helpers.len() - 1;
+    let replicas = started.servers.len() - 1;
+    for helper in &started.helpers {
         let Endpoint::Tcp(address) = helper.endpoint else {
             continue;
         };
@@ -126,14 +127,14 @@ async fn know_each_other(boot: &Boot<'_>, topology: &Topology) -> Result<(), Lab
         .await?;
     }
     boot.clock.set_rate(Rate::from_factor(CALM_RATE).unwrap_or(Rate::NORMAL))?;
-    for helper in &topology.helpers {
+    for helper in &started.helpers {
         let Endpoint::Tcp(address) = helper.endpoint else {
             continue;
         };
         ready(&helper.process, || sentinel_process::acts(address, secret)).await?;
     }
     boot.clock.set_rate(Rate::NORMAL)?;
-    for helper in &topology.helpers {
+    for helper in &started.helpers {
         let Endpoint::Tcp(address) = helper.endpoint else {
             continue;
         };
@@ -143,14 +144,17 @@ async fn know_each_other(boot: &Boot<'_>, topology: &Topology) -> Result<(), Lab
 }
 
 /// Everybody who may come to a server's front, and from where.
-fn visitors(server: &str) -> Vec<Visitor> {
-    let others = LabKind::Sentinel.servers().iter().chain(LabKind::Sentinel.sentinels());
-    others.filter(|name| **name != server).map(|name| (format!("{name}->{server}"), source(name))).collect()
+fn visitors(topology: &Topology, server: &str) -> Vec<Visitor> {
+    let others = topology.servers.iter().chain(topology.sentinels);
+    others
+        .filter(|name| **name != server)
+        .map(|name| (format!("{name}->{server}"), source(topology, name)))
+        .collect()
 }
 
 /// The loopback address that a server connects from.
-fn source(name: &str) -> IpAddr {
-    let all = LabKind::Sentinel.servers().iter().chain(LabKind::Sentinel.sentinels());
+fn source(topology: &Topology, name: &str) -> IpAddr {
+    let all = topology.servers.iter().chain(topology.sentinels);
     let place = all.take_while(|known| **known != name).count();
     // 127.0.0.1 is everybody else's.
     Ipv4Addr::new(127, 0, 1, u8::try_from(place + 1).unwrap_or(u8::MAX)).into()

@@ -21,15 +21,14 @@ use crate::log::{Keyspace, Observed, ServerInfo};
 const DOWN_AFTER_MS: u32 = 5000;
 const DOWN_AFTER_AT_BOOT_MS: u32 = 60_000;
 const FAILOVER_TIMEOUT_MS: u32 = 3000;
-const QUORUM: u32 = 2;
 
 /// Starts a Sentinel that watches the master at `master`.
 pub(crate) async fn start(
     boot: &Boot<'_>,
     name: &str,
-    address: SocketAddr,
-    source: IpAddr,
+    (address, source): (SocketAddr, IpAddr),
     master: SocketAddr,
+    quorum: usize,
 ) -> Result<Server, LabError> {
     let data = boot.workspace.make_dir(&format!("{name}-data"))?;
     let (ip, port) = (master.ip(), master.port());
@@ -37,7 +36,7 @@ pub(crate) async fn start(
     let config = format!(
         "requirepass {secret}\nsentinel sentinel-pass {secret}\nbind 127.0.0.1\nport {}\nbind-source-addr {source}\ndir \"{}\"\ndaemonize no\nlogfile \"\"\n\
          sentinel announce-ip 127.0.0.1\nsentinel announce-port {}\n\
-         sentinel monitor {GROUP} {ip} {port} {QUORUM}\n\
+         sentinel monitor {GROUP} {ip} {port} {quorum}\n\
          sentinel auth-user {GROUP} {KEEPER}\nsentinel auth-pass {GROUP} {secret}\n\
          sentinel down-after-milliseconds {GROUP} {DOWN_AFTER_AT_BOOT_MS}\n\
          sentinel failover-timeout {GROUP} {FAILOVER_TIMEOUT_MS}\n\

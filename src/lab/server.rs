@@ -1,8 +1,7 @@
 //! What every kind of server has in common: how it is started on the lesson clock, how it is known to be ready, and
-//! what a topology hands to the lab.
+//! what is handed to the lab.
 //!
-//! A topology is one file with a function `start(&Boot)` that gives servers or a [`Topology`], and a line in
-//! [`Lab::start`](super::Lab::start): several masters, Sentinel or an ensemble are several servers.
+//! A product is a function `start(&Boot)` that gives what it [`Started`].
 
 use std::ffi::OsString;
 use std::fmt;
@@ -58,7 +57,7 @@ impl fmt::Display for Endpoint {
     }
 }
 
-/// What a topology starts its servers with.
+/// What servers are started with.
 pub(crate) struct Boot<'a> {
     pub workspace: &'a Workspace,
     pub clock: &'a LessonClock,
@@ -122,17 +121,17 @@ pub(crate) struct Launch {
     pub arguments: Vec<OsString>,
 }
 
-/// What a topology hands to the lab: its servers, the one that operations go to by default first, and the
+/// What a product hands to the lab: its servers, the one that operations go to by default first, and the
 /// links that it laid between them.
 #[derive(Debug, Default)]
-pub(crate) struct Topology {
+pub(crate) struct Started {
     pub servers: Vec<Server>,
     /// Servers that hold nothing to look at, such as Sentinels.
     pub helpers: Vec<Server>,
     pub links: Vec<Link>,
 }
 
-impl From<Vec<Server>> for Topology {
+impl From<Vec<Server>> for Started {
     fn from(servers: Vec<Server>) -> Self {
         Self { servers, ..Self::default() }
     }

@@ -8,9 +8,9 @@ use super::four_letters::ask;
 use super::jars::Jars;
 use super::observe_zookeeper::ZookeeperObserver;
 use super::programs::ZOOKEEPER_JARS;
-use super::server::{Boot, Endpoint, Server, ready};
+use super::server::{Boot, Endpoint, Server, Started, ready};
 use super::version::Version;
-use crate::log::ServerInfo;
+use crate::log::{Product, ServerInfo};
 
 /// Its name in the lab.
 const NAME: &str = "zookeeper";
@@ -27,7 +27,7 @@ const TICK_MS: u32 = 500;
 const FOUR_LETTERS: &str = "ruok,srvr,conf,mntr,cons,dump,wchs,wchp,wchc";
 
 /// Starts the lab's only server.
-pub(crate) async fn start(boot: &Boot<'_>) -> Result<Vec<Server>, LabError> {
+pub(crate) async fn start(boot: &Boot<'_>) -> Result<Started, LabError> {
     let (java, jars) = (boot.search.java()?, boot.search.zookeeper()?);
     if let Some(found) = jars.version.filter(|version| *version < Version::ZOOKEEPER) {
         return Err(too_old(jars.server, &found.to_string()));
@@ -38,7 +38,7 @@ pub(crate) async fn start(boot: &Boot<'_>) -> Result<Vec<Server>, LabError> {
             Err(LabError::Boot { log, .. }) if tries < PORTS && log.contains("Address already in use") => {
                 tries += 1;
             }
-            result => return Ok(vec![result?]),
+            result => return Ok(vec![result?].into()),
         }
     }
 }
@@ -75,7 +75,7 @@ async fn start_one(boot: &Boot<'_>, name: &str, java: &Path, jars: &Jars) -> Res
     let endpoint = Endpoint::Tcp(address);
     let info = ServerInfo {
         name: name.to_owned(),
-        product: "ZooKeeper".to_owned(),
+        product: Product::Zookeeper.name().to_owned(),
         version,
         address: endpoint.to_string(),
         password: None,

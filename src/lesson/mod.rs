@@ -22,7 +22,7 @@ pub use duration::{parse_millis, parse_signed_millis};
 pub use error::{LessonError, Mistake, Path, Segment};
 pub use fault::{Hold, Skew};
 pub use invariant::{Invariant, Never};
-pub use lab_kind::{LabKind, PRIMARY};
+pub use lab_kind::{LabKind, PRIMARY, Topology};
 pub use library::Library;
 pub use load::{LARGEST, Source};
 pub use model::{

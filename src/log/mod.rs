@@ -9,6 +9,7 @@ pub(crate) mod event;
 pub(crate) mod fault;
 pub(crate) mod observed;
 pub mod outlook;
+pub(crate) mod product;
 pub(crate) mod reply;
 pub(crate) mod steps;
 
@@ -16,6 +17,7 @@ pub use deeds::Deed;
 pub use event::{Actor, ActorId, AskedChoice, Belief, Choice, Event, EventKind, OpId, ServerInfo, Stop};
 pub use fault::{Condition, Fault, Target, Way};
 pub use observed::{KeyState, KeyValue, Keyspace, Observed, Role, ServerState, Znode, ZnodeTree};
+pub use product::Product;
 pub use reply::Reply;
 pub use steps::{Step, Steps};
 

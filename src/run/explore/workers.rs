@@ -19,7 +19,7 @@ use super::{
 use crate::{
     lab::{Chart, LabOptions, Vitals},
     lesson::{
-        LabKind, Scenario,
+        Scenario,
         plan::{Instruction, PlannedVerb},
     },
     run::{
@@ -171,19 +171,14 @@ pub async fn repeat(
 
 /// Whether what the clients do cannot be put back, but only be gone through again.
 fn needs_processes(scenario: &Scenario) -> bool {
-    match scenario.lab() {
-        LabKind::Zookeeper | LabKind::Sentinel => true,
-        LabKind::Redis | LabKind::Masters => {
-            let instructions = scenario.actors.iter().flat_map(|plan| &plan.program.instructions);
-            let kept = |instruction: &Instruction| match instruction {
-                Instruction::Operate(operation) => {
-                    matches!(operation.verb, PlannedVerb::Local { .. } | PlannedVerb::Take(_))
-                }
-                _ => false,
-            };
-            instructions.into_iter().any(kept)
+    let instructions = scenario.actors.iter().flat_map(|plan| &plan.program.instructions);
+    let kept = |instruction: &Instruction| match instruction {
+        Instruction::Operate(operation) => {
+            matches!(operation.verb, PlannedVerb::Local { .. } | PlannedVerb::Take(_))
         }
-    }
+        _ => false,
+    };
+    !scenario.lab().can_be_restored() || instructions.into_iter().any(kept)
 }
 
 /// How a search is watched and ended while its threads may be blocked on servers.

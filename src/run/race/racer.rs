@@ -20,7 +20,7 @@ use crate::{
     client::protocol::{Response, Wire, ZkCall},
     clock::{ClockKind, LessonTime, Rate},
     lab::{Lab, LabOptions},
-    lesson::{LabKind, Path, Scenario},
+    lesson::{Path, Scenario},
     log::{Choice, EventKind, Log, OpId, Reply},
     program::{Actors, State, actor_id},
 };
@@ -224,7 +224,7 @@ impl Racer {
         let lab = &self.director.harness.lab;
         for server in lab.servers() {
             // A replica takes no writes; its master's reach it.
-            if lab.kind() == LabKind::Sentinel && !lab.is_master(&server.name).await? {
+            if lab.kind().has_sentinels() && !lab.is_master(&server.name).await? {
                 continue;
             }
             let emptied = if lab.kind().is_redis() {

@@ -17,9 +17,9 @@ use super::{
     supervision::{or_death, supervised},
 };
 use crate::{
-    client::protocol::{Request, Response, ServerAddress, ServerProtocol},
+    client::protocol::{Request, Response, ServerAddress},
     lab::{Ailment, ClientProcess, Lab, LabOptions, Link, LinkAddress, LinkState},
-    lesson::{LabKind, Scenario},
+    lesson::Scenario,
     log::{ActorId, ServerInfo, ServerState},
     program::actor_id,
 };
@@ -90,10 +90,6 @@ impl Harness {
 
     /// Starts the clients in a lab.
     async fn enter(scenario: &Scenario, mut lab: Lab) -> Result<(Self, Sessions), EngineError> {
-        let protocol = match scenario.lab() {
-            LabKind::Redis | LabKind::Sentinel | LabKind::Masters => ServerProtocol::Redis,
-            LabKind::Zookeeper => ServerProtocol::Zookeeper,
-        };
         let servers: Vec<ServerInfo> = lab.servers();
         let server = servers.first().map(|info| info.name.clone()).unwrap_or_default();
         let (sender, arrivals) = mpsc::unbounded_channel();
@@ -110,9 +106,9 @@ impl Harness {
                 };
                 addresses.push(ServerAddress {
                     name: info.name.clone(),
-                    protocol,
+                    product: scenario.lab().product(),
                     address,
-                    hangs_up: !scenario.lab().sentinels().is_empty(),
+                    hangs_up: scenario.lab().has_sentinels(),
                     password: info.password.clone(),
                 });
             }

@@ -35,15 +35,10 @@ pub(crate) struct Limits {
 impl Limits {
     /// The limits of a lab on a clock.
     pub(crate) fn of(lab: LabKind, clock: ClockKind) -> Self {
-        match (clock, lab) {
-            (ClockKind::Wall | ClockKind::Recorded, _) => Self { jump: false, fastest: 1.0 },
-            // Redis looks at the clock when it is asked, so any jump is safe.
-            (ClockKind::Controlled, LabKind::Redis | LabKind::Masters) => Self { jump: true, fastest: 100.0 },
-            // ZooKeeper's live clients must ping in time, and they ping in real time slices.
-            (ClockKind::Controlled, LabKind::Zookeeper) => Self { jump: false, fastest: 2.0 },
-            // Sentinel takes a jump of 2 s for a broken clock and stops acting (TILT), and a server that is silent
-            // for 5 s for a dead one: a machine that is busy for half a second must not look like it.
-            (ClockKind::Controlled, LabKind::Sentinel) => Self { jump: false, fastest: 8.0 },
+        let topology = lab.topology();
+        match clock {
+            ClockKind::Wall | ClockKind::Recorded => Self { jump: false, fastest: 1.0 },
+            ClockKind::Controlled => Self { jump: topology.jump, fastest: topology.fastest },
         }
     }
 }

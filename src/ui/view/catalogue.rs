@@ -178,7 +178,8 @@ impl<'a> CatalogueView<'a> {
         let columns = usize::from(width);
         let mut lines = narration::lines(entry.summary.get(self.lang), self.theme, width);
         lines.push(Line::default());
-        let labs: Vec<&str> = entry.labs().into_iter().map(|lab| words::lab(lab).get(self.lang)).collect();
+        let labs: Vec<&str> =
+            entry.labs().into_iter().map(|lab| lab.topology().title.get(self.lang)).collect();
         let facts = format!(
             "{}: {} · {}",
             words::NEEDS.get(self.lang),

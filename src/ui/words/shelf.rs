@@ -2,10 +2,7 @@
 
 use super::super::theme::ThemeName;
 use crate::text::Words;
-use crate::{
-    lesson::{LabKind, Track},
-    text::Lang,
-};
+use crate::{lesson::Track, text::Lang};
 
 pub const TAGLINE: Words = Words::new("distributed locks, one move at a time", "一步一步看懂分布式锁");
 pub const LESSONS: Words = Words::new("Lessons", "课程");
@@ -38,18 +35,6 @@ pub const fn track(track: Track) -> Words {
         Track::Zookeeper => Words::new("ZooKeeper", "ZooKeeper"),
         Track::Database => Words::new("Databases", "数据库"),
         Track::Choosing => Words::new("Choosing a lock", "锁的选型"),
-    }
-}
-
-/// The servers of a lab.
-pub fn lab(lab: LabKind) -> Words {
-    match lab {
-        LabKind::Redis => Words::new("one Redis server", "一台 Redis"),
-        LabKind::Zookeeper => Words::new("one ZooKeeper server", "一台 ZooKeeper"),
-        LabKind::Sentinel => {
-            Words::new("a Redis master, two replicas, three Sentinels", "Redis 一主两从，三个哨兵")
-        }
-        LabKind::Masters => Words::new("five independent Redis masters", "五台互相独立的 Redis 主节点"),
     }
 }
 

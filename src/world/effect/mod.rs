@@ -20,7 +20,7 @@ use crate::{
         plan::{Instruction, PlannedVerb},
         script_calls,
     },
-    log::{ActorId, Event, EventKind, OpId, Reply},
+    log::{ActorId, Event, EventKind, OpId, Product, Reply},
 };
 
 /// What was done to a key or a znode.
@@ -122,7 +122,7 @@ impl Effects {
     pub fn take(&mut self, index: usize, event: &Event) -> Vec<Effect> {
         match &event.kind {
             EventKind::LabReady { servers, .. } => {
-                let znodes = servers.iter().filter(|server| server.product == "ZooKeeper");
+                let znodes = servers.iter().filter(|server| server.product == Product::Zookeeper.name());
                 self.znodes = znodes.map(|server| server.name.clone()).collect();
                 Vec::new()
             }

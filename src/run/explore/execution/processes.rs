@@ -27,7 +27,7 @@ use crate::{
     },
     lab::{LabOptions, Vitals},
     lesson::{
-        LabKind, PRIMARY, Scenario,
+        PRIMARY, Scenario,
         plan::{InvariantPlan, NeverPlan},
     },
     log::{ActorId, EventKind, Log, Reply},
@@ -184,7 +184,7 @@ impl Processes {
                 self.foresee_redis(&wire, &name, &mut touch)?;
                 // Replicas follow when they can, and what they hold may be asked for: no two moves are sure to come to
                 // the same in either order.
-                touch.all |= self.scenario.lab() == LabKind::Sentinel;
+                touch.all |= self.scenario.lab().has_sentinels();
             }
             _ => touch.all = true,
         }
@@ -220,7 +220,7 @@ impl Processes {
             Err(Refusal::Lost(why)) => return Err(lost(why).into()),
             // On Sentinel time runs while a move is made, so waiting for replicas comes to its end.
             Err(Refusal::NotReplayable(_))
-                if self.scenario.lab() == LabKind::Sentinel && wire.to_string().starts_with("WAIT ") => {}
+                if self.scenario.lab().has_sentinels() && wire.to_string().starts_with("WAIT ") => {}
             Err(Refusal::NotReplayable(why)) => {
                 return Err(ExplorerError::NotReplayable {
                     operation: operation.to_owned(),
