@@ -5,7 +5,7 @@ use std::{fmt, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-use crate::log::{ActorId, OpId, Product, Reply};
+use crate::log::{ActorId, Command, OpId, Product, Reply, ZkCall};
 
 /// What a client is asked to do.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -101,72 +101,6 @@ pub enum Wire {
     },
 }
 
-/// A ZooKeeper call.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ZkCall {
-    /// Create a node.
-    Create {
-        /// It goes with the session.
-        ephemeral: bool,
-        /// The server appends a number.
-        sequential: bool,
-        /// The path.
-        path: String,
-        /// The data.
-        data: String,
-    },
-    /// Delete a node, whatever its version.
-    Delete {
-        /// The path.
-        path: String,
-    },
-    /// Ask for a node's stat.
-    Exists {
-        /// Leave a watch.
-        watch: bool,
-        /// The path.
-        path: String,
-    },
-    /// Read a node's data.
-    Get {
-        /// Leave a watch.
-        watch: bool,
-        /// The path.
-        path: String,
-    },
-    /// Read the names of a node's children.
-    Ls {
-        /// Leave a watch.
-        watch: bool,
-        /// The path.
-        path: String,
-    },
-    /// Write a node's data.
-    Set {
-        /// The path.
-        path: String,
-        /// The data.
-        data: String,
-        /// Only where the node has this version.
-        version: Option<i32>,
-    },
-}
-
-impl ZkCall {
-    /// The path that it is about.
-    pub fn path(&self) -> &str {
-        match self {
-            Self::Create { path, .. }
-            | Self::Delete { path }
-            | Self::Exists { path, .. }
-            | Self::Get { path, .. }
-            | Self::Ls { path, .. }
-            | Self::Set { path, .. } => path,
-        }
-    }
-}
-
 impl Wire {
     /// How long the command asks the server to wait before it answers; zero for those that do not wait, and for those
     /// that would wait for ever. In the time of the server's clock.
@@ -202,58 +136,23 @@ impl Wire {
     }
 }
 
+/// As a log has it: a script by its name.
+impl From<&Wire> for Command {
+    fn from(wire: &Wire) -> Self {
+        match wire {
+            Wire::Redis { words, .. } => Self::Redis(words.clone()),
+            Wire::Script { name, keys, args, .. } => {
+                Self::Script { name: name.clone(), keys: keys.clone(), args: args.clone() }
+            }
+            Wire::Zookeeper { call, .. } => Self::Zookeeper(call.clone()),
+            Wire::Local { lock, name } => Self::Local { lock: *lock, name: name.clone() },
+        }
+    }
+}
+
 impl fmt::Display for Wire {
-    /// As it would be typed into `redis-cli` or `zkCli`; a script by its name.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Redis { words, .. } => {
-                for (n, word) in words.iter().enumerate() {
-                    let space = if n == 0 { "" } else { " " };
-                    write!(f, "{space}{}", Quoted(word))?;
-                }
-                Ok(())
-            }
-            Self::Script { name, keys, args, .. } => {
-                write!(f, "EVAL {name} {}", keys.len())?;
-                keys.iter().chain(args).try_for_each(|word| write!(f, " {}", Quoted(word)))
-            }
-            Self::Zookeeper { call, .. } => call.fmt(f),
-            Self::Local { lock: true, name } => write!(f, "lock {name}"),
-            Self::Local { lock: false, name } => write!(f, "unlock {name}"),
-        }
-    }
-}
-
-impl fmt::Display for ZkCall {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let watch = |watch: &bool| if *watch { " -w" } else { "" };
-        match self {
-            Self::Create { ephemeral, sequential, path, data } => {
-                let e = if *ephemeral { " -e" } else { "" };
-                let s = if *sequential { " -s" } else { "" };
-                write!(f, "create{e}{s} {path}")?;
-                if data.is_empty() { Ok(()) } else { write!(f, " {}", Quoted(data)) }
-            }
-            Self::Delete { path } => write!(f, "delete {path}"),
-            Self::Exists { watch: w, path } => write!(f, "exists{} {path}", watch(w)),
-            Self::Get { watch: w, path } => write!(f, "get{} {path}", watch(w)),
-            Self::Ls { watch: w, path } => write!(f, "ls{} {path}", watch(w)),
-            Self::Set { path, data, version: None } => write!(f, "set {path} {}", Quoted(data)),
-            Self::Set { path, data, version: Some(v) } => write!(f, "set {path} {} {v}", Quoted(data)),
-        }
-    }
-}
-
-/// A word, quoted where it would otherwise be read as several or none.
-struct Quoted<'a>(&'a str);
-
-impl fmt::Display for Quoted<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0.is_empty() || self.0.contains(|c: char| c.is_whitespace() || c == '"') {
-            write!(f, "{:?}", self.0)
-        } else {
-            f.write_str(self.0)
-        }
+        Command::from(self).fmt(f)
     }
 }
 

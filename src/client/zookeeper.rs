@@ -6,8 +6,8 @@ use serde_json::json;
 use tokio::sync::{mpsc, oneshot};
 use zookeeper_client::{Acls, Client, CreateMode, Error, OneshotWatcher, Stat};
 
-use super::protocol::{Response, ZkCall};
-use crate::log::{ActorId, Reply};
+use super::protocol::Response;
+use crate::log::{ActorId, Reply, ZkCall};
 
 /// A session.
 pub(crate) struct Session {

@@ -155,11 +155,11 @@ impl<'a> Diagram<'a> {
                 self.note_over_all(&wrapped(&words));
             }
             EventKind::Decided { item, right } => self.tell_decision(*item, right),
-            EventKind::Sent { actor, server, wire, .. } => {
+            EventKind::Sent { actor, server, command, .. } => {
                 let Some(alike) = self.crowds.alike(index) else {
                     return;
                 };
-                let (wire, count) = (self.common(alike, wire), alike.len());
+                let (wire, count) = (self.common(alike, &command.to_string()), alike.len());
                 let from = self.crowds.participant(*actor);
                 // A lock inside the process is nobody else's business.
                 let to = self.server(server).unwrap_or_else(|| from.clone());
@@ -242,7 +242,7 @@ impl<'a> Diagram<'a> {
         let events = alike.iter().filter_map(|event| self.log.events().get(*event));
         let said: Vec<String> = events
             .filter_map(|event| match &event.kind {
-                EventKind::Sent { wire, .. } => Some(wire.clone()),
+                EventKind::Sent { command, .. } => Some(command.to_string()),
                 EventKind::Replied { reply, .. } => Some(reply.to_string()),
                 _ => None,
             })

@@ -9,7 +9,9 @@ use super::{Finished, Format, Look, Moment, MomentError, export, moment::Found, 
 use crate::{
     clock::{ClockKind, LessonTime},
     lesson::{Library, Params, Scenario},
-    log::{Actor, ActorId, Belief, Event, EventKind, Log, OpId, Reply, ServerInfo, Steps, Stop},
+    log::{
+        Actor, ActorId, Belief, Command, Dialect, Event, EventKind, Log, OpId, Reply, ServerInfo, Steps, Stop,
+    },
     recording::carried,
     text::Lang,
     ui::state::{catalogue::CatalogueEntry, screen::Motion},
@@ -241,13 +243,13 @@ fn crowd(members: u32) -> Log {
     for (item, label) in ["create", "watch", "wake"].into_iter().enumerate() {
         for n in 0..members {
             let (actor, op) = (ActorId(n), OpId(u64::from(n) + item as u64 * 10_000));
-            let wire = format!("{label} /lock/n-{n:010} {}", "x".repeat(60));
+            let text = format!("{label} /lock/n-{n:010} {}", "x".repeat(60));
             happens(EventKind::Sent {
                 op,
                 actor,
                 label: label.into(),
                 server: "zookeeper".into(),
-                wire,
+                command: Command::from_text(&text, Dialect::Zookeeper),
                 releases: Vec::new(),
             });
             happens(EventKind::Replied {

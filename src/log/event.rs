@@ -2,7 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{fault::Fault, observed::ServerState, reply::Reply};
+use super::{
+    command::{Command, with_text},
+    fault::Fault,
+    observed::ServerState,
+    reply::Reply,
+};
 use crate::{
     clock::{ClockKind, LessonTime},
     text::Text,
@@ -169,8 +174,9 @@ pub enum EventKind {
         label: String,
         /// The server, or `local` for a lock inside the client's process.
         server: String,
-        /// The command, as it would be typed into `redis-cli` or `zkCli`.
-        wire: String,
+        /// What was sent.
+        #[serde(flatten, with = "with_text")]
+        command: Command,
         /// The locks whose release it asks for: its sender holds them no longer.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         releases: Vec<String>,

@@ -4,6 +4,7 @@
 //! recordings and exports read. It must not know who writes it (the engine) or who reads it (the world,
 //! the views): it names no client process, no server process and no screen.
 
+pub mod command;
 pub(crate) mod deeds;
 pub(crate) mod event;
 pub(crate) mod fault;
@@ -13,6 +14,7 @@ pub(crate) mod product;
 pub(crate) mod reply;
 pub(crate) mod steps;
 
+pub use command::{Command, ZkCall, text::Dialect};
 pub use deeds::Deed;
 pub use event::{Actor, ActorId, AskedChoice, Belief, Choice, Event, EventKind, OpId, ServerInfo, Stop};
 pub use fault::{Condition, Fault, Target, Way};

@@ -319,7 +319,7 @@ pub(crate) fn sent(op: OpId, actor: ActorId, operation: &PlannedOperation, wire:
         actor,
         label: operation.label.clone(),
         server: wire.server().to_owned(),
-        wire: wire.to_string(),
+        command: wire.into(),
         releases: operation.releases.clone(),
     }
 }

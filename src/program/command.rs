@@ -3,11 +3,12 @@
 use minijinja::Value;
 
 use crate::{
-    client::protocol::{Wire, ZkCall},
+    client::protocol::Wire,
     lesson::{
         expr::Template,
         plan::{PlannedVerb, ZkPlan},
     },
+    log::ZkCall,
 };
 
 pub(crate) fn fill_in(verb: &PlannedVerb, server: String, names: &Value) -> Result<Option<Wire>, String> {

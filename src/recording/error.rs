@@ -35,7 +35,7 @@ pub enum RecordingError {
     NoRecording { path: PathBuf },
     /// It was written by another Lockstep.
     #[error(
-        "{}:1: the recording has format version {found} and this Lockstep reads version {VERSION}; record the run \
+        "{}:1: the recording has format version {found} and this Lockstep reads versions 1 to {VERSION}; record the run \
          again with `lockstep run LESSON --variant NAME --record FILE`", path.display()
     )]
     OtherVersion { path: PathBuf, found: u64 },

@@ -8,11 +8,13 @@
 pub(crate) mod bounds;
 pub mod carried;
 pub(crate) mod error;
+pub(crate) mod format1;
 
 pub use bounds::Bound;
 pub use error::RecordingError;
 
 use std::{
+    collections::HashSet,
     fs::File,
     io::{self, BufRead, BufReader, Read, Write},
     path::Path,
@@ -30,8 +32,11 @@ use crate::{
 };
 use bounds::{Lines, MOST_BYTES, MOST_LINES, Spent, Stopped};
 
-/// The version of the format that is written and read.
-pub const VERSION: u32 = 1;
+/// The version of the format that is written. Those before it are read as well.
+///
+/// 1. Commands are text, and operations may share a number.
+/// 2. Commands are data (`command`) beside their text, and every operation of a log has a number of its own.
+pub const VERSION: u32 = 2;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Header {
@@ -211,7 +216,7 @@ fn header(first: &str, path: &Path) -> Result<Header, RecordingError> {
         .as_ref()
         .and_then(|first| first["lockstep_recording"].as_u64())
         .ok_or_else(|| RecordingError::NoRecording { path: path.to_owned() })?;
-    if found != u64::from(VERSION) {
+    if !(1..=u64::from(VERSION)).contains(&found) {
         let path = path.to_owned();
         return Err(RecordingError::OtherVersion { path, found });
     }
@@ -254,6 +259,7 @@ fn parse(text: impl BufRead, path: &Path) -> Result<Recording, RecordingError> {
         }
     };
     let header = header(&first, path)?;
+    let mut format1 = (header.lockstep_recording == 1).then(format1::Reader::default);
     let mut log = Log::new();
     loop {
         let line = match lines.next() {
@@ -280,7 +286,11 @@ fn parse(text: impl BufRead, path: &Path) -> Result<Recording, RecordingError> {
                 Some((event, why)) => Err(wrong(event + 2, 1, why)),
             };
         }
-        match serde_json::from_str::<Event>(&line) {
+        let event = match &mut format1 {
+            Some(reader) => reader.event(&line),
+            None => serde_json::from_str(&line),
+        };
+        match event {
             Ok(mut event) => {
                 if let EventKind::LabReady { clock, .. } = &mut event.kind {
                     *clock = ClockKind::Recorded;
@@ -301,12 +311,14 @@ const MOST_SERVERS: usize = 64;
 /// The first event that cannot be part of any run, and why.
 fn contradiction(log: &Log) -> Option<(usize, String)> {
     let cast = log.actors().len();
+    let mut sent = HashSet::new();
     log.events().iter().enumerate().find_map(|(n, event)| {
         let why = match &event.kind {
             EventKind::LabReady { .. } if n > 0 => "the lab is made ready a second time".to_owned(),
             EventKind::LabReady { servers, .. } if servers.len() > MOST_SERVERS => {
                 format!("{} servers, and a lab has at most {MOST_SERVERS}", servers.len())
             }
+            EventKind::Sent { op, .. } if !sent.insert(*op) => format!("operation {} is sent twice", op.0),
             EventKind::Say { item, .. }
             | EventKind::Asked { item, .. }
             | EventKind::Decided { item, .. }

@@ -2,14 +2,14 @@
 
 use std::{io::Cursor, path::Path};
 
-use super::{Recording, RecordingError, carried, looks_like_one, parse, read, write};
+use super::{Recording, RecordingError, VERSION, carried, looks_like_one, parse, read, write};
 use crate::{
     clock::{ClockKind, LessonTime},
     lesson::{
         Params, Scenario,
         library::{Library, from_text},
     },
-    log::{Event, EventKind, Log, Reply, Stop},
+    log::{ActorId, Command, Dialect, Event, EventKind, Log, OpId, Reply, Stop},
 };
 
 fn scenario() -> Scenario {
@@ -27,7 +27,7 @@ fn log(scenario: &Scenario) -> Log {
         servers: Vec::new(),
         actors,
     };
-    let (op, actor, label) = (crate::log::OpId(1), crate::log::ActorId(0), "acquire".to_owned());
+    let (op, actor, label) = (OpId(1), ActorId(0), "acquire".to_owned());
     let reply = Reply::Value(serde_json::json!(["OK", null, 1]));
     let kinds =
         [ready, EventKind::Replied { op, actor, label, reply }, EventKind::Stop { item: 0, stop: Stop::End }];
@@ -75,7 +75,7 @@ fn a_recording_cut_off_anywhere_is_known_for_it() {
 #[test]
 fn other_versions_other_files_and_damage_are_named() {
     let whole = text();
-    let other = whole.replacen("\"lockstep_recording\":1", "\"lockstep_recording\":9", 1);
+    let other = whole.replacen("\"lockstep_recording\":2", "\"lockstep_recording\":9", 1);
     assert!(matches!(parsed(&other), Err(RecordingError::OtherVersion { found: 9, .. })));
     assert!(matches!(parsed("format: 1\nid: x\n"), Err(RecordingError::NoRecording { .. })));
     let damaged = whole.replacen("\"replied\"", "\"replid\"", 1);
@@ -126,18 +126,57 @@ fn somebody_who_does_not_take_part_is_damage() {
 }
 
 #[test]
-fn a_recording_with_a_fingerprint_of_the_former_kind_is_known() {
-    let loaded = Library::carried().find("oversell").cloned().expect("it is carried");
-    let scenario = Scenario::plan(&loaded, "lost-update", &Params::new()).expect("it is good");
-    let carried = carried::open(&scenario).expect("it is carried");
-    let former = carried.header.former_fingerprint.expect("made before");
-    let folder = tempfile::tempdir().expect("a directory");
-    let path = folder.path().join("run.jsonl");
-    write(&path, &scenario, &carried.log).expect("written");
-    let text = std::fs::read_to_string(&path).expect("readable");
-    for (fingerprint, known) in [(former.as_str(), true), ("00", false)] {
-        let text = text.replacen(&scenario.fingerprint(), fingerprint, 1);
-        std::fs::write(&path, text).expect("written");
-        assert_eq!(read(&path).expect("read").header.belongs_to(&scenario), known, "{fingerprint}");
+fn recordings_of_format_1_are_read_as_what_was_recorded() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/lessons/format-1");
+    for (lesson, variant) in
+        [("zk-herd", "predecessor"), ("oversell", "local-lock"), ("watchdog", "watchdog")]
+    {
+        let loaded = Library::carried().find(lesson).cloned().expect("it is carried");
+        let scenario = Scenario::plan(&loaded, variant, &Params::new()).expect("it is good");
+        let old = read(&folder.join(carried::file_name(&scenario))).expect("it is read");
+        assert!(old.header.belongs_to(&scenario), "its fingerprint is of the former kind");
+        let carried = carried::open(&scenario).expect("it is carried");
+        assert_eq!(carried.header.lockstep_recording, VERSION);
+        assert_eq!(old.log, carried.log);
+        let changed = super::Header { fingerprint: Some("00".to_owned()), ..old.header };
+        assert_eq!(carried::renewed_fingerprint(&changed), None);
     }
+}
+
+#[test]
+fn operations_of_format_1_that_share_a_number_get_their_own() {
+    let sent = |op: u64| {
+        format!(r#"{{"at":0,"event":"sent","op":{op},"actor":0,"label":"a","server":"s","wire":"GET k"}}"#)
+    };
+    let replied = |op: u64| {
+        format!(r#"{{"at":0,"event":"replied","op":{op},"actor":0,"label":"a","reply":{{"value":1}}}}"#)
+    };
+    let mut reader = super::format1::Reader::default();
+    let ops = [sent(0), replied(0), sent(0), sent(7), replied(0), replied(7)].map(|line| {
+        match reader.event(&line).expect("an event").kind {
+            EventKind::Sent { op, .. } | EventKind::Replied { op, .. } => op.0,
+            other => panic!("{other:?}"),
+        }
+    });
+    assert_eq!(ops, [1, 1, 2, 3, 2, 3]);
+}
+
+#[test]
+fn an_operation_that_is_sent_twice_is_damage() {
+    let sent = |op| EventKind::Sent {
+        op: OpId(op),
+        actor: ActorId(0),
+        label: "acquire".to_owned(),
+        server: "redis".to_owned(),
+        command: Command::from_text("GET k", Dialect::Redis),
+        releases: Vec::new(),
+    };
+    let scenario = scenario();
+    let of = |kinds: [EventKind; 2]| {
+        let ready = log(&scenario).events()[0].kind.clone();
+        let log = std::iter::once(ready).chain(kinds).collect::<Log>();
+        super::contradiction(&log)
+    };
+    assert_eq!(of([sent(1), sent(2)]), None);
+    assert_eq!(of([sent(1), sent(1)]), Some((2, "operation 1 is sent twice".to_owned())));
 }

@@ -138,7 +138,9 @@ impl<'a> Exchange<'a> {
         });
         let reply = replied.map(|(at, _, _, reply)| (short(&reply.to_string()), at));
         let (at, actor, wire) = match sent.map(|sent| &log.events()[sent]) {
-            Some(Event { at, kind: EventKind::Sent { actor, wire, .. } }) => (*at, *actor, short(wire)),
+            Some(Event { at, kind: EventKind::Sent { actor, command, .. } }) => {
+                (*at, *actor, short(&command.to_string()))
+            }
             _ => replied.map(|(at, actor, label, _)| (at, actor, label.clone()))?,
         };
         Some(Self { at, name: name(log, actor), wire, reply })

@@ -4,7 +4,7 @@ use super::{Outcome, evidence, judge};
 use crate::{
     clock::{ClockKind, LessonTime},
     lesson::{Params, Scenario, library::from_text},
-    log::{ActorId, Belief, Event, EventKind, Log, OpId, Reply, Stop},
+    log::{ActorId, Belief, Command, Dialect, Event, EventKind, Log, OpId, Reply, Stop},
 };
 
 const FIRST_CLAIMS: &str = "      - overlap: lock
@@ -47,8 +47,8 @@ impl Story {
     fn moves(&mut self, actor: u32, label: &str, reply: Reply) {
         let (op, actor, label) =
             (OpId(u64::try_from(self.1).expect("small")), ActorId(actor), label.to_owned());
-        let (server, wire) = ("redis".to_owned(), "DEL lock".to_owned());
-        self.then(EventKind::Sent { op, actor, label: label.clone(), server, wire, releases: Vec::new() });
+        let (server, command) = ("redis".to_owned(), Command::from_text("DEL lock", Dialect::Redis));
+        self.then(EventKind::Sent { op, actor, label: label.clone(), server, command, releases: Vec::new() });
         self.then(EventKind::Replied { op, actor, label, reply });
     }
 

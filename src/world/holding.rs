@@ -238,7 +238,7 @@ mod tests {
     use super::{Holding, Turn};
     use crate::{
         clock::{ClockKind, LessonTime},
-        log::{Actor, ActorId, Belief, Event, EventKind, Fault, OpId},
+        log::{Actor, ActorId, Belief, Command, Dialect, Event, EventKind, Fault, OpId},
     };
 
     /// What became of A, B and C, one second after another.
@@ -278,7 +278,7 @@ mod tests {
             actor: ActorId(actor),
             label: "release".to_owned(),
             server: "redis".to_owned(),
-            wire: "DEL lock".to_owned(),
+            command: Command::from_text("DEL lock", Dialect::Redis),
             releases: releases.iter().map(|lock| (*lock).to_owned()).collect(),
         }
     }

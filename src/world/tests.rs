@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::World;
 use crate::{
     clock::{ClockKind, LessonTime},
-    log::{Actor, ActorId, Belief, Event, EventKind, Fault, Log, OpId, Reply},
+    log::{Actor, ActorId, Belief, Command, Dialect, Event, EventKind, Fault, Log, OpId, Reply},
 };
 
 const ACTORS: u32 = 4;
@@ -43,7 +43,7 @@ fn happening() -> impl Strategy<Value = EventKind> {
             actor,
             label,
             server: "redis".to_owned(),
-            wire: "PING".to_owned(),
+            command: Command::from_text("PING", Dialect::Redis),
             releases: releases.then(|| "lock".to_owned()).into_iter().collect(),
         }),
         2 => (actor.clone(), label, 0..20_u64).prop_map(|(actor, label, op)| EventKind::Replied {

@@ -306,7 +306,7 @@ fn while_a_move_is_on_its_way_nothing_says_that_the_learner_looks_back() {
             actor,
             label: label.clone(),
             server: "redis".into(),
-            wire: "DEL lock".into(),
+            command: staged::redis("DEL lock"),
             releases: Vec::new(),
         },
         EventKind::Replied { op, actor, label, reply: Reply::Value(1.into()) },
@@ -363,7 +363,7 @@ fn further_back_everybody_has_the_key_of_then_and_says_what_came_next() {
         actor: ActorId(0),
         label: "check".into(),
         server: "redis".into(),
-        wire: "GET then".into(),
+        command: staged::redis("GET then"),
         releases: Vec::new(),
     };
     step(&mut stand, moves(0), vec![sent]);

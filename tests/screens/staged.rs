@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use lockstep::{
     clock::{ClockKind, LessonTime},
     log::{
-        Actor, ActorId, AskedChoice, Belief, Event, EventKind, Fault, KeyState, KeyValue, Keyspace, Log,
-        Observed, OpId, Reply, ServerInfo, ServerState, Stop, Znode, ZnodeTree,
+        Actor, ActorId, AskedChoice, Belief, Command, Dialect, Event, EventKind, Fault, KeyState, KeyValue,
+        Keyspace, Log, Observed, OpId, Reply, ServerInfo, ServerState, Stop, Znode, ZnodeTree,
     },
     text::Text,
 };
@@ -23,6 +23,11 @@ pub struct Script {
     server: String,
     space: Keyspace,
     tree: ZnodeTree,
+}
+
+/// A Redis command.
+pub fn redis(text: &str) -> Command {
+    Command::from_text(text, Dialect::Redis)
 }
 
 impl Script {
@@ -95,7 +100,7 @@ impl Script {
             actor: ActorId(actor),
             label: label.into(),
             server,
-            wire: wire.into(),
+            command: redis(wire),
             releases: Vec::new(),
         });
         op

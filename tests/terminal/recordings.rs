@@ -43,7 +43,7 @@ fn broken_recordings_are_refused_with_their_place() {
     let whole = recorded(&place);
     let cases = [
         (whole[..whole.len() / 2].to_owned(), "cut off"),
-        (whole.replacen("\"lockstep_recording\":1", "\"lockstep_recording\":2", 1), "format version 2"),
+        (whole.replacen("\"lockstep_recording\":2", "\"lockstep_recording\":3", 1), "format version 3"),
         (whole.replacen("\"event\":\"say\"", "\"event\":\"sing\"", 1), "damaged"),
         (
             whole.replacen("\"lesson\":\"oversell\"", "\"lesson\":\"undersell\"", 1),

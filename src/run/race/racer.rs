@@ -17,11 +17,11 @@ use crate::run::session::{
     time::Tempo,
 };
 use crate::{
-    client::protocol::{Response, Wire, ZkCall},
+    client::protocol::{Response, Wire},
     clock::{ClockKind, LessonTime, Rate},
     lab::{Lab, LabOptions},
     lesson::{Path, Scenario},
-    log::{Choice, EventKind, Log, OpId, Reply},
+    log::{Choice, Command, EventKind, Log, OpId, Reply, ZkCall},
     program::{Actors, State, actor_id},
 };
 
@@ -309,7 +309,7 @@ fn opening(director: &Director) -> Vec<EventKind> {
 /// Whether an actor still holds a mutex of its process.
 pub(crate) fn keeps_local_locks(log: &Log) -> bool {
     let asked = log.events().iter().filter_map(|event| match &event.kind {
-        EventKind::Sent { server, wire, .. } if server == "local" => Some(wire.starts_with("lock ")),
+        EventKind::Sent { command: Command::Local { lock, .. }, .. } => Some(*lock),
         _ => None,
     });
     let (locks, unlocks): (Vec<bool>, Vec<bool>) = asked.partition(|lock| *lock);

@@ -93,7 +93,7 @@ fn weight(kind: &EventKind) -> usize {
             Reply::Error { code, text } => code.len() + text.len(),
             Reply::Lost(why) => why.len(),
         },
-        EventKind::Sent { wire, .. } => wire.len(),
+        EventKind::Sent { command, .. } => command.arguments().map(str::len).sum(),
         EventKind::Say { en, zh, .. } => en.len() + zh.len(),
         _ => 0,
     }

@@ -52,7 +52,10 @@ mod tests {
     use super::put_in;
     use crate::{
         clock::LessonTime,
-        log::{ActorId, Belief, Event, EventKind, Keyspace, Log, Observed, OpId, Reply, ServerState, Stop},
+        log::{
+            ActorId, Belief, Command, Dialect, Event, EventKind, Keyspace, Log, Observed, OpId, Reply,
+            ServerState, Stop,
+        },
     };
 
     fn log(kinds: impl IntoIterator<Item = EventKind>) -> Log {
@@ -72,7 +75,7 @@ mod tests {
             actor: ActorId(actor),
             label: "buy".to_owned(),
             server: "redis".to_owned(),
-            wire: "DECR stock".to_owned(),
+            command: Command::from_text("DECR stock", Dialect::Redis),
             releases: Vec::new(),
         }
     }

@@ -214,14 +214,14 @@ impl Mark {
             return String::new();
         };
         match &event.kind {
-            EventKind::Sent { label, wire, .. } => {
+            EventKind::Sent { label, command, .. } => {
                 let command = match detail {
-                    Detail::Labels => label,
-                    Detail::Wires => wire,
+                    Detail::Labels => label.clone(),
+                    Detail::Wires => command.to_string(),
                 };
                 let reply = self.reply(log, position).map(ToString::to_string);
                 let reply = reply.as_deref().unwrap_or("…");
-                format!("{} → {}", text::fit(command, COMMAND), text::fit(reply, REPLY))
+                format!("{} → {}", text::fit(&command, COMMAND), text::fit(reply, REPLY))
             }
             EventKind::Notified { what, .. } => format!("↯ {}", text::fit(what, COMMAND)),
             EventKind::Took { label, .. } => format!("↯ {}", text::fit(label, COMMAND)),

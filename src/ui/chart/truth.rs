@@ -179,10 +179,9 @@ impl Truth {
                 }
                 None
             }
-            EventKind::Sent { op, actor, wire, .. }
-                if wire.contains(name) && wire.contains(token) && !refused.contains(op) =>
-            {
-                Some(Owner::Actor(*actor))
+            EventKind::Sent { op, actor, command, .. } => {
+                let names = |text: &str| command.arguments().any(|word| word.contains(text));
+                (names(name) && names(token) && !refused.contains(op)).then_some(Owner::Actor(*actor))
             }
             _ => None,
         })

@@ -7,8 +7,8 @@ use super::{Flight, LONGEST, Leg, Load, MESSAGE, Tempo};
 use crate::{
     clock::{ClockKind, LessonTime},
     log::{
-        Actor, ActorId, Event, EventKind, Fault, Keyspace, Log, Observed, OpId, Reply, Role, ServerState,
-        Stop, Way,
+        Actor, ActorId, Command, Dialect, Event, EventKind, Fault, Keyspace, Log, Observed, OpId, Reply,
+        Role, ServerState, Stop, Way,
     },
     world::World,
 };
@@ -54,7 +54,7 @@ impl Story {
             actor: ActorId(actor),
             label: "get".into(),
             server: server.into(),
-            wire: "GET stock".into(),
+            command: Command::from_text("GET stock", Dialect::Redis),
             releases: Vec::new(),
         })
     }

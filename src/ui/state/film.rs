@@ -156,7 +156,7 @@ mod tests {
     use super::Film;
     use crate::{
         clock::{ClockKind, LessonTime},
-        log::{Actor, ActorId, Event, EventKind, Log, OpId, Reply},
+        log::{Actor, ActorId, Command, Dialect, Event, EventKind, Log, OpId, Reply},
         ui::flight::{Flight, LONGEST, MESSAGE, Tempo},
         world::World,
     };
@@ -179,8 +179,8 @@ mod tests {
         });
         for op in 0..exchanges {
             let (op, actor, label) = (OpId(op), ActorId(0), String::from("get"));
-            let (server, wire) = ("redis".into(), "GET a".into());
-            add(EventKind::Sent { op, actor, label: label.clone(), server, wire, releases: Vec::new() });
+            let (server, command) = ("redis".into(), Command::from_text("GET a", Dialect::Redis));
+            add(EventKind::Sent { op, actor, label: label.clone(), server, command, releases: Vec::new() });
             let reply = Reply::Value(serde_json::Value::Null);
             add(EventKind::Replied { op, actor, label, reply });
         }

@@ -33,10 +33,10 @@ pub fn lines(scene: &Scene<'_>, event: usize, width: u16) -> Vec<Line<'static>> 
     let mut heading: Words = vec![(time::moment(logged.at), scene.style(Role::Fresh))];
     let mut body: Words = Words::new();
     match &logged.kind {
-        EventKind::Sent { actor, server, wire, label, .. } => {
+        EventKind::Sent { actor, server, command, label, .. } => {
             heading.push(who(scene, *actor));
             heading.push((format!("→ {server} · {label}"), scene.style(Role::Chrome)));
-            body.push((wire.clone(), scene.style(Role::Code)));
+            body.push((command.to_string(), scene.style(Role::Code)));
             lines.extend(wrapped(&heading, width, "  "));
             lines.extend(wrapped(&body, width, " "));
             heading = reply_words(scene, sent, replied);

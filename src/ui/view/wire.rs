@@ -124,13 +124,13 @@ fn line<'a>(scene: &Scene<'a>, row: &WireRow, names: usize, width: usize) -> Lin
     }
     let room = width.saturating_sub(TIME + names + 4);
     match &event.kind {
-        EventKind::Sent { wire, server, .. } => {
+        EventKind::Sent { command, server, .. } => {
             let (reply, style) = reply(scene, row);
             // A reply decides more than the end of a long command does.
             let reply = text::fit(&reply, room / 2).into_owned();
             let left = room.saturating_sub(text::width(&reply) + 3);
             let style_wire = if server == "local" { chrome } else { Style::new() };
-            spans.push(Span::styled(text::fit(wire, left).into_owned(), style_wire));
+            spans.push(Span::styled(text::fit(&command.to_string(), left).into_owned(), style_wire));
             spans.push(Span::styled(" → ", chrome));
             spans.push(Span::styled(reply, style));
         }

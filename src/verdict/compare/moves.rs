@@ -31,6 +31,8 @@ pub struct Move {
     pub event: usize,
     /// The command; for a notification, what it is about and what happened there.
     pub wire: String,
+    /// Whether it asks for a TTL, which is another a moment later.
+    drains: bool,
     /// The reply, if there was one.
     pub reply: Option<Reply>,
     /// What the actor believed and counted because of it: before it waited for time to pass and before its next
@@ -61,10 +63,9 @@ impl Move {
     /// Whether both were answered the same, but for owner tokens, a znode's bookkeeping, and the milliseconds of a
     /// TTL that is draining.
     pub fn same_reply(&self, other: &Self) -> bool {
-        let drains = self.wire.starts_with("PTTL ");
         match (&self.reply, &other.reply) {
             (Some(Reply::Value(mine)), Some(Reply::Value(its))) => match (mine.as_i64(), its.as_i64()) {
-                (Some(mine @ 1..), Some(its @ 1..)) if drains => {
+                (Some(mine @ 1..), Some(its @ 1..)) if self.drains => {
                     mine.abs_diff(its) <= NEAR_MILLIS.unsigned_abs()
                 }
                 _ => plain(mine) == plain(its),
@@ -89,13 +90,13 @@ pub fn moves(log: &Log) -> Vec<Move> {
         match kind {
             EventKind::LabReady { actors: known, .. } => actors = known,
             EventKind::Sent { actor, label, .. } | EventKind::Took { actor, label, .. } => {
-                let wire = match kind {
-                    EventKind::Sent { op, wire, .. } => {
+                let (wire, drains) = match kind {
+                    EventKind::Sent { op, command, .. } => {
                         sent.insert(*op, moves.len());
-                        wire.clone()
+                        (command.to_string(), command.is_redis("PTTL"))
                     }
-                    EventKind::Took { about, what, .. } => format!("{what} {about}"),
-                    _ => String::new(),
+                    EventKind::Took { about, what, .. } => (format!("{what} {about}"), false),
+                    _ => (String::new(), false),
                 };
                 let nth = times.entry((*actor, label)).or_default();
                 open.insert(*actor, moves.len());
@@ -106,6 +107,7 @@ pub fn moves(log: &Log) -> Vec<Move> {
                     at,
                     event,
                     wire,
+                    drains,
                     reply: None,
                     outcome: Vec::new(),
                 });

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use super::{Timeline, What, first_difference, moves};
 use crate::{
     clock::{ClockKind, LessonTime},
-    log::{Actor, ActorId, Belief, Event, EventKind, Log, OpId, Reply, Stop},
+    log::{Actor, ActorId, Belief, Command, Dialect, Event, EventKind, Log, OpId, Reply, Stop},
 };
 
 /// A move as a test writes it: who, label, command, reply, and the milliseconds before it.
@@ -37,7 +37,7 @@ fn log(told: &[Told<'_>]) -> Log {
                 actor,
                 label: label.clone(),
                 server: "redis".into(),
-                wire: (*wire).into(),
+                command: Command::from_text(wire, Dialect::Redis),
                 releases: Vec::new(),
             },
         );

@@ -5,8 +5,8 @@ use crate::{
     clock::{ClockKind, LessonTime},
     lesson::{Params, Scenario, library::from_text},
     log::{
-        ActorId, Belief, Event, EventKind, Fault, KeyState, KeyValue, Keyspace, Log, Observed, OpId, Reply,
-        ServerInfo, ServerState, Stop,
+        ActorId, Belief, Command, Dialect, Event, EventKind, Fault, KeyState, KeyValue, Keyspace, Log,
+        Observed, OpId, Reply, ServerInfo, ServerState, Stop,
     },
 };
 
@@ -66,7 +66,7 @@ impl Story {
             actor: ActorId(actor),
             label: label.to_owned(),
             server: "redis".to_owned(),
-            wire: wire.to_owned(),
+            command: Command::from_text(wire, Dialect::Redis),
             releases: (label == "release").then(|| "lock".to_owned()).into_iter().collect(),
         });
         op

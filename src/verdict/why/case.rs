@@ -1,8 +1,8 @@
 //! A log with what its commands did, and names for what is in it.
 
 use crate::{
-    lesson::{Scenario, expr::split_words},
-    log::{ActorId, Condition, Event, EventKind, Log},
+    lesson::Scenario,
+    log::{ActorId, Command, Condition, Event, EventKind, Log},
     world::effect::{Access, Effect, effects},
 };
 
@@ -38,22 +38,22 @@ impl<'a> Case<'a> {
         self.client(one) == self.client(other)
     }
 
-    /// A command in few words, `DECR stock`, by its `Sent` event: what it is, and what it is about.
-    pub(crate) fn command(&self, sent: usize) -> String {
-        let Some(EventKind::Sent { wire, .. }) = self.kind(sent) else {
-            return String::new();
-        };
-        let words = split_words(wire).unwrap_or_default();
-        let mut words = words.iter();
-        let verb = words.next().map_or("", String::as_str);
-        // Options of `zkCli` come before the path; only a watch is something else to say.
-        let watch = words.as_slice().first().is_some_and(|word| word == "-w");
-        let about = words.find(|word| !word.starts_with('-'));
-        let watch = if watch { " -w" } else { "" };
-        match about {
-            Some(about) => format!("{verb}{watch} {about}"),
-            None => verb.to_owned(),
+    /// The command of a `Sent` event.
+    pub(crate) fn sent(&self, event: usize) -> Option<&'a Command> {
+        match self.kind(event)? {
+            EventKind::Sent { command, .. } => Some(command),
+            _ => None,
         }
+    }
+
+    /// A command in few words, `DECR stock`, by its `Sent` event.
+    pub(crate) fn command(&self, sent: usize) -> String {
+        self.sent(sent).map_or_else(String::new, Command::brief)
+    }
+
+    /// The words of a Redis command by its `Sent` event; none of any other.
+    pub(crate) fn words(&self, sent: usize) -> &'a [String] {
+        self.sent(sent).map_or(&[], Command::redis_words)
     }
 
     /// What was done to a key, oldest first.
@@ -87,10 +87,7 @@ impl<'a> Case<'a> {
         if write.access != Access::Set {
             return write.number;
         }
-        match self.kind(write.worded)? {
-            EventKind::Sent { wire, .. } => split_words(wire).ok()?.get(2)?.parse().ok(),
-            _ => None,
-        }
+        self.words(write.worded).get(2)?.parse().ok()
     }
 
     fn counted_before(&self, one: &Effect, other: &Effect) -> bool {
@@ -98,8 +95,7 @@ impl<'a> Case<'a> {
             return false;
         };
         let mut steps = self.touched(&one.key).filter(|effect| writes(effect)).map(|effect| {
-            let command = self.command(effect.worded);
-            match command.split(' ').next() {
+            match self.words(effect.worded).first().map(String::as_str) {
                 Some("DECR") => Some(-1),
                 Some("INCR") => Some(1),
                 _ => None,

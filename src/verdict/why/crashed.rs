@@ -2,10 +2,7 @@
 
 use super::{Kind, Why, acts::sender, case::Case, words};
 use crate::{
-    lesson::{
-        expr::split_words,
-        plan::{Instruction, PlannedOperation, PlannedVerb},
-    },
+    lesson::plan::{Instruction, PlannedOperation, PlannedVerb},
     log::{ActorId, EventKind},
     verdict::Breach,
     world::effect::Access,
@@ -24,7 +21,7 @@ pub(crate) fn explain(case: &Case<'_>, breach: &Breach) -> Option<Why> {
     let set = case.effects.iter().find(|effect| effect.worded == worded && effect.access == Access::Set);
     let (first, key) = match set {
         Some(set) => (set.sent, set.key.clone()),
-        None => (worded, split_key(case, worded)?),
+        None => (worded, case.sent(worded)?.arguments().next()?.to_owned()),
     };
     let renewals = case.touched(&key).rev().filter(|effect| {
         effect.access == Access::Expiry && case.client(effect.actor) != client && effect.sent > first
@@ -50,13 +47,6 @@ pub(crate) fn explain(case: &Case<'_>, breach: &Breach) -> Option<Why> {
         second: breach.at.max(crash),
         text: words::crashed(case, first, next_command(case, actor, crash).as_deref()),
     })
-}
-
-fn split_key(case: &Case<'_>, sent: usize) -> Option<String> {
-    match case.kind(sent)? {
-        EventKind::Sent { wire, .. } => split_words(wire).ok()?.into_iter().nth(1),
-        _ => None,
-    }
 }
 
 /// The command that somebody would have sent next: its first word, or its script's name.
@@ -93,11 +83,8 @@ pub(crate) fn herd(case: &Case<'_>, breach: &Breach) -> Option<Why> {
     let (_, other, _) = told.find(|(_, actor, about)| *actor != one && *about == path)?;
     let watch = |actor: ActorId| {
         case.events[..last].iter().rposition(|event| match &event.kind {
-            EventKind::Sent { actor: known, wire, .. } => {
-                *known == actor
-                    && split_words(wire).is_ok_and(|words| {
-                        words.iter().any(|word| word == "-w") && words.iter().any(|word| word == path)
-                    })
+            EventKind::Sent { actor: known, command, .. } => {
+                *known == actor && command.watched() == Some(path)
             }
             _ => false,
         })

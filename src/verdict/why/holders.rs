@@ -7,8 +7,7 @@ use super::{
 };
 use crate::{
     clock::LessonTime,
-    lesson::expr::split_words,
-    log::{ActorId, Belief, Condition, EventKind, KeyValue, Observed, Role},
+    log::{ActorId, Belief, Command, Condition, EventKind, KeyValue, Observed, Role},
     verdict::Breach,
     world::effect::{Access, Effect, lease},
 };
@@ -128,8 +127,8 @@ impl Pair<'_, '_> {
             let sent = self.case.events[..believed].iter().rposition(
                 |event| matches!(&event.kind, EventKind::Sent { actor: known, .. } if *known == actor),
             )?;
-            match self.case.kind(sent)? {
-                EventKind::Sent { server, wire, .. } if server == "local" => Some((sent, wire.as_str())),
+            match self.case.sent(sent)? {
+                Command::Local { lock, name } => Some((sent, (lock, name))),
                 _ => None,
             }
         };
@@ -139,8 +138,8 @@ impl Pair<'_, '_> {
         if one.1.0 > other.1.0 {
             std::mem::swap(&mut one, &mut other);
         }
-        let ((holder, (first, wire)), (next, (between, too))) = (one, other);
-        (wire == too && !self.case.same_client(holder, next)).then(|| Why {
+        let ((holder, (first, locked)), (next, (between, too))) = (one, other);
+        (locked == too && !self.case.same_client(holder, next)).then(|| Why {
             kind: Kind::OtherProcess,
             first,
             between,
@@ -211,7 +210,7 @@ impl Loss<'_, '_> {
     /// What the server was last seen to hold of what was set, and the event in which it was seen to be gone.
     fn seen(&self) -> (Option<Seen>, Option<usize>) {
         let mut seen = None;
-        let words = split_words(self.wire(self.set.worded)).unwrap_or_default();
+        let words = self.case.words(self.set.worded);
         let asked = words.get(2);
         for n in self.set.sent + 1..self.granted.sent {
             let Some(EventKind::State(state)) = self.case.kind(n) else {
@@ -244,8 +243,8 @@ impl Loss<'_, '_> {
             let at = self.case.events[sent].at.as_millis();
             Some(LessonTime::from_millis(at.checked_add(millis)?))
         };
-        let words = split_words(self.wire(self.set.worded)).ok()?;
-        let mut end = lease(&words).and_then(|millis| after(self.set.sent, millis));
+        let words = self.case.words(self.set.worded);
+        let mut end = lease(words).and_then(|millis| after(self.set.sent, millis));
         let renewals = self.case.touched(&self.set.key).filter(|effect| {
             effect.access == Access::Expiry
                 && effect.server == self.set.server
@@ -253,7 +252,7 @@ impl Loss<'_, '_> {
                 && effect.replied < self.granted.sent
         });
         for renewal in renewals {
-            let words = split_words(self.wire(renewal.worded)).ok()?;
+            let words = self.case.words(renewal.worded);
             let number = words.get(2)?.parse::<i64>().ok()?;
             end = match words[0].to_ascii_uppercase().as_str() {
                 "PEXPIRE" => after(renewal.sent, number),
@@ -271,7 +270,7 @@ impl Loss<'_, '_> {
         if old == new {
             return None;
         }
-        let words = split_words(self.wire(self.set.worded)).unwrap_or_default();
+        let words = self.case.words(self.set.worded);
         let span = || self.set.sent + 1..self.granted.sent;
         let (mut promoted, mut master) = (None, false);
         for n in 0..self.granted.sent {
@@ -309,13 +308,6 @@ impl Loss<'_, '_> {
             matches!(self.case.kind(*n), Some(EventKind::Fault(fault))
                 if fault.server() == Some(&self.set.server) && fault.leaves() == Condition::Restarted)
         })
-    }
-
-    fn wire(&self, sent: usize) -> &str {
-        match self.case.kind(sent) {
-            Some(EventKind::Sent { wire, .. }) => wire,
-            _ => "",
-        }
     }
 }
 

@@ -7,8 +7,8 @@ use crate::{
     clock::{ClockKind, LessonTime},
     lesson::{Params, Scenario, library::from_text},
     log::{
-        ActorId, Belief, Event, EventKind, Fault, KeyState, KeyValue, Keyspace, Log, Observed, OpId, Reply,
-        ServerInfo, ServerState, Znode, ZnodeTree,
+        ActorId, Belief, Command, Dialect, Event, EventKind, Fault, KeyState, KeyValue, Keyspace, Log,
+        Observed, OpId, Reply, ServerInfo, ServerState, Znode, ZnodeTree,
     },
     verdict::breaches,
 };
@@ -72,12 +72,17 @@ impl Story {
     fn sends(&mut self, actor: u32, server: &str, wire: &str) -> (OpId, usize) {
         self.ops += 1;
         let op = OpId(self.ops);
+        let dialect = match server {
+            "local" => Dialect::Local,
+            "zookeeper" => Dialect::Zookeeper,
+            _ => Dialect::Redis,
+        };
         let sent = self.then(EventKind::Sent {
             op,
             actor: ActorId(actor),
             label: "move".to_owned(),
             server: server.to_owned(),
-            wire: wire.to_owned(),
+            command: Command::from_text(wire, dialect),
             releases: Vec::new(),
         });
         (op, sent)

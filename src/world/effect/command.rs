@@ -1,9 +1,9 @@
-//! The words of one command: which keys it names and what it may do to them.
+//! One command: which keys it names and what it may do to them.
 
 use std::collections::BTreeMap;
 
 use super::Access;
-use crate::log::Reply;
+use crate::log::{Command, Reply, ZkCall};
 
 /// How a command's reply is to be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,25 +59,25 @@ impl Act {
     }
 }
 
-/// What the words of a command may do. Commands that are not known do nothing that is known.
-pub(crate) fn parse(
-    words: &[String],
-    znodes: bool,
-    scripts: &BTreeMap<String, Vec<(String, usize)>>,
-) -> (Verb, Vec<Act>) {
-    let Some((name, args)) = words.split_first() else {
-        return (Verb::Plain, Vec::new());
-    };
-    if znodes {
-        return (Verb::Plain, znode(name, args).into_iter().collect());
-    }
-    match name.to_ascii_uppercase().as_str() {
-        "MULTI" => (Verb::Multi, Vec::new()),
-        "EXEC" => (Verb::Exec, Vec::new()),
-        "DISCARD" => (Verb::Discard, Vec::new()),
-        // As it is shown: the script's name stands where its text was sent.
-        "EVAL" | "EVALSHA" | "FCALL" => (Verb::Script, script(args, scripts)),
-        upper => (Verb::Plain, redis(upper, args)),
+/// What a command may do. Those that are not known do nothing that is known.
+pub(crate) fn parse(command: &Command, scripts: &BTreeMap<String, Vec<(String, usize)>>) -> (Verb, Vec<Act>) {
+    match command {
+        Command::Redis(words) => match words.split_first() {
+            None => (Verb::Plain, Vec::new()),
+            Some((name, args)) => match name.to_ascii_uppercase().as_str() {
+                "MULTI" => (Verb::Multi, Vec::new()),
+                "EXEC" => (Verb::Exec, Vec::new()),
+                "DISCARD" => (Verb::Discard, Vec::new()),
+                // What it does, its text alone would tell.
+                "EVAL" | "EVALSHA" | "FCALL" => (Verb::Script, Vec::new()),
+                upper => (Verb::Plain, redis(upper, args)),
+            },
+        },
+        Command::Script { name, keys, .. } => {
+            (Verb::Script, script(scripts.get(name).map_or(&[], Vec::as_slice), keys))
+        }
+        Command::Zookeeper(call) => (Verb::Plain, vec![znode(call)]),
+        Command::Local { .. } => (Verb::Plain, Vec::new()),
     }
 }
 
@@ -125,27 +125,21 @@ fn access_of(name: &str) -> Option<Access> {
     })
 }
 
-fn znode(name: &str, args: &[String]) -> Option<Act> {
-    let path = args.iter().find(|word| word.starts_with('/'))?;
-    let mut act = match name {
-        "create" => Act::new(path, Access::Set),
-        "delete" => Act::new(path, Access::Deleted),
-        "set" => Act::new(path, Access::Changed),
-        "exists" | "get" | "ls" => Act::new(path, Access::Read),
-        _ => return None,
+fn znode(call: &ZkCall) -> Act {
+    let access = match call {
+        ZkCall::Create { .. } => Access::Set,
+        ZkCall::Delete { .. } => Access::Deleted,
+        ZkCall::Set { .. } => Access::Changed,
+        ZkCall::Exists { .. } | ZkCall::Get { .. } | ZkCall::Ls { .. } => Access::Read,
     };
-    act.named_by_reply = name == "create" && args.iter().any(|word| word == "-s");
-    Some(act)
+    let named_by_reply = matches!(call, ZkCall::Create { sequential: true, .. });
+    Act { named_by_reply, ..Act::new(call.path(), access) }
 }
 
-/// `NAME COUNT KEY… ARG…`: what the script's own calls may do to these keys, each once.
-fn script(args: &[String], scripts: &BTreeMap<String, Vec<(String, usize)>>) -> Vec<Act> {
-    let calls = args.first().and_then(|name| scripts.get(name));
-    let count: usize = args.get(1).and_then(|count| count.parse().ok()).unwrap_or(0);
-    let keys = args.get(2..).unwrap_or_default();
-    let keys = &keys[..count.min(keys.len())];
+/// What a script's own calls may do to its keys, each once.
+fn script(calls: &[(String, usize)], keys: &[String]) -> Vec<Act> {
     let mut acts: Vec<Act> = Vec::new();
-    for (name, place) in calls.into_iter().flatten() {
+    for (name, place) in calls {
         let (Some(key), Some(access)) = (keys.get(*place), access_of(name)) else {
             continue;
         };

@@ -16,11 +16,10 @@ use command::{Act, Verb};
 use crate::{
     lesson::{
         Scenario,
-        expr::split_words,
         plan::{Instruction, PlannedVerb},
         script_calls,
     },
-    log::{ActorId, Event, EventKind, OpId, Product, Reply},
+    log::{ActorId, Event, EventKind, OpId, Reply},
 };
 
 /// What was done to a key or a znode.
@@ -84,7 +83,6 @@ struct Flight {
 pub struct Effects {
     /// What each script may do: command and the place of its key among `KEYS`, from 0.
     scripts: BTreeMap<String, Vec<(String, usize)>>,
-    znodes: Vec<String>,
     flights: HashMap<OpId, Flight>,
     /// Commands that `MULTI` has queued: by whom, on which server.
     queued: HashMap<(ActorId, String), Vec<Flight>>,
@@ -121,15 +119,8 @@ impl Effects {
     /// What event `index` proves to have been done.
     pub fn take(&mut self, index: usize, event: &Event) -> Vec<Effect> {
         match &event.kind {
-            EventKind::LabReady { servers, .. } => {
-                let znodes = servers.iter().filter(|server| server.product == Product::Zookeeper.name());
-                self.znodes = znodes.map(|server| server.name.clone()).collect();
-                Vec::new()
-            }
-            EventKind::Sent { op, actor, server, wire, .. } => {
-                let words = split_words(wire).unwrap_or_default();
-                let znodes = self.znodes.contains(server);
-                let (verb, acts) = command::parse(&words, znodes, &self.scripts);
+            EventKind::Sent { op, actor, server, command, .. } => {
+                let (verb, acts) = command::parse(command, &self.scripts);
                 for act in &acts {
                     if let (Access::Set, Some(value)) = (act.access, &act.value) {
                         self.attempts.push(Attempt {

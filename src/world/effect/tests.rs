@@ -7,7 +7,7 @@ use super::{Access, Effect, Effects, command::parse, effects};
 use crate::{
     clock::{ClockKind, LessonTime},
     lesson::{Params, Scenario, library::from_text, script_calls},
-    log::{ActorId, Event, EventKind, OpId, Reply, ServerInfo},
+    log::{ActorId, Command, Dialect, Event, EventKind, OpId, Reply, ServerInfo},
 };
 
 /// `owner-check` runs the script `release_if_owner`.
@@ -38,6 +38,7 @@ fn exchanges(product: &str, commands: &[(&str, Reply)]) -> Vec<Event> {
         servers: vec![server],
         actors: Vec::new(),
     })];
+    let dialect = if product == "ZooKeeper" { Dialect::Zookeeper } else { Dialect::Redis };
     for (op, (wire, reply)) in (0..).map(OpId).zip(commands) {
         let (actor, label) = (ActorId(0), "move".to_owned());
         events.push(event(EventKind::Sent {
@@ -45,7 +46,7 @@ fn exchanges(product: &str, commands: &[(&str, Reply)]) -> Vec<Event> {
             actor,
             label: label.clone(),
             server: "server".to_owned(),
-            wire: (*wire).to_owned(),
+            command: Command::from_text(wire, dialect),
             releases: Vec::new(),
         }));
         let reply = reply.clone();
@@ -151,8 +152,8 @@ fn who_asked_for_a_value_is_known_before_the_reply() {
 
 proptest! {
     #[test]
-    fn no_words_make_it_panic(words in proptest::collection::vec("[A-Za-z0-9/*-]{0,6}", 0..5), znodes: bool) {
-        let _ = parse(&words, znodes, &std::collections::BTreeMap::new());
+    fn no_words_make_it_panic(words in proptest::collection::vec("[A-Za-z0-9/*-]{0,6}", 0..5)) {
+        let _ = parse(&Command::Redis(words.clone()), &std::collections::BTreeMap::new());
         let _ = script_calls(&words.join("redis.call('"));
     }
 }

@@ -17,22 +17,22 @@ pub(crate) fn rows(source: &Source<'_>) -> Vec<Value> {
     let mut in_flight: HashMap<OpId, usize> = HashMap::new();
     for (n, event) in source.events().iter().enumerate() {
         match &event.kind {
-            EventKind::Sent { op, actor, server, wire, .. } => {
+            EventKind::Sent { op, actor, server, command, .. } => {
                 let Some(alike) = source.crowds.alike(n) else {
                     continue;
                 };
-                let (mut ops, mut wires) = (vec![*op], vec![wire.as_str()]);
+                let (mut ops, mut wires) = (vec![*op], vec![command.to_string()]);
                 for event in alike.iter().filter_map(|event| source.events().get(*event)) {
-                    if let EventKind::Sent { op, wire, .. } = &event.kind {
+                    if let EventKind::Sent { op, command, .. } = &event.kind {
                         ops.push(*op);
-                        wires.push(wire);
+                        wires.push(command.to_string());
                     }
                 }
                 in_flight.extend(ops.into_iter().map(|op| (op, rows.len())));
                 let mut row = row(source, n, *actor, alike.len());
                 row["at"] = micros(event.at).into();
                 row["server"] = server.as_str().into();
-                row["says"] = shorten(&common(wires)).into();
+                row["says"] = shorten(&common(wires.iter().map(String::as_str))).into();
                 rows.push(row);
                 replies.push(Vec::new());
             }

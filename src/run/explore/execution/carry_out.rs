@@ -128,12 +128,7 @@ impl Racer {
 /// The znodes on which a watch may be left.
 fn watched_paths(log: &Log) -> Vec<String> {
     let asked = log.events().iter().filter_map(|event| match &event.kind {
-        EventKind::Sent { wire, .. } => {
-            let mut words = wire.split(' ');
-            let verb = words.next()?;
-            let watches = matches!(verb, "exists" | "get" | "ls") && words.next() == Some("-w");
-            words.next().filter(|_| watches).map(str::to_owned)
-        }
+        EventKind::Sent { command, .. } => command.watched().map(str::to_owned),
         _ => None,
     });
     asked.collect()
@@ -143,11 +138,11 @@ fn watched_paths(log: &Log) -> Vec<String> {
 fn keeps_transactions(log: &Log) -> bool {
     let mut open = std::collections::HashSet::new();
     for event in log.events() {
-        if let EventKind::Sent { actor, wire, server, .. } = &event.kind {
-            match wire.split(' ').next().unwrap_or_default().to_ascii_uppercase().as_str() {
-                "MULTI" => drop(open.insert((*actor, server))),
-                "EXEC" | "DISCARD" => drop(open.remove(&(*actor, server))),
-                _ => {}
+        if let EventKind::Sent { actor, command, server, .. } = &event.kind {
+            if command.is_redis("MULTI") {
+                open.insert((*actor, server));
+            } else if command.is_redis("EXEC") || command.is_redis("DISCARD") {
+                open.remove(&(*actor, server));
             }
         }
     }

@@ -207,7 +207,8 @@ impl InProcess {
             }
         }
         if self.watched.wants_log() {
-            let (op, label) = (OpId(0), operation.label.clone());
+            // A step makes one move.
+            let (op, label) = (OpId(from.steps as u64), operation.label.clone());
             output.events.push(program::sent(op, actor, operation, &wire));
             output.events.push(EventKind::Replied { op, actor, label, reply: reply.clone() });
         }

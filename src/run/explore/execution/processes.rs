@@ -21,16 +21,13 @@ use crate::run::{
     session::{EngineError, setup, supervision::supervised},
 };
 use crate::{
-    client::{
-        Direct,
-        protocol::{Wire, ZkCall},
-    },
+    client::{Direct, protocol::Wire},
     lab::{LabOptions, Vitals},
     lesson::{
         PRIMARY, Scenario,
         plan::{InvariantPlan, NeverPlan},
     },
-    log::{ActorId, EventKind, Log, Reply},
+    log::{ActorId, Command, EventKind, Log, Reply, ZkCall},
     program::Request,
     run::{
         explore::{Broken, Ending, Explorer, Pick, Touch},
@@ -220,7 +217,7 @@ impl Processes {
             Err(Refusal::Lost(why)) => return Err(lost(why).into()),
             // On Sentinel time runs while a move is made, so waiting for replicas comes to its end.
             Err(Refusal::NotReplayable(_))
-                if self.scenario.lab().has_sentinels() && wire.to_string().starts_with("WAIT ") => {}
+                if self.scenario.lab().has_sentinels() && Command::from(wire).is_redis("WAIT") => {}
             Err(Refusal::NotReplayable(why)) => {
                 return Err(ExplorerError::NotReplayable {
                     operation: operation.to_owned(),

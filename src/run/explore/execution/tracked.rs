@@ -150,7 +150,7 @@ mod tests {
     use super::{Names, Tracked};
     use crate::{
         clock::LessonTime,
-        log::{ActorId, Belief, Event, EventKind, OpId},
+        log::{ActorId, Belief, Command, Dialect, Event, EventKind, OpId},
         run::{explore::Touch, race::LockFate},
         world::Holding,
     };
@@ -196,7 +196,7 @@ mod tests {
                             actor,
                             label: String::new(),
                             server: String::new(),
-                            wire: String::new(),
+                            command: Command::from_text("", Dialect::Redis),
                             releases: vec![name],
                         }
                     }

@@ -237,13 +237,15 @@ impl<'a> FreePane<'_, 'a> {
         let scene = self.scene();
         let later = scene.log.events().get(scene.world.position..)?.iter();
         let done = later.filter(|_| self.free.back).find_map(|event| match &event.kind {
-            EventKind::Sent { actor: who, label, wire, .. } if *who == actor => Some((label, wire)),
-            EventKind::Took { actor: who, label, about, .. } if *who == actor => Some((label, about)),
+            EventKind::Sent { actor: who, label, command, .. } if *who == actor => {
+                Some((label, command.to_string()))
+            }
+            EventKind::Took { actor: who, label, about, .. } if *who == actor => Some((label, about.clone())),
             _ => None,
         });
         let still = || {
             let next = prospect.filter(|prospect| prospect.hindered.is_none())?.next.as_ref()?;
-            Some((&next.label, &next.wire))
+            Some((&next.label, next.wire.clone()))
         };
         let (label, wire) = done.or_else(still)?;
         Some(format!("{label}  {wire}"))

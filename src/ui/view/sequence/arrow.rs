@@ -142,9 +142,9 @@ fn who<'a>(scene: &Scene<'a>, row: &Row) -> &'a str {
 fn words_of(scene: &Scene<'_>, row: &Row) -> Words {
     let position = scene.world.position;
     let event = |index: usize| scene.log.events().get(index).map(|event| &event.kind);
-    let wire_of = |index: usize| match event(index) {
-        Some(EventKind::Sent { wire, .. }) => wire.as_str(),
-        _ => "",
+    let command_of = |index: usize| match event(index) {
+        Some(EventKind::Sent { command, .. }) => command.to_string(),
+        _ => String::new(),
     };
     // A row of a crowd tells what its members have in common.
     let count = row.count(position);
@@ -152,10 +152,11 @@ fn words_of(scene: &Scene<'_>, row: &Row) -> Words {
     let chrome = scene.style(Role::Chrome);
     let mut words = match &row.kind {
         RowKind::Sent { .. } => {
-            let wire = text::common(members().map(wire_of)).into_owned();
-            vec![(wire, Style::new())]
+            let commands: Vec<String> = members().map(command_of).collect();
+            let words = text::common(commands.iter().map(String::as_str)).into_owned();
+            vec![(words, Style::new())]
         }
-        RowKind::Delivered { sent, .. } => vec![(wire_of(*sent).to_owned(), Style::new())],
+        RowKind::Delivered { sent, .. } => vec![(command_of(*sent), Style::new())],
         RowKind::Orphan { .. } => vec![(words::ORPHAN.get(scene.lang).to_owned(), scene.style(Role::Danger))],
         RowKind::Replied { .. } => match event(row.event) {
             Some(EventKind::Replied { reply, .. }) => {
@@ -215,7 +216,7 @@ pub fn note_words(scene: &Scene<'_>, note: usize) -> Words {
             let words = words::TAKES_NOTICE.with(scene.lang, &[&format!("{what} {about}")]);
             (format!("{} {words}", glyphs::NOTIFIED), Role::Warning)
         }
-        EventKind::Sent { wire, .. } => (wire.clone(), Role::Text),
+        EventKind::Sent { command, .. } => (command.to_string(), Role::Text),
         _ => return Words::new(),
     };
     vec![(words, scene.style(role))]

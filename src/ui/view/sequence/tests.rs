@@ -8,8 +8,8 @@ use crate::ui::view::sequence as draw;
 use crate::{
     clock::{ClockKind, LessonTime},
     log::{
-        Actor, ActorId, Belief, Event, EventKind, Fault, KeyState, KeyValue, Keyspace, Log, Observed, OpId,
-        Reply, ServerInfo, ServerState, Stop, Way,
+        Actor, ActorId, Belief, Command, Dialect, Event, EventKind, Fault, KeyState, KeyValue, Keyspace, Log,
+        Observed, OpId, Reply, ServerInfo, ServerState, Stop, Way,
     },
     text::Lang,
     ui::{
@@ -82,7 +82,7 @@ fn happening() -> impl Strategy<Value = EventKind> {
     });
     prop_oneof![
         6 => (actor(), label(), server(), 0..40_u64, "[ -~锁，]{0,60}").prop_map(|(actor, label, server, op, wire)| {
-            EventKind::Sent { op: OpId(op), actor, label, server, wire, releases: Vec::new() }
+            EventKind::Sent { op: OpId(op), actor, label, server, command: Command::from_text(&wire, Dialect::Redis), releases: Vec::new() }
         }),
         6 => (actor(), label(), 0..40_u64, reply).prop_map(|(actor, label, op, reply)| EventKind::Replied {
             op: OpId(op), actor, label, reply,
@@ -237,7 +237,7 @@ fn time_that_passes_is_one_row_however_often_it_is_looked_at() {
         actor: ActorId(2),
         label: "a".to_owned(),
         server: "redis1".to_owned(),
-        wire: "PING".to_owned(),
+        command: Command::from_text("PING", Dialect::Redis),
         releases: Vec::new(),
     };
     add(0, ready());
