@@ -1,105 +1,12 @@
-//! The lab's messages in Chinese: errors, what `doctor` finds, what would be installed. The English ones stand
-//! where the things themselves are defined. It must not decide which language is shown.
+//! What `doctor` finds and what would be installed, in Chinese. The English messages stand where the things themselves
+//! are defined. It must not decide which language is shown.
 
 use super::{
-    Exit, LabError,
+    LabError,
     doctor::{DoctorReport, Need, ProgramReport, ProgramStatus, RoomReport},
     install::InstallPlan,
     proof::ClockProof,
 };
-use crate::clock::ClockError;
-
-impl LabError {
-    /// The message in Chinese.
-    pub fn chinese(&self) -> String {
-        match self {
-            Self::MissingProgram { program, variable } => format!(
-                "没有找到 {program}。请运行 `lockstep doctor --install` 安装；如果装在别处，用环境变量 {variable} 指明路径"
-            ),
-            Self::TooOld { program, path, found, needed, variable } => format!(
-                "{} 处的 {program} {found} 太旧，Lockstep 需要 {needed} 或更新版本。请安装新版本，并用环境变量 {variable} 指明路径",
-                path.display()
-            ),
-            Self::Boot { server, how, log } => {
-                format!("{server} 在启动过程中退出（{}）。它自己的日志结尾：\n{log}", exit(*how))
-            }
-            Self::Silent { server, seconds, log } => format!(
-                "{server} 启动后 {seconds} 秒内没有应答。如果机器正忙，请重试；`lockstep doctor` 会单独检查服务器。它自己的日志结尾：\n{log}"
-            ),
-            Self::Stopped { process, pid, seconds } => format!(
-                "{process} 已有 {seconds} 秒没有应答：它被暂停了（SIGSTOP），而且不是课程造成的。`kill -CONT {pid}` 可以让它继续"
-            ),
-            Self::Unreadable { server, why, log } => {
-                format!("无法读取 {server} 的状态：{why}。它自己的日志结尾：\n{log}")
-            }
-            Self::NoMetric { server, name, .. } => format!("{server} 没有名为 `{name}` 的计数"),
-            Self::Spawn { program, source } => {
-                format!("无法启动 {program}：{source}。`lockstep doctor` 会列出 Lockstep 需要什么")
-            }
-            Self::Signal { process, signal, why } => format!("无法向 {process} 发送 {signal}：{why}"),
-            Self::Workspace { dir, source, .. } => {
-                format!("Lockstep 无法在 {} 中写入：{source}。请把 TMPDIR 设为一个可写的目录", dir.display())
-            }
-            Self::Full { dir, free_mib, needed_mib } => format!(
-                "{} 只剩 {free_mib} MiB，Lockstep 的服务器需要 {needed_mib} MiB。请清出空间，或把 TMPDIR 设到空间更大的目录",
-                dir.display()
-            ),
-            Self::LongPath { dir, limit } => format!(
-                "路径 {} 太长，Unix 套接字的路径最多 {limit} 字节。请把 TMPDIR 设为更短的路径，例如 /tmp",
-                dir.display()
-            ),
-            Self::Umask { umask } => format!(
-                "umask（含 {umask:03o}）去掉了文件所有者自己的权限，Lockstep 的服务器会用不了自己的文件。请先运行 `umask 077`，再启动 Lockstep"
-            ),
-            Self::Limit { zh, limit, .. } => format!("{}（{zh}）", limit.chinese()),
-            Self::ClockIgnored { server } => format!(
-                "{server} 没有采用课程时钟：预加载的程序库没有生效。加上 `--wall-clock` 可以用机器的真实时钟"
-            ),
-            Self::NoLessonClock(why) => format!(
-                "这需要时钟可以停住的服务器，而这里不行：{}。`lockstep doctor` 会检查时钟",
-                why.chinese()
-            ),
-            Self::Ending => "Lockstep 正在退出，不再启动任何东西".to_owned(),
-            Self::Clock(error) => {
-                format!("无法创建课程时钟：{}。加上 `--wall-clock` 可以不用它", error.chinese())
-            }
-            Self::NoSuchServer { name, known } => format!("本课没有名为 `{name}` 的服务器，只有 {known}"),
-            Self::Link { link, source } => format!("无法建立链路 {link}：{source}"),
-            Self::NoPackageManager { missing } => format!(
-                "这台机器上没有 apt-get，也没有 brew，Lockstep 无法代为安装。请手动安装：{missing}，然后再运行 `lockstep doctor`"
-            ),
-            Self::Install { command, how } => {
-                format!("`{command}` 失败（{how}）。它自己的报错在上面，解决后请重新运行")
-            }
-        }
-    }
-}
-
-impl ClockError {
-    /// The message in Chinese.
-    pub fn chinese(&self) -> String {
-        match self {
-            Self::CannotJump => "真实时钟不能快进，只能等；或者改用课程时钟".to_owned(),
-            Self::CannotSkew => "这台服务器不在课程时钟上运行，无法单独拨它的时钟".to_owned(),
-            Self::Unsupported => {
-                "课程时钟需要 x86_64 或 aarch64 上使用 glibc 的 Linux，这里请用真实时钟".to_owned()
-            }
-            Self::UnusablePath(path) => format!(
-                "无法预加载 {}：动态链接器只接受不含空格、冒号和美元符号的绝对路径。请把 TMPDIR 设为名字简单的目录",
-                path.display()
-            ),
-            Self::File { path, source } => format!("课程时钟无法写入 {}：{source}", path.display()),
-        }
-    }
-}
-
-/// How a process ended.
-pub fn exit(how: Exit) -> String {
-    match how {
-        Exit::Code(code) => format!("退出码 {code}"),
-        Exit::Signal(signal) => format!("被信号 {signal} 终止"),
-    }
-}
 
 /// What `doctor` found, one line for each finding.
 pub fn report(report: &DoctorReport) -> String {
@@ -118,10 +25,10 @@ fn program(report: &ProgramReport) -> String {
         ProgramStatus::Unclear { path, why } => format!("{need} 版本不明：{}（{why}）", path.display()),
         ProgramStatus::Missing { .. } => {
             let variable = match need {
-                Need::RedisServer => super::programs::REDIS_SERVER,
-                Need::RedisSentinel => super::programs::REDIS_SENTINEL,
-                Need::Java => super::programs::JAVA,
-                Need::Zookeeper => super::programs::ZOOKEEPER_JARS,
+                Need::RedisServer => crate::server::REDIS_SERVER,
+                Need::RedisSentinel => crate::server::REDIS_SENTINEL,
+                Need::Java => crate::server::JAVA,
+                Need::Zookeeper => crate::server::ZOOKEEPER_JARS,
             };
             LabError::MissingProgram { program: need.name(), variable }.chinese()
         }
@@ -156,18 +63,4 @@ pub fn plan(plan: &InstallPlan) -> String {
                 它们；不想让它们启动，请运行 `sudo systemctl disable --now redis-server redis-sentinel`。\n";
     let notes = plan.notes.first().map(|_| note.to_owned());
     steps.chain(notes).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_error_says_the_same_in_chinese() {
-        let error = LabError::MissingProgram { program: "java", variable: "LOCKSTEP_JAVA" };
-        let (en, zh) = (error.to_string(), error.chinese());
-        for part in ["java", "`lockstep doctor --install`", "LOCKSTEP_JAVA"] {
-            assert!(en.contains(part) && zh.contains(part), "{en}\n{zh}");
-        }
-    }
 }

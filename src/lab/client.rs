@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use tokio::process::{ChildStdin, ChildStdout};
 
-use super::error::LabError;
-use super::process::{Exit, Fate, Process};
-use super::spawner;
-use super::workspace::Workspace;
 use crate::clock::LessonClock;
+use crate::process::Exit;
+use crate::process::child::{Fate, Process};
+use crate::process::error::LabError;
+use crate::process::spawner;
+use crate::process::workspace::Workspace;
 
 /// The hidden subcommand that makes this program a client.
 pub const CLIENT: &str = "__client";

@@ -8,12 +8,12 @@ use std::process::Command;
 use serde::Serialize;
 
 use super::LabOptions;
-use super::error::LabError;
-use super::programs::Search;
 pub use super::proof::ClockProof;
 use super::proof::proof;
-use super::version::Version;
-use super::workspace::{self, Workspace};
+use crate::process::error::LabError;
+use crate::process::programs::Search;
+use crate::process::version::Version;
+use crate::process::workspace::{self, Workspace};
 
 /// A program that some lesson needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

@@ -9,10 +9,10 @@ use std::process::Command;
 use serde::Serialize;
 
 use super::doctor::{Need, ProgramReport};
-use super::error::LabError;
-use super::process::Exit;
-use super::programs::Search;
-use super::version::Version;
+use crate::process::Exit;
+use crate::process::error::LabError;
+use crate::process::programs::Search;
+use crate::process::version::Version;
 
 /// Where apt keeps what it knows of packages; without it nothing can be installed.
 const APT_LISTS: &str = "/var/lib/apt/lists";

@@ -3,42 +3,16 @@
 //! do, and answers what is so.
 //!
 //! **Architecture Invariants** that are kept here:
-//! - Only `lab` starts, stops or signals processes.
-//! - Whatever ends Lockstep (quit, panic, SIGTERM, SIGKILL), no process of its own outlives it.
 //! - Lockstep's servers live in a private temporary directory and listen on loopback or a Unix socket only.
 //! - No shared server is ever flushed: the lab starts its servers itself and knows no others. A fresh lab is
 //!   a new one.
 
-pub(crate) mod access;
 pub mod chinese;
 pub(crate) mod client;
 pub mod doctor;
-pub(crate) mod error;
-pub(crate) mod four_letters;
-pub(crate) mod group;
-pub mod guard;
 pub mod install;
-pub(crate) mod jars;
-pub mod limits;
-pub(crate) mod link;
-pub(crate) mod living;
-pub(crate) mod observe;
-pub(crate) mod observe_redis;
-pub(crate) mod observe_zookeeper;
-pub(crate) mod process;
-pub mod programs;
 pub(crate) mod proof;
-pub(crate) mod redis;
-pub(crate) mod sentinel;
-pub(crate) mod sentinel_process;
-pub(crate) mod server;
-pub(crate) mod spawner;
-pub(crate) mod sweep;
 pub(crate) mod timekeeping;
-pub(crate) mod version;
-pub(crate) mod vitals;
-pub(crate) mod workspace;
-pub(crate) mod zookeeper;
 
 use std::collections::{BTreeMap, HashSet};
 use std::io;
@@ -52,28 +26,33 @@ use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
+pub use crate::process::{
+    Exit, LabError, Process, guard, limits,
+    living::{end_all, end_now},
+    programs,
+    spawner::own_binary,
+    sweep::{Swept, sweep},
+    version::Version,
+    vitals::{Ailment, Chart, LOOK, Vitals},
+    wall_clock::WallClock,
+    workspace::{Workspace, root as workspace_root},
+};
+pub use crate::server::{
+    boot::{Endpoint, ServerDeath},
+    link::{Direction, Link, LinkAddress, LinkState},
+};
 pub use client::{CLIENT, ClientProcess};
-pub use error::LabError;
-pub use jars::Jars;
-pub use link::{Direction, Link, LinkAddress, LinkState};
-pub use living::{end_all, end_now};
-pub use process::{Exit, Process};
-pub use server::{Endpoint, ServerDeath};
-pub use spawner::own_binary;
-pub use sweep::{Swept, sweep};
-pub use timekeeping::WallClock;
-pub use version::Version;
-pub use vitals::{Ailment, Chart, LOOK, Vitals};
-pub use workspace::{Workspace, root as workspace_root};
 
-use self::access::Access;
-use self::observe::ObserveError;
 use self::programs::Search;
-use self::server::{Boot, Server, Started};
 use self::timekeeping::Timekeeping;
 use crate::clock::{LessonClock, Slot};
 use crate::lesson::LabKind;
-use crate::log::{Product, ServerInfo, ServerState};
+use crate::log::{ServerInfo, ServerState};
+use crate::process::child::log_tail;
+use crate::server::boot::{Boot, Server, Started};
+use crate::server::observe::ObserveError;
+use crate::server::secret::Secret;
+use crate::server::{self, redis::sentinel};
 
 /// How long after the end of its connections the end of a process is noticed at the latest. Real time.
 const NOTICED_WITHIN: Duration = Duration::from_millis(200);
@@ -122,7 +101,7 @@ pub struct Lab {
     /// What the clock stands on.
     time: Timekeeping,
     binary: PathBuf,
-    access: Access,
+    secret: Secret,
     workspace: Workspace,
 }
 
@@ -160,21 +139,16 @@ impl Lab {
         time.allowed(options)?;
         let clock = time.clock.clone();
         let vitals = Vitals::default();
-        let access = Access::create(&workspace, kind)?;
+        let secret = Secret::create(&workspace, kind)?;
         let boot = Boot {
             workspace: &workspace,
             clock: &clock,
-            access: &access,
+            secret: &secret,
             binary: &options.binary,
             search: &options.search,
             vitals: &vitals,
         };
-        let starting = async {
-            match kind.product() {
-                Product::Redis => redis::start(&boot, kind.topology()).await,
-                Product::Zookeeper => zookeeper::start(&boot).await,
-            }
-        };
+        let starting = server::start(&boot, kind);
         // One server may wait for another one, which dies or is stopped meanwhile. Boxed: it is large, and everybody's
         // future would be.
         let Started { servers, helpers, links } = tokio::select! {
@@ -193,7 +167,7 @@ impl Lab {
             clock,
             time,
             binary: options.binary.clone(),
-            access,
+            secret,
             workspace,
         };
         tokio::select! {
@@ -237,7 +211,7 @@ impl Lab {
 
     /// What its Redis servers have to be told before anything is asked of them. `None` where nobody else can reach them.
     pub fn password(&self) -> Option<&str> {
-        self.access.password()
+        self.secret.password()
     }
 
     /// The slot of the clock by which one server's clock can be set apart from the others'. `None` on the
@@ -399,7 +373,7 @@ impl Lab {
         let boot = Boot {
             workspace: &self.workspace,
             clock: &self.clock,
-            access: &self.access,
+            secret: &self.secret,
             binary: &self.binary,
             search: &self.search,
             vitals: &self.vitals,
@@ -429,8 +403,8 @@ impl Lab {
         let Endpoint::Tcp(address) = sentinel else {
             return None;
         };
-        let named = sentinel_process::primary(*address, self.access.secret()).await?;
-        let server = self.servers.iter().find(|server| server.door == Some(named.port()))?;
+        let named = sentinel::primary(*address, self.secret.secret()).await?;
+        let server = self.servers.iter().find(|server| server.announced_port == Some(named.port()))?;
         Some(&server.info.name)
     }
 
@@ -502,6 +476,6 @@ fn unreadable(server: &Server, error: &ObserveError) -> LabError {
     LabError::Unreadable {
         server: server.info.name.clone(),
         why: error.to_string(),
-        log: process::log_tail(server.process.log_path()),
+        log: log_tail(server.process.log_path()),
     }
 }

@@ -5,19 +5,17 @@
 //! to have the clock's page, each time it is started, and after its own time, where it can be asked for, was the lesson's.
 //! The dynamic linker ignores a library that it cannot load, and says so in the server's log alone.
 
-use std::fmt;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::fs::{StatVfsMountFlags, statvfs};
 
-use super::error::LabError;
-use super::process::Process;
-use super::sweep::sweep;
-use super::workspace::Workspace;
 use super::{Lab, LabOptions};
 use crate::clock::{ClockKind, LessonClock, LessonTime};
+use crate::process::error::LabError;
+use crate::process::sweep::sweep;
+use crate::process::wall_clock::WallClock;
+use crate::process::workspace::Workspace;
 
 /// How far the lesson's calendar is ahead of the machine's when the first server starts, so that a server's own time
 /// tells which of the two it is on.
@@ -31,71 +29,6 @@ const TRIES: usize = 20;
 
 /// How far a server's time, told in whole milliseconds, may be off.
 const ROUNDING: Duration = Duration::from_millis(2);
-
-/// Why a lab runs on the machine's clock.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum WallClock {
-    Asked,
-    /// This system has no way to preload a library.
-    Unsupported,
-    /// There is no directory from which a library can be loaded.
-    NoPlace {
-        /// Those that were tried.
-        tried: Vec<PathBuf>,
-    },
-    /// A server was started with the lesson clock and did not take it.
-    Ignored {
-        server: String,
-    },
-}
-
-impl WallClock {
-    /// The reason in Chinese.
-    pub fn chinese(&self) -> String {
-        match self {
-            Self::Asked => "按要求使用机器的真实时钟".to_owned(),
-            Self::Unsupported => "这个系统不能把 Lockstep 的时钟预加载到服务器里".to_owned(),
-            Self::NoPlace { tried } => format!(
-                "没有可以加载程序库的目录（试过 {}：以 noexec 挂载、不存在，或名字里有空格、冒号、美元符号）。请把 TMPDIR 设为可以执行程序的目录",
-                list(tried)
-            ),
-            Self::Ignored { server } => {
-                format!("{server} 没有采用课程时钟（预加载的程序库没有生效），所以改用机器的真实时钟")
-            }
-        }
-    }
-
-    /// Whether nobody expects it, so that it is worth a word.
-    pub fn is_news(&self) -> bool {
-        matches!(self, Self::NoPlace { .. } | Self::Ignored { .. })
-    }
-}
-
-impl fmt::Display for WallClock {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Asked => f.write_str("the machine's clock was asked for"),
-            Self::Unsupported => {
-                f.write_str("this system does not let Lockstep preload its clock into servers")
-            }
-            Self::NoPlace { tried } => write!(
-                f,
-                "no directory lets a library be loaded from it (tried {}: mounted noexec, missing, or with a space, colon \
-                 or dollar sign in its name); set TMPDIR to one that does",
-                list(tried)
-            ),
-            Self::Ignored { server } => write!(
-                f,
-                "{server} did not take the lesson clock: the library that was preloaded into it had no effect"
-            ),
-        }
-    }
-}
-
-fn list(directories: &[PathBuf]) -> String {
-    let names = directories.iter().map(|directory| directory.display().to_string());
-    names.collect::<Vec<_>>().join(", ")
-}
 
 /// A lab's clock, and what it stands on.
 #[derive(Debug)]
@@ -167,18 +100,6 @@ fn other_places() -> Vec<PathBuf> {
     own.chain(["/tmp", "/var/tmp", "/dev/shm"].map(PathBuf::from)).collect()
 }
 
-/// Whether a process has the clock's page in its memory: its library has been loaded and has run.
-pub(crate) fn is_on(clock: &LessonClock, process: &Process) -> bool {
-    let Some(page) = clock.page() else {
-        return true;
-    };
-    // As the kernel names it.
-    let page = page.canonicalize().unwrap_or_else(|_| page.clone());
-    let maps = fs::read(format!("/proc/{}/maps", process.pid())).unwrap_or_default();
-    let page = page.as_os_str().as_encoded_bytes();
-    maps.windows(page.len()).any(|part| part == page)
-}
-
 impl Lab {
     /// Asks every server that can tell for its own time: it must be the lesson's.
     pub(crate) async fn prove_clock(&self) -> Result<(), LabError> {
@@ -200,7 +121,7 @@ impl Lab {
     /// A server's own time, between two looks at the lesson clock. `None` where it cannot be asked for it.
     async fn told_time(
         &self,
-        server: &super::server::Server,
+        server: &crate::server::boot::Server,
     ) -> Result<Option<(LessonTime, LessonTime, LessonTime)>, LabError> {
         for _ in 0..TRIES {
             let before = self.clock.now();

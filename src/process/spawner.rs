@@ -12,7 +12,7 @@ use std::process::{Child, Command};
 use std::sync::{Mutex, PoisonError, mpsc};
 use std::thread;
 
-use super::guard::GUARD;
+use crate::process::guard::GUARD;
 
 type Job = Box<dyn FnOnce() + Send>;
 

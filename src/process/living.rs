@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::sweep::end_recorded;
+use crate::process::sweep::end_recorded;
 
 /// How long labs have to end by themselves: whoever has them is told by then, or has been dropped. Real time.
 const BY_THEMSELVES: Duration = Duration::from_millis(500);

@@ -1,35 +1,19 @@
-//! Redis servers on a Unix socket in the workspace, one or several, each with a configuration file of its own.
+//! One Redis server on a Unix socket in the workspace, with a configuration file of its own.
 
-use std::collections::HashMap;
 use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::Path;
-use std::sync::Arc;
 
-use futures::future::try_join_all;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 
-use super::error::LabError;
-use super::observe_redis::RedisObserver;
-use super::programs::REDIS_SERVER;
-use super::sentinel;
-use super::server::{Boot, Endpoint, Launch, Server, Started, ready};
-use super::version::Version;
-use crate::lesson::Topology;
 use crate::log::{Product, ServerInfo};
-
-/// Starts all servers of a topology at once.
-pub(crate) async fn start(boot: &Boot<'_>, topology: &Topology) -> Result<Started, LabError> {
-    if !topology.sentinels.is_empty() {
-        return sentinel::start(boot, topology).await;
-    }
-    let nobody = Arc::default();
-    // The only server of a lab is not asked for its role.
-    let known = (topology.servers.len() > 1).then_some(&nobody);
-    let starts = topology.servers.iter().map(|name| start_member(boot, name, None, "", known));
-    Ok(try_join_all(starts).await?.into())
-}
+use crate::process::error::LabError;
+use crate::process::version::Version;
+use crate::server::boot::{Boot, Endpoint, Launch, Server, ready};
+use crate::server::redis::access::users;
+use crate::server::redis::observe::{Known, RedisObserver};
+use crate::server::redis::programs::REDIS_SERVER;
 
 /// The configuration file of a server, which nobody but its owner may read: it has a secret in it.
 fn configuration(
@@ -46,16 +30,13 @@ fn configuration(
         port.map_or(0, |address| address.port()),
         socket.display(),
         data.display(),
-        boot.access.users(),
+        users(boot.secret),
     )
 }
 
-/// Ports that servers are known by to each other, and the servers' names.
-pub(crate) type Known = Arc<HashMap<u16, String>>;
-
 /// Starts a server with a directory and a configuration file of its own, so that what is written
 /// into them (`CONFIG REWRITE`, an append-only file) outlives a restart.
-pub(crate) async fn start_member(
+pub(crate) async fn start(
     boot: &Boot<'_>,
     name: &str,
     port: Option<SocketAddr>,
@@ -66,7 +47,7 @@ pub(crate) async fn start_member(
     let data = boot.workspace.make_dir(&format!("{name}-data"))?;
     let config = configuration(boot, &socket, &data, port, extra);
     let config = boot.workspace.write(&format!("{name}.conf"), &config)?;
-    let observer = RedisObserver::new(&socket, boot.access.password(), known.cloned());
+    let observer = RedisObserver::new(&socket, boot.secret.password(), known.cloned());
     launch(boot, name, &socket, vec![config.into()], observer).await
 }
 
@@ -83,7 +64,7 @@ async fn launch(
     })?;
     let process = &started.0;
     ready(process, || async {
-        let pong = ping(socket, boot.access.password()).await;
+        let pong = ping(socket, boot.secret.password()).await;
         pong.ok().filter(|pong| *pong).map(|_| ())
     })
     .await?;
@@ -106,7 +87,7 @@ async fn launch(
         product: Product::Redis.name().to_owned(),
         version,
         address: endpoint.to_string(),
-        password: boot.access.password().map(str::to_owned),
+        password: boot.secret.password().map(str::to_owned),
     };
     let server = Server::new(info, endpoint, started, Box::new(observer));
     Ok(server.restartable(Launch { program, arguments }))

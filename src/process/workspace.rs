@@ -11,12 +11,12 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use rustix::process::{Pid, geteuid};
+use rustix::process::Pid;
 use tempfile::TempDir;
 
-use super::error::LabError;
-use super::living;
-use super::sweep::{start_time, sweep};
+use crate::process::error::LabError;
+use crate::process::living;
+use crate::process::sweep::{LOCK, PIDS, empty, prefix, start_time, sweep};
 
 /// The longest path of a Unix socket that every system takes, in bytes: macOS allows 104 with the final
 /// zero, Linux 108.
@@ -27,9 +27,6 @@ const SOCKET_NAME_ROOM: usize = 24;
 
 /// What a lab writes at most in ordinary use, in MiB: logs, and ZooKeeper's transactions.
 const NEEDED_MIB: u64 = 32;
-
-pub(crate) const LOCK: &str = "lock";
-pub(crate) const PIDS: &str = "pids";
 
 /// A private directory, removed with everything in it when this is dropped.
 #[derive(Debug)]
@@ -167,19 +164,6 @@ impl Drop for Workspace {
     }
 }
 
-/// Removes everything in a private directory but its lock, which goes last and with the directory: as long as there is
-/// anything else, a sweep can tell whether its Lockstep lives. What cannot be removed is left for the next sweep.
-pub(crate) fn empty(dir: &Path) {
-    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
-        let path = entry.path();
-        let _ = match entry.file_type() {
-            _ if entry.file_name() == LOCK => Ok(()),
-            Ok(kind) if kind.is_dir() => fs::remove_dir_all(path),
-            _ => fs::remove_file(path),
-        };
-    }
-}
-
 /// The directory that private directories are made in: `$TMPDIR` where sockets fit into it, else `/tmp`.
 pub fn root() -> PathBuf {
     // A relative TMPDIR would move with this process' working directory, and with a server's.
@@ -191,10 +175,6 @@ pub fn root() -> PathBuf {
 pub(crate) fn free_mib(dir: &Path) -> Option<u64> {
     let stat = rustix::fs::statvfs(dir).ok()?;
     Some(stat.f_bavail.saturating_mul(stat.f_frsize) >> 20)
-}
-
-pub(crate) fn prefix() -> String {
-    format!("lockstep-{}-", geteuid().as_raw())
 }
 
 fn fits_sockets(root: &Path) -> bool {

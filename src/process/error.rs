@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-use super::limits::Limit;
-use super::process::Exit;
-use super::timekeeping::WallClock;
 use crate::clock::ClockError;
+use crate::process::exit::Exit;
+use crate::process::limit::Limit;
+use crate::process::wall_clock::WallClock;
 
 /// An error of the lab. Its message says what happened, why, and what mends it.
 #[derive(Debug, Error)]

@@ -1,11 +1,10 @@
 //! One running process of the lab: its end is noticed, it can be frozen, thawed and killed, and it is gone when its
 //! handle is.
 
-use std::fmt;
+use std::fs;
 use std::io;
-use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -15,12 +14,12 @@ use rustix::io::{Errno, retry_on_intr};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use tokio::sync::watch;
 
-use super::error::LabError;
-use super::group;
-use super::spawner;
-use super::timekeeping::is_on;
-use super::workspace::Workspace;
 use crate::clock::LessonClock;
+use crate::process::error::LabError;
+use crate::process::exit::Exit;
+use crate::process::group;
+use crate::process::spawner;
+use crate::process::workspace::Workspace;
 
 /// How long a dropped handle waits for the kernel to finish a killed process. Real time. It takes
 /// milliseconds; the bound is for a process stuck in a dead disk.
@@ -28,39 +27,6 @@ const REAPED_WITHIN: Duration = Duration::from_secs(5);
 
 /// How long the killed forks of a process that has ended are waited for. Real time, and many times what it takes.
 const FORKS_GONE_WITHIN: Duration = Duration::from_secs(1);
-
-/// How a process ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Exit {
-    /// By itself, with this exit code.
-    Code(i32),
-    Signal(i32),
-}
-
-impl From<ExitStatus> for Exit {
-    fn from(status: ExitStatus) -> Self {
-        match status.signal() {
-            Some(signal) => Self::Signal(signal),
-            None => Self::Code(status.code().unwrap_or(-1)),
-        }
-    }
-}
-
-impl fmt::Display for Exit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let signal = match self {
-            Self::Code(code) => return write!(f, "exit code {code}"),
-            Self::Signal(signal) => *signal,
-        };
-        match Signal::from_named_raw(signal) {
-            Some(Signal::KILL) => f.write_str("killed by SIGKILL"),
-            Some(Signal::TERM) => f.write_str("ended by SIGTERM"),
-            Some(Signal::SEGV) => f.write_str("crashed with SIGSEGV"),
-            Some(Signal::ABORT) => f.write_str("aborted with SIGABRT"),
-            _ => write!(f, "ended by signal {signal}"),
-        }
-    }
-}
 
 /// A running process. Dropping it kills the process, even a frozen one, and its forks, and waits until they are gone.
 #[derive(Debug)]
@@ -345,7 +311,7 @@ fn wait(mut child: Child, pid: Pid, fate: &Fate) {
 /// The last lines of a log file, for messages. Says so where there are none.
 pub(crate) fn log_tail(log: &Path) -> String {
     const LINES: usize = 12;
-    let text = match std::fs::read(log) {
+    let text = match fs::read(log) {
         Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
         Err(error) => return format!("  (its log {} could not be read: {error})", log.display()),
     };
@@ -355,4 +321,16 @@ pub(crate) fn log_tail(log: &Path) -> String {
     }
     let tail = &lines[lines.len().saturating_sub(LINES)..];
     tail.iter().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
+}
+
+/// Whether a process has the clock's page in its memory: its library has been loaded and has run.
+fn is_on(clock: &LessonClock, process: &Process) -> bool {
+    let Some(page) = clock.page() else {
+        return true;
+    };
+    // As the kernel names it.
+    let page = page.canonicalize().unwrap_or_else(|_| page.clone());
+    let maps = fs::read(format!("/proc/{}/maps", process.pid())).unwrap_or_default();
+    let page = page.as_os_str().as_encoded_bytes();
+    maps.windows(page.len()).any(|part| part == page)
 }

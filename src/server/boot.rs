@@ -14,17 +14,17 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
 
-use super::access::Access;
-use super::error::LabError;
-use super::link::Link;
-use super::observe::Observer;
-use super::process::{Process, log_tail};
-use super::programs::Search;
-use super::spawner;
-use super::vitals::Vitals;
-use super::workspace::Workspace;
 use crate::clock::{LessonClock, Slot};
 use crate::log::ServerInfo;
+use crate::process::child::{Process, log_tail};
+use crate::process::error::LabError;
+use crate::process::programs::Search;
+use crate::process::spawner;
+use crate::process::vitals::Vitals;
+use crate::process::workspace::Workspace;
+use crate::server::link::Link;
+use crate::server::observe::Observer;
+use crate::server::secret::Secret;
 
 /// How long a server may take to answer after its start. Real time: many times what a slow machine needs.
 const READY_WITHIN: Duration = Duration::from_secs(20);
@@ -61,8 +61,7 @@ impl fmt::Display for Endpoint {
 pub(crate) struct Boot<'a> {
     pub workspace: &'a Workspace,
     pub clock: &'a LessonClock,
-    /// Who may do what on Redis servers.
-    pub access: &'a Access,
+    pub secret: &'a Secret,
     /// This program, to be executed again as the guard.
     pub binary: &'a Path,
     pub search: &'a Search,
@@ -111,7 +110,7 @@ pub(crate) struct Server {
     /// How to start it again; `None` where nobody needs to.
     pub launch: Option<Launch>,
     /// The port that other servers know it by, where that is a front's.
-    pub door: Option<u16>,
+    pub announced_port: Option<u16>,
 }
 
 /// What a server is started with, to start it again.
@@ -144,7 +143,7 @@ impl Server {
         (process, slot): (Process, Option<Slot>),
         observer: Box<dyn Observer>,
     ) -> Self {
-        Self { info, endpoint, slot, observer, process, launch: None, door: None }
+        Self { info, endpoint, slot, observer, process, launch: None, announced_port: None }
     }
 
     /// The server with the way to start it again.

@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::version::Version;
+use crate::process::version::Version;
 
 /// Where ZooKeeper's jars may be: Debian's packages, then a distribution unpacked by brew or by hand.
 pub(crate) const HOMES: [&str; 7] = [

@@ -13,10 +13,10 @@ use futures::future::{BoxFuture, join_all, try_join, try_join_all};
 use tokio::sync::Mutex;
 use zookeeper_client::{Client, Error};
 
-use super::four_letters::{ask, read_dump, read_mntr, read_wchp};
-use super::observe::{ObserveError, Observer, within};
 use crate::clock::{LessonClock, Slot};
 use crate::log::{Observed, Znode, ZnodeTree};
+use crate::server::observe::{ObserveError, Observer, within};
+use crate::server::zookeeper::four_letters::{ask, read_dump, read_mntr, read_wchp};
 
 /// The longest session that the lab's server grants, in lesson time.
 const SESSION: Duration = Duration::from_secs(60);

@@ -1,16 +1,21 @@
 //! One ZooKeeper server on a loopback port, small and quick to start.
 
+pub(crate) mod four_letters;
+pub(crate) mod jars;
+pub(crate) mod observe;
+pub(crate) mod programs;
+
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::Path;
 
-use super::error::LabError;
-use super::four_letters::ask;
-use super::jars::Jars;
-use super::observe_zookeeper::ZookeeperObserver;
-use super::programs::ZOOKEEPER_JARS;
-use super::server::{Boot, Endpoint, Server, Started, ready};
-use super::version::Version;
 use crate::log::{Product, ServerInfo};
+use crate::process::error::LabError;
+use crate::process::version::Version;
+use crate::server::boot::{Boot, Endpoint, Server, Started, ready};
+use crate::server::zookeeper::four_letters::ask;
+use crate::server::zookeeper::jars::Jars;
+use crate::server::zookeeper::observe::ZookeeperObserver;
+use crate::server::zookeeper::programs::ZOOKEEPER_JARS;
 
 /// Its name in the lab.
 const NAME: &str = "zookeeper";

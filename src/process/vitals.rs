@@ -4,8 +4,9 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::error::LabError;
-use super::process::{Exit, Fate, log_tail};
+use crate::process::child::{Fate, log_tail};
+use crate::process::error::LabError;
+use crate::process::exit::Exit;
 
 /// How often is looked. Real time.
 pub const LOOK: Duration = Duration::from_millis(100);

@@ -5,7 +5,9 @@
 //! look comes upon it, as it would be for any client (lazy expiry); it reads as absent either way. And the
 //! server's counters of commands count the look too.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -13,12 +15,11 @@ use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, Client, ConnectionAddr, IntoConnectionInfo, RedisConnectionInfo, Value};
 use tokio::sync::Mutex;
 
-use super::observe::{ObserveError, Observer, within};
-use super::redis::Known;
 use crate::clock::{LessonClock, Slot};
 use crate::log::{KeyState, KeyValue, Keyspace, Observed, Role};
+use crate::server::observe::{ObserveError, Observer, within};
 
-const LOOK: &str = include_str!("observe_redis.lua");
+const LOOK: &str = include_str!("observe.lua");
 
 /// The most keys that are read; in the order of their names.
 const KEYS: usize = 200;
@@ -28,6 +29,9 @@ const ELEMENTS: usize = 100;
 const TRIES: usize = 5;
 /// The most bytes that are read of a name, a string or an element; the script bounds all of them together.
 const BYTES: usize = 1024;
+
+/// Ports that servers are known by to each other, and the servers' names.
+pub(crate) type Known = Arc<HashMap<u16, String>>;
 
 /// A connection for looking, opened at the first look and again after it was lost.
 #[derive(Debug)]

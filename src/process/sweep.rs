@@ -14,8 +14,10 @@ use std::time::{Duration, Instant};
 use rustix::fs::OFlags;
 use rustix::process::{Pid, Signal, geteuid, kill_process};
 
-use super::group::{BETWEEN_LOOKS, Running, look_at, running};
-use super::workspace::{LOCK, PIDS, empty, prefix};
+use crate::process::group::{BETWEEN_LOOKS, Running, look_at, running};
+
+pub(crate) const LOCK: &str = "lock";
+pub(crate) const PIDS: &str = "pids";
 
 /// A directory without a lock file is either being made at this moment or was left behind half made; after
 /// this long it is the latter.
@@ -179,12 +181,29 @@ pub(crate) fn start_time(pid: Pid) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
+/// Removes everything in a private directory but its lock, which goes last and with the directory: as long as there is
+/// anything else, a sweep can tell whether its Lockstep lives. What cannot be removed is left for the next sweep.
+pub(crate) fn empty(dir: &Path) {
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        let path = entry.path();
+        let _ = match entry.file_type() {
+            _ if entry.file_name() == LOCK => Ok(()),
+            Ok(kind) if kind.is_dir() => fs::remove_dir_all(path),
+            _ => fs::remove_file(path),
+        };
+    }
+}
+
+pub(crate) fn prefix() -> String {
+    format!("lockstep-{}-", geteuid().as_raw())
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::lab::Workspace;
+    use crate::process::workspace::Workspace;
 
     #[test]
     fn a_sweep_spares_the_living_and_ends_what_the_dead_left_running() {

@@ -6,13 +6,15 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use redis::{AsyncConnectionConfig, Client};
 
-use super::access::KEEPER;
-use super::error::LabError;
-use super::observe::{ObserveError, Observer, within};
-use super::sentinel::GROUP;
-use super::server::{Boot, Endpoint, Server, ready};
 use crate::clock::{LessonClock, Slot};
 use crate::log::{Keyspace, Observed, ServerInfo};
+use crate::process::error::LabError;
+use crate::server::boot::{Boot, Endpoint, Server, ready};
+use crate::server::observe::{ObserveError, Observer, within};
+use crate::server::redis::access::KEEPER;
+
+/// The name that the Sentinels know the master by.
+const GROUP: &str = "lockstep";
 
 /// How long a Sentinel waits for a master before it thinks it down, and how long a failover may take, in
 /// milliseconds of lesson time. Sentinels vote at the second of three. The first is long enough that at the
@@ -32,7 +34,7 @@ pub(crate) async fn start(
 ) -> Result<Server, LabError> {
     let data = boot.workspace.make_dir(&format!("{name}-data"))?;
     let (ip, port) = (master.ip(), master.port());
-    let secret = boot.access.secret();
+    let secret = boot.secret.secret();
     let config = format!(
         "requirepass {secret}\nsentinel sentinel-pass {secret}\nbind 127.0.0.1\nport {}\nbind-source-addr {source}\ndir \"{}\"\ndaemonize no\nlogfile \"\"\n\
          sentinel announce-ip 127.0.0.1\nsentinel announce-port {}\n\
@@ -59,7 +61,7 @@ pub(crate) async fn start(
         product: "Redis Sentinel".to_owned(),
         version: String::new(),
         address: endpoint.to_string(),
-        password: boot.access.password().map(str::to_owned),
+        password: boot.secret.password().map(str::to_owned),
     };
     Ok(Server::new(info, endpoint, started, Box::new(SentinelObserver)))
 }

@@ -1,5 +1,5 @@
 //! A Redis master, its replicas and their Sentinels, and a link for each way that one of them takes to another's
-//! door.
+//! port.
 //!
 //! Servers must agree on each other's addresses: Sentinels ask each other about a master by its address, and
 //! a replica that follows another address than Sentinel's is set right by it. So each Redis server is known
@@ -14,17 +14,14 @@ use std::sync::Arc;
 use futures::future::try_join_all;
 use tokio::net::TcpListener;
 
-use super::access::KEEPER;
-use super::error::LabError;
-use super::link::{Link, Visitor};
-use super::redis::start_member;
-use super::sentinel_process;
-use super::server::{Boot, Endpoint, Started, ready};
 use crate::clock::Rate;
 use crate::lesson::Topology;
-
-/// The name that the Sentinels know the master by.
-pub(crate) const GROUP: &str = "lockstep";
+use crate::process::error::LabError;
+use crate::server::boot::{Boot, Endpoint, Started, ready};
+use crate::server::link::{Link, Visitor};
+use crate::server::redis::access::KEEPER;
+use crate::server::redis::boot::start as start_member;
+use crate::server::redis::sentinel;
 
 /// How often other ports are tried when somebody else was quicker.
 const TRIES: usize = 5;
@@ -51,20 +48,20 @@ pub(crate) async fn start(boot: &Boot<'_>, topology: &Topology) -> Result<Starte
 async fn start_once(boot: &Boot<'_>, topology: &Topology) -> Result<Started, LabError> {
     let unlinked = |source| LabError::Link { link: "master".to_owned(), source };
     let names = topology.servers;
-    let secret = boot.access.secret();
+    let secret = boot.secret.secret();
     let mut fronts = Vec::new();
     for name in names {
         let front = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.map_err(unlinked)?;
-        let door = front.local_addr().map_err(unlinked)?;
-        fronts.push((*name, front, door));
+        let announced = front.local_addr().map_err(unlinked)?;
+        fronts.push((*name, front, announced));
     }
     let known: HashMap<u16, String> =
-        fronts.iter().map(|(name, _, door)| (door.port(), (*name).to_owned())).collect();
+        fronts.iter().map(|(name, _, announced)| (announced.port(), (*name).to_owned())).collect();
     let known = Arc::new(known);
     let master = fronts[0].2;
     let mut started = Started::default();
     let mut members = Vec::new();
-    for (name, front, door) in fronts {
+    for (name, front, announced) in fronts {
         let own = free_port().await.map_err(unlinked)?;
         let visitors = visitors(topology, name);
         started.links.extend(Link::lay_front(front, own, &visitors).map_err(unlinked)?);
@@ -73,13 +70,13 @@ async fn start_once(boot: &Boot<'_>, topology: &Topology) -> Result<Started, Lab
              repl-diskless-sync yes\nrepl-diskless-sync-delay 0\n",
             secret,
             source(topology, name),
-            door.port(),
+            announced.port(),
         );
         if name == names[1] {
             // Sentinel prefers the smaller number, so that lessons know beforehand whom it will choose.
             extra.push_str("replica-priority 50\n");
         }
-        if door != master {
+        if announced != master {
             // Writing to a string cannot fail.
             let _ = writeln!(extra, "replicaof 127.0.0.1 {}", master.port());
         }
@@ -91,13 +88,14 @@ async fn start_once(boot: &Boot<'_>, topology: &Topology) -> Result<Started, Lab
     )
     .await?;
     for server in &mut started.servers {
-        server.door = known.iter().find(|(_, name)| **name == server.info.name).map(|(port, _)| *port);
+        server.announced_port =
+            known.iter().find(|(_, name)| **name == server.info.name).map(|(port, _)| *port);
     }
     let quorum = topology.sentinels.len() / 2 + 1;
     boot.clock.set_rate(Rate::from_factor(BOOT_RATE).unwrap_or(Rate::NORMAL))?;
     started.helpers = try_join_all(topology.sentinels.iter().map(|name| async move {
         let port = free_port().await.map_err(unlinked)?;
-        sentinel_process::start(boot, name, (port, source(topology, name)), master, quorum).await
+        sentinel::start(boot, name, (port, source(topology, name)), master, quorum).await
     }))
     .await?;
     know_each_other(boot, &started).await?;
@@ -106,7 +104,7 @@ async fn start_once(boot: &Boot<'_>, topology: &Topology) -> Result<Started, Lab
 
 /// Waits until the replicas follow, every Sentinel knows everybody, and none of them is still in the rush of the start.
 async fn know_each_other(boot: &Boot<'_>, started: &Started) -> Result<(), LabError> {
-    let secret = boot.access.secret();
+    let secret = boot.secret.secret();
     for replica in &started.servers[1..] {
         ready(&replica.process, || async {
             let up = replica.observer.field("master_link_status").await.ok()??;
@@ -121,7 +119,7 @@ async fn know_each_other(boot: &Boot<'_>, started: &Started) -> Result<(), LabEr
             continue;
         };
         ready(&helper.process, || async {
-            let seen = sentinel_process::seen(address, secret).await?;
+            let seen = sentinel::seen(address, secret).await?;
             (seen == (replicas, others)).then_some(())
         })
         .await?;
@@ -131,14 +129,14 @@ async fn know_each_other(boot: &Boot<'_>, started: &Started) -> Result<(), LabEr
         let Endpoint::Tcp(address) = helper.endpoint else {
             continue;
         };
-        ready(&helper.process, || sentinel_process::acts(address, secret)).await?;
+        ready(&helper.process, || sentinel::acts(address, secret)).await?;
     }
     boot.clock.set_rate(Rate::NORMAL)?;
     for helper in &started.helpers {
         let Endpoint::Tcp(address) = helper.endpoint else {
             continue;
         };
-        ready(&helper.process, || sentinel_process::watch_closely(address, secret)).await?;
+        ready(&helper.process, || sentinel::watch_closely(address, secret)).await?;
     }
     Ok(())
 }

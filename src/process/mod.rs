@@ -1,0 +1,27 @@
+//! Processes of a lab: they are started under a guard, watched, frozen and killed, and they live in a private directory.
+//! It must not know what the processes do.
+//!
+//! **Architecture Invariants** that are kept here:
+//! - Only `process` and `lab` start, stop or signal processes.
+//! - Whatever ends Lockstep (quit, panic, SIGTERM, SIGKILL), no process of its own outlives it.
+
+pub(crate) mod child;
+pub(crate) mod chinese;
+pub(crate) mod error;
+pub(crate) mod exit;
+pub(crate) mod group;
+pub mod guard;
+pub(crate) mod limit;
+pub mod limits;
+pub(crate) mod living;
+pub mod programs;
+pub(crate) mod spawner;
+pub(crate) mod sweep;
+pub(crate) mod version;
+pub(crate) mod vitals;
+pub(crate) mod wall_clock;
+pub(crate) mod workspace;
+
+pub use child::Process;
+pub use error::LabError;
+pub use exit::Exit;

@@ -1,0 +1,63 @@
+//! Finds programs.
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::process::error::LabError;
+
+/// Searched after `PATH`: servers live in `sbin`, which is often not on an ordinary user's path, and brew's
+/// directories are missing in programs started from a desktop.
+const MORE_DIRS: [&str; 6] =
+    ["/usr/local/bin", "/usr/bin", "/usr/sbin", "/usr/local/sbin", "/sbin", "/opt/homebrew/bin"];
+
+/// Where to look for programs.
+#[derive(Debug, Clone)]
+pub struct Search {
+    path: Vec<PathBuf>,
+    variables: fn(&str) -> Option<OsString>,
+}
+
+impl Search {
+    /// Looks where this process' environment says.
+    pub fn from_environment() -> Self {
+        let path = env::var_os("PATH").unwrap_or_default();
+        let more = MORE_DIRS.iter().map(PathBuf::from);
+        Self { path: env::split_paths(&path).chain(more).collect(), variables: |name| env::var_os(name) }
+    }
+
+    /// Looks in these directories, with these variables in place of the environment's.
+    pub fn new(path: Vec<PathBuf>, variables: fn(&str) -> Option<OsString>) -> Self {
+        Self { path, variables }
+    }
+
+    /// Whether there is a program of that name.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        which(&self.path, OsStr::new(name)).is_some()
+    }
+
+    pub(crate) fn program(&self, name: &'static str, variable: &'static str) -> Result<PathBuf, LabError> {
+        let missing = LabError::MissingProgram { program: name, variable };
+        if let Some(named) = self.variable(variable) {
+            // A wrong override is an error and not a reason to take another one behind the user's back.
+            let named = PathBuf::from(named);
+            return if is_executable(&named) { Ok(named) } else { Err(missing) };
+        }
+        which(&self.path, OsStr::new(name)).ok_or(missing)
+    }
+
+    pub(crate) fn variable(&self, name: &str) -> Option<OsString> {
+        (self.variables)(name).filter(|value| !value.is_empty())
+    }
+}
+
+/// The first executable file of that name in these directories.
+fn which(path: &[PathBuf], name: &OsStr) -> Option<PathBuf> {
+    path.iter().map(|dir| dir.join(name)).find(|file| is_executable(file))
+}
+
+pub(crate) fn is_executable(file: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    fs::metadata(file).is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
+}

@@ -1,0 +1,59 @@
+//! The secret of a lab: what has to be said to its servers.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read};
+
+use crate::lesson::LabKind;
+use crate::process::LabError;
+use crate::process::workspace::Workspace;
+
+/// The file of the workspace that the secret is in.
+const FILE: &str = "secret";
+
+/// A secret of one run, and whether everybody needs it.
+pub(crate) struct Secret {
+    secret: String,
+    /// Whether servers listen on ports, which all users of this machine can reach.
+    ports: bool,
+}
+
+impl Secret {
+    /// A new secret, written into the workspace of a lab with Redis servers.
+    pub fn create(workspace: &Workspace, lab: LabKind) -> Result<Self, LabError> {
+        let secret = draw().map_err(|source| LabError::Workspace {
+            action: "draw a secret from /dev/urandom for its servers",
+            dir: workspace.path().to_path_buf(),
+            source,
+        })?;
+        if lab.is_redis() {
+            workspace.write(FILE, &secret)?;
+        }
+        // Servers that have to find each other cannot do so on Unix sockets.
+        Ok(Self { secret, ports: lab.has_sentinels() })
+    }
+
+    /// The secret of the run.
+    pub fn secret(&self) -> &str {
+        &self.secret
+    }
+
+    /// What has to be said by everybody. Without ports, whoever can reach the sockets needs to say nothing: they are in
+    /// a directory that nobody else may open.
+    pub fn password(&self) -> Option<&str> {
+        self.ports.then_some(self.secret.as_str())
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Secret").field("ports", &self.ports).finish_non_exhaustive()
+    }
+}
+
+/// 96 bits that nobody can guess, as 24 characters that can be typed.
+fn draw() -> io::Result<String> {
+    let mut bytes = [0; 16];
+    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    Ok(format!("{:024x}", u128::from_ne_bytes(bytes) >> 32))
+}
