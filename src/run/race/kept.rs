@@ -201,11 +201,12 @@ mod tests {
         for sold in [1, 10, 10, 2, 10] {
             all.add(race(sold, 10));
         }
+        // As frequent as each other: that with two holders first.
         let counted = all
             .outcomes()
             .into_iter()
             .map(|(outcome, kind)| (outcome.counters["sold"], kind.numbers().to_vec()));
-        assert_eq!(counted.collect::<Vec<_>>(), [(10, vec![1, 2, 4]), (1, vec![0]), (2, vec![3])]);
+        assert_eq!(counted.collect::<Vec<_>>(), [(10, vec![1, 2, 4]), (2, vec![3]), (1, vec![0])]);
         assert_eq!((all.violated(), all.forgotten()), (4, 5));
     }
 
