@@ -92,7 +92,8 @@ pub(crate) async fn run(
                 all.put_down();
             }),
         };
-        return run_on(vec![explorer], supervision, &bounds, WAYS_WITH_PROCESSES, watch).await;
+        // Boxed: it holds a whole lab.
+        return Box::pin(run_on(vec![explorer], supervision, &bounds, WAYS_WITH_PROCESSES, watch)).await;
     }
     let explorers = in_process(scenario, options, bounds).await?;
     let vitals: Vec<Vitals> = explorers.iter().map(InProcess::vitals).collect();

@@ -216,8 +216,8 @@ impl InProcess {
         // A script's 0 may mean anything.
         let zero = matches!(wire, Wire::Redis { .. });
         let refused = matches!(&reply, Reply::Value(value) if value.is_null() || zero && *value == 0);
-        let handles = runs && !footprint.reads_only && !(refused && touch.writes.is_empty());
-        let handled = if handles { touch.reads.clone() } else { Vec::new() };
+        let may_write = runs && !footprint.reads_only && !(refused && touch.writes.is_empty());
+        let handled = if may_write { touch.reads.clone() } else { Vec::new() };
         match next.actors[actor].reply(&reply, output) {
             Ok(()) => {}
             Err(Failure { cause: Cause::Reply, why, .. }) => next.actors[actor].give_up(&why, output),
