@@ -22,6 +22,7 @@ use super::sentinel_process;
 use super::server::{Boot, Endpoint, Started, ready};
 use crate::clock::Rate;
 use crate::lesson::Topology;
+use crate::log::LinkId;
 
 /// The name that the Sentinels know the master by.
 pub(crate) const GROUP: &str = "lockstep";
@@ -148,7 +149,7 @@ fn visitors(topology: &Topology, server: &str) -> Vec<Visitor> {
     let others = topology.servers.iter().chain(topology.sentinels);
     others
         .filter(|name| **name != server)
-        .map(|name| (format!("{name}->{server}"), source(topology, name)))
+        .map(|name| (LinkId::new(name, server), source(topology, name)))
         .collect()
 }
 
