@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use super::{Finished, crowd::Crowds, moment::Found};
 use crate::{
     clock::LessonTime,
-    log::{ActorId, Belief, EventKind, Fault, Log, Reply, Stop},
+    log::{ActorId, Belief, EventKind, Fault, LinkId, Log, Reply, Stop, Target},
     text::Lang,
     ui::{
         theme::{text::common, time},
@@ -229,7 +229,11 @@ impl<'a> Diagram<'a> {
 
     fn tell_fault(&mut self, fault: &Fault) {
         let said = escape(&fault::words(self.lang, fault));
-        let ends: Vec<String> = fault.target_name().split("->").filter_map(|name| self.named(name)).collect();
+        let ends = match fault.target() {
+            Target::Client(name) | Target::Server(name) => vec![name],
+            Target::Link(LinkId { from, to }) => vec![from.as_str(), to],
+        };
+        let ends: Vec<String> = ends.into_iter().filter_map(|name| self.named(name)).collect();
         match ends.as_slice() {
             [] => self.note_over_all(&said),
             [one] => self.note(&one.clone(), &said),

@@ -47,12 +47,13 @@ use self::programs::Search;
 use self::timekeeping::Timekeeping;
 use crate::clock::{LessonClock, Slot};
 use crate::lesson::LabKind;
-use crate::log::{ServerInfo, ServerState};
+
 use crate::process::child::log_tail;
 use crate::server::boot::{Boot, Server, Started};
 use crate::server::observe::ObserveError;
 use crate::server::secret::Secret;
 use crate::server::{self, redis::sentinel};
+use crate::log::{LinkId, Product, ServerInfo, ServerState};
 
 /// How long after the end of its connections the end of a process is noticed at the latest. Real time.
 const NOTICED_WITHIN: Duration = Duration::from_millis(200);
@@ -90,7 +91,7 @@ impl LabOptions {
 #[derive(Debug)]
 pub struct Lab {
     // In the order in which they are to go: fields are dropped from the first to the last.
-    links: BTreeMap<String, Link>,
+    links: BTreeMap<LinkId, Link>,
     kind: LabKind,
     servers: Vec<Server>,
     /// Sentinels: they run and have links, and hold nothing that a lesson looks at.
@@ -156,7 +157,7 @@ impl Lab {
             started = starting.boxed() => started?,
             ailment = vitals.ailing() => return Err(ailment.into()),
         };
-        let links = links.into_iter().map(|link| (link.name().to_owned(), link));
+        let links = links.into_iter().map(|link| (link.id().clone(), link));
         let lab = Self {
             links: links.collect(),
             kind,
@@ -228,32 +229,32 @@ impl Lab {
     /// # Errors
     /// Where the lab has no such server, or no socket can be opened.
     pub async fn link(&mut self, client: &str, server: &str) -> Result<LinkAddress, LabError> {
-        let name = format!("{client}->{server}");
-        if let Some(link) = self.links.get(&name) {
+        let id = LinkId::new(client, server);
+        if let Some(link) = self.links.get(&id) {
             return Ok(link.address().clone());
         }
         // A number and not the name: a socket's path has no room for what a lesson calls its clients.
         let socket = self.workspace.join(&format!("link-{}.sock", self.links.len()));
         let endpoint = &self.server(server)?.endpoint;
-        let link = Link::lay(name.clone(), endpoint, &socket)
+        let link = Link::lay(id.clone(), endpoint, &socket)
             .await
-            .map_err(|source| LabError::Link { link: name.clone(), source })
+            .map_err(|source| LabError::Link { link: id.to_string(), source })
             .map_err(limits::named)?;
-        Ok(self.links.entry(name).or_insert(link).address().clone())
+        Ok(self.links.entry(id).or_insert(link).address().clone())
     }
 
     pub fn kind(&self) -> LabKind {
         self.kind
     }
 
-    /// All links by name, and how each is.
-    pub fn link_states(&self) -> impl Iterator<Item = (&str, LinkState)> {
-        self.links.iter().map(|(name, link)| (name.as_str(), link.state()))
+    /// All links, and how each is.
+    pub fn link_states(&self) -> impl Iterator<Item = (&LinkId, LinkState)> {
+        self.links.iter().map(|(id, link)| (id, link.state()))
     }
 
-    /// A link by its name, `A->redis`, to hold, cut and release it.
-    pub fn link_control(&self, name: &str) -> Option<&Link> {
-        self.links.get(name)
+    /// A link, to hold, cut and release it.
+    pub fn link_control(&self, id: &LinkId) -> Option<&Link> {
+        self.links.get(id)
     }
 
     /// Starts a client's process on the lesson clock.

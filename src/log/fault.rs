@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::LinkId;
+
 /// A fault that was really caused.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(tag = "fault", rename_all = "snake_case")]
@@ -15,21 +17,18 @@ pub enum Fault {
     /// SIGCONT to a client.
     Thaw { client: String },
     /// A link's connections were closed and new ones are refused.
-    Cut {
-        /// The link, `A->redis`.
-        link: String,
-    },
+    Cut { link: LinkId },
     /// A link keeps what is sent and passes nothing on.
     Hold {
-        link: String,
+        link: LinkId,
         /// Which way; what travels the other way still passes.
         #[serde(default, skip_serializing_if = "Way::is_both")]
         way: Way,
     },
     /// A link works again; what was held is passed on.
-    Release { link: String },
+    Release { link: LinkId },
     /// What a link held was thrown away, and the link was cut.
-    Drop { link: String },
+    Drop { link: LinkId },
     /// SIGKILL to a server.
     KillServer { server: String },
     /// SIGSTOP to a server.
@@ -46,12 +45,12 @@ pub enum Fault {
     },
 }
 
-/// What a fault hits, by its name.
+/// What a fault hits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target<'a> {
     Client(&'a str),
     Server(&'a str),
-    Link(&'a str),
+    Link(&'a LinkId),
 }
 
 /// How a fault leaves what it hits.
@@ -68,6 +67,15 @@ pub enum Condition {
     Open,
     /// Its clock is so many milliseconds ahead.
     Ahead(i64),
+}
+
+impl fmt::Display for Target<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Client(name) | Self::Server(name) => f.write_str(name),
+            Self::Link(link) => link.fmt(f),
+        }
+    }
 }
 
 impl Fault {
@@ -100,13 +108,6 @@ impl Fault {
         }
     }
 
-    /// The client, server or link that it hits.
-    pub fn target_name(&self) -> &str {
-        match self.target() {
-            Target::Client(name) | Target::Server(name) | Target::Link(name) => name,
-        }
-    }
-
     pub fn client(&self) -> Option<&str> {
         match self.target() {
             Target::Client(client) => Some(client),
@@ -121,7 +122,7 @@ impl Fault {
         }
     }
 
-    pub fn link(&self) -> Option<&str> {
+    pub fn link(&self) -> Option<&LinkId> {
         match self.target() {
             Target::Link(link) => Some(link),
             _ => None,
@@ -160,7 +161,7 @@ impl fmt::Display for Fault {
             Self::RestartServer { .. } => "restart",
             Self::Skew { .. } => "skew",
         };
-        write!(f, "{verb} {}", self.target_name())
+        write!(f, "{verb} {}", self.target())
     }
 }
 

@@ -16,6 +16,7 @@ use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
 use crate::server::boot::Endpoint;
+use crate::log::LinkId;
 
 /// What one read takes at most, in bytes. Small, because a crowd has two buffers for each of its members.
 const PIECE: usize = 4096;
@@ -85,7 +86,7 @@ impl Holding {
 /// A wire that can be held, cut and released. Dropping it closes its connections and its listening end.
 #[derive(Debug)]
 pub struct Link {
-    name: String,
+    id: LinkId,
     address: LinkAddress,
     orders: watch::Sender<Orders>,
     holding: watch::Sender<Holding>,
@@ -103,13 +104,13 @@ impl Drop for Acceptor {
     }
 }
 
-/// One end of a front: the link's name, and the loopback address that its client connects from.
-pub(crate) type Visitor = (String, IpAddr);
+/// One end of a front: the link, and the loopback address that its client connects from.
+pub(crate) type Visitor = (LinkId, IpAddr);
 
 impl Link {
     /// Lays a link to a server. Its listening end is the Unix socket `socket` where the server has one,
     /// else a free port of the loopback interface.
-    pub(crate) async fn lay(name: String, server: &Endpoint, socket: &Path) -> io::Result<Self> {
+    pub(crate) async fn lay(id: LinkId, server: &Endpoint, socket: &Path) -> io::Result<Self> {
         let (orders, holding, wire) = Wire::new();
         let (address, acceptor) = match server {
             Endpoint::Unix(server) => {
@@ -126,7 +127,7 @@ impl Link {
                 )
             }
         };
-        Ok(Self { name, address, orders, holding, _acceptor: Arc::new(Acceptor(acceptor.abort_handle())) })
+        Ok(Self { id, address, orders, holding, _acceptor: Arc::new(Acceptor(acceptor.abort_handle())) })
     }
 
     /// Lays one link for each visitor behind one listening end: servers must agree on each other's
@@ -139,15 +140,15 @@ impl Link {
     ) -> io::Result<Vec<Self>> {
         let address = listener.local_addr()?;
         let (mut wires, mut parts) = (Vec::new(), Vec::new());
-        for (name, from) in visitors {
+        for (id, from) in visitors {
             let (orders, holding, wire) = Wire::new();
             wires.push((*from, wire));
-            parts.push((name.clone(), orders, holding));
+            parts.push((id.clone(), orders, holding));
         }
         let acceptor = tokio::spawn(accept_tcp(listener, server, wires)).abort_handle();
         let acceptor = Arc::new(Acceptor(acceptor));
-        let link = |(name, orders, holding)| Self {
-            name,
+        let link = |(id, orders, holding)| Self {
+            id,
             address: LinkAddress::Tcp(address),
             orders,
             holding,
@@ -156,9 +157,8 @@ impl Link {
         Ok(parts.into_iter().map(link).collect())
     }
 
-    /// Its name, `A->redis`.
-    pub fn name(&self) -> &str {
-        &self.name
+    pub fn id(&self) -> &LinkId {
+        &self.id
     }
 
     /// The client's end.

@@ -18,7 +18,7 @@ use indexmap::IndexMap;
 
 use crate::{
     clock::{ClockKind, LessonTime},
-    log::{ActorId, AskedChoice, Condition, Event, EventKind, Fault, Log, OpId, Target, Way},
+    log::{ActorId, AskedChoice, Condition, Event, EventKind, Fault, LinkId, Log, OpId, Target, Way},
     text::Text,
 };
 
@@ -102,7 +102,7 @@ pub struct World {
     /// The servers of the lab.
     pub servers: Vec<ServerWorld>,
     /// Links that a fault has changed.
-    pub links: BTreeMap<String, LinkState>,
+    pub links: BTreeMap<LinkId, LinkState>,
     /// Counters of the lesson.
     pub counters: IndexMap<String, i64>,
     /// Every command so far, in the order in which they were sent.
@@ -363,9 +363,9 @@ impl World {
                 }
             }
             (Target::Link(link), Condition::Held(way)) => {
-                self.links.insert(link.to_owned(), LinkState::Held(way));
+                self.links.insert(link.clone(), LinkState::Held(way));
             }
-            (Target::Link(link), Condition::Cut) => drop(self.links.insert(link.to_owned(), LinkState::Cut)),
+            (Target::Link(link), Condition::Cut) => drop(self.links.insert(link.clone(), LinkState::Cut)),
             (Target::Link(link), _) => drop(self.links.remove(link)),
         }
     }

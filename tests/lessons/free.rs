@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use lockstep::{
     lesson::LabKind,
-    log::{ActorId, Belief, Choice, Event, EventKind, Fault, Reply, Way, outlook::Hindered},
+    log::{ActorId, Belief, Choice, Event, EventKind, Fault, LinkId, Reply, Way, outlook::Hindered},
     run::session::{self, Command, Update},
     world::World,
 };
@@ -76,7 +76,7 @@ async fn time_passes_only_when_told() {
 async fn only_faults_that_can_be_caused_are_at_hand_and_each_works() {
     let mut free = Free::begin(planned(STOCK, "unguarded")).await;
     let has = |free: &Free, wanted: &Fault| free.outlook.faults.contains(wanted);
-    let link = || "A->redis".to_owned();
+    let link = || LinkId::new("A", "redis");
     let (freeze, thaw) = (Fault::Freeze { client: "A".into() }, Fault::Thaw { client: "A".into() });
     assert!(has(&free, &freeze) && !has(&free, &thaw));
     free.all([Choice::Cause(freeze.clone())]).await;
@@ -114,7 +114,7 @@ async fn only_faults_that_can_be_caused_are_at_hand_and_each_works() {
 #[tokio::test]
 async fn a_cut_link_tells_of_the_loss_even_where_the_server_is_frozen() {
     let mut free = Free::begin(planned(STOCK, "unguarded")).await;
-    let (server, link) = ("redis".to_owned(), "A->redis".to_owned());
+    let (server, link) = ("redis".to_owned(), LinkId::new("A", "redis"));
     free.all([cause(Fault::FreezeServer { server }), cause(Fault::Cut { link })]).await;
     free.moves([0]).await;
     // It belongs to this move, and not to whatever is chosen next.
@@ -172,7 +172,7 @@ async fn zookeeper_and_sentinel_are_played_too() {
         free.outlook
             .faults
             .iter()
-            .any(|fault| matches!(fault, Fault::Cut { link } if link == "master->replica1")),
+            .any(|fault| matches!(fault, Fault::Cut { link } if *link == LinkId::new("master", "replica1"))),
         "{:?}",
         free.outlook.faults
     );
@@ -206,7 +206,7 @@ fn record_for_the_picture(free: &Free) {
 #[tokio::test]
 async fn a_client_that_finds_no_master_ends_and_the_play_goes_on() {
     let mut free = Free::begin(carried("master-failover", "replication-lag")).await;
-    let cut = |sentinel: &str| cause(Fault::Cut { link: format!("A->{sentinel}") });
+    let cut = |sentinel: &str| cause(Fault::Cut { link: LinkId::new("A", sentinel) });
     free.all(["sentinel1", "sentinel2", "sentinel3"].map(cut)).await;
     free.moves([0, 1]).await;
     assert_eq!(free.outlook.actors[0].hindered, Some(Hindered::Dead));
@@ -271,7 +271,7 @@ async fn by_hand_a_lease_ends_before_the_work() {
 async fn by_hand_a_failover_loses_a_lock() {
     let mut free = Free::begin(carried("master-failover", "replication-lag")).await;
     let hold = |replica: &str| {
-        let link = format!("{replica}->master");
+        let link = LinkId::new(replica, "master");
         cause(Fault::Hold { link, way: Way::Both })
     };
     let kill = cause(Fault::KillServer { server: "master".into() });

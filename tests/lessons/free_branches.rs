@@ -2,7 +2,7 @@
 
 use lockstep::{
     lesson::Scenario,
-    log::{Choice, Deed, Event, EventKind, Fault, Log, Reply, Way, outlook::Hindered},
+    log::{Choice, Deed, Event, EventKind, Fault, LinkId, Log, Reply, Way, outlook::Hindered},
     run::session::{self, Command, Update},
     text::Text,
     verdict::compare::Difference,
@@ -67,7 +67,7 @@ async fn again(scenario: &Scenario, first: &Free) -> Free {
 }
 
 fn hold(link: &str, way: Way) -> Choice {
-    let link = link.to_owned();
+    let link = link.parse().expect("a link");
     cause(Fault::Hold { link, way })
 }
 
@@ -94,7 +94,7 @@ async fn crashes_frozen_processes_held_links_and_time_are_had_again() {
     assert_eq!(first.outlook.actors[1].hindered, Some(Hindered::Unanswered));
     let mut second = again(&planned, &first).await;
     // What was on its way when the branch was made arrives in it.
-    let link = "B->redis".to_owned();
+    let link = LinkId::new("B", "redis");
     second.all([cause(Fault::Release { link }), moves(1)]).await;
     assert_eq!(second.world().counters["sold"], 1);
     assert_eq!(second.replies().last(), Some(&Reply::Value(0.into())));

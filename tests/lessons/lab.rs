@@ -15,7 +15,7 @@ use lockstep::lab::{
     doctor::{self, ProgramStatus},
 };
 use lockstep::lesson::LabKind;
-use lockstep::log::{KeyValue, Observed};
+use lockstep::log::{KeyValue, LinkId, Observed};
 use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, ConnectionAddr, IntoConnectionInfo};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -119,7 +119,7 @@ async fn a_link_holds_loses_and_refuses() {
     assert_eq!(lab.link("A", "redis").await.unwrap(), to_a, "a link is laid once");
     let to_b = lab.link("B", "redis").await.unwrap();
     let (mut a, mut b) = (connect(&to_a).await.unwrap(), connect(&to_b).await.unwrap());
-    let link = lab.link_control("A->redis").unwrap();
+    let link = lab.link_control(&LinkId::new("A", "redis")).unwrap();
     let set = |value: &str| redis::cmd("SET").arg("key").arg(value).to_owned();
     let get = redis::cmd("GET").arg("key").to_owned();
 
@@ -155,7 +155,7 @@ async fn a_link_holds_loses_and_refuses() {
     assert!(lab.observe().await.is_ok(), "the truth is seen past the links");
     link.release();
     assert_eq!(get.query_async::<String>(&mut connect(&to_a).await.unwrap()).await.unwrap(), "done");
-    assert!(lab.link_control("C->redis").is_none());
+    assert!(lab.link_control(&LinkId::new("C", "redis")).is_none());
 }
 
 #[tokio::test]
@@ -163,7 +163,7 @@ async fn what_a_link_holds_keeps_its_order() {
     let mut lab = lab(LabKind::Redis).await;
     let LinkAddress::Unix(socket) = lab.link("A", "redis").await.unwrap() else { panic!() };
     let mut raw = tokio::net::UnixStream::connect(socket).await.unwrap();
-    let link = lab.link_control("A->redis").unwrap();
+    let link = lab.link_control(&LinkId::new("A", "redis")).unwrap();
     link.hold(Direction::Both);
     let mut expected = String::new();
     for n in 0..100 {

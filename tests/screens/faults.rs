@@ -3,7 +3,7 @@
 use crossterm::event::KeyCode;
 use lockstep::{
     clock::ClockKind,
-    log::{EventKind, Fault, ServerInfo, Stop, Way},
+    log::{EventKind, Fault, LinkId, ServerInfo, Stop, Way},
     text::Lang,
 };
 
@@ -42,7 +42,7 @@ fn cause(script: &mut Script, fault: Fault) {
 fn faults() -> Script {
     let mut script = five();
     let server = |name: &str| name.to_owned();
-    let link = || "redis3->redis1".to_owned();
+    let link = || LinkId::new("redis3", "redis1");
     for fault in [
         Fault::KillServer { server: server("redis1") },
         Fault::FreezeServer { server: server("redis2") },

@@ -3,7 +3,7 @@
 use crossterm::event::KeyCode;
 use lockstep::{
     clock::ClockKind,
-    log::{Event, EventKind, Fault, Keyspace, Observed, Role, ServerInfo, ServerState, Stop, Way},
+    log::{Event, EventKind, Fault, Keyspace, LinkId, Observed, Role, ServerInfo, ServerState, Stop, Way},
     run::session::{Command, Update},
     text::Lang,
     ui::theme::glyphs,
@@ -258,7 +258,7 @@ fn held(end: Fault) -> Script {
     let actors = ["A", "B"].map(|name| (name.to_owned(), name.to_owned(), false));
     let mut script = Script::new("Redis", ClockKind::Controlled, &actors);
     script.say("A's packets are late.", "A 的数据包迟到了。");
-    let link = || "A->redis".to_owned();
+    let link = || LinkId::new("A", "redis");
     script.add(EventKind::Fault(Fault::Hold { link: link(), way: Way::Both }));
     script.stop(Stop::Fault);
     let op = script.sent(0, "acquire", "SET lock a NX");
@@ -273,7 +273,7 @@ fn held(end: Fault) -> Script {
 
 #[test]
 fn a_held_command_stands_half_way_until_it_is_released() {
-    let script = held(Fault::Release { link: "A->redis".into() });
+    let script = held(Fault::Release { link: LinkId::new("A", "redis") });
     let mut stand = after(&script, 1, Lang::En, (120, 40));
     stand.wait(300);
     let half = travels(&stand, "●").unwrap_or_else(|| panic!("{:#?}", stand.rows()));
@@ -463,7 +463,7 @@ fn nothing_in_flight_breaks_a_screen_of_any_size() {
 #[test]
 #[ignore = "leaves pictures of the screens in LOCKSTEP_PICTURES"]
 fn pictures() {
-    let release = Fault::Release { link: "A->redis".into() };
+    let release = Fault::Release { link: LinkId::new("A", "redis") };
     for lang in LANGS {
         for (width, height) in SIZES {
             for (name, script, step, millis) in [

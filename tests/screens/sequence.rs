@@ -4,7 +4,7 @@
 use crossterm::event::KeyCode;
 use lockstep::{
     clock::ClockKind,
-    log::{ActorId, EventKind, Fault, Reply, Stop, Way},
+    log::{ActorId, EventKind, Fault, LinkId, Reply, Stop, Way},
     text::Lang,
     ui::{
         app::Mode,
@@ -47,7 +47,7 @@ fn faults() -> Script {
         s.add(EventKind::Fault(fault));
         s.stop(Stop::Fault);
     };
-    let link = || "A->redis".to_owned();
+    let link = || LinkId::new("A", "redis");
     s.key("stock", Some("1"), None);
     fault(&mut s, Fault::Hold { link: link(), way: Way::Both });
     let op = s.sent(0, "acquire", "SET lock a-7f3c NX PX 3000");

@@ -19,7 +19,7 @@ use super::{
     question::{self, AskPlan},
     settled::values,
 };
-use crate::log::{ActorId, Fault};
+use crate::log::{ActorId, Fault, LinkId};
 use crate::text::Text;
 
 /// One line of a story: what happens, and where the lesson says so.
@@ -196,24 +196,20 @@ impl Roster<'_> {
         })
     }
 
-    fn link(&self, name: &str, path: &Path) -> Result<String, Mistake> {
-        let Some((client, server)) = name.split_once("->") else {
-            return Err(
-                Mistake::new(path, format!("`{name}` is not a link")).help("write CLIENT->SERVER: A->redis")
-            );
-        };
-        let (from, to) = (client.trim(), server.trim());
-        let lab = self.lab;
+    fn link(&self, name: &str, path: &Path) -> Result<LinkId, Mistake> {
+        let link: LinkId =
+            name.parse().map_err(|why| Mistake::new(path, why).help("write CLIENT->SERVER: A->redis"))?;
+        let (lab, from) = (self.lab, link.from.as_str());
         // Servers have links to each other where the lab lays them.
         if !lab.servers().contains(&from) && !lab.sentinels().contains(&from) {
             self.client(from, path)?;
         }
-        self.server(to, path)?;
-        Ok(format!("{from}->{to}"))
+        self.server(&link.to, path)?;
+        Ok(link)
     }
 
-    fn links(&self, names: &[String], path: &Path) -> Result<std::vec::IntoIter<String>, Mistake> {
-        let links: Vec<String> = names.iter().map(|name| self.link(name, path)).collect::<Result<_, _>>()?;
+    fn links(&self, names: &[String], path: &Path) -> Result<std::vec::IntoIter<LinkId>, Mistake> {
+        let links: Vec<LinkId> = names.iter().map(|name| self.link(name, path)).collect::<Result<_, _>>()?;
         Ok(links.into_iter())
     }
 

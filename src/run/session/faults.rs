@@ -7,7 +7,7 @@ use super::{
 use crate::{
     client::protocol::Request,
     lab::{Direction, Link, LinkState},
-    log::{ActorId, Condition, Fault, Target, Way},
+    log::{ActorId, Condition, Fault, LinkId, Target, Way},
 };
 
 /// How far free play sets a server's clock ahead or back.
@@ -81,7 +81,7 @@ impl Harness {
                 };
                 match fault {
                     Fault::Drop { .. } if !matches!(link.state(), LinkState::Held(_)) => {
-                        return Ok(Err(format!("the link `{}` holds nothing", link.name())));
+                        return Ok(Err(format!("the link `{}` holds nothing", link.id())));
                     }
                     Fault::Cut { .. } | Fault::Drop { .. } => link.cut(),
                     Fault::Hold { way, .. } => link.hold(match way {
@@ -112,7 +112,7 @@ impl Harness {
             faults.extend(self.faults_of(server));
         }
         for (link, state) in self.lab.link_states() {
-            let link = || link.to_owned();
+            let link = || link.clone();
             match state {
                 LinkState::Open => {
                     let hold = |way| Fault::Hold { link: link(), way };
@@ -194,7 +194,9 @@ impl Harness {
     pub(crate) fn breaks(&self, fault: &Fault, client: usize, server: &str) -> bool {
         let client = &self.clients[client].name;
         let hit = match fault.target() {
-            Target::Link(link) => fault.leaves() == Condition::Cut && *link == format!("{client}->{server}"),
+            Target::Link(LinkId { from, to }) => {
+                fault.leaves() == Condition::Cut && from == client && to == server
+            }
             _ => fault.killed_server() == Some(server),
         };
         hit && self.refuses_at_once
@@ -202,17 +204,14 @@ impl Harness {
 
     /// Before replies are held: has the client connect where it has not yet, as connecting needs replies too. Whether there
     /// is a [`Response::Reached`] to wait for.
-    pub(crate) async fn ask_to_reach(&mut self, link: &str) -> Result<bool, EngineError> {
-        let Some((client, server)) = link.split_once("->") else {
-            return Ok(false);
-        };
-        let Some(n) = self.clients.iter().position(|known| known.name == client) else {
+    pub(crate) async fn ask_to_reach(&mut self, link: &LinkId) -> Result<bool, EngineError> {
+        let Some(n) = self.clients.iter().position(|known| known.name == link.from) else {
             return Ok(false);
         };
         let open = self.lab.link_control(link).is_some_and(|link| link.state() == LinkState::Open);
-        let can = open && self.clients[n].state == ClientState::Running && self.answers(server)?;
+        let can = open && self.clients[n].state == ClientState::Running && self.answers(&link.to)?;
         if can && self.refuses_at_once {
-            let server = server.to_owned();
+            let server = link.to.clone();
             self.clients[n].send(&Request::Reach { server }).await?;
             return Ok(true);
         }
@@ -228,7 +227,7 @@ impl Harness {
         replies: usize,
     ) -> Result<Option<impl Future<Output = ()> + use<>>, EngineError> {
         let client = &self.clients[self.homes[actor.0 as usize]];
-        let link = self.lab.link_control(&format!("{}->{server}", client.name));
+        let link = self.lab.link_control(&LinkId::new(&client.name, server));
         let only_replies = |link: &&Link| link.state() == LinkState::Held(Direction::ToClient);
         let Some(link) = link.filter(only_replies) else {
             return Ok(None);

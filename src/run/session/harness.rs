@@ -20,7 +20,7 @@ use crate::{
     client::protocol::{Request, Response, ServerAddress},
     lab::{Ailment, ClientProcess, Lab, LabOptions, Link, LinkAddress, LinkState},
     lesson::Scenario,
-    log::{ActorId, ServerInfo, ServerState},
+    log::{ActorId, LinkId, ServerInfo, ServerState},
     program::actor_id,
 };
 
@@ -248,7 +248,7 @@ impl Harness {
     /// Whether an actor's replies from a server can arrive, be it the news that they are lost.
     pub(crate) fn reachable(&self, actor: ActorId, server: &str) -> bool {
         let client = &self.clients[self.homes[actor.0 as usize]];
-        let link = self.lab.link_control(&format!("{}->{server}", client.name));
+        let link = self.lab.link_control(&LinkId::new(&client.name, server));
         let passes = match link.map(Link::state) {
             None | Some(LinkState::Open) => !self.frozen.contains(server),
             // The link itself reports that, even if its server is frozen.
@@ -273,7 +273,7 @@ impl Harness {
         let client = self.clients[self.homes[actor.0 as usize]].name.clone();
         for sentinel in self.sentinels {
             let open = |harness: &Self, server: &str| {
-                let link = harness.lab.link_control(&format!("{client}->{server}"));
+                let link = harness.lab.link_control(&LinkId::new(&client, server));
                 link.is_some_and(|link| link.state() == LinkState::Open)
             };
             if !open(self, sentinel) {
@@ -294,7 +294,7 @@ impl Harness {
 
     fn links_open(&self, client: &str) -> bool {
         self.lab.servers().iter().all(|server| {
-            let link = self.lab.link_control(&format!("{client}->{}", server.name));
+            let link = self.lab.link_control(&LinkId::new(client, &server.name));
             link.is_none_or(|link| link.state() == LinkState::Open) && !self.frozen.contains(&server.name)
         })
     }

@@ -22,6 +22,10 @@ use crate::server::link::{Link, Visitor};
 use crate::server::redis::access::KEEPER;
 use crate::server::redis::boot::start as start_member;
 use crate::server::redis::sentinel;
+use crate::log::LinkId;
+
+/// The name that the Sentinels know the master by.
+pub(crate) const GROUP: &str = "lockstep";
 
 /// How often other ports are tried when somebody else was quicker.
 const TRIES: usize = 5;
@@ -146,7 +150,7 @@ fn visitors(topology: &Topology, server: &str) -> Vec<Visitor> {
     let others = topology.servers.iter().chain(topology.sentinels);
     others
         .filter(|name| **name != server)
-        .map(|name| (format!("{name}->{server}"), source(topology, name)))
+        .map(|name| (LinkId::new(name, server), source(topology, name)))
         .collect()
 }
 

@@ -236,7 +236,9 @@ impl Mark {
                     format!("{} {}", fault::glyph(fault), fault::mark(fault))
                 }
                 Target::Client(_) => fault::mark(fault),
-                Target::Link(link) => format!("{} {}", fault::glyph(fault), text::fit(link, COMMAND)),
+                Target::Link(link) => {
+                    format!("{} {}", fault::glyph(fault), text::fit(&link.to_string(), COMMAND))
+                }
                 // Servers have no lanes of clients.
                 Target::Server(_) => String::new(),
             },

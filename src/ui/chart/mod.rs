@@ -249,7 +249,7 @@ impl Chart {
         let server = match fault.target() {
             Target::Client(_) => return None,
             Target::Server(server) => server,
-            Target::Link(link) => link.split("->").next()?,
+            Target::Link(link) => &link.from,
         };
         self.truths.iter_mut().find(|truth| truth.server == server)
     }
@@ -341,8 +341,7 @@ impl Chart {
                 }
             }
             Target::Link(link) => {
-                let from = link.split("->").next().unwrap_or_default();
-                for actor in log.actors_of(from) {
+                for actor in log.actors_of(&link.from) {
                     self.lanes[actor.0 as usize].mark(log, index, x, self.detail);
                 }
             }

@@ -5,7 +5,9 @@ use std::{collections::HashMap, time::Duration};
 use super::{Flight, Leg, Load, MESSAGE, NOTICEABLE, Wait};
 use crate::{
     clock::LessonTime,
-    log::{Actor, ActorId, Condition, EventKind, Fault, Log, Observed, OpId, Reply, Role, Target, Way},
+    log::{
+        Actor, ActorId, Condition, EventKind, Fault, LinkId, Log, Observed, OpId, Reply, Role, Target, Way,
+    },
     world::{Doing, LinkState, World},
 };
 
@@ -37,7 +39,7 @@ enum Beat {
 #[derive(Debug, Clone)]
 struct Open {
     sent: usize,
-    link: String,
+    link: LinkId,
     /// The command stands half way.
     held: bool,
     /// Its reply does, as soon as there is one.
@@ -57,7 +59,7 @@ struct Composer<'a> {
     first: (usize, usize),
     now: LessonTime,
     /// Links that hold what is sent.
-    held: Vec<(String, Way)>,
+    held: Vec<(LinkId, Way)>,
     open: HashMap<OpId, Open>,
     masters: Vec<String>,
 }
@@ -74,7 +76,7 @@ pub(crate) fn compose(log: &Log, base: &World, to: usize, begin: LessonTime, wai
 
 impl<'a> Composer<'a> {
     fn new(log: &'a Log, base: &'a World, begin: LessonTime, wait: Duration) -> Self {
-        let held = |(link, state): (&String, &LinkState)| match state {
+        let held = |(link, state): (&LinkId, &LinkState)| match state {
             LinkState::Held(way) => Some((link.clone(), *way)),
             LinkState::Cut => None,
         };
@@ -114,7 +116,7 @@ impl<'a> Composer<'a> {
             return None;
         }
         let client = self.actors.get(actor.0 as usize).map_or("", |actor| &actor.client);
-        let link = format!("{client}->{server}");
+        let link = LinkId::new(client, server);
         let way = self.held.iter().find(|(held, _)| *held == link).map(|(_, way)| *way);
         let open = Open {
             sent,
@@ -326,16 +328,16 @@ impl<'a> Composer<'a> {
     fn fault(&mut self, fault: &Fault) {
         match (fault.target(), fault.leaves()) {
             (Target::Link(link), Condition::Held(way)) => {
-                self.held.push((link.to_owned(), way));
+                self.held.push((link.clone(), way));
                 // Commands that are on their way already have arrived.
-                let open = self.open.values_mut().filter(|open| open.link == link && !open.held);
+                let open = self.open.values_mut().filter(|open| open.link == *link && !open.held);
                 open.for_each(|open| open.reply_held = way != Way::Requests);
             }
             (Target::Link(link), Condition::Cut) => self.held.retain(|(held, _)| held != link),
             (Target::Link(link), Condition::Open) => {
                 self.held.retain(|(held, _)| held != link);
                 let mut freed: Vec<usize> = Vec::new();
-                for open in self.open.values_mut().filter(|open| open.held && open.link == link) {
+                for open in self.open.values_mut().filter(|open| open.held && open.link == *link) {
                     open.held = false;
                     freed.push(open.sent);
                 }

@@ -7,8 +7,8 @@ use super::{Flight, LONGEST, Leg, Load, MESSAGE, Tempo};
 use crate::{
     clock::{ClockKind, LessonTime},
     log::{
-        Actor, ActorId, Command, Dialect, Event, EventKind, Fault, Keyspace, Log, Observed, OpId, Reply,
-        Role, ServerState, Stop, Way,
+        Actor, ActorId, Command, Dialect, Event, EventKind, Fault, Keyspace, LinkId, Log, Observed, OpId,
+        Reply, Role, ServerState, Stop, Way,
     },
     world::World,
 };
@@ -177,7 +177,7 @@ fn a_crowd_that_asks_one_after_another_is_a_swarm() {
 #[test]
 fn a_held_command_stops_half_way_until_it_is_released() {
     let mut story = Story::new();
-    story.add(EventKind::Fault(Fault::Hold { link: "A->redis".into(), way: Way::Both }));
+    story.add(EventKind::Fault(Fault::Hold { link: LinkId::new("A", "redis"), way: Way::Both }));
     let from = story.log.len();
     let sent = story.sent(1, 0);
     story.stop();
@@ -186,7 +186,7 @@ fn a_held_command_stops_half_way_until_it_is_released() {
     };
     assert_eq!(ways(&story.flight(from)), [(Load::Command, (0.0, 0.5))]);
     let from = story.log.len();
-    let release = story.add(EventKind::Fault(Fault::Release { link: "A->redis".into() }));
+    let release = story.add(EventKind::Fault(Fault::Release { link: LinkId::new("A", "redis") }));
     let replied = story.replied(1, 0);
     let flight = story.flight(from);
     assert_eq!(loads(&flight), [(Load::Fault, release), (Load::Command, sent), (Load::Reply, replied)]);
@@ -204,10 +204,10 @@ fn what_is_lost_breaks_half_way() {
     assert!(up.breaks && up.way == (0.0, 0.5), "{up:?}");
 
     let mut story = Story::new();
-    story.add(EventKind::Fault(Fault::Hold { link: "A->redis".into(), way: Way::Both }));
+    story.add(EventKind::Fault(Fault::Hold { link: LinkId::new("A", "redis"), way: Way::Both }));
     story.sent(1, 0);
     let from = story.log.len();
-    story.add(EventKind::Fault(Fault::Drop { link: "A->redis".into() }));
+    story.add(EventKind::Fault(Fault::Drop { link: LinkId::new("A", "redis") }));
     story.answered(1, 0, Reply::Lost("connection closed".into()));
     let flight = story.flight(from);
     let up = flight.legs()[1];
@@ -286,9 +286,11 @@ fn tell(steps: &[Step]) -> Log {
             }
             Step::Notified(actor) => drop(story.notified(actor)),
             Step::Hold => {
-                story.add(EventKind::Fault(Fault::Hold { link: "A->redis".into(), way: Way::Both }));
+                story.add(EventKind::Fault(Fault::Hold { link: LinkId::new("A", "redis"), way: Way::Both }));
             }
-            Step::Release => drop(story.add(EventKind::Fault(Fault::Release { link: "A->redis".into() }))),
+            Step::Release => {
+                story.add(EventKind::Fault(Fault::Release { link: LinkId::new("A", "redis") }));
+            }
             Step::Wait(millis) => story.at += millis * 1_000_000,
             Step::Stop => drop(story.stop()),
             _ => {}

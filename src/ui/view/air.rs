@@ -11,7 +11,7 @@ use ratatui::{
 use super::{Scene, places::Places, plot::Plot};
 use crate::ui::theme::{Role, glyphs, text};
 use crate::{
-    log::{EventKind, Target, Way},
+    log::{EventKind, LinkId, Target, Way},
     ui::flight::{Leg, Load, predecessor},
     world::{Doing, LinkState},
 };
@@ -180,7 +180,7 @@ fn held(scene: &Scene<'_>, plot: &Plot, places: &Places<'_>, buf: &mut Buffer) {
         let EventKind::Sent { actor: who, server, .. } = sent else {
             continue;
         };
-        let link = format!("{}->{server}", actor.who.client);
+        let link = LinkId::new(&actor.who.client, server);
         let moving = scene.flight.is_some_and(|aloft| {
             let mut legs = aloft.legs();
             legs.any(|(leg, _)| leg.at == exchange.sent && leg.load != Load::Notice)
@@ -220,10 +220,7 @@ fn flash(scene: &Scene<'_>, plot: &Plot, places: &Places<'_>, event: usize, buf:
     let (client, servers) = match fault.target() {
         Target::Client(client) => (client, ["", ""]),
         Target::Server(server) => ("", [server, ""]),
-        Target::Link(link) => {
-            let (from, to) = link.split_once("->").unwrap_or((link, ""));
-            (from, [from, to])
-        }
+        Target::Link(LinkId { from, to }) => (from.as_str(), [from.as_str(), to]),
     };
     for (name, y) in &places.servers {
         if servers.contains(name) {

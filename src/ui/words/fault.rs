@@ -97,8 +97,8 @@ pub fn glyph(fault: &Fault) -> &'static str {
 
 /// A fault on its own server's or client's lane, in no language: `SIGKILL`, `→master`, `+30.0s`.
 pub fn mark(fault: &Fault) -> String {
-    if let Some((_, far_end)) = fault.link().and_then(|link| link.split_once("->")) {
-        return format!("→{far_end}");
+    if let Some(link) = fault.link() {
+        return format!("→{}", link.to);
     }
     match fault.ahead_ms() {
         Some(ahead_ms) if ahead_ms < 0 => format!("-{}", amount(ahead_ms)),
@@ -118,7 +118,7 @@ fn amount(ahead_ms: i64) -> String {
 
 /// A fault in a few words: `▮ A->redis link held`.
 pub fn words(lang: Lang, fault: &Fault) -> String {
-    format!("{} {} {}", glyph(fault), fault.target_name(), done(lang, fault))
+    format!("{} {} {}", glyph(fault), fault.target(), done(lang, fault))
 }
 
 /// What has happened to a fault's target: `link held`.
@@ -128,7 +128,7 @@ pub fn done(lang: Lang, fault: &Fault) -> String {
 
 /// A fault as something to do: `freeze A`.
 pub fn to_do(lang: Lang, fault: &Fault) -> String {
-    row(fault).to_do.with(lang, &[fault.target_name(), &amount(fault.ahead_ms().unwrap_or_default())])
+    row(fault).to_do.with(lang, &[&fault.target().to_string(), &amount(fault.ahead_ms().unwrap_or_default())])
 }
 
 /// How wrong a clock is, in words: `clock 30 s ahead`.

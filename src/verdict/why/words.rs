@@ -235,7 +235,7 @@ pub(crate) fn granted(case: &Case<'_>, kind: Kind, between: usize, grant: &Grant
             format!("{holder} 的会话结束，服务器删掉了它的节点"),
         ),
         (Kind::Failover, Some(EventKind::Fault(kill))) => {
-            let killed = kill.target_name();
+            let killed = &kill.target().to_string();
             (
                 format!("{killed} was killed, and {server} took over without ever having had {holder}'s key"),
                 format!("{killed} 被杀死，接替它的 {server} 上从来没有 {holder} 的键"),

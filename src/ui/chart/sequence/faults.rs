@@ -1,7 +1,7 @@
 //! Faults in the sequence: what they do to lifelines, and to commands that are on their way.
 
 use super::{Passage, Row, RowKind, Sequence};
-use crate::log::{ActorId, Belief, Condition, EventKind, Fault, Log, Target, Way};
+use crate::log::{ActorId, Belief, Condition, EventKind, Fault, LinkId, Log, Target, Way};
 
 impl Sequence {
     /// How far a command gets that is sent now.
@@ -10,7 +10,7 @@ impl Sequence {
             return Passage::Through;
         }
         let client = client(log, actor).unwrap_or_default();
-        let way = self.pen.links.get(&format!("{client}->{server}"));
+        let way = self.pen.links.get(&LinkId::new(client, server));
         way.copied().unwrap_or(Passage::Through)
     }
 
@@ -21,10 +21,10 @@ impl Sequence {
             Target::Link(link) => {
                 self.link(log, link, index);
                 match fault.leaves() {
-                    Condition::Cut => drop(self.pen.links.insert(link.to_owned(), Passage::Cut)),
+                    Condition::Cut => drop(self.pen.links.insert(link.clone(), Passage::Cut)),
                     // A link that holds replies lets commands pass.
                     Condition::Held(Way::Both | Way::Requests) => {
-                        self.pen.links.insert(link.to_owned(), Passage::Held);
+                        self.pen.links.insert(link.clone(), Passage::Held);
                     }
                     Condition::Open if self.pen.links.remove(link) == Some(Passage::Held) => {
                         self.deliver(log, link, index);
@@ -146,11 +146,8 @@ impl Sequence {
     }
 
     /// What a link had held goes on.
-    fn deliver(&mut self, log: &Log, link: &str, index: usize) {
-        let Some((client, to)) = link.split_once("->") else {
-            return;
-        };
-        for sent in self.on_their_way(log, &log.actors_of(client).collect::<Vec<_>>()) {
+    fn deliver(&mut self, log: &Log, LinkId { from, to }: &LinkId, index: usize) {
+        for sent in self.on_their_way(log, &log.actors_of(from).collect::<Vec<_>>()) {
             let EventKind::Sent { server, .. } = &log.events()[sent].kind else {
                 continue;
             };
@@ -168,8 +165,7 @@ impl Sequence {
     }
 
     /// A fault of a link; those of one kind that are caused together share a row.
-    fn link(&mut self, log: &Log, link: &str, index: usize) {
-        let (from, to) = link.split_once("->").unwrap_or((link, ""));
+    fn link(&mut self, log: &Log, LinkId { from, to }: &LinkId, index: usize) {
         let mut starts: Vec<usize> = log.actors_of(from).filter_map(|actor| self.columns.of(actor)).collect();
         starts.dedup();
         starts.extend(self.columns.server(from));

@@ -22,7 +22,7 @@ use std::{
 
 use crate::{
     clock::LessonTime,
-    log::{ActorId, Belief, Event, EventKind, Log, Observed, OpId, Reply, Role, ServerState},
+    log::{ActorId, Belief, Event, EventKind, LinkId, Log, Observed, OpId, Reply, Role, ServerState},
     world::Holding,
 };
 
@@ -76,7 +76,7 @@ struct Pen {
     in_flight: HashMap<OpId, usize>,
     beliefs: HashMap<(ActorId, String), Belief>,
     holding: Holding,
-    links: HashMap<String, Passage>,
+    links: HashMap<LinkId, Passage>,
     servers: HashMap<String, Server>,
 }
 

@@ -47,7 +47,7 @@ pub(crate) fn draw_fault(
     };
     let (glyph, words) = match &event.kind {
         EventKind::Fault(fault) => {
-            let words = format!("{} {}", fault.target_name(), fault::done(scene.lang, fault));
+            let words = format!("{} {}", fault.target(), fault::done(scene.lang, fault));
             let glyph = fault::glyph(fault);
             (glyph, words)
         }
@@ -83,7 +83,7 @@ pub(crate) fn draw_link(
     let links = std::iter::once(row.event)
         .chain(row.further().iter().copied())
         .filter(|event| *event < position)
-        .filter_map(|event| fault_of(event)?.link());
+        .filter_map(|event| fault_of(event)?.link().map(ToString::to_string));
     let links = links.collect::<Vec<_>>().join(", ");
     let words = format!(" {glyph} {}: {links} ", fault::done(scene.lang, first));
     let style = scene.style(Role::Danger);

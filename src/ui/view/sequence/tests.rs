@@ -8,8 +8,8 @@ use crate::ui::view::sequence as draw;
 use crate::{
     clock::{ClockKind, LessonTime},
     log::{
-        Actor, ActorId, Belief, Command, Dialect, Event, EventKind, Fault, KeyState, KeyValue, Keyspace, Log,
-        Observed, OpId, Reply, ServerInfo, ServerState, Stop, Way,
+        Actor, ActorId, Belief, Command, Dialect, Event, EventKind, Fault, KeyState, KeyValue, Keyspace,
+        LinkId, Log, Observed, OpId, Reply, ServerInfo, ServerState, Stop, Way,
     },
     text::Lang,
     ui::{
@@ -60,7 +60,7 @@ fn happening() -> impl Strategy<Value = EventKind> {
         Just(Reply::Error { code: "ERR".to_owned(), text: "no".to_owned() }),
     ];
     let client = || prop_oneof![Just("A".to_owned()), Just("B".to_owned()), Just("W".to_owned())];
-    let link = || (client(), server()).prop_map(|(client, server)| format!("{client}->{server}"));
+    let link = || (client(), server()).prop_map(|(client, server)| LinkId::new(&client, &server));
     let fault = prop_oneof![
         client().prop_map(|client| Fault::Crash { client }),
         client().prop_map(|client| Fault::Freeze { client }),
