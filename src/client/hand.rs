@@ -1,12 +1,13 @@
 //! Lockstep's own hand: sends single commands from Lockstep's process, to prepare servers. Nobody takes
 //! part in a lesson through it.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use tokio::sync::mpsc;
-
-use super::{protocol::Wire, redis as redis_client, zookeeper::Session};
-use crate::log::{ActorId, Reply};
+use super::protocol::Wire;
+use crate::{
+    log::Reply,
+    server::{redis::connection as redis_client, zookeeper::session::Session},
+};
 
 /// Connections opened when they are first needed.
 pub struct Hand {
@@ -48,8 +49,7 @@ impl Hand {
             Wire::Zookeeper { call, .. } => {
                 if self.zookeeper.is_none() {
                     // A setup leaves no watches, so nothing is ever reported.
-                    let (responses, _) = mpsc::unbounded_channel();
-                    match Session::open(ActorId(u32::MAX), "setup", address, self.timeout, responses).await {
+                    match Session::open(address, self.timeout, Arc::new(|_, _| {})).await {
                         Ok(session) => self.zookeeper = Some(session),
                         Err(error) => return Reply::Lost(error.to_string()),
                     }

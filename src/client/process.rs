@@ -5,7 +5,6 @@
 use std::{collections::HashMap, process::ExitCode, sync::Arc, time::Duration};
 
 use futures::{StreamExt, stream};
-use redis::{RedisResult, aio::MultiplexedConnection};
 use tokio::{
     io::{AsyncBufReadExt, AsyncWriteExt, BufReader, BufWriter},
     sync::{Mutex, mpsc},
@@ -14,10 +13,17 @@ use tokio::{
 use super::{
     local::{Asked, LocalLocks, ok},
     protocol::{Request, Response, ServerAddress, Wire},
-    redis as redis_client,
-    zookeeper::Session,
 };
-use crate::log::{ActorId, OpId, Product, Reply};
+use crate::{
+    log::{ActorId, OpId, Product, Reply},
+    server::{
+        redis::{
+            client::{Breaks, Client},
+            connection as redis_client,
+        },
+        zookeeper::session::Session,
+    },
+};
 
 /// How many sessions of a crowd are opened at once. More only queue up at the server.
 const OPENING_AT_ONCE: usize = 64;
@@ -25,71 +31,8 @@ const OPENING_AT_ONCE: usize = 64;
 /// One actor's connections, by server name.
 #[derive(Default)]
 struct Connections {
-    redis: HashMap<String, Line>,
+    redis: HashMap<String, Client>,
     zookeeper: HashMap<String, Session>,
-}
-
-/// How often the connections to a server have broken by now.
-type Breaks = u64;
-
-/// The way to one Redis server: connected when it is first needed, and again after it was lost. An operation that is
-/// on its way when the connection breaks is lost. Whoever was idle sees the connection closed and connects again before
-/// the next operation, as redis-py, go-redis and Lettuce do.
-struct Line {
-    address: String,
-    password: Option<String>,
-    connection: Option<MultiplexedConnection>,
-    /// How often connections had broken when this one was made.
-    breaks: Breaks,
-    /// Whether a connection is tried with a PING before it is used again.
-    tested: bool,
-    /// Whether it has just been tried, for the next operation.
-    sure: bool,
-}
-
-impl Line {
-    /// Connects before it is needed. A server that cannot be reached is the next operation's business.
-    async fn reach(&mut self, breaks: Breaks) {
-        self.sure = self.connect(breaks).await.is_ok();
-    }
-
-    async fn connect(&mut self, breaks: Breaks) -> RedisResult<&mut MultiplexedConnection> {
-        if self.breaks != breaks {
-            (self.connection, self.breaks) = (None, breaks);
-        }
-        let sure = std::mem::take(&mut self.sure);
-        if self.tested
-            && !sure
-            && let Some(connection) = &mut self.connection
-            && redis::cmd("PING").exec_async(connection).await.is_err()
-        {
-            self.connection = None;
-        }
-        match &mut self.connection {
-            Some(connection) => Ok(connection),
-            empty => Ok(empty.insert(redis_client::connect(&self.address, self.password.as_deref()).await?)),
-        }
-    }
-
-    async fn send(
-        &mut self,
-        breaks: Breaks,
-        work: impl AsyncFnOnce(&mut MultiplexedConnection) -> Reply,
-    ) -> Reply {
-        let reply = match self.connect(breaks).await {
-            Ok(connection) => work(connection).await,
-            Err(error) => Reply::Lost(error.to_string()),
-        };
-        let broken = match &reply {
-            Reply::Lost(_) => true,
-            Reply::Error { code, .. } => code == redis_client::TOO_LONG_CODE,
-            Reply::Value(_) => false,
-        };
-        if broken {
-            self.connection = None;
-        }
-        reply
-    }
 }
 
 /// Runs a client process until its standard input ends: then Lockstep is gone.
@@ -187,8 +130,8 @@ impl Process {
                     .for_each_concurrent(OPENING_AT_ONCE, |mut connections| {
                         let server = &server;
                         async move {
-                            if let Some(line) = connections.redis.get_mut(server) {
-                                line.reach(breaks).await;
+                            if let Some(client) = connections.redis.get_mut(server) {
+                                client.reach(breaks).await;
                             }
                         }
                     })
@@ -282,21 +225,19 @@ async fn open(
         };
         match server.product {
             Product::Redis => {
-                let mut line = Line {
-                    address: server.address.clone(),
-                    password: server.password.clone(),
-                    connection: None,
-                    breaks: Breaks::default(),
-                    tested: server.hangs_up,
-                    sure: false,
-                };
+                let mut client = Client::new(&server.address, server.password.as_deref(), server.hangs_up);
                 if eager {
-                    line.connect(Breaks::default()).await.map_err(|error| failed(&error))?;
+                    client.connect(Breaks::default()).await.map_err(|error| failed(&error))?;
                 }
-                connections.redis.insert(server.name.clone(), line);
+                connections.redis.insert(server.name.clone(), client);
             }
             Product::Zookeeper => {
-                let session = Session::open(actor, &server.name, &server.address, timeout, responses.clone())
+                let (name, responses) = (server.name.clone(), responses.clone());
+                let notify = move |about, what| {
+                    // The receiver ends with the process.
+                    let _ = responses.send(Response::Notified { actor, server: name.clone(), about, what });
+                };
+                let session = Session::open(&server.address, timeout, Arc::new(notify))
                     .await
                     .map_err(|error| failed(&error))?;
                 connections.zookeeper.insert(server.name.clone(), session);
@@ -311,12 +252,12 @@ async fn send(connections: &mut Connections, wire: Wire, breaks: Breaks) -> Repl
         |server: &str| Reply::Error { code: "NOSERVER".to_owned(), text: format!("no server `{server}`") };
     match wire {
         Wire::Redis { server, words } => match connections.redis.get_mut(&server) {
-            Some(line) => line.send(breaks, async |to| redis_client::command(to, &words).await).await,
+            Some(client) => client.send(breaks, async |to| redis_client::command(to, &words).await).await,
             None => unknown(&server),
         },
         Wire::Script { server, source, keys, args, .. } => match connections.redis.get_mut(&server) {
-            Some(line) => {
-                line.send(breaks, async |to| redis_client::script(to, &source, &keys, &args).await).await
+            Some(client) => {
+                client.send(breaks, async |to| redis_client::script(to, &source, &keys, &args).await).await
             }
             None => unknown(&server),
         },

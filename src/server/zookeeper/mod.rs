@@ -4,6 +4,7 @@ pub(crate) mod four_letters;
 pub(crate) mod jars;
 pub(crate) mod observe;
 pub(crate) mod programs;
+pub(crate) mod session;
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::Path;

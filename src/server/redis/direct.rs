@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use redis::{Client, Cmd, Connection, RedisError, RedisResult, Value};
 
-use super::redis::{place, reply};
+use super::connection::{place, reply};
 use crate::log::Reply;
 
 /// How long a server may leave an answer out, in real time. None of the commands that are sent here waits.

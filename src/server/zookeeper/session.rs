@@ -1,20 +1,20 @@
 //! One actor's session with one ZooKeeper server, and the watches that it left.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use serde_json::json;
 use tokio::sync::{mpsc, oneshot};
 use zookeeper_client::{Acls, Client, CreateMode, Error, OneshotWatcher, Stat};
 
-use super::protocol::Response;
-use crate::log::{ActorId, Reply, ZkCall};
+use crate::log::{Reply, ZkCall};
+
+/// Told of every watch that fires: its path, and what happened there.
+pub(crate) type Notify = Arc<dyn Fn(String, String) + Send + Sync>;
 
 /// A session.
 pub(crate) struct Session {
-    actor: ActorId,
-    server: String,
     client: Client,
-    responses: mpsc::UnboundedSender<Response>,
+    notify: Notify,
     /// How to ask each watch that has not fired yet whether it has by now.
     watches: Vec<mpsc::UnboundedSender<oneshot::Sender<()>>>,
 }
@@ -24,15 +24,9 @@ impl Session {
     ///
     /// # Errors
     /// The server cannot be reached.
-    pub(crate) async fn open(
-        actor: ActorId,
-        server: &str,
-        address: &str,
-        timeout: Duration,
-        responses: mpsc::UnboundedSender<Response>,
-    ) -> Result<Self, Error> {
+    pub(crate) async fn open(address: &str, timeout: Duration, notify: Notify) -> Result<Self, Error> {
         let client = Client::connector().with_session_timeout(timeout).connect(address).await?;
-        Ok(Self { actor, server: server.to_owned(), client, responses, watches: Vec::new() })
+        Ok(Self { client, notify, watches: Vec::new() })
     }
 
     /// Its session id.
@@ -97,7 +91,7 @@ impl Session {
         let (ask, mut asked) = mpsc::unbounded_channel::<oneshot::Sender<()>>();
         self.watches.retain(|watch| !watch.is_closed());
         self.watches.push(ask);
-        let (actor, server, responses) = (self.actor, self.server.clone(), self.responses.clone());
+        let notify = Arc::clone(&self.notify);
         tokio::spawn(async move {
             let fired = watcher.changed();
             tokio::pin!(fired);
@@ -106,9 +100,7 @@ impl Session {
                     // A watch that has fired is reported before the question is answered.
                     biased;
                     event = &mut fired => {
-                        let (about, what) = (event.path.clone(), format!("{:?}", event.event_type));
-                        // The receiver ends with the process.
-                        let _ = responses.send(Response::Notified { actor, server, about, what });
+                        notify(event.path.clone(), format!("{:?}", event.event_type));
                         return;
                     }
                     question = asked.recv() => match question {
