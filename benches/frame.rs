@@ -3,8 +3,10 @@
 
 #![allow(clippy::print_stdout, reason = "figures for whoever runs it")]
 
+#[allow(dead_code, reason = "tests draw more of them")]
 #[path = "../tests/screens/staged.rs"]
 mod staged;
+#[allow(dead_code, reason = "tests press more keys")]
 #[path = "../tests/screens/stand.rs"]
 mod stand;
 

@@ -1,7 +1,5 @@
 //! What the tests of the real program share. It must not know what is tested.
 
-#![allow(dead_code, reason = "each test binary uses its own part")]
-
 use std::{
     path::{Path, PathBuf},
     process::{Command, Output},

@@ -1,7 +1,5 @@
 //! The real program in a pseudo-terminal: keys go in, a screen comes out. It must not know what is tested.
 
-#![allow(dead_code, reason = "each test binary uses its own part")]
-
 use std::{
     fmt::Debug,
     io::{Read, Write},

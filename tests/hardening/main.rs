@@ -7,6 +7,7 @@
 
 #[path = "../common/place.rs"]
 mod place;
+#[allow(dead_code, reason = "the tests of the terminal press more keys")]
 #[path = "../common/pty.rs"]
 mod pty;
 #[path = "../common/scenarios.rs"]

@@ -1,5 +1,4 @@
 //! Logs as real runs write them, made by hand: what the screens' tests and the benchmarks draw.
-#![allow(dead_code, reason = "each user needs only a part")]
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,4 @@
 //! A stand for the program: a catalogue, a live run that is played by hand, a screen to look at.
-#![allow(dead_code, reason = "each user needs only a part")]
 
 use std::{
     cell::RefCell,

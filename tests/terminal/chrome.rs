@@ -4,8 +4,6 @@
 //! The protocol goes through two pipes (`--remote-debugging-pipe`, the browser's file descriptors 3 and 4), one JSON
 //! message after another, each ended by a zero byte. No port, no WebSocket.
 
-#![allow(dead_code, reason = "each test binary uses its own part")]
-
 use std::{
     io::{BufRead as _, BufReader, Write as _},
     path::{Path, PathBuf},
