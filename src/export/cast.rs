@@ -188,7 +188,6 @@ fn difference(before: Option<&Buffer>, after: &Buffer) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// How long a step is looked at.
 fn dwell(step: &[Event], lang: Lang) -> Duration {
     let said = step.iter().rev().find_map(|event| match &event.kind {
         EventKind::Say { en, zh, .. } => Some(reading(if lang == Lang::En { en } else { zh }, lang)),
@@ -209,7 +208,6 @@ fn dwell(step: &[Event], lang: Lang) -> Duration {
     said.unwrap_or(usual)
 }
 
-/// How long a text takes to read.
 fn reading(text: &str, lang: Lang) -> Duration {
     let per_second = match lang {
         Lang::En => 18.0,

@@ -22,13 +22,11 @@ use crate::{
 /// Screens narrower than this get labels on the lanes instead of commands.
 const NARROW: u16 = 100;
 
-/// How pictures look.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Look {
     /// Columns and rows of the screen.
     pub size: (u16, u16),
     pub lang: Lang,
-    /// The theme that was asked for.
     pub theme: ThemeName,
     /// How fast lesson time passes, where a picture moves.
     pub speed: f64,
@@ -36,7 +34,6 @@ pub struct Look {
     pub questions: bool,
     /// Whether the screen is that of a presenter: the story, large, and the timelines.
     pub presenting: bool,
-    /// How the log is looked at.
     pub lens: Lens,
 }
 
@@ -82,7 +79,6 @@ pub struct Camera<'a> {
 }
 
 impl<'a> Camera<'a> {
-    /// At the beginning of a run.
     pub fn new(run: &'a Finished, look: &Look) -> Self {
         let detail = if look.size.0 < NARROW { Detail::Labels } else { Detail::Wires };
         Self {

@@ -5,9 +5,9 @@
 
 pub mod app;
 pub mod chart;
-pub mod flight;
+pub(crate) mod flight;
 pub mod keys;
 pub mod state;
 pub mod theme;
 pub mod view;
-pub mod words;
+pub(crate) mod words;

@@ -31,7 +31,6 @@ pub(crate) struct Source<'a> {
     chart: &'a Chart,
     world: &'a World,
     crowds: Crowds<'a>,
-    /// How many events there are.
     position: usize,
 }
 

@@ -146,7 +146,6 @@ impl<R: Runs> App<R> {
         themes.chain(langs).chain(speeds).collect()
     }
 
-    /// Whether an action would do anything now.
     fn possible(&self, action: Action) -> bool {
         let entry = self.catalogue.entries.get(match &self.mode {
             Mode::Learning(lesson) => lesson.entry(),
@@ -207,7 +206,6 @@ impl<R: Runs> App<R> {
         };
     }
 
-    /// A character is typed into the palette.
     pub(crate) fn type_command(&mut self, typed: char) {
         self.palette.typed.push(typed);
         self.palette.chosen = 0;

@@ -26,7 +26,6 @@ impl<R: Runs> App<R> {
         self.search = Some(search);
     }
 
-    /// What was typed so far.
     fn typed(&self) -> String {
         self.search.as_ref().map_or_else(String::new, |search| search.typed.clone())
     }

@@ -53,7 +53,6 @@ pub(crate) const PAGE: i32 = 5;
 /// Screens narrower than this get labels on the lanes instead of commands.
 const NARROW: u16 = 100;
 
-/// Something that happened outside.
 #[derive(Debug)]
 pub enum Message {
     /// The terminal: a key, a new size.
@@ -75,7 +74,6 @@ pub struct Listened<'a> {
     pub batch: Option<&'a mut Batch>,
 }
 
-/// What is on the screen.
 #[derive(Debug)]
 pub enum Mode {
     /// The catalogue.
@@ -89,7 +87,6 @@ pub enum Mode {
     Ending,
 }
 
-/// A lesson on the screen.
 #[derive(Debug)]
 pub struct Lesson {
     entry: usize,
@@ -99,7 +96,6 @@ pub struct Lesson {
     /// Whether crowds are shown member by member.
     expanded: bool,
     pub(crate) scrolls: Scrolls,
-    /// The event that the learner looks at.
     pub(crate) selected: Option<usize>,
     /// How many clients are left out at the left of the sequence, if the learner says so.
     pub(crate) aside: Option<u16>,
@@ -130,7 +126,6 @@ impl Lesson {
         (self.entry, self.variant) == (entry, variant)
     }
 
-    /// Its place in the catalogue.
     pub(crate) fn entry(&self) -> usize {
         self.entry
     }
@@ -140,7 +135,6 @@ impl Lesson {
     }
 }
 
-/// The program's state.
 #[derive(Debug)]
 pub struct App<R> {
     pub(crate) catalogue: Catalogue,
@@ -169,7 +163,6 @@ pub struct App<R> {
 }
 
 impl<R: Runs> App<R> {
-    /// The state that the program starts in.
     pub fn new(catalogue: Catalogue, runs: R, options: &AppOptions) -> Self {
         let mut app = Self {
             catalogue,
@@ -210,12 +203,10 @@ impl<R: Runs> App<R> {
         app
     }
 
-    /// What is on the screen.
     pub fn mode(&self) -> &Mode {
         &self.mode
     }
 
-    /// The terminal has this size.
     pub fn resize(&mut self, size: Rect) {
         self.size = size;
         self.adapt();

@@ -70,17 +70,13 @@ pub struct Clash {
 /// The elastic time axis and what is drawn along it.
 #[derive(Debug, Clone, Default)]
 pub struct Chart {
-    /// One lane per actor.
     pub lanes: Vec<Lane>,
     /// Crowds that are folded into one band each.
     pub bands: Vec<Band>,
-    /// One per server.
     pub truths: Vec<Truth>,
     /// Everything that went over the wire, oldest first.
     pub wire: Vec<WireRow>,
-    /// Stretches with two holders.
     pub clashes: Vec<Clash>,
-    /// The story's steps so far.
     pub beats: Vec<Beat>,
     /// The column of every event; never falls.
     columns: Vec<u32>,
@@ -137,12 +133,10 @@ impl Chart {
         Self { detail, ..Self::default() }
     }
 
-    /// How much its marks say.
     pub fn detail(&self) -> Detail {
         self.detail
     }
 
-    /// Draws in what the log has gained.
     pub fn advance(&mut self, log: &Log) {
         for index in self.columns.len()..log.len() {
             self.prepare(log, index);
@@ -350,7 +344,6 @@ impl Chart {
         }
     }
 
-    /// A fault of an actor's process.
     fn process_fault(&mut self, log: &Log, actor: ActorId, condition: Condition, (x, index): (u32, usize)) {
         let Some(lane) = self.lanes.get_mut(actor.0 as usize) else {
             return;

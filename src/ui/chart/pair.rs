@@ -6,7 +6,6 @@ use crate::{clock::LessonTime, log::Log, verdict::compare::Timeline};
 /// Two charts whose columns mean the same times.
 #[derive(Debug, Clone, Default)]
 pub struct Pair {
-    /// The chart of each run.
     pub charts: [Chart; 2],
     /// The column and the time of each place of the timeline; neither ever falls.
     places: Vec<(u32, LessonTime)>,

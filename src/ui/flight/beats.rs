@@ -18,7 +18,6 @@ const WAVE: Duration = Duration::from_millis(500);
 /// Half of the way: where what is held stands, and what is lost breaks.
 const HALF: f32 = 0.5;
 
-/// What sets out together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Beat {
     /// Nothing yet.

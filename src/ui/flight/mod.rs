@@ -26,7 +26,6 @@ pub const LONGEST: Duration = Duration::from_millis(1500);
 /// Waits shorter than this are not animated.
 const NOTICEABLE: Duration = Duration::from_millis(50);
 
-/// How a flight goes along.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tempo {
     /// How long a wait of a second or more takes; zero where waits are not animated.
@@ -37,7 +36,6 @@ pub struct Tempo {
     pub messages: bool,
 }
 
-/// What travels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Load {
     /// A command, from a client to a server.
@@ -54,7 +52,6 @@ pub enum Load {
 /// One thing that travels, over some time of the flight.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Leg {
-    /// What.
     pub load: Load,
     /// The event that it is about.
     pub event: usize,
@@ -94,7 +91,6 @@ pub struct Wait {
     pub passes: (LessonTime, LessonTime),
 }
 
-/// What is seen between two positions.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Flight {
     from: usize,
@@ -141,12 +137,10 @@ impl Flight {
         }
     }
 
-    /// The positions that it lies between.
     pub fn range(&self) -> std::ops::Range<usize> {
         self.from..self.from + self.landings.len()
     }
 
-    /// The lesson time shown before it.
     pub fn begin(&self) -> LessonTime {
         self.begin
     }
@@ -211,7 +205,6 @@ impl Flight {
 pub struct Aloft<'a> {
     /// The flight under way and the moment of it that is shown.
     pub flight: Option<(&'a Flight, Duration)>,
-    /// Whether it goes forward.
     pub forward: bool,
 }
 

@@ -14,18 +14,14 @@ pub struct KeyMap {
 pub struct Bindings<M> {
     /// The action's row of the table.
     pub row: usize,
-    /// The keys.
     pub chords: Vec<(Chord, M)>,
 }
 
 /// A wish that cannot be fulfilled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Complaint<M> {
-    /// The key's mark.
     pub mark: M,
-    /// What is wrong.
     pub message: String,
-    /// What would be right.
     pub help: String,
 }
 

@@ -38,7 +38,6 @@ enum Ending {
     Failed(Text, bool),
 }
 
-/// A run of one variant.
 #[derive(Debug, Default)]
 struct Run {
     log: Log,
@@ -54,14 +53,12 @@ impl Run {
     }
 }
 
-/// A comparison on the screen.
 #[derive(Debug)]
 pub struct Comparing {
     /// The lesson's name.
     id: String,
     /// Every variant, and what it is to show.
     variants: Vec<(String, Expect)>,
-    /// The variants that stand beside each other.
     sides: [usize; 2],
     /// Runs, by variant.
     runs: BTreeMap<usize, Run>,
@@ -74,7 +71,6 @@ pub struct Comparing {
     speed: f64,
 }
 
-/// Both runs as one.
 #[derive(Debug, Default)]
 struct Joint {
     timeline: Timeline,
@@ -133,7 +129,6 @@ impl Comparing {
         comparing
     }
 
-    /// The variants that stand beside each other.
     pub fn sides(&self) -> [usize; 2] {
         self.sides
     }
@@ -253,7 +248,6 @@ impl Comparing {
         }
     }
 
-    /// Forgets both runs and makes them anew.
     pub fn restart(&mut self, runs: &impl Runs) {
         self.runs.clear();
         self.go_on(runs);
@@ -270,14 +264,12 @@ impl Comparing {
         self.joint.look(logs);
     }
 
-    /// One step forward or back.
     pub fn step(&mut self, forward: bool) {
         self.next = None;
         let at = self.joint.at;
         self.to(if forward { at + 1 } else { at.saturating_sub(1) });
     }
 
-    /// To the beginning or the end.
     pub fn jump(&mut self, end: bool) {
         self.next = None;
         self.to(if end { usize::MAX } else { 0 });
@@ -308,7 +300,6 @@ impl Comparing {
         }
     }
 
-    /// Changes how fast it plays.
     pub fn set_speed(&mut self, speed: f64) {
         self.speed = speed;
     }
@@ -328,7 +319,6 @@ impl Comparing {
         self.next = more.then(|| now + STEP.div_f64(self.speed));
     }
 
-    /// Whether it plays.
     pub fn is_playing(&self) -> bool {
         self.next.is_some()
     }
@@ -387,7 +377,6 @@ impl Comparing {
 }
 
 impl Joint {
-    /// Sees both worlds at the playhead.
     fn look(&mut self, logs: [&Log; 2]) {
         let slots = self.timeline.stops.get(self.at).copied().unwrap_or_default();
         let positions = self.timeline.positions(slots);

@@ -8,7 +8,6 @@ use crate::{
     world::World,
 };
 
-/// A flight under way.
 #[derive(Debug)]
 pub(crate) struct Film {
     flight: Flight,
@@ -79,13 +78,11 @@ impl Film {
         self.frozen
     }
 
-    /// The position at which it ends.
     pub(crate) fn target(&self) -> usize {
         let range = self.flight.range();
         if self.forward { range.end } else { range.start }
     }
 
-    /// The position that is on the screen.
     pub(crate) fn position(&self) -> usize {
         self.flight.position(self.shown)
     }
@@ -126,7 +123,6 @@ impl Film {
         self.frozen = true;
     }
 
-    /// Goes on.
     pub(crate) fn thaw(&mut self, now: Instant) {
         self.go(now);
         self.frozen = false;
@@ -163,7 +159,6 @@ mod tests {
 
     const TEMPO: Tempo = Tempo { wait: Duration::from_millis(600), longest: LONGEST, messages: true };
 
-    /// One client that asks so many times.
     fn log(exchanges: u64) -> Log {
         let mut log = Log::new();
         let mut add = |kind| {

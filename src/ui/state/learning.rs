@@ -29,7 +29,6 @@ const REPLAY: (Duration, Duration) = (Duration::from_millis(250), Duration::from
 /// A run must say why it ends.
 pub(crate) const ENDED: Words = Words::new("The run ended without saying why.", "运行中断了，原因不明。");
 
-/// What the live run is doing.
 #[derive(Debug, Clone, PartialEq)]
 enum Engine {
     /// The servers are being started; a step may have been asked for already.
@@ -46,7 +45,6 @@ enum Engine {
     Watching,
     /// It was stopped in the middle of such a step.
     Held,
-    /// The story is over.
     Over {
         /// What it amounts to, once it is known.
         verdict: Option<Verdict>,
@@ -59,7 +57,6 @@ enum Engine {
     Failed { message: Text, server: bool },
 }
 
-/// What the learner wants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pace {
     /// Every step is asked for.
@@ -70,12 +67,9 @@ enum Pace {
     Frozen { playing: bool },
 }
 
-/// A run of a lesson.
 #[derive(Debug)]
 pub struct Learning {
-    /// What is run.
     pub choice: LessonChoice,
-    /// The recording.
     pub playback: Playback,
     session: Option<Session>,
     engine: Engine,
@@ -210,18 +204,15 @@ impl Learning {
         }
     }
 
-    /// Turns questions on or off.
     pub fn set_questions(&mut self, on: bool) {
         self.predicting.set_on(on);
         self.playback.pass_over_questions(!on);
     }
 
-    /// How fast it plays.
     pub fn speed(&self) -> f64 {
         self.speed
     }
 
-    /// Changes how fast it plays.
     pub fn set_speed(&mut self, speed: f64, now: Instant) {
         self.speed = speed;
         self.playback.set_speed(speed);
@@ -231,7 +222,6 @@ impl Learning {
         }
     }
 
-    /// The learner wants the next step.
     pub fn forward(&mut self, now: Instant) {
         self.pause();
         if self.predicting.holds_back(&self.playback) {
@@ -336,7 +326,6 @@ impl Learning {
         }
     }
 
-    /// What was stopped in mid-flight goes on.
     fn thaw(&mut self, playing: bool, now: Instant) {
         self.playback.thaw(now);
         self.pace = Pace::ByHand;
@@ -365,7 +354,6 @@ impl Learning {
         self.hold();
     }
 
-    /// Stops a step that is being watched.
     fn hold(&mut self) {
         if self.engine == Engine::Watching {
             self.engine = Engine::Held;

@@ -20,12 +20,10 @@ pub const RACES: u64 = 100;
 /// How many times more, when more are wanted.
 const MORE: u64 = 10;
 
-/// How every order is to be tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExplorationOptions {
     /// An order is cut after so many moves.
     pub moves: usize,
-    /// The fault that an order may have.
     pub fault: Option<Failing>,
     /// Whether orders that are sure to come to the same as another are left out.
     pub prune: bool,
@@ -101,7 +99,6 @@ pub struct Exploration {
     pub found: Option<Box<Finding>>,
 }
 
-/// What the runs are doing.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Phase<'a> {
     /// The servers are being started, or the size of the whole is being estimated.
@@ -121,11 +118,9 @@ pub enum Phase<'a> {
 pub struct Failure {
     /// What happened, why, and what to do.
     pub message: Text,
-    /// Whether it was a server.
     pub server: bool,
 }
 
-/// How often an outcome was seen.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Seen<'a> {
     pub outcome: &'a Outcome,
@@ -137,7 +132,6 @@ pub struct Seen<'a> {
 
 #[derive(Debug)]
 pub struct Outcomes {
-    /// What is run.
     pub choice: LessonChoice,
     source: Source,
     /// Gone when nothing more can come.
@@ -152,7 +146,6 @@ pub struct Outcomes {
 }
 
 impl Outcomes {
-    /// Runs that have just been asked for.
     pub fn new(choice: LessonChoice, source: Source, batch: Batch) -> Self {
         let control = *batch.control.borrow();
         Self {
@@ -325,12 +318,10 @@ impl Outcomes {
         }
     }
 
-    /// The outcome that the learner looks at.
     pub fn chosen(&self) -> Option<&Outcome> {
         self.chosen.as_ref().or_else(|| self.seen().first().map(|seen| seen.outcome))
     }
 
-    /// The races that had the chosen outcome.
     pub fn chosen_races(&self) -> Option<&Kind> {
         self.races()?.kept.kind(self.chosen()?)
     }

@@ -27,7 +27,6 @@ struct Running {
     speed: f64,
 }
 
-/// The recording and the playhead.
 #[derive(Debug)]
 pub struct Playback {
     log: Log,
@@ -65,17 +64,14 @@ impl Default for Playback {
 }
 
 impl Playback {
-    /// Everything that happened.
     pub fn log(&self) -> &Log {
         &self.log
     }
 
-    /// The world at the playhead.
     pub fn world(&self) -> &World {
         &self.world
     }
 
-    /// Everything's place on the time axis.
     pub fn chart(&self) -> &Chart {
         &self.chart
     }
@@ -85,7 +81,6 @@ impl Playback {
         &self.sequence
     }
 
-    /// The time shown.
     pub fn display(&self) -> LessonTime {
         self.display
     }
@@ -129,7 +124,6 @@ impl Playback {
         self.motion = motion;
     }
 
-    /// How fast animations go.
     pub fn set_speed(&mut self, speed: f64) {
         self.speed = speed;
     }
@@ -150,7 +144,6 @@ impl Playback {
         self.jump(self.log.len());
     }
 
-    /// Chooses how much the lanes say.
     pub fn set_detail(&mut self, detail: Detail) {
         if self.chart.detail() != detail {
             self.chart = Chart::new(detail);
@@ -247,7 +240,6 @@ impl Playback {
         }
     }
 
-    /// Lets the time shown move on.
     pub fn tick(&mut self, now: Instant) {
         if let Some(film) = &mut self.film {
             if film.tick(now) {
@@ -276,7 +268,6 @@ impl Playback {
         film.map(|film| film.freeze(now)).is_some()
     }
 
-    /// An animation that was stopped goes on.
     pub fn thaw(&mut self, now: Instant) {
         if let Some(film) = &mut self.film {
             film.thaw(now);
@@ -373,7 +364,6 @@ impl Playback {
         true
     }
 
-    /// Goes to the beginning.
     pub fn to_start(&mut self) {
         self.running = None;
         self.jump(self.log.opening());

@@ -25,7 +25,6 @@ const LARGEST: u64 = 4 << 20;
 /// What was done in one variant of a lesson.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
-    /// Whether its verdict was ever reached.
     pub finished: bool,
     /// The newest verdict.
     pub outcome: Option<Outcome>,
@@ -110,7 +109,6 @@ impl Store {
         }
     }
 
-    /// What was done.
     pub fn progress(&self) -> &Progress {
         &self.progress
     }

@@ -8,7 +8,6 @@ use crate::{
     world::World,
 };
 
-/// How the panes share the screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Form {
     /// All of them; the one with the focus has more room.
@@ -27,7 +26,6 @@ impl Form {
     }
 }
 
-/// How the log is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Lens {
     /// Lanes, time to the right.
@@ -38,7 +36,6 @@ pub enum Lens {
 }
 
 impl Lens {
-    /// The other one.
     pub fn other(self) -> Self {
         match self {
             Self::Timeline => Self::Sequence,
@@ -47,7 +44,6 @@ impl Lens {
     }
 }
 
-/// What lies over a screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Overlay {
     #[default]
@@ -67,7 +63,6 @@ pub enum Overlay {
 pub struct Scrolls([Option<u16>; 4]);
 
 impl Scrolls {
-    /// A pane's scroll.
     pub fn get(&self, pane: Pane) -> Option<u16> {
         self.0[pane as usize]
     }
@@ -92,7 +87,6 @@ pub enum Stage<'a> {
     Failed {
         /// What happened, why, and what to do.
         message: &'a Text,
-        /// Whether it was a server.
         server: bool,
     },
 }
@@ -116,7 +110,6 @@ pub enum CompareStage<'a> {
     Waiting,
     /// It is being made on real servers.
     Running {
-        /// Whether the servers are still being started.
         booting: bool,
         /// How many steps of the story are over.
         step: usize,
@@ -127,28 +120,22 @@ pub enum CompareStage<'a> {
     Failed {
         /// What happened, why, and what to do.
         message: &'a Text,
-        /// Whether it was a server.
         server: bool,
     },
 }
 
-/// One of the two runs.
 #[derive(Debug, Clone, Copy)]
 pub struct CompareSide<'a> {
-    /// Which of the lesson's variants.
     pub variant: usize,
     /// What happened, once the run is over.
     pub log: Option<&'a Log>,
-    /// What that amounts to at the playhead.
     pub world: &'a World,
     /// Where it stands.
     pub stage: CompareStage<'a>,
 }
 
-/// What the story pane says of questions.
 #[derive(Debug, Clone, Copy)]
 pub struct Asking<'a> {
-    /// The predictions so far.
     pub answers: &'a Answers,
     /// Whether questions are put at all.
     pub on: bool,
@@ -161,6 +148,5 @@ pub struct Asking<'a> {
 pub struct Mistakes {
     /// The first: file, line, column, what is wrong, what would be right.
     pub first: String,
-    /// How many there are besides.
     pub more: usize,
 }

@@ -23,7 +23,6 @@ const NEARLY: f32 = 0.15;
 /// How long the glyphs of a stream stay where they are, in milliseconds.
 const STREAM: u128 = 40;
 
-/// Draws all of it over the lanes.
 pub fn draw(scene: &Scene<'_>, plot: &Plot, places: &Places<'_>, buf: &mut Buffer) {
     let Some(aloft) = scene.flight else { return };
     held(scene, plot, places, buf);

@@ -26,28 +26,21 @@ use crate::{
     },
 };
 
-/// What the catalogue shows.
 #[derive(Debug, Clone, Copy)]
 pub struct CatalogueView<'a> {
-    /// The lessons.
     pub catalogue: &'a Catalogue,
-    /// What the learner has done so far.
     pub progress: &'a Progress,
-    /// The chosen one.
     pub selected: usize,
     /// Where the keys go.
     pub shelf: Shelf,
     pub search: Option<&'a Search>,
     pub keys: &'a KeyMap,
-    /// How far its description is scrolled.
     pub scroll: u16,
-    /// Colours.
     pub theme: Theme,
     pub lang: Lang,
 }
 
 impl<'a> CatalogueView<'a> {
-    /// The chosen lesson.
     pub fn selected(&self) -> Option<&'a CatalogueEntry> {
         self.catalogue.entries.get(self.selected)
     }
@@ -220,7 +213,6 @@ impl<'a> CatalogueView<'a> {
         (lines, end)
     }
 
-    /// Whether its servers are here.
     fn served(&self, entry: &CatalogueEntry, columns: usize) -> Vec<Line<'static>> {
         let (glyph, words, role) = if entry.served {
             (glyphs::DONE, words::SERVED, Role::Good)

@@ -72,7 +72,6 @@ pub fn draw_ends<'a>(
     buf.set_line(area.right() - taken, area.y, &right, taken);
 }
 
-/// Draws the lesson's header.
 pub fn draw(view: &LessonView<'_>, area: Rect, buf: &mut Buffer) {
     let glyph = match view.motion {
         Motion::Playing => (" ▶ ", Role::Good),

@@ -77,15 +77,12 @@ fn pinned(scene: &Scene<'_>, rows: &[Row], height: Sizes, room: u16) -> usize {
     if total(&rows[..pinned], height) > room.saturating_sub(2) { 0 } else { pinned }
 }
 
-/// How the pane is divided.
 struct Division {
     rows: Vec<Row>,
     /// How many of them are never scrolled away.
     pinned: usize,
     height: Sizes,
-    /// The lanes of actors.
     lanes: Rect,
-    /// The lanes of servers.
     below: Rect,
 }
 
@@ -129,7 +126,6 @@ fn above_axis(area: Rect) -> Rect {
     Rect { height: area.height.saturating_sub(1), ..area }
 }
 
-/// How far the lanes can be scrolled.
 pub fn reach(scene: &Scene<'_>, area: Rect) -> u16 {
     reach_without_axis(scene, above_axis(area))
 }
@@ -147,7 +143,6 @@ fn last_actor(scene: &Scene<'_>) -> Option<ActorId> {
     events.iter().rev().take(64).find_map(|event| event.kind.actor())
 }
 
-/// Whose event is chosen.
 fn chosen_actor(scene: &Scene<'_>) -> Option<ActorId> {
     let event = scene.log.events().get(scene.selected?)?;
     event.kind.actor()

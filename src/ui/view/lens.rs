@@ -29,7 +29,6 @@ impl LessonView<'_> {
         pane == Pane::Wire || (pane == Pane::Lanes && self.lens == Lens::Sequence)
     }
 
-    /// The event that the learner looks at.
     pub fn selected(&self) -> Option<usize> {
         self.scene.selected
     }

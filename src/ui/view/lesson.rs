@@ -42,30 +42,23 @@ pub enum Hit {
     Choice(usize),
 }
 
-/// What the lesson screen shows.
 #[derive(Debug, Clone, Copy)]
 pub struct LessonView<'a> {
     /// The log, the world, the time.
     pub scene: Scene<'a>,
-    /// The lesson.
     pub entry: &'a CatalogueEntry,
     pub variant: usize,
     /// Where the run stands.
     pub stage: Stage<'a>,
     /// Whether it moves by itself.
     pub motion: Motion,
-    /// How fast it plays.
     pub speed: f64,
     pub focus: Pane,
-    /// How the panes share the screen.
     pub form: Form,
-    /// How far panes are scrolled.
     pub scrolls: &'a Scrolls,
-    /// How the log is looked at.
     pub lens: Lens,
     /// How many clients the sequence leaves out at the left; `None` follows who moves.
     pub aside: Option<u16>,
-    /// The learner's predictions.
     pub asking: Asking<'a>,
     /// Where it is one run of many, and not of the story.
     pub single: Option<SingleRun<'a>>,

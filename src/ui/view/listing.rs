@@ -84,7 +84,6 @@ impl CatalogueView<'_> {
         }
     }
 
-    /// How many were found.
     fn found(&self, search: &Search) -> String {
         let all = self.catalogue.entries.len().to_string();
         let words = words::FOUND.with(self.lang, &[&search.hits.len().to_string(), &all]);
@@ -180,7 +179,6 @@ impl CatalogueView<'_> {
         rows
     }
 
-    /// Whether every variant's verdict was reached.
     fn is_done(&self, entry: &CatalogueEntry) -> bool {
         let Some(variants) = self.progress.lessons.get(&entry.id) else {
             return false;

@@ -36,7 +36,7 @@ pub(crate) mod redis;
 pub(crate) mod scene;
 pub(crate) mod scrubber;
 pub(crate) mod selection;
-pub mod sequence;
+pub(crate) mod sequence;
 pub(crate) mod servers;
 pub(crate) mod strip;
 pub mod svg;
@@ -45,17 +45,17 @@ pub(crate) mod verdict;
 pub(crate) mod wire;
 pub(crate) mod zookeeper;
 
-pub use catalogue::CatalogueView;
-pub use compare::{CompareView, room as compare_room};
-pub use covered::empty_covered_cells;
-pub use free::{FreeView, choice};
+pub(crate) use catalogue::CatalogueView;
+pub(crate) use compare::{CompareView, room as compare_room};
+pub(crate) use covered::empty_covered_cells;
+pub(crate) use free::{FreeView, choice};
 
-pub use lesson::{Hit, LessonView};
-pub use notice::{Notice, draw as notice};
-pub use outcomes::{OutcomesHit, OutcomesView, SingleRace, SingleRun};
-pub use palette::PaletteView;
+pub(crate) use lesson::{Hit, LessonView};
+pub(crate) use notice::{Notice, draw as notice};
+pub(crate) use outcomes::{OutcomesHit, OutcomesView, SingleRace, SingleRun};
+pub(crate) use palette::PaletteView;
 
-pub use scene::Scene;
+pub(crate) use scene::Scene;
 
 use crate::ui::state::screen::Overlay;
 use ratatui::{buffer::Buffer, layout::Rect};
@@ -83,7 +83,6 @@ pub enum Screen<'a> {
     Outcomes(OutcomesView<'a>),
 }
 
-/// Draws everything.
 pub fn draw(
     screen: &Screen<'_>,
     overlay: Overlay,

@@ -11,7 +11,6 @@ use super::{Scene, scene::prose};
 use crate::text::Lang;
 use crate::ui::theme::{Role, Theme, text};
 
-/// The text of the pane.
 pub fn words<'a>(scene: &Scene<'a>, intro: &'a str) -> &'a str {
     match (scene.world.narration.last(), scene.lang) {
         (Some(said), Lang::En) => &said.en,

@@ -15,12 +15,10 @@ use crate::{
     },
 };
 
-/// What is told.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Notice {
     /// Somebody outside has stopped a process, and this is to be said of it.
     Silent(Text),
-    /// Questions were turned on or off.
     Questions(bool),
     /// The recording is of an earlier text of its lesson.
     Outdated,
@@ -37,11 +35,9 @@ pub enum Notice {
         /// The race's seed.
         seed: u64,
     },
-    /// Another theme was chosen.
     Theme(ThemeName),
     /// Something is wrong with the file of the learner's progress.
     Progress(Trouble),
-    /// Something is wrong with the configuration.
     Config(Mistakes),
 }
 

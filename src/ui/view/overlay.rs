@@ -15,7 +15,6 @@ use crate::{
     ui::keys::{KeyMap, Place},
 };
 
-/// A paragraph of a page.
 #[derive(Debug, Clone)]
 pub enum Paragraph {
     /// Words that wrap, with a hanging indent of so many columns.
@@ -28,13 +27,9 @@ pub enum Paragraph {
 
 #[derive(Debug, Clone)]
 pub struct Page {
-    /// Its heading.
     pub title: String,
-    /// What it says.
     pub paragraphs: Vec<Paragraph>,
-    /// Colours.
     pub theme: Theme,
-    /// The language of the hints.
     pub lang: Lang,
 }
 
@@ -86,14 +81,12 @@ pub fn clear(area: Rect, buf: &mut Buffer) {
     }
 }
 
-/// How far the page can be scrolled.
 pub fn reach(page: &Page, area: Rect) -> u16 {
     let frame = frame(page, area);
     let lines = lines(page, frame.width.saturating_sub(4)).len();
     u16::try_from(lines).unwrap_or(u16::MAX).saturating_sub(frame.height.saturating_sub(2))
 }
 
-/// Draws the page over what is there.
 pub fn draw(page: &Page, keys: &KeyMap, scroll: u16, area: Rect, buf: &mut Buffer) {
     let frame = frame(page, area);
     clear(frame, buf);

@@ -23,15 +23,11 @@ use crate::{
 /// The widest palette.
 const WIDEST: u16 = 92;
 
-/// What the palette shows.
 #[derive(Debug, Clone, Copy)]
 pub struct PaletteView<'a> {
-    /// What is typed and chosen.
     pub palette: &'a Palette,
-    /// What matches.
     pub listed: &'a [Listed],
     pub keys: &'a KeyMap,
-    /// Colours.
     pub theme: Theme,
     pub lang: Lang,
 }
@@ -64,7 +60,6 @@ impl PaletteView<'_> {
         fits.then(|| found::cursor(&self.palette.typed, "", Self::inside(Self::frame(area))))
     }
 
-    /// Draws it over what is there.
     pub fn draw(&self, area: Rect, buf: &mut Buffer) {
         let area = area.intersection(buf.area);
         if area.width < SMALLEST.0 || area.height < SMALLEST.1 {

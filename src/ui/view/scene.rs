@@ -18,10 +18,8 @@ use crate::{
     world::World,
 };
 
-/// What is drawn.
 #[derive(Debug, Clone, Copy)]
 pub struct Scene<'a> {
-    /// Everything that happened.
     pub log: &'a Log,
     /// What it amounts to at the playhead; `world.position` is the playhead.
     pub world: &'a World,
@@ -39,7 +37,6 @@ pub struct Scene<'a> {
     pub flight: Option<Aloft<'a>>,
     /// Whether crowds are shown member by member.
     pub expanded: bool,
-    /// Colours.
     pub theme: Theme,
     pub lang: Lang,
 }
@@ -49,7 +46,6 @@ impl<'a> Scene<'a> {
         self.theme.style(role)
     }
 
-    /// The style of an actor's client.
     pub fn actor_style(&self, actor: ActorId) -> Style {
         let lane = self.chart.lanes.get(actor.0 as usize);
         self.theme.client(lane.map_or(0, |lane| lane.client))
@@ -61,7 +57,6 @@ impl<'a> Scene<'a> {
         glyphs::client(lane.map_or(0, |lane| lane.client))
     }
 
-    /// An actor's name.
     pub fn name(&self, actor: ActorId) -> &'a str {
         self.world.actor(actor).map_or("?", |actor| &actor.who.name)
     }

@@ -26,7 +26,6 @@ pub fn rows(scene: &Scene<'_>) -> usize {
     scene.chart.wire.partition_point(|row| row.event < scene.world.position)
 }
 
-/// How far back it can be scrolled.
 pub fn reach(scene: &Scene<'_>, height: u16) -> u16 {
     u16::try_from(rows(scene)).unwrap_or(u16::MAX).saturating_sub(height)
 }

@@ -17,7 +17,6 @@ pub const SILENT: Words =
 pub const GO_THERE: Words = Words::new("go there", "跳到这里");
 pub const LET_GO: Words = Words::new("let go", "取消选中");
 
-/// The heading of a place's keys.
 pub const fn place(place: Place) -> Words {
     match place {
         Place::Catalogue => Words::new("The catalogue", "目录"),

@@ -2,7 +2,7 @@
 //! the texts of lessons are the lessons' own.
 
 pub(crate) mod compare;
-pub mod fault;
+pub(crate) mod fault;
 pub(crate) mod free;
 pub(crate) mod keys;
 pub(crate) mod lesson;

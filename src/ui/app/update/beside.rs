@@ -13,7 +13,6 @@ use crate::{
     },
 };
 
-/// A comparison on the screen.
 #[derive(Debug)]
 pub struct Beside {
     entry: usize,
@@ -22,12 +21,10 @@ pub struct Beside {
     pub(crate) back: Option<Box<Lesson>>,
     /// How far the lanes are scrolled; `None` follows who moves.
     lanes: Option<u16>,
-    /// How far the verdicts are scrolled.
     verdicts: u16,
 }
 
 impl Beside {
-    /// The lesson's place in the catalogue.
     pub(crate) fn entry(&self) -> usize {
         self.entry
     }
@@ -74,7 +71,6 @@ impl<R: Runs> App<R> {
         self.adapt();
     }
 
-    /// What a key does here.
     pub(crate) fn act_beside(&mut self, action: Action, now: Instant) {
         let Mode::Comparing(beside) = &mut self.mode else {
             return;
@@ -128,7 +124,6 @@ impl<R: Runs> App<R> {
         }
     }
 
-    /// The picture of it.
     pub(crate) fn comparison<'a>(&'a self, beside: &'a Beside) -> Option<CompareView<'a>> {
         let comparing = &beside.comparing;
         Some(CompareView {

@@ -20,10 +20,8 @@ use crate::{
     },
 };
 
-/// Many runs on the screen.
 #[derive(Debug)]
 pub struct OutcomesScreen {
-    /// The lesson's place in the catalogue.
     pub(crate) entry: usize,
     variant: usize,
     pub(crate) outcomes: Outcomes,
@@ -82,7 +80,6 @@ impl<R: Runs> App<R> {
         self.open_outcomes(entry, variant, Source::Races(Races::default()));
     }
 
-    /// Tries every order of a variant.
     pub(crate) fn explore(&mut self, entry: usize, variant: usize, options: ExplorationOptions) {
         let exploration = Exploration { options, ..Exploration::default() };
         self.open_outcomes(entry, variant, Source::Exploration(exploration));
@@ -117,7 +114,6 @@ impl<R: Runs> App<R> {
         }
     }
 
-    /// What a key does here.
     pub(crate) fn act_in_outcomes(&mut self, action: Action, now: Instant) {
         let Mode::Outcomes(screen) = &mut self.mode else {
             return;
@@ -162,7 +158,6 @@ impl<R: Runs> App<R> {
         }
     }
 
-    /// What the mouse points at.
     pub(crate) fn point_in_outcomes(&mut self, hit: OutcomesHit) {
         let Mode::Outcomes(screen) = &mut self.mode else {
             return;

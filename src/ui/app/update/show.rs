@@ -78,7 +78,6 @@ impl<R: Runs> App<R> {
         }
     }
 
-    /// Draws what is to be seen now.
     pub fn draw(&self, area: Rect, buf: &mut Buffer) {
         let Some(screen) = self.screen() else {
             return;

@@ -107,7 +107,6 @@ impl Sequence {
         }
     }
 
-    /// An actor's program ends with an error.
     pub(crate) fn gave_up(&mut self, log: &Log, actor: ActorId, index: usize) {
         let mut columns: Vec<usize> = self.columns.of(actor).into_iter().collect();
         self.hit(columns.clone(), index);

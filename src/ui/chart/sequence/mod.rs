@@ -53,7 +53,6 @@ pub struct Overlap {
 #[derive(Debug, Clone, Default)]
 pub struct Sequence {
     pub columns: Columns,
-    /// How each of them fares.
     pub lifelines: Vec<Lifeline>,
     /// The rows, oldest first.
     pub rows: Vec<Row>,
@@ -96,7 +95,6 @@ impl Sequence {
         &EMPTY
     }
 
-    /// Takes in what the log has gained.
     pub fn advance(&mut self, log: &Log) {
         for index in self.places.len()..log.len() {
             self.place(log, index);

@@ -97,7 +97,6 @@ impl Learning {
         self.free.get_or_insert_default().said = Said::YouChoose;
     }
 
-    /// Ends the live run and its lab.
     pub fn end_session(&mut self) {
         self.session = None;
     }
@@ -114,7 +113,6 @@ impl Learning {
         breached.collect::<BTreeSet<_>>().len()
     }
 
-    /// The learner says what happens next.
     pub fn choose(&mut self, choice: Choice) {
         self.pause();
         let free = self.free.get_or_insert_default();

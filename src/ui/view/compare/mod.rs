@@ -38,14 +38,11 @@ const TAIL: (u16, u16) = (22, 40);
 /// Rows of the verdicts at least, frame included.
 const VERDICTS: u16 = 5;
 
-/// What the screen shows.
 #[derive(Debug, Clone, Copy)]
 pub struct CompareView<'a> {
-    /// The lesson.
     pub entry: &'a CatalogueEntry,
     /// The failing run and the other one.
     pub sides: [CompareSide<'a>; 2],
-    /// Both on one time axis.
     pub pair: &'a Pair,
     /// Where they part, if they do and both are over.
     pub difference: Option<&'a Difference>,
@@ -57,10 +54,8 @@ pub struct CompareView<'a> {
     pub playing: bool,
     /// How far the lanes are scrolled; `None` follows who moves.
     pub lanes: Option<u16>,
-    /// How far the verdicts are scrolled.
     pub verdicts: u16,
     pub keys: &'a KeyMap,
-    /// Colours.
     pub theme: Theme,
     pub lang: Lang,
 }
@@ -105,13 +100,11 @@ impl<'a> CompareView<'a> {
         })
     }
 
-    /// The lesson time at the playhead.
     fn now(&self) -> LessonTime {
         let times = self.sides.iter().map(|side| side.world.now);
         times.max().unwrap_or_default()
     }
 
-    /// Whether both runs came to their ends.
     fn is_whole(&self) -> bool {
         let judged = |side: &CompareSide<'_>| matches!(side.stage, CompareStage::Judged(_));
         self.sides.iter().all(judged)

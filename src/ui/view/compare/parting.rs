@@ -102,7 +102,6 @@ fn came_of_it(view: &CompareView<'_>, came: &Consequence) -> String {
     }
 }
 
-/// Draws the pane.
 pub fn draw(view: &CompareView<'_>, area: Rect, buf: &mut Buffer) {
     let mut title = format!(" {} ", words::FIRST_DIFFERENCE.get(view.lang));
     if let Some(difference) = view.difference {

@@ -61,7 +61,6 @@ fn inside(area: Rect) -> Rect {
     Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner }
 }
 
-/// How far it can be scrolled.
 pub fn reach(view: &CompareView<'_>, side: usize, area: Rect) -> u16 {
     let inner = inside(area);
     let lines = lines(view, side, inner.width.into()).len();

@@ -164,7 +164,6 @@ impl<'a> FreePane<'_, 'a> {
         places.into_iter().map(|(_, place)| place)
     }
 
-    /// The clients that have keys.
     fn actors(&self) -> Vec<Line<'static>> {
         let (_, width) = self.columns();
         let mut lines: Vec<Line<'static>> = Vec::new();

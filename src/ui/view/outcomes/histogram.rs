@@ -60,17 +60,12 @@ pub fn grouped(count: u128) -> String {
 
 #[derive(Debug)]
 pub struct Row {
-    /// Whether something was broken.
     pub broke: bool,
-    /// How often it was seen.
     pub count: u128,
-    /// What it is.
     pub words: String,
-    /// Its share of all.
     pub percent: String,
     /// What else is to be said, where there is room for it.
     pub beside: String,
-    /// Whether it is the chosen one.
     pub chosen: bool,
 }
 

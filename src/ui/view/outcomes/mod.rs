@@ -42,7 +42,6 @@ const BAR: usize = 30;
 
 #[derive(Debug, Clone, Copy)]
 pub struct OutcomesView<'a> {
-    /// The lesson.
     pub entry: &'a CatalogueEntry,
     pub variant: usize,
     pub outcomes: &'a Outcomes,
@@ -67,7 +66,6 @@ impl OutcomesView<'_> {
         self.theme.style(role)
     }
 
-    /// The place whose keys are live here.
     pub(crate) fn place(&self) -> Place {
         match self.outcomes.source() {
             Source::Races(_) => Place::Trials,

@@ -98,7 +98,6 @@ pub(super) fn at(view: &OutcomesView<'_>, area: Rect, y: u16) -> Option<usize> {
     (y < inner.bottom() && place < kind.numbers().len()).then_some(place)
 }
 
-/// Draws the list.
 pub(super) fn draw(view: &OutcomesView<'_>, races: &Races, area: Rect, buf: &mut Buffer) {
     let chosen = view.outcomes.chosen_race();
     let role = if chosen.is_some() { Role::Accent } else { Role::Chrome };

@@ -14,7 +14,6 @@ use crate::{
     },
 };
 
-/// One of many races.
 #[derive(Debug, Clone, Copy)]
 pub struct SingleRace<'a> {
     /// Which it is: 0 was the first.
@@ -22,7 +21,6 @@ pub struct SingleRace<'a> {
     /// How many there are by now.
     pub races: u64,
     pub seed: u64,
-    /// What came of it.
     pub outcome: &'a Outcome,
     /// What must never be so.
     pub invariants: &'a [Invariant],
@@ -30,7 +28,6 @@ pub struct SingleRace<'a> {
     pub why: Option<&'a Text>,
 }
 
-/// One run of many.
 #[derive(Debug, Clone, Copy)]
 pub enum SingleRun<'a> {
     Race(SingleRace<'a>),
@@ -39,7 +36,6 @@ pub enum SingleRun<'a> {
 }
 
 impl SingleRun<'_> {
-    /// What the pane is called.
     pub(crate) fn title(&self) -> words::Words {
         match self {
             Self::Race(_) => words::THIS_RACE,
