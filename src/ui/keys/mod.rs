@@ -249,11 +249,6 @@ pub struct Hint {
 }
 
 impl Row {
-    /// Whether it acts in one of these places.
-    pub fn acts_in(&self, places: &[Place]) -> bool {
-        self.places.iter().any(|place| places.contains(place))
-    }
-
     /// Whether one key for both would mean two things at a time.
     pub fn meets(&self, other: &Self) -> bool {
         let meets = |a: &Place| other.places.iter().any(|b| a.meets(*b));
