@@ -11,7 +11,7 @@ use crate::{
     log::{Event, Log, Step, Steps, Stop},
     ui::{
         chart::{Chart, Detail, sequence::Sequence},
-        flight::{Aloft, Flight, LONGEST, Tempo},
+        flight::{InFlight, Flight, LONGEST, Tempo},
     },
     world::World,
 };
@@ -111,9 +111,9 @@ impl Playback {
     }
 
     /// What is on its way, for the screen; nothing where the learner wants none of it.
-    pub fn aloft(&self) -> Option<Aloft<'_>> {
+    pub fn in_flight(&self) -> Option<InFlight<'_>> {
         let film = self.film.as_ref().filter(|film| film.tempo().messages);
-        self.motion.then(|| Aloft {
+        self.motion.then(|| InFlight {
             flight: film.map(|film| (film.flight(), film.shown())),
             forward: film.is_some_and(Film::is_forward),
         })

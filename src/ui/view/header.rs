@@ -117,7 +117,7 @@ fn right<'a>(view: &LessonView<'a>) -> Vec<Span<'a>> {
 
 /// What the learner should know about the run beyond the glyph.
 fn doing(view: &LessonView<'_>) -> (String, Role) {
-    let arrives = view.scene.flight.is_some_and(|aloft| aloft.leads_to(view.scene.log.len()));
+    let arrives = view.scene.flight.is_some_and(|in_flight| in_flight.leads_to(view.scene.log.len()));
     let behind = view.scene.world.position < view.scene.log.len() && !arrives;
     let (words, role) = match (view.stage, view.motion) {
         // All of it is known from the beginning: nobody looks back at it.

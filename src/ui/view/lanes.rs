@@ -4,7 +4,7 @@
 use ratatui::{buffer::Buffer, layout::Rect, style::Style};
 
 use super::{
-    Scene, air, band,
+    Scene, in_flight, band,
     lane::{self, Height},
     places::Places,
     plot::Plot,
@@ -299,7 +299,7 @@ pub fn draw_without_axis(
             scene.theme.alarm(columns, buf);
         }
     }
-    air::draw(scene, plot, &places, buf);
+    in_flight::draw(scene, plot, &places, buf);
     plot.hairline(scene, above, buf);
     division.below.bottom()
 }

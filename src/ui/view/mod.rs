@@ -5,7 +5,7 @@
 //! loop in [`crate::ui::app`] and the pictures of [`crate::export`] imports `ratatui`. They must not know the engine or the
 //! lab.
 
-pub(crate) mod air;
+pub(crate) mod in_flight;
 pub(crate) mod band;
 pub(crate) mod branches;
 pub(crate) mod cards;

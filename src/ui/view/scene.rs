@@ -14,7 +14,7 @@ use crate::{
     clock::LessonTime,
     log::{ActorId, Log},
     text::Lang,
-    ui::{flight::Aloft, keys::map::KeyMap},
+    ui::{flight::InFlight, keys::map::KeyMap},
     world::World,
 };
 
@@ -34,7 +34,7 @@ pub struct Scene<'a> {
     /// Which keys do what, for texts that name one.
     pub keys: &'a KeyMap,
     /// What is on its way at this moment; `None` for a learner who wants nothing to move.
-    pub flight: Option<Aloft<'a>>,
+    pub flight: Option<InFlight<'a>>,
     /// Whether crowds are shown member by member.
     pub expanded: bool,
     pub theme: Theme,

@@ -44,7 +44,7 @@ impl<R: Runs> App<R> {
                         selected: lesson.selected.filter(|event| *event < playback.world().position),
                         display: playback.display(),
                         keys: &self.keys,
-                        flight: playback.aloft(),
+                        flight: playback.in_flight(),
                         expanded: lesson.expanded,
                         theme: self.theme,
                         lang: self.lang,
