@@ -56,8 +56,8 @@ impl Chart {
             // Time runs towards an event that is known: arrive there together with it.
             Some(next) if *next > before => {
                 let (from, to) = (log.events()[last].at, log.events()[position].at);
-                let (gone, whole) = (stretch(display.since(from)), stretch(to.since(from)));
-                before + (next - before).min((next - before) * gone / whole.max(1))
+                let (elapsed, whole) = (stretch(display.since(from)), stretch(to.since(from)));
+                before + (next - before).min((next - before) * elapsed / whole.max(1))
             }
             Some(_) => before,
             None => before + passed,
@@ -72,14 +72,14 @@ impl Chart {
             return LessonTime::ZERO;
         };
         let (from, before) = (log.events()[last].at, self.columns[last]);
-        let gone = f64::from(column - before);
+        let elapsed = f64::from(column - before);
         match known.get(next) {
             Some(after) => {
                 let to = log.events()[next].at;
                 let whole = elastic(to.since(from));
-                (from + linear(whole * gone / f64::from(after - before))).min(to)
+                (from + linear(whole * elapsed / f64::from(after - before))).min(to)
             }
-            None => (from + linear(gone * f64::from(self.squeeze.shorter))).min(display.max(from)),
+            None => (from + linear(elapsed * f64::from(self.squeeze.shorter))).min(display.max(from)),
         }
     }
 

@@ -4,7 +4,7 @@ pub(crate) mod answers;
 pub(crate) mod branches;
 pub mod catalogue;
 pub mod comparing;
-pub(crate) mod film;
+pub(crate) mod animation;
 pub(crate) mod free;
 pub(crate) mod fuzzy;
 pub(crate) mod learning;
