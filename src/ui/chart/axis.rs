@@ -98,7 +98,7 @@ impl Chart {
             .filter(|_| !session)
             .and_then(|actor| self.lanes.get(actor.0 as usize))
             .is_some_and(|lane| lane.band.is_some());
-        if folded { wanted.min(self.pen.begun + CROWD).max(cursor) } else { wanted }
+        if folded { wanted.min(self.state.begun + CROWD).max(cursor) } else { wanted }
     }
 
     fn wanted_column(&mut self, log: &Log, event: &Event, (cursor, before): (u32, LessonTime)) -> u32 {
@@ -107,11 +107,11 @@ impl Chart {
             EventKind::Sent { .. } => Burst::Sending,
             EventKind::Notified { .. } => Burst::Notifying,
             // A narrator's pause breaks no burst, and neither does what the servers are seen to hold.
-            EventKind::State(_) | EventKind::Metric { .. } => self.pen.burst,
+            EventKind::State(_) | EventKind::Metric { .. } => self.state.burst,
             _ => Burst::Broken,
         };
-        let same = burst != Burst::Broken && burst == self.pen.burst && passed < BURST;
-        self.pen.burst = burst;
+        let same = burst != Burst::Broken && burst == self.state.burst && passed < BURST;
+        self.state.burst = burst;
         let after = cursor + if same { 0 } else { self.squeeze.of(stretch(passed)) };
         match &event.kind {
             EventKind::Sent { actor, .. }

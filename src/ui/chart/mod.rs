@@ -82,12 +82,12 @@ pub struct Chart {
     columns: Vec<u32>,
     detail: Detail,
     squeeze: Squeeze,
-    pen: Pen,
+    state: FoldState,
 }
 
 /// What the fold has to remember from one event to the next.
 #[derive(Debug, Clone, Default)]
-struct Pen {
+struct FoldState {
     at: LessonTime,
     /// The event that the step under way began with, and its column.
     step: usize,
@@ -141,7 +141,7 @@ impl Chart {
         for index in self.columns.len()..log.len() {
             self.prepare(log, index);
             let cursor = self.columns.last().copied().unwrap_or_default();
-            let x = self.next_column(log, &log.events()[index], (cursor, self.pen.at));
+            let x = self.next_column(log, &log.events()[index], (cursor, self.state.at));
             self.put(log, index, x);
         }
     }
@@ -159,7 +159,7 @@ impl Chart {
     fn put(&mut self, log: &Log, index: usize, x: u32) {
         let event = &log.events()[index];
         self.columns.push(x);
-        self.pen.at = event.at;
+        self.state.at = event.at;
         self.hold(event, (x, index));
         match &event.kind {
             EventKind::Sent { op, actor, .. } => {
@@ -167,11 +167,11 @@ impl Chart {
                 let lane = actor.0 as usize;
                 let mark = self.lanes.get(lane).map_or(0, |lane| lane.marks.len().saturating_sub(1));
                 let row = self.wire.len();
-                self.pen.in_flight.insert(*op, Flight { lane, mark, row });
+                self.state.in_flight.insert(*op, Flight { lane, mark, row });
                 self.wire.push(WireRow::new(index));
             }
             EventKind::Replied { op, .. } => {
-                if let Some(flight) = self.pen.in_flight.remove(op) {
+                if let Some(flight) = self.state.in_flight.remove(op) {
                     self.wire[flight.row].replied = Some(index);
                     if let Some(lane) = self.lanes.get_mut(flight.lane) {
                         lane.reply(flight.mark, index, log, self.detail);
@@ -194,7 +194,7 @@ impl Chart {
                 }
             }
             EventKind::Fault(fault) => {
-                self.pen.fault.get_or_insert(index);
+                self.state.fault.get_or_insert(index);
                 self.wire.push(WireRow::new(index));
                 self.fault(log, index, x, fault);
                 if let Some(truth) = self.hit(fault) {
@@ -205,7 +205,7 @@ impl Chart {
                 }
             }
             EventKind::GaveUp { actor, .. } => {
-                self.pen.fault.get_or_insert(index);
+                self.state.fault.get_or_insert(index);
                 self.wire.push(WireRow::new(index));
                 // A thread that ends with an error leaves what a killed process leaves.
                 self.process_fault(log, *actor, Condition::Dead, (x, index));
@@ -215,25 +215,25 @@ impl Chart {
                 self.bury(server, x, index);
             }
             EventKind::Stop { item, stop } => {
-                let clashing = |clash: &Clash| clash.to.is_none_or(|(_, event)| event > self.pen.step);
+                let clashing = |clash: &Clash| clash.to.is_none_or(|(_, event)| event > self.state.step);
                 let clash = self.clashes.iter().rev().any(clashing);
                 // Whoever has left the story takes steps of their own, one after another.
                 let after = self.beats.last().map_or(0, |beat| beat.item + 1);
-                let item = if self.pen.left_story { after } else { *item };
+                let item = if self.state.left_story { after } else { *item };
                 self.beats.push(Beat {
                     item,
                     position: index + 1,
                     asks: *stop == Stop::Question,
-                    fault: self.pen.fault.take(),
+                    fault: self.state.fault.take(),
                     clash,
                 });
-                self.pen.step = index;
-                self.pen.begun = x;
+                self.state.step = index;
+                self.state.begun = x;
                 for band in &mut self.bands {
                     band.stop();
                 }
             }
-            EventKind::Chose(_) => self.pen.left_story = true,
+            EventKind::Chose(_) => self.state.left_story = true,
             _ => {}
         }
     }
@@ -283,7 +283,7 @@ impl Chart {
         let same = self
             .wire
             .last()
-            .is_some_and(|row| folded && row.event >= self.pen.step && of(row.event) == of(index));
+            .is_some_and(|row| folded && row.event >= self.state.step && of(row.event) == of(index));
         match self.wire.last_mut() {
             Some(row) if same => row.count += 1,
             _ => self.wire.push(WireRow::new(index)),
@@ -302,7 +302,7 @@ impl Chart {
 
     /// Marks who has begun or ceased to hold what, and the stretches in which it is more than one.
     fn hold(&mut self, event: &Event, here: (u32, usize)) {
-        let turns = self.pen.holding.take(here.1, event);
+        let turns = self.state.holding.take(here.1, event);
         if turns.is_empty() {
             return;
         }
@@ -313,7 +313,7 @@ impl Chart {
                 lane.leave(&turn.lock, here);
             }
         }
-        let overlaps = self.pen.holding.overlaps();
+        let overlaps = self.state.holding.overlaps();
         for (overlap, clash) in overlaps.iter().zip(&mut self.clashes) {
             if overlap.end.is_some() {
                 clash.to.get_or_insert(here);

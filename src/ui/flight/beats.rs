@@ -52,7 +52,7 @@ struct Composer<'a> {
     number: usize,
     /// When the beat began and when it ends.
     time: (Duration, Duration),
-    /// Its first event and its first leg.
+    /// Its first event and its first hop.
     first: (usize, usize),
     now: LessonTime,
     /// Links that hold what is sent.

@@ -109,7 +109,7 @@ fn a_command_goes_down_and_its_reply_comes_up_and_is_known_when_it_arrives() {
     story.stop();
     let flight = story.flight(1);
     assert_eq!(loads(&flight), [(Load::Command, sent), (Load::Reply, replied)]);
-    let [down, up] = flight.hops() else { panic!("two legs") };
+    let [down, up] = flight.hops() else { panic!("two hops") };
     assert_eq!((down.time, up.time), ((Duration::ZERO, MESSAGE), (MESSAGE, 2 * MESSAGE)));
     assert_eq!(up.at, sent, "back where the command came from");
     assert_eq!(flight.lasts(), 2 * MESSAGE);

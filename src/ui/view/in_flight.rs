@@ -91,7 +91,7 @@ impl Thread {
     }
 }
 
-/// The column of a leg and the rows at its ends: the client's, and the server's.
+/// The column of a hop and the rows at its ends: the client's, and the server's.
 fn line(scene: &Scene<'_>, plot: &Plot, places: &Places<'_>, hop: &Hop) -> Option<(u16, u16, u16)> {
     let (actor, server) = match &scene.log.events().get(hop.at)?.kind {
         EventKind::Sent { actor, server, .. } | EventKind::Notified { actor, server, .. } => (*actor, server),
