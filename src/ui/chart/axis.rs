@@ -79,7 +79,7 @@ impl Chart {
                 let whole = elastic(to.since(from));
                 (from + linear(whole * elapsed / f64::from(after - before))).min(to)
             }
-            None => (from + linear(elapsed * f64::from(self.squeeze.shorter))).min(display.max(from)),
+            None => (from + linear(elapsed * f64::from(self.compression.shorter))).min(display.max(from)),
         }
     }
 
@@ -112,7 +112,7 @@ impl Chart {
         };
         let same = burst != Burst::Broken && burst == self.state.burst && passed < BURST;
         self.state.burst = burst;
-        let after = cursor + if same { 0 } else { self.squeeze.of(stretch(passed)) };
+        let after = cursor + if same { 0 } else { self.compression.of(stretch(passed)) };
         match &event.kind {
             EventKind::Sent { actor, .. }
             | EventKind::Notified { actor, .. }
@@ -125,10 +125,10 @@ impl Chart {
                 if lane.band.is_none() && lane.takes_note(log, &event.kind, event.at) {
                     return after;
                 }
-                let apart = if same { cursor } else { after.max(cursor + self.squeeze.apart()) };
+                let apart = if same { cursor } else { after.max(cursor + self.compression.apart()) };
                 match lane.band {
                     Some(band) => self.bands[band].room(&event.kind, cursor, apart),
-                    None => apart.max(self.squeeze.room(lane)),
+                    None => apart.max(self.compression.room(lane)),
                 }
             }
             EventKind::Fault(fault) => {
@@ -136,7 +136,7 @@ impl Chart {
                     Some(truth) => truth.fault_room,
                     None => self.words_before(log, fault),
                 };
-                after.max(cursor + self.squeeze.apart()).max(room)
+                after.max(cursor + self.compression.apart()).max(room)
             }
             _ => after,
         }
@@ -148,6 +148,6 @@ impl Chart {
         let hit = |actor: &Actor| fault.client() == Some(&actor.client);
         let lanes = log.actors().iter().zip(&self.lanes);
         let alone = lanes.filter(|(actor, lane)| hit(actor) && lane.band.is_none());
-        alone.map(|(_, lane)| self.squeeze.room(lane)).max().unwrap_or(0)
+        alone.map(|(_, lane)| self.compression.room(lane)).max().unwrap_or(0)
     }
 }

@@ -9,7 +9,7 @@ pub(crate) mod crowd;
 pub(crate) mod lane;
 pub(crate) mod pair;
 pub mod sequence;
-pub(crate) mod squeeze;
+pub(crate) mod compression;
 pub(crate) mod track;
 pub(crate) mod truth;
 
@@ -18,7 +18,7 @@ pub(crate) use crowd::FEW;
 pub use crowd::{Band, Level, Run};
 pub use lane::{Bar, BarKind, Lane, Mark};
 pub use pair::Pair;
-use squeeze::Squeeze;
+use compression::Compression;
 pub use track::Beat;
 pub use truth::{About, Lease, Owner, Span, Truth, is_lock_key};
 
@@ -81,7 +81,7 @@ pub struct Chart {
     /// The column of every event; never falls.
     columns: Vec<u32>,
     detail: Detail,
-    squeeze: Squeeze,
+    compression: Compression,
     state: FoldState,
 }
 
