@@ -258,11 +258,11 @@ fn promote(scene: &Scene<'_>, places: &Places<'_>, event: usize, progress: f32, 
     };
     let here = if from <= to { row(*from, *to, progress) } else { row(*to, *from, 1.0 - progress) };
     flash_name(places, here, buf);
-    put(places.crown, here, glyphs::MASTER, scene.style(Role::Accent), buf);
+    put(places.role, here, glyphs::MASTER, scene.style(Role::Accent), buf);
 }
 
 fn flash_name(places: &Places<'_>, y: u16, buf: &mut Buffer) {
-    for x in places.left..places.crown {
+    for x in places.left..places.role {
         reverse(x, y, buf);
     }
 }

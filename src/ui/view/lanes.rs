@@ -266,7 +266,7 @@ pub fn draw_without_axis(
     plot.playhead(scene, above, buf);
     let mut places = Places {
         left: area.x,
-        crown: plot.area.x.saturating_sub(1),
+        role: plot.area.x.saturating_sub(1),
         rows: (area.y, division.below.bottom().saturating_sub(1)),
         ..Places::default()
     };
@@ -288,7 +288,7 @@ pub fn draw_without_axis(
         if places.servers.last().is_none_or(|(name, _)| *name != row.name()) {
             places.servers.push((row.name(), y));
             if is_master(scene, row.name()) {
-                buf.set_string(places.crown, y, glyphs::MASTER, style);
+                buf.set_string(places.role, y, glyphs::MASTER, style);
             }
         }
     }
