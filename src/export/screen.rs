@@ -11,7 +11,7 @@ use crate::{
         keys::{Pane, map::KeyMap},
         state::{
             answers::Answers,
-            screen::{Asking, Form, Lens, Motion, Overlay, Scrolls, Stage},
+            screen::{Asking, Form, Lens, Motion, Overlay, Scrolls, RunPhase},
         },
         theme::{Environment, Theme, ThemeName},
         view::{self, LessonView, Scene, Screen},
@@ -121,7 +121,7 @@ impl<'a> Camera<'a> {
             entry: &self.run.entry,
             variant: self.run.variant,
             free: None,
-            stage: if moment.end { Stage::Over(Some(&self.run.verdict)) } else { Stage::Ready },
+            phase: if moment.end { RunPhase::Over(Some(&self.run.verdict)) } else { RunPhase::Ready },
             motion,
             speed: self.look.speed,
             focus: Pane::Story,

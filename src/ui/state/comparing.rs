@@ -17,7 +17,7 @@ use crate::{
     text::Text,
     ui::{
         chart::Pair,
-        state::screen::{CompareSide, CompareStage},
+        state::screen::{CompareSide, ComparePhase},
     },
     verdict::{
         Verdict,
@@ -346,11 +346,11 @@ impl Comparing {
     /// One side, for the screen.
     pub fn side(&self, side: usize) -> CompareSide<'_> {
         let run = self.runs.get(&self.sides[side]);
-        let stage = match run.map(|run| (&run.ending, &run.session)) {
-            None | Some((None, None)) => CompareStage::Waiting,
+        let phase = match run.map(|run| (&run.ending, &run.session)) {
+            None | Some((None, None)) => ComparePhase::Waiting,
             Some((None, Some(_))) => {
                 let log = run.map_or(&[][..], |run| run.log.events());
-                CompareStage::Running {
+                ComparePhase::Running {
                     booting: log.is_empty(),
                     step: log
                         .iter()
@@ -362,16 +362,16 @@ impl Comparing {
                         .unwrap_or(0),
                 }
             }
-            Some((Some(Ending::Judged(verdict)), _)) => CompareStage::Judged(verdict),
+            Some((Some(Ending::Judged(verdict)), _)) => ComparePhase::Judged(verdict),
             Some((Some(Ending::Failed(message, server)), _)) => {
-                CompareStage::Failed { message, server: *server }
+                ComparePhase::Failed { message, server: *server }
             }
         };
         CompareSide {
             variant: self.sides[side],
             log: self.over(side).map(|run| &run.log),
             world: &self.joint.worlds[side],
-            stage,
+            phase,
         }
     }
 }

@@ -19,7 +19,7 @@ use crate::{
     log::Log,
     run::session::{Command, Session, Update},
     text::{Lang, Text, Words},
-    ui::state::screen::{Asking, Motion, Stage},
+    ui::state::screen::{Asking, Motion, RunPhase},
     verdict::{Outcome, Verdict},
 };
 
@@ -151,14 +151,14 @@ impl Learning {
     }
 
     /// Where the run stands, for the screen.
-    pub fn stage(&self) -> Stage<'_> {
+    pub fn phase(&self) -> RunPhase<'_> {
         match &self.engine {
-            Engine::Booting { .. } => Stage::Booting,
-            Engine::Ready => Stage::Ready,
-            Engine::Stepping { .. } | Engine::Watching | Engine::Held => Stage::Working,
-            Engine::Told => Stage::Over(None),
-            Engine::Over { verdict, shown } => Stage::Over(verdict.as_ref().filter(|_| *shown)),
-            Engine::Failed { message, server } => Stage::Failed { message, server: *server },
+            Engine::Booting { .. } => RunPhase::Booting,
+            Engine::Ready => RunPhase::Ready,
+            Engine::Stepping { .. } | Engine::Watching | Engine::Held => RunPhase::Working,
+            Engine::Told => RunPhase::Over(None),
+            Engine::Over { verdict, shown } => RunPhase::Over(verdict.as_ref().filter(|_| *shown)),
+            Engine::Failed { message, server } => RunPhase::Failed { message, server: *server },
         }
     }
 

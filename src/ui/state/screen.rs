@@ -74,7 +74,7 @@ impl Scrolls {
 
 /// Where the run stands.
 #[derive(Debug, Clone, Copy)]
-pub enum Stage<'a> {
+pub enum RunPhase<'a> {
     /// The servers are being started.
     Booting,
     /// The run waits for a command.
@@ -105,7 +105,7 @@ pub enum Motion {
 
 /// Where one of the two runs stands.
 #[derive(Debug, Clone, Copy)]
-pub enum CompareStage<'a> {
+pub enum ComparePhase<'a> {
     /// It has not begun.
     Waiting,
     /// It is being made on real servers.
@@ -131,7 +131,7 @@ pub struct CompareSide<'a> {
     pub log: Option<&'a Log>,
     pub world: &'a World,
     /// Where it stands.
-    pub stage: CompareStage<'a>,
+    pub phase: ComparePhase<'a>,
 }
 
 #[derive(Debug, Clone, Copy)]

@@ -15,7 +15,7 @@ use crate::{
     ui::{
         state::{
             catalogue::CatalogueEntry,
-            screen::{Motion, Stage},
+            screen::{Motion, RunPhase},
         },
         theme::{Role, Theme, text, time},
         words,
@@ -119,19 +119,19 @@ fn right<'a>(view: &LessonView<'a>) -> Vec<Span<'a>> {
 fn doing(view: &LessonView<'_>) -> (String, Role) {
     let arrives = view.scene.flight.is_some_and(|in_flight| in_flight.leads_to(view.scene.log.len()));
     let behind = view.scene.world.position < view.scene.log.len() && !arrives;
-    let (words, role) = match (view.stage, view.motion) {
+    let (words, role) = match (view.phase, view.motion) {
         // All of it is known from the beginning: nobody looks back at it.
         (_, Motion::Paused) if view.single.is_some() && view.at_end() => (words::JUDGED, Role::Good),
         (_, Motion::Paused) if view.single.is_some() => (words::PAUSED, Role::Chrome),
         _ if behind && view.motion != Motion::Playing => (words::BEHIND, Role::Warning),
         _ if view.free.is_some_and(|free| free.again) => (words::AGAIN, Role::Warning),
-        (Stage::Booting, _) => (words::BOOTING, Role::Warning),
+        (RunPhase::Booting, _) => (words::BOOTING, Role::Warning),
         (_, Motion::Playing) => (words::PLAYING, Role::Good),
         (_, Motion::Held) => (words::HELD, Role::Warning),
-        (Stage::Working, _) => (words::WORKING, Role::Chrome),
-        (Stage::Ready, _) if view.free.is_some() => (words::FREE_MODE, Role::Good),
-        (Stage::Over(None), _) => (words::OVER, Role::Good),
-        (Stage::Over(Some(_)), _) => (words::JUDGED, Role::Good),
+        (RunPhase::Working, _) => (words::WORKING, Role::Chrome),
+        (RunPhase::Ready, _) if view.free.is_some() => (words::FREE_MODE, Role::Good),
+        (RunPhase::Over(None), _) => (words::OVER, Role::Good),
+        (RunPhase::Over(Some(_)), _) => (words::JUDGED, Role::Good),
         _ => (words::PAUSED, Role::Chrome),
     };
     // Only one of them names a key.

@@ -2,7 +2,7 @@
 //! a pane is drawn.
 
 use crate::ui::keys::Pane;
-use crate::ui::state::screen::{Motion, Scrolls, Stage};
+use crate::ui::state::screen::{Motion, Scrolls, RunPhase};
 use ratatui::{
     buffer::Buffer,
     layout::Rect,
@@ -49,7 +49,7 @@ pub struct LessonView<'a> {
     pub entry: &'a CatalogueEntry,
     pub variant: usize,
     /// Where the run stands.
-    pub stage: Stage<'a>,
+    pub phase: RunPhase<'a>,
     /// Whether it moves by itself.
     pub motion: Motion,
     pub speed: f64,
@@ -69,8 +69,8 @@ pub struct LessonView<'a> {
 impl<'a> LessonView<'a> {
     /// The verdict, once the playhead is at the end.
     pub(crate) fn verdict(&self) -> Option<&'a Verdict> {
-        match self.stage {
-            Stage::Over(verdict) if self.at_end() => verdict,
+        match self.phase {
+            RunPhase::Over(verdict) if self.at_end() => verdict,
             _ => None,
         }
     }
@@ -182,12 +182,12 @@ impl<'a> LessonView<'a> {
             let words = text::fit(&words, width.into()).into_owned();
             lines.push(Line::styled(words, scene.style(Role::Chrome)));
         }
-        let (words, role) = match self.stage {
-            Stage::Booting => (words::BOOTING, Role::Warning),
-            Stage::Ready => (words::READY, Role::Good),
-            Stage::Working | Stage::Over(_) => (words::WORKING, Role::Chrome),
-            Stage::Failed { server: true, .. } => (words::LAB_FAILED, Role::Danger),
-            Stage::Failed { server: false, .. } => (words::LESSON_FAILED, Role::Danger),
+        let (words, role) = match self.phase {
+            RunPhase::Booting => (words::BOOTING, Role::Warning),
+            RunPhase::Ready => (words::READY, Role::Good),
+            RunPhase::Working | RunPhase::Over(_) => (words::WORKING, Role::Chrome),
+            RunPhase::Failed { server: true, .. } => (words::LAB_FAILED, Role::Danger),
+            RunPhase::Failed { server: false, .. } => (words::LESSON_FAILED, Role::Danger),
         };
         let key = |id: &str| scene.keys.label(id);
         let words = words.with(scene.lang, &[&key("step"), &key("play")]);
@@ -230,7 +230,7 @@ impl<'a> LessonView<'a> {
             );
             buf.set_line(areas.hints.x, areas.hints.y, &hints, areas.hints.width);
         }
-        if let Stage::Failed { message, server } = self.stage
+        if let RunPhase::Failed { message, server } = self.phase
             && self.at_end()
         {
             failure::draw(&self.scene, message.get(lang), server, area, buf);

@@ -51,7 +51,7 @@ impl<R: Runs> App<R> {
                     },
                     entry: self.catalogue.entries.get(lesson.entry)?,
                     variant: lesson.variant,
-                    stage: lesson.run.stage(),
+                    phase: lesson.run.phase(),
                     motion: lesson.run.motion(),
                     speed: lesson.run.speed(),
                     focus: lesson.focus,

@@ -8,7 +8,7 @@ use ratatui::{
 };
 
 use super::{CompareView, actor, lanes, text, time, words};
-use crate::ui::state::screen::CompareStage;
+use crate::ui::state::screen::ComparePhase;
 use crate::ui::theme::{Role, glyphs};
 use crate::{
     clock::ClockKind,
@@ -37,9 +37,9 @@ pub fn draw(view: &CompareView<'_>, side: usize, (names, area): (usize, Rect), b
 
 /// Why there are no lanes yet.
 fn waiting(view: &CompareView<'_>, side: usize) -> String {
-    match view.sides[side].stage {
-        CompareStage::Running { booting: true, .. } => words::BOOTING.get(view.lang).to_owned(),
-        CompareStage::Running { step, .. } => {
+    match view.sides[side].phase {
+        ComparePhase::Running { booting: true, .. } => words::BOOTING.get(view.lang).to_owned(),
+        ComparePhase::Running { step, .. } => {
             let beats = view.entry.variants.get(view.sides[side].variant);
             let beats = beats.map_or(0, |variant| variant.beats).max(step);
             words::RUNNING.with(view.lang, &[&step.to_string(), &beats.to_string()])
@@ -98,7 +98,7 @@ fn badge(view: &CompareView<'_>, side: usize) -> Vec<Span<'static>> {
         let words = format!(" {} {} ", words::NOTIFIED.get(view.lang), notified(world));
         spans.push(Span::styled(words, figure(differs)));
     }
-    if matches!(view.sides[side].stage, CompareStage::Failed { .. }) {
+    if matches!(view.sides[side].phase, ComparePhase::Failed { .. }) {
         let words = format!(" ✗ {} ", words::RUN_FAILED.get(view.lang));
         spans.push(Span::styled(words, style(Role::Danger).add_modifier(Modifier::REVERSED)));
     } else if let Some(worst) = worst(world) {

@@ -6,7 +6,7 @@ pub(crate) mod half;
 pub(crate) mod parting;
 pub(crate) mod verdicts;
 
-use crate::ui::state::screen::{CompareSide, CompareStage};
+use crate::ui::state::screen::{CompareSide, ComparePhase};
 use ratatui::{
     buffer::Buffer,
     layout::{Constraint, Layout, Rect},
@@ -106,7 +106,7 @@ impl<'a> CompareView<'a> {
     }
 
     fn is_whole(&self) -> bool {
-        let judged = |side: &CompareSide<'_>| matches!(side.stage, CompareStage::Judged(_));
+        let judged = |side: &CompareSide<'_>| matches!(side.phase, ComparePhase::Judged(_));
         self.sides.iter().all(judged)
     }
 

@@ -9,7 +9,7 @@ use ratatui::{
 };
 
 use super::{CompareView, text, time, words};
-use crate::ui::state::screen::CompareStage;
+use crate::ui::state::screen::ComparePhase;
 use crate::{
     ui::theme::{Role, glyphs},
     verdict::compare::{Consequence, Difference, Move, What},
@@ -25,8 +25,8 @@ pub fn lines(view: &CompareView<'_>, width: u16) -> Vec<Line<'static>> {
         let rows = text::wrap(words, width).into_iter();
         rows.map(|row| Line::styled(row, view.theme.style(role))).collect()
     };
-    let failed = |stage: &CompareStage<'_>| matches!(stage, CompareStage::Failed { .. });
-    if view.sides.iter().any(|side| failed(&side.stage)) {
+    let failed = |phase: &ComparePhase<'_>| matches!(phase, ComparePhase::Failed { .. });
+    if view.sides.iter().any(|side| failed(&side.phase)) {
         return plain(words::NOTHING_TO_COMPARE.get(view.lang), Role::Danger);
     }
     if !view.is_whole() {

@@ -9,7 +9,7 @@ use ratatui::{
 };
 
 use super::{CompareView, text, words};
-use crate::ui::state::screen::CompareStage;
+use crate::ui::state::screen::ComparePhase;
 use crate::ui::theme::Role;
 use crate::{
     ui::view::{narration, scene::prose, verdict},
@@ -22,11 +22,11 @@ fn lines(view: &CompareView<'_>, side: usize, width: usize) -> Vec<Line<'static>
         let rows = text::wrap(words, width).into_iter();
         rows.map(|row| Line::styled(row, style(role))).collect()
     };
-    match view.sides[side].stage {
-        CompareStage::Waiting | CompareStage::Running { .. } => {
+    match view.sides[side].phase {
+        ComparePhase::Waiting | ComparePhase::Running { .. } => {
             plain(words::NOTHING_YET.get(view.lang), Role::Chrome)
         }
-        CompareStage::Failed { message, .. } => {
+        ComparePhase::Failed { message, .. } => {
             let mut lines = plain(message.get(view.lang), Role::Danger);
             lines.extend(plain(
                 &words::COMPARE_AGAIN.with(view.lang, &[&view.keys.label("restart")]),
@@ -34,7 +34,7 @@ fn lines(view: &CompareView<'_>, side: usize, width: usize) -> Vec<Line<'static>
             ));
             lines
         }
-        CompareStage::Judged(judged) => {
+        ComparePhase::Judged(judged) => {
             let Some(scene) = view.scene(side) else {
                 return Vec::new();
             };
@@ -74,8 +74,8 @@ pub fn draw(view: &CompareView<'_>, side: usize, area: Rect, buf: &mut Buffer) {
     let (called, _) = view.called(side);
     let style = |role| view.theme.style(role);
     let mut title = vec![Span::styled(format!(" {called}: "), style(Role::Text))];
-    let (words, role, loud) = match view.sides[side].stage {
-        CompareStage::Judged(judged) => {
+    let (words, role, loud) = match view.sides[side].phase {
+        ComparePhase::Judged(judged) => {
             let words = words::outcome(judged.outcome).get(view.lang);
             match judged.outcome {
                 Outcome::Shown => (words, Role::Danger, false),
@@ -83,9 +83,9 @@ pub fn draw(view: &CompareView<'_>, side: usize, area: Rect, buf: &mut Buffer) {
                 Outcome::NotShown => (words, Role::Danger, true),
             }
         }
-        CompareStage::Failed { server: true, .. } => (words::LAB_FAILED.get(view.lang), Role::Danger, true),
-        CompareStage::Failed { .. } => (words::LESSON_FAILED.get(view.lang), Role::Danger, true),
-        CompareStage::Waiting | CompareStage::Running { .. } => {
+        ComparePhase::Failed { server: true, .. } => (words::LAB_FAILED.get(view.lang), Role::Danger, true),
+        ComparePhase::Failed { .. } => (words::LESSON_FAILED.get(view.lang), Role::Danger, true),
+        ComparePhase::Waiting | ComparePhase::Running { .. } => {
             (words::WORKING.get(view.lang), Role::Chrome, false)
         }
     };
