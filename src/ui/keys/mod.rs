@@ -184,7 +184,7 @@ impl Place {
         match (self, other) {
             (Self::Field, other) | (other, Self::Field) => matches!(other, Self::Field),
             (Self::Everywhere, _) | (_, Self::Everywhere) => true,
-            // Whoever plays freely is not asked anything.
+            // Who is in free play is not asked anything.
             (Self::Asked, Self::Free) | (Self::Free, Self::Asked) => false,
             // The panes are those of a lesson and of one run of many.
             (Self::Single, other) | (other, Self::Single) => other.is_pane() || matches!(other, Self::Single),

@@ -1,6 +1,6 @@
 //! One run of a lesson: the live session, the recording that it makes, and how far the learner wants it to go.
 
-pub(crate) mod freely;
+pub(crate) mod free_play;
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use super::{
     reading,
 };
 use crate::run::LessonChoice;
-use freely::Again;
+use free_play::Branching;
 
 use crate::{
     clock::ClockKind,
@@ -52,7 +52,7 @@ enum Engine {
         shown: bool,
     },
     /// Everything has been told from the beginning: a race of many, on which nobody pronounces a verdict.
-    Told,
+    Complete,
     /// It cannot go on.
     Failed { message: Text, server: bool },
 }
@@ -78,8 +78,8 @@ pub struct Learning {
     predicting: Predicting,
     /// Free play, once the story has been left.
     free: Option<Free>,
-    /// While another run is done again on a fresh lab: what has been heard of it so far.
-    again: Option<Again>,
+    /// While another run is done again on a fresh lab: what has been events of it so far.
+    branching: Option<Branching>,
     /// What is to be said of a process that somebody outside has stopped, while it stands still.
     silent: Option<Text>,
 }
@@ -96,7 +96,7 @@ impl Learning {
             speed,
             predicting: Predicting::new(questions),
             free: None,
-            again: None,
+            branching: None,
             silent: None,
         };
         learning.playback.pass_over_questions(!questions);
@@ -115,12 +115,12 @@ impl Learning {
             choice,
             playback,
             session: None,
-            engine: Engine::Told,
+            engine: Engine::Complete,
             pace: Pace::ByHand,
             speed,
             predicting: Predicting::new(false),
             free: None,
-            again: None,
+            branching: None,
             silent: None,
         }
     }
@@ -156,7 +156,7 @@ impl Learning {
             Engine::Booting { .. } => RunPhase::Booting,
             Engine::Ready => RunPhase::Ready,
             Engine::Stepping { .. } | Engine::Watching | Engine::Held => RunPhase::Working,
-            Engine::Told => RunPhase::Over(None),
+            Engine::Complete => RunPhase::Over(None),
             Engine::Over { verdict, shown } => RunPhase::Over(verdict.as_ref().filter(|_| *shown)),
             Engine::Failed { message, server } => RunPhase::Failed { message, server: *server },
         }
@@ -248,7 +248,7 @@ impl Learning {
             Engine::Held => self.resume(now),
             Engine::Over { shown, .. } => *shown = true,
             Engine::Stepping { again } => *again = self.free.is_none(),
-            Engine::Watching | Engine::Told | Engine::Failed { .. } => {}
+            Engine::Watching | Engine::Complete | Engine::Failed { .. } => {}
         }
     }
 
@@ -309,7 +309,7 @@ impl Learning {
                 self.playback.complete();
                 let done = matches!(
                     self.engine,
-                    Engine::Over { shown: true, .. } | Engine::Told | Engine::Failed { .. }
+                    Engine::Over { shown: true, .. } | Engine::Complete | Engine::Failed { .. }
                 );
                 if done && self.playback.at_frontier() {
                     return;
@@ -414,7 +414,7 @@ impl Learning {
                 *shown = true;
                 self.pace = Pace::ByHand;
             }
-            Engine::Told | Engine::Failed { .. } => self.pace = Pace::ByHand,
+            Engine::Complete | Engine::Failed { .. } => self.pace = Pace::ByHand,
             Engine::Stepping { .. } | Engine::Watching | Engine::Held => {}
         }
     }
@@ -440,7 +440,7 @@ impl Learning {
     /// The live run has told something; `None` when it ended without a word.
     pub fn hear(&mut self, update: Option<Update>, lang: Lang, now: Instant) {
         match update {
-            Some(Update::Events(events)) if let Some(again) = &mut self.again => again.heard.extend(events),
+            Some(Update::Events(events)) if let Some(branching) = &mut self.branching => branching.events.extend(events),
             Some(Update::Branched { difference, refused }) => self.branched(difference, refused),
             Some(Update::Silent(why)) => self.silent = why,
             Some(Update::Outlook(outlook)) => self.free.get_or_insert_default().look_ahead(outlook),
@@ -472,7 +472,7 @@ impl Learning {
                 }
             }
             // Of what is being done again nobody takes the steps.
-            Some(Update::Stepped { .. } | Update::Verdict(_)) if self.again.is_some() => {}
+            Some(Update::Stepped { .. } | Update::Verdict(_)) if self.branching.is_some() => {}
             Some(Update::Stepped { ended }) => {
                 self.playback.settle();
                 let again = matches!(self.engine, Engine::Stepping { again: true });
@@ -523,7 +523,7 @@ impl Learning {
         self.playback.rest();
         self.pace = Pace::ByHand;
         // What happened before stays; it could not be done again.
-        self.again = None;
+        self.branching = None;
         self.silent = None;
         self.engine = Engine::Failed { message, server };
     }

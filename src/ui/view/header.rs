@@ -124,7 +124,7 @@ fn doing(view: &LessonView<'_>) -> (String, Role) {
         (_, Motion::Paused) if view.single.is_some() && view.at_end() => (words::JUDGED, Role::Good),
         (_, Motion::Paused) if view.single.is_some() => (words::PAUSED, Role::Chrome),
         _ if behind && view.motion != Motion::Playing => (words::BEHIND, Role::Warning),
-        _ if view.free.is_some_and(|free| free.again) => (words::AGAIN, Role::Warning),
+        _ if view.free.is_some_and(|free| free.branching) => (words::BRANCHING, Role::Warning),
         (RunPhase::Booting, _) => (words::BOOTING, Role::Warning),
         (_, Motion::Playing) => (words::PLAYING, Role::Good),
         (_, Motion::Held) => (words::HELD, Role::Warning),

@@ -18,7 +18,7 @@ const KEYS: usize = 18;
 pub fn page(keys: &KeyMap, places: &[Place], lang: Lang, theme: Theme) -> Page {
     let mut told = vec![false; TABLE.len()];
     let mut paragraphs = Vec::new();
-    // Whoever plays freely takes no steps: how to read the lanes comes before those keys.
+    // Who is in free play takes no steps: how to read the lanes comes before those keys.
     let free = places.iter().position(|place| *place == Place::Free);
     let before = free.map_or(places.len(), |free| free + 1);
     for place in &places[..before] {

@@ -165,7 +165,7 @@ impl<'a> Screen<'a> {
                 let pane = view.focus.into();
                 match view.place() {
                     Place::Single => vec![pane, Place::Single, Place::Everywhere],
-                    // Whoever plays freely means a client with its number; whoever follows the story, an answer.
+                    // Who is in free play means a client with its number; whoever follows the story, an answer.
                     Place::Free => vec![pane, Place::Free, Place::Lesson, Place::Everywhere],
                     place if pane == Place::Story => vec![pane, Place::Asked, place, Place::Everywhere],
                     place => vec![pane, place, Place::Asked, Place::Everywhere],

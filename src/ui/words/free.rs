@@ -4,7 +4,7 @@ use crate::text::Words;
 
 pub const FREE: Words = Words::new("Free play: you choose", "自由模式：由你决定");
 pub const FREE_MODE: Words = Words::new("free play", "自由模式");
-pub const AGAIN: Words = Words::new("doing it again on fresh servers…", "正在新服务器上重做……");
+pub const BRANCHING: Words = Words::new("doing it again on fresh servers…", "正在新服务器上重做……");
 /// The playhead stands further back: a choice begins a branch.
 pub const LOOKING_BACK: Words = Words::new(
     "You look back. A choice from here begins a branch: fresh servers, the same moves up to here, then yours. {} branches without choosing.",

@@ -69,7 +69,7 @@ impl<R: Runs> App<R> {
                     free: lesson.run.free().map(|free| FreeView {
                         free,
                         branches: &lesson.branches,
-                        again: lesson.run.is_branching(),
+                        branching: lesson.run.is_branching(),
                         live: lesson.run.can_choose(),
                         back: lesson.run.looks_back(),
                     }),

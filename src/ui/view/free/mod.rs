@@ -37,7 +37,7 @@ pub struct FreeView<'a> {
     pub free: &'a Free,
     pub branches: &'a Branches,
     /// Whether another run is being done again.
-    pub again: bool,
+    pub branching: bool,
     /// Whether the run waits for a choice and the playhead stands behind everything that happened.
     pub live: bool,
     /// Whether the learner looks back at what has happened before.
@@ -47,7 +47,7 @@ pub struct FreeView<'a> {
 impl FreeView<'_> {
     /// Whether what stands on the screen is what comes next: also while it is on its way there.
     fn ahead(&self) -> bool {
-        !self.again && !self.back
+        !self.branching && !self.back
     }
 
     /// The actors that have a key of their own where the playhead stands, in its order.

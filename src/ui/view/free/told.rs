@@ -66,7 +66,7 @@ impl<'a> FreePane<'_, 'a> {
         let lang = self.scene().lang;
         let steps = usize::to_string;
         let (words, role) = match &self.free.free.said {
-            _ if self.free.again => (words::AGAIN.get(lang).to_owned(), Role::Warning),
+            _ if self.free.branching => (words::BRANCHING.get(lang).to_owned(), Role::Warning),
             _ if self.free.back => {
                 let key = self.scene().keys.label("free");
                 (words::LOOKING_BACK.with(lang, &[&key]), Role::Warning)
