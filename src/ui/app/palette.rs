@@ -149,7 +149,7 @@ impl<R: Runs> App<R> {
     fn possible(&self, action: Action) -> bool {
         let entry = self.catalogue.entries.get(match &self.mode {
             Mode::Learning(lesson) => lesson.entry(),
-            Mode::Comparing(beside) => beside.entry(),
+            Mode::Comparing(comparison) => comparison.entry(),
             Mode::Outcomes(screen) => screen.entry,
             Mode::Browsing | Mode::Ending => self.selected,
         });

@@ -2,7 +2,7 @@
 //!
 //! **Architecture Invariant:** there is one [`Mode`] at a time, and one overlay over it; no pairs of booleans.
 
-pub(crate) mod beside;
+pub(crate) mod compare;
 pub(crate) mod free;
 pub(crate) mod learn;
 pub(crate) mod outcomes;
@@ -26,7 +26,7 @@ use crate::ui::{
         shelf::{Search, Shelf},
     },
 };
-use beside::Beside;
+use compare::ComparisonScreen;
 use outcomes::{OutcomesScreen, Single};
 
 use crate::{
@@ -80,7 +80,7 @@ pub enum Mode {
     Browsing,
     Learning(Box<Lesson>),
     /// Two variants of a lesson beside each other.
-    Comparing(Box<Beside>),
+    Comparing(Box<ComparisonScreen>),
     /// A variant that is raced many times, or of which every order of moves is tried.
     Outcomes(Box<OutcomesScreen>),
     /// Nothing any more.
@@ -216,7 +216,7 @@ impl<R: Runs> App<R> {
         let detail = if self.size.width < NARROW { Detail::Labels } else { Detail::Wires };
         match &mut self.mode {
             Mode::Learning(lesson) => lesson.run.playback.set_detail(detail),
-            Mode::Comparing(beside) => beside.comparing.set_room(view::compare_room(self.size)),
+            Mode::Comparing(comparison) => comparison.comparing.set_room(view::compare_room(self.size)),
             Mode::Browsing | Mode::Outcomes(_) | Mode::Ending => {}
         }
     }
@@ -236,7 +236,7 @@ impl<R: Runs> App<R> {
                 listened.session = lesson.run.session();
                 listened.batch = lesson.single.as_mut().and_then(|single| single.screen.outcomes.batch());
             }
-            Mode::Comparing(beside) => listened.session = beside.comparing.session(),
+            Mode::Comparing(comparison) => listened.session = comparison.comparing.session(),
             Mode::Outcomes(screen) => listened.batch = screen.outcomes.batch(),
             Mode::Browsing | Mode::Ending => {}
         }
@@ -248,7 +248,7 @@ impl<R: Runs> App<R> {
         match &self.mode {
             Mode::Learning(lesson) if lesson.run.playback.is_moving() => Some(now + FRAME),
             Mode::Learning(lesson) => lesson.run.due(),
-            Mode::Comparing(beside) => beside.comparing.due(),
+            Mode::Comparing(comparison) => comparison.comparing.due(),
             Mode::Browsing | Mode::Outcomes(_) | Mode::Ending => None,
         }
     }
@@ -298,7 +298,7 @@ impl<R: Runs> App<R> {
             Message::Tick => {
                 match &mut self.mode {
                     Mode::Learning(lesson) => lesson.run.tick(self.lang, now),
-                    Mode::Comparing(beside) => beside.comparing.tick(now),
+                    Mode::Comparing(comparison) => comparison.comparing.tick(now),
                     Mode::Browsing | Mode::Outcomes(_) | Mode::Ending => {}
                 }
                 true
@@ -306,7 +306,7 @@ impl<R: Runs> App<R> {
             Message::Run(update) => {
                 match &mut self.mode {
                     Mode::Learning(lesson) => lesson.run.hear(update, self.lang, now),
-                    Mode::Comparing(beside) => beside.comparing.hear(update, &self.runs),
+                    Mode::Comparing(comparison) => comparison.comparing.hear(update, &self.runs),
                     Mode::Browsing | Mode::Outcomes(_) | Mode::Ending => {}
                 }
                 true
@@ -390,7 +390,7 @@ impl<R: Runs> App<R> {
             (action, Overlay::Nothing) => match self.mode {
                 Mode::Browsing => self.browse(action),
                 Mode::Learning(_) => self.learn(action, now),
-                Mode::Comparing(_) => self.act_beside(action, now),
+                Mode::Comparing(_) => self.act_in_comparison(action, now),
                 Mode::Outcomes(_) => self.act_in_outcomes(action, now),
                 Mode::Ending => {}
             },
@@ -419,7 +419,7 @@ impl<R: Runs> App<R> {
         self.speed = speed;
         match &mut self.mode {
             Mode::Learning(lesson) => lesson.run.set_speed(speed, now),
-            Mode::Comparing(beside) => beside.comparing.set_speed(speed),
+            Mode::Comparing(comparison) => comparison.comparing.set_speed(speed),
             Mode::Browsing | Mode::Outcomes(_) | Mode::Ending => {}
         }
     }

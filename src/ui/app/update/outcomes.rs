@@ -109,7 +109,7 @@ impl<R: Runs> App<R> {
                 Some(lesson)
             }
             Mode::Outcomes(screen) => screen.back,
-            Mode::Comparing(beside) => beside.back,
+            Mode::Comparing(comparison) => comparison.back,
             Mode::Browsing | Mode::Ending => None,
         }
     }

@@ -31,7 +31,7 @@ impl<R: Runs> App<R> {
                 theme: self.theme,
                 lang: self.lang,
             })),
-            Mode::Comparing(beside) => Some(Screen::Compare(self.comparison(beside)?)),
+            Mode::Comparing(comparison) => Some(Screen::Compare(self.comparison_view(comparison)?)),
             Mode::Outcomes(screen) => Some(Screen::Outcomes(self.outcomes_view(screen)?)),
             Mode::Learning(lesson) => {
                 let playback = &lesson.run.playback;
