@@ -11,7 +11,7 @@ use crate::{
         keys::{Pane, map::KeyMap},
         state::{
             answers::Answers,
-            screen::{Asking, Form, Lens, Motion, Overlay, Scrolls, RunPhase},
+            screen::{Asking, Form, Lens, Motion, Overlay, RunPhase, Scrolls},
         },
         theme::{Environment, Theme, ThemeName},
         view::{self, LessonView, Scene, Screen},

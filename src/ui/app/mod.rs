@@ -5,10 +5,10 @@
 //! nothing changed. The loop takes the terminal and the stream of input as parameters, so that tests drive the
 //! real loop.
 
+pub(crate) mod browse;
 pub(crate) mod mouse;
 pub(crate) mod palette;
 pub(crate) mod panes;
-pub(crate) mod shelf;
 pub(crate) mod synchronized;
 pub mod terminal;
 pub(crate) mod update;

@@ -4,8 +4,8 @@ use crate::ui::state::palette::{Command, Listed, Palette};
 use std::time::Instant;
 
 use crate::ui::state::{
+    browse::{self, CatalogueFocus, erase_from, moved},
     fuzzy::{Candidate, Query},
-    shelf::{self, Shelf, erase_from, moved},
 };
 use crate::{
     log::Choice,
@@ -102,7 +102,7 @@ impl<R: Runs> App<R> {
                 continue;
             }
             for (at, variant) in entry.variants.iter().enumerate() {
-                let title = |lang| shelf::joined(&entry.title, &variant.title, lang);
+                let title = |lang| browse::joined(&entry.title, &variant.title, lang);
                 let open = |lang| words::OPEN.with(lang, &[&title(lang)]);
                 commands.push(Command {
                     action: Action::OpenAt(n, at),
@@ -244,8 +244,8 @@ impl<R: Runs> App<R> {
             Overlay::Palette => vec![Place::Field, Place::Everywhere],
             Overlay::Help(_) | Overlay::Cards(_) => vec![Place::Page, Place::Everywhere],
             Overlay::Branches(_) => vec![Place::Branches, Place::Free, Place::Everywhere],
-            Overlay::Nothing => match (&self.mode, self.shelf) {
-                (Mode::Browsing, Shelf::Search) => vec![Place::Field, Place::Everywhere],
+            Overlay::Nothing => match (&self.mode, self.catalogue_focus) {
+                (Mode::Browsing, CatalogueFocus::Search) => vec![Place::Field, Place::Everywhere],
                 _ => self.places_below(),
             },
         }

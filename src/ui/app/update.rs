@@ -19,11 +19,11 @@ use crate::ui::{
     keys::{Action, Chord, KeyMap, Place},
     state::{
         branches::Branches,
+        browse::{CatalogueFocus, Search},
         catalogue::Catalogue,
         learning::Learning,
         palette::Palette,
         progress::{Record, Store},
-        shelf::{Search, Shelf},
     },
 };
 use compare::ComparisonScreen;
@@ -146,7 +146,7 @@ pub struct App<R> {
     pub(crate) mode: Mode,
     pub(crate) overlay: Overlay,
     pub(crate) palette: Palette,
-    pub(crate) shelf: Shelf,
+    pub(crate) catalogue_focus: CatalogueFocus,
     pub(crate) search: Option<Search>,
     pub(crate) selected: usize,
     /// How far the chosen lesson's description is scrolled.
@@ -174,7 +174,7 @@ impl<R: Runs> App<R> {
             mode: Mode::Browsing,
             overlay: Overlay::Nothing,
             palette: Palette::default(),
-            shelf: Shelf::default(),
+            catalogue_focus: CatalogueFocus::default(),
             search: None,
             selected: 0,
             reading: 0,
@@ -446,7 +446,7 @@ impl<R: Runs> App<R> {
         self.mode = Mode::Browsing;
         let session = self.runs.open(&choice);
         self.selected = entry;
-        self.leave_shelf();
+        self.leave_catalogue();
         let mut run = Learning::new(choice, session, self.speed, self.questions);
         run.playback.set_motion(!self.reduced_motion);
         run.catch_up(self.lang);

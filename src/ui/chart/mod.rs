@@ -5,20 +5,20 @@
 //! was drawn moves when more happens, and a frame looks only at what is visible.
 
 pub(crate) mod axis;
+pub(crate) mod compression;
 pub(crate) mod crowd;
 pub(crate) mod lane;
 pub(crate) mod pair;
 pub mod sequence;
-pub(crate) mod compression;
 pub(crate) mod track;
 pub(crate) mod truth;
 
 pub use axis::stretch;
+use compression::Compression;
 pub(crate) use crowd::FEW;
 pub use crowd::{Band, Level, Run};
 pub use lane::{Bar, BarKind, Lane, Mark};
 pub use pair::Pair;
-use compression::Compression;
 pub use track::Beat;
 pub use truth::{About, Lease, Owner, Span, Truth, is_lock_key};
 

@@ -1,6 +1,6 @@
 //! Two charts on one axis: what happened at the same lesson time stands in the same column of both.
 
-use super::{Chart, Detail, Compression};
+use super::{Chart, Compression, Detail};
 use crate::{clock::LessonTime, log::Log, verdict::compare::Timeline};
 
 /// Two charts whose columns mean the same times.

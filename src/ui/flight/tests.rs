@@ -3,7 +3,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::{Flight, LONGEST, Hop, Load, MESSAGE, Tempo};
+use super::{Flight, Hop, LONGEST, Load, MESSAGE, Tempo};
 use crate::{
     clock::{ClockKind, LessonTime},
     log::{

@@ -17,7 +17,7 @@ use crate::{
     text::Text,
     ui::{
         chart::Pair,
-        state::screen::{CompareSide, ComparePhase},
+        state::screen::{ComparePhase, CompareSide},
     },
     verdict::{
         Verdict,

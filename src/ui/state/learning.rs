@@ -440,7 +440,9 @@ impl Learning {
     /// The live run has told something; `None` when it ended without a word.
     pub fn hear(&mut self, update: Option<Update>, lang: Lang, now: Instant) {
         match update {
-            Some(Update::Events(events)) if let Some(branching) = &mut self.branching => branching.events.extend(events),
+            Some(Update::Events(events)) if let Some(branching) = &mut self.branching => {
+                branching.events.extend(events)
+            }
             Some(Update::Branched { difference, refused }) => self.branched(difference, refused),
             Some(Update::Silent(why)) => self.silent = why,
             Some(Update::Outlook(outlook)) => self.free.get_or_insert_default().look_ahead(outlook),

@@ -1,10 +1,11 @@
 //! What is on the screen, and how it changes: no drawing, no keys being pressed. It must not know how any of it looks.
 
+pub(crate) mod animation;
 pub(crate) mod answers;
 pub(crate) mod branches;
+pub(crate) mod browse;
 pub mod catalogue;
 pub mod comparing;
-pub(crate) mod animation;
 pub(crate) mod free;
 pub(crate) mod fuzzy;
 pub(crate) mod learning;
@@ -15,4 +16,3 @@ pub(crate) mod predicting;
 pub mod progress;
 pub(crate) mod reading;
 pub mod screen;
-pub(crate) mod shelf;

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::{learning::ENDED, shelf::moved};
+use super::{browse::moved, learning::ENDED};
 use crate::{
     log::Log,
     run::{

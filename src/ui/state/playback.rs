@@ -11,7 +11,7 @@ use crate::{
     log::{Event, Log, Step, Steps, Stop},
     ui::{
         chart::{Chart, Detail, sequence::Sequence},
-        flight::{InFlight, Flight, LONGEST, Tempo},
+        flight::{Flight, InFlight, LONGEST, Tempo},
     },
     world::World,
 };
@@ -277,7 +277,9 @@ impl Playback {
     /// Runs an animation backward from where it is; `false` where there is none that goes forward.
     pub fn turn_back(&mut self, now: Instant) -> bool {
         let animation = self.animation.as_mut();
-        let Some(animation) = animation.filter(|animation| animation.is_forward() && animation.tempo().messages) else {
+        let Some(animation) =
+            animation.filter(|animation| animation.is_forward() && animation.tempo().messages)
+        else {
             return false;
         };
         animation.turn(now);

@@ -19,9 +19,9 @@ use crate::{
     ui::{
         keys::{Place, map::KeyMap},
         state::{
+            browse::{CatalogueFocus, Search},
             catalogue::{Catalogue, CatalogueEntry, CatalogueVariant},
             progress::Progress,
-            shelf::{Search, Shelf},
         },
     },
 };
@@ -32,7 +32,7 @@ pub struct CatalogueView<'a> {
     pub progress: &'a Progress,
     pub selected: usize,
     /// Where the keys go.
-    pub shelf: Shelf,
+    pub focus: CatalogueFocus,
     pub search: Option<&'a Search>,
     pub keys: &'a KeyMap,
     pub scroll: u16,
@@ -47,25 +47,25 @@ impl<'a> CatalogueView<'a> {
 
     /// The place whose keys are live, as far as nobody types.
     pub(crate) fn place(&self) -> Place {
-        match self.shelf {
-            Shelf::Variants(_) => Place::Variants,
-            Shelf::Lessons | Shelf::Search => Place::Catalogue,
+        match self.focus {
+            CatalogueFocus::Variants(_) => Place::Variants,
+            CatalogueFocus::Lessons | CatalogueFocus::Search => Place::Catalogue,
         }
     }
 
     /// The place whose keys are told of at the bottom.
     fn hinted(&self) -> Place {
-        match self.shelf {
-            Shelf::Search => Place::Field,
-            Shelf::Lessons | Shelf::Variants(_) => self.place(),
+        match self.focus {
+            CatalogueFocus::Search => Place::Field,
+            CatalogueFocus::Lessons | CatalogueFocus::Variants(_) => self.place(),
         }
     }
 
     /// The variant that is chosen, where the keys go to the variants.
     fn variant(&self) -> Option<usize> {
-        match self.shelf {
-            Shelf::Variants(variant) => Some(variant),
-            Shelf::Lessons | Shelf::Search => None,
+        match self.focus {
+            CatalogueFocus::Variants(variant) => Some(variant),
+            CatalogueFocus::Lessons | CatalogueFocus::Search => None,
         }
     }
 

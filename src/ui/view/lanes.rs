@@ -4,7 +4,7 @@
 use ratatui::{buffer::Buffer, layout::Rect, style::Style};
 
 use super::{
-    Scene, in_flight, band,
+    Scene, band, in_flight,
     lane::{self, Height},
     places::Places,
     plot::Plot,

@@ -2,7 +2,7 @@
 //! a pane is drawn.
 
 use crate::ui::keys::Pane;
-use crate::ui::state::screen::{Motion, Scrolls, RunPhase};
+use crate::ui::state::screen::{Motion, RunPhase, Scrolls};
 use ratatui::{
     buffer::Buffer,
     layout::Rect,

@@ -15,8 +15,8 @@ use crate::ui::{
 use crate::{
     lesson::Track,
     ui::state::{
+        browse::{CatalogueFocus, Hit, Search},
         catalogue::CatalogueEntry,
-        shelf::{Hit, Search, Shelf},
     },
 };
 
@@ -51,14 +51,14 @@ impl CatalogueView<'_> {
 
     /// Where the next character of the search will stand.
     pub fn cursor(&self, area: Rect) -> Option<Position> {
-        let search = self.search.filter(|_| self.shelf == Shelf::Search)?;
+        let search = self.search.filter(|_| self.focus == CatalogueFocus::Search)?;
         let fits = area.width >= super::SMALLEST.0 && area.height >= super::SMALLEST.1;
         let (field, _) = self.list_areas(Self::areas(area)[1]);
         fits.then(|| found::cursor(&search.typed, &self.found(search), field))
     }
 
     pub(crate) fn draw_list(&self, area: Rect, buf: &mut Buffer) {
-        let focused = !matches!(self.shelf, Shelf::Variants(_));
+        let focused = !matches!(self.focus, CatalogueFocus::Variants(_));
         let heading = format!(" {} ", words::LESSONS.get(self.lang));
         let role = if focused { Role::Accent } else { Role::Chrome };
         let block = self.theme.pane(focused).title(Span::styled(heading, self.style(role)));
@@ -75,7 +75,7 @@ impl CatalogueView<'_> {
     }
 
     fn draw_field(&self, search: &Search, area: Rect, buf: &mut Buffer) {
-        if self.shelf == Shelf::Search {
+        if self.focus == CatalogueFocus::Search {
             found::field(&search.typed, "/", &self.found(search), self.theme, area, buf);
         } else {
             let line = format!(" / {}", search.typed);
@@ -219,7 +219,7 @@ impl CatalogueView<'_> {
         };
         let (name, right_role) = match (selected, entry.broken.is_some()) {
             // Where the keys go elsewhere, the choice is seen and not loud.
-            (true, _) if matches!(self.shelf, Shelf::Variants(_)) => (Role::Accent, Role::Accent),
+            (true, _) if matches!(self.focus, CatalogueFocus::Variants(_)) => (Role::Accent, Role::Accent),
             (true, _) => (Role::Selected, Role::Selected),
             (false, true) => (Role::Danger, role),
             // What cannot be run here steps back.

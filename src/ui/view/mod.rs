@@ -5,7 +5,6 @@
 //! loop in [`crate::ui::app`] and the pictures of [`crate::export`] imports `ratatui`. They must not know the engine or the
 //! lab.
 
-pub(crate) mod in_flight;
 pub(crate) mod band;
 pub(crate) mod branches;
 pub(crate) mod cards;
@@ -18,6 +17,7 @@ pub(crate) mod found;
 pub(crate) mod free;
 pub(crate) mod header;
 pub(crate) mod help;
+pub(crate) mod in_flight;
 pub(crate) mod lane;
 pub(crate) mod lanes;
 pub(crate) mod layout;

@@ -96,7 +96,7 @@ impl<R: Runs> App<R> {
             Source::Exploration(exploration) => self.runs.explore(&choice, &exploration.options.bounds()),
         };
         self.selected = entry;
-        self.leave_shelf();
+        self.leave_catalogue();
         let outcomes = Outcomes::new(choice, source, batch);
         self.mode = Mode::Outcomes(Box::new(OutcomesScreen { entry, variant, outcomes, back }));
     }

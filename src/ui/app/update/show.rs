@@ -24,7 +24,7 @@ impl<R: Runs> App<R> {
                 catalogue: &self.catalogue,
                 progress: self.progress.progress(),
                 selected: self.selected,
-                shelf: self.shelf,
+                focus: self.catalogue_focus,
                 search: self.search.as_ref(),
                 keys: &self.keys,
                 scroll: self.reading,

@@ -6,7 +6,7 @@ pub(crate) mod half;
 pub(crate) mod parting;
 pub(crate) mod verdicts;
 
-use crate::ui::state::screen::{CompareSide, ComparePhase};
+use crate::ui::state::screen::{ComparePhase, CompareSide};
 use ratatui::{
     buffer::Buffer,
     layout::{Constraint, Layout, Rect},

@@ -9,7 +9,7 @@ use crate::ui::keys::Erase;
 
 /// Where in the catalogue the keys go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Shelf {
+pub enum CatalogueFocus {
     #[default]
     Lessons,
     /// The chosen lesson's variants, and which of them.
