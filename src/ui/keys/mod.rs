@@ -144,11 +144,11 @@ pub enum Place {
     /// Two variants beside each other.
     Comparison,
     /// A variant that is raced many times.
-    Trials,
+    Races,
     /// One of many races, or of all orders.
     Single,
     /// A variant of which every order of moves is tried.
-    Orders,
+    Exploration,
     /// A page over a screen: the help, the interview cards.
     Page,
     /// All screens.
@@ -169,8 +169,8 @@ impl Place {
         Self::Servers,
         Self::Wire,
         Self::Comparison,
-        Self::Trials,
-        Self::Orders,
+        Self::Races,
+        Self::Exploration,
         Self::Single,
         Self::Catalogue,
         Self::Variants,

@@ -7,13 +7,13 @@ pub(crate) mod fault;
 pub(crate) mod free;
 pub(crate) mod keys;
 pub(crate) mod lesson;
-pub(crate) mod trials;
+pub(crate) mod outcomes;
 
 pub use catalogue::*;
 pub use compare::*;
 pub use free::*;
 pub use keys::*;
 pub use lesson::*;
-pub use trials::*;
+pub use outcomes::*;
 
 pub use crate::text::Words;

@@ -68,8 +68,8 @@ impl OutcomesView<'_> {
 
     pub(crate) fn place(&self) -> Place {
         match self.outcomes.source() {
-            Source::Races(_) => Place::Trials,
-            Source::Exploration(_) => Place::Orders,
+            Source::Races(_) => Place::Races,
+            Source::Exploration(_) => Place::Exploration,
         }
     }
 
