@@ -305,15 +305,15 @@ impl<R: Runs> App<R> {
             }
             Message::Run(update) => {
                 match &mut self.mode {
-                    Mode::Learning(lesson) => lesson.run.hear(update, self.lang, now),
-                    Mode::Comparing(comparison) => comparison.comparing.hear(update, &self.runs),
+                    Mode::Learning(lesson) => lesson.run.receive(update, self.lang, now),
+                    Mode::Comparing(comparison) => comparison.comparing.receive(update, &self.runs),
                     Mode::Browsing | Mode::Outcomes(_) | Mode::Ending => {}
                 }
                 true
             }
             Message::Batch(update) => {
                 if let Some(outcomes) = self.outcomes() {
-                    outcomes.update(update, now);
+                    outcomes.receive(update, now);
                 }
                 // Behind a single race they go on unseen.
                 matches!(self.mode, Mode::Outcomes(_))

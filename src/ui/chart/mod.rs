@@ -201,7 +201,7 @@ impl Chart {
                     truth.fault(fault, (x, index));
                 }
                 if let Some(server) = fault.killed_server() {
-                    self.bury(server, x, index);
+                    self.server_ended(server, x, index);
                 }
             }
             EventKind::GaveUp { actor, .. } => {
@@ -212,7 +212,7 @@ impl Chart {
             }
             EventKind::ServerDied { server, .. } => {
                 self.wire.push(WireRow::new(index));
-                self.bury(server, x, index);
+                self.server_ended(server, x, index);
             }
             EventKind::Stop { item, stop } => {
                 let clashing = |clash: &Clash| clash.to.is_none_or(|(_, event)| event > self.state.step);
@@ -249,7 +249,7 @@ impl Chart {
     }
 
     /// A dead server holds nothing any more.
-    fn bury(&mut self, server: &str, x: u32, event: usize) {
+    fn server_ended(&mut self, server: &str, x: u32, event: usize) {
         for truth in self.truths.iter_mut().filter(|truth| truth.server == server) {
             truth.end(x, event);
         }

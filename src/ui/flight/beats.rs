@@ -29,7 +29,7 @@ enum Beat {
     /// A crowd's commands and replies, up to this event.
     Swarm(usize),
     /// Faults.
-    Strike,
+    Fault,
 }
 
 /// A command without a reply so far.
@@ -161,7 +161,7 @@ impl<'a> Composer<'a> {
                 self.hop(Load::Notice, (index, index), Some(*actor), (0.0, 1.0));
             }
             EventKind::Fault(fault) => {
-                self.begin(Beat::Strike, MESSAGE, index);
+                self.begin(Beat::Fault, MESSAGE, index);
                 landing = Some(self.time.0);
                 self.hop(Load::Fault, (index, index), None, (0.0, 1.0));
                 self.fault(fault);

@@ -200,7 +200,7 @@ impl Comparing {
     }
 
     /// The live run has told something; `None` when it ended without a word.
-    pub fn hear(&mut self, update: Option<Update>, runs: &impl Runs) {
+    pub fn receive(&mut self, update: Option<Update>, runs: &impl Runs) {
         let Some(run) = self.runs.values_mut().find(|run| run.session.is_some()) else {
             return;
         };

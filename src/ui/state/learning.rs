@@ -139,7 +139,7 @@ impl Learning {
     /// if its servers were being started.
     pub fn catch_up(&mut self, lang: Lang) {
         while let Some(Ok(update)) = self.session.as_mut().map(|session| session.updates.try_recv()) {
-            self.hear(Some(update), lang, Instant::now());
+            self.receive(Some(update), lang, Instant::now());
         }
     }
 
@@ -437,8 +437,8 @@ impl Learning {
         }
     }
 
-    /// The live run has told something; `None` when it ended without a word.
-    pub fn hear(&mut self, update: Option<Update>, lang: Lang, now: Instant) {
+    /// Takes in an update of the live run; `None` when it ended without a word.
+    pub fn receive(&mut self, update: Option<Update>, lang: Lang, now: Instant) {
         match update {
             Some(Update::Events(events)) if let Some(branching) = &mut self.branching => {
                 branching.events.extend(events)

@@ -184,7 +184,7 @@ impl Outcomes {
     }
 
     /// Takes in an update; `None` when they ended without a word.
-    pub fn update(&mut self, update: Option<BatchUpdate>, now: Instant) {
+    pub fn receive(&mut self, update: Option<BatchUpdate>, now: Instant) {
         match (update, &mut self.source) {
             (Some(BatchUpdate::Ready(info)), Source::Races(races)) => {
                 self.booting = false;
