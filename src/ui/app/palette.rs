@@ -46,10 +46,10 @@ impl<R: Runs> App<R> {
         let Some(free) = lesson.run().free() else {
             return Vec::new();
         };
-        let offer = |action, told: &dyn Fn(Lang) -> String| Command {
+        let offer = |action, words: &dyn Fn(Lang) -> String| Command {
             action,
-            name: told(self.lang),
-            others: vec![told(self.lang.other())],
+            name: words(self.lang),
+            others: vec![words(self.lang.other())],
             keys: String::new(),
             current: false,
         };
@@ -63,8 +63,8 @@ impl<R: Runs> App<R> {
         let typed = crate::lesson::parse_millis(self.palette.typed.trim()).ok();
         let typed = typed.and_then(|millis| u64::try_from(millis).ok()).filter(|millis| !only && *millis > 0);
         let passes = typed.map(|millis| {
-            let told = |lang| view::choice(&Choice::Pass { millis }, &free.outlook, world, lang);
-            let mut command = offer(Action::Pass(millis), &told);
+            let words = |lang| view::choice(&Choice::Pass { millis }, &free.outlook, world, lang);
+            let mut command = offer(Action::Pass(millis), &words);
             command.others.push(self.palette.typed.clone());
             command
         });

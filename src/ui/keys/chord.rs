@@ -219,8 +219,8 @@ mod tests {
             (" ", "write `space`"),
         ] {
             let error = text.parse::<Chord>().expect_err(text);
-            let told = format!("{}; {}", error.message, error.help);
-            assert!(told.contains(says), "{text}: {told}");
+            let message = format!("{}; {}", error.message, error.help);
+            assert!(message.contains(says), "{text}: {message}");
         }
     }
 }

@@ -70,7 +70,7 @@ fn line(view: &LessonView<'_>, row: &BranchRow<'_>, chosen: bool, width: usize) 
     let broken = row.log.events().iter().any(|event| matches!(event.kind, EventKind::Breached { .. }));
     let mark = if broken { format!(" {} ", glyphs::CUT) } else { String::new() };
     let head = format!(" {stem}{here} {}  {from}: ", row.branch + 1);
-    let own = told(row.log, row.shared, lang);
+    let own = summary(row.log, row.shared, lang);
     let room = width.saturating_sub(text::width(&head) + text::width(&mark) + 1);
     let own = text::pad(&text::fit(&own, room), room);
     let danger = if chosen { base } else { scene.style(Role::Danger) };
@@ -83,7 +83,7 @@ fn line(view: &LessonView<'_>, row: &BranchRow<'_>, chosen: bool, width: usize) 
 }
 
 /// What was done in a run after the first `shared` deeds: `A.check → B.check → +1.0s`.
-fn told(log: &Log, shared: usize, lang: Lang) -> String {
+fn summary(log: &Log, shared: usize, lang: Lang) -> String {
     let deeds = log.deeds(log.len());
     let lines = deeds.iter().skip(shared).filter(|deed| **deed == Deed::Line).count();
     let mut parts = Vec::new();
@@ -102,12 +102,12 @@ fn told(log: &Log, shared: usize, lang: Lang) -> String {
 /// Every choice of a run in few words.
 fn choices(log: &Log, lang: Lang) -> Vec<String> {
     let steps = Steps::of(log);
-    let mut told = Vec::new();
+    let mut parts = Vec::new();
     for (n, event) in log.events().iter().enumerate() {
         let EventKind::Chose(choice) = &event.kind else {
             continue;
         };
-        told.push(match choice {
+        parts.push(match choice {
             Choice::Move { actor } => {
                 let end = steps.after(n).first().map_or(log.len(), |step| step.position);
                 let label = log.events()[n..end].iter().find_map(|event| match &event.kind {
@@ -129,5 +129,5 @@ fn choices(log: &Log, lang: Lang) -> Vec<String> {
             Choice::Cause(fault) => fault::to_do(lang, fault),
         });
     }
-    told
+    parts
 }

@@ -16,22 +16,22 @@ const KEYS: usize = 18;
 
 /// The page, on a screen where these places are live, the nearest first.
 pub fn page(keys: &KeyMap, places: &[Place], lang: Lang, theme: Theme) -> Page {
-    let mut told = vec![false; TABLE.len()];
+    let mut listed = vec![false; TABLE.len()];
     let mut paragraphs = Vec::new();
     // Who is in free play takes no steps: how to read the lanes comes before those keys.
     let free = places.iter().position(|place| *place == Place::Free);
     let before = free.map_or(places.len(), |free| free + 1);
     for place in &places[..before] {
-        paragraphs.extend(section(keys, *place, &mut told, (lang, theme)));
+        paragraphs.extend(section(keys, *place, &mut listed, (lang, theme)));
     }
     paragraphs.extend(legend(lang, theme));
     for place in &places[before..] {
         paragraphs.push(Paragraph::Gap);
-        paragraphs.extend(section(keys, *place, &mut told, (lang, theme)));
+        paragraphs.extend(section(keys, *place, &mut listed, (lang, theme)));
         paragraphs.pop();
     }
     for place in Place::ALL {
-        let others = section(keys, place, &mut told, (lang, theme));
+        let others = section(keys, place, &mut listed, (lang, theme));
         if !others.is_empty() {
             paragraphs.push(Paragraph::Gap);
             paragraphs.extend(others);
@@ -42,13 +42,13 @@ pub fn page(keys: &KeyMap, places: &[Place], lang: Lang, theme: Theme) -> Page {
 }
 
 /// A place's actions that were not told of yet: a heading, a row for each, a gap. Nothing where there are none.
-fn section(keys: &KeyMap, place: Place, told: &mut [bool], (lang, theme): (Lang, Theme)) -> Vec<Paragraph> {
+fn section(keys: &KeyMap, place: Place, listed: &mut [bool], (lang, theme): (Lang, Theme)) -> Vec<Paragraph> {
     let mut rows = Vec::new();
     let mut n = 0;
     while let Some(row) = TABLE.get(n) {
         let (more, words) = row.fold.unwrap_or((0, row.name));
-        if row.places.contains(&place) && !told[n] {
-            told[n..=n + more].fill(true);
+        if row.places.contains(&place) && !listed[n] {
+            listed[n..=n + more].fill(true);
             rows.push(Paragraph::Row(
                 (labels(keys, n, more), theme.style(Role::Code)),
                 KEYS,

@@ -105,12 +105,12 @@ impl CatalogueView<'_> {
         };
         match (rows.is_empty(), searched.is_some()) {
             (false, _) => rows,
-            (true, true) => self.told(words::NOTHING_MATCHES, Role::Chrome, width),
-            (true, false) => self.told(words::NO_LESSONS, Role::Warning, width),
+            (true, true) => self.message(words::NOTHING_MATCHES, Role::Chrome, width),
+            (true, false) => self.message(words::NO_LESSONS, Role::Warning, width),
         }
     }
 
-    fn told(&self, what: words::Words, role: Role, width: usize) -> Vec<Row> {
+    fn message(&self, what: words::Words, role: Role, width: usize) -> Vec<Row> {
         let rows = text::wrap(what.get(self.lang), width.saturating_sub(4));
         let line = |row: String| Line::styled(format!("   {row}"), self.style(role));
         rows.into_iter().map(|row| (None, line(row))).collect()
@@ -121,7 +121,7 @@ impl CatalogueView<'_> {
         let mut rows: Vec<Row> = Vec::new();
         // What may be typed is told as long as nothing is.
         if self.search.is_some() {
-            rows.extend(self.told(words::SEARCH_HINT, Role::Chrome, width));
+            rows.extend(self.message(words::SEARCH_HINT, Role::Chrome, width));
             rows.push((None, Line::default()));
         }
         for (n, entry) in entries.iter().enumerate() {

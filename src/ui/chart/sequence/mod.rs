@@ -127,15 +127,15 @@ impl Sequence {
         }
         self.pass(event.at, index);
         let rows = self.rows.len();
-        let told = self.tell(log, index);
+        let row = self.tell(log, index);
         self.hold(event, index);
         if let Some(column) = event.kind.actor().and_then(|actor| self.columns.of(actor)) {
             self.turn(column, index);
         }
         // A row that was added to is the event's place; else the newest, which may be its own.
         let newest = self.rows.len().saturating_sub(1);
-        self.places.push(told.unwrap_or(if rows < self.rows.len() { rows } else { newest }));
-        if told.is_some() || rows < self.rows.len() {
+        self.places.push(row.unwrap_or(if rows < self.rows.len() { rows } else { newest }));
+        if row.is_some() || rows < self.rows.len() {
             self.state.at = event.at;
         }
     }

@@ -2,7 +2,7 @@
 //! the last choice. It must not know how a choice is carried out.
 
 pub(crate) mod choice;
-pub(crate) mod told;
+pub(crate) mod status;
 
 use ratatui::text::{Line, Span};
 
@@ -195,7 +195,7 @@ impl<'a> FreePane<'_, 'a> {
         let next = prospect.and_then(|prospect| prospect.next.as_ref()).filter(|_| ahead);
         let (label, wire) = next.map_or(("", ""), |next| (next.label.as_str(), next.wire.as_str()));
         let server = next.map(|next| next.server.as_str()).filter(|server| !server.is_empty());
-        let told = match hindered {
+        let status = match hindered {
             None if !ahead => self.went_on(actor, prospect).unwrap_or_default(),
             None => match server {
                 Some(PRIMARY) => format!("{label}  {wire}  → {}", words::PRIMARY.get(lang)),
@@ -219,7 +219,7 @@ impl<'a> FreePane<'_, 'a> {
         let mut lines = Vec::new();
         let name_style = if able { scene.actor_style(actor) } else { scene.style(Role::Chrome) };
         let mut first = vec![Span::styled(head, scene.style(key_role)), Span::styled(name, name_style)];
-        for row in text::wrap(&text::clean(&told), width.saturating_sub(indent + 1)) {
+        for row in text::wrap(&text::clean(&status), width.saturating_sub(indent + 1)) {
             first.push(Span::styled(row, scene.style(role)));
             lines.push(Line::from(first));
             first = vec![Span::raw(" ".repeat(indent))];

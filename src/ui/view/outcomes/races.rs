@@ -146,14 +146,14 @@ fn line(
         Span::styled(words::RACE_ROW.with(view.lang, &[&which]), view.style(Role::Text)),
         Span::styled(format!("  {}", words::SEED.with(view.lang, &[&seed])), view.style(Role::Chrome)),
     ];
-    let told = match kind.log(number) {
+    let details = match kind.log(number) {
         Some(log) => {
             let steps = words::STEPS.with(view.lang, &[&steps(log).to_string()]);
             (format!("  {steps}  {}", time::moment(log.time_at(log.len()))), Role::Chrome)
         }
         None => (format!("  {}", words::NOT_KEPT.get(view.lang)), Role::Warning),
     };
-    spans.push(Span::styled(told.0, view.style(told.1)));
+    spans.push(Span::styled(details.0, view.style(details.1)));
     Line::from(spans)
 }
 
