@@ -4,10 +4,9 @@ use ratatui::{
     buffer::Buffer,
     layout::Rect,
     text::{Line, Span},
-    widgets::Widget,
 };
 
-use super::{LessonView, free, overlay, strip};
+use super::{LessonView, free, overlay, paragraph, strip};
 use crate::ui::{
     theme::{Role, glyphs, text},
     words::{self, fault},
@@ -37,13 +36,12 @@ pub fn draw(view: &LessonView<'_>, chosen: usize, area: Rect, buf: &mut Buffer) 
         .pane(true)
         .title(Span::styled(title, scene.style(Role::Accent)))
         .title_bottom(hints.right_aligned());
-    let inner = block.inner(frame);
-    block.render(frame, buf);
+    let inner = paragraph::frame(block, frame, buf);
     if rows.is_empty() {
-        let lines = text::wrap(words::NO_BRANCHES.get(scene.lang), inner.width.saturating_sub(2).into());
-        for (y, line) in (inner.top()..inner.bottom()).zip(lines) {
-            buf.set_string(inner.x + 1, y, line, scene.style(Role::Chrome));
-        }
+        let inner = paragraph::text_area(inner);
+        let words = words::NO_BRANCHES.get(scene.lang);
+        let lines = paragraph::plain(words, inner.width.into(), scene.style(Role::Chrome));
+        paragraph::draw(&lines, 0, inner, buf);
         return;
     }
     let height = usize::from(inner.height);

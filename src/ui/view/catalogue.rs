@@ -3,12 +3,16 @@
 use ratatui::{
     buffer::Buffer,
     layout::{Constraint, Layout, Rect},
-    style::Modifier,
+    style::{Modifier, Style},
     text::{Line, Span},
     widgets::Widget,
 };
 
-use super::{narration, scene::prose, strip};
+use super::{
+    narration,
+    paragraph::{self, text_area},
+    strip,
+};
 use crate::ui::{
     theme::{Role, Theme, glyphs, text},
     words,
@@ -69,7 +73,7 @@ impl<'a> CatalogueView<'a> {
         }
     }
 
-    pub(crate) fn style(&self, role: Role) -> ratatui::style::Style {
+    pub(crate) fn style(&self, role: Role) -> Style {
         self.theme.style(role)
     }
 
@@ -139,9 +143,7 @@ impl<'a> CatalogueView<'a> {
         let room = usize::from(area.width.saturating_sub(6));
         let heading = format!(" {} ", text::fit(entry.title.get(self.lang), room));
         let block = self.theme.pane(focused).title(Span::styled(heading, self.style(Role::Accent)));
-        let inner = block.inner(area);
-        block.render(area, buf);
-        let inner = text_area(inner);
+        let inner = text_area(paragraph::frame(block, area, buf));
         let (lines, end) = self.description(entry, inner.width);
         // The chosen variant stays in sight.
         let end = u16::try_from(end).unwrap_or(u16::MAX);
@@ -160,10 +162,10 @@ impl<'a> CatalogueView<'a> {
 
     fn broken(&self, error: &str, width: u16) -> Vec<Line<'static>> {
         let width = usize::from(width);
-        let heading = text::wrap(words::BROKEN.get(self.lang), width);
-        let heading = heading.into_iter().map(|row| Line::styled(row, self.style(Role::Danger)));
-        let error = text::wrap(error, width).into_iter().map(Line::from);
-        heading.chain([Line::default()]).chain(error).collect()
+        let mut lines = paragraph::plain(words::BROKEN.get(self.lang), width, self.style(Role::Danger));
+        lines.push(Line::default());
+        lines.extend(paragraph::plain(error, width, Style::new()));
+        lines
     }
 
     /// What is to be said of a lesson, and the row after the variant that is chosen.
@@ -179,14 +181,10 @@ impl<'a> CatalogueView<'a> {
             labs.join(" + "),
             words::MINUTES.with(self.lang, &[&entry.minutes.to_string()]),
         );
-        for row in text::wrap(&facts, columns) {
-            lines.push(Line::styled(row, self.style(Role::Chrome)));
-        }
+        lines.extend(paragraph::plain(&facts, columns, self.style(Role::Chrome)));
         if entry.recorded {
             let words = format!("{}: {}", words::RECORDED.get(self.lang), words::HOW_LIVE.get(self.lang));
-            for row in text::wrap(&words, columns) {
-                lines.push(Line::styled(row, self.style(Role::Warning)));
-            }
+            lines.extend(paragraph::plain(&words, columns, self.style(Role::Warning)));
         } else {
             lines.extend(self.served(entry, columns));
         }
@@ -220,15 +218,8 @@ impl<'a> CatalogueView<'a> {
             (glyphs::CUT, words::NOT_SERVED, Role::Warning)
         };
         let style = self.style(role).remove_modifier(Modifier::BOLD);
-        let rows = text::wrap(words.get(self.lang), columns.saturating_sub(2));
-        let mut code = false;
-        let line = |(n, row): (usize, String)| {
-            let mut spans =
-                vec![Span::styled(if n == 0 { format!("{glyph} ") } else { "  ".to_owned() }, style)];
-            spans.extend(prose(&row, &mut code, self.theme, style));
-            Line::from(spans)
-        };
-        rows.into_iter().enumerate().map(line).collect()
+        let rows = paragraph::prose(words.get(self.lang), columns.saturating_sub(2), style, self.theme);
+        paragraph::hang(Span::styled(format!("{glyph} "), style), rows)
     }
 
     fn variant_lines(&self, n: usize, variant: &CatalogueVariant, columns: usize) -> Vec<Line<'static>> {
@@ -256,9 +247,4 @@ impl<'a> CatalogueView<'a> {
         };
         rows.into_iter().enumerate().map(line).collect()
     }
-}
-
-/// A pane's inside without the columns next to its frame.
-fn text_area(inner: Rect) -> Rect {
-    Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner }
 }

@@ -7,12 +7,12 @@ use ratatui::{
     buffer::Buffer,
     layout::Rect,
     text::{Line, Span},
-    widgets::{Block, Widget},
+    widgets::Block,
 };
 
 use super::{
-    FreeView, Scene, SingleRun, failure, header, lanes, layout::Areas, narration, scrubber::Scrubber,
-    servers, strip, verdict, wire,
+    FreeView, Scene, SingleRun, failure, header, lanes, layout::Areas, narration, paragraph,
+    scrubber::Scrubber, servers, strip, verdict, wire,
 };
 use crate::ui::state::screen::{Asking, Form};
 use crate::ui::view::sequence;
@@ -191,9 +191,7 @@ impl<'a> LessonView<'a> {
         };
         let key = |id: &str| scene.keys.label(id);
         let words = words.with(scene.lang, &[&key("step"), &key("play")]);
-        for row in text::wrap(&words, width.into()) {
-            lines.push(Line::styled(row, scene.style(role)));
-        }
+        lines.extend(paragraph::plain(&words, width.into(), scene.style(role)));
         lines
     }
 
@@ -267,7 +265,7 @@ impl<'a> LessonView<'a> {
             let room = area.width.saturating_sub(16);
             buf.set_line(area.x + 2, area.bottom().saturating_sub(1), &hint, room);
         }
-        let inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
+        let inner = paragraph::text_area(inner);
         let more = (self.scene.theme, words::MORE.get(lang));
         let scroll = self.scrolls.get(Pane::Story).unwrap_or(0);
         narration::draw(&self.told_lines(area), scroll, more, inner, buf);
@@ -300,7 +298,7 @@ impl<'a> LessonView<'a> {
             let title = Line::from(text::fit(&servers::title(scene), room).into_owned());
             let inner = self.frame(Pane::Servers, title, areas.servers, buf);
             let lines = self.server_lines(inner.width);
-            servers::draw(&lines, self.scrolls.get(Pane::Servers).unwrap_or(0), inner, buf);
+            paragraph::draw(&lines, self.scrolls.get(Pane::Servers).unwrap_or(0), inner, buf);
         }
         if !areas.wire.is_empty() {
             let title = Line::from(format!(" {} ", words::WIRE.get(lang)));
@@ -374,9 +372,7 @@ impl<'a> LessonView<'a> {
         let focused = self.focus == pane;
         let role = if focused { Role::Accent } else { Role::Chrome };
         let block = self.scene.theme.pane(focused).title(title.style(self.scene.style(role)));
-        let inner = block.inner(area);
-        block.render(area, buf);
-        inner
+        paragraph::frame(block, area, buf)
     }
 }
 

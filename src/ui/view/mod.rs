@@ -29,6 +29,7 @@ pub(crate) mod notice;
 pub(crate) mod outcomes;
 pub(crate) mod overlay;
 pub(crate) mod palette;
+pub(crate) mod paragraph;
 pub(crate) mod places;
 pub(crate) mod plot;
 pub(crate) mod question;

@@ -8,7 +8,7 @@ use ratatui::{
     widgets::{Clear, Widget},
 };
 
-use super::{scene::prose, strip};
+use super::{paragraph, strip};
 use crate::ui::theme::{Role, Theme, text};
 use crate::{
     text::Lang,
@@ -47,19 +47,12 @@ fn lines(page: &Page, width: u16) -> Vec<Line<'static>> {
         match paragraph {
             Paragraph::Gap => lines.push(Line::default()),
             Paragraph::Words(words, indent, style) => {
-                let mut code = false;
-                for row in text::wrap(words, width.saturating_sub(*indent)) {
-                    let mut spans = vec![Span::raw(" ".repeat(*indent))];
-                    spans.extend(prose(&row, &mut code, page.theme, *style));
-                    lines.push(Line::from(spans));
-                }
+                let rows = paragraph::prose(words, width.saturating_sub(*indent), *style, page.theme);
+                lines.extend(paragraph::hang(Span::raw(" ".repeat(*indent)), rows));
             }
             Paragraph::Row((first, style), column, second) => {
-                let mut first = Span::styled(text::pad(first, *column), *style);
-                for row in text::wrap(second, width.saturating_sub(*column)) {
-                    lines.push(Line::from(vec![first.clone(), Span::raw(row)]));
-                    first = Span::raw(" ".repeat(*column));
-                }
+                let rows = paragraph::plain(second, width.saturating_sub(*column), Style::new());
+                lines.extend(paragraph::hang(Span::styled(text::pad(first, *column), *style), rows));
             }
         }
     }
@@ -96,11 +89,6 @@ pub fn draw(page: &Page, keys: &KeyMap, scroll: u16, area: Rect, buf: &mut Buffe
         .pane(true)
         .title(Span::styled(format!(" {} ", page.title), page.theme.style(Role::Accent)))
         .title_bottom(hint.right_aligned());
-    let inner = block.inner(frame);
-    block.render(frame, buf);
-    let lines = lines(page, inner.width.saturating_sub(2));
-    let scroll = usize::from(scroll.min(reach(page, area)));
-    for (y, line) in (inner.top()..inner.bottom()).zip(lines.iter().skip(scroll)) {
-        buf.set_line(inner.x + 1, y, line, inner.width.saturating_sub(2));
-    }
+    let inner = paragraph::text_area(paragraph::frame(block, frame, buf));
+    paragraph::draw(&lines(page, inner.width), scroll, inner, buf);
 }

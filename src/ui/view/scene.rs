@@ -8,7 +8,7 @@ use ratatui::{style::Style, text::Span};
 use crate::ui::chart::sequence::Sequence;
 use crate::ui::{
     chart::{Chart, Owner},
-    theme::{Role, Theme, glyphs, text},
+    theme::{Role, Theme, glyphs},
 };
 use crate::{
     clock::LessonTime,
@@ -78,19 +78,4 @@ impl<'a> Scene<'a> {
             None => Span::styled(format!("0x{session:x}"), self.style(Role::Chrome)),
         }
     }
-}
-
-/// Words with `code` between backticks, as spans. `code` carries over from line to line.
-pub fn prose(line: &str, code: &mut bool, theme: Theme, style: Style) -> Vec<Span<'static>> {
-    let mut spans = Vec::new();
-    for (n, part) in line.split('`').enumerate() {
-        if n > 0 {
-            *code = !*code;
-        }
-        if !part.is_empty() {
-            let style = if *code { theme.style(Role::Code) } else { style };
-            spans.push(Span::styled(text::clean(part).into_owned(), style));
-        }
-    }
-    spans
 }

@@ -5,13 +5,15 @@ use ratatui::{
     layout::Rect,
     style::Modifier,
     text::{Line, Span},
-    widgets::Widget,
 };
 
 use super::{CompareView, text, time, words};
 use crate::ui::state::screen::ComparePhase;
 use crate::{
-    ui::theme::{Role, glyphs},
+    ui::{
+        theme::{Role, glyphs},
+        view::paragraph,
+    },
     verdict::compare::{Consequence, Difference, Move, What},
 };
 
@@ -21,10 +23,7 @@ const COMMAND: char = '\u{2060}';
 /// The lines of the pane.
 pub fn lines(view: &CompareView<'_>, width: u16) -> Vec<Line<'static>> {
     let width = usize::from(width);
-    let plain = |words: &str, role: Role| {
-        let rows = text::wrap(words, width).into_iter();
-        rows.map(|row| Line::styled(row, view.theme.style(role))).collect()
-    };
+    let plain = |words: &str, role: Role| paragraph::plain(words, width, view.theme.style(role));
     let failed = |phase: &ComparePhase<'_>| matches!(phase, ComparePhase::Failed { .. });
     if view.sides.iter().any(|side| failed(&side.phase)) {
         return plain(words::NOTHING_TO_COMPARE.get(view.lang), Role::Danger);
@@ -122,10 +121,6 @@ pub fn draw(view: &CompareView<'_>, area: Rect, buf: &mut Buffer) {
         .pane(false)
         .border_style(style)
         .title(Span::styled(title, style.add_modifier(Modifier::BOLD)));
-    let inner = block.inner(area);
-    block.render(area, buf);
-    let lines = lines(view, area.width.saturating_sub(4));
-    for (y, line) in (inner.top()..inner.bottom()).zip(&lines) {
-        buf.set_line(inner.x + 1, y, line, inner.width.saturating_sub(2));
-    }
+    let inner = paragraph::text_area(paragraph::frame(block, area, buf));
+    paragraph::draw(&lines(view, inner.width), 0, inner, buf);
 }

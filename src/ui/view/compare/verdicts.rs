@@ -8,20 +8,17 @@ use ratatui::{
     widgets::{Block, Widget},
 };
 
-use super::{CompareView, text, words};
+use super::{CompareView, words};
 use crate::ui::state::screen::ComparePhase;
 use crate::ui::theme::Role;
 use crate::{
-    ui::view::{narration, scene::prose, verdict},
+    ui::view::{narration, paragraph, verdict},
     verdict::Outcome,
 };
 
 fn lines(view: &CompareView<'_>, side: usize, width: usize) -> Vec<Line<'static>> {
     let style = |role| view.theme.style(role);
-    let plain = |words: &str, role: Role| -> Vec<Line<'static>> {
-        let rows = text::wrap(words, width).into_iter();
-        rows.map(|row| Line::styled(row, style(role))).collect()
-    };
+    let plain = |words: &str, role: Role| paragraph::plain(words, width, style(role));
     match view.sides[side].phase {
         ComparePhase::Waiting | ComparePhase::Running { .. } => {
             plain(words::NOTHING_YET.get(view.lang), Role::Chrome)
@@ -46,10 +43,8 @@ fn lines(view: &CompareView<'_>, side: usize, width: usize) -> Vec<Line<'static>
                 lines.extend(plain(words::NOT_SHOWN_WHY.get(view.lang), Role::Danger));
             } else if let Some(variant) = view.entry.variants.get(view.sides[side].variant) {
                 lines.push(Line::default());
-                let mut code = false;
-                for row in text::wrap(variant.lesson.get(view.lang), width) {
-                    lines.push(Line::from(prose(&row, &mut code, view.theme, style(Role::Text))));
-                }
+                let lesson = variant.lesson.get(view.lang);
+                lines.extend(paragraph::prose(lesson, width, style(Role::Text), view.theme));
             }
             lines
         }
@@ -57,8 +52,7 @@ fn lines(view: &CompareView<'_>, side: usize, width: usize) -> Vec<Line<'static>
 }
 
 fn inside(area: Rect) -> Rect {
-    let inner = Block::bordered().inner(area);
-    Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner }
+    paragraph::text_area(Block::bordered().inner(area))
 }
 
 pub fn reach(view: &CompareView<'_>, side: usize, area: Rect) -> u16 {

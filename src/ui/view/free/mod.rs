@@ -9,7 +9,7 @@ use ratatui::text::{Line, Span};
 pub(crate) use choice::amount;
 pub use choice::choice;
 
-use super::{LessonView, Scene};
+use super::{LessonView, Scene, paragraph};
 use crate::ui::{
     theme::{Role, glyphs, text, time},
     words,
@@ -111,14 +111,9 @@ impl<'a> FreePane<'_, 'a> {
     /// A row with a hanging indent.
     fn row(&self, head: &str, head_role: Role, words: &str, role: Role) -> Vec<Line<'static>> {
         let scene = self.scene();
-        let indent = text::width(head);
-        let mut first = Span::styled(head.to_owned(), scene.style(head_role));
-        let mut lines = Vec::new();
-        for row in text::wrap(&text::clean(words), self.width.saturating_sub(indent)) {
-            lines.push(Line::from(vec![first, Span::styled(row, scene.style(role))]));
-            first = Span::raw(" ".repeat(indent));
-        }
-        lines
+        let room = self.width.saturating_sub(text::width(head));
+        let lines = paragraph::plain(&text::clean(words), room, scene.style(role));
+        paragraph::hang(Span::styled(head.to_owned(), scene.style(head_role)), lines)
     }
 
     /// How many columns the clients stand in, and how wide each is.

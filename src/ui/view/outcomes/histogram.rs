@@ -4,7 +4,6 @@ use ratatui::{
     buffer::Buffer,
     layout::Rect,
     text::{Line, Span},
-    widgets::Widget,
 };
 
 use super::first_in_sight;
@@ -13,6 +12,7 @@ use crate::{
     text::Lang,
     ui::{
         theme::{Role, Theme, glyphs, text},
+        view::paragraph,
         words,
     },
 };
@@ -93,8 +93,7 @@ pub fn draw(
     let role = if focused { Role::Accent } else { Role::Chrome };
     let title = format!(" {} ", words::OUTCOMES.get(lang));
     let block = theme.pane(focused).title(Span::styled(title, theme.style(role)));
-    let inner = block.inner(area);
-    block.render(area, buf);
+    let inner = paragraph::frame(block, area, buf);
     if rows.is_empty() {
         let words = format!(" {}", nothing.get(lang));
         let style = theme.style(Role::Chrome);

@@ -21,7 +21,7 @@ use layout::Areas;
 
 use super::{
     header::{self, Title},
-    strip,
+    paragraph, strip,
 };
 use crate::{
     clock::ClockKind,
@@ -99,9 +99,7 @@ impl OutcomesView<'_> {
         let areas = self.areas(area);
         self.draw_header(areas.header, buf);
         let summary = self.summary(area.width);
-        for (y, line) in (areas.summary.top()..areas.summary.bottom()).zip(&summary) {
-            buf.set_line(areas.summary.x, y, line, areas.summary.width);
-        }
+        paragraph::draw(&summary, 0, areas.summary, buf);
         let focused = self.outcomes.chosen_race().is_none();
         let nothing = match self.outcomes.source() {
             Source::Races(_) => words::NOTHING_YET,
@@ -195,9 +193,8 @@ struct Summary<'a> {
 
 impl Summary<'_> {
     fn say(&mut self, words: &str, role: Role) {
-        let style = self.view.style(role);
-        let rows = text::wrap(words, self.columns).into_iter();
-        self.lines.extend(rows.map(|row| Line::styled(format!("  {row}"), style)));
+        let lines = paragraph::plain(words, self.columns, self.view.style(role));
+        self.lines.extend(paragraph::hang(Span::raw("  "), lines));
     }
 
     /// A bar of which some cells are full, how many runs, how fast.

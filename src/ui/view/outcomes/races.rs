@@ -4,7 +4,6 @@ use ratatui::{
     buffer::Buffer,
     layout::Rect,
     text::{Line, Span},
-    widgets::Widget,
 };
 
 use super::{
@@ -17,6 +16,7 @@ use crate::{
     ui::{
         state::outcomes::{Phase, Races},
         theme::{Role, glyphs, text, time},
+        view::paragraph,
         words,
     },
 };
@@ -114,8 +114,7 @@ pub(super) fn draw(view: &OutcomesView<'_>, races: &Races, area: Rect, buf: &mut
         let words = format!(" {} ", text::fit(&words, room.saturating_sub(2)));
         block = block.title_bottom(Line::styled(words, view.style(Role::Warning)).right_aligned());
     }
-    let inner = block.inner(area);
-    block.render(area, buf);
+    let inner = paragraph::frame(block, area, buf);
     let Some(kind) = view.outcomes.chosen_races() else {
         return;
     };

@@ -9,7 +9,7 @@ use crate::{
     ui::{
         state::outcomes::Exploration,
         theme::{Role, text},
-        view::Scene,
+        view::{Scene, paragraph},
         words,
     },
 };
@@ -65,8 +65,7 @@ fn order(exploration: &Exploration, scene: &Scene<'_>, width: u16) -> Vec<Line<'
     let (lang, columns) = (scene.lang, usize::from(width));
     let mut lines = Vec::new();
     let mut tell = |words: &str, role: Role| {
-        let rows = text::wrap(words, columns).into_iter();
-        lines.extend(rows.map(|row| Line::styled(row, scene.style(role))));
+        lines.extend(paragraph::plain(words, columns, scene.style(role)));
     };
     if let Some(shortest) = &found.explored.shortest {
         let moves = shortest.moves.len().to_string();
@@ -100,8 +99,7 @@ impl SingleRace<'_> {
         let mut lines = Vec::new();
         let both = format!("{which} {what}");
         let mut tell = |words: &str, role: Role| {
-            let rows = text::wrap(words, columns).into_iter();
-            lines.extend(rows.map(|row| Line::styled(row, scene.style(role))));
+            lines.extend(paragraph::plain(words, columns, scene.style(role)));
         };
         if text::width(&both) <= columns {
             tell(&both, role);
