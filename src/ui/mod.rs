@@ -10,4 +10,4 @@ pub mod keys;
 pub mod state;
 pub mod theme;
 pub mod view;
-pub(crate) mod words;
+pub mod words;
