@@ -19,9 +19,6 @@ use crate::{
     world::World,
 };
 
-/// Screens narrower than this get labels on the lanes instead of commands.
-const NARROW: u16 = 100;
-
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Look {
     /// Columns and rows of the screen.
@@ -80,14 +77,13 @@ pub struct Camera<'a> {
 
 impl<'a> Camera<'a> {
     pub fn new(run: &'a Finished, look: &Look) -> Self {
-        let detail = if look.size.0 < NARROW { Detail::Labels } else { Detail::Wires };
         Self {
             run,
             look: *look,
             theme: look.drawn_theme(),
             log: Log::new(),
             world: World::default(),
-            chart: Chart::new(detail),
+            chart: Chart::new(Detail::fitting(look.size.0)),
             sequence: Sequence::default(),
             keys: KeyMap::default(),
         }

@@ -50,8 +50,6 @@ pub(crate) const SPEEDS: [f64; 6] = [0.25, 0.5, 1.0, 2.0, 4.0, 10.0];
 const FRAME: Duration = Duration::from_millis(33);
 /// Lines of a page, whatever the pane's height: small enough to keep the place.
 pub(crate) const PAGE: i32 = 5;
-/// Screens narrower than this get labels on the lanes instead of commands.
-const NARROW: u16 = 100;
 
 #[derive(Debug)]
 pub enum Message {
@@ -213,9 +211,8 @@ impl<R: Runs> App<R> {
     }
 
     fn adapt(&mut self) {
-        let detail = if self.size.width < NARROW { Detail::Labels } else { Detail::Wires };
         match &mut self.mode {
-            Mode::Learning(lesson) => lesson.run.playback.set_detail(detail),
+            Mode::Learning(lesson) => lesson.run.playback.set_detail(Detail::fitting(self.size.width)),
             Mode::Comparing(comparison) => comparison.comparing.set_room(view::compare_room(self.size)),
             Mode::Browsing | Mode::Outcomes(_) | Mode::Ending => {}
         }

@@ -30,6 +30,9 @@ use crate::{
     world::Holding,
 };
 
+/// Screens narrower than this get labels on the lanes instead of commands.
+const NARROW: u16 = 100;
+
 /// How much a mark on a lane says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Detail {
@@ -38,6 +41,13 @@ pub enum Detail {
     /// The command and its reply.
     #[default]
     Wires,
+}
+
+impl Detail {
+    /// What a screen of so many columns has room for.
+    pub fn fitting(columns: u16) -> Self {
+        if columns < NARROW { Self::Labels } else { Self::Wires }
+    }
 }
 
 /// A line of the wire log.

@@ -8,16 +8,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{catalogue::CatalogueEntry, learning::ENDED};
+use super::catalogue::CatalogueEntry;
 use crate::run::{LessonChoice, Runs};
 use crate::{
     lesson::Expect,
     log::{EventKind, Log},
     run::session::{Command, Session, Update},
-    text::Text,
     ui::{
         chart::Pair,
-        state::screen::{ComparePhase, CompareSide},
+        state::screen::{ComparePhase, CompareSide, Failure},
     },
     verdict::{
         Verdict,
@@ -34,8 +33,7 @@ const STEP: Duration = Duration::from_millis(1100);
 enum Ending {
     /// It came to its end.
     Judged(Verdict),
-    /// It could not go on: what happened, why, what to do; and whether it was a server.
-    Failed(Text, bool),
+    Failed(Failure),
 }
 
 #[derive(Debug, Default)]
@@ -47,9 +45,9 @@ struct Run {
 }
 
 impl Run {
-    fn fail(&mut self, message: Text, server: bool) {
+    fn fail(&mut self, failure: Failure) {
         self.session = None;
-        self.ending = Some(Ending::Failed(message, server));
+        self.ending = Some(Ending::Failed(failure));
     }
 }
 
@@ -226,9 +224,9 @@ impl Comparing {
                 run.ending = Some(Ending::Judged(verdict));
             }
             // Nobody watches this run, so it need not wait for whoever stopped a process to let it go on.
-            Some(Update::Silent(Some(message))) => run.fail(message, true),
-            Some(Update::Failed { message, server }) => run.fail(message, server),
-            None => run.fail(ENDED.text(&[]), false),
+            Some(Update::Silent(Some(message))) => run.fail(Failure { message, server: true }),
+            Some(Update::Failed { message, server }) => run.fail(Failure { message, server }),
+            None => run.fail(Failure::silent()),
         }
         if run.ending.is_some() {
             self.go_on(runs);
@@ -363,9 +361,7 @@ impl Comparing {
                 }
             }
             Some((Some(Ending::Judged(verdict)), _)) => ComparePhase::Judged(verdict),
-            Some((Some(Ending::Failed(message, server)), _)) => {
-                ComparePhase::Failed { message, server: *server }
-            }
+            Some((Some(Ending::Failed(failure)), _)) => ComparePhase::Failed(failure),
         };
         CompareSide {
             variant: self.sides[side],

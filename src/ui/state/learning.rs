@@ -19,15 +19,12 @@ use crate::{
     log::Log,
     run::session::{Command, Session, Update},
     text::{Lang, Text, Words},
-    ui::state::screen::{Asking, Motion, RunPhase},
+    ui::state::screen::{Asking, Failure, Motion, RunPhase},
     verdict::{Outcome, Verdict},
 };
 
 /// Recorded waits are shown again within these limits.
 const REPLAY: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(3));
-
-/// A run must say why it ends.
-pub(crate) const ENDED: Words = Words::new("The run ended without saying why.", "运行中断了，原因不明。");
 
 #[derive(Debug, Clone, PartialEq)]
 enum Engine {
@@ -54,7 +51,7 @@ enum Engine {
     /// Everything has been told from the beginning: a race of many, on which nobody pronounces a verdict.
     Complete,
     /// It cannot go on.
-    Failed { message: Text, server: bool },
+    Failed(Failure),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -158,7 +155,7 @@ impl Learning {
             Engine::Stepping { .. } | Engine::Watching | Engine::Held => RunPhase::Working,
             Engine::Complete => RunPhase::Over(None),
             Engine::Over { verdict, shown } => RunPhase::Over(verdict.as_ref().filter(|_| *shown)),
-            Engine::Failed { message, server } => RunPhase::Failed { message, server: *server },
+            Engine::Failed(failure) => RunPhase::Failed(failure),
         }
     }
 
@@ -248,7 +245,7 @@ impl Learning {
             Engine::Held => self.resume(now),
             Engine::Over { shown, .. } => *shown = true,
             Engine::Stepping { again } => *again = self.free.is_none(),
-            Engine::Watching | Engine::Complete | Engine::Failed { .. } => {}
+            Engine::Watching | Engine::Complete | Engine::Failed(_) => {}
         }
     }
 
@@ -309,7 +306,7 @@ impl Learning {
                 self.playback.complete();
                 let done = matches!(
                     self.engine,
-                    Engine::Over { shown: true, .. } | Engine::Complete | Engine::Failed { .. }
+                    Engine::Over { shown: true, .. } | Engine::Complete | Engine::Failed(_)
                 );
                 if done && self.playback.at_frontier() {
                     return;
@@ -414,7 +411,7 @@ impl Learning {
                 *shown = true;
                 self.pace = Pace::ByHand;
             }
-            Engine::Complete | Engine::Failed { .. } => self.pace = Pace::ByHand,
+            Engine::Complete | Engine::Failed(_) => self.pace = Pace::ByHand,
             Engine::Stepping { .. } | Engine::Watching | Engine::Held => {}
         }
     }
@@ -496,11 +493,11 @@ impl Learning {
                 let shown = matches!(self.engine, Engine::Over { shown: true, .. });
                 self.engine = Engine::Over { verdict: Some(verdict), shown };
             }
-            Some(Update::Failed { message, server }) => self.fail(message, server),
+            Some(Update::Failed { message, server }) => self.fail(Failure { message, server }),
             None => {
                 self.session = None;
-                if !matches!(self.engine, Engine::Over { .. } | Engine::Failed { .. }) {
-                    self.fail(ENDED.text(&[]), false);
+                if !matches!(self.engine, Engine::Over { .. } | Engine::Failed(_)) {
+                    self.fail(Failure::silent());
                 }
             }
         }
@@ -521,13 +518,13 @@ impl Learning {
         self.tell(command);
     }
 
-    fn fail(&mut self, message: Text, server: bool) {
+    fn fail(&mut self, failure: Failure) {
         self.playback.rest();
         self.pace = Pace::ByHand;
         // What happened before stays; it could not be done again.
         self.branching = None;
         self.silent = None;
-        self.engine = Engine::Failed { message, server };
+        self.engine = Engine::Failed(failure);
     }
 
     /// Leaves time to take in the step that is over; less if it was watched.

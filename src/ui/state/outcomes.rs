@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::{browse::moved, learning::ENDED};
+use super::{browse::moved, screen::Failure};
 use crate::{
     log::Log,
     run::{
@@ -12,7 +12,6 @@ use crate::{
         explore::{Bounds, Failing, MOST_MOVES, MayFail, Progress},
         race::{Kept, Kind, MOST_RACES, Outcome, Pace, RaceInfo},
     },
-    text::Text,
 };
 
 /// How many races there are at first.
@@ -114,13 +113,6 @@ pub enum Phase<'a> {
     Failed(&'a Failure),
 }
 
-#[derive(Debug, Clone, PartialEq)]
-pub struct Failure {
-    /// What happened, why, and what to do.
-    pub message: Text,
-    pub server: bool,
-}
-
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Seen<'a> {
     pub outcome: &'a Outcome,
@@ -204,17 +196,17 @@ impl Outcomes {
                 self.batch = None;
                 exploration.found = Some(found);
             }
-            (Some(BatchUpdate::Failed { message, server }), _) => self.fail(message, server),
-            (None, _) => self.fail(ENDED.text(&[]), false),
+            (Some(BatchUpdate::Failed { message, server }), _) => self.fail(Failure { message, server }),
+            (None, _) => self.fail(Failure::silent()),
             // No source reports what belongs to the other.
             (Some(_), _) => {}
         }
         self.count_time(now);
     }
 
-    fn fail(&mut self, message: Text, server: bool) {
+    fn fail(&mut self, failure: Failure) {
         self.batch = None;
-        self.failure = Some(Failure { message, server });
+        self.failure = Some(failure);
     }
 
     /// Counts the time since it was counted last, if races were being run.

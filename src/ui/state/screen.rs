@@ -2,7 +2,7 @@
 
 use crate::{
     log::Log,
-    text::Text,
+    text::{Text, Words},
     ui::{keys::Pane, state::answers::Answers},
     verdict::Verdict,
     world::World,
@@ -72,6 +72,25 @@ impl Scrolls {
     }
 }
 
+/// A run must say why it ends.
+const ENDED: Words = Words::new("The run ended without saying why.", "运行中断了，原因不明。");
+
+/// Why runs cannot go on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Failure {
+    /// What happened, why, and what to do.
+    pub message: Text,
+    /// Whether it was a server.
+    pub server: bool,
+}
+
+impl Failure {
+    /// They ended without a word.
+    pub fn silent() -> Self {
+        Self { message: ENDED.text(&[]), server: false }
+    }
+}
+
 /// Where the run stands.
 #[derive(Debug, Clone, Copy)]
 pub enum RunPhase<'a> {
@@ -84,11 +103,7 @@ pub enum RunPhase<'a> {
     /// The story is over; the verdict comes a moment later.
     Over(Option<&'a Verdict>),
     /// The run cannot go on.
-    Failed {
-        /// What happened, why, and what to do.
-        message: &'a Text,
-        server: bool,
-    },
+    Failed(&'a Failure),
 }
 
 /// Whether the lesson moves by itself.
@@ -117,11 +132,7 @@ pub enum ComparePhase<'a> {
     /// It is over.
     Judged(&'a Verdict),
     /// It could not go on.
-    Failed {
-        /// What happened, why, and what to do.
-        message: &'a Text,
-        server: bool,
-    },
+    Failed(&'a Failure),
 }
 
 #[derive(Debug, Clone, Copy)]

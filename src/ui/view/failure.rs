@@ -8,13 +8,13 @@ use ratatui::{
 };
 
 use super::{Scene, overlay, paragraph, strip};
-use crate::ui::{theme::Role, words};
+use crate::ui::{state::screen::Failure, theme::Role, words};
 
-pub fn draw(scene: &Scene<'_>, message: &str, server: bool, area: Rect, buf: &mut Buffer) {
+pub fn draw(scene: &Scene<'_>, failure: &Failure, area: Rect, buf: &mut Buffer) {
     let width = area.width.saturating_sub(8).min(96);
     let body = usize::from(width.saturating_sub(4));
-    let title = if server { words::LAB_FAILED } else { words::LESSON_FAILED };
-    let message = sentence(message);
+    let title = words::failed(failure.server);
+    let message = sentence(failure.message.get(scene.lang));
     let mut lines = paragraph::plain(&message, body, Style::new());
     // A server's own log may be long; the first lines say what happened.
     lines.truncate(usize::from(area.height.saturating_sub(8)));

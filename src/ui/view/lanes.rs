@@ -357,28 +357,27 @@ fn gutter(scene: &Scene<'_>, rows: &[Row], servers: &[truth::Row<'_>]) -> usize 
 }
 
 /// Two holders at this very moment: said in words too, for those who do not see red.
-fn warn(scene: &Scene<'_>, plot: &Plot, y: u16, buf: &mut Buffer) {
+fn warning(scene: &Scene<'_>) -> Option<String> {
     let most = scene.world.holding.greatest();
-    if most < 2 {
-        return;
+    (most >= 2).then(|| format!(" {} ", words::CLASH.with(scene.lang, &[&most.to_string()])))
+}
+
+fn warn(scene: &Scene<'_>, plot: &Plot, y: u16, buf: &mut Buffer) {
+    if let Some(words) = warning(scene) {
+        let width = u16::try_from(text::width(&words)).unwrap_or(plot.area.width);
+        let x = plot.area.right().saturating_sub(width).max(plot.area.x);
+        plot.write((x, y), &words, plot.area.right(), loud(scene), buf);
     }
-    let words = format!(" {} ", words::CLASH.with(scene.lang, &[&most.to_string()]));
-    let width = u16::try_from(text::width(&words)).unwrap_or(plot.area.width);
-    let x = plot.area.right().saturating_sub(width).max(plot.area.x);
-    plot.write((x, y), &words, plot.area.right(), loud(scene), buf);
 }
 
 /// The same on the frame below a pane that has no axis.
 pub fn warn_below(scene: &Scene<'_>, frame: Rect, buf: &mut Buffer) {
-    let most = scene.world.holding.greatest();
-    if most < 2 {
-        return;
+    if let Some(words) = warning(scene) {
+        let room = frame.width.saturating_sub(4);
+        let width = u16::try_from(text::width(&words)).unwrap_or(room).min(room);
+        let place = (frame.right().saturating_sub(width + 2), frame.bottom().saturating_sub(1));
+        buf.set_stringn(place.0, place.1, words, width.into(), loud(scene));
     }
-    let words = format!(" {} ", words::CLASH.with(scene.lang, &[&most.to_string()]));
-    let room = frame.width.saturating_sub(4);
-    let width = u16::try_from(text::width(&words)).unwrap_or(room).min(room);
-    let place = (frame.right().saturating_sub(width + 2), frame.bottom().saturating_sub(1));
-    buf.set_stringn(place.0, place.1, words, width.into(), loud(scene));
 }
 
 fn loud(scene: &Scene<'_>) -> Style {

@@ -186,8 +186,7 @@ impl<'a> LessonView<'a> {
             RunPhase::Booting => (words::BOOTING, Role::Warning),
             RunPhase::Ready => (words::READY, Role::Good),
             RunPhase::Working | RunPhase::Over(_) => (words::WORKING, Role::Chrome),
-            RunPhase::Failed { server: true, .. } => (words::LAB_FAILED, Role::Danger),
-            RunPhase::Failed { server: false, .. } => (words::LESSON_FAILED, Role::Danger),
+            RunPhase::Failed(failure) => (words::failed(failure.server), Role::Danger),
         };
         let key = |id: &str| scene.keys.label(id);
         let words = words.with(scene.lang, &[&key("step"), &key("play")]);
@@ -228,10 +227,10 @@ impl<'a> LessonView<'a> {
             );
             buf.set_line(areas.hints.x, areas.hints.y, &hints, areas.hints.width);
         }
-        if let RunPhase::Failed { message, server } = self.phase
+        if let RunPhase::Failed(failure) = self.phase
             && self.at_end()
         {
-            failure::draw(&self.scene, message.get(lang), server, area, buf);
+            failure::draw(&self.scene, failure, area, buf);
         }
     }
 

@@ -98,7 +98,7 @@ fn badge(view: &CompareView<'_>, side: usize) -> Vec<Span<'static>> {
         let words = format!(" {} {} ", words::NOTIFIED.get(view.lang), notified(world));
         spans.push(Span::styled(words, figure(differs)));
     }
-    if matches!(view.sides[side].phase, ComparePhase::Failed { .. }) {
+    if matches!(view.sides[side].phase, ComparePhase::Failed(_)) {
         let words = format!(" ✗ {} ", words::RUN_FAILED.get(view.lang));
         spans.push(Span::styled(words, style(Role::Danger).add_modifier(Modifier::REVERSED)));
     } else if let Some(worst) = worst(world) {

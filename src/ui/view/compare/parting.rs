@@ -24,8 +24,7 @@ const COMMAND: char = '\u{2060}';
 pub fn lines(view: &CompareView<'_>, width: u16) -> Vec<Line<'static>> {
     let width = usize::from(width);
     let plain = |words: &str, role: Role| paragraph::plain(words, width, view.theme.style(role));
-    let failed = |phase: &ComparePhase<'_>| matches!(phase, ComparePhase::Failed { .. });
-    if view.sides.iter().any(|side| failed(&side.phase)) {
+    if view.sides.iter().any(|side| matches!(side.phase, ComparePhase::Failed(_))) {
         return plain(words::NOTHING_TO_COMPARE.get(view.lang), Role::Danger);
     }
     if !view.is_whole() {

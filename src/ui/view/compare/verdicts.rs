@@ -23,8 +23,8 @@ fn lines(view: &CompareView<'_>, side: usize, width: usize) -> Vec<Line<'static>
         ComparePhase::Waiting | ComparePhase::Running { .. } => {
             plain(words::NOTHING_YET.get(view.lang), Role::Chrome)
         }
-        ComparePhase::Failed { message, .. } => {
-            let mut lines = plain(message.get(view.lang), Role::Danger);
+        ComparePhase::Failed(failure) => {
+            let mut lines = plain(failure.message.get(view.lang), Role::Danger);
             lines.extend(plain(
                 &words::COMPARE_AGAIN.with(view.lang, &[&view.keys.label("restart")]),
                 Role::Chrome,
@@ -77,8 +77,7 @@ pub fn draw(view: &CompareView<'_>, side: usize, area: Rect, buf: &mut Buffer) {
                 Outcome::NotShown => (words, Role::Danger, true),
             }
         }
-        ComparePhase::Failed { server: true, .. } => (words::LAB_FAILED.get(view.lang), Role::Danger, true),
-        ComparePhase::Failed { .. } => (words::LESSON_FAILED.get(view.lang), Role::Danger, true),
+        ComparePhase::Failed(failure) => (words::failed(failure.server).get(view.lang), Role::Danger, true),
         ComparePhase::Waiting | ComparePhase::Running { .. } => {
             (words::WORKING.get(view.lang), Role::Chrome, false)
         }

@@ -29,8 +29,7 @@ pub(super) fn summarize(races: &Races, summary: &mut Summary<'_>) {
     let (lang, keys) = (summary.view.lang, summary.view.keys);
     let (done, violated) = (races.kept.races(), races.kept.violated());
     if let Phase::Failed(failure) = summary.view.outcomes.phase() {
-        let title = if failure.server { words::LAB_FAILED } else { words::LESSON_FAILED };
-        summary.say(&format!("✗ {}", title.get(lang)), Role::Danger);
+        summary.say(&format!("✗ {}", words::failed(failure.server).get(lang)), Role::Danger);
         summary.say(failure.message.get(lang), Role::Text);
         summary.say(&words::RACE_AGAIN.with(lang, &[&keys.label("restart")]), Role::Chrome);
         if done == 0 {
