@@ -129,8 +129,7 @@ impl<'a> Camera<'a> {
         };
         let area = Rect::new(0, 0, self.look.size.0, self.look.size.1);
         let mut buffer = Buffer::empty(area);
-        let looks = (self.look.lang, self.theme);
-        view::draw(&Screen::Lesson(view), Overlay::Nothing, looks, area, &mut buffer);
+        view::draw(&Screen::Lesson(view), Overlay::Nothing, area, &mut buffer);
         buffer
     }
 }

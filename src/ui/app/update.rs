@@ -455,7 +455,7 @@ impl<R: Runs> App<R> {
         let Some(screen) = self.screen() else {
             return;
         };
-        let reach = screen.overlay_reach(overlay, (self.lang, self.theme), self.size);
+        let reach = screen.overlay_reach(overlay, self.size);
         let scrolled = |from: u16| from.min(reach).saturating_add_signed(clamp(by)).min(reach);
         self.overlay = match overlay {
             Overlay::Help(from) => Overlay::Help(scrolled(from)),

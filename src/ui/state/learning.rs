@@ -18,7 +18,7 @@ use crate::{
     clock::ClockKind,
     log::Log,
     run::session::{Command, Session, Update},
-    text::{Lang, Text, Words},
+    text::{Lang, Text},
     ui::state::screen::{Asking, Failure, Motion, RunPhase},
     verdict::{Outcome, Verdict},
 };

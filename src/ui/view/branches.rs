@@ -28,8 +28,7 @@ pub fn draw(view: &LessonView<'_>, chosen: usize, area: Rect, buf: &mut Buffer) 
         wanted.min(area.height.saturating_sub(2)).into(),
     );
     overlay::clear(frame, buf);
-    let hints =
-        strip::hints(scene.keys, Place::Branches, scene.lang, scene.theme, frame.width.saturating_sub(4));
+    let hints = strip::hints(scene.context(), Place::Branches, frame.width.saturating_sub(4));
     let title = format!(" {} ", words::TREE.get(scene.lang));
     let block = scene
         .theme

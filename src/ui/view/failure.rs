@@ -25,13 +25,12 @@ pub fn draw(scene: &Scene<'_>, failure: &Failure, area: Rect, buf: &mut Buffer) 
     overlay::clear(frame, buf);
     let danger = scene.style(Role::Danger);
     let hints = strip::named(
-        scene.keys,
+        scene.context(),
         &[
             (&["restart"], words::START_AGAIN),
             (&["back", "step"], words::LOOK_BACK),
             (&["leave"], words::TO_CATALOGUE),
         ],
-        (scene.lang, scene.theme),
         width.saturating_sub(4),
     );
     let block = scene

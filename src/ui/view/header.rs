@@ -7,17 +7,16 @@ use ratatui::{
     text::{Line, Span},
 };
 
-use super::lesson::LessonView;
+use super::{Context, lesson::LessonView};
 use crate::{
     clock::ClockKind,
     log::EventKind,
-    text::Lang,
     ui::{
         state::{
             catalogue::CatalogueEntry,
             screen::{Motion, RunPhase},
         },
-        theme::{Role, Theme, text, time},
+        theme::{Role, text, time},
         words,
     },
 };
@@ -30,21 +29,21 @@ pub struct Title<'a> {
     pub variant: usize,
     /// What is made of it, where it is not just played.
     pub what: Option<&'a str>,
-    pub theme: Theme,
-    pub lang: Lang,
+    pub context: Context<'a>,
 }
 
 impl<'a> Title<'a> {
     pub fn line(&self, room: usize) -> Line<'a> {
-        let style = |role| self.theme.style(role);
+        let Context { theme, lang, .. } = self.context;
+        let style = |role| theme.style(role);
         let (glyph, role) = self.glyph;
         let variants = &self.entry.variants;
         let count = format!(" {}/{}", self.variant + 1, variants.len());
         let what = self.what.map_or_else(String::new, |what| format!(" · {what}"));
         let room = room.saturating_sub(5 + text::width(&what) + text::width(&count));
-        let variant = variants.get(self.variant).map_or("", |variant| variant.title.get(self.lang));
+        let variant = variants.get(self.variant).map_or("", |variant| variant.title.get(lang));
         // The title gives way first, down to half of the room: the variant is what the learner compares.
-        let title = self.entry.title.get(self.lang);
+        let title = self.entry.title.get(lang);
         let title = text::fit(title, room.saturating_sub(text::width(variant) + 3).max(room / 2));
         let variant = text::fit(variant, room.saturating_sub(text::width(&title) + 3));
         Line::from(vec![
@@ -78,14 +77,8 @@ pub fn draw(view: &LessonView<'_>, area: Rect, buf: &mut Buffer) {
         Motion::Paused => (" ▮▮", Role::Chrome),
         Motion::Held => (" ▮▮", Role::Warning),
     };
-    let title = Title {
-        glyph,
-        entry: view.entry,
-        variant: view.variant,
-        what: None,
-        theme: view.scene.theme,
-        lang: view.scene.lang,
-    };
+    let title =
+        Title { glyph, entry: view.entry, variant: view.variant, what: None, context: view.scene.context() };
     draw_ends(|room| title.line(room), right(view), area, buf);
 }
 

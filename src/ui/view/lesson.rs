@@ -218,13 +218,7 @@ impl<'a> LessonView<'a> {
         }
         if !areas.hints.is_empty() {
             let idle = self.free.map_or_else(Vec::new, |free| free.idle());
-            let hints = strip::hints_but(
-                self.scene.keys,
-                self.place(),
-                &idle,
-                (lang, self.scene.theme),
-                areas.hints.width,
-            );
+            let hints = strip::hints_but(self.scene.context(), self.place(), &idle, areas.hints.width);
             buf.set_line(areas.hints.x, areas.hints.y, &hints, areas.hints.width);
         }
         if let RunPhase::Failed(failure) = self.phase
@@ -253,9 +247,8 @@ impl<'a> LessonView<'a> {
         if chosen {
             let room = area.width.saturating_sub(16);
             let hints = strip::named(
-                self.scene.keys,
+                self.scene.context(),
                 &[(&["go-there"], words::GO_THERE), (&["leave"], words::LET_GO)],
-                (lang, self.scene.theme),
                 room,
             );
             buf.set_line(area.x + 2, area.bottom().saturating_sub(1), &hints, room);

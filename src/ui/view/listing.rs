@@ -31,7 +31,7 @@ type Row = (Option<usize>, Line<'static>);
 impl CatalogueView<'_> {
     /// The search's row and what lies below, or all of it where nothing is searched.
     fn list_areas(&self, list: Rect) -> (Rect, Rect) {
-        let inner = self.theme.pane(true).inner(list);
+        let inner = self.context.theme.pane(true).inner(list);
         let field = if self.search.is_some() { FIELD.min(inner.height) } else { 0 };
         let rows = Rect { y: inner.y + field, height: inner.height - field, ..inner };
         (Rect { height: field.min(1), ..inner }, rows)
@@ -59,9 +59,9 @@ impl CatalogueView<'_> {
 
     pub(crate) fn draw_list(&self, area: Rect, buf: &mut Buffer) {
         let focused = !matches!(self.focus, CatalogueFocus::Variants(_));
-        let heading = format!(" {} ", words::LESSONS.get(self.lang));
+        let heading = format!(" {} ", words::LESSONS.get(self.context.lang));
         let role = if focused { Role::Accent } else { Role::Chrome };
-        let block = self.theme.pane(focused).title(Span::styled(heading, self.style(role)));
+        let block = self.context.theme.pane(focused).title(Span::styled(heading, self.style(role)));
         block.render(area, buf);
         let (field, inner) = self.list_areas(area);
         if let Some(search) = self.search {
@@ -76,7 +76,7 @@ impl CatalogueView<'_> {
 
     fn draw_field(&self, search: &Search, area: Rect, buf: &mut Buffer) {
         if self.focus == CatalogueFocus::Search {
-            found::field(&search.typed, "/", &self.found(search), self.theme, area, buf);
+            found::field(&search.typed, "/", &self.found(search), self.context.theme, area, buf);
         } else {
             let line = format!(" / {}", search.typed);
             let line = text::fit(&line, area.width.into()).into_owned();
@@ -86,7 +86,7 @@ impl CatalogueView<'_> {
 
     fn found(&self, search: &Search) -> String {
         let all = self.catalogue.entries.len().to_string();
-        let words = words::FOUND.with(self.lang, &[&search.hits.len().to_string(), &all]);
+        let words = words::FOUND.with(self.context.lang, &[&search.hits.len().to_string(), &all]);
         format!("{words} ")
     }
 
@@ -111,7 +111,7 @@ impl CatalogueView<'_> {
     }
 
     fn message(&self, what: words::Words, role: Role, width: usize) -> Vec<Row> {
-        let rows = text::wrap(what.get(self.lang), width.saturating_sub(4));
+        let rows = text::wrap(what.get(self.context.lang), width.saturating_sub(4));
         let line = |row: String| Line::styled(format!("   {row}"), self.style(role));
         rows.into_iter().map(|row| (None, line(row))).collect()
     }
@@ -146,7 +146,7 @@ impl CatalogueView<'_> {
         let cells = all.min(BAR);
         // Full only when everything is done, and begun as soon as anything is.
         let full = if done == 0 { 0 } else { (done * cells / all).max(1) };
-        let name = words::track(track).get(self.lang);
+        let name = words::track(track).get(self.context.lang);
         let count = format!(" {done}/{all} ");
         let gap = width.saturating_sub(1 + text::width(name) + cells + text::width(&count));
         Line::from(vec![
@@ -173,7 +173,7 @@ impl CatalogueView<'_> {
         if let Some((beside, marks)) = &hit.beside {
             let room = width.saturating_sub(6);
             let mut spans = vec![Span::raw("     ")];
-            spans.extend(found::marked(beside, marks, room, self.style(Role::Chrome), self.theme));
+            spans.extend(found::marked(beside, marks, room, self.style(Role::Chrome), self.context.theme));
             rows.push((Some(hit.entry), Line::from(spans)));
         }
         rows
@@ -214,7 +214,7 @@ impl CatalogueView<'_> {
             let role = if self.is_done(entry) { Role::Good } else { Role::Chrome };
             (done, role)
         } else {
-            let minutes = words::MINUTES.with(self.lang, &[&entry.minutes.to_string()]);
+            let minutes = words::MINUTES.with(self.context.lang, &[&entry.minutes.to_string()]);
             (format!("{minutes} "), Role::Chrome)
         };
         let (name, right_role) = match (selected, entry.broken.is_some()) {
@@ -228,7 +228,7 @@ impl CatalogueView<'_> {
         };
         let style = self.style(name);
         let room = width.saturating_sub(text::width(&right) + 4);
-        let title = text::clean(entry.title.get(self.lang)).into_owned();
+        let title = text::clean(entry.title.get(self.context.lang)).into_owned();
         let mut rows = text::wrap(&title, room);
         if rows.is_empty() {
             rows.push(String::new());
@@ -241,7 +241,7 @@ impl CatalogueView<'_> {
                 _ => ("   ", ""),
             };
             let mut spans = vec![Span::styled(sign, style)];
-            spans.extend(found::marked(&row, &marks, room, style, self.theme));
+            spans.extend(found::marked(&row, &marks, room, style, self.context.theme));
             let taken: usize = spans.iter().map(Span::width).sum();
             let gap = width.saturating_sub(taken + text::width(right));
             spans.push(Span::styled(" ".repeat(gap), style));

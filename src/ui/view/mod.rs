@@ -74,6 +74,14 @@ use crate::{
 /// The smallest screen that anything but an apology fits on.
 pub const SMALLEST: (u16, u16) = (60, 16);
 
+/// What every screen is drawn with.
+#[derive(Debug, Clone, Copy)]
+pub struct Context<'a> {
+    pub keys: &'a KeyMap,
+    pub theme: Theme,
+    pub lang: Lang,
+}
+
 #[derive(Debug, Clone, Copy)]
 pub enum Screen<'a> {
     Catalogue(CatalogueView<'a>),
@@ -84,19 +92,14 @@ pub enum Screen<'a> {
     Outcomes(OutcomesView<'a>),
 }
 
-pub fn draw(
-    screen: &Screen<'_>,
-    overlay: Overlay,
-    (lang, theme): (Lang, Theme),
-    area: Rect,
-    buf: &mut Buffer,
-) {
+pub fn draw(screen: &Screen<'_>, overlay: Overlay, area: Rect, buf: &mut Buffer) {
+    let context = screen.context();
     let area = area.intersection(buf.area);
     if area.is_empty() {
         return;
     }
     if area.width < SMALLEST.0 || area.height < SMALLEST.1 {
-        too_small(screen.keys(), (lang, theme), area, buf);
+        too_small(context, area, buf);
     } else {
         match screen {
             Screen::Catalogue(view) => view.draw(area, buf),
@@ -112,18 +115,18 @@ pub fn draw(
                 }
             }
             Overlay::Help(scroll) => {
-                let page = help::page(screen.keys(), &screen.places(), lang, theme);
-                overlay::draw(&page, screen.keys(), scroll, area, buf);
+                let page = help::page(context, &screen.places());
+                overlay::draw(&page, scroll, area, buf);
             }
             Overlay::Cards(scroll) => {
                 if let Some(entry) = screen.entry() {
-                    let page = cards::page(entry, lang, theme);
-                    overlay::draw(&page, screen.keys(), scroll, area, buf);
+                    let page = cards::page(entry, context);
+                    overlay::draw(&page, scroll, area, buf);
                 }
             }
         }
     }
-    theme.finish(buf);
+    context.theme.finish(buf);
     harmless(buf);
 }
 
@@ -149,12 +152,12 @@ impl<'a> Screen<'a> {
         }
     }
 
-    fn keys(&self) -> &'a KeyMap {
+    fn context(&self) -> Context<'a> {
         match self {
-            Self::Catalogue(view) => view.keys,
-            Self::Lesson(view) => view.scene.keys,
-            Self::Compare(view) => view.keys,
-            Self::Outcomes(view) => view.keys,
+            Self::Catalogue(view) => view.context,
+            Self::Lesson(view) => view.scene.context(),
+            Self::Compare(view) => view.context,
+            Self::Outcomes(view) => view.context,
         }
     }
 
@@ -178,12 +181,12 @@ impl<'a> Screen<'a> {
     }
 
     /// How far an overlay over this screen can be scrolled.
-    pub fn overlay_reach(&self, overlay: Overlay, (lang, theme): (Lang, Theme), area: Rect) -> u16 {
+    pub fn overlay_reach(&self, overlay: Overlay, area: Rect) -> u16 {
         let page = match overlay {
             Overlay::Nothing | Overlay::Palette | Overlay::Branches(_) => return 0,
-            Overlay::Help(_) => help::page(self.keys(), &self.places(), lang, theme),
+            Overlay::Help(_) => help::page(self.context(), &self.places()),
             Overlay::Cards(_) => match self.entry() {
-                Some(entry) => cards::page(entry, lang, theme),
+                Some(entry) => cards::page(entry, self.context()),
                 None => return 0,
             },
         };
@@ -191,7 +194,7 @@ impl<'a> Screen<'a> {
     }
 }
 
-fn too_small(keys: &KeyMap, (lang, theme): (Lang, Theme), area: Rect, buf: &mut Buffer) {
+fn too_small(Context { keys, theme, lang }: Context<'_>, area: Rect, buf: &mut Buffer) {
     let size = format!("{}x{}", area.width, area.height);
     let lines = [
         (words::TOO_SMALL.get(lang).to_owned(), Role::Warning),

@@ -8,11 +8,10 @@ use ratatui::{
     widgets::{Clear, Widget},
 };
 
-use super::{paragraph, strip};
-use crate::ui::theme::{Role, Theme, text};
-use crate::{
-    text::Lang,
-    ui::keys::{KeyMap, Place},
+use super::{Context, paragraph, strip};
+use crate::ui::{
+    keys::Place,
+    theme::{Role, text},
 };
 
 #[derive(Debug, Clone)]
@@ -26,28 +25,27 @@ pub enum Paragraph {
 }
 
 #[derive(Debug, Clone)]
-pub struct Page {
+pub struct Page<'a> {
     pub title: String,
     pub paragraphs: Vec<Paragraph>,
-    pub theme: Theme,
-    pub lang: Lang,
+    pub context: Context<'a>,
 }
 
-fn frame(page: &Page, area: Rect) -> Rect {
+fn frame(page: &Page<'_>, area: Rect) -> Rect {
     let width = area.width.saturating_sub(4).min(92);
     let lines = u16::try_from(lines(page, width.saturating_sub(4)).len()).unwrap_or(u16::MAX);
     let height = lines.saturating_add(2).min(area.height.saturating_sub(2));
     area.centered(width.into(), height.into())
 }
 
-fn lines(page: &Page, width: u16) -> Vec<Line<'static>> {
+fn lines(page: &Page<'_>, width: u16) -> Vec<Line<'static>> {
     let width = usize::from(width);
     let mut lines = Vec::new();
     for paragraph in &page.paragraphs {
         match paragraph {
             Paragraph::Gap => lines.push(Line::default()),
             Paragraph::Words(words, indent, style) => {
-                let rows = paragraph::prose(words, width.saturating_sub(*indent), *style, page.theme);
+                let rows = paragraph::prose(words, width.saturating_sub(*indent), *style, page.context.theme);
                 lines.extend(paragraph::hang(Span::raw(" ".repeat(*indent)), rows));
             }
             Paragraph::Row((first, style), column, second) => {
@@ -74,20 +72,21 @@ pub fn clear(area: Rect, buf: &mut Buffer) {
     }
 }
 
-pub fn reach(page: &Page, area: Rect) -> u16 {
+pub fn reach(page: &Page<'_>, area: Rect) -> u16 {
     let frame = frame(page, area);
     let lines = lines(page, frame.width.saturating_sub(4)).len();
     u16::try_from(lines).unwrap_or(u16::MAX).saturating_sub(frame.height.saturating_sub(2))
 }
 
-pub fn draw(page: &Page, keys: &KeyMap, scroll: u16, area: Rect, buf: &mut Buffer) {
+pub fn draw(page: &Page<'_>, scroll: u16, area: Rect, buf: &mut Buffer) {
     let frame = frame(page, area);
     clear(frame, buf);
-    let hint = strip::hints(keys, Place::Page, page.lang, page.theme, frame.width.saturating_sub(4));
+    let hint = strip::hints(page.context, Place::Page, frame.width.saturating_sub(4));
     let block = page
+        .context
         .theme
         .pane(true)
-        .title(Span::styled(format!(" {} ", page.title), page.theme.style(Role::Accent)))
+        .title(Span::styled(format!(" {} ", page.title), page.context.theme.style(Role::Accent)))
         .title_bottom(hint.right_aligned());
     let inner = paragraph::text_area(paragraph::frame(block, frame, buf));
     paragraph::draw(&lines(page, inner.width), scroll, inner, buf);

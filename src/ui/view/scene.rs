@@ -5,6 +5,7 @@
 
 use ratatui::{style::Style, text::Span};
 
+use super::Context;
 use crate::ui::chart::sequence::Sequence;
 use crate::ui::{
     chart::{Chart, Owner},
@@ -42,6 +43,10 @@ pub struct Scene<'a> {
 }
 
 impl<'a> Scene<'a> {
+    pub(crate) fn context(&self) -> Context<'a> {
+        Context { keys: self.keys, theme: self.theme, lang: self.lang }
+    }
+
     pub fn style(&self, role: Role) -> Style {
         self.theme.style(role)
     }

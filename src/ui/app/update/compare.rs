@@ -136,9 +136,7 @@ impl<R: Runs> App<R> {
             playing: comparing.is_playing(),
             lanes: comparison.lanes,
             verdicts: comparison.verdicts,
-            keys: &self.keys,
-            theme: self.theme,
-            lang: self.lang,
+            context: self.context(),
         })
     }
 }

@@ -240,9 +240,7 @@ impl<R: Runs> App<R> {
             entry: self.catalogue.entries.get(screen.entry)?,
             variant: screen.variant,
             outcomes: &screen.outcomes,
-            keys: &self.keys,
-            theme: self.theme,
-            lang: self.lang,
+            context: self.context(),
         })
     }
 }

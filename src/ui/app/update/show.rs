@@ -11,11 +11,15 @@ use crate::{
     run::Runs,
     ui::{
         state::{palette::Listed, screen::Overlay},
-        view::{self, CatalogueView, FreeView, LessonView, Notice, PaletteView, Scene, Screen},
+        view::{self, CatalogueView, Context, FreeView, LessonView, Notice, PaletteView, Scene, Screen},
     },
 };
 
 impl<R: Runs> App<R> {
+    pub(crate) fn context(&self) -> Context<'_> {
+        Context { keys: &self.keys, theme: self.theme, lang: self.lang }
+    }
+
     /// The screen; none once the program ends.
     pub(crate) fn screen(&self) -> Option<Screen<'_>> {
         match &self.mode {
@@ -26,10 +30,8 @@ impl<R: Runs> App<R> {
                 selected: self.selected,
                 focus: self.catalogue_focus,
                 search: self.search.as_ref(),
-                keys: &self.keys,
                 scroll: self.reading,
-                theme: self.theme,
-                lang: self.lang,
+                context: self.context(),
             })),
             Mode::Comparing(comparison) => Some(Screen::Compare(self.comparison_view(comparison)?)),
             Mode::Outcomes(screen) => Some(Screen::Outcomes(self.outcomes_view(screen)?)),
@@ -82,7 +84,7 @@ impl<R: Runs> App<R> {
         let Some(screen) = self.screen() else {
             return;
         };
-        view::draw(&screen, self.overlay, (self.lang, self.theme), area, buf);
+        view::draw(&screen, self.overlay, area, buf);
         if self.overlay == Overlay::Palette {
             self.palette_view(&self.listed()).draw(area, buf);
         }
@@ -91,7 +93,7 @@ impl<R: Runs> App<R> {
             _ => None,
         };
         if let Some(notice) = silent.as_ref().or(self.notice.as_ref()) {
-            view::notice(notice, &self.keys, (self.lang, self.theme), area, buf);
+            view::notice(notice, self.context(), area, buf);
         }
     }
 
@@ -106,6 +108,6 @@ impl<R: Runs> App<R> {
     }
 
     fn palette_view<'a>(&'a self, listed: &'a [Listed]) -> PaletteView<'a> {
-        PaletteView { palette: &self.palette, listed, keys: &self.keys, theme: self.theme, lang: self.lang }
+        PaletteView { palette: &self.palette, listed, context: self.context() }
     }
 }

@@ -14,21 +14,17 @@ use ratatui::{
     text::{Line, Span},
 };
 
-use super::{header, lanes, plot::Plot, scene::Scene, strip};
+use super::{Context, header, lanes, plot::Plot, scene::Scene, strip};
 use crate::ui::chart::sequence::Sequence;
 use crate::ui::{
     chart::{Detail, Pair},
-    theme::{Role, Theme, text, time},
+    theme::{Role, text, time},
     words,
 };
 use crate::{
     clock::LessonTime,
     log::ActorId,
-    text::Lang,
-    ui::{
-        keys::{KeyMap, Place},
-        state::catalogue::CatalogueEntry,
-    },
+    ui::{keys::Place, state::catalogue::CatalogueEntry},
     verdict::compare::Difference,
     world::World,
 };
@@ -55,9 +51,7 @@ pub struct CompareView<'a> {
     /// How far the lanes are scrolled; `None` follows who moves.
     pub lanes: Option<u16>,
     pub verdicts: u16,
-    pub keys: &'a KeyMap,
-    pub theme: Theme,
-    pub lang: Lang,
+    pub context: Context<'a>,
 }
 
 /// Where everything is.
@@ -92,11 +86,11 @@ impl<'a> CompareView<'a> {
             sequence: Sequence::empty(),
             selected: None,
             display: self.now(),
-            keys: self.keys,
+            keys: self.context.keys,
             flight: None,
             expanded: false,
-            theme: self.theme,
-            lang: self.lang,
+            theme: self.context.theme,
+            lang: self.context.lang,
         })
     }
 
@@ -203,25 +197,26 @@ impl<'a> CompareView<'a> {
         for side in [0, 1] {
             verdicts::draw(self, side, areas.verdicts[side], buf);
         }
-        let hints = strip::hints(self.keys, Place::Comparison, self.lang, self.theme, areas.hints.width);
+        let hints = strip::hints(self.context, Place::Comparison, areas.hints.width);
         buf.set_line(areas.hints.x, areas.hints.y, &hints, areas.hints.width);
     }
 
     fn draw_header(&self, area: Rect, buf: &mut Buffer) {
-        let style = |role| self.theme.style(role);
+        let style = |role| self.context.theme.style(role);
         let (glyph, role) = if self.playing { (" ▶ ", Role::Good) } else { (" ▮▮", Role::Chrome) };
         let mut right = Vec::new();
         if self.steps.1 > 0 {
-            let step = words::STEP.with(self.lang, &[&self.steps.0.to_string(), &self.steps.1.to_string()]);
+            let step =
+                words::STEP.with(self.context.lang, &[&self.steps.0.to_string(), &self.steps.1.to_string()]);
             right.push(Span::styled(format!(" {step}  "), style(Role::Chrome)));
             right.push(Span::styled(format!("{} ", time::moment(self.now())), style(Role::Fresh)));
         }
-        let what = words::COMPARISON.get(self.lang);
+        let what = words::COMPARISON.get(self.context.lang);
         let left = |room: usize| {
             let room = room.saturating_sub(8 + text::width(what));
             Line::from(vec![
                 Span::styled(format!("{glyph} "), style(role)),
-                Span::styled(text::fit(self.entry.title.get(self.lang), room), style(Role::Accent)),
+                Span::styled(text::fit(self.entry.title.get(self.context.lang), room), style(Role::Accent)),
                 Span::styled(" · ", style(Role::Chrome)),
                 Span::styled(what, style(Role::Text).add_modifier(Modifier::BOLD)),
             ])
@@ -246,8 +241,8 @@ impl<'a> CompareView<'a> {
     /// What a side is called, and in which colour.
     fn called(&self, side: usize) -> (&'static str, Role) {
         match side {
-            0 => (words::BEFORE.get(self.lang), Role::Danger),
-            _ => (words::AFTER.get(self.lang), Role::Good),
+            0 => (words::BEFORE.get(self.context.lang), Role::Danger),
+            _ => (words::AFTER.get(self.context.lang), Role::Good),
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::{
     text::Lang,
     ui::{
         theme::{Role, Theme, glyphs, text},
-        view::paragraph,
+        view::{Context, paragraph},
         words,
     },
 };
@@ -85,11 +85,12 @@ pub fn at(rows: &[Row], theme: Theme, area: Rect, y: u16) -> Option<usize> {
 /// Draws the histogram: whether keys go there, and what is said where there are no rows.
 pub fn draw(
     rows: &[Row],
-    (theme, lang): (Theme, Lang),
+    context: Context<'_>,
     (focused, nothing): (bool, words::Words),
     area: Rect,
     buf: &mut Buffer,
 ) {
+    let Context { theme, lang, .. } = context;
     let role = if focused { Role::Accent } else { Role::Chrome };
     let title = format!(" {} ", words::OUTCOMES.get(lang));
     let block = theme.pane(focused).title(Span::styled(title, theme.style(role)));
