@@ -22,7 +22,10 @@ use crate::{
     clock::LessonTime,
     log::{Event, EventKind, Step, Steps, Stop},
     text::Lang,
-    ui::{state::screen::Motion, view},
+    ui::{
+        state::{reading, screen::Motion},
+        view,
+    },
 };
 
 /// What every recording says in its first line.
@@ -37,8 +40,6 @@ const LONGEST: Duration = Duration::from_secs(6);
 const MOVE: Duration = Duration::from_millis(900);
 /// How long the end of a wait is looked at.
 const PASSED: Duration = Duration::from_millis(600);
-/// The shortest and the longest time for reading.
-const READING: (f64, f64) = (1.5, 20.0);
 /// How long the verdict stays.
 const VERDICT: Duration = Duration::from_secs(8);
 
@@ -49,7 +50,7 @@ pub fn recording(run: &Finished, moment: Found, look: &Look) -> String {
     let start = run.log.opening();
     reel.shoot(
         Found { position: start, display: run.log.time_at(start), end: false },
-        reading(run.entry.intro.get(look.lang), look.lang).div_f64(look.speed),
+        reading::of(run.entry.intro.get(look.lang), look.lang).div_f64(look.speed),
     );
     for step in Steps::of(&run.log).all() {
         if step.position > moment.position {
@@ -188,16 +189,15 @@ fn difference(before: Option<&Buffer>, after: &Buffer) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// How long a step is looked at.
 fn dwell(step: &[Event], lang: Lang) -> Duration {
     let said = step.iter().rev().find_map(|event| match &event.kind {
-        EventKind::Say { en, zh, .. } => Some(reading(if lang == Lang::En { en } else { zh }, lang)),
+        EventKind::Say { en, zh, .. } => Some(reading::of(if lang == Lang::En { en } else { zh }, lang)),
         EventKind::Asked { q, choices, .. } => {
             let mut words = q.get(lang).to_owned();
             for choice in choices {
                 words.push_str(choice.says.get(lang));
             }
-            Some(reading(&words, lang))
+            Some(reading::of(&words, lang))
         }
         EventKind::Decided { .. } => Some(Duration::from_secs(4)),
         _ => None,
@@ -207,15 +207,4 @@ fn dwell(step: &[Event], lang: Lang) -> Duration {
         _ => MOVE,
     };
     said.unwrap_or(usual)
-}
-
-/// How long a text takes to read.
-fn reading(text: &str, lang: Lang) -> Duration {
-    let per_second = match lang {
-        Lang::En => 18.0,
-        Lang::Zh => 7.0,
-    };
-    let characters = u32::try_from(text.chars().count()).unwrap_or(u32::MAX);
-    let seconds = 1.0 + f64::from(characters) / per_second;
-    Duration::from_secs_f64(seconds.clamp(READING.0, READING.1))
 }

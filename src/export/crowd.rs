@@ -43,7 +43,6 @@ impl<'a> Crowds<'a> {
         crowds
     }
 
-    /// The client of a folded actor.
     fn client(&self, actor: ActorId) -> Option<&'a str> {
         let actor = self.actors.get(actor.0 as usize)?;
         (actor.crowd && self.sizes.contains_key(actor.client.as_str())).then_some(actor.client.as_str())
@@ -66,7 +65,6 @@ impl<'a> Crowds<'a> {
         self.said.get(&index).map(Vec::as_slice)
     }
 
-    /// How many that are.
     pub fn count(&self, index: usize) -> Option<usize> {
         self.alike(index).map(<[usize]>::len)
     }

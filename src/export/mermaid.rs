@@ -255,7 +255,6 @@ impl<'a> Diagram<'a> {
         common(std::iter::once(own).chain(said)).into_owned()
     }
 
-    /// The participant that a command went to.
     fn server_of(&self, op: crate::log::OpId, before: usize) -> Option<String> {
         let sent = self.log.events()[..before].iter().rev();
         let server = sent.filter_map(|event| match &event.kind {

@@ -34,11 +34,7 @@ pub struct Found {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MomentError {
     /// The story is shorter.
-    NoSuchStep {
-        /// The step that was asked for.
-        asked: usize,
-        last: usize,
-    },
+    NoSuchStep { asked: usize, last: usize },
     /// The run was over before.
     TooLate {
         /// The time that was asked for, in words.
@@ -69,7 +65,6 @@ const TOO_EARLY: Words = Words::new(
 );
 
 impl MomentError {
-    /// What is wrong and what to do.
     pub fn text(&self) -> Text {
         match self {
             Self::NoSuchStep { asked, last } => {
@@ -103,7 +98,6 @@ impl FromStr for Moment {
     }
 }
 
-/// A lesson time in words.
 fn parse_time(text: &str) -> Option<LessonTime> {
     let seconds = |number: &str| number.trim().parse::<f64>().ok().filter(|value| *value >= 0.0);
     let total = if let Some(millis) = text.strip_suffix("ms") {

@@ -11,7 +11,7 @@ use crate::{
         keys::{Pane, map::KeyMap},
         state::{
             answers::Answers,
-            screen::{Asking, Form, Lens, Motion, Overlay, Scrolls, Stage},
+            screen::{Asking, Form, Lens, Motion, Overlay, RunPhase, Scrolls},
         },
         theme::{Environment, Theme, ThemeName},
         view::{self, LessonView, Scene, Screen},
@@ -19,16 +19,11 @@ use crate::{
     world::World,
 };
 
-/// Screens narrower than this get labels on the lanes instead of commands.
-const NARROW: u16 = 100;
-
-/// How pictures look.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Look {
     /// Columns and rows of the screen.
     pub size: (u16, u16),
     pub lang: Lang,
-    /// The theme that was asked for.
     pub theme: ThemeName,
     /// How fast lesson time passes, where a picture moves.
     pub speed: f64,
@@ -36,7 +31,6 @@ pub struct Look {
     pub questions: bool,
     /// Whether the screen is that of a presenter: the story, large, and the timelines.
     pub presenting: bool,
-    /// How the log is looked at.
     pub lens: Lens,
 }
 
@@ -82,16 +76,14 @@ pub struct Camera<'a> {
 }
 
 impl<'a> Camera<'a> {
-    /// At the beginning of a run.
     pub fn new(run: &'a Finished, look: &Look) -> Self {
-        let detail = if look.size.0 < NARROW { Detail::Labels } else { Detail::Wires };
         Self {
             run,
             look: *look,
             theme: look.drawn_theme(),
             log: Log::new(),
             world: World::default(),
-            chart: Chart::new(detail),
+            chart: Chart::new(Detail::fitting(look.size.0)),
             sequence: Sequence::default(),
             keys: KeyMap::default(),
         }
@@ -125,7 +117,7 @@ impl<'a> Camera<'a> {
             entry: &self.run.entry,
             variant: self.run.variant,
             free: None,
-            stage: if moment.end { Stage::Over(Some(&self.run.verdict)) } else { Stage::Ready },
+            phase: if moment.end { RunPhase::Over(Some(&self.run.verdict)) } else { RunPhase::Ready },
             motion,
             speed: self.look.speed,
             focus: Pane::Story,
@@ -137,8 +129,7 @@ impl<'a> Camera<'a> {
         };
         let area = Rect::new(0, 0, self.look.size.0, self.look.size.1);
         let mut buffer = Buffer::empty(area);
-        let looks = (self.look.lang, self.theme);
-        view::draw(&Screen::Lesson(view), Overlay::Nothing, looks, area, &mut buffer);
+        view::draw(&Screen::Lesson(view), Overlay::Nothing, area, &mut buffer);
         buffer
     }
 }

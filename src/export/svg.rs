@@ -6,7 +6,6 @@ use crate::ui::{state::screen::Motion, view::svg};
 /// What every drawing has in it.
 pub const MARK: &str = svg::FONTS;
 
-/// The drawing.
 pub fn picture(run: &Finished, moment: Found, look: &Look) -> String {
     let buffer = Camera::new(run, look).draw(moment, Motion::Paused);
     svg::titled(&buffer, run.title().get(look.lang))

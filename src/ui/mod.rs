@@ -5,7 +5,7 @@
 
 pub mod app;
 pub mod chart;
-pub mod flight;
+pub(crate) mod flight;
 pub mod keys;
 pub mod state;
 pub mod theme;

@@ -9,6 +9,7 @@ mod staged;
 mod stand;
 
 mod compare;
+mod exploration;
 mod faults;
 mod finding;
 mod free;
@@ -17,7 +18,6 @@ mod imports;
 mod keys;
 mod lesson;
 mod motion;
-mod orders;
+mod races;
 mod readable;
 mod sequence;
-mod trials;

@@ -31,7 +31,6 @@ pub(crate) struct Source<'a> {
     chart: &'a Chart,
     world: &'a World,
     crowds: Crowds<'a>,
-    /// How many events there are.
     position: usize,
 }
 
@@ -197,7 +196,7 @@ fn story(source: &Source<'_>, questions: bool) -> Vec<Value> {
 
 fn verdict(run: &Finished) -> Value {
     // Each event by itself, because each leads to its own place.
-    let told = |claim: &ClaimResult, event: usize| {
+    let line = |claim: &ClaimResult, event: usize| {
         let alone = ClaimResult { evidence: vec![event], ..claim.clone() };
         evidence(&run.log, &alone.claim, &alone.evidence, 1).into_iter().next()
     };
@@ -207,7 +206,7 @@ fn verdict(run: &Finished) -> Value {
         .iter()
         .map(|claim| {
             let events = claim.evidence.iter().take(EVIDENCE);
-            let events: Vec<_> = events.filter_map(|event| Some((*event, told(claim, *event)?))).collect();
+            let events: Vec<_> = events.filter_map(|event| Some((*event, line(claim, *event)?))).collect();
             json!({
                 "claim": claim.claim, "says": claim.says, "expected": claim.expected, "observed": claim.observed,
                 "holds": claim.holds, "evidence": events, "more": claim.evidence.len().saturating_sub(EVIDENCE),

@@ -57,7 +57,6 @@ pub(crate) fn wrapped(words: &str) -> String {
     lines.join("<br/>")
 }
 
-/// A command or reply of reasonable length.
 pub(crate) fn shorten(words: &str) -> String {
     fit(words, LABEL).into_owned()
 }

@@ -24,9 +24,6 @@ use crate::server::redis::boot::start as start_member;
 use crate::server::redis::sentinel;
 use crate::log::LinkId;
 
-/// The name that the Sentinels know the master by.
-pub(crate) const GROUP: &str = "lockstep";
-
 /// How often other ports are tried when somebody else was quicker.
 const TRIES: usize = 5;
 

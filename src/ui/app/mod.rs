@@ -5,13 +5,13 @@
 //! nothing changed. The loop takes the terminal and the stream of input as parameters, so that tests drive the
 //! real loop.
 
+pub(crate) mod browse;
 pub(crate) mod mouse;
 pub(crate) mod palette;
 pub(crate) mod panes;
-pub(crate) mod shelf;
 pub(crate) mod synchronized;
 pub mod terminal;
-pub mod update;
+pub(crate) mod update;
 
 pub use crate::ui::app::update::{App, Listened, Message, Mode};
 
@@ -41,7 +41,6 @@ use crate::{
     },
 };
 
-/// What the program starts with.
 #[derive(Debug, Clone)]
 pub struct AppOptions {
     /// The language; `L` changes it.
@@ -52,7 +51,6 @@ pub struct AppOptions {
     pub compare: Option<[String; 2]>,
     /// How fast lessons play: 1.0 is real time.
     pub speed: f64,
-    /// Colours and glyphs.
     pub theme: Theme,
     /// Whether the learner is asked for predictions; `N` changes it.
     pub questions: bool,
@@ -88,7 +86,6 @@ impl Default for AppOptions {
     }
 }
 
-/// Why the loop ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
     /// The learner left.
@@ -108,7 +105,6 @@ pub enum AppError {
     /// The terminal gave no input.
     #[error("cannot read from the terminal: {0}")]
     Input(#[source] io::Error),
-    /// Signals cannot be listened to.
     #[error("cannot listen to signals: {0}")]
     Signals(#[source] io::Error),
 }
@@ -217,7 +213,6 @@ async fn until(wake: Option<Instant>) {
     }
 }
 
-/// A message that is there already.
 async fn pending<I, R>(input: &mut I, app: &mut App<R>) -> Result<Option<Message>, AppError>
 where
     I: Stream<Item = io::Result<Event>> + Unpin,

@@ -4,8 +4,8 @@ use crate::ui::state::palette::{Command, Listed, Palette};
 use std::time::Instant;
 
 use crate::ui::state::{
+    browse::{self, CatalogueFocus, erase_from, moved},
     fuzzy::{Candidate, Query},
-    shelf::{self, Shelf, erase_from, moved},
 };
 use crate::{
     log::Choice,
@@ -46,10 +46,10 @@ impl<R: Runs> App<R> {
         let Some(free) = lesson.run().free() else {
             return Vec::new();
         };
-        let offer = |action, told: &dyn Fn(Lang) -> String| Command {
+        let offer = |action, words: &dyn Fn(Lang) -> String| Command {
             action,
-            name: told(self.lang),
-            others: vec![told(self.lang.other())],
+            name: words(self.lang),
+            others: vec![words(self.lang.other())],
             keys: String::new(),
             current: false,
         };
@@ -63,8 +63,8 @@ impl<R: Runs> App<R> {
         let typed = crate::lesson::parse_millis(self.palette.typed.trim()).ok();
         let typed = typed.and_then(|millis| u64::try_from(millis).ok()).filter(|millis| !only && *millis > 0);
         let passes = typed.map(|millis| {
-            let told = |lang| view::choice(&Choice::Pass { millis }, &free.outlook, world, lang);
-            let mut command = offer(Action::Pass(millis), &told);
+            let words = |lang| view::choice(&Choice::Pass { millis }, &free.outlook, world, lang);
+            let mut command = offer(Action::Pass(millis), &words);
             command.others.push(self.palette.typed.clone());
             command
         });
@@ -102,7 +102,7 @@ impl<R: Runs> App<R> {
                 continue;
             }
             for (at, variant) in entry.variants.iter().enumerate() {
-                let title = |lang| shelf::joined(&entry.title, &variant.title, lang);
+                let title = |lang| browse::joined(&entry.title, &variant.title, lang);
                 let open = |lang| words::OPEN.with(lang, &[&title(lang)]);
                 commands.push(Command {
                     action: Action::OpenAt(n, at),
@@ -146,11 +146,10 @@ impl<R: Runs> App<R> {
         themes.chain(langs).chain(speeds).collect()
     }
 
-    /// Whether an action would do anything now.
     fn possible(&self, action: Action) -> bool {
         let entry = self.catalogue.entries.get(match &self.mode {
             Mode::Learning(lesson) => lesson.entry(),
-            Mode::Comparing(beside) => beside.entry(),
+            Mode::Comparing(comparison) => comparison.entry(),
             Mode::Outcomes(screen) => screen.entry,
             Mode::Browsing | Mode::Ending => self.selected,
         });
@@ -207,7 +206,6 @@ impl<R: Runs> App<R> {
         };
     }
 
-    /// A character is typed into the palette.
     pub(crate) fn type_command(&mut self, typed: char) {
         self.palette.typed.push(typed);
         self.palette.chosen = 0;
@@ -246,8 +244,8 @@ impl<R: Runs> App<R> {
             Overlay::Palette => vec![Place::Field, Place::Everywhere],
             Overlay::Help(_) | Overlay::Cards(_) => vec![Place::Page, Place::Everywhere],
             Overlay::Branches(_) => vec![Place::Branches, Place::Free, Place::Everywhere],
-            Overlay::Nothing => match (&self.mode, self.shelf) {
-                (Mode::Browsing, Shelf::Search) => vec![Place::Field, Place::Everywhere],
+            Overlay::Nothing => match (&self.mode, self.catalogue_focus) {
+                (Mode::Browsing, CatalogueFocus::Search) => vec![Place::Field, Place::Everywhere],
                 _ => self.places_below(),
             },
         }

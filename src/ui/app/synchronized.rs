@@ -26,7 +26,6 @@ pub struct Synchronized<B: Backend + Write> {
 }
 
 impl<B: Backend<Error = io::Error> + Write> Synchronized<B> {
-    /// Wraps a backend.
     pub const fn new(inner: B) -> Self {
         Self { inner, open: false }
     }
@@ -116,7 +115,6 @@ mod tests {
 
     use super::Synchronized;
 
-    /// What the terminal is sent.
     #[derive(Default, Clone)]
     struct Sent(std::rc::Rc<std::cell::RefCell<Vec<u8>>>);
 

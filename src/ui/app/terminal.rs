@@ -26,7 +26,6 @@ use tokio::sync::mpsc;
 
 use super::synchronized::Synchronized;
 
-/// The terminal that is drawn on.
 pub type RealTerminal = Terminal<Synchronized<CrosstermBackend<io::Stdout>>>;
 
 /// The terminal in raw mode on its alternate screen, until this is dropped.

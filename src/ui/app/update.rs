@@ -2,7 +2,7 @@
 //!
 //! **Architecture Invariant:** there is one [`Mode`] at a time, and one overlay over it; no pairs of booleans.
 
-pub(crate) mod beside;
+pub(crate) mod compare;
 pub(crate) mod free;
 pub(crate) mod learn;
 pub(crate) mod outcomes;
@@ -19,14 +19,14 @@ use crate::ui::{
     keys::{Action, Chord, KeyMap, Place},
     state::{
         branches::Branches,
+        browse::{CatalogueFocus, Search},
         catalogue::Catalogue,
         learning::Learning,
         palette::Palette,
         progress::{Record, Store},
-        shelf::{Search, Shelf},
     },
 };
-use beside::Beside;
+use compare::ComparisonScreen;
 use outcomes::{OutcomesScreen, Single};
 
 use crate::{
@@ -50,10 +50,7 @@ pub(crate) const SPEEDS: [f64; 6] = [0.25, 0.5, 1.0, 2.0, 4.0, 10.0];
 const FRAME: Duration = Duration::from_millis(33);
 /// Lines of a page, whatever the pane's height: small enough to keep the place.
 pub(crate) const PAGE: i32 = 5;
-/// Screens narrower than this get labels on the lanes instead of commands.
-const NARROW: u16 = 100;
 
-/// Something that happened outside.
 #[derive(Debug)]
 pub enum Message {
     /// The terminal: a key, a new size.
@@ -75,21 +72,19 @@ pub struct Listened<'a> {
     pub batch: Option<&'a mut Batch>,
 }
 
-/// What is on the screen.
 #[derive(Debug)]
 pub enum Mode {
     /// The catalogue.
     Browsing,
     Learning(Box<Lesson>),
     /// Two variants of a lesson beside each other.
-    Comparing(Box<Beside>),
+    Comparing(Box<ComparisonScreen>),
     /// A variant that is raced many times, or of which every order of moves is tried.
     Outcomes(Box<OutcomesScreen>),
     /// Nothing any more.
     Ending,
 }
 
-/// A lesson on the screen.
 #[derive(Debug)]
 pub struct Lesson {
     entry: usize,
@@ -99,7 +94,6 @@ pub struct Lesson {
     /// Whether crowds are shown member by member.
     expanded: bool,
     pub(crate) scrolls: Scrolls,
-    /// The event that the learner looks at.
     pub(crate) selected: Option<usize>,
     /// How many clients are left out at the left of the sequence, if the learner says so.
     pub(crate) aside: Option<u16>,
@@ -130,7 +124,6 @@ impl Lesson {
         (self.entry, self.variant) == (entry, variant)
     }
 
-    /// Its place in the catalogue.
     pub(crate) fn entry(&self) -> usize {
         self.entry
     }
@@ -140,7 +133,6 @@ impl Lesson {
     }
 }
 
-/// The program's state.
 #[derive(Debug)]
 pub struct App<R> {
     pub(crate) catalogue: Catalogue,
@@ -152,7 +144,7 @@ pub struct App<R> {
     pub(crate) mode: Mode,
     pub(crate) overlay: Overlay,
     pub(crate) palette: Palette,
-    pub(crate) shelf: Shelf,
+    pub(crate) catalogue_focus: CatalogueFocus,
     pub(crate) search: Option<Search>,
     pub(crate) selected: usize,
     /// How far the chosen lesson's description is scrolled.
@@ -169,7 +161,6 @@ pub struct App<R> {
 }
 
 impl<R: Runs> App<R> {
-    /// The state that the program starts in.
     pub fn new(catalogue: Catalogue, runs: R, options: &AppOptions) -> Self {
         let mut app = Self {
             catalogue,
@@ -181,7 +172,7 @@ impl<R: Runs> App<R> {
             mode: Mode::Browsing,
             overlay: Overlay::Nothing,
             palette: Palette::default(),
-            shelf: Shelf::default(),
+            catalogue_focus: CatalogueFocus::default(),
             search: None,
             selected: 0,
             reading: 0,
@@ -210,22 +201,19 @@ impl<R: Runs> App<R> {
         app
     }
 
-    /// What is on the screen.
     pub fn mode(&self) -> &Mode {
         &self.mode
     }
 
-    /// The terminal has this size.
     pub fn resize(&mut self, size: Rect) {
         self.size = size;
         self.adapt();
     }
 
     fn adapt(&mut self) {
-        let detail = if self.size.width < NARROW { Detail::Labels } else { Detail::Wires };
         match &mut self.mode {
-            Mode::Learning(lesson) => lesson.run.playback.set_detail(detail),
-            Mode::Comparing(beside) => beside.comparing.set_room(view::compare_room(self.size)),
+            Mode::Learning(lesson) => lesson.run.playback.set_detail(Detail::fitting(self.size.width)),
+            Mode::Comparing(comparison) => comparison.comparing.set_room(view::compare_room(self.size)),
             Mode::Browsing | Mode::Outcomes(_) | Mode::Ending => {}
         }
     }
@@ -245,7 +233,7 @@ impl<R: Runs> App<R> {
                 listened.session = lesson.run.session();
                 listened.batch = lesson.single.as_mut().and_then(|single| single.screen.outcomes.batch());
             }
-            Mode::Comparing(beside) => listened.session = beside.comparing.session(),
+            Mode::Comparing(comparison) => listened.session = comparison.comparing.session(),
             Mode::Outcomes(screen) => listened.batch = screen.outcomes.batch(),
             Mode::Browsing | Mode::Ending => {}
         }
@@ -257,7 +245,7 @@ impl<R: Runs> App<R> {
         match &self.mode {
             Mode::Learning(lesson) if lesson.run.playback.is_moving() => Some(now + FRAME),
             Mode::Learning(lesson) => lesson.run.due(),
-            Mode::Comparing(beside) => beside.comparing.due(),
+            Mode::Comparing(comparison) => comparison.comparing.due(),
             Mode::Browsing | Mode::Outcomes(_) | Mode::Ending => None,
         }
     }
@@ -307,22 +295,22 @@ impl<R: Runs> App<R> {
             Message::Tick => {
                 match &mut self.mode {
                     Mode::Learning(lesson) => lesson.run.tick(self.lang, now),
-                    Mode::Comparing(beside) => beside.comparing.tick(now),
+                    Mode::Comparing(comparison) => comparison.comparing.tick(now),
                     Mode::Browsing | Mode::Outcomes(_) | Mode::Ending => {}
                 }
                 true
             }
             Message::Run(update) => {
                 match &mut self.mode {
-                    Mode::Learning(lesson) => lesson.run.hear(update, self.lang, now),
-                    Mode::Comparing(beside) => beside.comparing.hear(update, &self.runs),
+                    Mode::Learning(lesson) => lesson.run.receive(update, self.lang, now),
+                    Mode::Comparing(comparison) => comparison.comparing.receive(update, &self.runs),
                     Mode::Browsing | Mode::Outcomes(_) | Mode::Ending => {}
                 }
                 true
             }
             Message::Batch(update) => {
                 if let Some(outcomes) = self.outcomes() {
-                    outcomes.update(update, now);
+                    outcomes.receive(update, now);
                 }
                 // Behind a single race they go on unseen.
                 matches!(self.mode, Mode::Outcomes(_))
@@ -399,7 +387,7 @@ impl<R: Runs> App<R> {
             (action, Overlay::Nothing) => match self.mode {
                 Mode::Browsing => self.browse(action),
                 Mode::Learning(_) => self.learn(action, now),
-                Mode::Comparing(_) => self.act_beside(action, now),
+                Mode::Comparing(_) => self.act_in_comparison(action, now),
                 Mode::Outcomes(_) => self.act_in_outcomes(action, now),
                 Mode::Ending => {}
             },
@@ -428,7 +416,7 @@ impl<R: Runs> App<R> {
         self.speed = speed;
         match &mut self.mode {
             Mode::Learning(lesson) => lesson.run.set_speed(speed, now),
-            Mode::Comparing(beside) => beside.comparing.set_speed(speed),
+            Mode::Comparing(comparison) => comparison.comparing.set_speed(speed),
             Mode::Browsing | Mode::Outcomes(_) | Mode::Ending => {}
         }
     }
@@ -455,7 +443,7 @@ impl<R: Runs> App<R> {
         self.mode = Mode::Browsing;
         let session = self.runs.open(&choice);
         self.selected = entry;
-        self.leave_shelf();
+        self.leave_catalogue();
         let mut run = Learning::new(choice, session, self.speed, self.questions);
         run.playback.set_motion(!self.reduced_motion);
         run.catch_up(self.lang);
@@ -467,7 +455,7 @@ impl<R: Runs> App<R> {
         let Some(screen) = self.screen() else {
             return;
         };
-        let reach = screen.overlay_reach(overlay, (self.lang, self.theme), self.size);
+        let reach = screen.overlay_reach(overlay, self.size);
         let scrolled = |from: u16| from.min(reach).saturating_add_signed(clamp(by)).min(reach);
         self.overlay = match overlay {
             Overlay::Help(from) => Overlay::Help(scrolled(from)),

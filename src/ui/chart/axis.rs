@@ -56,8 +56,8 @@ impl Chart {
             // Time runs towards an event that is known: arrive there together with it.
             Some(next) if *next > before => {
                 let (from, to) = (log.events()[last].at, log.events()[position].at);
-                let (gone, whole) = (stretch(display.since(from)), stretch(to.since(from)));
-                before + (next - before).min((next - before) * gone / whole.max(1))
+                let (elapsed, whole) = (stretch(display.since(from)), stretch(to.since(from)));
+                before + (next - before).min((next - before) * elapsed / whole.max(1))
             }
             Some(_) => before,
             None => before + passed,
@@ -72,14 +72,14 @@ impl Chart {
             return LessonTime::ZERO;
         };
         let (from, before) = (log.events()[last].at, self.columns[last]);
-        let gone = f64::from(column - before);
+        let elapsed = f64::from(column - before);
         match known.get(next) {
             Some(after) => {
                 let to = log.events()[next].at;
                 let whole = elastic(to.since(from));
-                (from + linear(whole * gone / f64::from(after - before))).min(to)
+                (from + linear(whole * elapsed / f64::from(after - before))).min(to)
             }
-            None => (from + linear(gone * f64::from(self.squeeze.shorter))).min(display.max(from)),
+            None => (from + linear(elapsed * f64::from(self.compression.shorter))).min(display.max(from)),
         }
     }
 
@@ -98,7 +98,7 @@ impl Chart {
             .filter(|_| !session)
             .and_then(|actor| self.lanes.get(actor.0 as usize))
             .is_some_and(|lane| lane.band.is_some());
-        if folded { wanted.min(self.pen.begun + CROWD).max(cursor) } else { wanted }
+        if folded { wanted.min(self.state.begun + CROWD).max(cursor) } else { wanted }
     }
 
     fn wanted_column(&mut self, log: &Log, event: &Event, (cursor, before): (u32, LessonTime)) -> u32 {
@@ -107,12 +107,12 @@ impl Chart {
             EventKind::Sent { .. } => Burst::Sending,
             EventKind::Notified { .. } => Burst::Notifying,
             // A narrator's pause breaks no burst, and neither does what the servers are seen to hold.
-            EventKind::State(_) | EventKind::Metric { .. } => self.pen.burst,
+            EventKind::State(_) | EventKind::Metric { .. } => self.state.burst,
             _ => Burst::Broken,
         };
-        let same = burst != Burst::Broken && burst == self.pen.burst && passed < BURST;
-        self.pen.burst = burst;
-        let after = cursor + if same { 0 } else { self.squeeze.of(stretch(passed)) };
+        let same = burst != Burst::Broken && burst == self.state.burst && passed < BURST;
+        self.state.burst = burst;
+        let after = cursor + if same { 0 } else { self.compression.of(stretch(passed)) };
         match &event.kind {
             EventKind::Sent { actor, .. }
             | EventKind::Notified { actor, .. }
@@ -125,10 +125,10 @@ impl Chart {
                 if lane.band.is_none() && lane.takes_note(log, &event.kind, event.at) {
                     return after;
                 }
-                let apart = if same { cursor } else { after.max(cursor + self.squeeze.apart()) };
+                let apart = if same { cursor } else { after.max(cursor + self.compression.apart()) };
                 match lane.band {
                     Some(band) => self.bands[band].room(&event.kind, cursor, apart),
-                    None => apart.max(self.squeeze.room(lane)),
+                    None => apart.max(self.compression.room(lane)),
                 }
             }
             EventKind::Fault(fault) => {
@@ -136,7 +136,7 @@ impl Chart {
                     Some(truth) => truth.fault_room,
                     None => self.words_before(log, fault),
                 };
-                after.max(cursor + self.squeeze.apart()).max(room)
+                after.max(cursor + self.compression.apart()).max(room)
             }
             _ => after,
         }
@@ -148,6 +148,6 @@ impl Chart {
         let hit = |actor: &Actor| fault.client() == Some(&actor.client);
         let lanes = log.actors().iter().zip(&self.lanes);
         let alone = lanes.filter(|(actor, lane)| hit(actor) && lane.band.is_none());
-        alone.map(|(_, lane)| self.squeeze.room(lane)).max().unwrap_or(0)
+        alone.map(|(_, lane)| self.compression.room(lane)).max().unwrap_or(0)
     }
 }

@@ -15,13 +15,11 @@ const WORDS: usize = 26;
 pub struct Run {
     /// Its column.
     pub x: u32,
-    /// The first event of it.
     pub first: usize,
     /// What: an operation's label, or what a notification says.
     pub what: String,
     /// Whether the servers did it to the crowd.
     pub notified: bool,
-    /// How often.
     pub count: usize,
 }
 
@@ -32,20 +30,15 @@ pub struct Level {
     pub x: u32,
     /// The event that made it so.
     pub event: usize,
-    /// How many wait.
     pub waiting: usize,
-    /// How many hold.
     pub holding: usize,
 }
 
-/// A folded crowd.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Band {
     pub client: String,
     pub members: Vec<ActorId>,
-    /// What its members did and were told.
     pub runs: Vec<Run>,
-    /// What its members believed.
     pub levels: Vec<Level>,
     open: usize,
     end: u32,

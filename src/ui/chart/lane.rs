@@ -28,10 +28,8 @@ pub struct Mark {
     pub note: Option<usize>,
 }
 
-/// What a bar stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BarKind {
-    /// A belief about a lock.
     Belief(Belief),
     /// The process is stopped.
     Frozen,
@@ -39,10 +37,8 @@ pub enum BarKind {
     Dead,
 }
 
-/// A stretch of a lane.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bar {
-    /// What it stands for.
     pub kind: BarKind,
     /// The lock; empty for what the process as a whole is.
     pub lock: String,
@@ -54,7 +50,6 @@ pub struct Bar {
     pub left: Option<(u32, usize)>,
 }
 
-/// One actor's lane.
 #[derive(Debug, Clone, Default)]
 pub struct Lane {
     /// The band that it is folded into.

@@ -5,20 +5,20 @@
 //! was drawn moves when more happens, and a frame looks only at what is visible.
 
 pub(crate) mod axis;
+pub(crate) mod compression;
 pub(crate) mod crowd;
 pub(crate) mod lane;
 pub(crate) mod pair;
 pub mod sequence;
-pub(crate) mod squeeze;
 pub(crate) mod track;
 pub(crate) mod truth;
 
 pub use axis::stretch;
+use compression::Compression;
 pub(crate) use crowd::FEW;
 pub use crowd::{Band, Level, Run};
 pub use lane::{Bar, BarKind, Lane, Mark};
 pub use pair::Pair;
-use squeeze::Squeeze;
 pub use track::Beat;
 pub use truth::{About, Lease, Owner, Span, Truth, is_lock_key};
 
@@ -30,6 +30,9 @@ use crate::{
     world::Holding,
 };
 
+/// Screens narrower than this get labels on the lanes instead of commands.
+const NARROW: u16 = 100;
+
 /// How much a mark on a lane says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Detail {
@@ -38,6 +41,13 @@ pub enum Detail {
     /// The command and its reply.
     #[default]
     Wires,
+}
+
+impl Detail {
+    /// What a screen of so many columns has room for.
+    pub fn fitting(columns: u16) -> Self {
+        if columns < NARROW { Self::Labels } else { Self::Wires }
+    }
 }
 
 /// A line of the wire log.
@@ -70,28 +80,24 @@ pub struct Clash {
 /// The elastic time axis and what is drawn along it.
 #[derive(Debug, Clone, Default)]
 pub struct Chart {
-    /// One lane per actor.
     pub lanes: Vec<Lane>,
     /// Crowds that are folded into one band each.
     pub bands: Vec<Band>,
-    /// One per server.
     pub truths: Vec<Truth>,
     /// Everything that went over the wire, oldest first.
     pub wire: Vec<WireRow>,
-    /// Stretches with two holders.
     pub clashes: Vec<Clash>,
-    /// The story's steps so far.
     pub beats: Vec<Beat>,
     /// The column of every event; never falls.
     columns: Vec<u32>,
     detail: Detail,
-    squeeze: Squeeze,
-    pen: Pen,
+    compression: Compression,
+    state: FoldState,
 }
 
 /// What the fold has to remember from one event to the next.
 #[derive(Debug, Clone, Default)]
-struct Pen {
+struct FoldState {
     at: LessonTime,
     /// The event that the step under way began with, and its column.
     step: usize,
@@ -137,17 +143,15 @@ impl Chart {
         Self { detail, ..Self::default() }
     }
 
-    /// How much its marks say.
     pub fn detail(&self) -> Detail {
         self.detail
     }
 
-    /// Draws in what the log has gained.
     pub fn advance(&mut self, log: &Log) {
         for index in self.columns.len()..log.len() {
             self.prepare(log, index);
             let cursor = self.columns.last().copied().unwrap_or_default();
-            let x = self.next_column(log, &log.events()[index], (cursor, self.pen.at));
+            let x = self.next_column(log, &log.events()[index], (cursor, self.state.at));
             self.put(log, index, x);
         }
     }
@@ -165,7 +169,7 @@ impl Chart {
     fn put(&mut self, log: &Log, index: usize, x: u32) {
         let event = &log.events()[index];
         self.columns.push(x);
-        self.pen.at = event.at;
+        self.state.at = event.at;
         self.hold(event, (x, index));
         match &event.kind {
             EventKind::Sent { op, actor, .. } => {
@@ -173,11 +177,11 @@ impl Chart {
                 let lane = actor.0 as usize;
                 let mark = self.lanes.get(lane).map_or(0, |lane| lane.marks.len().saturating_sub(1));
                 let row = self.wire.len();
-                self.pen.in_flight.insert(*op, Flight { lane, mark, row });
+                self.state.in_flight.insert(*op, Flight { lane, mark, row });
                 self.wire.push(WireRow::new(index));
             }
             EventKind::Replied { op, .. } => {
-                if let Some(flight) = self.pen.in_flight.remove(op) {
+                if let Some(flight) = self.state.in_flight.remove(op) {
                     self.wire[flight.row].replied = Some(index);
                     if let Some(lane) = self.lanes.get_mut(flight.lane) {
                         lane.reply(flight.mark, index, log, self.detail);
@@ -200,46 +204,46 @@ impl Chart {
                 }
             }
             EventKind::Fault(fault) => {
-                self.pen.fault.get_or_insert(index);
+                self.state.fault.get_or_insert(index);
                 self.wire.push(WireRow::new(index));
                 self.fault(log, index, x, fault);
                 if let Some(truth) = self.hit(fault) {
                     truth.fault(fault, (x, index));
                 }
                 if let Some(server) = fault.killed_server() {
-                    self.bury(server, x, index);
+                    self.server_ended(server, x, index);
                 }
             }
             EventKind::GaveUp { actor, .. } => {
-                self.pen.fault.get_or_insert(index);
+                self.state.fault.get_or_insert(index);
                 self.wire.push(WireRow::new(index));
                 // A thread that ends with an error leaves what a killed process leaves.
                 self.process_fault(log, *actor, Condition::Dead, (x, index));
             }
             EventKind::ServerDied { server, .. } => {
                 self.wire.push(WireRow::new(index));
-                self.bury(server, x, index);
+                self.server_ended(server, x, index);
             }
             EventKind::Stop { item, stop } => {
-                let clashing = |clash: &Clash| clash.to.is_none_or(|(_, event)| event > self.pen.step);
+                let clashing = |clash: &Clash| clash.to.is_none_or(|(_, event)| event > self.state.step);
                 let clash = self.clashes.iter().rev().any(clashing);
                 // Whoever has left the story takes steps of their own, one after another.
                 let after = self.beats.last().map_or(0, |beat| beat.item + 1);
-                let item = if self.pen.left_story { after } else { *item };
+                let item = if self.state.left_story { after } else { *item };
                 self.beats.push(Beat {
                     item,
                     position: index + 1,
                     asks: *stop == Stop::Question,
-                    fault: self.pen.fault.take(),
+                    fault: self.state.fault.take(),
                     clash,
                 });
-                self.pen.step = index;
-                self.pen.begun = x;
+                self.state.step = index;
+                self.state.begun = x;
                 for band in &mut self.bands {
                     band.stop();
                 }
             }
-            EventKind::Chose(_) => self.pen.left_story = true,
+            EventKind::Chose(_) => self.state.left_story = true,
             _ => {}
         }
     }
@@ -255,7 +259,7 @@ impl Chart {
     }
 
     /// A dead server holds nothing any more.
-    fn bury(&mut self, server: &str, x: u32, event: usize) {
+    fn server_ended(&mut self, server: &str, x: u32, event: usize) {
         for truth in self.truths.iter_mut().filter(|truth| truth.server == server) {
             truth.end(x, event);
         }
@@ -289,7 +293,7 @@ impl Chart {
         let same = self
             .wire
             .last()
-            .is_some_and(|row| folded && row.event >= self.pen.step && of(row.event) == of(index));
+            .is_some_and(|row| folded && row.event >= self.state.step && of(row.event) == of(index));
         match self.wire.last_mut() {
             Some(row) if same => row.count += 1,
             _ => self.wire.push(WireRow::new(index)),
@@ -308,7 +312,7 @@ impl Chart {
 
     /// Marks who has begun or ceased to hold what, and the stretches in which it is more than one.
     fn hold(&mut self, event: &Event, here: (u32, usize)) {
-        let turns = self.pen.holding.take(here.1, event);
+        let turns = self.state.holding.take(here.1, event);
         if turns.is_empty() {
             return;
         }
@@ -319,7 +323,7 @@ impl Chart {
                 lane.leave(&turn.lock, here);
             }
         }
-        let overlaps = self.pen.holding.overlaps();
+        let overlaps = self.state.holding.overlaps();
         for (overlap, clash) in overlaps.iter().zip(&mut self.clashes) {
             if overlap.end.is_some() {
                 clash.to.get_or_insert(here);
@@ -349,7 +353,6 @@ impl Chart {
         }
     }
 
-    /// A fault of an actor's process.
     fn process_fault(&mut self, log: &Log, actor: ActorId, condition: Condition, (x, index): (u32, usize)) {
         let Some(lane) = self.lanes.get_mut(actor.0 as usize) else {
             return;

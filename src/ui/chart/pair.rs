@@ -1,12 +1,11 @@
 //! Two charts on one axis: what happened at the same lesson time stands in the same column of both.
 
-use super::{Chart, Detail, Squeeze};
+use super::{Chart, Compression, Detail};
 use crate::{clock::LessonTime, log::Log, verdict::compare::Timeline};
 
 /// Two charts whose columns mean the same times.
 #[derive(Debug, Clone, Default)]
 pub struct Pair {
-    /// The chart of each run.
     pub charts: [Chart; 2],
     /// The column and the time of each place of the timeline; neither ever falls.
     places: Vec<(u32, LessonTime)>,
@@ -29,7 +28,7 @@ impl Pair {
         ];
         let mut pair = Self::default();
         for (detail, shorter, words) in WAYS {
-            pair = Self::drawn(logs, timeline, detail, Squeeze { shorter, words });
+            pair = Self::drawn(logs, timeline, detail, Compression { shorter, words });
             if pair.end() <= room {
                 break;
             }
@@ -37,8 +36,8 @@ impl Pair {
         pair
     }
 
-    fn drawn(logs: [&Log; 2], timeline: &Timeline, detail: Detail, squeeze: Squeeze) -> Self {
-        let chart = Chart { squeeze, ..Chart::new(detail) };
+    fn drawn(logs: [&Log; 2], timeline: &Timeline, detail: Detail, compression: Compression) -> Self {
+        let chart = Chart { compression, ..Chart::new(detail) };
         let mut pair =
             Self { charts: [chart.clone(), chart], places: Vec::with_capacity(timeline.slots.len()) };
         for slot in &timeline.slots {

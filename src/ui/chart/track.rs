@@ -1,6 +1,5 @@
 //! The story's steps in a row, and what each of them was about: what the scrubber shows.
 
-/// A step that is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Beat {
     /// The step of the story, from 0 on. A step may have several stops.

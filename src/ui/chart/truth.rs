@@ -23,7 +23,6 @@ pub enum About {
 /// Who the server's state says has a lock, or what a key holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Span {
-    /// Which of the two.
     pub about: About,
     /// The key or the path.
     pub lock: String,
@@ -57,11 +56,9 @@ pub struct Lease {
     pub to: LessonTime,
 }
 
-/// One server's lane.
 #[derive(Debug, Clone, Default)]
 pub struct Truth {
     pub server: String,
-    /// Who held what.
     pub spans: Vec<Span>,
     /// The locks, in the order in which they appeared.
     pub locks: Vec<String>,
@@ -96,7 +93,6 @@ impl Truth {
         known.checked_sub(1).map(|n| leases[n])
     }
 
-    /// Marks a fault.
     pub(crate) fn fault(&mut self, fault: &Fault, here: (u32, usize)) {
         self.faults.push(here);
         // The glyph, and a space on each side of the words.

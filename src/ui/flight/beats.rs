@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, time::Duration};
 
-use super::{Flight, Leg, Load, MESSAGE, NOTICEABLE, Wait};
+use super::{Flight, Hop, Load, MESSAGE, NOTICEABLE, Wait};
 use crate::{
     clock::LessonTime,
     log::{
@@ -20,7 +20,6 @@ const WAVE: Duration = Duration::from_millis(500);
 /// Half of the way: where what is held stands, and what is lost breaks.
 const HALF: f32 = 0.5;
 
-/// What sets out together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Beat {
     /// Nothing yet.
@@ -32,7 +31,7 @@ enum Beat {
     /// A crowd's commands and replies, up to this event.
     Swarm(usize),
     /// Faults.
-    Strike,
+    Fault,
 }
 
 /// A command without a reply so far.
@@ -55,7 +54,7 @@ struct Composer<'a> {
     number: usize,
     /// When the beat began and when it ends.
     time: (Duration, Duration),
-    /// Its first event and its first leg.
+    /// Its first event and its first hop.
     first: (usize, usize),
     now: LessonTime,
     /// Links that hold what is sent.
@@ -146,7 +145,7 @@ impl<'a> Composer<'a> {
                     self.begin_exchange(index, *actor, to);
                     landing = Some(self.time.0);
                     let way = if held { (0.0, HALF) } else { (0.0, 1.0) };
-                    self.leg(Load::Command, (index, index), Some(*actor), way);
+                    self.hop(Load::Command, (index, index), Some(*actor), way);
                 }
             }
             EventKind::Replied { op, actor, reply, .. } => {
@@ -161,12 +160,12 @@ impl<'a> Composer<'a> {
             EventKind::Notified { actor, .. } => {
                 self.begin(Beat::Up, MESSAGE, index);
                 landing = Some(self.time.1);
-                self.leg(Load::Notice, (index, index), Some(*actor), (0.0, 1.0));
+                self.hop(Load::Notice, (index, index), Some(*actor), (0.0, 1.0));
             }
             EventKind::Fault(fault) => {
-                self.begin(Beat::Strike, MESSAGE, index);
+                self.begin(Beat::Fault, MESSAGE, index);
                 landing = Some(self.time.0);
-                self.leg(Load::Fault, (index, index), None, (0.0, 1.0));
+                self.hop(Load::Fault, (index, index), None, (0.0, 1.0));
                 self.fault(fault);
             }
             EventKind::State(state) => {
@@ -208,7 +207,7 @@ impl<'a> Composer<'a> {
         self.beat = beat;
         self.number += 1;
         self.time = (self.time.1, self.time.1 + lasts);
-        self.first = (index, self.flight.legs.len());
+        self.first = (index, self.flight.hops.len());
     }
 
     fn begin_exchange(&mut self, index: usize, actor: ActorId, to: usize) {
@@ -249,22 +248,22 @@ impl<'a> Composer<'a> {
 
     /// The beat under way is over: of many messages one arrives after the other.
     fn rest(&mut self) {
-        let (event, leg) = self.first;
-        let legs = self.flight.legs.len() - leg;
+        let (event, hop) = self.first;
+        let hops = self.flight.hops.len() - hop;
         match self.beat {
-            Beat::Swarm(_) => self.spread(event, leg),
-            Beat::Up if legs > FEW => {
+            Beat::Swarm(_) => self.spread(event, hop),
+            Beat::Up if hops > FEW => {
                 self.time.1 = self.time.0 + WAVE;
-                self.roll(event, leg);
+                self.roll(event, hop);
             }
             _ => {}
         }
         self.beat = Beat::Rest;
-        self.first = (self.flight.from + self.flight.landings.len(), self.flight.legs.len());
+        self.first = (self.flight.from + self.flight.landings.len(), self.flight.hops.len());
     }
 
     /// A swarm: its events follow one another, and each message is on its way until the next.
-    fn spread(&mut self, event: usize, leg: usize) {
+    fn spread(&mut self, event: usize, hop: usize) {
         let (from, to) = self.time;
         let landed = event - self.flight.from;
         let many = self.flight.landings.len() - landed;
@@ -273,18 +272,18 @@ impl<'a> Composer<'a> {
         for (n, landing) in self.flight.landings[landed..].iter_mut().enumerate() {
             landing.0 = moment(2 * n + 2);
         }
-        for leg in &mut self.flight.legs[leg..] {
-            let n = leg.event - event;
-            leg.time = match leg.load {
+        for hop in &mut self.flight.hops[hop..] {
+            let n = hop.event - event;
+            hop.time = match hop.load {
                 Load::Reply => (moment(2 * n + 1), moment(2 * n + 2)),
                 _ => (moment(2 * n + 2), moment(2 * n + 3)),
             };
-            leg.swarm = true;
+            hop.swarm = true;
         }
     }
 
     /// A wave: all set out together, and arrive one after another.
-    fn roll(&mut self, event: usize, leg: usize) {
+    fn roll(&mut self, event: usize, hop: usize) {
         let (from, to) = self.time;
         let landed = event - self.flight.from;
         let many = self.flight.landings.len() - landed;
@@ -292,8 +291,8 @@ impl<'a> Composer<'a> {
         for (n, landing) in self.flight.landings[landed..].iter_mut().enumerate() {
             landing.0 = moment(n);
         }
-        for leg in &mut self.flight.legs[leg..] {
-            leg.time = (from, moment(leg.event - event));
+        for hop in &mut self.flight.hops[hop..] {
+            hop.time = (from, moment(hop.event - event));
         }
     }
 
@@ -304,14 +303,14 @@ impl<'a> Composer<'a> {
             (false, _) if open.reply_held => (HALF, 1.0),
             (false, _) => (0.0, 1.0),
         };
-        self.leg(Load::Reply, (index, open.sent), Some(actor), way);
-        if lost && let Some(leg) = self.flight.legs.last_mut() {
-            leg.breaks = true;
+        self.hop(Load::Reply, (index, open.sent), Some(actor), way);
+        if lost && let Some(hop) = self.flight.hops.last_mut() {
+            hop.breaks = true;
         }
     }
 
-    fn leg(&mut self, load: Load, (event, at): (usize, usize), actor: Option<ActorId>, way: (f32, f32)) {
-        self.flight.legs.push(Leg {
+    fn hop(&mut self, load: Load, (event, at): (usize, usize), actor: Option<ActorId>, way: (f32, f32)) {
+        self.flight.hops.push(Hop {
             load,
             event,
             at,
@@ -344,7 +343,7 @@ impl<'a> Composer<'a> {
                 freed.sort_unstable();
                 for sent in freed {
                     if let EventKind::Sent { actor, .. } = self.log.events()[sent].kind {
-                        self.leg(Load::Command, (sent, sent), Some(actor), (HALF, 1.0));
+                        self.hop(Load::Command, (sent, sent), Some(actor), (HALF, 1.0));
                     }
                 }
             }
@@ -363,8 +362,8 @@ impl<'a> Composer<'a> {
                 self.rest();
                 self.time = (self.time.1, self.time.1 + WAVE);
                 self.number += 1;
-                self.leg(Load::Promotion, (index, index), None, (0.0, 1.0));
-                self.first = (index + 1, self.flight.legs.len());
+                self.hop(Load::Promotion, (index, index), None, (0.0, 1.0));
+                self.first = (index + 1, self.flight.hops.len());
                 Some(self.time.1)
             }
             Some(Role::Replica { .. }) => {

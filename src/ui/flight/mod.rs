@@ -26,7 +26,6 @@ pub const LONGEST: Duration = Duration::from_millis(1500);
 /// Waits shorter than this are not animated.
 const NOTICEABLE: Duration = Duration::from_millis(50);
 
-/// How a flight goes along.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tempo {
     /// How long a wait of a second or more takes; zero where waits are not animated.
@@ -37,7 +36,6 @@ pub struct Tempo {
     pub messages: bool,
 }
 
-/// What travels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Load {
     /// A command, from a client to a server.
@@ -53,8 +51,7 @@ pub enum Load {
 
 /// One thing that travels, over some time of the flight.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Leg {
-    /// What.
+pub struct Hop {
     pub load: Load,
     /// The event that it is about.
     pub event: usize,
@@ -74,7 +71,7 @@ pub struct Leg {
     pub swarm: bool,
 }
 
-impl Leg {
+impl Hop {
     /// How much of the way is behind it at a moment of the flight; nothing while it is not on its way.
     pub fn progress(&self, at: Duration) -> Option<f32> {
         let (from, to) = self.time;
@@ -94,12 +91,11 @@ pub struct Wait {
     pub passes: (LessonTime, LessonTime),
 }
 
-/// What is seen between two positions.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Flight {
     from: usize,
     begin: LessonTime,
-    legs: Vec<Leg>,
+    hops: Vec<Hop>,
     waits: Vec<Wait>,
     /// When each event happens, as it is seen and in lesson time.
     landings: Vec<(Duration, LessonTime)>,
@@ -136,17 +132,15 @@ impl Flight {
             begin,
             landings: landings.collect(),
             waits: vec![Wait { time: (Duration::ZERO, wait), passes: (begin, end) }],
-            legs: Vec::new(),
+            hops: Vec::new(),
             lasts: wait,
         }
     }
 
-    /// The positions that it lies between.
     pub fn range(&self) -> std::ops::Range<usize> {
         self.from..self.from + self.landings.len()
     }
 
-    /// The lesson time shown before it.
     pub fn begin(&self) -> LessonTime {
         self.begin
     }
@@ -157,8 +151,8 @@ impl Flight {
     }
 
     /// Everything that travels, in the order in which it sets out.
-    pub fn legs(&self) -> &[Leg] {
-        &self.legs
+    pub fn hops(&self) -> &[Hop] {
+        &self.hops
     }
 
     /// The waits, in order.
@@ -167,24 +161,24 @@ impl Flight {
     }
 
     /// What is on its way at a moment, with how much of the way is behind it.
-    pub fn aloft(&self, at: Duration) -> impl Iterator<Item = (&Leg, f32)> {
-        self.legs
+    pub fn in_flight(&self, at: Duration) -> impl Iterator<Item = (&Hop, f32)> {
+        self.hops
             .iter()
-            .take_while(move |leg| leg.time.0 <= at)
-            .filter_map(move |leg| Some((leg, leg.progress(at)?)))
+            .take_while(move |hop| hop.time.0 <= at)
+            .filter_map(move |hop| Some((hop, hop.progress(at)?)))
     }
 
     /// Everything that belongs together with what is on its way at a moment: arrived, on its way, or not yet sent.
-    pub fn beat(&self, at: Duration) -> &[Leg] {
-        let begun = self.legs.partition_point(|leg| leg.time.0 <= at);
-        let Some(last) = begun.checked_sub(1).map(|last| self.legs[last].beat) else {
+    pub fn beat(&self, at: Duration) -> &[Hop] {
+        let begun = self.hops.partition_point(|hop| hop.time.0 <= at);
+        let Some(last) = begun.checked_sub(1).map(|last| self.hops[last].beat) else {
             return &[];
         };
-        let first = self.legs.partition_point(|leg| leg.beat < last);
-        let end = self.legs.partition_point(|leg| leg.beat <= last);
-        let legs = &self.legs[first..end];
-        let lasts = legs.iter().any(|leg| leg.time.1 > at);
-        if lasts { legs } else { &[] }
+        let first = self.hops.partition_point(|hop| hop.beat < last);
+        let end = self.hops.partition_point(|hop| hop.beat <= last);
+        let hops = &self.hops[first..end];
+        let lasts = hops.iter().any(|hop| hop.time.1 > at);
+        if lasts { hops } else { &[] }
     }
 
     /// How many events of the log have happened at a moment.
@@ -208,22 +202,21 @@ impl Flight {
 
 /// What a view may know of what is on its way now. A learner who wants nothing to move has none of it.
 #[derive(Debug, Clone, Copy)]
-pub struct Aloft<'a> {
+pub struct InFlight<'a> {
     /// The flight under way and the moment of it that is shown.
     pub flight: Option<(&'a Flight, Duration)>,
-    /// Whether it goes forward.
     pub forward: bool,
 }
 
-impl<'a> Aloft<'a> {
+impl<'a> InFlight<'a> {
     /// Whether the flight under way ends at a position.
     pub fn leads_to(self, position: usize) -> bool {
         self.flight.is_some_and(|(flight, _)| self.forward && flight.range().end == position)
     }
 
     /// What is on its way, with how much of the way is behind it.
-    pub fn legs(self) -> impl Iterator<Item = (&'a Leg, f32)> {
-        self.flight.into_iter().flat_map(|(flight, at)| flight.aloft(at))
+    pub fn hops(self) -> impl Iterator<Item = (&'a Hop, f32)> {
+        self.flight.into_iter().flat_map(|(flight, at)| flight.in_flight(at))
     }
 }
 

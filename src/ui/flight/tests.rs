@@ -3,7 +3,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::{Flight, LONGEST, Leg, Load, MESSAGE, Tempo};
+use super::{Flight, Hop, LONGEST, Load, MESSAGE, Tempo};
 use crate::{
     clock::{ClockKind, LessonTime},
     log::{
@@ -98,7 +98,7 @@ fn flight(log: &Log, from: usize, to: usize, tempo: Tempo) -> Flight {
 }
 
 fn loads(flight: &Flight) -> Vec<(Load, usize)> {
-    flight.legs().iter().map(|leg| (leg.load, leg.event)).collect()
+    flight.hops().iter().map(|hop| (hop.load, hop.event)).collect()
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn a_command_goes_down_and_its_reply_comes_up_and_is_known_when_it_arrives() {
     story.stop();
     let flight = story.flight(1);
     assert_eq!(loads(&flight), [(Load::Command, sent), (Load::Reply, replied)]);
-    let [down, up] = flight.legs() else { panic!("two legs") };
+    let [down, up] = flight.hops() else { panic!("two hops") };
     assert_eq!((down.time, up.time), ((Duration::ZERO, MESSAGE), (MESSAGE, 2 * MESSAGE)));
     assert_eq!(up.at, sent, "back where the command came from");
     assert_eq!(flight.lasts(), 2 * MESSAGE);
@@ -128,7 +128,7 @@ fn what_is_sent_together_travels_together() {
         story.replied(n, u32::try_from(n).expect("small"));
     }
     let flight = story.flight(1);
-    let times: Vec<_> = flight.legs().iter().map(|leg| leg.time.0).collect();
+    let times: Vec<_> = flight.hops().iter().map(|hop| hop.time.0).collect();
     assert_eq!(times, [Duration::ZERO, Duration::ZERO, MESSAGE, MESSAGE]);
 }
 
@@ -139,7 +139,7 @@ fn a_lock_within_a_process_crosses_no_wire() {
     story.replied(1, 0);
     story.stop();
     let flight = story.flight(1);
-    assert!(flight.legs().is_empty() && flight.lasts().is_zero());
+    assert!(flight.hops().is_empty() && flight.lasts().is_zero());
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn hundreds_of_notifications_are_one_wave_that_arrives_bit_by_bit() {
     }
     story.stop();
     let flight = story.flight(1);
-    assert!(flight.legs().iter().all(|leg| leg.time.0.is_zero() && leg.beat == 1));
+    assert!(flight.hops().iter().all(|hop| hop.time.0.is_zero() && hop.beat == 1));
     assert!(flight.lasts() <= 2 * MESSAGE);
     let at = flight.lasts().mul_f64(0.7);
     assert!((first + 10..first + 30).contains(&flight.position(at)), "{}", flight.position(at));
@@ -166,7 +166,7 @@ fn a_crowd_that_asks_one_after_another_is_a_swarm() {
     }
     story.stop();
     let flight = story.flight(1);
-    assert!(flight.legs().iter().all(|leg| leg.swarm));
+    assert!(flight.hops().iter().all(|hop| hop.swarm));
     assert_eq!(flight.lasts(), 2 * MESSAGE);
     // At every moment before its end it is known to be one.
     for n in 2..100 {
@@ -182,7 +182,7 @@ fn a_held_command_stops_half_way_until_it_is_released() {
     let sent = story.sent(1, 0);
     story.stop();
     let ways = |flight: &Flight| -> Vec<(Load, (f32, f32))> {
-        flight.legs().iter().map(|leg| (leg.load, leg.way)).collect()
+        flight.hops().iter().map(|hop| (hop.load, hop.way)).collect()
     };
     assert_eq!(ways(&story.flight(from)), [(Load::Command, (0.0, 0.5))]);
     let from = story.log.len();
@@ -190,8 +190,8 @@ fn a_held_command_stops_half_way_until_it_is_released() {
     let replied = story.replied(1, 0);
     let flight = story.flight(from);
     assert_eq!(loads(&flight), [(Load::Fault, release), (Load::Command, sent), (Load::Reply, replied)]);
-    assert_eq!(flight.legs()[1].way, (0.5, 1.0));
-    assert_eq!(flight.legs()[2].way, (0.0, 1.0));
+    assert_eq!(flight.hops()[1].way, (0.5, 1.0));
+    assert_eq!(flight.hops()[2].way, (0.0, 1.0));
 }
 
 #[test]
@@ -200,7 +200,7 @@ fn what_is_lost_breaks_half_way() {
     story.sent(1, 0);
     story.answered(1, 0, Reply::Lost("connection closed".into()));
     let flight = story.flight(1);
-    let up = flight.legs()[1];
+    let up = flight.hops()[1];
     assert!(up.breaks && up.way == (0.0, 0.5), "{up:?}");
 
     let mut story = Story::new();
@@ -210,7 +210,7 @@ fn what_is_lost_breaks_half_way() {
     story.add(EventKind::Fault(Fault::Drop { link: LinkId::new("A", "redis") }));
     story.answered(1, 0, Reply::Lost("connection closed".into()));
     let flight = story.flight(from);
-    let up = flight.legs()[1];
+    let up = flight.hops()[1];
     assert!(up.breaks && up.way == (0.5, 0.5), "where it was held: {up:?}");
 }
 
@@ -226,7 +226,7 @@ fn a_promotion_goes_from_the_old_master_to_the_new_one() {
     let flight = story.flight(from);
     assert_eq!(loads(&flight)[1..], [(Load::Promotion, promoted)]);
     assert_eq!(super::predecessor(&story.log, promoted, "replica1"), Some("master"));
-    assert_eq!(flight.position(flight.legs()[1].time.1.saturating_sub(MESSAGE)), promoted);
+    assert_eq!(flight.position(flight.hops()[1].time.1.saturating_sub(MESSAGE)), promoted);
 }
 
 #[test]
@@ -239,7 +239,7 @@ fn a_wait_passes_time_before_what_ends_it() {
     let half = flight.display(Duration::from_millis(300));
     assert_eq!(half.as_millis(), 1500);
     assert_eq!(flight.position(Duration::from_millis(599)), waited);
-    assert_eq!(flight.legs()[0].time.0, Duration::from_millis(600));
+    assert_eq!(flight.hops()[0].time.0, Duration::from_millis(600));
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -317,22 +317,22 @@ proptest! {
             EventKind::Sent { .. } | EventKind::Replied { .. } | EventKind::Notified { .. } | EventKind::Fault(_)
         );
         let expected: Vec<usize> = (from..log.len()).filter(crossed).collect();
-        let released = |leg: &&Leg| leg.load != Load::Command || leg.way.0 == 0.0;
-        let events: Vec<usize> = flight.legs().iter().filter(released).map(|leg| leg.event).collect();
+        let released = |hop: &&Hop| hop.load != Load::Command || hop.way.0 == 0.0;
+        let events: Vec<usize> = flight.hops().iter().filter(released).map(|hop| hop.event).collect();
         prop_assert_eq!(events, expected);
         let mut before = Duration::ZERO;
-        for leg in flight.legs() {
-            prop_assert!(leg.time.0 <= leg.time.1 && leg.time.1 <= flight.lasts());
-            prop_assert!(leg.swarm || leg.time.0 >= before);
-            before = before.max(leg.time.0);
+        for hop in flight.hops() {
+            prop_assert!(hop.time.0 <= hop.time.1 && hop.time.1 <= flight.lasts());
+            prop_assert!(hop.swarm || hop.time.0 >= before);
+            before = before.max(hop.time.0);
             // A command is known when it sets out, and whatever comes to a client when it has arrived.
-            let known = match leg.load {
-                Load::Command | Load::Fault => leg.time.0,
-                Load::Reply | Load::Notice | Load::Promotion => leg.time.1,
+            let known = match hop.load {
+                Load::Command | Load::Fault => hop.time.0,
+                Load::Reply | Load::Notice | Load::Promotion => hop.time.1,
             };
-            prop_assert!(flight.position(known) > leg.event || leg.way.0 > 0.0);
-            if matches!(leg.load, Load::Reply | Load::Notice) && !known.is_zero() && leg.way != (0.5, 0.5) {
-                prop_assert!(flight.position(known.saturating_sub(Duration::from_nanos(1))) <= leg.event);
+            prop_assert!(flight.position(known) > hop.event || hop.way.0 > 0.0);
+            if matches!(hop.load, Load::Reply | Load::Notice) && !known.is_zero() && hop.way != (0.5, 0.5) {
+                prop_assert!(flight.position(known.saturating_sub(Duration::from_nanos(1))) <= hop.event);
             }
         }
     }
@@ -341,7 +341,7 @@ proptest! {
     fn position_and_time_never_fall_and_end_where_they_should(steps in prop::collection::vec(step(), 0..120), calm: bool) {
         let log = tell(&steps);
         let flight = flight(&log, 1, log.len(), if calm { CALM } else { TEMPO });
-        prop_assert!(!calm || flight.legs().is_empty());
+        prop_assert!(!calm || flight.hops().is_empty());
         let mut before = (flight.position(Duration::ZERO), flight.begin());
         for at in moments(&flight) {
             let here = (flight.position(at), flight.display(at));
@@ -365,7 +365,7 @@ proptest! {
         let part = tell(&steps);
         let whole = tell(&[steps, few(&more)].concat());
         let (before, after) = (flight(&part, 1, part.len(), TEMPO), flight(&whole, 1, whole.len(), TEMPO));
-        prop_assert_eq!(before.legs(), &after.legs()[..before.legs().len()]);
+        prop_assert_eq!(before.hops(), &after.hops()[..before.hops().len()]);
         prop_assert_eq!(before.waits(), &after.waits()[..before.waits().len()]);
     }
 }

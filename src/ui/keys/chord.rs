@@ -14,9 +14,7 @@ pub struct Chord {
 /// Why something is not a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChordError {
-    /// What is wrong.
     pub message: String,
-    /// What would be right.
     pub help: String,
 }
 
@@ -57,7 +55,6 @@ impl Chord {
         }
     }
 
-    /// The character that pressing it would type.
     pub fn typed(self) -> Option<char> {
         match self.code {
             KeyCode::Char(c) if self.held.is_empty() => Some(c),
@@ -222,8 +219,8 @@ mod tests {
             (" ", "write `space`"),
         ] {
             let error = text.parse::<Chord>().expect_err(text);
-            let told = format!("{}; {}", error.message, error.help);
-            assert!(told.contains(says), "{text}: {told}");
+            let message = format!("{}; {}", error.message, error.help);
+            assert!(message.contains(says), "{text}: {message}");
         }
     }
 }

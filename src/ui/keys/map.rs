@@ -14,18 +14,14 @@ pub struct KeyMap {
 pub struct Bindings<M> {
     /// The action's row of the table.
     pub row: usize,
-    /// The keys.
     pub chords: Vec<(Chord, M)>,
 }
 
 /// A wish that cannot be fulfilled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Complaint<M> {
-    /// The key's mark.
     pub mark: M,
-    /// What is wrong.
     pub message: String,
-    /// What would be right.
     pub help: String,
 }
 
@@ -163,8 +159,8 @@ struct Starved<M> {
 
 /// The first action that is left without a key though nobody asked for that.
 fn starved<M: Copy>(given: &[Option<Vec<(Chord, M)>>]) -> Option<Starved<M>> {
-    TABLE.iter().enumerate().find_map(|(row, told)| {
-        let own = defaults(told);
+    TABLE.iter().enumerate().find_map(|(row, candidate)| {
+        let own = defaults(candidate);
         let taken = own.iter().all(|chord| taker(given, row, *chord).is_some());
         let key = *own.first().filter(|_| taken && given[row].is_none())?;
         let (by, mark) = taker(given, row, key)?;

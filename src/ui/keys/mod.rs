@@ -16,7 +16,6 @@ use crate::{
     ui::theme::ThemeName,
 };
 
-/// What the learner wants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
     /// Leave the program.
@@ -25,9 +24,7 @@ pub enum Action {
     Close,
     Language,
     Help,
-    /// The interview cards.
     Cards,
-    /// Open the chosen lesson.
     Open,
     /// Up or down by so many lines.
     Move(i32),
@@ -41,13 +38,11 @@ pub enum Action {
     End(bool),
     /// Play or pause.
     Toggle,
-    /// Faster or slower.
     Faster(bool),
     /// A fresh run of the same variant.
     Restart,
     /// A run of the variant after or before.
     Variant(bool),
-    /// The focus moves to the next pane.
     Focus,
     /// The answer to a question, by index.
     Answer(usize),
@@ -65,15 +60,12 @@ pub enum Action {
     Faults,
     /// In free play: what can be chosen now, by its place.
     Choose(usize),
-    /// The branches of free play.
     Branches,
     /// Two variants beside each other.
     Compare,
     /// To where they differ first.
     Difference,
-    /// A variant raced many times.
     Race,
-    /// More races.
     More,
     /// Every order of a variant's moves tried.
     Explore,
@@ -100,9 +92,7 @@ pub enum Action {
     Questions,
     /// The next theme.
     Theme,
-    /// The command palette.
     Palette,
-    /// The search of the catalogue.
     Search,
     /// Into the chosen lesson's variants, or back to the lessons.
     Variants(bool),
@@ -134,7 +124,6 @@ pub enum Erase {
 /// Where an action is at home. Several places are live at a time: a pane, its screen, and everywhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
-    /// The catalogue's list.
     Catalogue,
     /// The variants of the lesson that is chosen in the catalogue.
     Variants,
@@ -150,18 +139,16 @@ pub enum Place {
     Story,
     /// A lesson's timelines.
     Lanes,
-    /// A lesson's servers.
     Servers,
-    /// A lesson's wire log.
     Wire,
     /// Two variants beside each other.
     Comparison,
     /// A variant that is raced many times.
-    Trials,
+    Races,
     /// One of many races, or of all orders.
     Single,
     /// A variant of which every order of moves is tried.
-    Orders,
+    Exploration,
     /// A page over a screen: the help, the interview cards.
     Page,
     /// All screens.
@@ -182,8 +169,8 @@ impl Place {
         Self::Servers,
         Self::Wire,
         Self::Comparison,
-        Self::Trials,
-        Self::Orders,
+        Self::Races,
+        Self::Exploration,
         Self::Single,
         Self::Catalogue,
         Self::Variants,
@@ -197,7 +184,7 @@ impl Place {
         match (self, other) {
             (Self::Field, other) | (other, Self::Field) => matches!(other, Self::Field),
             (Self::Everywhere, _) | (_, Self::Everywhere) => true,
-            // Whoever plays freely is not asked anything.
+            // Who is in free play is not asked anything.
             (Self::Asked, Self::Free) | (Self::Free, Self::Asked) => false,
             // The panes are those of a lesson and of one run of many.
             (Self::Single, other) | (other, Self::Single) => other.is_pane() || matches!(other, Self::Single),
@@ -232,12 +219,10 @@ impl From<Pane> for Place {
     }
 }
 
-/// One action of the table.
 #[derive(Debug, Clone, Copy)]
 pub struct Row {
     /// Its name in the configuration.
     pub id: &'static str,
-    /// What it does.
     pub action: Action,
     /// The keys that it has as long as nobody gives it others, as [`Chord`] reads them.
     pub keys: &'static [&'static str],
@@ -264,11 +249,6 @@ pub struct Hint {
 }
 
 impl Row {
-    /// Whether it acts in one of these places.
-    pub fn acts_in(&self, places: &[Place]) -> bool {
-        self.places.iter().any(|place| places.contains(place))
-    }
-
     /// Whether one key for both would mean two things at a time.
     pub fn meets(&self, other: &Self) -> bool {
         let meets = |a: &Place| other.places.iter().any(|b| a.meets(*b));

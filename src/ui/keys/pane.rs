@@ -1,6 +1,5 @@
 //! The panes of a lesson that can have the focus.
 
-/// A pane that can have the focus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Pane {
     /// The story, or the verdict.
@@ -8,14 +7,11 @@ pub enum Pane {
     Story,
     /// The timelines.
     Lanes,
-    /// The servers' state.
     Servers,
-    /// The wire log.
     Wire,
 }
 
 impl Pane {
-    /// The pane after this one.
     pub fn next(self) -> Self {
         match self {
             Self::Story => Self::Lanes,

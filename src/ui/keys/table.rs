@@ -3,16 +3,28 @@
 use super::{
     Action, Erase, Hint,
     Place::{
-        self, Asked, Branches, Catalogue, Comparison, Everywhere, Field, Free, Lanes, Lesson, Orders, Page,
-        Servers, Single, Story, Trials, Variants, Wire,
+        self, Asked, Branches, Catalogue, Comparison, Everywhere, Exploration, Field, Free, Lanes, Lesson,
+        Page, Races, Servers, Single, Story, Variants, Wire,
     },
     Row,
 };
 use crate::text::Words;
 
 /// Where lines are scrolled or chosen.
-const SCROLLED: &[Place] =
-    &[Catalogue, Variants, Page, Branches, Comparison, Trials, Orders, Story, Lanes, Servers, Wire, Field];
+const SCROLLED: &[Place] = &[
+    Catalogue,
+    Variants,
+    Page,
+    Branches,
+    Comparison,
+    Races,
+    Exploration,
+    Story,
+    Lanes,
+    Servers,
+    Wire,
+    Field,
+];
 /// Where a run is stepped through.
 const STEPPED: &[Place] = &[Lesson, Comparison, Single];
 const PANES: &[Place] = &[Lesson, Single];
@@ -65,13 +77,13 @@ pub const TABLE: &[Row] = &[
         .fold(1, "faster, slower: 0.25x to 10x", "加速、减速：0.25x 到 10x")
         .hints(&[pair(Lesson, 10, "speed", "速度")]),
     act("slower", Action::Faster(false), &["-", "_"], STEPPED, ("slower", "减速")),
-    act("next-variant", Action::Variant(true), &["v"], &[Lesson, Trials, Orders], ("next variant", "下一个方案"))
+    act("next-variant", Action::Variant(true), &["v"], &[Lesson, Races, Exploration], ("next variant", "下一个方案"))
         .fold(1, "next or previous variant", "下一个、上一个方案")
-        .hints(&[hint(Lesson, 4, "next variant", "下一方案"), hint(Trials, 6, "next variant", "下一方案"), hint(Orders, 7, "next variant", "下一方案")]),
-    act("previous-variant", Action::Variant(false), &["V"], &[Lesson, Trials, Orders], ("previous variant", "上一个方案")),
-    act("restart", Action::Restart, &["r"], &[Lesson, Comparison, Trials, Orders],
+        .hints(&[hint(Lesson, 4, "next variant", "下一方案"), hint(Races, 6, "next variant", "下一方案"), hint(Exploration, 7, "next variant", "下一方案")]),
+    act("previous-variant", Action::Variant(false), &["V"], &[Lesson, Races, Exploration], ("previous variant", "上一个方案")),
+    act("restart", Action::Restart, &["r"], &[Lesson, Comparison, Races, Exploration],
         ("start again on a fresh lab", "换一套全新的服务器重来"))
-        .hints(&[hint(Lesson, 14, "restart", "重来"), hint(Comparison, 13, "run again", "重新运行"), hint(Trials, 9, "again", "重新竞跑"), hint(Orders, 9, "again", "重新搜索")]),
+        .hints(&[hint(Lesson, 14, "restart", "重来"), hint(Comparison, 13, "run again", "重新运行"), hint(Races, 9, "again", "重新竞跑"), hint(Exploration, 9, "again", "重新搜索")]),
     act("focus", Action::Focus, &["tab", "shift-tab"], PANES,
         ("give the next pane the focus", "焦点移到下一个窗格"))
         .hints(&[hint(Lesson, 10, "pane", "切换窗格"), hint(Single, 8, "pane", "切换窗格")]),
@@ -158,48 +170,48 @@ pub const TABLE: &[Row] = &[
     act("race", Action::Race, &["R"], &[Lesson, Catalogue, Variants],
         ("race: everybody at once, many times", "竞跑：所有客户端同时跑，反复多次"))
         .hints(&[hint(Lesson, 5, "race", "竞跑"), hint(Catalogue, 5, "race", "竞跑"), hint(Variants, 4, "race", "竞跑")]),
-    act("open-race", Action::Open, &["enter"], &[Trials],
+    act("open-race", Action::Open, &["enter"], &[Races],
         ("step through the chosen race, or the first of the chosen outcome", "逐步查看选中的那次竞跑，或该结果的第一次"))
-        .hints(&[hint(Trials, 1, "step through", "逐步查看")]),
-    act("races", Action::Races(true), &["right", "tab", "l"], &[Trials],
+        .hints(&[hint(Races, 1, "step through", "逐步查看")]),
+    act("races", Action::Races(true), &["right", "tab", "l"], &[Races],
         ("into the races of the chosen outcome", "进入该结果的各次竞跑"))
-        .hints(&[hint(Trials, 3, "its races", "各次竞跑")]),
-    act("outcomes", Action::Races(false), &["left", "h"], &[Trials], ("back to the outcomes", "回到结果列表")),
-    act("more-races", Action::More, &["+", "="], &[Trials], ("ten times as many races", "竞跑次数增加到十倍"))
-        .hints(&[hint(Trials, 4, "10 times more", "再跑十倍")]),
-    act("pause-races", Action::Toggle, &["space"], &[Trials], ("pause the races, or go on", "暂停或继续竞跑"))
-        .hints(&[hint(Trials, 4, "pause/go on", "暂停/继续")]),
+        .hints(&[hint(Races, 3, "its races", "各次竞跑")]),
+    act("outcomes", Action::Races(false), &["left", "h"], &[Races], ("back to the outcomes", "回到结果列表")),
+    act("more-races", Action::More, &["+", "="], &[Races], ("ten times as many races", "竞跑次数增加到十倍"))
+        .hints(&[hint(Races, 4, "10 times more", "再跑十倍")]),
+    act("pause-races", Action::Toggle, &["space"], &[Races], ("pause the races, or go on", "暂停或继续竞跑"))
+        .hints(&[hint(Races, 4, "pause/go on", "暂停/继续")]),
 
     // Every order of a variant's moves.
     act("explore", Action::Explore, &["X"], &[Lesson, Catalogue, Variants],
         ("explore: every order of moves tried", "穷举：试遍所有执行顺序"))
         .hints(&[hint(Lesson, 5, "every order", "穷举"), hint(Catalogue, 5, "every order", "穷举"), hint(Variants, 4, "every order", "穷举")]),
-    act("open-order", Action::Open, &["enter"], &[Orders],
+    act("open-order", Action::Open, &["enter"], &[Exploration],
         ("step through the shortest order that goes wrong", "逐步查看最短的出错顺序"))
-        .hints(&[hint(Orders, 1, "step through the shortest", "逐步查看最短的出错顺序")]),
-    act("next-fault", Action::NextFault, &["f"], &[Orders],
+        .hints(&[hint(Exploration, 1, "step through the shortest", "逐步查看最短的出错顺序")]),
+    act("next-fault", Action::NextFault, &["f"], &[Exploration],
         ("the next fault that an order may have: none, a crash, a freeze", "切换每种顺序允许的故障：无、崩溃、冻结"))
-        .hints(&[hint(Orders, 3, "fault", "故障")]),
-    act("more-moves", Action::Moves(true), &["+", "="], &[Orders], ("longer orders: one move more", "步数上限加一"))
+        .hints(&[hint(Exploration, 3, "fault", "故障")]),
+    act("more-moves", Action::Moves(true), &["+", "="], &[Exploration], ("longer orders: one move more", "步数上限加一"))
         .fold(1, "longer or shorter orders: one move more or fewer", "步数上限加一、减一")
-        .hints(&[pair(Orders, 4, "moves", "步数")]),
-    act("fewer-moves", Action::Moves(false), &["-", "_"], &[Orders], ("shorter orders: one move fewer", "步数上限减一")),
-    act("prune", Action::Prune, &["p"], &[Orders],
+        .hints(&[pair(Exploration, 4, "moves", "步数")]),
+    act("fewer-moves", Action::Moves(false), &["-", "_"], &[Exploration], ("shorter orders: one move fewer", "步数上限减一")),
+    act("prune", Action::Prune, &["p"], &[Exploration],
         ("leave out orders that are sure to come to the same, or try them all", "略去必定等价的顺序，或逐一试遍"))
-        .hints(&[hint(Orders, 5, "leave out", "略去等价")]),
+        .hints(&[hint(Exploration, 5, "leave out", "略去等价")]),
 
     // Lists and panes.
     act("up", Action::Move(-1), &["up", "k"], SCROLLED, ("up", "向上"))
         .fold(3, "choose a line, or scroll", "选择一行，或滚动")
         .hints(&[pair(Catalogue, 9, "choose", "选择"), pair(Variants, 2, "choose", "选择"),
-            pair(Page, 1, "scroll", "滚动"), pair(Branches, 2, "choose", "选择"), pair(Comparison, 11, "lanes", "滚动时间线"), pair(Field, 2, "choose", "选择"), pair(Trials, 2, "choose", "选择"), pair(Orders, 6, "choose", "选择")]),
+            pair(Page, 1, "scroll", "滚动"), pair(Branches, 2, "choose", "选择"), pair(Comparison, 11, "lanes", "滚动时间线"), pair(Field, 2, "choose", "选择"), pair(Races, 2, "choose", "选择"), pair(Exploration, 6, "choose", "选择")]),
     act("down", Action::Move(1), &["down", "j"], SCROLLED, ("down", "向下")),
     act("page-up", Action::Page(-1), &["pageup"], SCROLLED, ("a page up", "上翻"))
         .hints(&[pair(Catalogue, 8, "read", "翻看"), pair(Comparison, 12, "verdicts", "滚动结论")]),
     act("page-down", Action::Page(1), &["pagedown"], SCROLLED, ("a page down", "下翻")),
-    act("top", Action::End(false), &["home"], &[Catalogue, Variants, Page, Trials, Orders], ("to the first line", "到第一行"))
+    act("top", Action::End(false), &["home"], &[Catalogue, Variants, Page, Races, Exploration], ("to the first line", "到第一行"))
         .fold(1, "first line, last line", "第一行、最后一行"),
-    act("bottom", Action::End(true), &["end"], &[Catalogue, Variants, Page, Trials, Orders], ("to the last line", "到最后一行")),
+    act("bottom", Action::End(true), &["end"], &[Catalogue, Variants, Page, Races, Exploration], ("to the last line", "到最后一行")),
 
     // Everywhere.
     act("palette", Action::Palette, &[":", "ctrl-p"], &[Everywhere],
@@ -211,16 +223,16 @@ pub const TABLE: &[Row] = &[
     act("questions", Action::Questions, &["N"], &[Everywhere],
         ("questions on or off, as for presenting", "开启或关闭提问，适合演示")),
     act("language", Action::Language, &["L"], &[Everywhere], ("the other language: 中文", "切换语言：English"))
-        .hints(&[hint(Catalogue, 7, "中文", "English"), hint(Lesson, 8, "中文", "English"), hint(Comparison, 9, "中文", "English"), hint(Trials, 8, "中文", "English"), hint(Single, 11, "中文", "English"), hint(Orders, 10, "中文", "English")]),
+        .hints(&[hint(Catalogue, 7, "中文", "English"), hint(Lesson, 8, "中文", "English"), hint(Comparison, 9, "中文", "English"), hint(Races, 8, "中文", "English"), hint(Single, 11, "中文", "English"), hint(Exploration, 10, "中文", "English")]),
     act("theme", Action::Theme, &["T"], &[Everywhere],
         ("next theme: as the terminal, dark, light, high contrast", "换主题：跟随终端、深色、浅色、高对比度")),
     act("help", Action::Help, &["?", "f1"], &[Everywhere], ("help: the keys, and how to read the lanes", "帮助：按键与图例"))
         .hints(&[hint(Catalogue, 4, "help", "帮助"), hint(Variants, 4, "help", "帮助"),
-            hint(Lesson, 6, "help", "帮助"), hint(Free, 7, "help", "帮助"), hint(Comparison, 10, "help", "帮助"), hint(Trials, 7, "help", "帮助"), hint(Single, 7, "help", "帮助"), hint(Orders, 8, "help", "帮助")]),
+            hint(Lesson, 6, "help", "帮助"), hint(Free, 7, "help", "帮助"), hint(Comparison, 10, "help", "帮助"), hint(Races, 7, "help", "帮助"), hint(Single, 7, "help", "帮助"), hint(Exploration, 8, "help", "帮助")]),
     act("leave", Action::Close, &["q", "esc"], &[Everywhere],
         ("back to where you came from", "返回上一层"))
         .hints(&[hint(Catalogue, 5, "quit", "退出"), hint(Variants, 5, "back", "返回"),
-            hint(Lesson, 7, "catalogue", "目录"), hint(Free, 8, "catalogue", "目录"), hint(Comparison, 6, "close", "关闭"), hint(Page, 2, "close", "关闭"), hint(Branches, 3, "close", "关闭"), hint(Trials, 5, "back", "返回"), hint(Single, 4, "back to all of them", "回到全部结果"), hint(Orders, 2, "stop, back", "停止、返回")]),
+            hint(Lesson, 7, "catalogue", "目录"), hint(Free, 8, "catalogue", "目录"), hint(Comparison, 6, "close", "关闭"), hint(Page, 2, "close", "关闭"), hint(Branches, 3, "close", "关闭"), hint(Races, 5, "back", "返回"), hint(Single, 4, "back to all of them", "回到全部结果"), hint(Exploration, 2, "stop, back", "停止、返回")]),
     act("quit", Action::Quit, &["Q", "ctrl-c"], &[Everywhere], ("quit Lockstep", "退出程序")),
 
     // A line of typed text.

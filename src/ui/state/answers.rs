@@ -9,7 +9,6 @@ use crate::{
     world::Question,
 };
 
-/// What the learner did with a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
     /// Chose one of its answers, by index.
@@ -39,7 +38,6 @@ pub struct Score {
     pub right: usize,
     /// Were put: answered or skipped.
     pub asked: usize,
-    /// Were skipped.
     pub skipped: usize,
 }
 

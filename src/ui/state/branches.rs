@@ -26,11 +26,9 @@ pub struct Branch {
 pub struct Row<'a> {
     /// The branch's number, from 0.
     pub branch: usize,
-    /// How deep it stands.
     pub depth: usize,
     /// So many deeds are its parent's.
     pub shared: usize,
-    /// What happened in it.
     pub log: &'a Log,
     /// Whether it is the run on the screen.
     pub current: bool,

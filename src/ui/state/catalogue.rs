@@ -8,29 +8,23 @@ use crate::{
 /// Every lesson, in the order in which they are listed: by track.
 #[derive(Debug, Clone, Default)]
 pub struct Catalogue {
-    /// The lessons.
     pub entries: Vec<CatalogueEntry>,
 }
 
-/// One lesson.
 #[derive(Debug, Clone)]
 pub struct CatalogueEntry {
     /// Its name on the command line.
     pub id: String,
-    /// Its part of the catalogue.
     pub track: Track,
     pub title: Text,
     /// What it shows, in one line.
     pub summary: Text,
-    /// What to know before the first step.
     pub intro: Text,
-    /// How long a learner needs.
     pub minutes: u32,
     /// The servers that it runs on, where a variant has none of its own.
     pub lab: LabKind,
     /// The ways to do it, the failure first.
     pub variants: Vec<CatalogueVariant>,
-    /// Questions that interviewers ask.
     pub interview: Vec<Card>,
     /// Whether everything that its servers need is installed here.
     pub served: bool,
@@ -40,7 +34,6 @@ pub struct CatalogueEntry {
     pub broken: Option<String>,
 }
 
-/// One variant of a lesson.
 #[derive(Debug, Clone)]
 pub struct CatalogueVariant {
     /// Its name on the command line.
@@ -50,7 +43,6 @@ pub struct CatalogueVariant {
     pub expect: Expect,
     /// The variant whose failure it prevents, all else being equal.
     pub fixes: Option<usize>,
-    /// The servers that it runs on.
     pub lab: LabKind,
     /// What to take away.
     pub lesson: Text,

@@ -8,16 +8,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{catalogue::CatalogueEntry, learning::ENDED};
+use super::catalogue::CatalogueEntry;
 use crate::run::{LessonChoice, Runs};
 use crate::{
     lesson::Expect,
     log::{EventKind, Log},
     run::session::{Command, Session, Update},
-    text::Text,
     ui::{
         chart::Pair,
-        state::screen::{CompareSide, CompareStage},
+        state::screen::{ComparePhase, CompareSide, Failure},
     },
     verdict::{
         Verdict,
@@ -34,11 +33,9 @@ const STEP: Duration = Duration::from_millis(1100);
 enum Ending {
     /// It came to its end.
     Judged(Verdict),
-    /// It could not go on: what happened, why, what to do; and whether it was a server.
-    Failed(Text, bool),
+    Failed(Failure),
 }
 
-/// A run of one variant.
 #[derive(Debug, Default)]
 struct Run {
     log: Log,
@@ -48,20 +45,18 @@ struct Run {
 }
 
 impl Run {
-    fn fail(&mut self, message: Text, server: bool) {
+    fn fail(&mut self, failure: Failure) {
         self.session = None;
-        self.ending = Some(Ending::Failed(message, server));
+        self.ending = Some(Ending::Failed(failure));
     }
 }
 
-/// A comparison on the screen.
 #[derive(Debug)]
 pub struct Comparing {
     /// The lesson's name.
     id: String,
     /// Every variant, and what it is to show.
     variants: Vec<(String, Expect)>,
-    /// The variants that stand beside each other.
     sides: [usize; 2],
     /// Runs, by variant.
     runs: BTreeMap<usize, Run>,
@@ -74,7 +69,6 @@ pub struct Comparing {
     speed: f64,
 }
 
-/// Both runs as one.
 #[derive(Debug, Default)]
 struct Joint {
     timeline: Timeline,
@@ -133,7 +127,6 @@ impl Comparing {
         comparing
     }
 
-    /// The variants that stand beside each other.
     pub fn sides(&self) -> [usize; 2] {
         self.sides
     }
@@ -205,7 +198,7 @@ impl Comparing {
     }
 
     /// The live run has told something; `None` when it ended without a word.
-    pub fn hear(&mut self, update: Option<Update>, runs: &impl Runs) {
+    pub fn receive(&mut self, update: Option<Update>, runs: &impl Runs) {
         let Some(run) = self.runs.values_mut().find(|run| run.session.is_some()) else {
             return;
         };
@@ -231,9 +224,9 @@ impl Comparing {
                 run.ending = Some(Ending::Judged(verdict));
             }
             // Nobody watches this run, so it need not wait for whoever stopped a process to let it go on.
-            Some(Update::Silent(Some(message))) => run.fail(message, true),
-            Some(Update::Failed { message, server }) => run.fail(message, server),
-            None => run.fail(ENDED.text(&[]), false),
+            Some(Update::Silent(Some(message))) => run.fail(Failure { message, server: true }),
+            Some(Update::Failed { message, server }) => run.fail(Failure { message, server }),
+            None => run.fail(Failure::silent()),
         }
         if run.ending.is_some() {
             self.go_on(runs);
@@ -253,7 +246,6 @@ impl Comparing {
         }
     }
 
-    /// Forgets both runs and makes them anew.
     pub fn restart(&mut self, runs: &impl Runs) {
         self.runs.clear();
         self.go_on(runs);
@@ -270,14 +262,12 @@ impl Comparing {
         self.joint.look(logs);
     }
 
-    /// One step forward or back.
     pub fn step(&mut self, forward: bool) {
         self.next = None;
         let at = self.joint.at;
         self.to(if forward { at + 1 } else { at.saturating_sub(1) });
     }
 
-    /// To the beginning or the end.
     pub fn jump(&mut self, end: bool) {
         self.next = None;
         self.to(if end { usize::MAX } else { 0 });
@@ -308,7 +298,6 @@ impl Comparing {
         }
     }
 
-    /// Changes how fast it plays.
     pub fn set_speed(&mut self, speed: f64) {
         self.speed = speed;
     }
@@ -328,7 +317,6 @@ impl Comparing {
         self.next = more.then(|| now + STEP.div_f64(self.speed));
     }
 
-    /// Whether it plays.
     pub fn is_playing(&self) -> bool {
         self.next.is_some()
     }
@@ -356,11 +344,11 @@ impl Comparing {
     /// One side, for the screen.
     pub fn side(&self, side: usize) -> CompareSide<'_> {
         let run = self.runs.get(&self.sides[side]);
-        let stage = match run.map(|run| (&run.ending, &run.session)) {
-            None | Some((None, None)) => CompareStage::Waiting,
+        let phase = match run.map(|run| (&run.ending, &run.session)) {
+            None | Some((None, None)) => ComparePhase::Waiting,
             Some((None, Some(_))) => {
                 let log = run.map_or(&[][..], |run| run.log.events());
-                CompareStage::Running {
+                ComparePhase::Running {
                     booting: log.is_empty(),
                     step: log
                         .iter()
@@ -372,22 +360,19 @@ impl Comparing {
                         .unwrap_or(0),
                 }
             }
-            Some((Some(Ending::Judged(verdict)), _)) => CompareStage::Judged(verdict),
-            Some((Some(Ending::Failed(message, server)), _)) => {
-                CompareStage::Failed { message, server: *server }
-            }
+            Some((Some(Ending::Judged(verdict)), _)) => ComparePhase::Judged(verdict),
+            Some((Some(Ending::Failed(failure)), _)) => ComparePhase::Failed(failure),
         };
         CompareSide {
             variant: self.sides[side],
             log: self.over(side).map(|run| &run.log),
             world: &self.joint.worlds[side],
-            stage,
+            phase,
         }
     }
 }
 
 impl Joint {
-    /// Sees both worlds at the playhead.
     fn look(&mut self, logs: [&Log; 2]) {
         let slots = self.timeline.stops.get(self.at).copied().unwrap_or_default();
         let positions = self.timeline.positions(slots);

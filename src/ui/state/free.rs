@@ -16,7 +16,6 @@ pub const AMOUNTS: [u64; 4] = [100, 1_000, 10_000, 60_000];
 /// So many actors have keys of their own.
 pub const KEYS: usize = 9;
 
-/// Free play of one run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Free {
     /// What may happen next, after everything that happened.

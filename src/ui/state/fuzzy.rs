@@ -7,7 +7,6 @@ use nucleo_matcher::{
     pattern::{Atom, AtomKind, CaseMatching, Normalization},
 };
 
-/// A text in which is searched.
 #[derive(Debug, Clone, Copy)]
 pub struct Candidate<'a> {
     pub text: &'a str,

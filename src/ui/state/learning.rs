@@ -1,6 +1,6 @@
 //! One run of a lesson: the live session, the recording that it makes, and how far the learner wants it to go.
 
-pub(crate) mod freely;
+pub(crate) mod free_play;
 
 use std::time::{Duration, Instant};
 
@@ -12,24 +12,20 @@ use super::{
     reading,
 };
 use crate::run::LessonChoice;
-use freely::Again;
+use free_play::Branching;
 
 use crate::{
     clock::ClockKind,
     log::Log,
     run::session::{Command, Session, Update},
-    text::{Lang, Text, Words},
-    ui::state::screen::{Asking, Motion, Stage},
+    text::{Lang, Text},
+    ui::state::screen::{Asking, Failure, Motion, RunPhase},
     verdict::{Outcome, Verdict},
 };
 
 /// Recorded waits are shown again within these limits.
 const REPLAY: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(3));
 
-/// A run must say why it ends.
-pub(crate) const ENDED: Words = Words::new("The run ended without saying why.", "运行中断了，原因不明。");
-
-/// What the live run is doing.
 #[derive(Debug, Clone, PartialEq)]
 enum Engine {
     /// The servers are being started; a step may have been asked for already.
@@ -46,7 +42,6 @@ enum Engine {
     Watching,
     /// It was stopped in the middle of such a step.
     Held,
-    /// The story is over.
     Over {
         /// What it amounts to, once it is known.
         verdict: Option<Verdict>,
@@ -54,12 +49,11 @@ enum Engine {
         shown: bool,
     },
     /// Everything has been told from the beginning: a race of many, on which nobody pronounces a verdict.
-    Told,
+    Complete,
     /// It cannot go on.
-    Failed { message: Text, server: bool },
+    Failed(Failure),
 }
 
-/// What the learner wants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pace {
     /// Every step is asked for.
@@ -70,12 +64,9 @@ enum Pace {
     Frozen { playing: bool },
 }
 
-/// A run of a lesson.
 #[derive(Debug)]
 pub struct Learning {
-    /// What is run.
     pub choice: LessonChoice,
-    /// The recording.
     pub playback: Playback,
     session: Option<Session>,
     engine: Engine,
@@ -84,8 +75,8 @@ pub struct Learning {
     predicting: Predicting,
     /// Free play, once the story has been left.
     free: Option<Free>,
-    /// While another run is done again on a fresh lab: what has been heard of it so far.
-    again: Option<Again>,
+    /// While another run is done again on a fresh lab: what has been events of it so far.
+    branching: Option<Branching>,
     /// What is to be said of a process that somebody outside has stopped, while it stands still.
     silent: Option<Text>,
 }
@@ -102,7 +93,7 @@ impl Learning {
             speed,
             predicting: Predicting::new(questions),
             free: None,
-            again: None,
+            branching: None,
             silent: None,
         };
         learning.playback.pass_over_questions(!questions);
@@ -121,12 +112,12 @@ impl Learning {
             choice,
             playback,
             session: None,
-            engine: Engine::Told,
+            engine: Engine::Complete,
             pace: Pace::ByHand,
             speed,
             predicting: Predicting::new(false),
             free: None,
-            again: None,
+            branching: None,
             silent: None,
         }
     }
@@ -145,7 +136,7 @@ impl Learning {
     /// if its servers were being started.
     pub fn catch_up(&mut self, lang: Lang) {
         while let Some(Ok(update)) = self.session.as_mut().map(|session| session.updates.try_recv()) {
-            self.hear(Some(update), lang, Instant::now());
+            self.receive(Some(update), lang, Instant::now());
         }
     }
 
@@ -157,14 +148,14 @@ impl Learning {
     }
 
     /// Where the run stands, for the screen.
-    pub fn stage(&self) -> Stage<'_> {
+    pub fn phase(&self) -> RunPhase<'_> {
         match &self.engine {
-            Engine::Booting { .. } => Stage::Booting,
-            Engine::Ready => Stage::Ready,
-            Engine::Stepping { .. } | Engine::Watching | Engine::Held => Stage::Working,
-            Engine::Told => Stage::Over(None),
-            Engine::Over { verdict, shown } => Stage::Over(verdict.as_ref().filter(|_| *shown)),
-            Engine::Failed { message, server } => Stage::Failed { message, server: *server },
+            Engine::Booting { .. } => RunPhase::Booting,
+            Engine::Ready => RunPhase::Ready,
+            Engine::Stepping { .. } | Engine::Watching | Engine::Held => RunPhase::Working,
+            Engine::Complete => RunPhase::Over(None),
+            Engine::Over { verdict, shown } => RunPhase::Over(verdict.as_ref().filter(|_| *shown)),
+            Engine::Failed(failure) => RunPhase::Failed(failure),
         }
     }
 
@@ -210,18 +201,15 @@ impl Learning {
         }
     }
 
-    /// Turns questions on or off.
     pub fn set_questions(&mut self, on: bool) {
         self.predicting.set_on(on);
         self.playback.pass_over_questions(!on);
     }
 
-    /// How fast it plays.
     pub fn speed(&self) -> f64 {
         self.speed
     }
 
-    /// Changes how fast it plays.
     pub fn set_speed(&mut self, speed: f64, now: Instant) {
         self.speed = speed;
         self.playback.set_speed(speed);
@@ -231,7 +219,6 @@ impl Learning {
         }
     }
 
-    /// The learner wants the next step.
     pub fn forward(&mut self, now: Instant) {
         self.pause();
         if self.predicting.holds_back(&self.playback) {
@@ -258,7 +245,7 @@ impl Learning {
             Engine::Held => self.resume(now),
             Engine::Over { shown, .. } => *shown = true,
             Engine::Stepping { again } => *again = self.free.is_none(),
-            Engine::Watching | Engine::Told | Engine::Failed { .. } => {}
+            Engine::Watching | Engine::Complete | Engine::Failed(_) => {}
         }
     }
 
@@ -319,7 +306,7 @@ impl Learning {
                 self.playback.complete();
                 let done = matches!(
                     self.engine,
-                    Engine::Over { shown: true, .. } | Engine::Told | Engine::Failed { .. }
+                    Engine::Over { shown: true, .. } | Engine::Complete | Engine::Failed(_)
                 );
                 if done && self.playback.at_frontier() {
                     return;
@@ -336,7 +323,6 @@ impl Learning {
         }
     }
 
-    /// What was stopped in mid-flight goes on.
     fn thaw(&mut self, playing: bool, now: Instant) {
         self.playback.thaw(now);
         self.pace = Pace::ByHand;
@@ -365,7 +351,6 @@ impl Learning {
         self.hold();
     }
 
-    /// Stops a step that is being watched.
     fn hold(&mut self) {
         if self.engine == Engine::Watching {
             self.engine = Engine::Held;
@@ -426,7 +411,7 @@ impl Learning {
                 *shown = true;
                 self.pace = Pace::ByHand;
             }
-            Engine::Told | Engine::Failed { .. } => self.pace = Pace::ByHand,
+            Engine::Complete | Engine::Failed(_) => self.pace = Pace::ByHand,
             Engine::Stepping { .. } | Engine::Watching | Engine::Held => {}
         }
     }
@@ -449,10 +434,12 @@ impl Learning {
         }
     }
 
-    /// The live run has told something; `None` when it ended without a word.
-    pub fn hear(&mut self, update: Option<Update>, lang: Lang, now: Instant) {
+    /// Takes in an update of the live run; `None` when it ended without a word.
+    pub fn receive(&mut self, update: Option<Update>, lang: Lang, now: Instant) {
         match update {
-            Some(Update::Events(events)) if let Some(again) = &mut self.again => again.heard.extend(events),
+            Some(Update::Events(events)) if let Some(branching) = &mut self.branching => {
+                branching.events.extend(events)
+            }
             Some(Update::Branched { difference, refused }) => self.branched(difference, refused),
             Some(Update::Silent(why)) => self.silent = why,
             Some(Update::Outlook(outlook)) => self.free.get_or_insert_default().look_ahead(outlook),
@@ -484,7 +471,7 @@ impl Learning {
                 }
             }
             // Of what is being done again nobody takes the steps.
-            Some(Update::Stepped { .. } | Update::Verdict(_)) if self.again.is_some() => {}
+            Some(Update::Stepped { .. } | Update::Verdict(_)) if self.branching.is_some() => {}
             Some(Update::Stepped { ended }) => {
                 self.playback.settle();
                 let again = matches!(self.engine, Engine::Stepping { again: true });
@@ -506,11 +493,11 @@ impl Learning {
                 let shown = matches!(self.engine, Engine::Over { shown: true, .. });
                 self.engine = Engine::Over { verdict: Some(verdict), shown };
             }
-            Some(Update::Failed { message, server }) => self.fail(message, server),
+            Some(Update::Failed { message, server }) => self.fail(Failure { message, server }),
             None => {
                 self.session = None;
-                if !matches!(self.engine, Engine::Over { .. } | Engine::Failed { .. }) {
-                    self.fail(ENDED.text(&[]), false);
+                if !matches!(self.engine, Engine::Over { .. } | Engine::Failed(_)) {
+                    self.fail(Failure::silent());
                 }
             }
         }
@@ -531,13 +518,13 @@ impl Learning {
         self.tell(command);
     }
 
-    fn fail(&mut self, message: Text, server: bool) {
+    fn fail(&mut self, failure: Failure) {
         self.playback.rest();
         self.pace = Pace::ByHand;
         // What happened before stays; it could not be done again.
-        self.again = None;
+        self.branching = None;
         self.silent = None;
-        self.engine = Engine::Failed { message, server };
+        self.engine = Engine::Failed(failure);
     }
 
     /// Leaves time to take in the step that is over; less if it was watched.

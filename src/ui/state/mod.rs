@@ -1,18 +1,18 @@
 //! What is on the screen, and how it changes: no drawing, no keys being pressed. It must not know how any of it looks.
 
-pub mod answers;
-pub mod branches;
+pub(crate) mod animation;
+pub(crate) mod answers;
+pub(crate) mod branches;
+pub(crate) mod browse;
 pub mod catalogue;
 pub mod comparing;
-pub mod film;
-pub mod free;
-pub mod fuzzy;
-pub mod learning;
-pub mod outcomes;
-pub mod palette;
-pub mod playback;
-pub mod predicting;
+pub(crate) mod free;
+pub(crate) mod fuzzy;
+pub(crate) mod learning;
+pub(crate) mod outcomes;
+pub(crate) mod palette;
+pub(crate) mod playback;
+pub(crate) mod predicting;
 pub mod progress;
-pub mod reading;
+pub(crate) mod reading;
 pub mod screen;
-pub mod shelf;

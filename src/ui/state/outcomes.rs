@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::{learning::ENDED, shelf::moved};
+use super::{browse::moved, screen::Failure};
 use crate::{
     log::Log,
     run::{
@@ -12,7 +12,6 @@ use crate::{
         explore::{Bounds, Failing, MOST_MOVES, MayFail, Progress},
         race::{Kept, Kind, MOST_RACES, Outcome, Pace, RaceInfo},
     },
-    text::Text,
 };
 
 /// How many races there are at first.
@@ -20,12 +19,10 @@ pub const RACES: u64 = 100;
 /// How many times more, when more are wanted.
 const MORE: u64 = 10;
 
-/// How every order is to be tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExplorationOptions {
     /// An order is cut after so many moves.
     pub moves: usize,
-    /// The fault that an order may have.
     pub fault: Option<Failing>,
     /// Whether orders that are sure to come to the same as another are left out.
     pub prune: bool,
@@ -101,7 +98,6 @@ pub struct Exploration {
     pub found: Option<Box<Finding>>,
 }
 
-/// What the runs are doing.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Phase<'a> {
     /// The servers are being started, or the size of the whole is being estimated.
@@ -117,15 +113,6 @@ pub enum Phase<'a> {
     Failed(&'a Failure),
 }
 
-#[derive(Debug, Clone, PartialEq)]
-pub struct Failure {
-    /// What happened, why, and what to do.
-    pub message: Text,
-    /// Whether it was a server.
-    pub server: bool,
-}
-
-/// How often an outcome was seen.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Seen<'a> {
     pub outcome: &'a Outcome,
@@ -137,7 +124,6 @@ pub struct Seen<'a> {
 
 #[derive(Debug)]
 pub struct Outcomes {
-    /// What is run.
     pub choice: LessonChoice,
     source: Source,
     /// Gone when nothing more can come.
@@ -152,7 +138,6 @@ pub struct Outcomes {
 }
 
 impl Outcomes {
-    /// Runs that have just been asked for.
     pub fn new(choice: LessonChoice, source: Source, batch: Batch) -> Self {
         let control = *batch.control.borrow();
         Self {
@@ -191,7 +176,7 @@ impl Outcomes {
     }
 
     /// Takes in an update; `None` when they ended without a word.
-    pub fn update(&mut self, update: Option<BatchUpdate>, now: Instant) {
+    pub fn receive(&mut self, update: Option<BatchUpdate>, now: Instant) {
         match (update, &mut self.source) {
             (Some(BatchUpdate::Ready(info)), Source::Races(races)) => {
                 self.booting = false;
@@ -211,17 +196,17 @@ impl Outcomes {
                 self.batch = None;
                 exploration.found = Some(found);
             }
-            (Some(BatchUpdate::Failed { message, server }), _) => self.fail(message, server),
-            (None, _) => self.fail(ENDED.text(&[]), false),
+            (Some(BatchUpdate::Failed { message, server }), _) => self.fail(Failure { message, server }),
+            (None, _) => self.fail(Failure::silent()),
             // No source reports what belongs to the other.
             (Some(_), _) => {}
         }
         self.count_time(now);
     }
 
-    fn fail(&mut self, message: Text, server: bool) {
+    fn fail(&mut self, failure: Failure) {
         self.batch = None;
-        self.failure = Some(Failure { message, server });
+        self.failure = Some(failure);
     }
 
     /// Counts the time since it was counted last, if races were being run.
@@ -325,12 +310,10 @@ impl Outcomes {
         }
     }
 
-    /// The outcome that the learner looks at.
     pub fn chosen(&self) -> Option<&Outcome> {
         self.chosen.as_ref().or_else(|| self.seen().first().map(|seen| seen.outcome))
     }
 
-    /// The races that had the chosen outcome.
     pub fn chosen_races(&self) -> Option<&Kind> {
         self.races()?.kept.kind(self.chosen()?)
     }

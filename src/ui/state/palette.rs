@@ -22,7 +22,6 @@ impl Palette {
 /// A line of the palette.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Command {
-    /// What it does.
     pub action: Action,
     /// Its name in the language of the screen.
     pub name: String,

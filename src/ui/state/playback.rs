@@ -5,13 +5,13 @@
 
 use std::time::{Duration, Instant};
 
-use super::film::Film;
+use super::animation::Animation;
 use crate::{
     clock::LessonTime,
     log::{Event, Log, Step, Steps, Stop},
     ui::{
         chart::{Chart, Detail, sequence::Sequence},
-        flight::{Aloft, Flight, LONGEST, Tempo},
+        flight::{Flight, InFlight, LONGEST, Tempo},
     },
     world::World,
 };
@@ -27,7 +27,6 @@ struct Running {
     speed: f64,
 }
 
-/// The recording and the playhead.
 #[derive(Debug)]
 pub struct Playback {
     log: Log,
@@ -39,7 +38,7 @@ pub struct Playback {
     passing: bool,
     display: LessonTime,
     /// What is being shown on the way to another position.
-    film: Option<Film>,
+    animation: Option<Animation>,
     running: Option<Running>,
     speed: f64,
     /// Whether messages are seen to travel.
@@ -56,7 +55,7 @@ impl Default for Playback {
             steps: Steps::default(),
             passing: false,
             display: LessonTime::ZERO,
-            film: None,
+            animation: None,
             running: None,
             speed: 1.0,
             motion: true,
@@ -65,17 +64,14 @@ impl Default for Playback {
 }
 
 impl Playback {
-    /// Everything that happened.
     pub fn log(&self) -> &Log {
         &self.log
     }
 
-    /// The world at the playhead.
     pub fn world(&self) -> &World {
         &self.world
     }
 
-    /// Everything's place on the time axis.
     pub fn chart(&self) -> &Chart {
         &self.chart
     }
@@ -85,7 +81,6 @@ impl Playback {
         &self.sequence
     }
 
-    /// The time shown.
     pub fn display(&self) -> LessonTime {
         self.display
     }
@@ -102,25 +97,25 @@ impl Playback {
 
     /// Whether the picture changes by itself.
     pub fn is_moving(&self) -> bool {
-        self.running.is_some() || self.film.as_ref().is_some_and(|film| !film.is_frozen())
+        self.running.is_some() || self.animation.as_ref().is_some_and(|animation| !animation.is_frozen())
     }
 
     /// Whether an animation is under way, or stopped in the middle.
     pub fn is_gliding(&self) -> bool {
-        self.film.is_some()
+        self.animation.is_some()
     }
 
     /// Whether an animation was stopped in the middle.
     pub fn is_frozen(&self) -> bool {
-        self.film.as_ref().is_some_and(Film::is_frozen)
+        self.animation.as_ref().is_some_and(Animation::is_frozen)
     }
 
     /// What is on its way, for the screen; nothing where the learner wants none of it.
-    pub fn aloft(&self) -> Option<Aloft<'_>> {
-        let film = self.film.as_ref().filter(|film| film.tempo().messages);
-        self.motion.then(|| Aloft {
-            flight: film.map(|film| (film.flight(), film.shown())),
-            forward: film.is_some_and(Film::is_forward),
+    pub fn in_flight(&self) -> Option<InFlight<'_>> {
+        let animation = self.animation.as_ref().filter(|animation| animation.tempo().messages);
+        self.motion.then(|| InFlight {
+            flight: animation.map(|animation| (animation.flight(), animation.shown())),
+            forward: animation.is_some_and(Animation::is_forward),
         })
     }
 
@@ -129,7 +124,6 @@ impl Playback {
         self.motion = motion;
     }
 
-    /// How fast animations go.
     pub fn set_speed(&mut self, speed: f64) {
         self.speed = speed;
     }
@@ -140,7 +134,7 @@ impl Playback {
         self.sequence = Sequence::default();
         self.steps = Steps::default();
         self.world = World::default();
-        self.film = None;
+        self.animation = None;
         self.running = None;
         self.display = LessonTime::ZERO;
         self.log = log;
@@ -150,7 +144,6 @@ impl Playback {
         self.jump(self.log.len());
     }
 
-    /// Chooses how much the lanes say.
     pub fn set_detail(&mut self, detail: Detail) {
         if self.chart.detail() != detail {
             self.chart = Chart::new(detail);
@@ -188,8 +181,8 @@ impl Playback {
 
     /// Whether an animation under way ends at a position, going forward.
     fn heads_for(&self, position: usize) -> bool {
-        let film = self.film.as_ref();
-        film.is_some_and(|film| film.is_forward() && film.target() == position)
+        let animation = self.animation.as_ref();
+        animation.is_some_and(|animation| animation.is_forward() && animation.target() == position)
     }
 
     /// The time shown runs on if the clock does.
@@ -205,11 +198,11 @@ impl Playback {
 
     /// Moves the playhead forward, and shows what lies between.
     fn go(&mut self, target: usize, wait: Duration, now: Instant) {
-        if let Some(film) = self.film.as_mut().filter(|film| film.is_forward()) {
+        if let Some(animation) = self.animation.as_mut().filter(|animation| animation.is_forward()) {
             // The animation under way takes in what has happened since it began.
-            let begin = film.flight().begin();
-            let flight = Flight::between(&self.log, film.base(), target, begin, film.tempo());
-            film.extend(flight, now);
+            let begin = animation.flight().begin();
+            let flight = Flight::between(&self.log, animation.base(), target, begin, animation.tempo());
+            animation.extend(flight, now);
             return;
         }
         let tempo = self.tempo(wait);
@@ -219,12 +212,12 @@ impl Playback {
             return;
         }
         let base = self.world.clone();
-        self.film = Some(Film::new(flight, (base, tempo), true, self.speed, now));
+        self.animation = Some(Animation::new(flight, (base, tempo), true, self.speed, now));
         self.show();
     }
 
     fn jump(&mut self, target: usize) {
-        self.film = None;
+        self.animation = None;
         self.world.seek(&self.log, target);
         let time = self.log.time_at(target);
         // A clock that is being watched is not put back.
@@ -233,24 +226,23 @@ impl Playback {
 
     /// The world and the time are those of the moment of the animation that is shown.
     fn show(&mut self) {
-        let Some(film) = &self.film else { return };
-        let position = film.position();
-        if film.is_forward() {
+        let Some(animation) = &self.animation else { return };
+        let position = animation.position();
+        if animation.is_forward() {
             self.world.seek(&self.log, position.max(self.world.position));
-            self.display = self.display.max(film.display());
+            self.display = self.display.max(animation.display());
         } else {
             if position < self.world.position {
-                self.world.clone_from(film.base());
+                self.world.clone_from(animation.base());
             }
             self.world.seek(&self.log, position);
-            self.display = film.display();
+            self.display = animation.display();
         }
     }
 
-    /// Lets the time shown move on.
     pub fn tick(&mut self, now: Instant) {
-        if let Some(film) = &mut self.film {
-            if film.tick(now) {
+        if let Some(animation) = &mut self.animation {
+            if animation.tick(now) {
                 self.complete();
             } else {
                 self.show();
@@ -264,32 +256,33 @@ impl Playback {
 
     /// Ends an animation at once.
     pub fn complete(&mut self) {
-        if let Some(film) = &self.film {
-            self.jump(film.target());
+        if let Some(animation) = &self.animation {
+            self.jump(animation.target());
         }
     }
 
     /// Stops an animation in the middle, with exactly what is on the screen; `false` where there is none that can
     /// be stopped.
     pub fn freeze(&mut self, now: Instant) -> bool {
-        let film = self.film.as_mut().filter(|film| film.tempo().messages);
-        film.map(|film| film.freeze(now)).is_some()
+        let animation = self.animation.as_mut().filter(|animation| animation.tempo().messages);
+        animation.map(|animation| animation.freeze(now)).is_some()
     }
 
-    /// An animation that was stopped goes on.
     pub fn thaw(&mut self, now: Instant) {
-        if let Some(film) = &mut self.film {
-            film.thaw(now);
+        if let Some(animation) = &mut self.animation {
+            animation.thaw(now);
         }
     }
 
     /// Runs an animation backward from where it is; `false` where there is none that goes forward.
     pub fn turn_back(&mut self, now: Instant) -> bool {
-        let film = self.film.as_mut();
-        let Some(film) = film.filter(|film| film.is_forward() && film.tempo().messages) else {
+        let animation = self.animation.as_mut();
+        let Some(animation) =
+            animation.filter(|animation| animation.is_forward() && animation.tempo().messages)
+        else {
             return false;
         };
-        film.turn(now);
+        animation.turn(now);
         true
     }
 
@@ -365,7 +358,7 @@ impl Playback {
             let begin = self.log.time_at(target);
             let flight = Flight::between(&self.log, &base, self.world.position, begin, tempo);
             if !flight.lasts().is_zero() {
-                self.film = Some(Film::new(flight, (base, tempo), false, self.speed, now));
+                self.animation = Some(Animation::new(flight, (base, tempo), false, self.speed, now));
                 return true;
             }
         }
@@ -373,7 +366,6 @@ impl Playback {
         true
     }
 
-    /// Goes to the beginning.
     pub fn to_start(&mut self) {
         self.running = None;
         self.jump(self.log.opening());

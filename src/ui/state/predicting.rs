@@ -10,7 +10,6 @@ use crate::{
     world::Question,
 };
 
-/// The predictions of one run.
 #[derive(Debug)]
 pub(crate) struct Predicting {
     answers: Answers,
@@ -25,12 +24,10 @@ impl Predicting {
         Self { answers: Answers::default(), on, nudged: false }
     }
 
-    /// Whether questions are put to the learner.
     pub(crate) fn is_on(&self) -> bool {
         self.on
     }
 
-    /// Turns questions on or off.
     pub(crate) fn set_on(&mut self, on: bool) {
         self.on = on;
         self.nudged = false;

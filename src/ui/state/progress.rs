@@ -25,7 +25,6 @@ const LARGEST: u64 = 4 << 20;
 /// What was done in one variant of a lesson.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
-    /// Whether its verdict was ever reached.
     pub finished: bool,
     /// The newest verdict.
     pub outcome: Option<Outcome>,
@@ -110,7 +109,6 @@ impl Store {
         }
     }
 
-    /// What was done.
     pub fn progress(&self) -> &Progress {
         &self.progress
     }
@@ -123,14 +121,14 @@ impl Store {
         if self.progress.of(lesson, variant) == Some(record) {
             return Ok(());
         }
-        let mut told = Ok(());
+        let mut result = Ok(());
         if let Some(path) = &self.path {
             match read(path) {
                 Ok(newest) => self.progress = newest,
-                Err(trouble @ Trouble::Damaged(_)) => told = Err(trouble),
+                Err(trouble @ Trouble::Damaged(_)) => result = Err(trouble),
                 Err(trouble) => {
                     self.path = None;
-                    told = Err(trouble);
+                    result = Err(trouble);
                 }
             }
         }
@@ -139,10 +137,10 @@ impl Store {
         if let Some(path) = &self.path
             && let Err(error) = write(path, &self.progress)
         {
-            told = Err(unkept(path, &error));
+            result = Err(unkept(path, &error));
             self.path = None;
         }
-        told
+        result
     }
 
     /// Forgets everything that a file holds, whatever it is.
@@ -264,8 +262,8 @@ mod tests {
         let file = tempfile::NamedTempFile::new().expect("a file");
         let (mut store, trouble) = Store::at(file.path().join("lockstep/progress.json"));
         assert_eq!(trouble, None);
-        let told = store.note("oversell", "a", DONE);
-        assert!(matches!(told, Err(Trouble::Unkept(_))), "{told:?}");
+        let result = store.note("oversell", "a", DONE);
+        assert!(matches!(result, Err(Trouble::Unkept(_))), "{result:?}");
         assert_eq!(store.note("oversell", "b", DONE), Ok(()));
         assert_eq!(store.progress().of("oversell", "b"), Some(DONE), "remembered to the end");
     }

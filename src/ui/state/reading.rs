@@ -20,8 +20,8 @@ const READING: (f64, f64) = (1.5, 20.0);
 /// became of the answers; `watched`: whether it was seen to happen, which has taken some time already.
 pub(crate) fn time(step: &[Event], lang: Lang, (questions, watched): (bool, bool)) -> Duration {
     let said = step.iter().rev().find_map(|event| match (&event.kind, lang) {
-        (EventKind::Say { en, .. }, Lang::En) => Some(of(en, 18.0)),
-        (EventKind::Say { zh, .. }, Lang::Zh) => Some(of(zh, 7.0)),
+        (EventKind::Say { en, .. }, Lang::En) => Some(of(en, lang)),
+        (EventKind::Say { zh, .. }, Lang::Zh) => Some(of(zh, lang)),
         (EventKind::Decided { .. }, _) if questions => Some(DECIDED),
         _ => None,
     });
@@ -33,8 +33,12 @@ pub(crate) fn time(step: &[Event], lang: Lang, (questions, watched): (bool, bool
     said.unwrap_or(usual)
 }
 
-/// How long a text takes to read, at so many characters a second.
-fn of(text: &str, per_second: f64) -> Duration {
+/// How long a text takes to read.
+pub(crate) fn of(text: &str, lang: Lang) -> Duration {
+    let per_second = match lang {
+        Lang::En => 18.0,
+        Lang::Zh => 7.0,
+    };
     let characters = u32::try_from(text.chars().count()).unwrap_or(u32::MAX);
     let seconds = 1.0 + f64::from(characters) / per_second;
     Duration::from_secs_f64(seconds.clamp(READING.0, READING.1))

@@ -2,13 +2,12 @@
 
 use crate::{
     log::Log,
-    text::Text,
+    text::{Text, Words},
     ui::{keys::Pane, state::answers::Answers},
     verdict::Verdict,
     world::World,
 };
 
-/// How the panes share the screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Form {
     /// All of them; the one with the focus has more room.
@@ -27,7 +26,6 @@ impl Form {
     }
 }
 
-/// How the log is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Lens {
     /// Lanes, time to the right.
@@ -38,7 +36,6 @@ pub enum Lens {
 }
 
 impl Lens {
-    /// The other one.
     pub fn other(self) -> Self {
         match self {
             Self::Timeline => Self::Sequence,
@@ -47,7 +44,6 @@ impl Lens {
     }
 }
 
-/// What lies over a screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Overlay {
     #[default]
@@ -67,7 +63,6 @@ pub enum Overlay {
 pub struct Scrolls([Option<u16>; 4]);
 
 impl Scrolls {
-    /// A pane's scroll.
     pub fn get(&self, pane: Pane) -> Option<u16> {
         self.0[pane as usize]
     }
@@ -77,9 +72,28 @@ impl Scrolls {
     }
 }
 
+/// A run must say why it ends.
+const ENDED: Words = Words::new("The run ended without saying why.", "运行中断了，原因不明。");
+
+/// Why runs cannot go on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Failure {
+    /// What happened, why, and what to do.
+    pub message: Text,
+    /// Whether it was a server.
+    pub server: bool,
+}
+
+impl Failure {
+    /// They ended without a word.
+    pub fn silent() -> Self {
+        Self { message: ENDED.text(&[]), server: false }
+    }
+}
+
 /// Where the run stands.
 #[derive(Debug, Clone, Copy)]
-pub enum Stage<'a> {
+pub enum RunPhase<'a> {
     /// The servers are being started.
     Booting,
     /// The run waits for a command.
@@ -89,12 +103,7 @@ pub enum Stage<'a> {
     /// The story is over; the verdict comes a moment later.
     Over(Option<&'a Verdict>),
     /// The run cannot go on.
-    Failed {
-        /// What happened, why, and what to do.
-        message: &'a Text,
-        /// Whether it was a server.
-        server: bool,
-    },
+    Failed(&'a Failure),
 }
 
 /// Whether the lesson moves by itself.
@@ -111,12 +120,11 @@ pub enum Motion {
 
 /// Where one of the two runs stands.
 #[derive(Debug, Clone, Copy)]
-pub enum CompareStage<'a> {
+pub enum ComparePhase<'a> {
     /// It has not begun.
     Waiting,
     /// It is being made on real servers.
     Running {
-        /// Whether the servers are still being started.
         booting: bool,
         /// How many steps of the story are over.
         step: usize,
@@ -124,31 +132,21 @@ pub enum CompareStage<'a> {
     /// It is over.
     Judged(&'a Verdict),
     /// It could not go on.
-    Failed {
-        /// What happened, why, and what to do.
-        message: &'a Text,
-        /// Whether it was a server.
-        server: bool,
-    },
+    Failed(&'a Failure),
 }
 
-/// One of the two runs.
 #[derive(Debug, Clone, Copy)]
 pub struct CompareSide<'a> {
-    /// Which of the lesson's variants.
     pub variant: usize,
     /// What happened, once the run is over.
     pub log: Option<&'a Log>,
-    /// What that amounts to at the playhead.
     pub world: &'a World,
     /// Where it stands.
-    pub stage: CompareStage<'a>,
+    pub phase: ComparePhase<'a>,
 }
 
-/// What the story pane says of questions.
 #[derive(Debug, Clone, Copy)]
 pub struct Asking<'a> {
-    /// The predictions so far.
     pub answers: &'a Answers,
     /// Whether questions are put at all.
     pub on: bool,
@@ -161,6 +159,5 @@ pub struct Asking<'a> {
 pub struct Mistakes {
     /// The first: file, line, column, what is wrong, what would be right.
     pub first: String,
-    /// How many there are besides.
     pub more: usize,
 }

@@ -14,7 +14,7 @@ mod contrast;
 pub mod glyphs;
 pub(crate) mod palette;
 pub mod text;
-pub mod time;
+pub(crate) mod time;
 
 pub use palette::Palette;
 
@@ -27,7 +27,6 @@ use ratatui::{
     widgets::{Block, BorderType},
 };
 
-/// How many colours a terminal can show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Ink {
     /// 256.
@@ -39,7 +38,6 @@ pub enum Ink {
     Mono,
 }
 
-/// Which characters a terminal can show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Glyphs {
     /// All of them.
@@ -49,7 +47,6 @@ pub enum Glyphs {
     Ascii,
 }
 
-/// What a style stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     /// The story: what is to be read.
@@ -58,7 +55,6 @@ pub enum Role {
     Chrome,
     /// Headings and what has the focus.
     Accent,
-    /// Commands and code within text.
     Code,
     /// What went well, a claim that holds.
     Good,
@@ -72,15 +68,12 @@ pub enum Role {
     Selected,
 }
 
-/// What the learner may choose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ThemeName {
     /// The terminal's own ground; dark or light colours, whichever it says that it has.
     #[default]
     Auto,
-    /// A dark ground.
     Dark,
-    /// A light ground.
     Light,
     /// Black, white and loud.
     Contrast,
@@ -100,7 +93,6 @@ impl ThemeName {
         }
     }
 
-    /// The one after it.
     pub fn next(self) -> Self {
         match self {
             Self::Auto => Self::Dark,
@@ -120,22 +112,16 @@ impl FromStr for ThemeName {
     }
 }
 
-/// Colours and glyphs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Theme {
-    /// Which it is.
     pub name: ThemeName,
-    /// Its colours.
     pub palette: Palette,
-    /// How many of them can be shown.
     pub ink: Ink,
-    /// Unicode or ASCII.
     pub glyphs: Glyphs,
     /// Whether the terminal's own ground is light.
     pub on_light: bool,
 }
 
-/// What the environment says about the terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Environment<'a> {
     /// `NO_COLOR` is set and not empty (no-color.org).
@@ -180,7 +166,6 @@ impl Theme {
         .named(name)
     }
 
-    /// The same terminal with another theme.
     pub fn named(self, name: ThemeName) -> Self {
         let palette = match name {
             ThemeName::Auto if self.on_light => Palette::Light,
@@ -263,7 +248,6 @@ impl Theme {
         buf.set_style(area, style);
     }
 
-    /// A pane's frame.
     pub fn pane(self, focused: bool) -> Block<'static> {
         let role = if focused { Role::Accent } else { Role::Chrome };
         let style = self.style(role).remove_modifier(Modifier::BOLD);

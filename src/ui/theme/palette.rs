@@ -8,13 +8,10 @@ use ratatui::style::Color;
 
 use super::Role;
 
-/// A set of colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Palette {
-    /// For a dark ground.
     #[default]
     Dark,
-    /// For a light ground.
     Light,
     /// For a projector or tired eyes: black, white and loud.
     Contrast,
@@ -23,9 +20,7 @@ pub enum Palette {
 /// The colours of one palette, as indices into the 256.
 #[derive(Debug)]
 pub(crate) struct Colours {
-    /// What is drawn on.
     pub ground: u8,
-    /// What is to be read.
     pub text: u8,
     chrome: u8,
     accent: u8,

@@ -15,7 +15,7 @@ use crate::ui::{
 };
 use crate::{
     log::{ActorId, Belief},
-    ui::flight::{Leg, Load},
+    ui::flight::{Hop, Load},
     world::Life,
 };
 
@@ -117,16 +117,16 @@ pub fn draw(scene: &Scene<'_>, plot: &Plot, band: &Band, (y, bottom): (u16, u16)
 
 /// Many members are reached one after another: a wave that goes through the crowd, right of the playhead.
 fn draw_wave(scene: &Scene<'_>, plot: &Plot, band: &Band, y: u16, buf: &mut Buffer) {
-    let Some((flight, at)) = scene.flight.and_then(|aloft| aloft.flight) else {
+    let Some((flight, at)) = scene.flight.and_then(|in_flight| in_flight.flight) else {
         return;
     };
-    let is_member = |leg: &&Leg| leg.actor.is_some_and(|actor| band.members.binary_search(&actor).is_ok());
-    let legs: Vec<&Leg> = flight.beat(at).iter().filter(is_member).collect();
-    let (Some(first), Some(x)) = (legs.first(), plot.screen(plot.head)) else {
+    let is_member = |hop: &&Hop| hop.actor.is_some_and(|actor| band.members.binary_search(&actor).is_ok());
+    let hops: Vec<&Hop> = flight.beat(at).iter().filter(is_member).collect();
+    let (Some(first), Some(x)) = (hops.first(), plot.screen(plot.head)) else {
         return;
     };
     let room = (plot.area.right() - x).saturating_sub(2).min(WIDEST);
-    if legs.len() < CREST.len() || usize::from(room) < CREST.len() {
+    if hops.len() < CREST.len() || usize::from(room) < CREST.len() {
         return;
     }
     let style = match (first.load, band.members.first()) {
@@ -134,8 +134,8 @@ fn draw_wave(scene: &Scene<'_>, plot: &Plot, band: &Band, y: u16, buf: &mut Buff
         (_, Some(member)) => scene.actor_style(*member),
         (_, None) => return,
     };
-    let reached = legs.iter().filter(|leg| leg.time.1 <= at).count();
-    let front = usize::from(room) * reached / legs.len();
+    let reached = hops.iter().filter(|hop| hop.time.1 <= at).count();
+    let front = usize::from(room) * reached / hops.len();
     for column in 0..usize::from(room) {
         let (symbol, style) = match (front.checked_sub(column), column.checked_sub(front)) {
             (Some(behind), _) if behind < CREST.len() => (CREST[behind], style.add_modifier(Modifier::BOLD)),

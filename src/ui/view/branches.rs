@@ -4,10 +4,9 @@ use ratatui::{
     buffer::Buffer,
     layout::Rect,
     text::{Line, Span},
-    widgets::Widget,
 };
 
-use super::{LessonView, free, overlay, strip};
+use super::{LessonView, free, overlay, paragraph, strip};
 use crate::ui::{
     theme::{Role, glyphs, text},
     words::{self, fault},
@@ -29,21 +28,19 @@ pub fn draw(view: &LessonView<'_>, chosen: usize, area: Rect, buf: &mut Buffer) 
         wanted.min(area.height.saturating_sub(2)).into(),
     );
     overlay::clear(frame, buf);
-    let hints =
-        strip::hints(scene.keys, Place::Branches, scene.lang, scene.theme, frame.width.saturating_sub(4));
+    let hints = strip::hints(scene.context(), Place::Branches, frame.width.saturating_sub(4));
     let title = format!(" {} ", words::TREE.get(scene.lang));
     let block = scene
         .theme
         .pane(true)
         .title(Span::styled(title, scene.style(Role::Accent)))
         .title_bottom(hints.right_aligned());
-    let inner = block.inner(frame);
-    block.render(frame, buf);
+    let inner = paragraph::frame(block, frame, buf);
     if rows.is_empty() {
-        let lines = text::wrap(words::NO_BRANCHES.get(scene.lang), inner.width.saturating_sub(2).into());
-        for (y, line) in (inner.top()..inner.bottom()).zip(lines) {
-            buf.set_string(inner.x + 1, y, line, scene.style(Role::Chrome));
-        }
+        let inner = paragraph::text_area(inner);
+        let words = words::NO_BRANCHES.get(scene.lang);
+        let lines = paragraph::plain(words, inner.width.into(), scene.style(Role::Chrome));
+        paragraph::draw(&lines, 0, inner, buf);
         return;
     }
     let height = usize::from(inner.height);
@@ -70,7 +67,7 @@ fn line(view: &LessonView<'_>, row: &BranchRow<'_>, chosen: bool, width: usize) 
     let broken = row.log.events().iter().any(|event| matches!(event.kind, EventKind::Breached { .. }));
     let mark = if broken { format!(" {} ", glyphs::CUT) } else { String::new() };
     let head = format!(" {stem}{here} {}  {from}: ", row.branch + 1);
-    let own = told(row.log, row.shared, lang);
+    let own = summary(row.log, row.shared, lang);
     let room = width.saturating_sub(text::width(&head) + text::width(&mark) + 1);
     let own = text::pad(&text::fit(&own, room), room);
     let danger = if chosen { base } else { scene.style(Role::Danger) };
@@ -83,7 +80,7 @@ fn line(view: &LessonView<'_>, row: &BranchRow<'_>, chosen: bool, width: usize) 
 }
 
 /// What was done in a run after the first `shared` deeds: `A.check → B.check → +1.0s`.
-fn told(log: &Log, shared: usize, lang: Lang) -> String {
+fn summary(log: &Log, shared: usize, lang: Lang) -> String {
     let deeds = log.deeds(log.len());
     let lines = deeds.iter().skip(shared).filter(|deed| **deed == Deed::Line).count();
     let mut parts = Vec::new();
@@ -102,12 +99,12 @@ fn told(log: &Log, shared: usize, lang: Lang) -> String {
 /// Every choice of a run in few words.
 fn choices(log: &Log, lang: Lang) -> Vec<String> {
     let steps = Steps::of(log);
-    let mut told = Vec::new();
+    let mut parts = Vec::new();
     for (n, event) in log.events().iter().enumerate() {
         let EventKind::Chose(choice) = &event.kind else {
             continue;
         };
-        told.push(match choice {
+        parts.push(match choice {
             Choice::Move { actor } => {
                 let end = steps.after(n).first().map_or(log.len(), |step| step.position);
                 let label = log.events()[n..end].iter().find_map(|event| match &event.kind {
@@ -129,5 +126,5 @@ fn choices(log: &Log, lang: Lang) -> Vec<String> {
             Choice::Cause(fault) => fault::to_do(lang, fault),
         });
     }
-    told
+    parts
 }

@@ -1,13 +1,13 @@
 //! Interview questions with their answers.
 
-use super::overlay::{Page, Paragraph};
-use crate::ui::{
-    theme::{Role, Theme},
-    words,
+use super::{
+    Context,
+    overlay::{Page, Paragraph},
 };
-use crate::{text::Lang, ui::state::catalogue::CatalogueEntry};
+use crate::ui::{state::catalogue::CatalogueEntry, theme::Role, words};
 
-pub fn page(entry: &CatalogueEntry, lang: Lang, theme: Theme) -> Page {
+pub fn page<'a>(entry: &CatalogueEntry, context: Context<'a>) -> Page<'a> {
+    let Context { theme, lang, .. } = context;
     let mut paragraphs = Vec::new();
     for (n, card) in entry.interview.iter().enumerate() {
         if n > 0 {
@@ -21,7 +21,6 @@ pub fn page(entry: &CatalogueEntry, lang: Lang, theme: Theme) -> Page {
         let nothing = words::NO_CARDS.get(lang).to_owned();
         paragraphs.push(Paragraph::Words(nothing, 0, theme.style(Role::Chrome)));
     }
-    Page {
-        title: format!("{} · {}", words::CARDS.get(lang), entry.title.get(lang)), paragraphs, theme, lang
-    }
+    let title = format!("{} · {}", words::CARDS.get(lang), entry.title.get(lang));
+    Page { title, paragraphs, context }
 }

@@ -3,81 +3,75 @@
 use ratatui::{
     buffer::Buffer,
     layout::{Constraint, Layout, Rect},
-    style::Modifier,
+    style::{Modifier, Style},
     text::{Line, Span},
     widgets::Widget,
 };
 
-use super::{narration, scene::prose, strip};
+use super::{
+    Context, narration,
+    paragraph::{self, text_area},
+    strip,
+};
 use crate::ui::{
-    theme::{Role, Theme, glyphs, text},
+    theme::{Role, glyphs, text},
     words,
 };
 use crate::{
     lesson::Expect,
-    text::Lang,
     ui::{
-        keys::{Place, map::KeyMap},
+        keys::Place,
         state::{
+            browse::{CatalogueFocus, Search},
             catalogue::{Catalogue, CatalogueEntry, CatalogueVariant},
             progress::Progress,
-            shelf::{Search, Shelf},
         },
     },
 };
 
-/// What the catalogue shows.
 #[derive(Debug, Clone, Copy)]
 pub struct CatalogueView<'a> {
-    /// The lessons.
     pub catalogue: &'a Catalogue,
-    /// What the learner has done so far.
     pub progress: &'a Progress,
-    /// The chosen one.
     pub selected: usize,
     /// Where the keys go.
-    pub shelf: Shelf,
+    pub focus: CatalogueFocus,
     pub search: Option<&'a Search>,
-    pub keys: &'a KeyMap,
-    /// How far its description is scrolled.
     pub scroll: u16,
-    /// Colours.
-    pub theme: Theme,
-    pub lang: Lang,
+    pub context: Context<'a>,
 }
 
 impl<'a> CatalogueView<'a> {
-    /// The chosen lesson.
     pub fn selected(&self) -> Option<&'a CatalogueEntry> {
         self.catalogue.entries.get(self.selected)
     }
 
     /// The place whose keys are live, as far as nobody types.
     pub(crate) fn place(&self) -> Place {
-        match self.shelf {
-            Shelf::Variants(_) => Place::Variants,
-            Shelf::Lessons | Shelf::Search => Place::Catalogue,
+        match self.focus {
+            CatalogueFocus::Variants(_) => Place::Variants,
+            CatalogueFocus::Lessons | CatalogueFocus::Search => Place::Catalogue,
         }
     }
 
     /// The place whose keys are told of at the bottom.
     fn hinted(&self) -> Place {
-        match self.shelf {
-            Shelf::Search => Place::Field,
-            Shelf::Lessons | Shelf::Variants(_) => self.place(),
+        match self.focus {
+            CatalogueFocus::Search => Place::Field,
+            CatalogueFocus::Lessons | CatalogueFocus::Variants(_) => self.place(),
         }
     }
 
     /// The variant that is chosen, where the keys go to the variants.
     fn variant(&self) -> Option<usize> {
-        match self.shelf {
-            Shelf::Variants(variant) => Some(variant),
-            Shelf::Lessons | Shelf::Search => None,
+        match self.focus {
+            CatalogueFocus::Variants(variant) => Some(variant),
+            CatalogueFocus::Lessons | CatalogueFocus::Search => None,
         }
     }
 
-    pub(crate) fn style(&self, role: Role) -> ratatui::style::Style {
-        self.theme.style(role)
+    pub(crate) fn style(&self, role: Role) -> Style {
+        self.context.theme.style(role)
     }
 
     /// Head, list, chosen lesson, foot.
@@ -102,36 +96,33 @@ impl<'a> CatalogueView<'a> {
         let [head, left, right, foot] = Self::areas(area);
         let title = Line::from(vec![
             Span::styled(" Lockstep ", self.style(Role::Accent)),
-            Span::styled(words::TAGLINE.get(self.lang), self.style(Role::Chrome)),
+            Span::styled(words::TAGLINE.get(self.context.lang), self.style(Role::Chrome)),
         ]);
         buf.set_line(head.x + 1, head.y, &title, head.width.saturating_sub(1));
         if self.selected().is_some_and(|entry| entry.recorded) {
-            let mark =
-                Line::styled(format!(" {} ", words::RECORDED.get(self.lang)), self.style(Role::Warning));
+            let mark = Line::styled(
+                format!(" {} ", words::RECORDED.get(self.context.lang)),
+                self.style(Role::Warning),
+            );
             let width = u16::try_from(mark.width()).unwrap_or(head.width).min(head.width);
             buf.set_line(head.right() - width, head.y, &mark, width);
         }
         self.draw_list(left, buf);
         self.draw_entry(right, buf);
-        buf.set_line(
-            foot.x,
-            foot.y,
-            &strip::hints(self.keys, self.hinted(), self.lang, self.theme, foot.width),
-            foot.width,
-        );
+        buf.set_line(foot.x, foot.y, &strip::hints(self.context, self.hinted(), foot.width), foot.width);
     }
 
     fn done_in(&self, entry: &CatalogueEntry, variant: &str) -> Option<String> {
         let record = self.progress.of(&entry.id, variant)?;
-        let done = record.finished.then(|| words::DONE.get(self.lang).to_owned());
+        let done = record.finished.then(|| words::DONE.get(self.context.lang).to_owned());
         let predicted = (record.asked > 0).then(|| {
             let (right, asked) = (record.right.to_string(), record.asked.to_string());
-            words::PREDICTED.with(self.lang, &[&right, &asked])
+            words::PREDICTED.with(self.context.lang, &[&right, &asked])
         });
         let solved = (record.solved > 0).then(|| {
             let goals = entry.variants.iter().find(|known| known.name == variant);
             let goals = goals.map_or(0, |known| known.invariants.len()).max(record.solved);
-            words::SOLVED.with(self.lang, &[&record.solved.to_string(), &goals.to_string()])
+            words::SOLVED.with(self.context.lang, &[&record.solved.to_string(), &goals.to_string()])
         });
         let parts: Vec<String> = done.into_iter().chain(predicted).chain(solved).collect();
         (!parts.is_empty()).then(|| parts.join(" · "))
@@ -140,20 +131,18 @@ impl<'a> CatalogueView<'a> {
     fn draw_entry(&self, area: Rect, buf: &mut Buffer) {
         let focused = self.variant().is_some();
         let Some(entry) = self.selected() else {
-            self.theme.pane(false).render(area, buf);
+            self.context.theme.pane(false).render(area, buf);
             return;
         };
         let room = usize::from(area.width.saturating_sub(6));
-        let heading = format!(" {} ", text::fit(entry.title.get(self.lang), room));
-        let block = self.theme.pane(focused).title(Span::styled(heading, self.style(Role::Accent)));
-        let inner = block.inner(area);
-        block.render(area, buf);
-        let inner = text_area(inner);
+        let heading = format!(" {} ", text::fit(entry.title.get(self.context.lang), room));
+        let block = self.context.theme.pane(focused).title(Span::styled(heading, self.style(Role::Accent)));
+        let inner = text_area(paragraph::frame(block, area, buf));
         let (lines, end) = self.description(entry, inner.width);
         // The chosen variant stays in sight.
         let end = u16::try_from(end).unwrap_or(u16::MAX);
         let scroll = self.scroll.max(end.saturating_sub(inner.height));
-        let more = (self.theme, words::MORE.get(self.lang));
+        let more = (self.context.theme, words::MORE.get(self.context.lang));
         narration::draw(&lines, scroll, more, inner, buf);
     }
 
@@ -167,38 +156,39 @@ impl<'a> CatalogueView<'a> {
 
     fn broken(&self, error: &str, width: u16) -> Vec<Line<'static>> {
         let width = usize::from(width);
-        let heading = text::wrap(words::BROKEN.get(self.lang), width);
-        let heading = heading.into_iter().map(|row| Line::styled(row, self.style(Role::Danger)));
-        let error = text::wrap(error, width).into_iter().map(Line::from);
-        heading.chain([Line::default()]).chain(error).collect()
+        let mut lines =
+            paragraph::plain(words::BROKEN.get(self.context.lang), width, self.style(Role::Danger));
+        lines.push(Line::default());
+        lines.extend(paragraph::plain(error, width, Style::new()));
+        lines
     }
 
     /// What is to be said of a lesson, and the row after the variant that is chosen.
     fn entry_lines(&self, entry: &CatalogueEntry, width: u16) -> (Vec<Line<'static>>, usize) {
         let columns = usize::from(width);
-        let mut lines = narration::lines(entry.summary.get(self.lang), self.theme, width);
+        let mut lines = narration::lines(entry.summary.get(self.context.lang), self.context.theme, width);
         lines.push(Line::default());
         let labs: Vec<&str> =
-            entry.labs().into_iter().map(|lab| lab.topology().title.get(self.lang)).collect();
+            entry.labs().into_iter().map(|lab| lab.topology().title.get(self.context.lang)).collect();
         let facts = format!(
             "{}: {} · {}",
-            words::NEEDS.get(self.lang),
+            words::NEEDS.get(self.context.lang),
             labs.join(" + "),
-            words::MINUTES.with(self.lang, &[&entry.minutes.to_string()]),
+            words::MINUTES.with(self.context.lang, &[&entry.minutes.to_string()]),
         );
-        for row in text::wrap(&facts, columns) {
-            lines.push(Line::styled(row, self.style(Role::Chrome)));
-        }
+        lines.extend(paragraph::plain(&facts, columns, self.style(Role::Chrome)));
         if entry.recorded {
-            let words = format!("{}: {}", words::RECORDED.get(self.lang), words::HOW_LIVE.get(self.lang));
-            for row in text::wrap(&words, columns) {
-                lines.push(Line::styled(row, self.style(Role::Warning)));
-            }
+            let words = format!(
+                "{}: {}",
+                words::RECORDED.get(self.context.lang),
+                words::HOW_LIVE.get(self.context.lang)
+            );
+            lines.extend(paragraph::plain(&words, columns, self.style(Role::Warning)));
         } else {
             lines.extend(self.served(entry, columns));
         }
         lines.push(Line::default());
-        lines.push(Line::styled(words::VARIANTS.get(self.lang), self.style(Role::Accent)));
+        lines.push(Line::styled(words::VARIANTS.get(self.context.lang), self.style(Role::Accent)));
         let mut end = 0;
         for (n, variant) in entry.variants.iter().enumerate() {
             lines.extend(self.variant_lines(n, variant, columns));
@@ -212,15 +202,14 @@ impl<'a> CatalogueView<'a> {
         }
         if !entry.interview.is_empty() {
             lines.push(Line::default());
-            let cards = words::QUESTIONS.with(self.lang, &[&entry.interview.len().to_string()]);
+            let cards = words::QUESTIONS.with(self.context.lang, &[&entry.interview.len().to_string()]);
             lines.push(Line::styled(cards, self.style(Role::Chrome)));
         }
         lines.push(Line::default());
-        lines.extend(narration::lines(entry.intro.get(self.lang), self.theme, width));
+        lines.extend(narration::lines(entry.intro.get(self.context.lang), self.context.theme, width));
         (lines, end)
     }
 
-    /// Whether its servers are here.
     fn served(&self, entry: &CatalogueEntry, columns: usize) -> Vec<Line<'static>> {
         let (glyph, words, role) = if entry.served {
             (glyphs::DONE, words::SERVED, Role::Good)
@@ -228,15 +217,13 @@ impl<'a> CatalogueView<'a> {
             (glyphs::CUT, words::NOT_SERVED, Role::Warning)
         };
         let style = self.style(role).remove_modifier(Modifier::BOLD);
-        let rows = text::wrap(words.get(self.lang), columns.saturating_sub(2));
-        let mut code = false;
-        let line = |(n, row): (usize, String)| {
-            let mut spans =
-                vec![Span::styled(if n == 0 { format!("{glyph} ") } else { "  ".to_owned() }, style)];
-            spans.extend(prose(&row, &mut code, self.theme, style));
-            Line::from(spans)
-        };
-        rows.into_iter().enumerate().map(line).collect()
+        let rows = paragraph::prose(
+            words.get(self.context.lang),
+            columns.saturating_sub(2),
+            style,
+            self.context.theme,
+        );
+        paragraph::hang(Span::styled(format!("{glyph} "), style), rows)
     }
 
     fn variant_lines(&self, n: usize, variant: &CatalogueVariant, columns: usize) -> Vec<Line<'static>> {
@@ -245,8 +232,8 @@ impl<'a> CatalogueView<'a> {
             Expect::Prevented => (glyphs::DONE, Role::Good, words::PREVENTS),
         };
         let chosen = self.variant() == Some(n);
-        let word = word.get(self.lang);
-        let title = format!("{}. {}", n + 1, variant.title.get(self.lang));
+        let word = word.get(self.context.lang);
+        let title = format!("{}. {}", n + 1, variant.title.get(self.context.lang));
         let alone = text::width(&title) + text::width(word) + 5 > columns;
         let rows = text::wrap(&title, columns.saturating_sub(2));
         let line = |(at, row): (usize, String)| {
@@ -264,9 +251,4 @@ impl<'a> CatalogueView<'a> {
         };
         rows.into_iter().enumerate().map(line).collect()
     }
-}
-
-/// A pane's inside without the columns next to its frame.
-fn text_area(inner: Rect) -> Rect {
-    Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner }
 }

@@ -46,7 +46,7 @@ pub fn lines(scene: &Scene<'_>, event: usize, width: u16) -> Vec<Line<'static>> 
             heading.push((format!("{server} →"), scene.style(Role::Chrome)));
             heading.push(who(scene, *actor));
             body.push((format!("↯ {what} {about}"), scene.style(Role::Warning)));
-            let many = told(scene, event);
+            let many = receivers(scene, event);
             if many > 1 {
                 let words = words::TOLD.with(scene.lang, &[&many.to_string()]);
                 body.push((words, scene.style(Role::Danger)));
@@ -74,7 +74,7 @@ fn who(scene: &Scene<'_>, actor: ActorId) -> (String, Style) {
 }
 
 /// How many were told the same in the same row.
-fn told(scene: &Scene<'_>, event: usize) -> usize {
+fn receivers(scene: &Scene<'_>, event: usize) -> usize {
     let row = scene.sequence.row_of(event);
     let row = row.and_then(|row| scene.sequence.rows.get(row));
     row.map_or(1, |row| row.count(scene.world.position))

@@ -3,40 +3,34 @@
 use ratatui::{
     buffer::Buffer,
     layout::Rect,
+    style::Style,
     text::{Line, Span},
-    widgets::Widget,
 };
 
-use super::{Scene, overlay, strip};
-use crate::ui::{
-    theme::{Role, text},
-    words,
-};
+use super::{Scene, overlay, paragraph, strip};
+use crate::ui::{state::screen::Failure, theme::Role, words};
 
-pub fn draw(scene: &Scene<'_>, message: &str, server: bool, area: Rect, buf: &mut Buffer) {
+pub fn draw(scene: &Scene<'_>, failure: &Failure, area: Rect, buf: &mut Buffer) {
     let width = area.width.saturating_sub(8).min(96);
     let body = usize::from(width.saturating_sub(4));
-    let title = if server { words::LAB_FAILED } else { words::LESSON_FAILED };
-    let message = sentence(message);
-    let mut lines: Vec<Line<'_>> = text::wrap(&message, body).into_iter().map(Line::from).collect();
+    let title = words::failed(failure.server);
+    let message = sentence(failure.message.get(scene.lang));
+    let mut lines = paragraph::plain(&message, body, Style::new());
     // A server's own log may be long; the first lines say what happened.
     lines.truncate(usize::from(area.height.saturating_sub(8)));
     lines.push(Line::default());
-    for line in text::wrap(words::STILL_THERE.get(scene.lang), body) {
-        lines.push(Line::styled(line, scene.style(Role::Chrome)));
-    }
+    lines.extend(paragraph::plain(words::STILL_THERE.get(scene.lang), body, scene.style(Role::Chrome)));
     let height = u16::try_from(lines.len()).unwrap_or(u16::MAX).saturating_add(2);
     let frame = area.centered(width.into(), height.min(area.height).into());
     overlay::clear(frame, buf);
     let danger = scene.style(Role::Danger);
     let hints = strip::named(
-        scene.keys,
+        scene.context(),
         &[
             (&["restart"], words::START_AGAIN),
             (&["back", "step"], words::LOOK_BACK),
             (&["leave"], words::TO_CATALOGUE),
         ],
-        (scene.lang, scene.theme),
         width.saturating_sub(4),
     );
     let block = scene
@@ -45,11 +39,8 @@ pub fn draw(scene: &Scene<'_>, message: &str, server: bool, area: Rect, buf: &mu
         .border_style(danger)
         .title(Span::styled(format!(" ✗ {} ", title.get(scene.lang)), danger))
         .title_bottom(hints.right_aligned());
-    let inner = block.inner(frame);
-    block.render(frame, buf);
-    for (y, line) in (inner.top()..inner.bottom()).zip(&lines) {
-        buf.set_line(inner.x + 1, y, line, inner.width.saturating_sub(2));
-    }
+    let inner = paragraph::frame(block, frame, buf);
+    paragraph::draw(&lines, 0, paragraph::text_area(inner), buf);
 }
 
 /// A message of the command line begins in small letters, behind the program's name; here it begins a sentence.

@@ -7,17 +7,16 @@ use ratatui::{
     text::{Line, Span},
 };
 
-use super::lesson::LessonView;
+use super::{Context, lesson::LessonView};
 use crate::{
     clock::ClockKind,
     log::EventKind,
-    text::Lang,
     ui::{
         state::{
             catalogue::CatalogueEntry,
-            screen::{Motion, Stage},
+            screen::{Motion, RunPhase},
         },
-        theme::{Role, Theme, text, time},
+        theme::{Role, text, time},
         words,
     },
 };
@@ -30,21 +29,21 @@ pub struct Title<'a> {
     pub variant: usize,
     /// What is made of it, where it is not just played.
     pub what: Option<&'a str>,
-    pub theme: Theme,
-    pub lang: Lang,
+    pub context: Context<'a>,
 }
 
 impl<'a> Title<'a> {
     pub fn line(&self, room: usize) -> Line<'a> {
-        let style = |role| self.theme.style(role);
+        let Context { theme, lang, .. } = self.context;
+        let style = |role| theme.style(role);
         let (glyph, role) = self.glyph;
         let variants = &self.entry.variants;
         let count = format!(" {}/{}", self.variant + 1, variants.len());
         let what = self.what.map_or_else(String::new, |what| format!(" · {what}"));
         let room = room.saturating_sub(5 + text::width(&what) + text::width(&count));
-        let variant = variants.get(self.variant).map_or("", |variant| variant.title.get(self.lang));
+        let variant = variants.get(self.variant).map_or("", |variant| variant.title.get(lang));
         // The title gives way first, down to half of the room: the variant is what the learner compares.
-        let title = self.entry.title.get(self.lang);
+        let title = self.entry.title.get(lang);
         let title = text::fit(title, room.saturating_sub(text::width(variant) + 3).max(room / 2));
         let variant = text::fit(variant, room.saturating_sub(text::width(&title) + 3));
         Line::from(vec![
@@ -72,21 +71,14 @@ pub fn draw_ends<'a>(
     buf.set_line(area.right() - taken, area.y, &right, taken);
 }
 
-/// Draws the lesson's header.
 pub fn draw(view: &LessonView<'_>, area: Rect, buf: &mut Buffer) {
     let glyph = match view.motion {
         Motion::Playing => (" ▶ ", Role::Good),
         Motion::Paused => (" ▮▮", Role::Chrome),
         Motion::Held => (" ▮▮", Role::Warning),
     };
-    let title = Title {
-        glyph,
-        entry: view.entry,
-        variant: view.variant,
-        what: None,
-        theme: view.scene.theme,
-        lang: view.scene.lang,
-    };
+    let title =
+        Title { glyph, entry: view.entry, variant: view.variant, what: None, context: view.scene.context() };
     draw_ends(|room| title.line(room), right(view), area, buf);
 }
 
@@ -118,21 +110,21 @@ fn right<'a>(view: &LessonView<'a>) -> Vec<Span<'a>> {
 
 /// What the learner should know about the run beyond the glyph.
 fn doing(view: &LessonView<'_>) -> (String, Role) {
-    let arrives = view.scene.flight.is_some_and(|aloft| aloft.leads_to(view.scene.log.len()));
+    let arrives = view.scene.flight.is_some_and(|in_flight| in_flight.leads_to(view.scene.log.len()));
     let behind = view.scene.world.position < view.scene.log.len() && !arrives;
-    let (words, role) = match (view.stage, view.motion) {
+    let (words, role) = match (view.phase, view.motion) {
         // All of it is known from the beginning: nobody looks back at it.
         (_, Motion::Paused) if view.single.is_some() && view.at_end() => (words::JUDGED, Role::Good),
         (_, Motion::Paused) if view.single.is_some() => (words::PAUSED, Role::Chrome),
         _ if behind && view.motion != Motion::Playing => (words::BEHIND, Role::Warning),
-        _ if view.free.is_some_and(|free| free.again) => (words::AGAIN, Role::Warning),
-        (Stage::Booting, _) => (words::BOOTING, Role::Warning),
+        _ if view.free.is_some_and(|free| free.branching) => (words::BRANCHING, Role::Warning),
+        (RunPhase::Booting, _) => (words::BOOTING, Role::Warning),
         (_, Motion::Playing) => (words::PLAYING, Role::Good),
         (_, Motion::Held) => (words::HELD, Role::Warning),
-        (Stage::Working, _) => (words::WORKING, Role::Chrome),
-        (Stage::Ready, _) if view.free.is_some() => (words::FREE_MODE, Role::Good),
-        (Stage::Over(None), _) => (words::OVER, Role::Good),
-        (Stage::Over(Some(_)), _) => (words::JUDGED, Role::Good),
+        (RunPhase::Working, _) => (words::WORKING, Role::Chrome),
+        (RunPhase::Ready, _) if view.free.is_some() => (words::FREE_MODE, Role::Good),
+        (RunPhase::Over(None), _) => (words::OVER, Role::Good),
+        (RunPhase::Over(Some(_)), _) => (words::JUDGED, Role::Good),
         _ => (words::PAUSED, Role::Chrome),
     };
     // Only one of them names a key.

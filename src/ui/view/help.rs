@@ -1,54 +1,55 @@
 //! The help: the keys of what has the focus, then the rest of the screen's, then how to read the lanes, then the other
 //! screens' keys. All of them come from the table of actions.
 
-use super::overlay::{Page, Paragraph};
-use crate::ui::{
-    theme::{Role, Theme, glyphs, text},
-    words,
+use super::{
+    Context,
+    overlay::{Page, Paragraph},
 };
-use crate::{
-    text::Lang,
-    ui::keys::{KeyMap, Place, TABLE},
+use crate::ui::{
+    keys::{KeyMap, Place, TABLE},
+    theme::{Role, glyphs, text},
+    words,
 };
 
 /// Columns of the keys.
 const KEYS: usize = 18;
 
 /// The page, on a screen where these places are live, the nearest first.
-pub fn page(keys: &KeyMap, places: &[Place], lang: Lang, theme: Theme) -> Page {
-    let mut told = vec![false; TABLE.len()];
+pub fn page<'a>(context: Context<'a>, places: &[Place]) -> Page<'a> {
+    let mut listed = vec![false; TABLE.len()];
     let mut paragraphs = Vec::new();
-    // Whoever plays freely takes no steps: how to read the lanes comes before those keys.
+    // Who is in free play takes no steps: how to read the lanes comes before those keys.
     let free = places.iter().position(|place| *place == Place::Free);
     let before = free.map_or(places.len(), |free| free + 1);
     for place in &places[..before] {
-        paragraphs.extend(section(keys, *place, &mut told, (lang, theme)));
+        paragraphs.extend(section(context, *place, &mut listed));
     }
-    paragraphs.extend(legend(lang, theme));
+    paragraphs.extend(legend(context));
     for place in &places[before..] {
         paragraphs.push(Paragraph::Gap);
-        paragraphs.extend(section(keys, *place, &mut told, (lang, theme)));
+        paragraphs.extend(section(context, *place, &mut listed));
         paragraphs.pop();
     }
     for place in Place::ALL {
-        let others = section(keys, place, &mut told, (lang, theme));
+        let others = section(context, place, &mut listed);
         if !others.is_empty() {
             paragraphs.push(Paragraph::Gap);
             paragraphs.extend(others);
             paragraphs.pop();
         }
     }
-    Page { title: words::HELP.get(lang).to_owned(), paragraphs, theme, lang }
+    Page { title: words::HELP.get(context.lang).to_owned(), paragraphs, context }
 }
 
 /// A place's actions that were not told of yet: a heading, a row for each, a gap. Nothing where there are none.
-fn section(keys: &KeyMap, place: Place, told: &mut [bool], (lang, theme): (Lang, Theme)) -> Vec<Paragraph> {
+fn section(context: Context<'_>, place: Place, listed: &mut [bool]) -> Vec<Paragraph> {
+    let Context { keys, theme, lang } = context;
     let mut rows = Vec::new();
     let mut n = 0;
     while let Some(row) = TABLE.get(n) {
         let (more, words) = row.fold.unwrap_or((0, row.name));
-        if row.places.contains(&place) && !told[n] {
-            told[n..=n + more].fill(true);
+        if row.places.contains(&place) && !listed[n] {
+            listed[n..=n + more].fill(true);
             rows.push(Paragraph::Row(
                 (labels(keys, n, more), theme.style(Role::Code)),
                 KEYS,
@@ -78,7 +79,7 @@ fn labels(keys: &KeyMap, row: usize, more: usize) -> String {
     }
 }
 
-fn legend(lang: Lang, theme: Theme) -> Vec<Paragraph> {
+fn legend(Context { theme, lang, .. }: Context<'_>) -> Vec<Paragraph> {
     let title = words::LEGEND.get(lang).to_owned();
     let mut paragraphs = vec![Paragraph::Words(title, 0, theme.style(Role::Accent))];
     for (glyph, what) in words::LEGEND_ROWS {

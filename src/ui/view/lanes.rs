@@ -4,7 +4,7 @@
 use ratatui::{buffer::Buffer, layout::Rect, style::Style};
 
 use super::{
-    Scene, air, band,
+    Scene, band, in_flight,
     lane::{self, Height},
     places::Places,
     plot::Plot,
@@ -77,15 +77,12 @@ fn pinned(scene: &Scene<'_>, rows: &[Row], height: Sizes, room: u16) -> usize {
     if total(&rows[..pinned], height) > room.saturating_sub(2) { 0 } else { pinned }
 }
 
-/// How the pane is divided.
 struct Division {
     rows: Vec<Row>,
     /// How many of them are never scrolled away.
     pinned: usize,
     height: Sizes,
-    /// The lanes of actors.
     lanes: Rect,
-    /// The lanes of servers.
     below: Rect,
 }
 
@@ -129,7 +126,6 @@ fn above_axis(area: Rect) -> Rect {
     Rect { height: area.height.saturating_sub(1), ..area }
 }
 
-/// How far the lanes can be scrolled.
 pub fn reach(scene: &Scene<'_>, area: Rect) -> u16 {
     reach_without_axis(scene, above_axis(area))
 }
@@ -147,7 +143,6 @@ fn last_actor(scene: &Scene<'_>) -> Option<ActorId> {
     events.iter().rev().take(64).find_map(|event| event.kind.actor())
 }
 
-/// Whose event is chosen.
 fn chosen_actor(scene: &Scene<'_>) -> Option<ActorId> {
     let event = scene.log.events().get(scene.selected?)?;
     event.kind.actor()
@@ -271,7 +266,7 @@ pub fn draw_without_axis(
     plot.playhead(scene, above, buf);
     let mut places = Places {
         left: area.x,
-        crown: plot.area.x.saturating_sub(1),
+        role: plot.area.x.saturating_sub(1),
         rows: (area.y, division.below.bottom().saturating_sub(1)),
         ..Places::default()
     };
@@ -293,7 +288,7 @@ pub fn draw_without_axis(
         if places.servers.last().is_none_or(|(name, _)| *name != row.name()) {
             places.servers.push((row.name(), y));
             if is_master(scene, row.name()) {
-                buf.set_string(places.crown, y, glyphs::MASTER, style);
+                buf.set_string(places.role, y, glyphs::MASTER, style);
             }
         }
     }
@@ -304,7 +299,7 @@ pub fn draw_without_axis(
             scene.theme.alarm(columns, buf);
         }
     }
-    air::draw(scene, plot, &places, buf);
+    in_flight::draw(scene, plot, &places, buf);
     plot.hairline(scene, above, buf);
     division.below.bottom()
 }
@@ -362,28 +357,27 @@ fn gutter(scene: &Scene<'_>, rows: &[Row], servers: &[truth::Row<'_>]) -> usize 
 }
 
 /// Two holders at this very moment: said in words too, for those who do not see red.
-fn warn(scene: &Scene<'_>, plot: &Plot, y: u16, buf: &mut Buffer) {
+fn warning(scene: &Scene<'_>) -> Option<String> {
     let most = scene.world.holding.greatest();
-    if most < 2 {
-        return;
+    (most >= 2).then(|| format!(" {} ", words::CLASH.with(scene.lang, &[&most.to_string()])))
+}
+
+fn warn(scene: &Scene<'_>, plot: &Plot, y: u16, buf: &mut Buffer) {
+    if let Some(words) = warning(scene) {
+        let width = u16::try_from(text::width(&words)).unwrap_or(plot.area.width);
+        let x = plot.area.right().saturating_sub(width).max(plot.area.x);
+        plot.write((x, y), &words, plot.area.right(), loud(scene), buf);
     }
-    let words = format!(" {} ", words::CLASH.with(scene.lang, &[&most.to_string()]));
-    let width = u16::try_from(text::width(&words)).unwrap_or(plot.area.width);
-    let x = plot.area.right().saturating_sub(width).max(plot.area.x);
-    plot.write((x, y), &words, plot.area.right(), loud(scene), buf);
 }
 
 /// The same on the frame below a pane that has no axis.
 pub fn warn_below(scene: &Scene<'_>, frame: Rect, buf: &mut Buffer) {
-    let most = scene.world.holding.greatest();
-    if most < 2 {
-        return;
+    if let Some(words) = warning(scene) {
+        let room = frame.width.saturating_sub(4);
+        let width = u16::try_from(text::width(&words)).unwrap_or(room).min(room);
+        let place = (frame.right().saturating_sub(width + 2), frame.bottom().saturating_sub(1));
+        buf.set_stringn(place.0, place.1, words, width.into(), loud(scene));
     }
-    let words = format!(" {} ", words::CLASH.with(scene.lang, &[&most.to_string()]));
-    let room = frame.width.saturating_sub(4);
-    let width = u16::try_from(text::width(&words)).unwrap_or(room).min(room);
-    let place = (frame.right().saturating_sub(width + 2), frame.bottom().saturating_sub(1));
-    buf.set_stringn(place.0, place.1, words, width.into(), loud(scene));
 }
 
 fn loud(scene: &Scene<'_>) -> Style {

@@ -33,7 +33,6 @@ pub(crate) struct Areas {
 }
 
 impl Areas {
-    /// The pane at a place.
     pub fn pane(&self, x: u16, y: u16) -> Option<Pane> {
         let panes = [
             (Pane::Story, self.story),
@@ -47,7 +46,6 @@ impl Areas {
 }
 
 impl LessonView<'_> {
-    /// Divides the screen.
     pub(crate) fn areas(&self, area: Rect) -> Areas {
         let hints = u16::from(self.form != Form::Presenting);
         let scrubber = u16::from(area.height >= SCRUBBED && !self.is_fresh());

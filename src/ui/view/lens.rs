@@ -29,7 +29,6 @@ impl LessonView<'_> {
         pane == Pane::Wire || (pane == Pane::Lanes && self.lens == Lens::Sequence)
     }
 
-    /// The event that the learner looks at.
     pub fn selected(&self) -> Option<usize> {
         self.scene.selected
     }
@@ -50,12 +49,12 @@ impl LessonView<'_> {
         let areas = self.areas(area);
         let lanes = inside(areas.lanes);
         let scroll = self.scrolls.get(Pane::Lanes);
-        let told = match self.lens {
+        let event = match self.lens {
             Lens::Timeline => lanes::event_at(&self.scene, scroll, lanes, (x, y)),
             Lens::Sequence => sequence::event_at(&self.scene, self.view(), lanes, (x, y)),
         };
         let back = self.scrolls.get(Pane::Wire);
-        told.or_else(|| wire::event_at(&self.scene, back, inside(areas.wire), (x, y)))
+        event.or_else(|| wire::event_at(&self.scene, back, inside(areas.wire), (x, y)))
     }
 
     pub(crate) fn view(&self) -> View {

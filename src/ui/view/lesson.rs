@@ -2,17 +2,17 @@
 //! a pane is drawn.
 
 use crate::ui::keys::Pane;
-use crate::ui::state::screen::{Motion, Scrolls, Stage};
+use crate::ui::state::screen::{Motion, RunPhase, Scrolls};
 use ratatui::{
     buffer::Buffer,
     layout::Rect,
     text::{Line, Span},
-    widgets::{Block, Widget},
+    widgets::Block,
 };
 
 use super::{
-    FreeView, Scene, SingleRun, failure, header, lanes, layout::Areas, narration, scrubber::Scrubber,
-    servers, strip, verdict, wire,
+    FreeView, Scene, SingleRun, failure, header, lanes, layout::Areas, narration, paragraph,
+    scrubber::Scrubber, servers, strip, verdict, wire,
 };
 use crate::ui::state::screen::{Asking, Form};
 use crate::ui::view::sequence;
@@ -42,30 +42,23 @@ pub enum Hit {
     Choice(usize),
 }
 
-/// What the lesson screen shows.
 #[derive(Debug, Clone, Copy)]
 pub struct LessonView<'a> {
     /// The log, the world, the time.
     pub scene: Scene<'a>,
-    /// The lesson.
     pub entry: &'a CatalogueEntry,
     pub variant: usize,
     /// Where the run stands.
-    pub stage: Stage<'a>,
+    pub phase: RunPhase<'a>,
     /// Whether it moves by itself.
     pub motion: Motion,
-    /// How fast it plays.
     pub speed: f64,
     pub focus: Pane,
-    /// How the panes share the screen.
     pub form: Form,
-    /// How far panes are scrolled.
     pub scrolls: &'a Scrolls,
-    /// How the log is looked at.
     pub lens: Lens,
     /// How many clients the sequence leaves out at the left; `None` follows who moves.
     pub aside: Option<u16>,
-    /// The learner's predictions.
     pub asking: Asking<'a>,
     /// Where it is one run of many, and not of the story.
     pub single: Option<SingleRun<'a>>,
@@ -76,8 +69,8 @@ pub struct LessonView<'a> {
 impl<'a> LessonView<'a> {
     /// The verdict, once the playhead is at the end.
     pub(crate) fn verdict(&self) -> Option<&'a Verdict> {
-        match self.stage {
-            Stage::Over(verdict) if self.at_end() => verdict,
+        match self.phase {
+            RunPhase::Over(verdict) if self.at_end() => verdict,
             _ => None,
         }
     }
@@ -189,18 +182,15 @@ impl<'a> LessonView<'a> {
             let words = text::fit(&words, width.into()).into_owned();
             lines.push(Line::styled(words, scene.style(Role::Chrome)));
         }
-        let (words, role) = match self.stage {
-            Stage::Booting => (words::BOOTING, Role::Warning),
-            Stage::Ready => (words::READY, Role::Good),
-            Stage::Working | Stage::Over(_) => (words::WORKING, Role::Chrome),
-            Stage::Failed { server: true, .. } => (words::LAB_FAILED, Role::Danger),
-            Stage::Failed { server: false, .. } => (words::LESSON_FAILED, Role::Danger),
+        let (words, role) = match self.phase {
+            RunPhase::Booting => (words::BOOTING, Role::Warning),
+            RunPhase::Ready => (words::READY, Role::Good),
+            RunPhase::Working | RunPhase::Over(_) => (words::WORKING, Role::Chrome),
+            RunPhase::Failed(failure) => (words::failed(failure.server), Role::Danger),
         };
         let key = |id: &str| scene.keys.label(id);
         let words = words.with(scene.lang, &[&key("step"), &key("play")]);
-        for row in text::wrap(&words, width.into()) {
-            lines.push(Line::styled(row, scene.style(role)));
-        }
+        lines.extend(paragraph::plain(&words, width.into(), scene.style(role)));
         lines
     }
 
@@ -228,19 +218,13 @@ impl<'a> LessonView<'a> {
         }
         if !areas.hints.is_empty() {
             let idle = self.free.map_or_else(Vec::new, |free| free.idle());
-            let hints = strip::hints_but(
-                self.scene.keys,
-                self.place(),
-                &idle,
-                (lang, self.scene.theme),
-                areas.hints.width,
-            );
+            let hints = strip::hints_but(self.scene.context(), self.place(), &idle, areas.hints.width);
             buf.set_line(areas.hints.x, areas.hints.y, &hints, areas.hints.width);
         }
-        if let Stage::Failed { message, server } = self.stage
+        if let RunPhase::Failed(failure) = self.phase
             && self.at_end()
         {
-            failure::draw(&self.scene, message.get(lang), server, area, buf);
+            failure::draw(&self.scene, failure, area, buf);
         }
     }
 
@@ -263,9 +247,8 @@ impl<'a> LessonView<'a> {
         if chosen {
             let room = area.width.saturating_sub(16);
             let hints = strip::named(
-                self.scene.keys,
+                self.scene.context(),
                 &[(&["go-there"], words::GO_THERE), (&["leave"], words::LET_GO)],
-                (lang, self.scene.theme),
                 room,
             );
             buf.set_line(area.x + 2, area.bottom().saturating_sub(1), &hints, room);
@@ -274,7 +257,7 @@ impl<'a> LessonView<'a> {
             let room = area.width.saturating_sub(16);
             buf.set_line(area.x + 2, area.bottom().saturating_sub(1), &hint, room);
         }
-        let inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
+        let inner = paragraph::text_area(inner);
         let more = (self.scene.theme, words::MORE.get(lang));
         let scroll = self.scrolls.get(Pane::Story).unwrap_or(0);
         narration::draw(&self.told_lines(area), scroll, more, inner, buf);
@@ -307,7 +290,7 @@ impl<'a> LessonView<'a> {
             let title = Line::from(text::fit(&servers::title(scene), room).into_owned());
             let inner = self.frame(Pane::Servers, title, areas.servers, buf);
             let lines = self.server_lines(inner.width);
-            servers::draw(&lines, self.scrolls.get(Pane::Servers).unwrap_or(0), inner, buf);
+            paragraph::draw(&lines, self.scrolls.get(Pane::Servers).unwrap_or(0), inner, buf);
         }
         if !areas.wire.is_empty() {
             let title = Line::from(format!(" {} ", words::WIRE.get(lang)));
@@ -381,9 +364,7 @@ impl<'a> LessonView<'a> {
         let focused = self.focus == pane;
         let role = if focused { Role::Accent } else { Role::Chrome };
         let block = self.scene.theme.pane(focused).title(title.style(self.scene.style(role)));
-        let inner = block.inner(area);
-        block.render(area, buf);
-        inner
+        paragraph::frame(block, area, buf)
     }
 }
 

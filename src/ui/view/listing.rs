@@ -15,8 +15,8 @@ use crate::ui::{
 use crate::{
     lesson::Track,
     ui::state::{
+        browse::{CatalogueFocus, Hit, Search},
         catalogue::CatalogueEntry,
-        shelf::{Hit, Search, Shelf},
     },
 };
 
@@ -31,7 +31,7 @@ type Row = (Option<usize>, Line<'static>);
 impl CatalogueView<'_> {
     /// The search's row and what lies below, or all of it where nothing is searched.
     fn list_areas(&self, list: Rect) -> (Rect, Rect) {
-        let inner = self.theme.pane(true).inner(list);
+        let inner = self.context.theme.pane(true).inner(list);
         let field = if self.search.is_some() { FIELD.min(inner.height) } else { 0 };
         let rows = Rect { y: inner.y + field, height: inner.height - field, ..inner };
         (Rect { height: field.min(1), ..inner }, rows)
@@ -51,17 +51,17 @@ impl CatalogueView<'_> {
 
     /// Where the next character of the search will stand.
     pub fn cursor(&self, area: Rect) -> Option<Position> {
-        let search = self.search.filter(|_| self.shelf == Shelf::Search)?;
+        let search = self.search.filter(|_| self.focus == CatalogueFocus::Search)?;
         let fits = area.width >= super::SMALLEST.0 && area.height >= super::SMALLEST.1;
         let (field, _) = self.list_areas(Self::areas(area)[1]);
         fits.then(|| found::cursor(&search.typed, &self.found(search), field))
     }
 
     pub(crate) fn draw_list(&self, area: Rect, buf: &mut Buffer) {
-        let focused = !matches!(self.shelf, Shelf::Variants(_));
-        let heading = format!(" {} ", words::LESSONS.get(self.lang));
+        let focused = !matches!(self.focus, CatalogueFocus::Variants(_));
+        let heading = format!(" {} ", words::LESSONS.get(self.context.lang));
         let role = if focused { Role::Accent } else { Role::Chrome };
-        let block = self.theme.pane(focused).title(Span::styled(heading, self.style(role)));
+        let block = self.context.theme.pane(focused).title(Span::styled(heading, self.style(role)));
         block.render(area, buf);
         let (field, inner) = self.list_areas(area);
         if let Some(search) = self.search {
@@ -75,8 +75,8 @@ impl CatalogueView<'_> {
     }
 
     fn draw_field(&self, search: &Search, area: Rect, buf: &mut Buffer) {
-        if self.shelf == Shelf::Search {
-            found::field(&search.typed, "/", &self.found(search), self.theme, area, buf);
+        if self.focus == CatalogueFocus::Search {
+            found::field(&search.typed, "/", &self.found(search), self.context.theme, area, buf);
         } else {
             let line = format!(" / {}", search.typed);
             let line = text::fit(&line, area.width.into()).into_owned();
@@ -84,10 +84,9 @@ impl CatalogueView<'_> {
         }
     }
 
-    /// How many were found.
     fn found(&self, search: &Search) -> String {
         let all = self.catalogue.entries.len().to_string();
-        let words = words::FOUND.with(self.lang, &[&search.hits.len().to_string(), &all]);
+        let words = words::FOUND.with(self.context.lang, &[&search.hits.len().to_string(), &all]);
         format!("{words} ")
     }
 
@@ -106,13 +105,13 @@ impl CatalogueView<'_> {
         };
         match (rows.is_empty(), searched.is_some()) {
             (false, _) => rows,
-            (true, true) => self.told(words::NOTHING_MATCHES, Role::Chrome, width),
-            (true, false) => self.told(words::NO_LESSONS, Role::Warning, width),
+            (true, true) => self.message(words::NOTHING_MATCHES, Role::Chrome, width),
+            (true, false) => self.message(words::NO_LESSONS, Role::Warning, width),
         }
     }
 
-    fn told(&self, what: words::Words, role: Role, width: usize) -> Vec<Row> {
-        let rows = text::wrap(what.get(self.lang), width.saturating_sub(4));
+    fn message(&self, what: words::Words, role: Role, width: usize) -> Vec<Row> {
+        let rows = text::wrap(what.get(self.context.lang), width.saturating_sub(4));
         let line = |row: String| Line::styled(format!("   {row}"), self.style(role));
         rows.into_iter().map(|row| (None, line(row))).collect()
     }
@@ -122,7 +121,7 @@ impl CatalogueView<'_> {
         let mut rows: Vec<Row> = Vec::new();
         // What may be typed is told as long as nothing is.
         if self.search.is_some() {
-            rows.extend(self.told(words::SEARCH_HINT, Role::Chrome, width));
+            rows.extend(self.message(words::SEARCH_HINT, Role::Chrome, width));
             rows.push((None, Line::default()));
         }
         for (n, entry) in entries.iter().enumerate() {
@@ -147,7 +146,7 @@ impl CatalogueView<'_> {
         let cells = all.min(BAR);
         // Full only when everything is done, and begun as soon as anything is.
         let full = if done == 0 { 0 } else { (done * cells / all).max(1) };
-        let name = words::track(track).get(self.lang);
+        let name = words::track(track).get(self.context.lang);
         let count = format!(" {done}/{all} ");
         let gap = width.saturating_sub(1 + text::width(name) + cells + text::width(&count));
         Line::from(vec![
@@ -174,13 +173,12 @@ impl CatalogueView<'_> {
         if let Some((beside, marks)) = &hit.beside {
             let room = width.saturating_sub(6);
             let mut spans = vec![Span::raw("     ")];
-            spans.extend(found::marked(beside, marks, room, self.style(Role::Chrome), self.theme));
+            spans.extend(found::marked(beside, marks, room, self.style(Role::Chrome), self.context.theme));
             rows.push((Some(hit.entry), Line::from(spans)));
         }
         rows
     }
 
-    /// Whether every variant's verdict was reached.
     fn is_done(&self, entry: &CatalogueEntry) -> bool {
         let Some(variants) = self.progress.lessons.get(&entry.id) else {
             return false;
@@ -216,12 +214,12 @@ impl CatalogueView<'_> {
             let role = if self.is_done(entry) { Role::Good } else { Role::Chrome };
             (done, role)
         } else {
-            let minutes = words::MINUTES.with(self.lang, &[&entry.minutes.to_string()]);
+            let minutes = words::MINUTES.with(self.context.lang, &[&entry.minutes.to_string()]);
             (format!("{minutes} "), Role::Chrome)
         };
         let (name, right_role) = match (selected, entry.broken.is_some()) {
             // Where the keys go elsewhere, the choice is seen and not loud.
-            (true, _) if matches!(self.shelf, Shelf::Variants(_)) => (Role::Accent, Role::Accent),
+            (true, _) if matches!(self.focus, CatalogueFocus::Variants(_)) => (Role::Accent, Role::Accent),
             (true, _) => (Role::Selected, Role::Selected),
             (false, true) => (Role::Danger, role),
             // What cannot be run here steps back.
@@ -230,7 +228,7 @@ impl CatalogueView<'_> {
         };
         let style = self.style(name);
         let room = width.saturating_sub(text::width(&right) + 4);
-        let title = text::clean(entry.title.get(self.lang)).into_owned();
+        let title = text::clean(entry.title.get(self.context.lang)).into_owned();
         let mut rows = text::wrap(&title, room);
         if rows.is_empty() {
             rows.push(String::new());
@@ -243,7 +241,7 @@ impl CatalogueView<'_> {
                 _ => ("   ", ""),
             };
             let mut spans = vec![Span::styled(sign, style)];
-            spans.extend(found::marked(&row, &marks, room, style, self.theme));
+            spans.extend(found::marked(&row, &marks, room, style, self.context.theme));
             let taken: usize = spans.iter().map(Span::width).sum();
             let gap = width.saturating_sub(taken + text::width(right));
             spans.push(Span::styled(" ".repeat(gap), style));

@@ -5,7 +5,6 @@
 //! loop in [`crate::ui::app`] and the pictures of [`crate::export`] imports `ratatui`. They must not know the engine or the
 //! lab.
 
-pub(crate) mod air;
 pub(crate) mod band;
 pub(crate) mod branches;
 pub(crate) mod cards;
@@ -18,6 +17,7 @@ pub(crate) mod found;
 pub(crate) mod free;
 pub(crate) mod header;
 pub(crate) mod help;
+pub(crate) mod in_flight;
 pub(crate) mod lane;
 pub(crate) mod lanes;
 pub(crate) mod layout;
@@ -29,6 +29,7 @@ pub(crate) mod notice;
 pub(crate) mod outcomes;
 pub(crate) mod overlay;
 pub(crate) mod palette;
+pub(crate) mod paragraph;
 pub(crate) mod places;
 pub(crate) mod plot;
 pub(crate) mod question;
@@ -36,7 +37,7 @@ pub(crate) mod redis;
 pub(crate) mod scene;
 pub(crate) mod scrubber;
 pub(crate) mod selection;
-pub mod sequence;
+pub(crate) mod sequence;
 pub(crate) mod servers;
 pub(crate) mod strip;
 pub mod svg;
@@ -45,17 +46,17 @@ pub(crate) mod verdict;
 pub(crate) mod wire;
 pub(crate) mod zookeeper;
 
-pub use catalogue::CatalogueView;
-pub use compare::{CompareView, room as compare_room};
-pub use covered::empty_covered_cells;
-pub use free::{FreeView, choice};
+pub(crate) use catalogue::CatalogueView;
+pub(crate) use compare::{CompareView, room as compare_room};
+pub(crate) use covered::empty_covered_cells;
+pub(crate) use free::{FreeView, choice};
 
-pub use lesson::{Hit, LessonView};
-pub use notice::{Notice, draw as notice};
-pub use outcomes::{OutcomesHit, OutcomesView, SingleRace, SingleRun};
-pub use palette::PaletteView;
+pub(crate) use lesson::{Hit, LessonView};
+pub(crate) use notice::{Notice, draw as notice};
+pub(crate) use outcomes::{OutcomesHit, OutcomesView, SingleRace, SingleRun};
+pub(crate) use palette::PaletteView;
 
-pub use scene::Scene;
+pub(crate) use scene::Scene;
 
 use crate::ui::state::screen::Overlay;
 use ratatui::{buffer::Buffer, layout::Rect};
@@ -73,6 +74,14 @@ use crate::{
 /// The smallest screen that anything but an apology fits on.
 pub const SMALLEST: (u16, u16) = (60, 16);
 
+/// What every screen is drawn with.
+#[derive(Debug, Clone, Copy)]
+pub struct Context<'a> {
+    pub keys: &'a KeyMap,
+    pub theme: Theme,
+    pub lang: Lang,
+}
+
 #[derive(Debug, Clone, Copy)]
 pub enum Screen<'a> {
     Catalogue(CatalogueView<'a>),
@@ -83,20 +92,14 @@ pub enum Screen<'a> {
     Outcomes(OutcomesView<'a>),
 }
 
-/// Draws everything.
-pub fn draw(
-    screen: &Screen<'_>,
-    overlay: Overlay,
-    (lang, theme): (Lang, Theme),
-    area: Rect,
-    buf: &mut Buffer,
-) {
+pub fn draw(screen: &Screen<'_>, overlay: Overlay, area: Rect, buf: &mut Buffer) {
+    let context = screen.context();
     let area = area.intersection(buf.area);
     if area.is_empty() {
         return;
     }
     if area.width < SMALLEST.0 || area.height < SMALLEST.1 {
-        too_small(screen.keys(), (lang, theme), area, buf);
+        too_small(context, area, buf);
     } else {
         match screen {
             Screen::Catalogue(view) => view.draw(area, buf),
@@ -112,18 +115,18 @@ pub fn draw(
                 }
             }
             Overlay::Help(scroll) => {
-                let page = help::page(screen.keys(), &screen.places(), lang, theme);
-                overlay::draw(&page, screen.keys(), scroll, area, buf);
+                let page = help::page(context, &screen.places());
+                overlay::draw(&page, scroll, area, buf);
             }
             Overlay::Cards(scroll) => {
                 if let Some(entry) = screen.entry() {
-                    let page = cards::page(entry, lang, theme);
-                    overlay::draw(&page, screen.keys(), scroll, area, buf);
+                    let page = cards::page(entry, context);
+                    overlay::draw(&page, scroll, area, buf);
                 }
             }
         }
     }
-    theme.finish(buf);
+    context.theme.finish(buf);
     harmless(buf);
 }
 
@@ -149,12 +152,12 @@ impl<'a> Screen<'a> {
         }
     }
 
-    fn keys(&self) -> &'a KeyMap {
+    fn context(&self) -> Context<'a> {
         match self {
-            Self::Catalogue(view) => view.keys,
-            Self::Lesson(view) => view.scene.keys,
-            Self::Compare(view) => view.keys,
-            Self::Outcomes(view) => view.keys,
+            Self::Catalogue(view) => view.context,
+            Self::Lesson(view) => view.scene.context(),
+            Self::Compare(view) => view.context,
+            Self::Outcomes(view) => view.context,
         }
     }
 
@@ -166,7 +169,7 @@ impl<'a> Screen<'a> {
                 let pane = view.focus.into();
                 match view.place() {
                     Place::Single => vec![pane, Place::Single, Place::Everywhere],
-                    // Whoever plays freely means a client with its number; whoever follows the story, an answer.
+                    // Who is in free play means a client with its number; whoever follows the story, an answer.
                     Place::Free => vec![pane, Place::Free, Place::Lesson, Place::Everywhere],
                     place if pane == Place::Story => vec![pane, Place::Asked, place, Place::Everywhere],
                     place => vec![pane, place, Place::Asked, Place::Everywhere],
@@ -178,12 +181,12 @@ impl<'a> Screen<'a> {
     }
 
     /// How far an overlay over this screen can be scrolled.
-    pub fn overlay_reach(&self, overlay: Overlay, (lang, theme): (Lang, Theme), area: Rect) -> u16 {
+    pub fn overlay_reach(&self, overlay: Overlay, area: Rect) -> u16 {
         let page = match overlay {
             Overlay::Nothing | Overlay::Palette | Overlay::Branches(_) => return 0,
-            Overlay::Help(_) => help::page(self.keys(), &self.places(), lang, theme),
+            Overlay::Help(_) => help::page(self.context(), &self.places()),
             Overlay::Cards(_) => match self.entry() {
-                Some(entry) => cards::page(entry, lang, theme),
+                Some(entry) => cards::page(entry, self.context()),
                 None => return 0,
             },
         };
@@ -191,7 +194,7 @@ impl<'a> Screen<'a> {
     }
 }
 
-fn too_small(keys: &KeyMap, (lang, theme): (Lang, Theme), area: Rect, buf: &mut Buffer) {
+fn too_small(Context { keys, theme, lang }: Context<'_>, area: Rect, buf: &mut Buffer) {
     let size = format!("{}x{}", area.width, area.height);
     let lines = [
         (words::TOO_SMALL.get(lang).to_owned(), Role::Warning),

@@ -7,11 +7,10 @@ use ratatui::{
     text::Line,
 };
 
-use super::{Scene, scene::prose};
+use super::{Scene, paragraph};
 use crate::text::Lang;
 use crate::ui::theme::{Role, Theme, text};
 
-/// The text of the pane.
 pub fn words<'a>(scene: &Scene<'a>, intro: &'a str) -> &'a str {
     match (scene.world.narration.last(), scene.lang) {
         (Some(said), Lang::En) => &said.en,
@@ -22,11 +21,7 @@ pub fn words<'a>(scene: &Scene<'a>, intro: &'a str) -> &'a str {
 
 /// The wrapped lines.
 pub fn lines(words: &str, theme: Theme, width: u16) -> Vec<Line<'static>> {
-    let mut code = false;
-    text::wrap(words, width.into())
-        .into_iter()
-        .map(|row| Line::from(prose(&row, &mut code, theme, theme.style(Role::Text))))
-        .collect()
+    paragraph::prose(words, width.into(), theme.style(Role::Text), theme)
 }
 
 /// The same lines for the last row of a classroom: bold, and with air between them.
@@ -43,12 +38,7 @@ pub fn large(lines: Vec<Line<'static>>) -> Vec<Line<'static>> {
 
 /// Draws lines from the `scroll`-th on, with a sign where there are more below.
 pub fn draw(lines: &[Line<'_>], scroll: u16, (theme, more): (Theme, &str), area: Rect, buf: &mut Buffer) {
-    let hidden = lines.len().saturating_sub(area.height.into());
-    let scroll = usize::from(scroll).min(hidden);
-    for (y, line) in (area.top()..area.bottom()).zip(lines.iter().skip(scroll)) {
-        buf.set_line(area.x, y, line, area.width);
-    }
-    if scroll < hidden {
+    if paragraph::draw(lines, scroll, area, buf) {
         let sign = format!(" ▼ {more} ");
         let columns = u16::try_from(text::width(&sign)).unwrap_or_default().min(area.width);
         let (x, y) = (area.right() - columns, area.bottom());

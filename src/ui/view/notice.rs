@@ -2,9 +2,9 @@
 
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use super::overlay;
+use super::{Context, overlay};
 use crate::ui::{
-    theme::{Role, Theme, ThemeName, text},
+    theme::{Role, ThemeName, text},
     words,
 };
 use crate::{
@@ -15,12 +15,10 @@ use crate::{
     },
 };
 
-/// What is told.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Notice {
     /// Somebody outside has stopped a process, and this is to be said of it.
     Silent(Text),
-    /// Questions were turned on or off.
     Questions(bool),
     /// The recording is of an earlier text of its lesson.
     Outdated,
@@ -37,11 +35,9 @@ pub enum Notice {
         /// The race's seed.
         seed: u64,
     },
-    /// Another theme was chosen.
     Theme(ThemeName),
     /// Something is wrong with the file of the learner's progress.
     Progress(Trouble),
-    /// Something is wrong with the configuration.
     Config(Mistakes),
 }
 
@@ -81,19 +77,19 @@ impl Notice {
 const MOST: usize = 4;
 
 /// Draws it over the screen's last rows, as many as it needs.
-pub fn draw(notice: &Notice, keys: &KeyMap, (lang, theme): (Lang, Theme), area: Rect, buf: &mut Buffer) {
+pub fn draw(notice: &Notice, context: Context<'_>, area: Rect, buf: &mut Buffer) {
     let area = area.intersection(buf.area);
     if area.is_empty() {
         return;
     }
     let width = usize::from(area.width);
-    let rows = text::wrap(&notice.words(keys, lang), width.saturating_sub(2));
+    let rows = text::wrap(&notice.words(context.keys, context.lang), width.saturating_sub(2));
     let most = MOST.min(area.height.into());
     for (n, row) in rows.iter().take(most).rev().enumerate() {
         let y = area.bottom() - 1 - u16::try_from(n).unwrap_or(0);
         overlay::clear(Rect { y, height: 1, ..area }, buf);
         let row = text::pad(&format!(" {row}"), width);
-        buf.set_stringn(area.x, y, row, width, theme.style(Role::Warning));
+        buf.set_stringn(area.x, y, row, width, context.theme.style(Role::Warning));
     }
-    theme.finish(buf);
+    context.theme.finish(buf);
 }

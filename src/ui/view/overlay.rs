@@ -8,14 +8,12 @@ use ratatui::{
     widgets::{Clear, Widget},
 };
 
-use super::{scene::prose, strip};
-use crate::ui::theme::{Role, Theme, text};
-use crate::{
-    text::Lang,
-    ui::keys::{KeyMap, Place},
+use super::{Context, paragraph, strip};
+use crate::ui::{
+    keys::Place,
+    theme::{Role, text},
 };
 
-/// A paragraph of a page.
 #[derive(Debug, Clone)]
 pub enum Paragraph {
     /// Words that wrap, with a hanging indent of so many columns.
@@ -27,44 +25,32 @@ pub enum Paragraph {
 }
 
 #[derive(Debug, Clone)]
-pub struct Page {
-    /// Its heading.
+pub struct Page<'a> {
     pub title: String,
-    /// What it says.
     pub paragraphs: Vec<Paragraph>,
-    /// Colours.
-    pub theme: Theme,
-    /// The language of the hints.
-    pub lang: Lang,
+    pub context: Context<'a>,
 }
 
-fn frame(page: &Page, area: Rect) -> Rect {
+fn frame(page: &Page<'_>, area: Rect) -> Rect {
     let width = area.width.saturating_sub(4).min(92);
     let lines = u16::try_from(lines(page, width.saturating_sub(4)).len()).unwrap_or(u16::MAX);
     let height = lines.saturating_add(2).min(area.height.saturating_sub(2));
     area.centered(width.into(), height.into())
 }
 
-fn lines(page: &Page, width: u16) -> Vec<Line<'static>> {
+fn lines(page: &Page<'_>, width: u16) -> Vec<Line<'static>> {
     let width = usize::from(width);
     let mut lines = Vec::new();
     for paragraph in &page.paragraphs {
         match paragraph {
             Paragraph::Gap => lines.push(Line::default()),
             Paragraph::Words(words, indent, style) => {
-                let mut code = false;
-                for row in text::wrap(words, width.saturating_sub(*indent)) {
-                    let mut spans = vec![Span::raw(" ".repeat(*indent))];
-                    spans.extend(prose(&row, &mut code, page.theme, *style));
-                    lines.push(Line::from(spans));
-                }
+                let rows = paragraph::prose(words, width.saturating_sub(*indent), *style, page.context.theme);
+                lines.extend(paragraph::hang(Span::raw(" ".repeat(*indent)), rows));
             }
             Paragraph::Row((first, style), column, second) => {
-                let mut first = Span::styled(text::pad(first, *column), *style);
-                for row in text::wrap(second, width.saturating_sub(*column)) {
-                    lines.push(Line::from(vec![first.clone(), Span::raw(row)]));
-                    first = Span::raw(" ".repeat(*column));
-                }
+                let rows = paragraph::plain(second, width.saturating_sub(*column), Style::new());
+                lines.extend(paragraph::hang(Span::styled(text::pad(first, *column), *style), rows));
             }
         }
     }
@@ -86,28 +72,22 @@ pub fn clear(area: Rect, buf: &mut Buffer) {
     }
 }
 
-/// How far the page can be scrolled.
-pub fn reach(page: &Page, area: Rect) -> u16 {
+pub fn reach(page: &Page<'_>, area: Rect) -> u16 {
     let frame = frame(page, area);
     let lines = lines(page, frame.width.saturating_sub(4)).len();
     u16::try_from(lines).unwrap_or(u16::MAX).saturating_sub(frame.height.saturating_sub(2))
 }
 
-/// Draws the page over what is there.
-pub fn draw(page: &Page, keys: &KeyMap, scroll: u16, area: Rect, buf: &mut Buffer) {
+pub fn draw(page: &Page<'_>, scroll: u16, area: Rect, buf: &mut Buffer) {
     let frame = frame(page, area);
     clear(frame, buf);
-    let hint = strip::hints(keys, Place::Page, page.lang, page.theme, frame.width.saturating_sub(4));
+    let hint = strip::hints(page.context, Place::Page, frame.width.saturating_sub(4));
     let block = page
+        .context
         .theme
         .pane(true)
-        .title(Span::styled(format!(" {} ", page.title), page.theme.style(Role::Accent)))
+        .title(Span::styled(format!(" {} ", page.title), page.context.theme.style(Role::Accent)))
         .title_bottom(hint.right_aligned());
-    let inner = block.inner(frame);
-    block.render(frame, buf);
-    let lines = lines(page, inner.width.saturating_sub(2));
-    let scroll = usize::from(scroll.min(reach(page, area)));
-    for (y, line) in (inner.top()..inner.bottom()).zip(lines.iter().skip(scroll)) {
-        buf.set_line(inner.x + 1, y, line, inner.width.saturating_sub(2));
-    }
+    let inner = paragraph::text_area(paragraph::frame(block, frame, buf));
+    paragraph::draw(&lines(page, inner.width), scroll, inner, buf);
 }

@@ -7,33 +7,24 @@ use ratatui::{
     widgets::Widget,
 };
 
-use super::{SMALLEST, found, overlay, strip};
+use super::{Context, SMALLEST, found, overlay, strip};
 use crate::ui::{
-    theme::{Role, Theme, glyphs, text},
-    words,
+    keys::Place,
+    state::palette::{Listed, Palette},
 };
-use crate::{
-    text::Lang,
-    ui::{
-        keys::{KeyMap, Place},
-        state::palette::{Listed, Palette},
-    },
+use crate::ui::{
+    theme::{Role, glyphs, text},
+    words,
 };
 
 /// The widest palette.
 const WIDEST: u16 = 92;
 
-/// What the palette shows.
 #[derive(Debug, Clone, Copy)]
 pub struct PaletteView<'a> {
-    /// What is typed and chosen.
     pub palette: &'a Palette,
-    /// What matches.
     pub listed: &'a [Listed],
-    pub keys: &'a KeyMap,
-    /// Colours.
-    pub theme: Theme,
-    pub lang: Lang,
+    pub context: Context<'a>,
 }
 
 impl PaletteView<'_> {
@@ -64,7 +55,6 @@ impl PaletteView<'_> {
         fits.then(|| found::cursor(&self.palette.typed, "", Self::inside(Self::frame(area))))
     }
 
-    /// Draws it over what is there.
     pub fn draw(&self, area: Rect, buf: &mut Buffer) {
         let area = area.intersection(buf.area);
         if area.width < SMALLEST.0 || area.height < SMALLEST.1 {
@@ -72,24 +62,32 @@ impl PaletteView<'_> {
         }
         let frame = Self::frame(area);
         overlay::clear(frame, buf);
-        let hints = strip::hints(self.keys, Place::Field, self.lang, self.theme, frame.width - 4);
-        let title =
-            Span::styled(format!(" {} ", self.title().get(self.lang)), self.theme.style(Role::Accent));
-        let block = self.theme.pane(true).title(title).title_bottom(hints.right_aligned());
+        let hints = strip::hints(self.context, Place::Field, frame.width - 4);
+        let title = Span::styled(
+            format!(" {} ", self.title().get(self.context.lang)),
+            self.context.theme.style(Role::Accent),
+        );
+        let block = self.context.theme.pane(true).title(title).title_bottom(hints.right_aligned());
         block.render(frame, buf);
         let inner = Self::inside(frame);
-        found::field(&self.palette.typed, "›", "", self.theme, inner, buf);
+        found::field(&self.palette.typed, "›", "", self.context.theme, inner, buf);
         let rule = "─".repeat(inner.width.into());
-        buf.set_stringn(inner.x, inner.y + 1, rule, inner.width.into(), self.theme.style(Role::Chrome));
+        buf.set_stringn(
+            inner.x,
+            inner.y + 1,
+            rule,
+            inner.width.into(),
+            self.context.theme.style(Role::Chrome),
+        );
         let list = Rect { y: inner.y + 2, height: inner.height.saturating_sub(2), ..inner };
         self.draw_list(list, buf);
-        self.theme.finish(buf);
+        self.context.theme.finish(buf);
     }
 
     fn draw_list(&self, area: Rect, buf: &mut Buffer) {
         if self.listed.is_empty() {
-            let nothing = words::NOTHING_MATCHES.get(self.lang);
-            let style = self.theme.style(Role::Chrome);
+            let nothing = words::NOTHING_MATCHES.get(self.context.lang);
+            let style = self.context.theme.style(Role::Chrome);
             buf.set_stringn(area.x + 3, area.y, nothing, area.width.saturating_sub(3).into(), style);
             return;
         }
@@ -105,31 +103,31 @@ impl PaletteView<'_> {
         if below > 0 {
             let sign = format!(" ▼ {below} ");
             let columns = text::width(&sign);
-            buf.set_stringn(area.x + 1, area.bottom(), sign, columns, self.theme.style(Role::Accent));
+            buf.set_stringn(area.x + 1, area.bottom(), sign, columns, self.context.theme.style(Role::Accent));
         }
     }
 
     fn line(&self, listed: &Listed, chosen: bool, width: usize) -> Line<'static> {
         let command = &listed.command;
-        let base = self.theme.style(if chosen { Role::Selected } else { Role::Text });
-        let dim = if chosen { base } else { self.theme.style(Role::Chrome) };
-        let key = if chosen { base } else { self.theme.style(Role::Code) };
+        let base = self.context.theme.style(if chosen { Role::Selected } else { Role::Text });
+        let dim = if chosen { base } else { self.context.theme.style(Role::Chrome) };
+        let key = if chosen { base } else { self.context.theme.style(Role::Code) };
         let right = if command.current { glyphs::DONE } else { &command.keys };
         let right_width = text::width(right);
         let room = width.saturating_sub(4 + right_width + usize::from(right_width > 0) * 2);
         let mut spans = vec![Span::styled(if chosen { " ▸ " } else { "   " }, base)];
-        spans.extend(found::marked(&command.name, &listed.marks, room, base, self.theme));
+        spans.extend(found::marked(&command.name, &listed.marks, room, base, self.context.theme));
         let taken = |spans: &[Span<'_>]| spans.iter().map(Span::width).sum::<usize>() - 3;
         if let Some((other, marks)) = &listed.beside {
             let left = room.saturating_sub(taken(&spans) + 3);
             if left > 6 {
                 spans.push(Span::styled("  ", base));
-                spans.extend(found::marked(other, marks, left, dim, self.theme));
+                spans.extend(found::marked(other, marks, left, dim, self.context.theme));
             }
         }
         let gap = width.saturating_sub(taken(&spans) + 3 + right_width + 1);
         spans.push(Span::styled(" ".repeat(gap), base));
-        let right_style = if command.current && !chosen { self.theme.style(Role::Good) } else { key };
+        let right_style = if command.current && !chosen { self.context.theme.style(Role::Good) } else { key };
         spans.push(Span::styled(right.to_owned(), right_style));
         spans.push(Span::styled(" ", base));
         Line::from(spans)

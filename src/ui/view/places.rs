@@ -16,7 +16,7 @@ pub struct Places<'a> {
     /// The first column of the names, and the column after them.
     pub left: u16,
     /// Where the sign of a master stands.
-    pub crown: u16,
+    pub role: u16,
 }
 
 impl Places<'_> {

@@ -14,7 +14,6 @@ const TAIL: (u16, u16) = (22, 40);
 /// Columns between two times on the axis.
 const TICKS: u32 = 12;
 
-/// The visible part of the axis.
 #[derive(Debug, Clone, Copy)]
 pub struct Plot {
     /// The chart's column at the left edge.
@@ -28,7 +27,6 @@ pub struct Plot {
 }
 
 impl Plot {
-    /// The window that follows the playhead.
     pub fn new(scene: &Scene<'_>, area: Rect) -> Self {
         let position = scene.world.position;
         let head = scene.chart.playhead(scene.log, position, scene.display);

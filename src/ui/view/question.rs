@@ -3,7 +3,7 @@
 use crate::ui::state::screen::Asking;
 use ratatui::text::{Line, Span};
 
-use super::{Scene, scene::prose};
+use super::{Scene, paragraph};
 use crate::ui::{
     theme::{Role, text},
     words,
@@ -173,15 +173,7 @@ fn hanging(
     role: Role,
     width: usize,
 ) -> Vec<Line<'static>> {
-    let indent = text::width(mark);
-    let mut first = Some(Span::styled(mark.to_owned(), scene.style(mark_role)));
-    let mut code = false;
-    text::wrap(words, width.saturating_sub(indent))
-        .into_iter()
-        .map(|row| {
-            let mut spans = vec![first.take().unwrap_or_else(|| Span::raw(" ".repeat(indent)))];
-            spans.extend(prose(&row, &mut code, scene.theme, scene.style(role)));
-            Line::from(spans)
-        })
-        .collect()
+    let room = width.saturating_sub(text::width(mark));
+    let lines = paragraph::prose(words, room, scene.style(role), scene.theme);
+    paragraph::hang(Span::styled(mark.to_owned(), scene.style(mark_role)), lines)
 }

@@ -5,23 +5,22 @@
 
 use ratatui::{style::Style, text::Span};
 
+use super::Context;
 use crate::ui::chart::sequence::Sequence;
 use crate::ui::{
     chart::{Chart, Owner},
-    theme::{Role, Theme, glyphs, text},
+    theme::{Role, Theme, glyphs},
 };
 use crate::{
     clock::LessonTime,
     log::{ActorId, Log},
     text::Lang,
-    ui::{flight::Aloft, keys::map::KeyMap},
+    ui::{flight::InFlight, keys::map::KeyMap},
     world::World,
 };
 
-/// What is drawn.
 #[derive(Debug, Clone, Copy)]
 pub struct Scene<'a> {
-    /// Everything that happened.
     pub log: &'a Log,
     /// What it amounts to at the playhead; `world.position` is the playhead.
     pub world: &'a World,
@@ -36,20 +35,22 @@ pub struct Scene<'a> {
     /// Which keys do what, for texts that name one.
     pub keys: &'a KeyMap,
     /// What is on its way at this moment; `None` for a learner who wants nothing to move.
-    pub flight: Option<Aloft<'a>>,
+    pub flight: Option<InFlight<'a>>,
     /// Whether crowds are shown member by member.
     pub expanded: bool,
-    /// Colours.
     pub theme: Theme,
     pub lang: Lang,
 }
 
 impl<'a> Scene<'a> {
+    pub(crate) fn context(&self) -> Context<'a> {
+        Context { keys: self.keys, theme: self.theme, lang: self.lang }
+    }
+
     pub fn style(&self, role: Role) -> Style {
         self.theme.style(role)
     }
 
-    /// The style of an actor's client.
     pub fn actor_style(&self, actor: ActorId) -> Style {
         let lane = self.chart.lanes.get(actor.0 as usize);
         self.theme.client(lane.map_or(0, |lane| lane.client))
@@ -61,7 +62,6 @@ impl<'a> Scene<'a> {
         glyphs::client(lane.map_or(0, |lane| lane.client))
     }
 
-    /// An actor's name.
     pub fn name(&self, actor: ActorId) -> &'a str {
         self.world.actor(actor).map_or("?", |actor| &actor.who.name)
     }
@@ -83,19 +83,4 @@ impl<'a> Scene<'a> {
             None => Span::styled(format!("0x{session:x}"), self.style(Role::Chrome)),
         }
     }
-}
-
-/// Words with `code` between backticks, as spans. `code` carries over from line to line.
-pub fn prose(line: &str, code: &mut bool, theme: Theme, style: Style) -> Vec<Span<'static>> {
-    let mut spans = Vec::new();
-    for (n, part) in line.split('`').enumerate() {
-        if n > 0 {
-            *code = !*code;
-        }
-        if !part.is_empty() {
-            let style = if *code { theme.style(Role::Code) } else { style };
-            spans.push(Span::styled(text::clean(part).into_owned(), style));
-        }
-    }
-    spans
 }

@@ -12,7 +12,6 @@ use crate::ui::{
 #[derive(Debug, Clone, Copy)]
 pub struct Scrubber {
     area: Rect,
-    /// How many steps the story has.
     beats: usize,
 }
 

@@ -14,7 +14,6 @@ const AHEAD: usize = 4000;
 /// In which order events are gone through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
-    /// Ticks of the timeline.
     Timeline,
     /// Rows of the sequence.
     Sequence,

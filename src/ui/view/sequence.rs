@@ -1,11 +1,11 @@
 //! Draws the sequence: names, lifelines, and the newest rows upward from the bottom, as many as fit.
 
-pub mod arrow;
-pub mod layout;
-pub mod marks;
+mod arrow;
+pub(crate) mod layout;
+mod marks;
 #[cfg(test)]
 mod tests;
-pub mod window;
+mod window;
 
 use ratatui::{
     buffer::Buffer,
@@ -32,7 +32,6 @@ use crate::{
     },
 };
 
-/// Draws the pane's inside.
 pub(crate) fn draw(scene: &Scene<'_>, view: View, area: Rect, buf: &mut Buffer) {
     if area.is_empty() || area.width <= TIME {
         return;
@@ -111,7 +110,6 @@ fn server_name(scene: &Scene<'_>, name: &str) -> (String, Style) {
     }
 }
 
-/// A piece of a lifeline.
 fn piece(scene: &Scene<'_>, column: usize, look: Look) -> Option<(&'static str, Style)> {
     let client = match &scene.sequence.columns.all[column] {
         Who::Actor(actor) | Who::Crowd { first: actor, .. } => scene.actor_style(*actor),

@@ -3,8 +3,6 @@
 use std::collections::BTreeMap;
 
 use ratatui::{
-    buffer::Buffer,
-    layout::Rect,
     style::Style,
     text::{Line, Span},
 };
@@ -132,14 +130,5 @@ pub fn title(scene: &Scene<'_>) -> String {
     match scene.world.servers.as_slice() {
         [server] => format!(" {heading} · {} {} ", server.info.product, server.info.version),
         _ => format!(" {heading} "),
-    }
-}
-
-/// Draws lines from the `scroll`-th on.
-pub fn draw(lines: &[Line<'_>], scroll: u16, area: Rect, buf: &mut Buffer) {
-    let hidden = lines.len().saturating_sub(area.height.into());
-    let scroll = usize::from(scroll).min(hidden);
-    for (y, line) in (area.top()..area.bottom()).zip(lines.iter().skip(scroll)) {
-        buf.set_line(area.x, y, line, area.width);
     }
 }

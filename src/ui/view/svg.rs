@@ -66,7 +66,6 @@ pub fn hex(shown: Color, default: &str) -> String {
     colour(shown, default)
 }
 
-/// A cell as it is drawn.
 struct Drawn<'a> {
     column: u16,
     wide: u16,

@@ -5,7 +5,7 @@ use ratatui::{
     text::{Line, Span},
 };
 
-use super::{Scene, scene::prose};
+use super::{Scene, paragraph};
 use crate::ui::state::screen::Asking;
 use crate::ui::{
     theme::{Role, text},
@@ -30,15 +30,11 @@ pub fn lines(
     let width = usize::from(width);
     let mut lines = heading(scene, verdict.outcome, width);
     if verdict.outcome == Outcome::NotShown {
-        for row in text::wrap(words::NOT_SHOWN_WHY.get(scene.lang), width) {
-            lines.push(Line::styled(row, scene.style(Role::Danger)));
-        }
+        let why = words::NOT_SHOWN_WHY.get(scene.lang);
+        lines.extend(paragraph::plain(why, width, scene.style(Role::Danger)));
     } else if let Some(variant) = entry.variants.get(variant) {
         let words = format!("{}: {}", words::TAKE_AWAY.get(scene.lang), variant.lesson.get(scene.lang));
-        let mut code = false;
-        for row in text::wrap(&words, width) {
-            lines.push(Line::from(prose(&row, &mut code, scene.theme, scene.style(Role::Text))));
-        }
+        lines.extend(paragraph::prose(&words, width, scene.style(Role::Text), scene.theme));
     }
     // What to take away, how the predictions went and where to go stand first; below them what proves it.
     lines.extend(asking.predictions(scene, width));
@@ -69,16 +65,12 @@ pub fn claim_lines(scene: &Scene<'_>, claim: &ClaimResult, width: usize) -> Vec<
     const INDENT: usize = 3;
     let (glyph, role) = if claim.holds { ("✓", Role::Good) } else { ("✗", Role::Danger) };
     let room = width.saturating_sub(INDENT);
-    let mut lines = Vec::new();
-    let mut tick = Span::styled(format!(" {glyph} "), scene.style(role));
+    let tick = Span::styled(format!(" {glyph} "), scene.style(role));
     let (first, style) = match &claim.says {
         Some(says) => (text::clean(says.get(scene.lang)).into_owned(), scene.style(Role::Text)),
         None => (text::fit(&claim.claim, room).into_owned(), scene.style(Role::Code)),
     };
-    for row in text::wrap(&first, room) {
-        lines.push(Line::from(vec![tick, Span::styled(row, style)]));
-        tick = Span::raw(" ".repeat(INDENT));
-    }
+    let mut lines = paragraph::hang(tick, paragraph::plain(&first, room, style));
     let figures = figures(scene, claim);
     let style = scene.style(if claim.holds { Role::Chrome } else { Role::Danger });
     let together = claim.says.is_none() && text::width(&first) + 2 + text::width(&figures) <= room;
@@ -110,8 +102,8 @@ fn figures(scene: &Scene<'_>, claim: &ClaimResult) -> String {
 }
 
 fn indented(words: &str, (indent, width): (usize, usize), style: Style) -> Vec<Line<'static>> {
-    let rows = text::wrap(words, width.saturating_sub(indent)).into_iter();
-    rows.map(|row| Line::from(vec![Span::raw(" ".repeat(indent)), Span::styled(row, style)])).collect()
+    let lines = paragraph::plain(words, width.saturating_sub(indent), style);
+    paragraph::hang(Span::raw(" ".repeat(indent)), lines)
 }
 
 fn hints(scene: &Scene<'_>, entry: &CatalogueEntry, variant: usize, width: usize) -> Vec<Line<'static>> {
@@ -121,12 +113,12 @@ fn hints(scene: &Scene<'_>, entry: &CatalogueEntry, variant: usize, width: usize
         let next = &entry.variants[(variant + 1) % entry.variants.len()];
         let words = words::TRY_VARIANT
             .with(scene.lang, &[&scene.keys.label("next-variant"), next.title.get(scene.lang)]);
-        lines.extend(text::wrap(&words, width).into_iter().map(|row| Line::styled(row, style)));
+        lines.extend(paragraph::plain(&words, width, style));
     }
     if !entry.interview.is_empty() {
         let words = words::TRY_CARDS
             .with(scene.lang, &[&scene.keys.label("interview"), &entry.interview.len().to_string()]);
-        lines.extend(text::wrap(&words, width).into_iter().map(|row| Line::styled(row, style)));
+        lines.extend(paragraph::plain(&words, width, style));
     }
     lines
 }

@@ -26,7 +26,6 @@ pub fn rows(scene: &Scene<'_>) -> usize {
     scene.chart.wire.partition_point(|row| row.event < scene.world.position)
 }
 
-/// How far back it can be scrolled.
 pub fn reach(scene: &Scene<'_>, height: u16) -> u16 {
     u16::try_from(rows(scene)).unwrap_or(u16::MAX).saturating_sub(height)
 }
@@ -49,8 +48,8 @@ fn chosen(scene: &Scene<'_>) -> Option<usize> {
         event.is_some_and(|event| matches!(event.kind, EventKind::Notified { .. }))
     };
     // Of many that were told the same, one line tells all.
-    let told = row.count > 1 && is_notice(event) && is_notice(row.event);
-    (row.event == sent || told).then_some(at)
+    let notified = row.count > 1 && is_notice(event) && is_notice(row.event);
+    (row.event == sent || notified).then_some(at)
 }
 
 /// Which lines are shown: the newest, or those `back` lines before them; `None` follows what is chosen.

@@ -7,14 +7,11 @@ pub const COMPARISON: Words = Words::new("before and after", "修复前后对比
 pub const BEFORE: Words = Words::new("BEFORE", "修复前");
 pub const AFTER: Words = Words::new("AFTER", "修复后");
 pub const WAITING: Words = Words::new("waits for the other run", "等待另一次运行结束");
-/// A run that is being made.
 pub const RUNNING: Words = Words::new("running, step {} of {}", "运行中，第 {}/{} 步");
 pub const RUN_FAILED: Words = Words::new("this run failed", "本次运行失败");
-/// How to try again.
 pub const COMPARE_AGAIN: Words = Words::new("{} runs both again.", "按 {} 重新运行两个方案。");
 /// A stretch with two holders: who, and when.
 pub const FROM_TO: Words = Words::new("{} from {} to {}", "{}，从 {} 到 {}");
-/// Two holders that are there still.
 pub const SINCE: Words = Words::new("{} since {}", "{}，从 {} 起");
 /// A pane's heading and what it is about.
 pub const ABOUT: Words = Words::new("{}: {}", "{}：{}");
@@ -32,7 +29,6 @@ pub const AT: Words = Words::new("at {}, {}", "{} 时，{}");
 pub const SENDS: Words = Words::new("{} sends {} → {}", "{} 发出 {} → {}");
 /// A notification that was taken, or a command without a reply: who, what.
 pub const TAKES: Words = Words::new("{}: {}", "{}：{}");
-/// What came of a move.
 pub const AND_THEN: Words = Words::new(", and then: {}", "，随后：{}");
 pub const NO_CONSEQUENCE: Words = Words::new("nothing changes", "没有变化");
 pub const NO_SUCH_MOVE: Words = Words::new("makes no such move", "没有这一步");

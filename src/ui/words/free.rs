@@ -4,7 +4,7 @@ use crate::text::Words;
 
 pub const FREE: Words = Words::new("Free play: you choose", "自由模式：由你决定");
 pub const FREE_MODE: Words = Words::new("free play", "自由模式");
-pub const AGAIN: Words = Words::new("doing it again on fresh servers…", "正在新服务器上重做……");
+pub const BRANCHING: Words = Words::new("doing it again on fresh servers…", "正在新服务器上重做……");
 /// The playhead stands further back: a choice begins a branch.
 pub const LOOKING_BACK: Words = Words::new(
     "You look back. A choice from here begins a branch: fresh servers, the same moves up to here, then yours. {} branches without choosing.",
@@ -14,31 +14,25 @@ pub const YOU_CHOOSE: Words = Words::new(
     "There is no story to go on with: you choose. Press the number of a client, or let time pass.",
     "这里没有讲解可以继续，由你决定：按客户端的编号，或者让时间前进。",
 );
-/// Nobody can ever move again.
 pub const ALL_OVER: Words = Words::new(
     "Everybody is finished or dead: {} goes back, where you can choose otherwise; {} starts again.",
     "所有客户端都已执行完或终止：按 {} 回退后另选一步，按 {} 重来。",
 );
-/// A goal that has not been reached.
 pub const GOAL: Words = Words::new("Challenge: {}", "挑战：{}");
 /// The same in a variant that is said to prevent it.
 pub const GOAL_FIXED: Words = Words::new("Try to break this one: {}", "试着攻破它：{}");
 pub const BROKE_IT: Words = Words::new("YOU BROKE IT", "你攻破了它");
-/// It has been reached before.
 pub const BROKEN_BEFORE: Words = Words::new("broken: {}", "已攻破：{}");
 
 /// What a client that can move would do.
 pub const WOULD_TAKE: Words = Words::new("take a notification about {}", "取出关于 {} 的通知");
 pub const PRIMARY: Words = Words::new("the master that Sentinel names", "Sentinel 报出的主节点");
-/// A client that waits for time.
 pub const WAITS_UNTIL: Words = Words::new("waits ({}) until {}", "等待中（{}），到 {}");
 /// A client whose command has not been answered.
 pub const UNANSWERED: Words = Words::new("no answer yet to {}", "{} 还没有回复");
-/// A client that waits for a notification.
 pub const UNNOTIFIED: Words = Words::new("waits for a notification about {}", "等待关于 {} 的通知");
 pub const DEAD: Words = Words::new("dead", "已死");
 pub const FINISHED: Words = Words::new("finished", "执行完毕");
-/// Clients that have no key.
 pub const MORE_CLIENTS: Words =
     Words::new("without a key: {}, found with {}", "没有编号的还有 {} 个，用 {} 查找");
 
@@ -52,19 +46,15 @@ pub const CAUSE: Words = Words::new("Cause a fault", "制造故障");
 /// A move, in the palette.
 pub const MOVES: Words = Words::new("{} moves: {}", "{} 走一步：{}");
 
-/// Everything came out as before.
 pub const SAME: Words = Words::new(
     "Branch after step {}: done again on fresh servers, answered as before. Go on from here.",
     "从第 {} 步之后分支：已在新服务器上重做，结果与之前一致。从这里继续。",
 );
-/// Something came out otherwise.
 pub const DIFFERS: Words = Words::new(
     "Branch after step {}: done again on fresh servers, but not all came out as before. First: {}",
     "从第 {} 步之后分支：已在新服务器上重做，但结果与之前不完全一致。第一处：{}",
 );
-/// How one move came out otherwise.
 pub const BEFORE_NOW: Words = Words::new("{}: before {}, now {}", "{}：之前 {}，现在 {}");
-/// Not everything could be done again.
 pub const STUCK: Words = Words::new(
     "Not everything up to step {} could be done again: {} Go on from here.",
     "到第 {} 步为止没能全部重做：{}从这里继续。",
@@ -78,8 +68,6 @@ pub const NO_BRANCHES: Words = Words::new(
     "还没有分支。回退几步，换一个选择，就会分出一支。",
 );
 pub const TRUNK: Words = Words::new("the first run", "最初的运行");
-/// Where a branch goes off.
 pub const GOES_OFF: Words = Words::new("after step {}", "第 {} 步之后");
-/// So many lines of the story.
 pub const STORY_LINES: Words = Words::new("story, {} steps", "讲解 {} 步");
 pub const NOTHING_CHOSEN: Words = Words::new("nothing yet", "尚未选择");

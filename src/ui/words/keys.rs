@@ -17,7 +17,6 @@ pub const SILENT: Words =
 pub const GO_THERE: Words = Words::new("go there", "跳到这里");
 pub const LET_GO: Words = Words::new("let go", "取消选中");
 
-/// The heading of a place's keys.
 pub const fn place(place: Place) -> Words {
     match place {
         Place::Catalogue => Words::new("The catalogue", "目录"),
@@ -31,9 +30,9 @@ pub const fn place(place: Place) -> Words {
         Place::Servers => Words::new("This pane: the servers", "当前窗格：服务器"),
         Place::Wire => Words::new("This pane: the wire", "当前窗格：网络收发"),
         Place::Comparison => Words::new("Before and after", "修复前后对比"),
-        Place::Trials => Words::new("Races of a variant", "方案的多次竞跑"),
+        Place::Races => Words::new("Races of a variant", "方案的多次竞跑"),
         Place::Single => Words::new("One run of many", "其中一次运行"),
-        Place::Orders => Words::new("Every order of moves", "所有执行顺序"),
+        Place::Exploration => Words::new("Every order of moves", "所有执行顺序"),
         Place::Page => Words::new("Pages such as this one", "像这样的浮层"),
         Place::Everywhere => Words::new("On every screen", "任何界面"),
         Place::Field => Words::new("While you type", "输入时"),

@@ -18,15 +18,12 @@ pub const PLAYING: Words = Words::new("playing", "播放中");
 pub const HELD: Words = Words::new("held in mid-step", "步骤中途暂停");
 pub const BOOTING: Words = Words::new("starting servers…", "正在启动服务器……");
 pub const WORKING: Words = Words::new("working…", "执行中……");
-/// The servers answer.
 pub const READY: Words = Words::new(
     "Ready: press {} for the first step, or {} to play.",
     "已就绪：按 {} 走第一步，或按 {} 播放。",
 );
-/// The story is over.
 pub const OVER: Words = Words::new("the end, {} verdict", "已结束，{} 看结论");
 pub const JUDGED: Words = Words::new("the end", "已结束");
-/// Where the lesson stands.
 pub const STEP: Words = Words::new("step {}/{}", "第 {}/{} 步");
 pub const BEHIND: Words = Words::new("looking back", "回看中");
 
@@ -35,17 +32,11 @@ pub const STORY: Words = Words::new("Story", "讲解");
 pub const LANES: Words = Words::new("Who believes what", "各方眼中的锁");
 pub const SEQUENCE: Words = Words::new("Who says what to whom", "谁对谁说了什么");
 pub const CHOSEN: Words = Words::new("Chosen event", "选中的事件");
-/// How many were told the same.
 pub const TOLD: Words = Words::new("{} were told this at once", "同时通知了 {} 个客户端");
-/// How long a reply took.
 pub const ROUND_TRIP: Words = Words::new("round trip {}", "往返 {}");
-/// What an event changed on the server.
 pub const CHANGED: Words = Words::new("changed: {}", "改动：{}");
-/// A wait begins.
 pub const WAITS: Words = Words::new("waits {} ({})", "等待 {}（{}）");
-/// A wait is over.
 pub const WAITED: Words = Words::new("has waited ({})", "等待结束（{}）");
-/// The state of a server was read.
 pub const SEEN: Words = Words::new("{} has changed by itself", "{} 自身发生变化");
 pub const SINCE_GONE: Words = Words::new("not there any more", "现已不在");
 pub const LANES_FREE: Words = Words::new("Who does what", "各方的操作");
@@ -55,7 +46,6 @@ pub const VERDICT: Words = Words::new("Verdict", "结论");
 pub const CARDS: Words = Words::new("Interview questions", "面试题");
 pub const NO_CARDS: Words = Words::new("This lesson has no interview questions.", "本课没有面试题。");
 pub const MORE: Words = Words::new("more", "更多");
-/// Two holders.
 pub const CLASH: Words = Words::new("{} HOLDERS AT ONCE", "{} 个持有者同时存在");
 pub const NOTHING_YET: Words = Words::new("nothing yet", "暂无");
 pub const EMPTY: Words = Words::new("empty", "空");
@@ -64,36 +54,27 @@ pub const SERVER_DIED: Words = Words::new("this server has died", "该服务器�
 pub const GONE: Words = Words::new("gone (TTL over)", "已过期（TTL 到期）");
 pub const REMOVED: Words = Words::new("removed", "已删除");
 pub const NO_EXPIRY: Words = Words::new("no expiry", "永不过期");
-/// Watchers of a znode.
 pub const WATCHING: Words = Words::new("{} watching", "{} 个监听");
 pub const ABSENT: Words = Words::new("absent", "不存在");
-/// Children that are not shown.
 pub const MORE_NODES: Words = Words::new("{} more", "还有 {} 个");
 pub const NOTIFIED: Words = Words::new("notified", "已通知");
 pub const IN_FLIGHT: Words = Words::new("in flight", "未返回");
 pub const BLOCKED: Words = Words::new("blocked", "阻塞中");
-/// Time that passes and nothing is said.
 pub const PASSES: Words = Words::new("{} pass", "过了 {}");
 pub const LOST: Words = Words::new("lost", "丢失");
 pub const ORPHAN: Words = Words::new("the reply reaches nobody", "回复已无人接收");
-/// A notification is taken from the queue.
 pub const TAKES_NOTICE: Words = Words::new("takes {}", "取出通知 {}");
-/// A key's TTL ended.
 pub const EXPIRED: Words = Words::new("{}: TTL over, gone", "{}：TTL 到期，已删除");
-/// A server has another role now.
 pub const BECOMES: Words = Words::new("now {}", "角色变为：{}");
 
 pub const FROZEN: Words = Words::new("frozen", "冻结");
 pub const MASTER: Words = Words::new("master", "主节点");
-/// A server that follows another.
 pub const REPLICA_OF: Words = Words::new("replica of {}", "{} 的从节点");
 
 pub const EXPECTED: Words = Words::new("expected", "预期");
 pub const OBSERVED: Words = Words::new("observed", "实际");
 pub const TAKE_AWAY: Words = Words::new("Take away", "要点");
-/// What to do after the last step.
 pub const TRY_VARIANT: Words = Words::new("{}: next variant – {}", "{}：下一个方案 – {}");
-/// What to do after the last variant.
 pub const TRY_CARDS: Words = Words::new("{}: {} interview questions", "{}：{} 道面试题");
 pub const NOT_SHOWN_WHY: Words = Words::new(
     "The lesson promised this and it was not observed. Do not trust the text above: look at the log.",
@@ -102,6 +83,12 @@ pub const NOT_SHOWN_WHY: Words = Words::new(
 
 pub const LAB_FAILED: Words = Words::new("A server failed", "服务器出错了");
 pub const LESSON_FAILED: Words = Words::new("The lesson cannot go on", "课程无法继续");
+
+/// What cannot go on: a server, or the lesson.
+pub const fn failed(server: bool) -> Words {
+    if server { LAB_FAILED } else { LESSON_FAILED }
+}
+
 pub const STILL_THERE: Words =
     Words::new("Everything so far can still be stepped through.", "此前的每一步仍可回看。");
 
@@ -124,31 +111,23 @@ pub const fn belief(belief: Belief) -> Words {
 }
 
 pub const PREDICTION: Words = Words::new("Your prediction", "先猜一猜");
-/// What to press at a question.
 pub const ANSWER: Words = Words::new("{}-{} answer, {} skip", "按 {}-{} 作答，{} 跳过");
 /// Somebody wants to go on without an answer.
 pub const ANSWER_FIRST: Words = Words::new(
     "What do you think? {}-{}, or {} to skip, and then {}",
     "先猜一个：{}-{}，或按 {} 跳过，再按 {}",
 );
-/// A question is answered.
 pub const ANSWERED: Words = Words::new("{} see what happens", "{} 看看结果");
-/// A question is skipped.
 pub const SKIPPED: Words = Words::new("skipped, {} see what happens", "已跳过，{} 看看结果");
-/// A prediction that came true.
 pub const RIGHT: Words = Words::new("You were right: {}", "猜对了：{}");
 /// A prediction that did not, and what did.
 pub const WRONG: Words = Words::new("You said: {}. What happened: {}", "你猜的是：{}。实际是：{}");
 /// What happened, to somebody who made no prediction.
 pub const HAPPENED: Words = Words::new("What happened: {}", "实际是：{}");
-/// How many predictions came true.
 pub const PREDICTIONS: Words = Words::new("Predictions: {} of {} right", "预测：{}/{} 猜对");
-/// How many of them were none.
 pub const OF_WHICH_SKIPPED: Words = Words::new(", {} skipped", "，跳过 {} 题");
-/// Questions are put again.
 pub const QUESTIONS_ON: Words =
     Words::new("Questions are on. {} turns them off.", "已开启提问，按 {} 关闭。");
-/// Questions are put no more.
 pub const QUESTIONS_OFF: Words = Words::new(
     "Questions are off: the lesson passes over them. {} turns them on.",
     "已关闭提问，课程会直接略过。按 {} 重新开启。",

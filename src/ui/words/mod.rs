@@ -1,19 +1,19 @@
 //! Every word that the screens say by themselves, in both languages. It must not know where a word is shown;
 //! the texts of lessons are the lessons' own.
 
+pub(crate) mod catalogue;
 pub(crate) mod compare;
-pub mod fault;
+pub(crate) mod fault;
 pub(crate) mod free;
 pub(crate) mod keys;
 pub(crate) mod lesson;
-pub(crate) mod shelf;
-pub(crate) mod trials;
+pub(crate) mod outcomes;
 
+pub use catalogue::*;
 pub use compare::*;
 pub use free::*;
 pub use keys::*;
 pub use lesson::*;
-pub use shelf::*;
-pub use trials::*;
+pub use outcomes::*;
 
 pub use crate::text::Words;

@@ -94,7 +94,7 @@ impl<R: Runs> App<R> {
         // The lab before goes down first: two labs at once help nobody.
         lesson.run.end_session();
         let session = self.runs.branch(&lesson.run.choice, past.clone());
-        lesson.run.begin_again(past, session, then);
+        lesson.run.branch(past, session, then);
     }
 
     /// Goes on with another branch: what was done in it is done again.
@@ -111,7 +111,7 @@ impl<R: Runs> App<R> {
         lesson.attend();
         lesson.run.end_session();
         let session = self.runs.branch(&lesson.run.choice, past.clone());
-        lesson.run.begin_again(past, session, None);
+        lesson.run.branch(past, session, None);
     }
 
     /// Moves the choice in the tree of branches.

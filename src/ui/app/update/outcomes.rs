@@ -20,10 +20,8 @@ use crate::{
     },
 };
 
-/// Many runs on the screen.
 #[derive(Debug)]
 pub struct OutcomesScreen {
-    /// The lesson's place in the catalogue.
     pub(crate) entry: usize,
     variant: usize,
     pub(crate) outcomes: Outcomes,
@@ -82,7 +80,6 @@ impl<R: Runs> App<R> {
         self.open_outcomes(entry, variant, Source::Races(Races::default()));
     }
 
-    /// Tries every order of a variant.
     pub(crate) fn explore(&mut self, entry: usize, variant: usize, options: ExplorationOptions) {
         let exploration = Exploration { options, ..Exploration::default() };
         self.open_outcomes(entry, variant, Source::Exploration(exploration));
@@ -99,7 +96,7 @@ impl<R: Runs> App<R> {
             Source::Exploration(exploration) => self.runs.explore(&choice, &exploration.options.bounds()),
         };
         self.selected = entry;
-        self.leave_shelf();
+        self.leave_catalogue();
         let outcomes = Outcomes::new(choice, source, batch);
         self.mode = Mode::Outcomes(Box::new(OutcomesScreen { entry, variant, outcomes, back }));
     }
@@ -112,12 +109,11 @@ impl<R: Runs> App<R> {
                 Some(lesson)
             }
             Mode::Outcomes(screen) => screen.back,
-            Mode::Comparing(beside) => beside.back,
+            Mode::Comparing(comparison) => comparison.back,
             Mode::Browsing | Mode::Ending => None,
         }
     }
 
-    /// What a key does here.
     pub(crate) fn act_in_outcomes(&mut self, action: Action, now: Instant) {
         let Mode::Outcomes(screen) = &mut self.mode else {
             return;
@@ -162,7 +158,6 @@ impl<R: Runs> App<R> {
         }
     }
 
-    /// What the mouse points at.
     pub(crate) fn point_in_outcomes(&mut self, hit: OutcomesHit) {
         let Mode::Outcomes(screen) = &mut self.mode else {
             return;
@@ -245,9 +240,7 @@ impl<R: Runs> App<R> {
             entry: self.catalogue.entries.get(screen.entry)?,
             variant: screen.variant,
             outcomes: &screen.outcomes,
-            keys: &self.keys,
-            theme: self.theme,
-            lang: self.lang,
+            context: self.context(),
         })
     }
 }

@@ -11,11 +11,15 @@ use crate::{
     run::Runs,
     ui::{
         state::{palette::Listed, screen::Overlay},
-        view::{self, CatalogueView, FreeView, LessonView, Notice, PaletteView, Scene, Screen},
+        view::{self, CatalogueView, Context, FreeView, LessonView, Notice, PaletteView, Scene, Screen},
     },
 };
 
 impl<R: Runs> App<R> {
+    pub(crate) fn context(&self) -> Context<'_> {
+        Context { keys: &self.keys, theme: self.theme, lang: self.lang }
+    }
+
     /// The screen; none once the program ends.
     pub(crate) fn screen(&self) -> Option<Screen<'_>> {
         match &self.mode {
@@ -24,14 +28,12 @@ impl<R: Runs> App<R> {
                 catalogue: &self.catalogue,
                 progress: self.progress.progress(),
                 selected: self.selected,
-                shelf: self.shelf,
+                focus: self.catalogue_focus,
                 search: self.search.as_ref(),
-                keys: &self.keys,
                 scroll: self.reading,
-                theme: self.theme,
-                lang: self.lang,
+                context: self.context(),
             })),
-            Mode::Comparing(beside) => Some(Screen::Compare(self.comparison(beside)?)),
+            Mode::Comparing(comparison) => Some(Screen::Compare(self.comparison_view(comparison)?)),
             Mode::Outcomes(screen) => Some(Screen::Outcomes(self.outcomes_view(screen)?)),
             Mode::Learning(lesson) => {
                 let playback = &lesson.run.playback;
@@ -44,14 +46,14 @@ impl<R: Runs> App<R> {
                         selected: lesson.selected.filter(|event| *event < playback.world().position),
                         display: playback.display(),
                         keys: &self.keys,
-                        flight: playback.aloft(),
+                        flight: playback.in_flight(),
                         expanded: lesson.expanded,
                         theme: self.theme,
                         lang: self.lang,
                     },
                     entry: self.catalogue.entries.get(lesson.entry)?,
                     variant: lesson.variant,
-                    stage: lesson.run.stage(),
+                    phase: lesson.run.phase(),
                     motion: lesson.run.motion(),
                     speed: lesson.run.speed(),
                     focus: lesson.focus,
@@ -69,7 +71,7 @@ impl<R: Runs> App<R> {
                     free: lesson.run.free().map(|free| FreeView {
                         free,
                         branches: &lesson.branches,
-                        again: lesson.run.is_branching(),
+                        branching: lesson.run.is_branching(),
                         live: lesson.run.can_choose(),
                         back: lesson.run.looks_back(),
                     }),
@@ -78,12 +80,11 @@ impl<R: Runs> App<R> {
         }
     }
 
-    /// Draws what is to be seen now.
     pub fn draw(&self, area: Rect, buf: &mut Buffer) {
         let Some(screen) = self.screen() else {
             return;
         };
-        view::draw(&screen, self.overlay, (self.lang, self.theme), area, buf);
+        view::draw(&screen, self.overlay, area, buf);
         if self.overlay == Overlay::Palette {
             self.palette_view(&self.listed()).draw(area, buf);
         }
@@ -92,7 +93,7 @@ impl<R: Runs> App<R> {
             _ => None,
         };
         if let Some(notice) = silent.as_ref().or(self.notice.as_ref()) {
-            view::notice(notice, &self.keys, (self.lang, self.theme), area, buf);
+            view::notice(notice, self.context(), area, buf);
         }
     }
 
@@ -107,6 +108,6 @@ impl<R: Runs> App<R> {
     }
 
     fn palette_view<'a>(&'a self, listed: &'a [Listed]) -> PaletteView<'a> {
-        PaletteView { palette: &self.palette, listed, keys: &self.keys, theme: self.theme, lang: self.lang }
+        PaletteView { palette: &self.palette, listed, context: self.context() }
     }
 }

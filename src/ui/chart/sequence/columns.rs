@@ -16,7 +16,6 @@ pub enum Who {
         client: String,
         /// Its first member, which has its colour.
         first: ActorId,
-        /// How many there are.
         members: usize,
     },
     /// A server, by name.

@@ -6,11 +6,11 @@ use crate::log::{ActorId, Belief, Condition, EventKind, Fault, LinkId, Log, Targ
 impl Sequence {
     /// How far a command gets that is sent now.
     pub(crate) fn way(&self, log: &Log, actor: ActorId, server: &str) -> Passage {
-        if self.pen.links.is_empty() {
+        if self.state.links.is_empty() {
             return Passage::Through;
         }
         let client = client(log, actor).unwrap_or_default();
-        let way = self.pen.links.get(&LinkId::new(client, server));
+        let way = self.state.links.get(&LinkId::new(client, server));
         way.copied().unwrap_or(Passage::Through)
     }
 
@@ -21,12 +21,12 @@ impl Sequence {
             Target::Link(link) => {
                 self.link(log, link, index);
                 match fault.leaves() {
-                    Condition::Cut => drop(self.pen.links.insert(link.clone(), Passage::Cut)),
+                    Condition::Cut => drop(self.state.links.insert(link.clone(), Passage::Cut)),
                     // A link that holds replies lets commands pass.
                     Condition::Held(Way::Both | Way::Requests) => {
-                        self.pen.links.insert(link.clone(), Passage::Held);
+                        self.state.links.insert(link.clone(), Passage::Held);
                     }
-                    Condition::Open if self.pen.links.remove(link) == Some(Passage::Held) => {
+                    Condition::Open if self.state.links.remove(link) == Some(Passage::Held) => {
                         self.deliver(log, link, index);
                     }
                     _ => {}
@@ -57,7 +57,7 @@ impl Sequence {
             return;
         };
         // What it held is gone with it, and no TTL ended.
-        if let Some(server) = self.pen.servers.get_mut(server) {
+        if let Some(server) = self.state.servers.get_mut(server) {
             server.leases.clear();
             server.event = None;
         }
@@ -92,7 +92,7 @@ impl Sequence {
     fn actors_end(&mut self, log: &Log, actors: &[ActorId], columns: &[usize], index: usize) {
         self.orphan(log, actors, index);
         let mut held: Vec<(ActorId, String)> = self
-            .pen
+            .state
             .beliefs
             .iter()
             .filter(|((actor, _), belief)| actors.contains(actor) && **belief != Belief::Nothing)
@@ -107,7 +107,6 @@ impl Sequence {
         }
     }
 
-    /// An actor's program ends with an error.
     pub(crate) fn gave_up(&mut self, log: &Log, actor: ActorId, index: usize) {
         let mut columns: Vec<usize> = self.columns.of(actor).into_iter().collect();
         self.hit(columns.clone(), index);
@@ -121,7 +120,7 @@ impl Sequence {
 
     /// Commands of these actors that have no reply yet, oldest first.
     fn on_their_way(&self, log: &Log, actors: &[ActorId]) -> Vec<usize> {
-        let mut sent: Vec<usize> = self.pen.in_flight.values().copied().collect();
+        let mut sent: Vec<usize> = self.state.in_flight.values().copied().collect();
         sent.retain(|sent| match &log.events()[*sent].kind {
             EventKind::Sent { actor, .. } => actors.contains(actor),
             _ => false,
@@ -136,7 +135,7 @@ impl Sequence {
             let EventKind::Sent { op, actor, server, .. } = &log.events()[sent].kind else {
                 continue;
             };
-            self.pen.in_flight.remove(op);
+            self.state.in_flight.remove(op);
             if let (Some(client), Some(server)) = (self.columns.of(*actor), self.columns.server(server)) {
                 let kind = RowKind::Orphan { client, server, sent };
                 let same = self.same(client, 7, "");
@@ -177,7 +176,7 @@ impl Sequence {
             }
             _ => false,
         };
-        let open = self.pen.step < self.rows.len();
+        let open = self.state.step < self.rows.len();
         if let Some(row) = self.rows.last_mut().filter(|_| open)
             && same_kind(row)
             && let RowKind::Link { ends } = &mut row.kind

@@ -1,16 +1,12 @@
 //! A column's lifeline: how it looks from which row on.
 
-/// How a lifeline looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Look {
     /// Neither has a lock nor asks for one; a server that runs.
     #[default]
     Idle,
-    /// Waits for a lock.
     Waiting,
-    /// Cannot be sure.
     Unsure,
-    /// Believes that it holds a lock.
     Holding,
     /// The same, and somebody else believes it of the same lock.
     Clashing,

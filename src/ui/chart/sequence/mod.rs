@@ -53,7 +53,6 @@ pub struct Overlap {
 #[derive(Debug, Clone, Default)]
 pub struct Sequence {
     pub columns: Columns,
-    /// How each of them fares.
     pub lifelines: Vec<Lifeline>,
     /// The rows, oldest first.
     pub rows: Vec<Row>,
@@ -62,12 +61,12 @@ pub struct Sequence {
     /// The row of every event.
     places: Vec<usize>,
     states: Vec<Seen>,
-    pen: Pen,
+    state: FoldState,
 }
 
 /// What the fold has to remember from one event to the next.
 #[derive(Debug, Clone, Default)]
-struct Pen {
+struct FoldState {
     /// When the newest row was made or added to, not counting time that passed.
     at: LessonTime,
     /// The first row of the step under way: further events are added to no row before it.
@@ -96,7 +95,6 @@ impl Sequence {
         &EMPTY
     }
 
-    /// Takes in what the log has gained.
     pub fn advance(&mut self, log: &Log) {
         for index in self.places.len()..log.len() {
             self.place(log, index);
@@ -129,25 +127,25 @@ impl Sequence {
         }
         self.pass(event.at, index);
         let rows = self.rows.len();
-        let told = self.tell(log, index);
+        let row = self.tell(log, index);
         self.hold(event, index);
         if let Some(column) = event.kind.actor().and_then(|actor| self.columns.of(actor)) {
             self.turn(column, index);
         }
         // A row that was added to is the event's place; else the newest, which may be its own.
         let newest = self.rows.len().saturating_sub(1);
-        self.places.push(told.unwrap_or(if rows < self.rows.len() { rows } else { newest }));
-        if told.is_some() || rows < self.rows.len() {
-            self.pen.at = event.at;
+        self.places.push(row.unwrap_or(if rows < self.rows.len() { rows } else { newest }));
+        if row.is_some() || rows < self.rows.len() {
+            self.state.at = event.at;
         }
     }
 
     /// Time that passes between two rows is a row of its own.
     fn pass(&mut self, at: LessonTime, event: usize) {
-        if self.rows.is_empty() || at.since(self.pen.at) < GAP {
+        if self.rows.is_empty() || at.since(self.state.at) < GAP {
             return;
         }
-        let since = self.pen.at;
+        let since = self.state.at;
         match self.rows.last_mut() {
             Some(row) if matches!(row.kind, RowKind::Gap { .. }) => row.more.push(event),
             _ => self.rows.push(Row::new(RowKind::Gap { since }, event)),
@@ -172,7 +170,7 @@ impl Sequence {
             EventKind::Fault(fault) => self.fault(log, fault, index),
             EventKind::GaveUp { actor, .. } => self.gave_up(log, *actor, index),
             EventKind::ServerDied { server, .. } => self.server_ends(server, index),
-            EventKind::Stop { .. } => self.pen.step = self.rows.len(),
+            EventKind::Stop { .. } => self.state.step = self.rows.len(),
             _ => {}
         }
         None
@@ -180,7 +178,7 @@ impl Sequence {
 
     /// Makes a row, or adds to one that tells the same of a crowd.
     fn row(&mut self, kind: RowKind, index: usize, same: Option<(usize, u8, String)>) -> Option<usize> {
-        let open = self.rows[self.pen.step.min(self.rows.len())..].iter();
+        let open = self.rows[self.state.step.min(self.rows.len())..].iter();
         let known = same.as_ref().and_then(|same| {
             let found = open.rev().position(|row| row.same.as_ref() == Some(same))?;
             Some(self.rows.len() - 1 - found)
@@ -201,7 +199,7 @@ impl Sequence {
     fn message(&mut self, log: &Log, index: usize) -> Option<usize> {
         match &log.events()[index].kind {
             EventKind::Sent { op, actor, label, server, .. } => {
-                self.pen.in_flight.insert(*op, index);
+                self.state.in_flight.insert(*op, index);
                 let client = self.columns.of(*actor)?;
                 let Some(to) = self.columns.server(server) else {
                     let same = self.same(client, 11, label);
@@ -214,7 +212,7 @@ impl Sequence {
             }
             EventKind::Replied { op, actor, label, reply } => {
                 let client = self.columns.of(*actor)?;
-                let sent = self.pen.in_flight.remove(op)?;
+                let sent = self.state.in_flight.remove(op)?;
                 let EventKind::Sent { server, .. } = &log.events()[sent].kind else {
                     return None;
                 };
@@ -251,7 +249,7 @@ impl Sequence {
             && client == column
             && row.note.is_none()
             && row.same.is_none()
-            && at.since(self.pen.at) < BURST
+            && at.since(self.state.at) < BURST
         {
             row.note = Some(index);
             return Some(newest);
@@ -261,7 +259,7 @@ impl Sequence {
     }
 
     fn believe(&mut self, actor: ActorId, lock: &str, belief: Belief) {
-        let before = self.pen.beliefs.insert((actor, lock.to_owned()), belief);
+        let before = self.state.beliefs.insert((actor, lock.to_owned()), belief);
         let Some(column) = self.columns.of(actor) else {
             return;
         };
@@ -279,8 +277,8 @@ impl Sequence {
 
     /// Marks the rows in which a lock has more than one holder, and the columns of its holders.
     fn hold(&mut self, event: &Event, index: usize) {
-        for turn in self.pen.holding.take(index, event) {
-            let overlaps = self.pen.holding.overlaps();
+        for turn in self.state.holding.take(index, event) {
+            let overlaps = self.state.holding.overlaps();
             if let Some(begun) = overlaps.get(self.overlaps.len()) {
                 let lock = begun.lock.clone();
                 self.rows.push(Row::new(RowKind::Clash { lock: lock.clone() }, index));
@@ -288,12 +286,12 @@ impl Sequence {
                 self.overlaps.push(Overlap { lock, from, to: None });
             }
             let row = self.now();
-            for (overlap, ended) in self.overlaps.iter_mut().zip(self.pen.holding.overlaps()) {
+            for (overlap, ended) in self.overlaps.iter_mut().zip(self.state.holding.overlaps()) {
                 if ended.end.is_some() {
                     overlap.to.get_or_insert((row, index));
                 }
             }
-            let holders: Vec<ActorId> = self.pen.holding.holders(&turn.lock).collect();
+            let holders: Vec<ActorId> = self.state.holding.holders(&turn.lock).collect();
             let mut columns: Vec<usize> =
                 holders.iter().chain([&turn.actor]).filter_map(|actor| self.columns.of(*actor)).collect();
             columns.dedup();
@@ -328,9 +326,9 @@ impl Sequence {
     /// What a server was seen to hold, as far as nobody has said it: a TTL that is over, another role.
     fn observe(&mut self, state: &ServerState, at: LessonTime, index: usize) {
         let column = self.columns.server(&state.server);
-        let known = self.pen.servers.get(&state.server).and_then(|server| server.event);
+        let known = self.state.servers.get(&state.server).and_then(|server| server.event);
         self.states.push(Seen { event: index, before: known });
-        let server = self.pen.servers.entry(state.server.clone()).or_default();
+        let server = self.state.servers.entry(state.server.clone()).or_default();
         server.event = Some(index);
         let (Observed::Redis(space), Some(column)) = (&state.observed, column) else {
             return;

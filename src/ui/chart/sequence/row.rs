@@ -2,7 +2,6 @@
 
 use crate::clock::LessonTime;
 
-/// How far a command got at first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Passage {
     /// To the server.
@@ -22,7 +21,6 @@ pub enum RowKind {
         client: usize,
         /// The server's column.
         server: usize,
-        /// How far it got.
         way: Passage,
     },
     /// A command that a link had held goes on to its server.
@@ -40,7 +38,6 @@ pub enum RowKind {
         client: usize,
         /// The server's column.
         server: usize,
-        /// Whether it is lost.
         lost: bool,
     },
     /// A client was killed before the reply to this command came: nobody is there to hear it.
@@ -73,12 +70,10 @@ pub enum RowKind {
         /// The server's column.
         column: usize,
     },
-    /// A fault of processes.
     Fault {
         /// The columns of those that it hit.
         columns: Vec<usize>,
     },
-    /// A fault of links.
     Link {
         /// The columns of both ends, where they have one, and the event: of each link in turn.
         ends: Vec<(usize, usize, usize)>,
@@ -91,7 +86,6 @@ pub enum RowKind {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
-    /// What it tells.
     pub kind: RowKind,
     /// The event that made it.
     pub event: usize,
@@ -118,7 +112,6 @@ impl Row {
         more.checked_sub(1).map_or(self.event, |n| self.more[n])
     }
 
-    /// All further events.
     pub fn further(&self) -> &[usize] {
         &self.more
     }

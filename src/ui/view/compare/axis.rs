@@ -14,7 +14,7 @@ pub fn draw(view: &CompareView<'_>, area: Rect, buf: &mut Buffer) {
         return;
     }
     let plot = view.plot(area, 0);
-    let chrome = view.theme.style(Role::Chrome);
+    let chrome = view.context.theme.style(Role::Chrome);
     plot.fill((area.x, area.right()), area.y, "─", chrome, buf);
     let marks = view.marks();
     let mut column = plot.left;
@@ -39,7 +39,7 @@ pub fn draw(view: &CompareView<'_>, area: Rect, buf: &mut Buffer) {
             } else {
                 format!("{}{} ", glyphs::DIFFERENCE, time::moment(at))
             };
-            let style = view.theme.style(Role::Warning).add_modifier(Modifier::BOLD);
+            let style = view.context.theme.style(Role::Warning).add_modifier(Modifier::BOLD);
             plot.write((screen, area.y), &words, area.right(), style, buf);
         }
     }
@@ -48,6 +48,6 @@ pub fn draw(view: &CompareView<'_>, area: Rect, buf: &mut Buffer) {
         // At the right edge the words stand left of the playhead.
         let needs = u16::try_from(words.len()).unwrap_or(area.width);
         let x = x.min(area.right().saturating_sub(needs)).max(area.x);
-        plot.write((x, area.y), &words, area.right(), view.theme.style(Role::Accent), buf);
+        plot.write((x, area.y), &words, area.right(), view.context.theme.style(Role::Accent), buf);
     }
 }

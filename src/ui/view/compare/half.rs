@@ -8,7 +8,7 @@ use ratatui::{
 };
 
 use super::{CompareView, actor, lanes, text, time, words};
-use crate::ui::state::screen::CompareStage;
+use crate::ui::state::screen::ComparePhase;
 use crate::ui::theme::{Role, glyphs};
 use crate::{
     clock::ClockKind,
@@ -26,7 +26,7 @@ pub fn draw(view: &CompareView<'_>, side: usize, (names, area): (usize, Rect), b
         let words = waiting(view, side);
         for (y, row) in (below.top()..below.bottom()).zip(text::wrap(&words, usize::from(below.width - 2))) {
             let width = usize::from(below.width - 2);
-            buf.set_stringn(below.x + 2, y, row, width, view.theme.style(Role::Warning));
+            buf.set_stringn(below.x + 2, y, row, width, view.context.theme.style(Role::Warning));
         }
         return;
     };
@@ -37,31 +37,31 @@ pub fn draw(view: &CompareView<'_>, side: usize, (names, area): (usize, Rect), b
 
 /// Why there are no lanes yet.
 fn waiting(view: &CompareView<'_>, side: usize) -> String {
-    match view.sides[side].stage {
-        CompareStage::Running { booting: true, .. } => words::BOOTING.get(view.lang).to_owned(),
-        CompareStage::Running { step, .. } => {
+    match view.sides[side].phase {
+        ComparePhase::Running { booting: true, .. } => words::BOOTING.get(view.context.lang).to_owned(),
+        ComparePhase::Running { step, .. } => {
             let beats = view.entry.variants.get(view.sides[side].variant);
             let beats = beats.map_or(0, |variant| variant.beats).max(step);
-            words::RUNNING.with(view.lang, &[&step.to_string(), &beats.to_string()])
+            words::RUNNING.with(view.context.lang, &[&step.to_string(), &beats.to_string()])
         }
-        _ => words::WAITING.get(view.lang).to_owned(),
+        _ => words::WAITING.get(view.context.lang).to_owned(),
     }
 }
 
 fn heading(view: &CompareView<'_>, side: usize, area: Rect, buf: &mut Buffer) {
-    let style = |role| view.theme.style(role);
+    let style = |role| view.context.theme.style(role);
     let width = usize::from(area.width);
     buf.set_stringn(area.x, area.y, "─".repeat(width), width, style(Role::Chrome));
     let badge = Line::from(badge(view, side));
     let taken = badge.width().min(width);
     let (called, role) = view.called(side);
     let title = view.entry.variants.get(view.sides[side].variant);
-    let title = title.map_or("", |variant| variant.title.get(view.lang));
+    let title = title.map_or("", |variant| variant.title.get(view.context.lang));
     let clock = match view.sides[side].log {
         Some(_) => match view.sides[side].world.clock {
             ClockKind::Controlled => "",
-            ClockKind::Wall => words::WALL.get(view.lang),
-            ClockKind::Recorded => words::RECORDED.get(view.lang),
+            ClockKind::Wall => words::WALL.get(view.context.lang),
+            ClockKind::Recorded => words::RECORDED.get(view.context.lang),
         },
         None => "",
     };
@@ -79,7 +79,7 @@ fn heading(view: &CompareView<'_>, side: usize, area: Rect, buf: &mut Buffer) {
 
 /// What the run amounts to up to the playhead, in a few words that are seen from the last row.
 fn badge(view: &CompareView<'_>, side: usize) -> Vec<Span<'static>> {
-    let style = |role| view.theme.style(role);
+    let style = |role| view.context.theme.style(role);
     let world = view.sides[side].world;
     let mut spans = Vec::new();
     let other = view.sides[1 - side].world;
@@ -95,26 +95,26 @@ fn badge(view: &CompareView<'_>, side: usize) -> Vec<Span<'static>> {
     let notified = |world: &World| world.actors.iter().map(|actor| actor.notified).sum::<usize>();
     if notified(world) > 0 {
         let differs = notified(other) > 0 && notified(other) != notified(world);
-        let words = format!(" {} {} ", words::NOTIFIED.get(view.lang), notified(world));
+        let words = format!(" {} {} ", words::NOTIFIED.get(view.context.lang), notified(world));
         spans.push(Span::styled(words, figure(differs)));
     }
-    if matches!(view.sides[side].stage, CompareStage::Failed { .. }) {
-        let words = format!(" ✗ {} ", words::RUN_FAILED.get(view.lang));
+    if matches!(view.sides[side].phase, ComparePhase::Failed(_)) {
+        let words = format!(" ✗ {} ", words::RUN_FAILED.get(view.context.lang));
         spans.push(Span::styled(words, style(Role::Danger).add_modifier(Modifier::REVERSED)));
     } else if let Some(worst) = worst(world) {
         let most = worst.holders.len().to_string();
-        let words = format!(" {} ", words::CLASH.with(view.lang, &[&most]));
+        let words = format!(" {} ", words::CLASH.with(view.context.lang, &[&most]));
         spans.push(Span::styled(words, style(Role::Danger).add_modifier(Modifier::REVERSED)));
         let who = worst.holders.iter().filter_map(|holder| world.actor(*holder));
         let who: Vec<&str> = who.map(|actor| actor.who.name.as_str()).take(3).collect();
         let (who, from) = (who.join(" + "), time::moment(worst.from));
         let span = match worst.to {
-            Some(to) => words::FROM_TO.with(view.lang, &[&who, &from, &time::moment(to)]),
-            None => words::SINCE.with(view.lang, &[&who, &from]),
+            Some(to) => words::FROM_TO.with(view.context.lang, &[&who, &from, &time::moment(to)]),
+            None => words::SINCE.with(view.context.lang, &[&who, &from]),
         };
         spans.push(Span::styled(format!(" {span} "), style(Role::Danger)));
     } else if !other.holding.overlaps().is_empty() && world.holding.ever() {
-        let words = format!(" ✓ {} ", words::ONE_AT_A_TIME.get(view.lang));
+        let words = format!(" ✓ {} ", words::ONE_AT_A_TIME.get(view.context.lang));
         spans.push(Span::styled(words, style(Role::Good)));
     }
     spans
@@ -132,7 +132,7 @@ pub fn mark(view: &CompareView<'_>, side: usize, (names, area, axis): (usize, Re
     let Some(made) = made.filter(|made| made.event < view.sides[side].world.position) else {
         return;
     };
-    let style = view.theme.style(Role::Warning).add_modifier(Modifier::BOLD);
+    let style = view.context.theme.style(Role::Warning).add_modifier(Modifier::BOLD);
     let plot = view.plot(lanes::right_of(names, axis), view.sides[side].world.position);
     let column = view.pair.charts[side].column(made.event);
     let Some(x) = plot.screen(column) else {

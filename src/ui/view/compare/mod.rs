@@ -6,7 +6,7 @@ pub(crate) mod half;
 pub(crate) mod parting;
 pub(crate) mod verdicts;
 
-use crate::ui::state::screen::{CompareSide, CompareStage};
+use crate::ui::state::screen::{ComparePhase, CompareSide};
 use ratatui::{
     buffer::Buffer,
     layout::{Constraint, Layout, Rect},
@@ -14,21 +14,17 @@ use ratatui::{
     text::{Line, Span},
 };
 
-use super::{header, lanes, plot::Plot, scene::Scene, strip};
+use super::{Context, header, lanes, plot::Plot, scene::Scene, strip};
 use crate::ui::chart::sequence::Sequence;
 use crate::ui::{
     chart::{Detail, Pair},
-    theme::{Role, Theme, text, time},
+    theme::{Role, text, time},
     words,
 };
 use crate::{
     clock::LessonTime,
     log::ActorId,
-    text::Lang,
-    ui::{
-        keys::{KeyMap, Place},
-        state::catalogue::CatalogueEntry,
-    },
+    ui::{keys::Place, state::catalogue::CatalogueEntry},
     verdict::compare::Difference,
     world::World,
 };
@@ -38,14 +34,11 @@ const TAIL: (u16, u16) = (22, 40);
 /// Rows of the verdicts at least, frame included.
 const VERDICTS: u16 = 5;
 
-/// What the screen shows.
 #[derive(Debug, Clone, Copy)]
 pub struct CompareView<'a> {
-    /// The lesson.
     pub entry: &'a CatalogueEntry,
     /// The failing run and the other one.
     pub sides: [CompareSide<'a>; 2],
-    /// Both on one time axis.
     pub pair: &'a Pair,
     /// Where they part, if they do and both are over.
     pub difference: Option<&'a Difference>,
@@ -57,12 +50,8 @@ pub struct CompareView<'a> {
     pub playing: bool,
     /// How far the lanes are scrolled; `None` follows who moves.
     pub lanes: Option<u16>,
-    /// How far the verdicts are scrolled.
     pub verdicts: u16,
-    pub keys: &'a KeyMap,
-    /// Colours.
-    pub theme: Theme,
-    pub lang: Lang,
+    pub context: Context<'a>,
 }
 
 /// Where everything is.
@@ -97,23 +86,21 @@ impl<'a> CompareView<'a> {
             sequence: Sequence::empty(),
             selected: None,
             display: self.now(),
-            keys: self.keys,
+            keys: self.context.keys,
             flight: None,
             expanded: false,
-            theme: self.theme,
-            lang: self.lang,
+            theme: self.context.theme,
+            lang: self.context.lang,
         })
     }
 
-    /// The lesson time at the playhead.
     fn now(&self) -> LessonTime {
         let times = self.sides.iter().map(|side| side.world.now);
         times.max().unwrap_or_default()
     }
 
-    /// Whether both runs came to their ends.
     fn is_whole(&self) -> bool {
-        let judged = |side: &CompareSide<'_>| matches!(side.stage, CompareStage::Judged(_));
+        let judged = |side: &CompareSide<'_>| matches!(side.phase, ComparePhase::Judged(_));
         self.sides.iter().all(judged)
     }
 
@@ -210,25 +197,26 @@ impl<'a> CompareView<'a> {
         for side in [0, 1] {
             verdicts::draw(self, side, areas.verdicts[side], buf);
         }
-        let hints = strip::hints(self.keys, Place::Comparison, self.lang, self.theme, areas.hints.width);
+        let hints = strip::hints(self.context, Place::Comparison, areas.hints.width);
         buf.set_line(areas.hints.x, areas.hints.y, &hints, areas.hints.width);
     }
 
     fn draw_header(&self, area: Rect, buf: &mut Buffer) {
-        let style = |role| self.theme.style(role);
+        let style = |role| self.context.theme.style(role);
         let (glyph, role) = if self.playing { (" ▶ ", Role::Good) } else { (" ▮▮", Role::Chrome) };
         let mut right = Vec::new();
         if self.steps.1 > 0 {
-            let step = words::STEP.with(self.lang, &[&self.steps.0.to_string(), &self.steps.1.to_string()]);
+            let step =
+                words::STEP.with(self.context.lang, &[&self.steps.0.to_string(), &self.steps.1.to_string()]);
             right.push(Span::styled(format!(" {step}  "), style(Role::Chrome)));
             right.push(Span::styled(format!("{} ", time::moment(self.now())), style(Role::Fresh)));
         }
-        let what = words::COMPARISON.get(self.lang);
+        let what = words::COMPARISON.get(self.context.lang);
         let left = |room: usize| {
             let room = room.saturating_sub(8 + text::width(what));
             Line::from(vec![
                 Span::styled(format!("{glyph} "), style(role)),
-                Span::styled(text::fit(self.entry.title.get(self.lang), room), style(Role::Accent)),
+                Span::styled(text::fit(self.entry.title.get(self.context.lang), room), style(Role::Accent)),
                 Span::styled(" · ", style(Role::Chrome)),
                 Span::styled(what, style(Role::Text).add_modifier(Modifier::BOLD)),
             ])
@@ -253,8 +241,8 @@ impl<'a> CompareView<'a> {
     /// What a side is called, and in which colour.
     fn called(&self, side: usize) -> (&'static str, Role) {
         match side {
-            0 => (words::BEFORE.get(self.lang), Role::Danger),
-            _ => (words::AFTER.get(self.lang), Role::Good),
+            0 => (words::BEFORE.get(self.context.lang), Role::Danger),
+            _ => (words::AFTER.get(self.context.lang), Role::Good),
         }
     }
 }

@@ -5,13 +5,15 @@ use ratatui::{
     layout::Rect,
     style::Modifier,
     text::{Line, Span},
-    widgets::Widget,
 };
 
 use super::{CompareView, text, time, words};
-use crate::ui::state::screen::CompareStage;
+use crate::ui::state::screen::ComparePhase;
 use crate::{
-    ui::theme::{Role, glyphs},
+    ui::{
+        theme::{Role, glyphs},
+        view::paragraph,
+    },
     verdict::compare::{Consequence, Difference, Move, What},
 };
 
@@ -21,19 +23,15 @@ const COMMAND: char = '\u{2060}';
 /// The lines of the pane.
 pub fn lines(view: &CompareView<'_>, width: u16) -> Vec<Line<'static>> {
     let width = usize::from(width);
-    let plain = |words: &str, role: Role| {
-        let rows = text::wrap(words, width).into_iter();
-        rows.map(|row| Line::styled(row, view.theme.style(role))).collect()
-    };
-    let failed = |stage: &CompareStage<'_>| matches!(stage, CompareStage::Failed { .. });
-    if view.sides.iter().any(|side| failed(&side.stage)) {
-        return plain(words::NOTHING_TO_COMPARE.get(view.lang), Role::Danger);
+    let plain = |words: &str, role: Role| paragraph::plain(words, width, view.context.theme.style(role));
+    if view.sides.iter().any(|side| matches!(side.phase, ComparePhase::Failed(_))) {
+        return plain(words::NOTHING_TO_COMPARE.get(view.context.lang), Role::Danger);
     }
     if !view.is_whole() {
-        return plain(words::COMPARING.get(view.lang), Role::Chrome);
+        return plain(words::COMPARING.get(view.context.lang), Role::Chrome);
     }
     let Some(difference) = view.difference else {
-        return plain(words::NO_DIFFERENCE.get(view.lang), Role::Text);
+        return plain(words::NO_DIFFERENCE.get(view.context.lang), Role::Text);
     };
     [0, 1].into_iter().flat_map(|side| line(view, side, difference, width)).collect()
 }
@@ -45,17 +43,18 @@ fn line(view: &CompareView<'_>, side: usize, difference: &Difference, width: usi
     let called = text::pad(called, widest[0].max(widest[1]));
     let indent = text::width(&called) + 2;
     let said = match &difference.moves[side] {
-        None => words::NO_SUCH_MOVE.get(view.lang).to_owned(),
+        None => words::NO_SUCH_MOVE.get(view.context.lang).to_owned(),
         Some(made) => sentence(view, made, difference.next[side].as_ref(), difference.what),
     };
-    let mut first = Span::styled(format!("{called}  "), view.theme.style(role).add_modifier(Modifier::BOLD));
+    let mut first =
+        Span::styled(format!("{called}  "), view.context.theme.style(role).add_modifier(Modifier::BOLD));
     let (mut lines, mut code) = (Vec::new(), false);
     for row in text::wrap_clean(&said, width.saturating_sub(indent)) {
         let mut spans = vec![first];
         for (n, part) in row.split(COMMAND).enumerate() {
             code ^= n > 0;
             let role = if code { Role::Code } else { Role::Text };
-            spans.push(Span::styled(part.to_owned(), view.theme.style(role)));
+            spans.push(Span::styled(part.to_owned(), view.context.theme.style(role)));
         }
         lines.push(Line::from(spans));
         first = Span::raw(" ".repeat(indent));
@@ -66,15 +65,15 @@ fn line(view: &CompareView<'_>, side: usize, difference: &Difference, width: usi
 /// When, who, what and the reply; and what came of it, where that is the difference.
 fn sentence(view: &CompareView<'_>, made: &Move, next: Option<&Move>, what: What) -> String {
     let at = time::moment(made.at);
-    let mut said = words::AT.with(view.lang, &[&at, &does(view, made)]);
+    let mut said = words::AT.with(view.context.lang, &[&at, &does(view, made)]);
     if what == What::Outcome {
         let came: Vec<String> = made.outcome.iter().map(|came| came_of_it(view, came)).collect();
         let came = match next {
             _ if !came.is_empty() => came.join(", "),
             Some(next) => does(view, next),
-            None => words::NO_CONSEQUENCE.get(view.lang).to_owned(),
+            None => words::NO_CONSEQUENCE.get(view.context.lang).to_owned(),
         };
-        said.push_str(&words::AND_THEN.with(view.lang, &[&came]));
+        said.push_str(&words::AND_THEN.with(view.context.lang, &[&came]));
     }
     said
 }
@@ -87,24 +86,23 @@ fn does(view: &CompareView<'_>, made: &Move) -> String {
     match &made.reply {
         Some(reply) => {
             let reply = text::fit(&reply.to_string(), REPLY).into_owned();
-            words::SENDS.with(view.lang, &[&who, &wire, &reply])
+            words::SENDS.with(view.context.lang, &[&who, &wire, &reply])
         }
-        None => words::TAKES.with(view.lang, &[&who, &wire]),
+        None => words::TAKES.with(view.context.lang, &[&who, &wire]),
     }
 }
 
 fn came_of_it(view: &CompareView<'_>, came: &Consequence) -> String {
     match came {
         Consequence::Believes(lock, belief) => {
-            words::believes(*belief).with(view.lang, &[&text::clean(lock)])
+            words::believes(*belief).with(view.context.lang, &[&text::clean(lock)])
         }
         Consequence::Counted(counter, by) => format!("{} {by:+}", text::clean(counter)),
     }
 }
 
-/// Draws the pane.
 pub fn draw(view: &CompareView<'_>, area: Rect, buf: &mut Buffer) {
-    let mut title = format!(" {} ", words::FIRST_DIFFERENCE.get(view.lang));
+    let mut title = format!(" {} ", words::FIRST_DIFFERENCE.get(view.context.lang));
     if let Some(difference) = view.difference {
         let what = match (difference.what, &difference.moves) {
             (What::Command, _) => words::OTHER_COMMAND,
@@ -113,20 +111,17 @@ pub fn draw(view: &CompareView<'_>, area: Rect, buf: &mut Buffer) {
             (What::Extra, [Some(_), _]) => words::ONLY_BEFORE,
             (What::Extra, _) => words::ONLY_AFTER,
         };
-        let first = words::FIRST_DIFFERENCE.get(view.lang);
-        let about = words::ABOUT.with(view.lang, &[first, what.get(view.lang)]);
+        let first = words::FIRST_DIFFERENCE.get(view.context.lang);
+        let about = words::ABOUT.with(view.context.lang, &[first, what.get(view.context.lang)]);
         title = format!(" {} {about} ", glyphs::DIFFERENCE);
     }
-    let style = view.theme.style(Role::Warning);
+    let style = view.context.theme.style(Role::Warning);
     let block = view
+        .context
         .theme
         .pane(false)
         .border_style(style)
         .title(Span::styled(title, style.add_modifier(Modifier::BOLD)));
-    let inner = block.inner(area);
-    block.render(area, buf);
-    let lines = lines(view, area.width.saturating_sub(4));
-    for (y, line) in (inner.top()..inner.bottom()).zip(&lines) {
-        buf.set_line(inner.x + 1, y, line, inner.width.saturating_sub(2));
-    }
+    let inner = paragraph::text_area(paragraph::frame(block, area, buf));
+    paragraph::draw(&lines(view, inner.width), 0, inner, buf);
 }

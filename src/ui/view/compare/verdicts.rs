@@ -8,33 +8,30 @@ use ratatui::{
     widgets::{Block, Widget},
 };
 
-use super::{CompareView, text, words};
-use crate::ui::state::screen::CompareStage;
+use super::{CompareView, words};
+use crate::ui::state::screen::ComparePhase;
 use crate::ui::theme::Role;
 use crate::{
-    ui::view::{narration, scene::prose, verdict},
+    ui::view::{narration, paragraph, verdict},
     verdict::Outcome,
 };
 
 fn lines(view: &CompareView<'_>, side: usize, width: usize) -> Vec<Line<'static>> {
-    let style = |role| view.theme.style(role);
-    let plain = |words: &str, role: Role| -> Vec<Line<'static>> {
-        let rows = text::wrap(words, width).into_iter();
-        rows.map(|row| Line::styled(row, style(role))).collect()
-    };
-    match view.sides[side].stage {
-        CompareStage::Waiting | CompareStage::Running { .. } => {
-            plain(words::NOTHING_YET.get(view.lang), Role::Chrome)
+    let style = |role| view.context.theme.style(role);
+    let plain = |words: &str, role: Role| paragraph::plain(words, width, style(role));
+    match view.sides[side].phase {
+        ComparePhase::Waiting | ComparePhase::Running { .. } => {
+            plain(words::NOTHING_YET.get(view.context.lang), Role::Chrome)
         }
-        CompareStage::Failed { message, .. } => {
-            let mut lines = plain(message.get(view.lang), Role::Danger);
+        ComparePhase::Failed(failure) => {
+            let mut lines = plain(failure.message.get(view.context.lang), Role::Danger);
             lines.extend(plain(
-                &words::COMPARE_AGAIN.with(view.lang, &[&view.keys.label("restart")]),
+                &words::COMPARE_AGAIN.with(view.context.lang, &[&view.context.keys.label("restart")]),
                 Role::Chrome,
             ));
             lines
         }
-        CompareStage::Judged(judged) => {
+        ComparePhase::Judged(judged) => {
             let Some(scene) = view.scene(side) else {
                 return Vec::new();
             };
@@ -43,13 +40,11 @@ fn lines(view: &CompareView<'_>, side: usize, width: usize) -> Vec<Line<'static>
                 lines.extend(verdict::claim_lines(&scene, claim, width));
             }
             if judged.outcome == Outcome::NotShown {
-                lines.extend(plain(words::NOT_SHOWN_WHY.get(view.lang), Role::Danger));
+                lines.extend(plain(words::NOT_SHOWN_WHY.get(view.context.lang), Role::Danger));
             } else if let Some(variant) = view.entry.variants.get(view.sides[side].variant) {
                 lines.push(Line::default());
-                let mut code = false;
-                for row in text::wrap(variant.lesson.get(view.lang), width) {
-                    lines.push(Line::from(prose(&row, &mut code, view.theme, style(Role::Text))));
-                }
+                let lesson = variant.lesson.get(view.context.lang);
+                lines.extend(paragraph::prose(lesson, width, style(Role::Text), view.context.theme));
             }
             lines
         }
@@ -57,11 +52,9 @@ fn lines(view: &CompareView<'_>, side: usize, width: usize) -> Vec<Line<'static>
 }
 
 fn inside(area: Rect) -> Rect {
-    let inner = Block::bordered().inner(area);
-    Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner }
+    paragraph::text_area(Block::bordered().inner(area))
 }
 
-/// How far it can be scrolled.
 pub fn reach(view: &CompareView<'_>, side: usize, area: Rect) -> u16 {
     let inner = inside(area);
     let lines = lines(view, side, inner.width.into()).len();
@@ -73,21 +66,22 @@ pub fn draw(view: &CompareView<'_>, side: usize, area: Rect, buf: &mut Buffer) {
         return;
     }
     let (called, _) = view.called(side);
-    let style = |role| view.theme.style(role);
+    let style = |role| view.context.theme.style(role);
     let mut title = vec![Span::styled(format!(" {called}: "), style(Role::Text))];
-    let (words, role, loud) = match view.sides[side].stage {
-        CompareStage::Judged(judged) => {
-            let words = words::outcome(judged.outcome).get(view.lang);
+    let (words, role, loud) = match view.sides[side].phase {
+        ComparePhase::Judged(judged) => {
+            let words = words::outcome(judged.outcome).get(view.context.lang);
             match judged.outcome {
                 Outcome::Shown => (words, Role::Danger, false),
                 Outcome::Prevented => (words, Role::Good, false),
                 Outcome::NotShown => (words, Role::Danger, true),
             }
         }
-        CompareStage::Failed { server: true, .. } => (words::LAB_FAILED.get(view.lang), Role::Danger, true),
-        CompareStage::Failed { .. } => (words::LESSON_FAILED.get(view.lang), Role::Danger, true),
-        CompareStage::Waiting | CompareStage::Running { .. } => {
-            (words::WORKING.get(view.lang), Role::Chrome, false)
+        ComparePhase::Failed(failure) => {
+            (words::failed(failure.server).get(view.context.lang), Role::Danger, true)
+        }
+        ComparePhase::Waiting | ComparePhase::Running { .. } => {
+            (words::WORKING.get(view.context.lang), Role::Chrome, false)
         }
     };
     let mut how = style(role);
@@ -95,9 +89,9 @@ pub fn draw(view: &CompareView<'_>, side: usize, area: Rect, buf: &mut Buffer) {
         how = how.add_modifier(Modifier::REVERSED);
     }
     title.push(Span::styled(format!("{words} "), how));
-    let block = view.theme.pane(false).title(Line::from(title));
+    let block = view.context.theme.pane(false).title(Line::from(title));
     block.render(area, buf);
     let inner = inside(area);
-    let more = (view.theme, words::MORE.get(view.lang));
+    let more = (view.context.theme, words::MORE.get(view.context.lang));
     narration::draw(&lines(view, side, inner.width.into()), view.verdicts, more, inner, buf);
 }

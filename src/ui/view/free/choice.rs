@@ -30,7 +30,6 @@ pub fn choice(choice: &Choice, outlook: &Outlook, world: &World, lang: Lang) -> 
     }
 }
 
-/// An amount of time.
 pub(crate) fn amount(millis: u64) -> String {
     if millis.is_multiple_of(100) {
         time::stretch(Duration::from_millis(millis))

@@ -2,14 +2,14 @@
 //! the last choice. It must not know how a choice is carried out.
 
 pub(crate) mod choice;
-pub(crate) mod told;
+pub(crate) mod status;
 
 use ratatui::text::{Line, Span};
 
 pub(crate) use choice::amount;
 pub use choice::choice;
 
-use super::{LessonView, Scene};
+use super::{LessonView, Scene, paragraph};
 use crate::ui::{
     theme::{Role, glyphs, text, time},
     words,
@@ -37,7 +37,7 @@ pub struct FreeView<'a> {
     pub free: &'a Free,
     pub branches: &'a Branches,
     /// Whether another run is being done again.
-    pub again: bool,
+    pub branching: bool,
     /// Whether the run waits for a choice and the playhead stands behind everything that happened.
     pub live: bool,
     /// Whether the learner looks back at what has happened before.
@@ -47,7 +47,7 @@ pub struct FreeView<'a> {
 impl FreeView<'_> {
     /// Whether what stands on the screen is what comes next: also while it is on its way there.
     fn ahead(&self) -> bool {
-        !self.again && !self.back
+        !self.branching && !self.back
     }
 
     /// The actors that have a key of their own where the playhead stands, in its order.
@@ -111,14 +111,9 @@ impl<'a> FreePane<'_, 'a> {
     /// A row with a hanging indent.
     fn row(&self, head: &str, head_role: Role, words: &str, role: Role) -> Vec<Line<'static>> {
         let scene = self.scene();
-        let indent = text::width(head);
-        let mut first = Span::styled(head.to_owned(), scene.style(head_role));
-        let mut lines = Vec::new();
-        for row in text::wrap(&text::clean(words), self.width.saturating_sub(indent)) {
-            lines.push(Line::from(vec![first, Span::styled(row, scene.style(role))]));
-            first = Span::raw(" ".repeat(indent));
-        }
-        lines
+        let room = self.width.saturating_sub(text::width(head));
+        let lines = paragraph::plain(&text::clean(words), room, scene.style(role));
+        paragraph::hang(Span::styled(head.to_owned(), scene.style(head_role)), lines)
     }
 
     /// How many columns the clients stand in, and how wide each is.
@@ -164,7 +159,6 @@ impl<'a> FreePane<'_, 'a> {
         places.into_iter().map(|(_, place)| place)
     }
 
-    /// The clients that have keys.
     fn actors(&self) -> Vec<Line<'static>> {
         let (_, width) = self.columns();
         let mut lines: Vec<Line<'static>> = Vec::new();
@@ -196,7 +190,7 @@ impl<'a> FreePane<'_, 'a> {
         let next = prospect.and_then(|prospect| prospect.next.as_ref()).filter(|_| ahead);
         let (label, wire) = next.map_or(("", ""), |next| (next.label.as_str(), next.wire.as_str()));
         let server = next.map(|next| next.server.as_str()).filter(|server| !server.is_empty());
-        let told = match hindered {
+        let status = match hindered {
             None if !ahead => self.went_on(actor, prospect).unwrap_or_default(),
             None => match server {
                 Some(PRIMARY) => format!("{label}  {wire}  → {}", words::PRIMARY.get(lang)),
@@ -220,7 +214,7 @@ impl<'a> FreePane<'_, 'a> {
         let mut lines = Vec::new();
         let name_style = if able { scene.actor_style(actor) } else { scene.style(Role::Chrome) };
         let mut first = vec![Span::styled(head, scene.style(key_role)), Span::styled(name, name_style)];
-        for row in text::wrap(&text::clean(&told), width.saturating_sub(indent + 1)) {
+        for row in text::wrap(&text::clean(&status), width.saturating_sub(indent + 1)) {
             first.push(Span::styled(row, scene.style(role)));
             lines.push(Line::from(first));
             first = vec![Span::raw(" ".repeat(indent))];

@@ -4,7 +4,6 @@ use ratatui::{
     buffer::Buffer,
     layout::Rect,
     text::{Line, Span},
-    widgets::Widget,
 };
 
 use super::{BAR, OutcomesView, Summary, histogram::grouped};
@@ -12,8 +11,8 @@ use crate::{
     run::explore::Failing,
     ui::{
         state::outcomes::{Exploration, ExplorationOptions, Phase},
-        theme::{Role, glyphs, text, time},
-        view::narration,
+        theme::{Role, glyphs, time},
+        view::{narration, paragraph},
         words,
     },
 };
@@ -23,7 +22,7 @@ pub(super) const BELOW: u16 = 7;
 
 /// How far the search is, how many orders go wrong, and what is searched.
 pub(super) fn summarize(exploration: &Exploration, summary: &mut Summary<'_>) {
-    let (lang, keys) = (summary.view.lang, summary.view.keys);
+    let (lang, keys) = (summary.view.context.lang, summary.view.context.keys);
     let found = exploration.found.as_deref();
     let explored = found.map(|found| &found.explored);
     if let Phase::Failed(failure) = summary.view.outcomes.phase() {
@@ -76,7 +75,7 @@ pub(super) fn summarize(exploration: &Exploration, summary: &mut Summary<'_>) {
     reason = "a share from 0 to 1 of a few columns, and figures for people to read"
 )]
 fn progress(exploration: &Exploration, summary: &mut Summary<'_>) {
-    let lang = summary.view.lang;
+    let lang = summary.view.context.lang;
     let progress = exploration.progress;
     let explored = exploration.found.as_ref().map(|found| &found.explored);
     let share =
@@ -115,24 +114,24 @@ pub(super) fn draw(view: &OutcomesView<'_>, exploration: &Exploration, area: Rec
     if area.height < 2 || area.width < 4 {
         return;
     }
-    let title = format!(" {} ", words::SHORTEST.get(view.lang));
-    let block = view.theme.pane(false).title(Span::styled(title, view.style(Role::Chrome)));
-    let inner = block.inner(area);
-    block.render(area, buf);
-    let inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
+    let title = format!(" {} ", words::SHORTEST.get(view.context.lang));
+    let block = view.context.theme.pane(false).title(Span::styled(title, view.style(Role::Chrome)));
+    let inner = paragraph::text_area(paragraph::frame(block, area, buf));
     let found = exploration.found.as_ref();
     let shortest = found.and_then(|found| found.explored.shortest.as_ref());
     let (words, role) = match (shortest, found) {
         (Some(shortest), _) => (shortest.moves.join(" → "), Role::Danger),
-        (None, None) => (nothing(view).get(view.lang).to_owned(), Role::Chrome),
-        (None, Some(_)) => (words::NO_ORDER.get(view.lang).to_owned(), Role::Chrome),
+        (None, None) => (nothing(view).get(view.context.lang).to_owned(), Role::Chrome),
+        (None, Some(_)) => (words::NO_ORDER.get(view.context.lang).to_owned(), Role::Chrome),
     };
-    let rows = text::wrap(&words, inner.width.into()).into_iter();
-    let mut lines: Vec<Line<'_>> = rows.map(|row| Line::styled(row, view.style(role))).collect();
+    let mut lines = paragraph::plain(&words, inner.width.into(), view.style(role));
     if let Some(why) = found.and_then(|found| found.why.as_ref()) {
         lines.push(Line::default());
-        let rows = text::wrap(why.get(view.lang), inner.width.into()).into_iter();
-        lines.extend(rows.map(|row| Line::styled(row, view.style(Role::Text))));
+        lines.extend(paragraph::plain(
+            why.get(view.context.lang),
+            inner.width.into(),
+            view.style(Role::Text),
+        ));
     }
-    narration::draw(&lines, 0, (view.theme, words::MORE.get(view.lang)), inner, buf);
+    narration::draw(&lines, 0, (view.context.theme, words::MORE.get(view.context.lang)), inner, buf);
 }

@@ -4,7 +4,6 @@ use ratatui::{
     buffer::Buffer,
     layout::Rect,
     text::{Line, Span},
-    widgets::Widget,
 };
 
 use super::first_in_sight;
@@ -13,6 +12,7 @@ use crate::{
     text::Lang,
     ui::{
         theme::{Role, Theme, glyphs, text},
+        view::{Context, paragraph},
         words,
     },
 };
@@ -60,17 +60,12 @@ pub fn grouped(count: u128) -> String {
 
 #[derive(Debug)]
 pub struct Row {
-    /// Whether something was broken.
     pub broke: bool,
-    /// How often it was seen.
     pub count: u128,
-    /// What it is.
     pub words: String,
-    /// Its share of all.
     pub percent: String,
     /// What else is to be said, where there is room for it.
     pub beside: String,
-    /// Whether it is the chosen one.
     pub chosen: bool,
 }
 
@@ -90,16 +85,16 @@ pub fn at(rows: &[Row], theme: Theme, area: Rect, y: u16) -> Option<usize> {
 /// Draws the histogram: whether keys go there, and what is said where there are no rows.
 pub fn draw(
     rows: &[Row],
-    (theme, lang): (Theme, Lang),
+    context: Context<'_>,
     (focused, nothing): (bool, words::Words),
     area: Rect,
     buf: &mut Buffer,
 ) {
+    let Context { theme, lang, .. } = context;
     let role = if focused { Role::Accent } else { Role::Chrome };
     let title = format!(" {} ", words::OUTCOMES.get(lang));
     let block = theme.pane(focused).title(Span::styled(title, theme.style(role)));
-    let inner = block.inner(area);
-    block.render(area, buf);
+    let inner = paragraph::frame(block, area, buf);
     if rows.is_empty() {
         let words = format!(" {}", nothing.get(lang));
         let style = theme.style(Role::Chrome);

@@ -20,19 +20,19 @@ use histogram::{Row, percent, words_of};
 use layout::Areas;
 
 use super::{
+    Context,
     header::{self, Title},
-    strip,
+    paragraph, strip,
 };
 use crate::{
     clock::ClockKind,
-    text::Lang,
     ui::{
-        keys::{KeyMap, Place},
+        keys::Place,
         state::{
             catalogue::CatalogueEntry,
             outcomes::{Outcomes, Phase, Source},
         },
-        theme::{Role, Theme, glyphs, text},
+        theme::{Role, glyphs, text},
         words,
     },
 };
@@ -42,13 +42,10 @@ const BAR: usize = 30;
 
 #[derive(Debug, Clone, Copy)]
 pub struct OutcomesView<'a> {
-    /// The lesson.
     pub entry: &'a CatalogueEntry,
     pub variant: usize,
     pub outcomes: &'a Outcomes,
-    pub keys: &'a KeyMap,
-    pub theme: Theme,
-    pub lang: Lang,
+    pub context: Context<'a>,
 }
 
 /// What is at a place of the screen.
@@ -64,14 +61,13 @@ pub enum OutcomesHit {
 
 impl OutcomesView<'_> {
     fn style(&self, role: Role) -> Style {
-        self.theme.style(role)
+        self.context.theme.style(role)
     }
 
-    /// The place whose keys are live here.
     pub(crate) fn place(&self) -> Place {
         match self.outcomes.source() {
-            Source::Races(_) => Place::Trials,
-            Source::Exploration(_) => Place::Orders,
+            Source::Races(_) => Place::Races,
+            Source::Exploration(_) => Place::Exploration,
         }
     }
 
@@ -88,7 +84,7 @@ impl OutcomesView<'_> {
     pub fn hit(&self, area: Rect, at: (u16, u16)) -> OutcomesHit {
         let areas = self.areas(area);
         let place = if areas.outcomes.contains(at.into()) {
-            histogram::at(&self.rows(), self.theme, areas.outcomes, at.1).map(OutcomesHit::Outcome)
+            histogram::at(&self.rows(), self.context.theme, areas.outcomes, at.1).map(OutcomesHit::Outcome)
         } else if areas.details.contains(at.into()) {
             races::at(self, areas.details, at.1).map(OutcomesHit::Race)
         } else {
@@ -101,21 +97,19 @@ impl OutcomesView<'_> {
         let areas = self.areas(area);
         self.draw_header(areas.header, buf);
         let summary = self.summary(area.width);
-        for (y, line) in (areas.summary.top()..areas.summary.bottom()).zip(&summary) {
-            buf.set_line(areas.summary.x, y, line, areas.summary.width);
-        }
+        paragraph::draw(&summary, 0, areas.summary, buf);
         let focused = self.outcomes.chosen_race().is_none();
         let nothing = match self.outcomes.source() {
             Source::Races(_) => words::NOTHING_YET,
             Source::Exploration(_) => exploration::nothing(self),
         };
-        histogram::draw(&self.rows(), (self.theme, self.lang), (focused, nothing), areas.outcomes, buf);
+        histogram::draw(&self.rows(), self.context, (focused, nothing), areas.outcomes, buf);
         match self.outcomes.source() {
             Source::Races(races) => races::draw(self, races, areas.details, buf),
             Source::Exploration(exploration) => exploration::draw(self, exploration, areas.details, buf),
         }
         let width = areas.hints.width;
-        let hints = strip::hints(self.keys, self.place(), self.lang, self.theme, width);
+        let hints = strip::hints(self.context, self.place(), width);
         buf.set_line(areas.hints.x, areas.hints.y, &hints, width);
     }
 
@@ -125,11 +119,11 @@ impl OutcomesView<'_> {
         let rows = seen.iter().map(|seen| Row {
             broke: seen.violates,
             count: seen.runs,
-            words: text::clean(&words_of(seen.outcome, self.lang)).into_owned(),
+            words: text::clean(&words_of(seen.outcome, self.context.lang)).into_owned(),
             percent: percent(seen.runs, all),
             beside: seen
                 .seed
-                .map_or_else(String::new, |seed| words::SEED.with(self.lang, &[&seed.to_string()])),
+                .map_or_else(String::new, |seed| words::SEED.with(self.context.lang, &[&seed.to_string()])),
             chosen: Some(seen.outcome) == chosen,
         });
         rows.collect()
@@ -158,20 +152,22 @@ impl OutcomesView<'_> {
             Phase::Failed(_) => words::RACES_FAILED,
         };
         let mut right = vec![Span::styled(
-            format!(" {} ", doing.get(self.lang)),
+            format!(" {} ", doing.get(self.context.lang)),
             self.style(role).remove_modifier(Modifier::BOLD),
         )];
         let info = self.outcomes.races().and_then(|races| races.info.as_ref());
         if info.is_some_and(|info| info.clock == ClockKind::Wall) {
-            right.push(Span::styled(format!(" {} ", words::WALL.get(self.lang)), self.style(Role::Warning)));
+            right.push(Span::styled(
+                format!(" {} ", words::WALL.get(self.context.lang)),
+                self.style(Role::Warning),
+            ));
         }
         let title = Title {
             glyph: (glyph, role),
             entry: self.entry,
             variant: self.variant,
-            what: Some(what.get(self.lang)),
-            theme: self.theme,
-            lang: self.lang,
+            what: Some(what.get(self.context.lang)),
+            context: self.context,
         };
         header::draw_ends(|room| title.line(room), right, area, buf);
     }
@@ -197,9 +193,8 @@ struct Summary<'a> {
 
 impl Summary<'_> {
     fn say(&mut self, words: &str, role: Role) {
-        let style = self.view.style(role);
-        let rows = text::wrap(words, self.columns).into_iter();
-        self.lines.extend(rows.map(|row| Line::styled(format!("  {row}"), style)));
+        let lines = paragraph::plain(words, self.columns, self.view.style(role));
+        self.lines.extend(paragraph::hang(Span::raw("  "), lines));
     }
 
     /// A bar of which some cells are full, how many runs, how fast.

@@ -4,7 +4,6 @@ use ratatui::{
     buffer::Buffer,
     layout::Rect,
     text::{Line, Span},
-    widgets::Widget,
 };
 
 use super::{
@@ -17,6 +16,7 @@ use crate::{
     ui::{
         state::outcomes::{Phase, Races},
         theme::{Role, glyphs, text, time},
+        view::paragraph,
         words,
     },
 };
@@ -26,11 +26,10 @@ pub(super) const BELOW: u16 = 8;
 
 /// How far the races are, how many broke a lock, and what they are.
 pub(super) fn summarize(races: &Races, summary: &mut Summary<'_>) {
-    let (lang, keys) = (summary.view.lang, summary.view.keys);
+    let (lang, keys) = (summary.view.context.lang, summary.view.context.keys);
     let (done, violated) = (races.kept.races(), races.kept.violated());
     if let Phase::Failed(failure) = summary.view.outcomes.phase() {
-        let title = if failure.server { words::LAB_FAILED } else { words::LESSON_FAILED };
-        summary.say(&format!("✗ {}", title.get(lang)), Role::Danger);
+        summary.say(&format!("✗ {}", words::failed(failure.server).get(lang)), Role::Danger);
         summary.say(failure.message.get(lang), Role::Text);
         summary.say(&words::RACE_AGAIN.with(lang, &[&keys.label("restart")]), Role::Chrome);
         if done == 0 {
@@ -67,7 +66,7 @@ pub(super) fn summarize(races: &Races, summary: &mut Summary<'_>) {
 
 /// A bar, how many of how many, how fast, how long still.
 fn progress(summary: &mut Summary<'_>) {
-    let (lang, outcomes) = (summary.view.lang, summary.view.outcomes);
+    let (lang, outcomes) = (summary.view.context.lang, summary.view.outcomes);
     let pace = outcomes.pace();
     let cells = BAR.min(summary.columns / 3);
     let share = u128::from(pace.done.min(pace.of)) * cells as u128 / u128::from(pace.of.max(1));
@@ -92,31 +91,30 @@ fn start(view: &OutcomesView<'_>, kind: &Kind, height: u16) -> usize {
 
 /// The race on a row of the screen, by its place.
 pub(super) fn at(view: &OutcomesView<'_>, area: Rect, y: u16) -> Option<usize> {
-    let inner = view.theme.pane(true).inner(area);
+    let inner = view.context.theme.pane(true).inner(area);
     let kind = view.outcomes.chosen_races()?;
     let place = start(view, kind, inner.height) + usize::from(y.checked_sub(inner.y)?);
     (y < inner.bottom() && place < kind.numbers().len()).then_some(place)
 }
 
-/// Draws the list.
 pub(super) fn draw(view: &OutcomesView<'_>, races: &Races, area: Rect, buf: &mut Buffer) {
     let chosen = view.outcomes.chosen_race();
     let role = if chosen.is_some() { Role::Accent } else { Role::Chrome };
     let room = usize::from(area.width.saturating_sub(4));
-    let mut title = words::THOSE_RACES.get(view.lang).to_owned();
+    let mut title = words::THOSE_RACES.get(view.context.lang).to_owned();
     if let Some(outcome) = view.outcomes.chosen() {
-        title = words::ABOUT.with(view.lang, &[&title, &words_of(outcome, view.lang)]);
+        title = words::ABOUT.with(view.context.lang, &[&title, &words_of(outcome, view.context.lang)]);
     }
     let title = format!(" {} ", text::fit(&title, room.saturating_sub(2)));
-    let mut block = view.theme.pane(chosen.is_some()).title(Span::styled(title, view.style(role)));
+    let mut block = view.context.theme.pane(chosen.is_some()).title(Span::styled(title, view.style(role)));
     let forgotten = races.kept.forgotten();
     if forgotten > 0 {
-        let words = words::FORGOTTEN.with(view.lang, &[&forgotten.to_string(), &MOST_EVENTS.to_string()]);
+        let words =
+            words::FORGOTTEN.with(view.context.lang, &[&forgotten.to_string(), &MOST_EVENTS.to_string()]);
         let words = format!(" {} ", text::fit(&words, room.saturating_sub(2)));
         block = block.title_bottom(Line::styled(words, view.style(Role::Warning)).right_aligned());
     }
-    let inner = block.inner(area);
-    block.render(area, buf);
+    let inner = paragraph::frame(block, area, buf);
     let Some(kind) = view.outcomes.chosen_races() else {
         return;
     };
@@ -128,7 +126,7 @@ pub(super) fn draw(view: &OutcomesView<'_>, races: &Races, area: Rect, buf: &mut
         buf.set_line(inner.x, y, &line, inner.width);
         if chosen == Some(place) {
             let whole = Rect { y, height: 1, ..inner };
-            view.theme.choose(whole, buf);
+            view.context.theme.choose(whole, buf);
         }
     }
 }
@@ -144,17 +142,20 @@ fn line(
     let seed = format!("{:<digits$}", races.seed(number));
     let mut spans = vec![
         Span::styled(format!("{mark} "), view.style(Role::Accent)),
-        Span::styled(words::RACE_ROW.with(view.lang, &[&which]), view.style(Role::Text)),
-        Span::styled(format!("  {}", words::SEED.with(view.lang, &[&seed])), view.style(Role::Chrome)),
+        Span::styled(words::RACE_ROW.with(view.context.lang, &[&which]), view.style(Role::Text)),
+        Span::styled(
+            format!("  {}", words::SEED.with(view.context.lang, &[&seed])),
+            view.style(Role::Chrome),
+        ),
     ];
-    let told = match kind.log(number) {
+    let details = match kind.log(number) {
         Some(log) => {
-            let steps = words::STEPS.with(view.lang, &[&steps(log).to_string()]);
+            let steps = words::STEPS.with(view.context.lang, &[&steps(log).to_string()]);
             (format!("  {steps}  {}", time::moment(log.time_at(log.len()))), Role::Chrome)
         }
-        None => (format!("  {}", words::NOT_KEPT.get(view.lang)), Role::Warning),
+        None => (format!("  {}", words::NOT_KEPT.get(view.context.lang)), Role::Warning),
     };
-    spans.push(Span::styled(told.0, view.style(told.1)));
+    spans.push(Span::styled(details.0, view.style(details.1)));
     Line::from(spans)
 }
 

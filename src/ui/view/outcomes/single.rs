@@ -9,12 +9,11 @@ use crate::{
     ui::{
         state::outcomes::Exploration,
         theme::{Role, text},
-        view::Scene,
+        view::{Scene, paragraph},
         words,
     },
 };
 
-/// One of many races.
 #[derive(Debug, Clone, Copy)]
 pub struct SingleRace<'a> {
     /// Which it is: 0 was the first.
@@ -22,7 +21,6 @@ pub struct SingleRace<'a> {
     /// How many there are by now.
     pub races: u64,
     pub seed: u64,
-    /// What came of it.
     pub outcome: &'a Outcome,
     /// What must never be so.
     pub invariants: &'a [Invariant],
@@ -30,7 +28,6 @@ pub struct SingleRace<'a> {
     pub why: Option<&'a Text>,
 }
 
-/// One run of many.
 #[derive(Debug, Clone, Copy)]
 pub enum SingleRun<'a> {
     Race(SingleRace<'a>),
@@ -39,7 +36,6 @@ pub enum SingleRun<'a> {
 }
 
 impl SingleRun<'_> {
-    /// What the pane is called.
     pub(crate) fn title(&self) -> words::Words {
         match self {
             Self::Race(_) => words::THIS_RACE,
@@ -69,8 +65,7 @@ fn order(exploration: &Exploration, scene: &Scene<'_>, width: u16) -> Vec<Line<'
     let (lang, columns) = (scene.lang, usize::from(width));
     let mut lines = Vec::new();
     let mut tell = |words: &str, role: Role| {
-        let rows = text::wrap(words, columns).into_iter();
-        lines.extend(rows.map(|row| Line::styled(row, scene.style(role))));
+        lines.extend(paragraph::plain(words, columns, scene.style(role)));
     };
     if let Some(shortest) = &found.explored.shortest {
         let moves = shortest.moves.len().to_string();
@@ -104,8 +99,7 @@ impl SingleRace<'_> {
         let mut lines = Vec::new();
         let both = format!("{which} {what}");
         let mut tell = |words: &str, role: Role| {
-            let rows = text::wrap(words, columns).into_iter();
-            lines.extend(rows.map(|row| Line::styled(row, scene.style(role))));
+            lines.extend(paragraph::plain(words, columns, scene.style(role)));
         };
         if text::width(&both) <= columns {
             tell(&both, role);

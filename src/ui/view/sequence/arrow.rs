@@ -20,20 +20,16 @@ const AROUND: usize = 5;
 
 pub type Words = Vec<(String, Style)>;
 
-/// An arrow on the screen.
 #[derive(Debug, Clone)]
 pub struct Arrow {
     /// Its first column and the one after its last.
     pub span: (u16, u16),
     /// What its line is made of.
     pub dash: &'static str,
-    /// What stands at its left end.
     pub left: &'static str,
-    /// What stands at its right end.
     pub right: &'static str,
     /// The style of the line.
     pub style: Style,
-    /// What is written on it.
     pub words: Words,
 }
 

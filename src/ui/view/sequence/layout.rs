@@ -36,7 +36,6 @@ pub struct View {
     pub aside: Option<u16>,
 }
 
-/// How far back it can be scrolled.
 pub(crate) fn reach(scene: &Scene<'_>) -> u16 {
     let known = scene.sequence.known(scene.world.position);
     u16::try_from(known.saturating_sub(1)).unwrap_or(u16::MAX)

@@ -19,7 +19,6 @@ pub(crate) struct Block {
     pub dense: f32,
 }
 
-/// The block that a character is.
 pub(crate) fn block(symbol: &str) -> Option<Block> {
     let part = |left, top, wide, tall| Block { left, top, wide, tall, dense: 1.0 };
     let low = |tall: f32| part(0.0, 1.0 - tall, 1.0, tall);

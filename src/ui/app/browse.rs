@@ -9,8 +9,8 @@ use crate::{
         },
         keys::Action,
         state::{
+            browse::{CatalogueFocus, Search, erase_from, moved},
             outcomes::ExplorationOptions,
-            shelf::{Search, Shelf, erase_from, moved},
         },
     },
 };
@@ -26,7 +26,6 @@ impl<R: Runs> App<R> {
         self.search = Some(search);
     }
 
-    /// What was typed so far.
     fn typed(&self) -> String {
         self.search.as_ref().map_or_else(String::new, |search| search.typed.clone())
     }
@@ -54,24 +53,25 @@ impl<R: Runs> App<R> {
     }
 
     fn take_up(&mut self, action: Action) {
-        match (action, self.shelf) {
-            (Action::Close, Shelf::Lessons) => self.mode = Mode::Ending,
-            (Action::Close | Action::Variants(false), Shelf::Variants(_)) => {
-                self.shelf = if self.search.is_some() { Shelf::Search } else { Shelf::Lessons };
+        match (action, self.catalogue_focus) {
+            (Action::Close, CatalogueFocus::Lessons) => self.mode = Mode::Ending,
+            (Action::Close | Action::Variants(false), CatalogueFocus::Variants(_)) => {
+                self.catalogue_focus =
+                    if self.search.is_some() { CatalogueFocus::Search } else { CatalogueFocus::Lessons };
             }
             (Action::Cancel, _) => {
                 if let Some(search) = self.search.take() {
                     self.selected = search.before;
                 }
-                self.shelf = Shelf::Lessons;
+                self.catalogue_focus = CatalogueFocus::Lessons;
             }
             (Action::Search, _) => {
-                self.shelf = Shelf::Search;
+                self.catalogue_focus = CatalogueFocus::Search;
                 if self.search.is_none() {
                     self.look(String::new());
                 }
             }
-            (Action::Erase(erase), Shelf::Search) => {
+            (Action::Erase(erase), CatalogueFocus::Search) => {
                 let mut text = self.typed();
                 if text.is_empty() {
                     // As in other programs: what erases the last of it leaves.
@@ -81,18 +81,20 @@ impl<R: Runs> App<R> {
                 erase_from(&mut text, erase);
                 self.look(text);
             }
-            (Action::Accept, Shelf::Search) => self.open_found(),
-            (Action::Variants(true), Shelf::Lessons | Shelf::Search) if self.has_variants() => {
-                self.shelf = Shelf::Variants(self.found_variant());
+            (Action::Accept, CatalogueFocus::Search) => self.open_found(),
+            (Action::Variants(true), CatalogueFocus::Lessons | CatalogueFocus::Search)
+                if self.has_variants() =>
+            {
+                self.catalogue_focus = CatalogueFocus::Variants(self.found_variant());
             }
-            (Action::Open, Shelf::Variants(variant)) => self.open(self.selected, variant),
+            (Action::Open, CatalogueFocus::Variants(variant)) => self.open(self.selected, variant),
             (Action::Open, _) => self.open(self.selected, 0),
             (Action::Move(by), _) => self.choose(by),
             (Action::Page(pages), _) => self.scroll_description(pages * PAGE),
             (Action::Compare, _) => self.compare(self.selected, None),
-            (Action::Race, Shelf::Variants(variant)) => self.race(self.selected, variant),
+            (Action::Race, CatalogueFocus::Variants(variant)) => self.race(self.selected, variant),
             (Action::Race, _) => self.race(self.selected, self.found_variant()),
-            (Action::Explore, Shelf::Variants(variant)) => {
+            (Action::Explore, CatalogueFocus::Variants(variant)) => {
                 self.explore(self.selected, variant, ExplorationOptions::default());
             }
             (Action::Explore, _) => {
@@ -126,13 +128,13 @@ impl<R: Runs> App<R> {
 
     /// Moves the choice by so many lines: in the variants, the hits or the list.
     fn choose(&mut self, by: i32) {
-        if let Shelf::Variants(variant) = self.shelf {
+        if let CatalogueFocus::Variants(variant) = self.catalogue_focus {
             let entry = self.catalogue.entries.get(self.selected);
             let count = entry.map_or(0, |entry| entry.variants.len());
-            self.shelf = Shelf::Variants(moved(variant, by, count));
+            self.catalogue_focus = CatalogueFocus::Variants(moved(variant, by, count));
             return;
         }
-        match self.search.as_ref().filter(|_| self.shelf == Shelf::Search) {
+        match self.search.as_ref().filter(|_| self.catalogue_focus == CatalogueFocus::Search) {
             None => self.selected = moved(self.selected, by, self.catalogue.entries.len()),
             Some(search) => {
                 let at = search.hits.iter().position(|hit| hit.entry == self.selected);
@@ -148,14 +150,15 @@ impl<R: Runs> App<R> {
     pub(crate) fn choose_entry(&mut self, entry: usize) {
         self.selected = entry;
         self.reading = 0;
-        if matches!(self.shelf, Shelf::Variants(_)) {
-            self.shelf = if self.search.is_some() { Shelf::Search } else { Shelf::Lessons };
+        if matches!(self.catalogue_focus, CatalogueFocus::Variants(_)) {
+            self.catalogue_focus =
+                if self.search.is_some() { CatalogueFocus::Search } else { CatalogueFocus::Lessons };
         }
     }
 
     /// A lesson is opened: the next look at the catalogue begins anew.
-    pub(crate) fn leave_shelf(&mut self) {
-        self.shelf = Shelf::default();
+    pub(crate) fn leave_catalogue(&mut self) {
+        self.catalogue_focus = CatalogueFocus::default();
         self.search = None;
     }
 }

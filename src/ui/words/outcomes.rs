@@ -18,7 +18,6 @@ pub const RACES_FAILED: Words = Words::new("failed", "出错");
 pub const BROKE: Words = Words::new("{} of {} races went wrong ({})", "{}/{} 次出错（{}）");
 /// In how many races something was broken, and what.
 pub const BROKE_THIS: Words = Words::new("{}: {}", "{} 次：{}");
-/// None did.
 pub const BROKE_NONE: Words = Words::new("none of {} races went wrong", "{} 次竞跑，没有一次出错");
 /// What a race is: how many take part.
 pub const ALL_AT_ONCE: Words = Words::new(
@@ -29,17 +28,14 @@ pub const FAULTS_LEFT_OUT: Words = Words::new(
     "The faults of the story (crashes, pauses, cuts) are left out.",
     "不含剧情里的故障（崩溃、停顿、断网等）。",
 );
-/// How to try again after a failure.
 pub const RACE_AGAIN: Words =
     Words::new("{} races again on a fresh lab.", "按 {} 换一套全新的服务器重新竞跑。");
 
 pub const OUTCOMES: Words = Words::new("What came of it", "结果分布");
 pub const THOSE_RACES: Words = Words::new("Races that came out so", "得到该结果的各次竞跑");
-/// How an outcome can be tried again.
 pub const SEED: Words = Words::new("seed {}", "种子 {}");
 /// A race: its number, its seed.
 pub const RACE_ROW: Words = Words::new("race {}", "第 {} 次");
-/// How many steps a race has.
 pub const STEPS: Words = Words::new("{} steps", "{} 步");
 pub const NOT_KEPT: Words = Words::new("not kept any more", "记录已不再保留");
 /// Why some are gone: how many.
@@ -69,7 +65,6 @@ pub const LATE_REPLY: Words = Words::new(
     "图上短暂出现的两个持有者不算违例：释放命令已经到达服务器，只是回复来得晚。",
 );
 
-/// What became of a lock.
 pub const fn fate(fate: LockFate) -> Words {
     match fate {
         LockFate::Violated => Words::new("{} VIOLATED", "{} 被同时持有"),
@@ -79,7 +74,6 @@ pub const fn fate(fate: LockFate) -> Words {
 }
 /// A counter, a value: what, how much.
 pub const COUNTED: Words = Words::new("{} {}", "{} {}");
-/// Who did not come to an end.
 pub const UNFINISHED: Words = Words::new("{} unfinished", "{} 个未执行完");
 pub const ALL_FINISHED: Words = Words::new("all finished", "全部执行完");
 pub const AND: Words = Words::new(", ", "，");
@@ -111,7 +105,6 @@ pub const NOT_PRUNED: Words = Words::new("each of them is tried", "逐一试遍"
 pub const SHORTEST: Words = Words::new("The shortest that goes wrong", "最短的出错顺序");
 pub const NO_ORDER: Words = Words::new("No order that goes wrong was found.", "没有找到出错的顺序。");
 pub const THIS_ORDER: Words = Words::new("The shortest order that goes wrong", "最短的出错顺序");
-/// How long it is.
 pub const SHORTEST_OF: Words =
     Words::new("No shorter order goes wrong than these {} choices:", "没有比这 {} 步更短的出错顺序：");
 /// How long the shortest one is that a search had found when it was stopped.
@@ -121,7 +114,6 @@ pub const SHORTEST_SO_FAR: Words = Words::new(
 );
 /// What orders broke: how many of them, and what that means.
 pub const ORDERS_BROKE: Words = Words::new("{}: {}", "{} 种：{}");
-/// While a search goes on.
 pub const TOLD_AT_THE_END: Words =
     Words::new("told when the search is over or stopped", "搜索结束或停止后显示");
 /// Orders that were not seen to their ends: how many, after how many moves, and the key that makes orders longer.

@@ -13,21 +13,18 @@ use crate::{
     },
 };
 
-/// A comparison on the screen.
 #[derive(Debug)]
-pub struct Beside {
+pub struct ComparisonScreen {
     entry: usize,
     pub(crate) comparing: Comparing,
     /// The lesson that it was opened from, as it was left.
     pub(crate) back: Option<Box<Lesson>>,
     /// How far the lanes are scrolled; `None` follows who moves.
     lanes: Option<u16>,
-    /// How far the verdicts are scrolled.
     verdicts: u16,
 }
 
-impl Beside {
-    /// The lesson's place in the catalogue.
+impl ComparisonScreen {
     pub(crate) fn entry(&self) -> usize {
         self.entry
     }
@@ -70,23 +67,22 @@ impl<R: Runs> App<R> {
         });
         let about = &self.catalogue.entries[entry];
         let comparing = Comparing::new(about, sides, known, self.speed, &self.runs);
-        self.mode = Mode::Comparing(Box::new(Beside::new(entry, comparing, back)));
+        self.mode = Mode::Comparing(Box::new(ComparisonScreen::new(entry, comparing, back)));
         self.adapt();
     }
 
-    /// What a key does here.
-    pub(crate) fn act_beside(&mut self, action: Action, now: Instant) {
-        let Mode::Comparing(beside) = &mut self.mode else {
+    pub(crate) fn act_in_comparison(&mut self, action: Action, now: Instant) {
+        let Mode::Comparing(comparison) = &mut self.mode else {
             return;
         };
-        let comparing = &mut beside.comparing;
+        let comparing = &mut comparison.comparing;
         match action {
             Action::Close | Action::Compare => self.leave_comparison(),
             Action::Restart => comparing.restart(&self.runs),
             Action::Variant(after) => comparing.change(usize::from(after), &self.runs),
             Action::Faster(faster) => self.set_speed(next_speed(self.speed, faster), now),
-            Action::Move(by) => self.scroll_beside(by, 0),
-            Action::Page(by) => self.scroll_beside(0, by * PAGE),
+            Action::Move(by) => self.scroll_comparison(by, 0),
+            Action::Page(by) => self.scroll_comparison(0, by * PAGE),
             Action::Forward
             | Action::Open
             | Action::Back
@@ -94,7 +90,7 @@ impl<R: Runs> App<R> {
             | Action::Toggle
             | Action::Difference => {
                 // Whatever is new, the lanes follow it.
-                beside.lanes = None;
+                comparison.lanes = None;
                 match action {
                     Action::Back => comparing.step(false),
                     Action::End(end) => comparing.jump(end),
@@ -114,36 +110,33 @@ impl<R: Runs> App<R> {
         self.return_to(back);
     }
 
-    fn scroll_beside(&mut self, lanes: i32, verdicts: i32) {
+    fn scroll_comparison(&mut self, lanes: i32, verdicts: i32) {
         let Some(Screen::Compare(view)) = self.screen() else {
             return;
         };
         let reach = view.reach(self.size);
         let to = |from: u16, by: i32, reach: u16| from.min(reach).saturating_add_signed(clamp(by)).min(reach);
-        if let Mode::Comparing(beside) = &mut self.mode {
+        if let Mode::Comparing(comparison) = &mut self.mode {
             if lanes != 0 {
-                beside.lanes = Some(to(beside.lanes.unwrap_or(0), lanes, reach.0));
+                comparison.lanes = Some(to(comparison.lanes.unwrap_or(0), lanes, reach.0));
             }
-            beside.verdicts = to(beside.verdicts, verdicts, reach.1);
+            comparison.verdicts = to(comparison.verdicts, verdicts, reach.1);
         }
     }
 
-    /// The picture of it.
-    pub(crate) fn comparison<'a>(&'a self, beside: &'a Beside) -> Option<CompareView<'a>> {
-        let comparing = &beside.comparing;
+    pub(crate) fn comparison_view<'a>(&'a self, comparison: &'a ComparisonScreen) -> Option<CompareView<'a>> {
+        let comparing = &comparison.comparing;
         Some(CompareView {
-            entry: self.catalogue.entries.get(beside.entry)?,
+            entry: self.catalogue.entries.get(comparison.entry)?,
             sides: [comparing.side(0), comparing.side(1)],
             pair: comparing.pair(),
             difference: comparing.difference(),
             slots: comparing.slots(),
             steps: comparing.steps(),
             playing: comparing.is_playing(),
-            lanes: beside.lanes,
-            verdicts: beside.verdicts,
-            keys: &self.keys,
-            theme: self.theme,
-            lang: self.lang,
+            lanes: comparison.lanes,
+            verdicts: comparison.verdicts,
+            context: self.context(),
         })
     }
 }

@@ -50,13 +50,13 @@ impl<'a> FreePane<'_, 'a> {
         let banner = format!(" {} {} ", glyphs::CUT, words::BROKE_IT.get(lang));
         let mut lines =
             self.row(&banner, Role::Danger, &format!(" {}", breached.says.get(lang)), Role::Danger);
-        let told = log.events().get(breached.event).map(|event| &event.kind);
-        if let Some(EventKind::Breached { why, evidence: events, .. }) = told {
+        let breach = log.events().get(breached.event).map(|event| &event.kind);
+        if let Some(EventKind::Breached { why, evidence: events, .. }) = breach {
             if let Some(why) = why {
                 lines.extend(self.row("  ", Role::Text, why.get(lang), Role::Text));
             }
-            for told in evidence(log, "", events, EVIDENCE) {
-                lines.extend(self.row("  ↳ ", Role::Chrome, told.get(lang), Role::Text));
+            for line in evidence(log, "", events, EVIDENCE) {
+                lines.extend(self.row("  ↳ ", Role::Chrome, line.get(lang), Role::Text));
             }
         }
         lines
@@ -66,7 +66,7 @@ impl<'a> FreePane<'_, 'a> {
         let lang = self.scene().lang;
         let steps = usize::to_string;
         let (words, role) = match &self.free.free.said {
-            _ if self.free.again => (words::AGAIN.get(lang).to_owned(), Role::Warning),
+            _ if self.free.branching => (words::BRANCHING.get(lang).to_owned(), Role::Warning),
             _ if self.free.back => {
                 let key = self.scene().keys.label("free");
                 (words::LOOKING_BACK.with(lang, &[&key]), Role::Warning)
@@ -125,12 +125,12 @@ fn differs(difference: &Difference, lang: Lang) -> String {
     let [before, now] = &difference.moves;
     let who = before.as_ref().or(now.as_ref());
     let name = who.map_or_else(String::new, |made| format!("{}.{}", made.who, made.label));
-    let told = |made: &Option<Move>| match made {
+    let outcome = |made: &Option<Move>| match made {
         None => words::NO_SUCH_MOVE.get(lang).to_owned(),
         Some(Move { wire, reply, .. }) => match reply {
             Some(reply) => format!("{wire} → {reply}"),
             None => wire.clone(),
         },
     };
-    words::BEFORE_NOW.with(lang, &[&name, &told(before), &told(now)])
+    words::BEFORE_NOW.with(lang, &[&name, &outcome(before), &outcome(now)])
 }

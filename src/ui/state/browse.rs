@@ -9,8 +9,7 @@ use crate::ui::keys::Erase;
 
 /// Where in the catalogue the keys go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Shelf {
-    /// The list of lessons.
+pub enum CatalogueFocus {
     #[default]
     Lessons,
     /// The chosen lesson's variants, and which of them.
@@ -18,7 +17,6 @@ pub enum Shelf {
     Search,
 }
 
-/// A search and what it found.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Search {
     pub typed: String,
@@ -28,10 +26,8 @@ pub struct Search {
     pub(crate) before: usize,
 }
 
-/// A lesson that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hit {
-    /// Its place in the catalogue.
     pub entry: usize,
     /// The variant that was found, where it was not the lesson itself.
     pub variant: Option<usize>,
@@ -53,13 +49,11 @@ impl Search {
         Self { typed, hits, before }
     }
 
-    /// The hit that is a lesson.
     pub fn hit(&self, entry: usize) -> Option<&Hit> {
         self.hits.iter().find(|hit| hit.entry == entry)
     }
 }
 
-/// What a candidate is a text of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Title,
@@ -105,7 +99,6 @@ pub(crate) fn moved(from: usize, by: i32, count: usize) -> usize {
     from.saturating_add_signed(by).min(count.saturating_sub(1))
 }
 
-/// Takes back some of what was typed.
 pub(crate) fn erase_from(text: &mut String, erase: Erase) {
     match erase {
         Erase::Character => {

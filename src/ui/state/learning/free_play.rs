@@ -14,8 +14,8 @@ use crate::{
 
 /// Another run is being done again; until that is over its past stays on the screen.
 #[derive(Debug, Default)]
-pub(crate) struct Again {
-    pub(crate) heard: Vec<Event>,
+pub(crate) struct Branching {
+    pub(crate) events: Vec<Event>,
     /// So many deeds are to be done again.
     deeds: usize,
     /// What the learner chose to do after it.
@@ -25,9 +25,9 @@ pub(crate) struct Again {
 impl Learning {
     /// The run goes on as another that begins like it: with what happened up to the last step before the playhead, and
     /// what the learner chose to do then. `session` does it again.
-    pub fn begin_again(&mut self, past: Log, session: Session, then: Option<Choice>) {
+    pub fn branch(&mut self, past: Log, session: Session, then: Option<Choice>) {
         self.pace = Pace::ByHand;
-        self.again = Some(Again { deeds: past.deeds(past.len()).len(), heard: Vec::new(), then });
+        self.branching = Some(Branching { deeds: past.deeds(past.len()).len(), events: Vec::new(), then });
         self.playback.replace(past);
         self.session = Some(session);
         self.engine = Engine::Stepping { again: false };
@@ -70,7 +70,7 @@ impl Learning {
 
     /// Whether another run is being done again.
     pub fn is_branching(&self) -> bool {
-        self.again.is_some()
+        self.branching.is_some()
     }
 
     /// Whether the story can be left where it is: the run lives, and the playhead stands behind everything that
@@ -97,7 +97,6 @@ impl Learning {
         self.free.get_or_insert_default().said = Said::YouChoose;
     }
 
-    /// Ends the live run and its lab.
     pub fn end_session(&mut self) {
         self.session = None;
     }
@@ -114,7 +113,6 @@ impl Learning {
         breached.collect::<BTreeSet<_>>().len()
     }
 
-    /// The learner says what happens next.
     pub fn choose(&mut self, choice: Choice) {
         self.pause();
         let free = self.free.get_or_insert_default();
@@ -125,11 +123,11 @@ impl Learning {
 
     /// Everything has been done again: it takes the place of what was on the screen.
     pub(crate) fn branched(&mut self, difference: Option<Box<Difference>>, refused: Option<Text>) {
-        let Some(Again { heard, deeds, then }) = self.again.take() else {
+        let Some(Branching { events, deeds, then }) = self.branching.take() else {
             return;
         };
         let mut log = Log::new();
-        log.extend(heard);
+        log.extend(events);
         self.playback.replace(log);
         self.engine = Engine::Ready;
         let free = self.free.get_or_insert_default();

@@ -7,7 +7,6 @@ use crate::{lesson::Track, text::Lang};
 pub const TAGLINE: Words = Words::new("distributed locks, one move at a time", "一步一步看懂分布式锁");
 pub const LESSONS: Words = Words::new("Lessons", "课程");
 pub const NO_LESSONS: Words = Words::new("There are no lessons here.", "这里没有课程。");
-/// A count of minutes.
 pub const MINUTES: Words = Words::new("{} min", "{} 分钟");
 pub const NEEDS: Words = Words::new("Servers", "所需服务");
 pub const HOW_LIVE: Words = Words::new(
@@ -17,16 +16,12 @@ pub const HOW_LIVE: Words = Words::new(
 pub const VARIANTS: Words = Words::new("Variants", "方案");
 pub const FAILS: Words = Words::new("shows the failure", "重现故障");
 pub const PREVENTS: Words = Words::new("prevents it", "避免故障");
-/// A count of interview questions.
 pub const QUESTIONS: Words = Words::new("{} interview questions", "{} 道面试题");
 pub const BROKEN: Words = Words::new("This lesson file has a mistake", "这个课程文件有错误");
 pub const TOO_SMALL: Words = Words::new("Terminal too small", "终端窗口太小");
-/// How much room is needed.
 pub const NEEDS_SIZE: Words = Words::new("60x16 needed, {} here", "至少 60x16，现为 {}");
-/// How to leave.
 pub const QUIT_HINT: Words = Words::new("{} quits", "按 {} 退出");
 
-/// A track's name.
 pub const fn track(track: Track) -> Words {
     match track {
         Track::Basics => Words::new("Basics", "基础"),
@@ -39,7 +34,6 @@ pub const fn track(track: Track) -> Words {
 }
 
 pub const DONE: Words = Words::new("done", "已完成");
-/// How the predictions of a variant went.
 pub const PREDICTED: Words = Words::new("{} of {} predicted", "猜对 {}/{}");
 /// How many challenges of a variant's free play were met.
 pub const SOLVED: Words = Words::new("{} of {} broken by hand", "亲手攻破 {}/{}");
@@ -56,10 +50,8 @@ pub const OUTDATED: Words = Words::new(
     "The lesson has changed since this was recorded: the verdict is that of its claims now.",
     "课程在录制之后有改动：结论按现在的断言得出。",
 );
-/// Progress cannot be written.
 pub const UNKEPT: Words = Words::new("Progress is not kept: {}", "学习进度无法保存：{}");
 
-/// Another theme was chosen.
 pub const THEME_CHANGED: Words =
     Words::new("Theme: {}. {} goes on to the next.", "主题：{}。按 {} 换下一个。");
 
@@ -77,7 +69,6 @@ pub const THEME_IS: Words = Words::new("Theme: {}", "主题：{}");
 pub const LANGUAGE_IS: Words = Words::new("Language: {}", "语言：{}");
 /// A speed to choose, in the palette.
 pub const SPEED_IS: Words = Words::new("Speed: {}", "速度：{}");
-/// A language by its own name.
 pub const fn language(lang: Lang) -> &'static str {
     match lang {
         Lang::En => "English",

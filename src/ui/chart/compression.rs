@@ -4,20 +4,20 @@ use super::{APART, Lane};
 
 /// How much closer than usual things stand, so that more of them is seen at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Squeeze {
+pub(crate) struct Compression {
     /// Stretches of time are drawn so many times shorter.
     pub(crate) shorter: u32,
     /// So many columns of a tick's words are shown where the rest has to give way; `None` for all of them.
     pub(crate) words: Option<u32>,
 }
 
-impl Default for Squeeze {
+impl Default for Compression {
     fn default() -> Self {
         Self { shorter: 1, words: None }
     }
 }
 
-impl Squeeze {
+impl Compression {
     /// The first column at which a lane's next tick may stand.
     pub(crate) fn room(self, lane: &Lane) -> u32 {
         match (self.words, lane.marks.last()) {

@@ -8,9 +8,8 @@ use crate::{
     world::World,
 };
 
-/// A flight under way.
 #[derive(Debug)]
-pub(crate) struct Film {
+pub(crate) struct Animation {
     flight: Flight,
     tempo: Tempo,
     /// The world that the flight begins in.
@@ -23,14 +22,14 @@ pub(crate) struct Film {
     /// The moment of the flight at which it was set going last, and when that was.
     since: (Duration, Instant),
     /// How fast it goes: 1.0 unless there is more to show than there is time for.
-    haste: f64,
+    rate: f64,
     /// How long it has been going, at normal speed.
-    gone: Duration,
+    elapsed: Duration,
     /// What the learner chose.
     speed: f64,
 }
 
-impl Film {
+impl Animation {
     /// A flight from its beginning, or, backward, from its end.
     pub(crate) fn new(
         flight: Flight,
@@ -40,7 +39,7 @@ impl Film {
         now: Instant,
     ) -> Self {
         let shown = if forward { Duration::ZERO } else { flight.lasts() };
-        let haste = (flight.lasts().as_secs_f64() / tempo.longest.as_secs_f64()).max(1.0);
+        let rate = (flight.lasts().as_secs_f64() / tempo.longest.as_secs_f64()).max(1.0);
         Self {
             flight,
             tempo,
@@ -49,8 +48,8 @@ impl Film {
             frozen: false,
             shown,
             since: (shown, now),
-            haste,
-            gone: Duration::ZERO,
+            rate,
+            elapsed: Duration::ZERO,
             speed,
         }
     }
@@ -79,13 +78,11 @@ impl Film {
         self.frozen
     }
 
-    /// The position at which it ends.
     pub(crate) fn target(&self) -> usize {
         let range = self.flight.range();
         if self.forward { range.end } else { range.start }
     }
 
-    /// The position that is on the screen.
     pub(crate) fn position(&self) -> usize {
         self.flight.position(self.shown)
     }
@@ -101,7 +98,7 @@ impl Film {
             return false;
         }
         let (from, since) = self.since;
-        let passed = now.saturating_duration_since(since).mul_f64(self.speed * self.haste);
+        let passed = now.saturating_duration_since(since).mul_f64(self.speed * self.rate);
         if self.forward {
             self.shown = from + passed;
             self.shown >= self.flight.lasts()
@@ -113,9 +110,9 @@ impl Film {
 
     /// Sets going anew from what is on the screen.
     fn go(&mut self, now: Instant) {
-        let gone = now.saturating_duration_since(self.since.1).mul_f64(self.speed);
+        let elapsed = now.saturating_duration_since(self.since.1).mul_f64(self.speed);
         if !self.frozen {
-            self.gone += gone;
+            self.elapsed += elapsed;
         }
         self.since = (self.shown, now);
     }
@@ -126,7 +123,6 @@ impl Film {
         self.frozen = true;
     }
 
-    /// Goes on.
     pub(crate) fn thaw(&mut self, now: Instant) {
         self.go(now);
         self.frozen = false;
@@ -144,8 +140,8 @@ impl Film {
         self.go(now);
         self.flight = flight;
         let left = self.flight.lasts().saturating_sub(self.shown).as_secs_f64();
-        let time = self.tempo.longest.saturating_sub(self.gone).max(MESSAGE);
-        self.haste = (left / time.as_secs_f64()).max(1.0);
+        let time = self.tempo.longest.saturating_sub(self.elapsed).max(MESSAGE);
+        self.rate = (left / time.as_secs_f64()).max(1.0);
     }
 }
 
@@ -153,7 +149,7 @@ impl Film {
 mod tests {
     use std::time::{Duration, Instant};
 
-    use super::Film;
+    use super::Animation;
     use crate::{
         clock::{ClockKind, LessonTime},
         log::{Actor, ActorId, Command, Dialect, Event, EventKind, Log, OpId, Reply},
@@ -163,7 +159,6 @@ mod tests {
 
     const TEMPO: Tempo = Tempo { wait: Duration::from_millis(600), longest: LONGEST, messages: true };
 
-    /// One client that asks so many times.
     fn log(exchanges: u64) -> Log {
         let mut log = Log::new();
         let mut add = |kind| {
@@ -187,16 +182,16 @@ mod tests {
         log
     }
 
-    fn film(log: &Log, forward: bool, speed: f64, now: Instant) -> Film {
+    fn animation(log: &Log, forward: bool, speed: f64, now: Instant) -> Animation {
         let base = World::fold(log, 1);
         let flight = Flight::between(log, &base, log.len(), base.now, TEMPO);
-        Film::new(flight, (base, TEMPO), forward, speed, now)
+        Animation::new(flight, (base, TEMPO), forward, speed, now)
     }
 
     #[test]
     fn backward_is_forward_in_a_mirror() {
         let (log, now) = (log(2), Instant::now());
-        let (mut forward, mut backward) = (film(&log, true, 1.0, now), film(&log, false, 1.0, now));
+        let (mut forward, mut backward) = (animation(&log, true, 1.0, now), animation(&log, false, 1.0, now));
         let lasts = forward.flight().lasts();
         for n in 1..100 {
             let at = lasts * n / 100;
@@ -212,9 +207,9 @@ mod tests {
     fn however_much_there_is_to_show_it_takes_no_longer_than_it_may() {
         for (exchanges, speed) in [(1, 1.0), (3, 1.0), (100, 1.0), (100, 4.0), (100, 0.25)] {
             let (log, now) = (log(exchanges), Instant::now());
-            let mut film = film(&log, true, speed, now);
+            let mut animation = animation(&log, true, speed, now);
             let bound = LONGEST.div_f64(speed) + Duration::from_micros(1);
-            assert!(film.tick(now + bound), "{exchanges} at {speed}");
+            assert!(animation.tick(now + bound), "{exchanges} at {speed}");
         }
     }
 
@@ -223,28 +218,28 @@ mod tests {
         let (long, now) = (log(100), Instant::now());
         let base = World::fold(&long, 1);
         let part = Flight::between(&long, &base, 9, base.now, TEMPO);
-        let mut film = Film::new(part, (base, TEMPO), true, 1.0, now);
+        let mut animation = Animation::new(part, (base, TEMPO), true, 1.0, now);
         let later = now + Duration::from_secs(1);
-        film.tick(later);
-        let shown = (film.shown(), film.position());
-        let whole = Flight::between(&long, film.base(), long.len(), LessonTime::ZERO, TEMPO);
-        film.extend(whole, later);
-        assert_eq!((film.shown(), film.position()), shown, "nothing jumps");
-        assert!(!film.tick(now + LONGEST.saturating_sub(Duration::from_millis(10))));
-        assert!(film.tick(now + LONGEST + Duration::from_millis(1)));
+        animation.tick(later);
+        let shown = (animation.shown(), animation.position());
+        let whole = Flight::between(&long, animation.base(), long.len(), LessonTime::ZERO, TEMPO);
+        animation.extend(whole, later);
+        assert_eq!((animation.shown(), animation.position()), shown, "nothing jumps");
+        assert!(!animation.tick(now + LONGEST.saturating_sub(Duration::from_millis(10))));
+        assert!(animation.tick(now + LONGEST + Duration::from_millis(1)));
     }
 
     #[test]
     fn it_turns_round_where_it_stands() {
         let (log, now) = (log(1), Instant::now());
-        let mut film = film(&log, true, 1.0, now);
-        film.tick(now + MESSAGE);
-        film.freeze(now + MESSAGE);
-        assert!(!film.tick(now + 100 * MESSAGE));
-        assert_eq!(film.shown(), MESSAGE);
-        film.turn(now + 100 * MESSAGE);
-        assert!(!film.tick(now + 100 * MESSAGE + MESSAGE / 2));
-        assert_eq!(film.shown(), MESSAGE / 2);
-        assert!(film.tick(now + 101 * MESSAGE));
+        let mut animation = animation(&log, true, 1.0, now);
+        animation.tick(now + MESSAGE);
+        animation.freeze(now + MESSAGE);
+        assert!(!animation.tick(now + 100 * MESSAGE));
+        assert_eq!(animation.shown(), MESSAGE);
+        animation.turn(now + 100 * MESSAGE);
+        assert!(!animation.tick(now + 100 * MESSAGE + MESSAGE / 2));
+        assert_eq!(animation.shown(), MESSAGE / 2);
+        assert!(animation.tick(now + 101 * MESSAGE));
     }
 }

@@ -12,7 +12,7 @@ use super::{Scene, places::Places, plot::Plot};
 use crate::ui::theme::{Role, glyphs, text};
 use crate::{
     log::{EventKind, LinkId, Target, Way},
-    ui::flight::{Leg, Load, predecessor},
+    ui::flight::{Hop, Load, predecessor},
     world::{Doing, LinkState},
 };
 
@@ -23,19 +23,18 @@ const NEARLY: f32 = 0.15;
 /// How long the glyphs of a stream stay where they are, in milliseconds.
 const STREAM: u128 = 40;
 
-/// Draws all of it over the lanes.
 pub fn draw(scene: &Scene<'_>, plot: &Plot, places: &Places<'_>, buf: &mut Buffer) {
-    let Some(aloft) = scene.flight else { return };
+    let Some(in_flight) = scene.flight else { return };
     held(scene, plot, places, buf);
     let mut threads: Vec<Thread> = Vec::new();
     let mut glyphs: Vec<Glyph> = Vec::new();
-    for (leg, progress) in aloft.legs() {
-        match leg.load {
-            Load::Fault => flash(scene, plot, places, leg.event, buf),
-            Load::Promotion => promote(scene, places, leg.event, progress, buf),
-            Load::Command | Load::Reply | Load::Notice if leg.swarm => {}
+    for (hop, progress) in in_flight.hops() {
+        match hop.load {
+            Load::Fault => flash(scene, plot, places, hop.event, buf),
+            Load::Promotion => promote(scene, places, hop.event, progress, buf),
+            Load::Command | Load::Reply | Load::Notice if hop.swarm => {}
             Load::Command | Load::Reply | Load::Notice => {
-                let Some((thread, glyph)) = travel(scene, plot, places, (leg, progress)) else {
+                let Some((thread, glyph)) = travel(scene, plot, places, (hop, progress)) else {
                     continue;
                 };
                 // Of a wave many share one line: it is drawn once, as far as the first of them has come.
@@ -49,9 +48,9 @@ pub fn draw(scene: &Scene<'_>, plot: &Plot, places: &Places<'_>, buf: &mut Buffe
             }
         }
     }
-    if let Some((flight, at)) = aloft.flight {
-        let swarm = flight.beat(at).iter().filter(|leg| leg.swarm);
-        if let Some(newest) = swarm.take_while(|leg| leg.time.0 <= at).last() {
+    if let Some((flight, at)) = in_flight.flight {
+        let swarm = flight.beat(at).iter().filter(|hop| hop.swarm);
+        if let Some(newest) = swarm.take_while(|hop| hop.time.0 <= at).last() {
             stream(scene, plot, places, (newest, at), buf);
         }
     }
@@ -92,14 +91,14 @@ impl Thread {
     }
 }
 
-/// The column of a leg and the rows at its ends: the client's, and the server's.
-fn line(scene: &Scene<'_>, plot: &Plot, places: &Places<'_>, leg: &Leg) -> Option<(u16, u16, u16)> {
-    let (actor, server) = match &scene.log.events().get(leg.at)?.kind {
+/// The column of a hop and the rows at its ends: the client's, and the server's.
+fn line(scene: &Scene<'_>, plot: &Plot, places: &Places<'_>, hop: &Hop) -> Option<(u16, u16, u16)> {
+    let (actor, server) = match &scene.log.events().get(hop.at)?.kind {
         EventKind::Sent { actor, server, .. } | EventKind::Notified { actor, server, .. } => (*actor, server),
         _ => return None,
     };
     // What has not happened yet has its place right of the playhead, perhaps out of sight.
-    let x = plot.screen(scene.chart.column(leg.at)).or(plot.screen(plot.head))?;
+    let x = plot.screen(scene.chart.column(hop.at)).or(plot.screen(plot.head))?;
     let top = places.client(scene, actor);
     let bottom = places.server(server);
     (top < bottom).then_some((x, top, bottom))
@@ -121,23 +120,23 @@ fn travel(
     scene: &Scene<'_>,
     plot: &Plot,
     places: &Places<'_>,
-    (leg, progress): (&Leg, f32),
+    (hop, progress): (&Hop, f32),
 ) -> Option<(Thread, Glyph)> {
-    let (x, top, bottom) = line(scene, plot, places, leg)?;
+    let (x, top, bottom) = line(scene, plot, places, hop)?;
     let top = top + 1;
-    let down = leg.load == Load::Command;
+    let down = hop.load == Load::Command;
     let here = row(top, bottom, if down { progress } else { 1.0 - progress });
-    let client = scene.actor_style(leg.actor?);
-    let (glyph, style) = match leg.load {
-        _ if leg.breaks && progress >= HALF - NEARLY => (glyphs::CUT, scene.style(Role::Danger)),
+    let client = scene.actor_style(hop.actor?);
+    let (glyph, style) = match hop.load {
+        _ if hop.breaks && progress >= HALF - NEARLY => (glyphs::CUT, scene.style(Role::Danger)),
         Load::Notice => (glyphs::NOTIFIED, scene.style(Role::Warning)),
-        _ => (scene.glyph(leg.actor?), client),
+        _ => (scene.glyph(hop.actor?), client),
     };
     let thread = Thread {
         x,
         rows: if down { (top, bottom) } else { (bottom, top) },
         come: here.abs_diff(if down { top } else { bottom }),
-        style: if leg.load == Load::Notice { style } else { client },
+        style: if hop.load == Load::Notice { style } else { client },
     };
     Some((thread, (x, here, glyph, style)))
 }
@@ -147,10 +146,10 @@ fn stream(
     scene: &Scene<'_>,
     plot: &Plot,
     places: &Places<'_>,
-    (leg, at): (&Leg, Duration),
+    (hop, at): (&Hop, Duration),
     buf: &mut Buffer,
 ) {
-    let (Some((x, top, bottom)), Some(actor)) = (line(scene, plot, places, leg), leg.actor) else {
+    let (Some((x, top, bottom)), Some(actor)) = (line(scene, plot, places, hop), hop.actor) else {
         return;
     };
     let style = scene.actor_style(actor);
@@ -181,9 +180,9 @@ fn held(scene: &Scene<'_>, plot: &Plot, places: &Places<'_>, buf: &mut Buffer) {
             continue;
         };
         let link = LinkId::new(&actor.who.client, server);
-        let moving = scene.flight.is_some_and(|aloft| {
-            let mut legs = aloft.legs();
-            legs.any(|(leg, _)| leg.at == exchange.sent && leg.load != Load::Notice)
+        let moving = scene.flight.is_some_and(|in_flight| {
+            let mut hops = in_flight.hops();
+            hops.any(|(hop, _)| hop.at == exchange.sent && hop.load != Load::Notice)
         });
         let Some(LinkState::Held(way)) = links.get(&link) else {
             continue;
@@ -256,11 +255,11 @@ fn promote(scene: &Scene<'_>, places: &Places<'_>, event: usize, progress: f32, 
     };
     let here = if from <= to { row(*from, *to, progress) } else { row(*to, *from, 1.0 - progress) };
     flash_name(places, here, buf);
-    put(places.crown, here, glyphs::MASTER, scene.style(Role::Accent), buf);
+    put(places.role, here, glyphs::MASTER, scene.style(Role::Accent), buf);
 }
 
 fn flash_name(places: &Places<'_>, y: u16, buf: &mut Buffer) {
-    for x in places.left..places.crown {
+    for x in places.left..places.role {
         reverse(x, y, buf);
     }
 }

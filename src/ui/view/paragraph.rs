@@ -1,0 +1,76 @@
+//! Words in lines, wrapped to a width; and lines within a frame.
+
+use ratatui::{
+    buffer::Buffer,
+    layout::Rect,
+    style::Style,
+    text::{Line, Span},
+    widgets::{Block, Widget},
+};
+
+use crate::ui::theme::{Role, Theme, text};
+
+/// Words in one style.
+pub fn plain(words: &str, width: usize, style: Style) -> Vec<Line<'static>> {
+    text::wrap(words, width).into_iter().map(|row| Line::styled(row, style)).collect()
+}
+
+/// Words with `code` between backticks.
+pub fn prose(words: &str, width: usize, style: Style, theme: Theme) -> Vec<Line<'static>> {
+    let mut code = false;
+    let rows = text::wrap(words, width).into_iter();
+    rows.map(|row| Line::from(spans(&row, &mut code, theme, style))).collect()
+}
+
+/// A row with `code` between backticks. `code` carries over from row to row.
+fn spans(row: &str, code: &mut bool, theme: Theme, style: Style) -> Vec<Span<'static>> {
+    let mut spans = Vec::new();
+    for (n, part) in row.split('`').enumerate() {
+        if n > 0 {
+            *code = !*code;
+        }
+        if !part.is_empty() {
+            let style = if *code { theme.style(Role::Code) } else { style };
+            spans.push(Span::styled(text::clean(part).into_owned(), style));
+        }
+    }
+    spans
+}
+
+/// Puts a mark before the first line, and as much space before the others.
+pub fn hang(mark: Span<'static>, lines: Vec<Line<'static>>) -> Vec<Line<'static>> {
+    let space = Span::raw(" ".repeat(mark.width()));
+    let marks = std::iter::once(mark).chain(std::iter::repeat(space));
+    let hung = marks.zip(lines).map(|(mark, mut line)| {
+        line.spans.insert(0, mark);
+        // The line's style is its words' own, and not the mark's.
+        let style = std::mem::take(&mut line.style);
+        for span in &mut line.spans[1..] {
+            span.style = style.patch(span.style);
+        }
+        line
+    });
+    hung.collect()
+}
+
+/// Draws a frame; gives its inside.
+pub fn frame(block: Block<'_>, area: Rect, buf: &mut Buffer) -> Rect {
+    let inner = block.inner(area);
+    block.render(area, buf);
+    inner
+}
+
+/// A frame's inside without the columns next to it.
+pub fn text_area(inner: Rect) -> Rect {
+    Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner }
+}
+
+/// Draws lines from the `scroll`-th on, as far as there is room; `true` where there are more below.
+pub fn draw(lines: &[Line<'_>], scroll: u16, area: Rect, buf: &mut Buffer) -> bool {
+    let hidden = lines.len().saturating_sub(area.height.into());
+    let scroll = usize::from(scroll).min(hidden);
+    for (y, line) in (area.top()..area.bottom()).zip(lines.iter().skip(scroll)) {
+        buf.set_line(area.x, y, line, area.width);
+    }
+    scroll < hidden
+}
