@@ -48,12 +48,12 @@ use self::timekeeping::Timekeeping;
 use crate::clock::{LessonClock, Slot};
 use crate::lesson::LabKind;
 
+use crate::log::{LinkId, ServerInfo, ServerState};
 use crate::process::child::log_tail;
 use crate::server::boot::{Boot, Server, Started};
 use crate::server::observe::ObserveError;
 use crate::server::secret::Secret;
 use crate::server::{self, redis::sentinel};
-use crate::log::{LinkId, Product, ServerInfo, ServerState};
 
 /// How long after the end of its connections the end of a process is noticed at the latest. Real time.
 const NOTICED_WITHIN: Duration = Duration::from_millis(200);

@@ -15,8 +15,8 @@ use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
-use crate::server::boot::Endpoint;
 use crate::log::LinkId;
+use crate::server::boot::Endpoint;
 
 /// What one read takes at most, in bytes. Small, because a crowd has two buffers for each of its members.
 const PIECE: usize = 4096;

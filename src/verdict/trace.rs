@@ -80,7 +80,7 @@ impl Facts {
             "holders" => self.note(self.world.holding.most(name).iter().copied()),
             "orphaned" => self.note(self.orphaned_since(name)),
             "deleted_by_another" => {
-                self.note(self.key_history.foreign(name, Access::Deleted).iter().copied())
+                self.note(self.key_history.foreign(name, Access::Deleted).iter().copied());
             }
             "renewed_by_another" => self.note(self.key_history.foreign(name, Access::Expiry).iter().copied()),
             "herd" => self.note(self.key_history.herd().iter().copied()),

@@ -131,7 +131,7 @@ pub struct Worker {
     /// Of a search.
     pub bounds: Bounds,
     pub control: watch::Receiver<Control>,
-    pub updates: mpsc::Sender<BatchUpdate>,
+    _updates: mpsc::Sender<BatchUpdate>,
 }
 
 /// Opens runs that are played by hand.
@@ -181,7 +181,7 @@ impl Runs for FakeRuns {
 fn batch(control: Control, bounds: Bounds) -> (Batch, Worker) {
     let (control, asked) = watch::channel(control);
     let (updates, receiver) = mpsc::channel(1);
-    (Batch { control, updates: receiver }, Worker { bounds, control: asked, updates })
+    (Batch { control, updates: receiver }, Worker { bounds, control: asked, _updates: updates })
 }
 
 /// The program without its loop: messages go in, a picture comes out.

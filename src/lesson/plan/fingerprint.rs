@@ -32,10 +32,8 @@ impl Scenario {
             // The members of a crowd share one.
             let shared = before.is_some_and(|before| Arc::ptr_eq(before, &plan.program));
             before = Some(&plan.program);
-            let program: Vec<Value> = match shared {
-                true => Vec::new(),
-                false => plan.program.instructions.iter().map(instruction).collect(),
-            };
+            let program: Vec<Value> =
+                if shared { Vec::new() } else { plan.program.instructions.iter().map(instruction).collect() };
             json!([actor.name, actor.client, actor.crowd, program])
         });
         json!([

@@ -16,13 +16,13 @@ use tokio::net::TcpListener;
 
 use crate::clock::Rate;
 use crate::lesson::Topology;
+use crate::log::LinkId;
 use crate::process::error::LabError;
 use crate::server::boot::{Boot, Endpoint, Started, ready};
 use crate::server::link::{Link, Visitor};
 use crate::server::redis::access::KEEPER;
 use crate::server::redis::boot::start as start_member;
 use crate::server::redis::sentinel;
-use crate::log::LinkId;
 
 /// How often other ports are tried when somebody else was quicker.
 const TRIES: usize = 5;

@@ -98,7 +98,7 @@ impl<R: Runs> App<R> {
                 self.explore(self.selected, variant, ExplorationOptions::default());
             }
             (Action::Explore, _) => {
-                self.explore(self.selected, self.found_variant(), ExplorationOptions::default())
+                self.explore(self.selected, self.found_variant(), ExplorationOptions::default());
             }
             (Action::End(end), _) => self.choose(if end { i32::MAX } else { i32::MIN }),
             _ => {}

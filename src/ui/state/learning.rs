@@ -106,7 +106,7 @@ impl Learning {
     pub fn of_log(choice: LessonChoice, log: &Log, speed: f64) -> Self {
         let mut playback = Playback::default();
         playback.append(log.events().to_vec(), None, Instant::now());
-        playback.to_start();
+        playback.go_to_start();
         playback.set_speed(speed);
         Self {
             choice,
@@ -278,9 +278,9 @@ impl Learning {
         self.predicting.let_go();
         self.show_verdict(end);
         if end {
-            self.playback.to_end();
+            self.playback.go_to_end();
         } else {
-            self.playback.to_start();
+            self.playback.go_to_start();
         }
     }
 
@@ -289,7 +289,7 @@ impl Learning {
         self.pause();
         self.predicting.let_go();
         self.show_verdict(false);
-        self.playback.to_position(position);
+        self.playback.go_to(position);
     }
 
     /// Plays or pauses, also in mid-flight.
@@ -438,7 +438,7 @@ impl Learning {
     pub fn receive(&mut self, update: Option<Update>, lang: Lang, now: Instant) {
         match update {
             Some(Update::Events(events)) if let Some(branching) = &mut self.branching => {
-                branching.events.extend(events)
+                branching.events.extend(events);
             }
             Some(Update::Branched { difference, refused }) => self.branched(difference, refused),
             Some(Update::Silent(why)) => self.silent = why,

@@ -366,19 +366,19 @@ impl Playback {
         true
     }
 
-    pub fn to_start(&mut self) {
+    pub fn go_to_start(&mut self) {
         self.running = None;
         self.jump(self.log.opening());
     }
 
     /// Goes to the newest event.
-    pub fn to_end(&mut self) {
+    pub fn go_to_end(&mut self) {
         self.running = None;
         self.jump(self.log.len());
     }
 
     /// Goes to a stop, wherever it is.
-    pub fn to_position(&mut self, position: usize) {
+    pub fn go_to(&mut self, position: usize) {
         self.running = None;
         self.jump(position.clamp(self.log.opening(), self.log.len()));
     }
