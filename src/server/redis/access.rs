@@ -26,7 +26,7 @@ const CHANNELS: &str = "&*";
 const CHANNELS_BESIDE_SENTINEL: &str = "&[^_]* &_[^_]* &__[^s]*";
 
 /// The most that a server keeps to send to one client: it closes the connection rather than send a longer reply.
-const LONGEST_OUTPUT: &str = "32mb";
+const LONGEST_OUTPUT: &str = "256mb";
 
 /// The users, as lines of a server's configuration.
 pub(crate) fn users(secret: &Secret) -> String {
