@@ -4,11 +4,9 @@
 //! It must not know lessons, stories or locks: what to send comes in over a pipe, what came back goes out.
 //! That is what makes a SIGKILL or a SIGSTOP of it real.
 
-pub(crate) mod hand;
 pub(crate) mod local;
 pub(crate) mod process;
 pub mod protocol;
 
 pub use crate::server::redis::direct::{Answer, Direct, Part, is_silence};
-pub use hand::Hand;
 pub use process::client_main;

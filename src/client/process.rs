@@ -15,25 +15,15 @@ use super::{
     protocol::{Request, Response, ServerAddress, Wire},
 };
 use crate::{
-    log::{ActorId, OpId, Product, Reply},
-    server::{
-        redis::{
-            client::{Breaks, Client},
-            connection as redis_client,
-        },
-        zookeeper::session::Session,
-    },
+    log::{ActorId, Command, OpId, Reply},
+    server::connection::{Breaks, Connection, connect},
 };
 
 /// How many sessions of a crowd are opened at once. More only queue up at the server.
 const OPENING_AT_ONCE: usize = 64;
 
 /// One actor's connections, by server name.
-#[derive(Default)]
-struct Connections {
-    redis: HashMap<String, Client>,
-    zookeeper: HashMap<String, Session>,
-}
+type Connections = HashMap<String, Box<dyn Connection>>;
 
 /// Runs a client process until its standard input ends: then Lockstep is gone.
 pub fn client_main() -> ExitCode {
@@ -55,7 +45,7 @@ async fn serve() -> std::io::Result<()> {
     let mut process = Process {
         actors: HashMap::new(),
         breaks: HashMap::new(),
-        watches: false,
+        notified: false,
         locks: LocalLocks::default(),
         responses,
     };
@@ -91,7 +81,7 @@ struct Process {
     /// By server name.
     breaks: HashMap<String, Breaks>,
     /// Whether its servers tell it something without being asked.
-    watches: bool,
+    notified: bool,
     locks: LocalLocks,
     responses: mpsc::UnboundedSender<Response>,
 }
@@ -108,15 +98,14 @@ impl Process {
                 self.respond(response);
             }
             Request::Do { op, actor, wire } => self.carry_out(op, actor, wire),
-            // Whoever speaks only to Redis is never told anything unasked; and one who waits for a reply would keep
-            // this from being answered.
-            Request::Settle if !self.watches => self.respond(Response::Settled),
+            // One who waits for a reply would keep this from being answered.
+            Request::Settle if !self.notified => self.respond(Response::Settled),
             Request::Settle => {
                 let actors = self.actors.values();
                 stream::iter(actors)
                     .for_each_concurrent(None, |connections| async {
-                        for session in connections.lock().await.zookeeper.values_mut() {
-                            session.settle().await;
+                        for connection in connections.lock().await.values_mut() {
+                            connection.settle().await;
                         }
                     })
                     .await;
@@ -130,8 +119,8 @@ impl Process {
                     .for_each_concurrent(OPENING_AT_ONCE, |mut connections| {
                         let server = &server;
                         async move {
-                            if let Some(client) = connections.redis.get_mut(server) {
-                                client.reach(breaks).await;
+                            if let Some(connection) = connections.get_mut(server) {
+                                connection.reach(breaks).await;
                             }
                         }
                     })
@@ -158,7 +147,7 @@ impl Process {
         timeout: Duration,
     ) -> Result<Vec<(ActorId, String, i64)>, String> {
         let mut sessions = Vec::new();
-        self.watches = servers.iter().any(|server| server.product == Product::Zookeeper);
+        self.notified = servers.iter().any(|server| server.product.traits().notifies);
         let responses = &self.responses;
         let mut opening = stream::iter(actors.iter().map(|actor| async move {
             open(*actor, servers, timeout, responses).await.map(|connections| (*actor, connections))
@@ -167,8 +156,8 @@ impl Process {
         let mut opened = HashMap::new();
         while let Some(result) = opening.next().await {
             let (actor, connections) = result?;
-            for (server, session) in &connections.zookeeper {
-                sessions.push((actor, server.clone(), session.id()));
+            for (server, connection) in &connections {
+                sessions.extend(connection.session().map(|session| (actor, server.clone(), session)));
             }
             opened.insert(actor, Arc::new(Mutex::new(connections)));
         }
@@ -178,8 +167,8 @@ impl Process {
     }
 
     fn carry_out(&mut self, op: OpId, actor: ActorId, wire: Wire) {
-        if let Wire::Local { lock, name } = wire {
-            return self.local(op, actor, lock, &name);
+        if let Command::Local { lock, name } = &wire.command {
+            return self.local(op, actor, *lock, name);
         }
         let Some(connections) = self.actors.get(&actor).map(Arc::clone) else {
             let text = format!("actor {} does not live here", actor.0);
@@ -187,9 +176,17 @@ impl Process {
                 .respond(Response::Done { op, reply: Reply::Error { code: "NOACTOR".to_owned(), text } });
         };
         let responses = self.responses.clone();
-        let breaks = self.breaks_of(wire.server());
+        let breaks = self.breaks_of(&wire.server);
         tokio::spawn(async move {
-            let reply = send(&mut *connections.lock().await, wire, breaks).await;
+            let Wire { server, command, script } = wire;
+            let reply = match connections.lock().await.get_mut(&server) {
+                Some(connection) => connection.send(&command, script.as_deref(), breaks).await,
+                None => None,
+            };
+            let reply = reply.unwrap_or_else(|| {
+                let text = format!("no server `{server}`");
+                Reply::Error { code: "NOSERVER".to_owned(), text }
+            });
             let _ = responses.send(Response::Done { op, reply });
         });
     }
@@ -217,54 +214,16 @@ async fn open(
     responses: &mpsc::UnboundedSender<Response>,
 ) -> Result<Connections, String> {
     let mut connections = Connections::default();
-    // Where there are several servers, a program may never need some of them.
-    let eager = servers.len() == 1;
     for server in servers {
-        let failed = |error: &dyn std::fmt::Display| {
-            format!("cannot connect to {} at {}: {error}", server.name, server.address)
+        let (name, responses) = (server.name.clone(), responses.clone());
+        let notify = move |about, what| {
+            // The receiver ends with the process.
+            let _ = responses.send(Response::Notified { actor, server: name.clone(), about, what });
         };
-        match server.product {
-            Product::Redis => {
-                let mut client = Client::new(&server.address, server.password.as_deref(), server.hangs_up);
-                if eager {
-                    client.connect(Breaks::default()).await.map_err(|error| failed(&error))?;
-                }
-                connections.redis.insert(server.name.clone(), client);
-            }
-            Product::Zookeeper => {
-                let (name, responses) = (server.name.clone(), responses.clone());
-                let notify = move |about, what| {
-                    // The receiver ends with the process.
-                    let _ = responses.send(Response::Notified { actor, server: name.clone(), about, what });
-                };
-                let session = Session::open(&server.address, timeout, Arc::new(notify))
-                    .await
-                    .map_err(|error| failed(&error))?;
-                connections.zookeeper.insert(server.name.clone(), session);
-            }
-        }
+        // Where there are several servers, a program may never need some of them.
+        let eager = servers.len() == 1;
+        let connection = connect(server, eager, timeout, Arc::new(notify)).await?;
+        connections.insert(server.name.clone(), connection);
     }
     Ok(connections)
-}
-
-async fn send(connections: &mut Connections, wire: Wire, breaks: Breaks) -> Reply {
-    let unknown =
-        |server: &str| Reply::Error { code: "NOSERVER".to_owned(), text: format!("no server `{server}`") };
-    match wire {
-        Wire::Redis { server, words } => match connections.redis.get_mut(&server) {
-            Some(client) => client.send(breaks, async |to| redis_client::command(to, &words).await).await,
-            None => unknown(&server),
-        },
-        Wire::Script { server, source, keys, args, .. } => match connections.redis.get_mut(&server) {
-            Some(client) => {
-                client.send(breaks, async |to| redis_client::script(to, &source, &keys, &args).await).await
-            }
-            None => unknown(&server),
-        },
-        Wire::Zookeeper { server, call } => match connections.zookeeper.get_mut(&server) {
-            Some(session) => session.call(&call).await,
-            None => unknown(&server),
-        },
-        Wire::Local { .. } => unknown("local"),
-    }
 }

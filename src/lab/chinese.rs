@@ -2,11 +2,11 @@
 //! are defined. It must not decide which language is shown.
 
 use super::{
-    LabError,
-    doctor::{DoctorReport, Need, ProgramReport, ProgramStatus, RoomReport},
+    doctor::{DoctorReport, ProgramReport, ProgramStatus, RoomReport},
     install::InstallPlan,
     proof::ClockProof,
 };
+use crate::text::Lang;
 
 /// What `doctor` found, one line for each finding.
 pub fn report(report: &DoctorReport) -> String {
@@ -16,22 +16,14 @@ pub fn report(report: &DoctorReport) -> String {
 }
 
 fn program(report: &ProgramReport) -> String {
-    let need = report.need;
+    let need = report.program.name;
     match &report.status {
         ProgramStatus::Found { path, version } => format!("{need} {version}：{}", path.display()),
         ProgramStatus::TooOld { path, version, needed } => {
             format!("{need} {version} 太旧，需要 {needed} 或更新版本：{}", path.display())
         }
         ProgramStatus::Unclear { path, why } => format!("{need} 版本不明：{}（{why}）", path.display()),
-        ProgramStatus::Missing { .. } => {
-            let variable = match need {
-                Need::RedisServer => crate::server::REDIS_SERVER,
-                Need::RedisSentinel => crate::server::REDIS_SENTINEL,
-                Need::Java => crate::server::JAVA,
-                Need::Zookeeper => crate::server::ZOOKEEPER_JARS,
-            };
-            LabError::MissingProgram { program: need.name(), variable }.chinese()
-        }
+        ProgramStatus::Missing { .. } => report.program.missing().chinese(),
     }
 }
 
@@ -59,8 +51,6 @@ fn room(room: &RoomReport) -> String {
 /// What would be installed, and what to know about it.
 pub fn plan(plan: &InstallPlan) -> String {
     let steps = plan.steps.iter().map(|step| format!("{step}\n"));
-    let note = "注意：redis-server 和 redis-sentinel 软件包会附带系统服务，现在不会启动，但下次开机会启动。Lockstep 从不使用\
-                它们；不想让它们启动，请运行 `sudo systemctl disable --now redis-server redis-sentinel`。\n";
-    let notes = plan.notes.first().map(|_| note.to_owned());
+    let notes = plan.notes.iter().map(|note| format!("注意：{}\n", note.get(Lang::Zh)));
     steps.chain(notes).collect()
 }

@@ -2,37 +2,22 @@
 //! (`install` does) and must not know the terminal.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::PathBuf;
 
 use serde::Serialize;
 
 use super::LabOptions;
 pub use super::proof::ClockProof;
 use super::proof::proof;
-use crate::process::error::LabError;
 use crate::process::programs::Search;
 use crate::process::version::Version;
 use crate::process::workspace::{self, Workspace};
-
-/// A program that some lesson needs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Need {
-    RedisServer,
-    RedisSentinel,
-    Java,
-    /// ZooKeeper's jars.
-    Zookeeper,
-}
+use crate::server::{PROGRAMS, program::Program};
 
 /// What was found of a program.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 pub struct ProgramReport {
-    /// The program.
-    #[serde(rename = "program")]
-    pub need: Need,
-    /// What is the case.
+    pub program: &'static Program,
     #[serde(flatten)]
     pub status: ProgramStatus,
 }
@@ -81,7 +66,7 @@ pub struct RoomReport {
 }
 
 /// What a machine can do for Lockstep.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 pub struct DoctorReport {
     pub programs: Vec<ProgramReport>,
     pub proof: ClockProof,
@@ -93,58 +78,22 @@ pub async fn report(options: &LabOptions) -> DoctorReport {
     DoctorReport { programs: programs(&options.search), proof: proof(options).await, room: room() }
 }
 
-/// Looks for every program, runs it for its version, and compares that with what the lessons need.
+/// Looks for every program, asks it for its version, and compares that with what the lessons need.
 pub fn programs(search: &Search) -> Vec<ProgramReport> {
-    let redis = |path: &Path| version_of(path, &["--version"], "v=");
-    let java = |path: &Path| version_of(path, &["-version"], "\"");
-    let jars = match search.zookeeper() {
-        Ok(jars) => match jars.version {
-            Some(version) => judged(jars.server, version, Version::ZOOKEEPER),
-            None => ProgramStatus::Unclear { path: jars.server, why: "the jar's name has no version".into() },
-        },
-        Err(error) => missing(&error),
-    };
-    let run = |found: Result<PathBuf, LabError>, ask: &dyn Fn(&Path) -> Result<Version, String>, needed| {
-        match found {
-            Ok(path) => match ask(&path) {
-                Ok(version) => judged(path, version, needed),
+    let report = |(_, program): &(_, &'static Program)| {
+        let status = match (program.find)(search) {
+            Err(error) => ProgramStatus::Missing { remedy: error.to_string() },
+            Ok(path) => match (program.version)(&path) {
                 Err(why) => ProgramStatus::Unclear { path, why },
+                Ok(version) if version < program.needed => {
+                    ProgramStatus::TooOld { path, version, needed: program.needed }
+                }
+                Ok(version) => ProgramStatus::Found { path, version },
             },
-            Err(error) => missing(&error),
-        }
+        };
+        ProgramReport { program, status }
     };
-    vec![
-        ProgramReport { need: Need::RedisServer, status: run(search.redis_server(), &redis, Version::REDIS) },
-        ProgramReport {
-            need: Need::RedisSentinel,
-            status: run(search.redis_sentinel(), &redis, Version::REDIS),
-        },
-        ProgramReport { need: Need::Java, status: run(search.java(), &java, Version::JAVA) },
-        ProgramReport { need: Need::Zookeeper, status: jars },
-    ]
-}
-
-fn judged(path: PathBuf, version: Version, needed: Version) -> ProgramStatus {
-    if version < needed {
-        return ProgramStatus::TooOld { path, version, needed };
-    }
-    ProgramStatus::Found { path, version }
-}
-
-fn missing(error: &LabError) -> ProgramStatus {
-    ProgramStatus::Missing { remedy: error.to_string() }
-}
-
-/// Runs a program for its version. These end by themselves within milliseconds, so they have no guard.
-fn version_of(path: &Path, args: &[&str], marker: &str) -> Result<Version, String> {
-    let output = Command::new(path).args(args).output().map_err(|error| error.to_string())?;
-    // Java prints its version to standard error.
-    let said = [output.stdout, output.stderr].concat();
-    let said = String::from_utf8_lossy(&said);
-    Version::read_after(&said, marker).ok_or_else(|| {
-        let first = said.lines().next().unwrap_or("nothing");
-        format!("`{} {}` said: {first}", path.display(), args.join(" "))
-    })
+    PROGRAMS.iter().map(report).collect()
 }
 
 fn room() -> RoomReport {
@@ -169,40 +118,16 @@ impl DoctorReport {
     }
 }
 
-impl Need {
-    /// The program, in the words of its packagers.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::RedisServer => "redis-server",
-            Self::RedisSentinel => "redis-sentinel",
-            Self::Java => "java",
-            Self::Zookeeper => "ZooKeeper",
-        }
-    }
-}
-
-impl fmt::Display for Need {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
 impl fmt::Display for ProgramReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = self.program.name;
         match &self.status {
-            ProgramStatus::Found { path, version } => {
-                write!(f, "{} {version}: {}", self.need, path.display())
-            }
+            ProgramStatus::Found { path, version } => write!(f, "{name} {version}: {}", path.display()),
             ProgramStatus::TooOld { path, version, needed } => {
-                write!(
-                    f,
-                    "{} {version} is too old, {needed} or newer is needed: {}",
-                    self.need,
-                    path.display()
-                )
+                write!(f, "{name} {version} is too old, {needed} or newer is needed: {}", path.display())
             }
             ProgramStatus::Unclear { path, why } => {
-                write!(f, "{} of unknown version: {} ({why})", self.need, path.display())
+                write!(f, "{name} of unknown version: {} ({why})", path.display())
             }
             ProgramStatus::Missing { remedy } => f.write_str(remedy),
         }

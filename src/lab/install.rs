@@ -6,28 +6,27 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use serde::Serialize;
-
-use super::doctor::{Need, ProgramReport};
+use super::doctor::ProgramReport;
 use crate::process::Exit;
 use crate::process::error::LabError;
 use crate::process::programs::Search;
-use crate::process::version::Version;
+use crate::server::program::Program;
+use crate::text::{Lang, Words};
 
 /// Where apt keeps what it knows of packages; without it nothing can be installed.
 const APT_LISTS: &str = "/var/lib/apt/lists";
 
 /// What is to be done, in order.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InstallPlan {
     /// The commands.
     pub steps: Vec<Step>,
     /// What whoever agrees to the plan should know.
-    pub notes: Vec<&'static str>,
+    pub notes: Vec<Words>,
 }
 
 /// One command.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
     pub program: String,
     /// Its arguments.
@@ -45,7 +44,7 @@ impl fmt::Display for Step {
 impl fmt::Display for InstallPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.steps.iter().try_for_each(|step| writeln!(f, "{step}"))?;
-        self.notes.iter().try_for_each(|note| writeln!(f, "Note: {note}"))
+        self.notes.iter().try_for_each(|note| writeln!(f, "Note: {}", note.get(Lang::En)))
     }
 }
 
@@ -82,7 +81,7 @@ impl InstallPlan {
             lists: has_lists(Path::new(APT_LISTS)),
         };
         let missing: Vec<_> =
-            programs.iter().filter(|program| !program.usable()).map(|program| program.need).collect();
+            programs.iter().filter(|report| !report.usable()).map(|report| report.program).collect();
         plan(&missing, machine)
     }
 
@@ -107,7 +106,7 @@ impl InstallPlan {
     }
 }
 
-fn plan(missing: &[Need], machine: Machine) -> Result<Option<InstallPlan>, LabError> {
+fn plan(missing: &[&Program], machine: Machine) -> Result<Option<InstallPlan>, LabError> {
     if missing.is_empty() {
         return Ok(None);
     }
@@ -118,14 +117,8 @@ fn plan(missing: &[Need], machine: Machine) -> Result<Option<InstallPlan>, LabEr
     }
 }
 
-fn apt(missing: &[Need], machine: Machine) -> InstallPlan {
-    let packages = packages(missing, |need| match need {
-        Need::RedisServer => "redis-server",
-        Need::RedisSentinel => "redis-sentinel",
-        Need::Java => "default-jre-headless",
-        // Only the jars: the package `zookeeper` brings a desktop's Java along.
-        Need::Zookeeper => "libzookeeper-java",
-    });
+fn apt(missing: &[&Program], machine: Machine) -> InstallPlan {
+    let packages = packages(missing, |program| program.apt);
     // `sudo` clears the environment, so `env` sets it on the inner side. DEBIAN_FRONTEND: no questions.
     // SYSTEMD_OFFLINE and RUNLEVEL: Debian starts a freshly installed service at once; these two, for this
     // one command only, make the start a no-op where systemd runs and where it does not.
@@ -143,39 +136,26 @@ fn apt(missing: &[Need], machine: Machine) -> InstallPlan {
     let mut install = vec!["apt-get", "install", "-y", "--no-install-recommends"];
     install.extend(&packages);
     steps.push(step(&install));
-    let mut notes = Vec::new();
-    if missing.iter().any(|need| matches!(need, Need::RedisServer | Need::RedisSentinel)) {
-        notes.push(SERVICE_NOTE);
-    }
+    let mut notes: Vec<Words> = missing.iter().filter_map(|program| program.apt_note).collect();
+    notes.dedup();
     InstallPlan { steps, notes }
 }
 
-fn brew(missing: &[Need]) -> InstallPlan {
-    let packages = packages(missing, |need| match need {
-        Need::RedisServer | Need::RedisSentinel => "redis",
-        Need::Java => "openjdk",
-        Need::Zookeeper => "zookeeper",
-    });
+fn brew(missing: &[&Program]) -> InstallPlan {
+    let packages = packages(missing, |program| program.brew);
     let args = ["install"].iter().chain(&packages).map(ToString::to_string).collect();
     InstallPlan { steps: vec![Step { program: "brew".into(), args }], notes: Vec::new() }
 }
 
-fn packages(missing: &[Need], package: fn(Need) -> &'static str) -> Vec<&'static str> {
-    let mut packages: Vec<_> = missing.iter().map(|need| package(*need)).collect();
+fn packages(missing: &[&Program], package: fn(&Program) -> &'static str) -> Vec<&'static str> {
+    let mut packages: Vec<_> = missing.iter().map(|program| package(program)).collect();
     packages.dedup();
     packages
 }
 
-fn by_hand(missing: &[Need]) -> String {
-    let names: Vec<_> = missing
-        .iter()
-        .map(|need| match need {
-            Need::RedisServer => format!("Redis {} or newer", Version::REDIS),
-            Need::RedisSentinel => format!("Redis Sentinel {} or newer", Version::REDIS),
-            Need::Java => format!("Java {} or newer", Version::JAVA),
-            Need::Zookeeper => format!("ZooKeeper {} or newer", Version::ZOOKEEPER),
-        })
-        .collect();
+fn by_hand(missing: &[&Program]) -> String {
+    let names: Vec<_> =
+        missing.iter().map(|program| format!("{} {} or newer", program.title, program.needed)).collect();
     names.join(", ")
 }
 
@@ -185,15 +165,17 @@ fn has_lists(dir: &Path) -> bool {
     })
 }
 
-const SERVICE_NOTE: &str = "the packages redis-server and redis-sentinel also bring system services. They are \
-not started now, but would be at the next boot. Lockstep never uses them; to keep them off: \
-`sudo systemctl disable --now redis-server redis-sentinel`.";
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::server::{
+        PROGRAMS,
+        zookeeper::programs::{JAVA, ZOOKEEPER},
+    };
 
-    const ALL: [Need; 4] = [Need::RedisServer, Need::RedisSentinel, Need::Java, Need::Zookeeper];
+    fn all() -> Vec<&'static Program> {
+        PROGRAMS.iter().map(|(_, program)| *program).collect()
+    }
 
     fn machine(manager: Option<Manager>, root: bool, lists: bool) -> Machine {
         Machine { manager, root, lists }
@@ -201,7 +183,7 @@ mod tests {
 
     #[test]
     fn apt_is_asked_for_what_is_missing_and_nothing_else() {
-        let plan = plan(&[Need::Zookeeper], machine(Some(Manager::Apt), true, true)).unwrap().unwrap();
+        let plan = plan(&[&ZOOKEEPER], machine(Some(Manager::Apt), true, true)).unwrap().unwrap();
         let [step] = plan.steps.as_slice() else { panic!("{plan}") };
         assert!(
             step.to_string().ends_with("apt-get install -y --no-install-recommends libzookeeper-java"),
@@ -213,7 +195,7 @@ mod tests {
 
     #[test]
     fn without_lists_and_rights_apt_is_updated_first_through_sudo() {
-        let plan = plan(&ALL, machine(Some(Manager::Apt), false, false)).unwrap().unwrap();
+        let plan = plan(&all(), machine(Some(Manager::Apt), false, false)).unwrap().unwrap();
         assert_eq!(plan.steps.len(), 2);
         assert!(plan.steps.iter().all(|step| step.program == "sudo"));
         assert!(plan.steps[0].to_string().ends_with("apt-get update"));
@@ -225,13 +207,13 @@ mod tests {
 
     #[test]
     fn brew_has_sentinel_in_redis() {
-        let plan = plan(&ALL, machine(Some(Manager::Brew), false, true)).unwrap().unwrap();
+        let plan = plan(&all(), machine(Some(Manager::Brew), false, true)).unwrap().unwrap();
         assert_eq!(plan.to_string(), "brew install redis openjdk zookeeper\n");
     }
 
     #[test]
     fn without_a_manager_the_user_is_told_what_to_install() {
-        let message = plan(&[Need::Java], machine(None, true, true)).unwrap_err().to_string();
+        let message = plan(&[&JAVA], machine(None, true, true)).unwrap_err().to_string();
         assert!(message.contains("Java 11.0.0 or newer") && message.contains("lockstep doctor"), "{message}");
         assert_eq!(plan(&[], machine(None, true, true)).unwrap(), None);
     }

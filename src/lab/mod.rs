@@ -17,6 +17,7 @@ pub(crate) mod timekeeping;
 use std::collections::{BTreeMap, HashSet};
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
@@ -37,9 +38,10 @@ pub use crate::process::{
     wall_clock::WallClock,
     workspace::{Workspace, root as workspace_root},
 };
+pub(crate) use crate::server::connection::Connection;
 pub use crate::server::{
     boot::{Endpoint, ServerDeath},
-    link::{Direction, Link, LinkAddress, LinkState},
+    link::{Link, LinkAddress, LinkState},
 };
 pub use client::{CLIENT, ClientProcess};
 
@@ -51,12 +53,16 @@ use crate::lesson::LabKind;
 use crate::log::{LinkId, ServerInfo, ServerState};
 use crate::process::child::log_tail;
 use crate::server::boot::{Boot, Server, Started};
+use crate::server::connection::{self, ServerAddress};
 use crate::server::observe::ObserveError;
 use crate::server::secret::Secret;
 use crate::server::{self, redis::sentinel};
 
 /// How long after the end of its connections the end of a process is noticed at the latest. Real time.
 const NOTICED_WITHIN: Duration = Duration::from_millis(200);
+
+/// The timeout that Lockstep's own sessions ask for.
+const OWN_SESSION: Duration = Duration::from_secs(30);
 
 /// How a lab is to be started.
 #[derive(Debug, Clone)]
@@ -208,6 +214,23 @@ impl Lab {
     /// Where a server is reached without any link.
     pub fn endpoint(&self, server: &str) -> Option<&Endpoint> {
         self.servers.iter().find(|known| known.info.name == server).map(|server| &server.endpoint)
+    }
+
+    /// Connects to a server as nobody's client: no link is between.
+    ///
+    /// # Errors
+    /// Where there is no such server, or it cannot be reached.
+    pub(crate) async fn connect(&self, server: &str) -> Result<Box<dyn Connection>, String> {
+        let info = &self.server(server).map_err(|error| error.to_string())?.info;
+        let server = ServerAddress {
+            name: info.name.clone(),
+            product: self.kind.product(),
+            address: info.address.clone(),
+            hangs_up: self.kind.has_sentinels(),
+            password: info.password.clone(),
+        };
+        // Nobody watches anything on it.
+        connection::connect(&server, true, OWN_SESSION, Arc::new(|_, _| {})).await
     }
 
     /// What its Redis servers have to be told before anything is asked of them. `None` where nobody else can reach them.

@@ -26,12 +26,12 @@ pub use lab_kind::{LabKind, PRIMARY, Topology};
 pub use library::Library;
 pub use load::{LARGEST, Source};
 pub use model::{
-    Card, Claim, Client, Count, Expect, FORMAT, Lesson, LockClaim, Param, Params, Recipe, Recipes, Setup,
-    Track, Variant,
+    Card, Claim, Client, Count, Expect, FORMAT, Lesson, LockClaim, Param, Params, Recipe, Recipes, Track,
+    Variant,
 };
 pub use plan::{Loaded, Scenario};
 pub use question::{Ask, Choice, Right};
 pub use schema::schema;
 pub use script::script_calls;
-pub use step::{DEFAULT_AT_MOST, KEYWORDS, Operation, Step, Verb};
+pub use step::{DEFAULT_AT_MOST, KEYWORDS, Operation, Setup, Step, Verb};
 pub use story::{Beat, MoveRef, Pass, StoryItem};

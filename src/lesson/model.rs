@@ -4,7 +4,12 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{LabKind, invariant::Invariant, step::Step, story::StoryItem};
+use super::{
+    LabKind,
+    invariant::Invariant,
+    step::{Setup, Step},
+    story::StoryItem,
+};
 use crate::text::Text;
 
 /// The version of the grammar that this program reads.
@@ -115,21 +120,6 @@ pub enum Track {
     Database,
     /// Which lock to choose.
     Choosing,
-}
-
-/// A command that Lockstep sends to a server before the story starts.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Setup {
-    /// A Redis command, as `redis-cli` takes it.
-    #[serde(default)]
-    pub redis: Option<String>,
-    /// A ZooKeeper command, as `zkCli` takes it.
-    #[serde(default)]
-    pub zk: Option<String>,
-    /// The server that it is sent to; the lab's first where it is left out.
-    #[serde(default)]
-    pub on: Option<String>,
 }
 
 /// A client: an operating-system process of its own, or several alike.

@@ -10,7 +10,7 @@ use serde::{
     de::{Error, MapAccess, Visitor},
 };
 
-use crate::log::Belief;
+use crate::log::{Belief, Product};
 
 /// One step of a program.
 #[derive(Debug, Clone, PartialEq)]
@@ -104,8 +104,8 @@ pub enum Verb {
         /// `ARGV`: templates.
         args: Vec<String>,
     },
-    /// A ZooKeeper call as `zkCli` takes it. Each word is a template.
-    Zk(String),
+    /// A call of another product, as its own client takes it. Each word is a template.
+    Call(Product, String),
     /// `lock NAME` or `unlock NAME`: a mutex inside the client's own process.
     Local(String),
     /// Time passes: work, a pause.
@@ -162,7 +162,7 @@ impl TryFrom<RawOperation> for Operation {
         let verbs = [
             redis.map(Verb::Redis),
             script.map(|name| Verb::Script { name, keys, args }),
-            zk.map(Verb::Zk),
+            zk.map(|call| Verb::Call(Product::Zookeeper, call)),
             local.map(Verb::Local),
             wait.map(Verb::Wait),
             take.map(Verb::Take),
@@ -176,6 +176,33 @@ impl TryFrom<RawOperation> for Operation {
                                        local, wait, take, and write the other as a step of its own"
                     .to_owned())
             }
+        }
+    }
+}
+
+/// A command that Lockstep sends to a server before the story starts.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Setup {
+    /// A Redis command, as `redis-cli` takes it.
+    #[serde(default)]
+    pub redis: Option<String>,
+    /// A ZooKeeper command, as `zkCli` takes it.
+    #[serde(default)]
+    pub zk: Option<String>,
+    /// The server that it is sent to; the lab's first where it is left out.
+    #[serde(default)]
+    pub on: Option<String>,
+}
+
+impl Setup {
+    /// The product that it is for, and the command.
+    pub(crate) fn command(&self) -> Result<(Product, &str), &'static str> {
+        let given = [(Product::Redis, &self.redis), (Product::Zookeeper, &self.zk)];
+        let mut given = given.iter().filter_map(|(product, text)| Some((*product, text.as_deref()?)));
+        match (given.next(), given.next()) {
+            (Some(one), None) => Ok(one),
+            _ => Err("a setup command is either `redis: …` or `zk: …`"),
         }
     }
 }

@@ -3,9 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    command::{Command, with_text},
     fault::Fault,
-    observed::ServerState,
+    product::{Command, ServerState, with_text},
     reply::Reply,
 };
 use crate::{
@@ -130,11 +129,11 @@ pub enum EventKind {
         /// Everybody who may move, in the lesson's order: actor `n` is `ActorId(n)`.
         actors: Vec<Actor>,
     },
-    /// A ZooKeeper session was opened for an actor.
+    /// A session was opened for an actor.
     Session {
         actor: ActorId,
         server: String,
-        /// The session id, as it appears in `ephemeralOwner`.
+        /// The session id, as the server names it to others (`ephemeralOwner`).
         session: i64,
     },
     /// The narrator speaks: item `item` of the story, whose text the lesson has in both languages.

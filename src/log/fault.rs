@@ -182,4 +182,9 @@ impl Way {
     pub fn is_both(&self) -> bool {
         *self == Self::Both
     }
+
+    /// Whether it has this single one.
+    pub fn covers(self, way: Self) -> bool {
+        self.is_both() || self == way
+    }
 }

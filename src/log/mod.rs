@@ -4,24 +4,26 @@
 //! recordings and exports read. It must not know who writes it (the engine) or who reads it (the world,
 //! the views): it names no client process, no server process and no screen.
 
-pub mod command;
 pub(crate) mod deeds;
 pub(crate) mod event;
 pub(crate) mod fault;
 pub(crate) mod link;
-pub(crate) mod observed;
 pub mod outlook;
 pub(crate) mod product;
 pub(crate) mod reply;
 pub(crate) mod steps;
 
-pub use command::{Command, ZkCall, text::Dialect};
 pub use deeds::Deed;
 pub use event::{Actor, ActorId, AskedChoice, Belief, Choice, Event, EventKind, OpId, ServerInfo, Stop};
 pub use fault::{Condition, Fault, Target, Way};
 pub use link::LinkId;
-pub use observed::{KeyState, KeyValue, Keyspace, Observed, Role, ServerState, Znode, ZnodeTree};
-pub use product::Product;
+#[cfg(test)]
+pub use product::Product as Dialect;
+pub use product::{
+    Access, Command, Entry, Observed, Product, ServerState,
+    redis::{KeyState, KeyValue, Keyspace, Role},
+    zookeeper::{Znode, ZnodeTree},
+};
 pub use reply::Reply;
 pub use steps::{Step, Steps};
 

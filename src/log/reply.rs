@@ -4,11 +4,11 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A reply as the wire gave it: JSON's types cover Redis' and ZooKeeper's.
+/// A reply as the wire gave it: JSON's types cover every product's.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reply {
-    /// A value; `null` for Redis' nil and for a znode that does not exist.
+    /// A value; `null` for nil and for what does not exist.
     Value(serde_json::Value),
     /// The server's own error: its code (`ERR`, `WRONGTYPE`, `NodeExists`) and its words.
     Error {

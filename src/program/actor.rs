@@ -318,8 +318,8 @@ pub(crate) fn sent(op: OpId, actor: ActorId, operation: &PlannedOperation, wire:
         op,
         actor,
         label: operation.label.clone(),
-        server: wire.server().to_owned(),
-        command: wire.into(),
+        server: wire.server.clone(),
+        command: wire.command.clone(),
         releases: operation.releases.clone(),
     }
 }

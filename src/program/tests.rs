@@ -5,7 +5,7 @@ use crate::{
     client::protocol::Wire,
     clock::LessonTime,
     lesson::{Params, Scenario, library::from_text},
-    log::{Belief, EventKind, Reply},
+    log::{Belief, Command, EventKind, Reply},
 };
 
 fn actors(program: &str) -> Actors {
@@ -57,7 +57,8 @@ fn replies_and_time_carry_an_actor_through_its_program() {
     actors.start(&mut at(0)).expect("started");
     let sent = actors[a].send("redis", &mut at(0)).expect("filled in").expect("a command");
     let words = ["SET", "lock", "A", "NX"].map(str::to_owned).to_vec();
-    assert_eq!(sent, Wire::Redis { server: "redis".to_owned(), words });
+    let command = Command::Redis(words);
+    assert_eq!(sent, Wire { server: "redis".to_owned(), command, script: None });
     assert!(matches!(actors[a].state(), State::InFlight { .. }));
 
     let mut refused = at(10);

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use crate::log::{Command, Dialect, Event, Product};
+use crate::log::{Command, Event, Product};
 
 /// Reads the events of one recording of format 1, in order.
 #[derive(Debug, Default)]
@@ -21,17 +21,20 @@ impl Reader {
         match event["event"].as_str() {
             Some("lab_ready") => {
                 let servers = event["servers"].as_array().into_iter().flatten();
-                let zookeepers = servers.filter(|server| server["product"] == Product::Zookeeper.name());
+                let zookeepers =
+                    servers.filter(|server| server["product"] == Product::Zookeeper.traits().name);
                 self.zookeepers = zookeepers.map(|server| server["name"].clone()).collect();
             }
             Some("sent") => {
-                let dialect = match &event["server"] {
-                    server if server == "local" => Dialect::Local,
-                    server if self.zookeepers.contains(server) => Dialect::Zookeeper,
-                    _ => Dialect::Redis,
-                };
                 let text = event["wire"].as_str().unwrap_or_default();
-                event["command"] = serde_json::to_value(Command::from_text(text, dialect))?;
+                let command = match &event["server"] {
+                    server if server == "local" => Command::local_from_text(text),
+                    server if self.zookeepers.contains(server) => {
+                        Command::from_text(text, Product::Zookeeper)
+                    }
+                    _ => Command::from_text(text, Product::Redis),
+                };
+                event["command"] = serde_json::to_value(command)?;
                 self.sent += 1;
                 if let Some(op) = event["op"].as_u64() {
                     self.ops.insert(op, self.sent);

@@ -4,8 +4,10 @@
 //! A product offers what this file asks of it, and an [`Observer`](observe::Observer) with each server that it starts.
 
 pub(crate) mod boot;
+pub(crate) mod connection;
 pub(crate) mod link;
 pub(crate) mod observe;
+pub(crate) mod program;
 pub(crate) mod redis;
 pub(crate) mod secret;
 pub(crate) mod zookeeper;
@@ -15,8 +17,15 @@ use crate::log::Product;
 use crate::process::LabError;
 use crate::process::programs::Search;
 use boot::{Boot, Started};
-pub(crate) use redis::programs::{REDIS_SENTINEL, REDIS_SERVER};
-pub(crate) use zookeeper::programs::{JAVA, ZOOKEEPER_JARS};
+use program::Program;
+
+/// Every program that some lab needs.
+pub(crate) const PROGRAMS: [(Product, &Program); 4] = [
+    (Product::Redis, &redis::programs::SERVER),
+    (Product::Redis, &redis::programs::SENTINEL),
+    (Product::Zookeeper, &zookeeper::programs::JAVA),
+    (Product::Zookeeper, &zookeeper::programs::ZOOKEEPER),
+];
 
 /// Starts the servers of a lab and comes back when they answer.
 pub(crate) async fn start(boot: &Boot<'_>, lab: LabKind) -> Result<Started, LabError> {
@@ -30,12 +39,9 @@ impl Search {
     /// Whether everything that this kind of lab is made of is there. What is there may still be too old, which a
     /// lab that starts says by itself: asking each program for its version takes longer than a first picture may.
     pub fn serves(&self, lab: LabKind) -> bool {
-        match lab.product() {
-            Product::Redis => {
-                self.redis_server().is_ok() && (!lab.has_sentinels() || self.redis_sentinel().is_ok())
-            }
-            Product::Zookeeper => self.java().is_ok() && self.zookeeper().is_ok(),
-        }
+        let needed =
+            PROGRAMS.iter().filter(|(product, program)| *product == lab.product() && (program.in_lab)(lab));
+        needed.map(|(_, program)| (program.find)(self)).all(|found| found.is_ok())
     }
 }
 
@@ -46,6 +52,8 @@ mod tests {
     use std::fs;
     use std::path::Path;
 
+    use super::redis::programs::{SENTINEL, SERVER};
+    use super::zookeeper::programs::{JAVA, ZOOKEEPER};
     use super::*;
 
     fn touch(file: &Path, mode: u32) {
@@ -59,15 +67,16 @@ mod tests {
         touch(&first.path().join("redis-server"), 0o644);
         touch(&second.path().join("redis-server"), 0o755);
         let search = Search::new(vec![first.path().into(), second.path().into()], |_| None);
-        assert_eq!(search.redis_server().unwrap(), second.path().join("redis-server"));
-        let message = search.redis_sentinel().unwrap_err().to_string();
-        assert!(message.contains("doctor --install") && message.contains(REDIS_SENTINEL), "{message}");
+        assert_eq!((SERVER.find)(&search).unwrap(), second.path().join("redis-server"));
+        let message = (SENTINEL.find)(&search).unwrap_err().to_string();
+        assert!(message.contains("doctor --install") && message.contains(SENTINEL.variable), "{message}");
     }
 
     #[test]
     fn a_lab_is_served_where_all_its_programs_are() {
         let dir = tempfile::tempdir().unwrap();
-        let elsewhere = |name: &str| [JAVA, ZOOKEEPER_JARS].contains(&name).then(|| "/nonexistent".into());
+        let elsewhere =
+            |name: &str| [JAVA.variable, ZOOKEEPER.variable].contains(&name).then(|| "/nonexistent".into());
         let search = Search::new(vec![dir.path().into()], elsewhere);
         let served = || LabKind::ALL.map(|lab| search.serves(lab));
         assert_eq!(served(), [false; 4]);
@@ -81,7 +90,7 @@ mod tests {
     fn a_wrong_override_is_not_passed_over() {
         let dir = tempfile::tempdir().unwrap();
         touch(&dir.path().join("redis-server"), 0o755);
-        let wrong = |name: &str| (name == REDIS_SERVER).then(|| "/nonexistent".into());
-        assert!(Search::new(vec![dir.path().into()], wrong).redis_server().is_err());
+        let wrong = |name: &str| (name == SERVER.variable).then(|| "/nonexistent".into());
+        assert!((SERVER.find)(&Search::new(vec![dir.path().into()], wrong)).is_err());
     }
 }

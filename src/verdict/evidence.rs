@@ -1,12 +1,12 @@
 //! A claim's evidence in words: which events, at what lesson time.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use crate::{
     clock::LessonTime,
     lesson::expr::Mentions,
     log::{
-        ActorId, Belief, Event, EventKind, KeyState, KeyValue, Keyspace, Log, Observed, OpId, Role, ZnodeTree,
+        ActorId, Belief, Entry, Event, EventKind, KeyState, KeyValue, Keyspace, Log, Observed, OpId, Role,
     },
     text::Text,
 };
@@ -185,25 +185,18 @@ fn changes(
     event: &Event,
     claim: &Mentions,
 ) -> Vec<Text> {
-    match now {
-        Observed::Redis(now) => {
-            let empty = Keyspace::default();
-            let before = match before {
-                Some(Observed::Redis(before)) => before,
-                _ => &empty,
-            };
-            redis_changes((before, now), event, claim)
-        }
-        Observed::Zookeeper(now) => {
-            let empty = ZnodeTree::default();
-            let before = match before {
-                Some(Observed::Zookeeper(before)) => before,
-                _ => &empty,
-            };
-            znode_changes(log, (before, now))
-        }
-    }
+    let Observed::Redis(now) = now else {
+        return entry_changes(log, &before.map(Observed::entries).unwrap_or_default(), &now.entries());
+    };
+    let empty = Keyspace::default();
+    let before = match before {
+        Some(Observed::Redis(before)) => before,
+        _ => &empty,
+    };
+    redis_changes((before, now), event, claim)
 }
+
+type Entries<'a> = BTreeMap<&'a str, Entry<'a>>;
 
 fn redis_changes((before, now): (&Keyspace, &Keyspace), event: &Event, claim: &Mentions) -> Vec<Text> {
     let mut changes = Vec::new();
@@ -244,18 +237,18 @@ fn key_words(key: &str, state: &KeyState, event: &Event) -> Text {
     }
 }
 
-fn znode_changes(log: &Log, (before, now): (&ZnodeTree, &ZnodeTree)) -> Vec<Text> {
+fn entry_changes(log: &Log, before: &Entries<'_>, now: &Entries<'_>) -> Vec<Text> {
     /// More than one line holds.
     const MOST: usize = 2;
+    let owner = |entry: &Entry<'_>| entry.owner();
     let created: Vec<_> = now
-        .nodes
         .iter()
-        .filter(|(path, node)| before.nodes.get(*path).is_none_or(|known| known.owner != node.owner))
+        .filter(|(path, entry)| before.get(*path).is_none_or(|known| owner(known) != owner(entry)))
         .collect();
-    let deleted: Vec<&String> = before.nodes.keys().filter(|path| !now.nodes.contains_key(*path)).collect();
+    let deleted: Vec<_> = before.keys().filter(|path| !now.contains_key(*path)).collect();
     let mut changes = Vec::new();
-    for (path, node) in created.iter().take(MOST) {
-        let owner = node.owner.and_then(|session| session_owner(log, session));
+    for (path, entry) in created.iter().take(MOST) {
+        let owner = entry.owner().and_then(|session| session_owner(log, session));
         changes.push(match owner {
             Some(owner) => text(format!("{path} is {owner}'s"), format!("{path} 归 {owner}")),
             None => text(format!("{path} exists"), format!("{path} 已存在")),

@@ -12,7 +12,7 @@ use super::{key_history::KeyHistory, names::reply_value};
 use crate::{
     clock::LessonTime,
     lesson::Scenario,
-    log::{Event, EventKind, KeyState, KeyValue, Log, Observed, Role, Znode},
+    log::{Entry, Event, EventKind, KeyState, KeyValue, Log, Observed, Role},
     world::{Life, World},
 };
 
@@ -146,13 +146,11 @@ impl Facts {
     /// What a server that lives said last that it is: `master`, `replica`.
     pub(crate) fn role(&self, server: &str) -> Option<&'static str> {
         let known = self.world.servers.iter().find(|known| known.info.name == server)?;
-        match (&known.died, &known.observed) {
-            (None, Some(Observed::Redis(keyspace))) => match keyspace.role.as_ref()? {
-                Role::Master => Some("master"),
-                Role::Replica { .. } => Some("replica"),
-            },
-            _ => None,
-        }
+        let observed = known.observed.as_ref().filter(|_| known.died.is_none())?;
+        Some(match observed.role()? {
+            Role::Master => "master",
+            Role::Replica { .. } => "replica",
+        })
     }
 
     /// Redis ends a key in the millisecond after its last.
@@ -160,25 +158,24 @@ impl Facts {
         self.key(name, server).filter(|key| key.expires_at.is_none_or(|end| end >= self.world.now))
     }
 
-    pub(crate) fn znode(&self, path: &str) -> Option<&Znode> {
-        self.world.servers.iter().find_map(|server| match &server.observed {
-            Some(Observed::Zookeeper(tree)) => tree.nodes.get(path),
-            _ => None,
-        })
+    /// What a server holds under a name, where that has no end of its own as a key has.
+    pub(crate) fn entry(&self, name: &str) -> Option<Entry<'_>> {
+        self.stores().find_map(|observed| observed.entry(name))
     }
 
     pub(crate) fn children(&self, path: &str) -> Vec<String> {
         let prefix = if path == "/" { "/".to_owned() } else { format!("{path}/") };
-        let trees = self.world.servers.iter().filter_map(|server| match &server.observed {
-            Some(Observed::Zookeeper(tree)) => Some(tree),
-            _ => None,
-        });
-        trees
-            .flat_map(|tree| tree.nodes.keys())
-            .filter_map(|known| known.strip_prefix(&prefix))
+        self.stores()
+            .flat_map(Observed::entries)
+            .filter_map(|(known, _)| known.strip_prefix(&prefix))
             .filter(|name| !name.is_empty() && !name.contains('/'))
             .map(str::to_owned)
             .collect()
+    }
+
+    fn stores(&self) -> impl Iterator<Item = &Observed> {
+        let observed = self.world.servers.iter().filter_map(|server| server.observed.as_ref());
+        observed.filter(|observed| !matches!(observed, Observed::Redis(_)))
     }
 
     pub(crate) fn notified(&self, who: Option<&str>) -> Option<usize> {

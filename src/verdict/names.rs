@@ -136,7 +136,7 @@ impl Object for Function {
             return Ok(match self.name {
                 // The value of a key: a text for a string, `none` where there is no such key.
                 "value" => state.map_or_else(|| Value::from(()), |key| key_value(&key.value)),
-                "exists" => (state.is_some() || (server.is_none() && facts.znode(key).is_some())).into(),
+                "exists" => (state.is_some() || (server.is_none() && facts.entry(key).is_some())).into(),
                 // As Redis' PTTL: milliseconds left, -1 for no expiry, -2 for no key.
                 _ => match state {
                     None => (-2).into(),
@@ -162,7 +162,7 @@ impl Object for Function {
             }
             // The actor whose session owns an ephemeral node.
             "owner" => {
-                let owner = facts.znode(about).and_then(|node| node.owner);
+                let owner = facts.entry(about).and_then(|entry| entry.owner());
                 let actor = owner.and_then(|session| facts.world.session_owner(session));
                 match actor.and_then(|actor| facts.world.actor(actor)) {
                     Some(actor) => actor.who.name.as_str().into(),

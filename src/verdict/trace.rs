@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::facts::Facts;
 use crate::{
-    log::{EventKind, KeyValue, Observed},
+    log::{Entry, EventKind, KeyValue, Observed},
     world::effect::Access,
 };
 
@@ -128,16 +128,15 @@ impl Facts {
     /// When what a server holds under a name, or what it is, was last seen to change.
     fn last_change(&self, function: &str, name: &str, server: Option<&str>) -> Option<usize> {
         let about = |observed: Option<&Observed>| match (function, observed) {
-            ("role", Some(Observed::Redis(keyspace))) => format!("{:?}", keyspace.role),
-            ("children", Some(Observed::Zookeeper(tree))) => {
+            ("role", Some(observed)) => format!("{:?}", observed.role()),
+            (_, Some(Observed::Redis(keyspace))) => format!("{:?}", keyspace.keys.get(name)),
+            ("children", Some(observed)) => {
                 let below = format!("{}/", name.trim_end_matches('/'));
-                let names: Vec<_> = tree.nodes.keys().filter(|path| path.starts_with(&below)).collect();
+                let names: Vec<_> =
+                    observed.entries().into_keys().filter(|path| path.starts_with(&below)).collect();
                 format!("{names:?}")
             }
-            (_, Some(Observed::Zookeeper(tree))) => {
-                format!("{:?}", tree.nodes.get(name).map(|node| node.owner))
-            }
-            (_, Some(Observed::Redis(keyspace))) => format!("{:?}", keyspace.keys.get(name)),
+            (_, Some(observed)) => format!("{:?}", observed.entry(name).map(Entry::owner)),
             (_, None) => format!("{:?}", None::<()>),
         };
         let mut before: std::collections::HashMap<&str, String> = std::collections::HashMap::new();

@@ -73,30 +73,12 @@ impl ServerWorld {
 
 /// How the state of a server differs from the one before, by key or path.
 pub fn changes(before: Option<&Observed>, after: &Observed) -> BTreeMap<String, Change> {
-    match (before, after) {
-        (Some(Observed::Redis(before)), Observed::Redis(after)) => compare(&before.keys, &after.keys),
-        (Some(Observed::Zookeeper(before)), Observed::Zookeeper(after)) => {
-            compare(&before.nodes, &after.nodes)
-        }
-        (_, Observed::Redis(after)) => compare(&BTreeMap::new(), &after.keys),
-        (_, Observed::Zookeeper(after)) => compare(&BTreeMap::new(), &after.nodes),
-    }
-}
-
-fn compare<V: PartialEq>(
-    before: &BTreeMap<String, V>,
-    after: &BTreeMap<String, V>,
-) -> BTreeMap<String, Change> {
-    let mut changes = BTreeMap::new();
-    for (name, value) in after {
-        match before.get(name) {
-            None => changes.insert(name.clone(), Change::Added),
-            Some(old) if old != value => changes.insert(name.clone(), Change::Changed),
-            Some(_) => None,
-        };
-    }
-    for name in before.keys().filter(|name| !after.contains_key(*name)) {
-        changes.insert(name.clone(), Change::Removed);
-    }
-    changes
+    let (before, after) = (before.map(Observed::entries).unwrap_or_default(), after.entries());
+    let known = after.iter().filter_map(|(name, entry)| match before.get(name) {
+        None => Some((name, Change::Added)),
+        Some(old) if old != entry => Some((name, Change::Changed)),
+        Some(_) => None,
+    });
+    let removed = before.keys().filter(|name| !after.contains_key(*name)).map(|name| (name, Change::Removed));
+    known.chain(removed).map(|(name, change)| ((*name).to_owned(), change)).collect()
 }

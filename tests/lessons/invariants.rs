@@ -4,7 +4,7 @@
 use lockstep::{
     clock::{ClockKind, LessonTime},
     lesson::{Expect, Scenario},
-    log::{ActorId, Belief, Command, Dialect, Event, EventKind, Fault, Log, OpId, Reply},
+    log::{ActorId, Belief, Command, Event, EventKind, Fault, Log, OpId, Product, Reply},
     recording::{self, carried},
     run::race::{LockFate, Outcome},
     ui::chart::{Chart, Detail, sequence::Sequence},
@@ -177,7 +177,7 @@ fn happening() -> impl Strategy<Value = EventKind> {
             actor,
             label: "release".to_owned(),
             server: "redis".to_owned(),
-            command: Command::from_text("DEL lock", Dialect::Redis),
+            command: Command::from_text("DEL lock", Product::Redis),
             releases: releases.then(lock).into_iter().collect(),
         }),
         4 => (actor.clone(), 0..50_u64).prop_map(|(actor, op)| EventKind::Replied {

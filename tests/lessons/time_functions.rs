@@ -1,7 +1,13 @@
 //! Which of libc's time functions the servers and our own program import, and whether the lesson clock answers them.
 
 use crate::place::LOCKSTEP;
-use lockstep::{clock::LessonClock, lab::programs::Search};
+use lockstep::{
+    clock::LessonClock,
+    lab::{
+        doctor::{self, ProgramStatus},
+        programs::Search,
+    },
+};
 use object::Object;
 use std::{
     collections::BTreeSet,
@@ -32,8 +38,12 @@ const UNANSWERED: [(&str, &str, &str); 3] = [
 
 /// Each program that runs on the clock, with the libraries that are its own.
 fn programs() -> Vec<(&'static str, PathBuf)> {
-    let search = Search::from_environment();
-    let java = search.java().expect("java");
+    let reports = doctor::programs(&Search::from_environment());
+    let found = |id: &str| match &reports.iter().find(|report| report.program.id == id).expect(id).status {
+        ProgramStatus::Found { path, .. } => path.clone(),
+        other => panic!("{id}: {other:?}"),
+    };
+    let java = found("java");
     let settings =
         Command::new(java).args(["-XshowSettings:properties", "-version"]).output().expect("its settings");
     let settings = String::from_utf8_lossy(&settings.stderr).into_owned();
@@ -44,8 +54,8 @@ fn programs() -> Vec<(&'static str, PathBuf)> {
     let libraries = Path::new(home).join("lib");
     let java = ["server/libjvm.so", "libjava.so", "libnet.so", "libnio.so"];
     let mut programs = vec![
-        ("redis", search.redis_server().expect("redis-server")),
-        ("redis", search.redis_sentinel().expect("redis-sentinel")),
+        ("redis", found("redis-server")),
+        ("redis", found("redis-sentinel")),
         ("lockstep", LOCKSTEP.into()),
     ];
     programs.extend(java.map(|library| ("java", libraries.join(library))));

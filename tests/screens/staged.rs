@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use lockstep::{
     clock::{ClockKind, LessonTime},
     log::{
-        Actor, ActorId, AskedChoice, Belief, Command, Dialect, Event, EventKind, Fault, KeyState, KeyValue,
-        Keyspace, Log, Observed, OpId, Reply, ServerInfo, ServerState, Stop, Znode, ZnodeTree,
+        Actor, ActorId, AskedChoice, Belief, Command, Event, EventKind, Fault, KeyState, KeyValue, Keyspace,
+        Log, Observed, OpId, Product, Reply, ServerInfo, ServerState, Stop, Znode, ZnodeTree,
     },
     text::Text,
 };
@@ -26,7 +26,7 @@ pub struct Script {
 
 /// A Redis command.
 pub fn redis(text: &str) -> Command {
-    Command::from_text(text, Dialect::Redis)
+    Command::from_text(text, Product::Redis)
 }
 
 impl Script {

@@ -12,10 +12,10 @@ use super::{
         model::{Count, Params, Recipes},
         step::{Operation, Step, Verb},
     },
+    call::PlannedCall,
     program::{BUILTINS, Instruction, PlannedOperation, PlannedVerb, Program},
     releases,
     settled::{Settled, values},
-    zk::ZkPlan,
 };
 
 /// How deep `use` may nest.
@@ -348,10 +348,11 @@ impl Draft<'_> {
                     args: self.templates(args, &path.key("args"))?,
                 })
             }
-            Verb::Zk(call) => {
-                let path = path.key("zk");
+            Verb::Call(product, call) => {
+                let path = path.key(product.traits().key);
                 let words = split_words(call).map_err(|error| Mistake::new(&path, error))?;
-                ZkPlan::parse(&words, |word| self.template(word, &path), &path).map(PlannedVerb::Zk)
+                PlannedCall::parse(*product, &words, |word| self.template(word, &path), &path)
+                    .map(PlannedVerb::Call)
             }
             Verb::Local(text) => {
                 let path = path.key("local");

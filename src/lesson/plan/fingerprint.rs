@@ -7,9 +7,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use serde_json::{Value, json};
 
-use super::{
-    Act, Instruction, PlannedOperation, PlannedVerb, Program, RightPlan, Scenario, TextPlan, Turn, ZkPlan,
-};
+use super::{Act, Instruction, PlannedOperation, PlannedVerb, Program, RightPlan, Scenario, TextPlan, Turn};
 
 impl Scenario {
     /// A digest of everything that a log of this variant follows: lab, parameters, clients, programs with the
@@ -80,16 +78,7 @@ fn verb(verb: &PlannedVerb) -> Value {
     match verb {
         PlannedVerb::Redis(words) => json!(["redis", words]),
         PlannedVerb::Script { name, source, keys, args } => json!(["script", name, **source, keys, args]),
-        PlannedVerb::Zk(call) => match call {
-            ZkPlan::Create { ephemeral, sequential, path, data } => {
-                json!(["create", ephemeral, sequential, path, data])
-            }
-            ZkPlan::Delete { path } => json!(["delete", path]),
-            ZkPlan::Exists { watch, path } => json!(["exists", watch, path]),
-            ZkPlan::Get { watch, path } => json!(["get", watch, path]),
-            ZkPlan::Ls { watch, path } => json!(["ls", watch, path]),
-            ZkPlan::Set { path, data, version } => json!(["set", path, data, version]),
-        },
+        PlannedVerb::Call(call) => call.fingerprint(),
         PlannedVerb::Local { lock, name } => json!(["local", lock, name]),
         PlannedVerb::Wait(duration) => json!(["wait", duration]),
         PlannedVerb::Take(about) => json!(["take", about]),

@@ -1,6 +1,7 @@
 //! A lesson and one of its variants, resolved to what a run needs: who takes part, what they do, what
 //! happens, what must be observed. Names are checked here. It must not know how any of it is carried out.
 
+pub(crate) mod call;
 pub(crate) mod claims;
 pub(crate) mod clients;
 pub(crate) mod commands;
@@ -14,8 +15,8 @@ pub(crate) mod releases;
 pub(crate) mod settled;
 pub(crate) mod setup;
 pub(crate) mod story;
-pub(crate) mod zk;
 
+pub use call::PlannedCall;
 pub use claims::{ACTOR_FUNCTIONS, Condition, FUNCTIONS, PlannedClaim};
 pub use clients::{ActorPlan, ClientPlan};
 pub use invariants::{InvariantPlan, NeverPlan};
@@ -24,7 +25,6 @@ pub use question::{AskPlan, ChoicePlan, RightPlan};
 pub use settled::passed;
 pub use setup::PlannedSetup;
 pub use story::{Act, AwaitPlan, Line, PassPlan, TextPlan, Turn};
-pub use zk::ZkPlan;
 
 use std::{collections::BTreeSet, ops::RangeInclusive, sync::Arc};
 
@@ -200,7 +200,7 @@ fn resolve(loaded: &Arc<Loaded>, name: &str, overrides: &Params) -> Result<Scena
     let at = root.key("variants").key(name);
     let params = params(lesson, variant, overrides, &at)?;
     let lab = lesson.lab_of(variant);
-    if lab.is_redis() != lesson.lab.is_redis() && !lesson.metrics.is_empty() {
+    if lab.product() != lesson.lab.product() && !lesson.metrics.is_empty() {
         return Err(Mistake::new(&at.key("lab"), "this lab cannot give the lesson's `metrics`")
             .help("servers of another product count other things: make it a lesson of its own"));
     }

@@ -8,7 +8,7 @@ use super::{
         error::Path,
         expr::{Expr, Template},
     },
-    zk::ZkPlan,
+    call::PlannedCall,
 };
 use crate::log::Belief;
 
@@ -109,8 +109,8 @@ pub enum PlannedVerb {
         /// `ARGV`.
         args: Vec<Template>,
     },
-    /// A ZooKeeper call.
-    Zk(ZkPlan),
+    /// A call of another product.
+    Call(PlannedCall),
     /// A mutex inside the client's process.
     Local {
         /// Lock it, or unlock it.

@@ -10,7 +10,6 @@ use minijinja::Value;
 use super::{
     super::script::script_calls,
     program::{Instruction, PlannedOperation, PlannedVerb},
-    zk::ZkPlan,
 };
 use crate::log::Belief;
 
@@ -60,7 +59,8 @@ fn releases(verb: &PlannedVerb) -> bool {
             name.is_some_and(|name| name.is_ok_and(|name| deletes(&name)))
         }
         PlannedVerb::Script { source, .. } => script_calls(source).iter().any(|(name, _)| deletes(name)),
-        PlannedVerb::Zk(ZkPlan::Delete { .. }) | PlannedVerb::Local { lock: false, .. } => true,
+        PlannedVerb::Call(call) => call.releases(),
+        PlannedVerb::Local { lock: false, .. } => true,
         _ => false,
     }
 }

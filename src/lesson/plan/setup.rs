@@ -5,11 +5,13 @@ use super::{
         LabKind,
         error::{Mistake, Path},
         expr::{Template, split_words},
-        model::{Params, Setup},
+        model::Params,
+        step::Setup,
     },
-    PlannedVerb, ZkPlan,
+    PlannedCall, PlannedVerb,
     settled::{Settled, values},
 };
+use crate::log::Product;
 
 /// A command that Lockstep sends before the clients start.
 #[derive(Debug, Clone)]
@@ -43,23 +45,19 @@ fn verb(setup: &Setup, lab: LabKind, params: &Params, path: &Path) -> Result<Pla
             Some(name) => Err(Mistake::unknown(path, "parameter", name, params.keys().map(String::as_str))),
         }
     };
-    let words = |text: &str| split_words(text).map_err(|error| Mistake::new(path, error));
-    match (&setup.redis, &setup.zk) {
-        (Some(_), None) if !lab.is_redis() => Err(Mistake::new(path, "no server of this lab is Redis")
-            .help("give a variant with a lab of its own a `setup:` of its own")),
-        (None, Some(_)) if lab.is_redis() => Err(Mistake::new(path, "no server of this lab is ZooKeeper")
-            .help("give a variant with a lab of its own a `setup:` of its own")),
-        (Some(command), None) => {
-            let words = words(command)?;
-            if words.is_empty() {
-                return Err(Mistake::new(path, "an empty Redis command"));
-            }
-            let mut words: Vec<Template> =
-                words.iter().map(|word| template(word)).collect::<Result<_, _>>()?;
-            Settled::new(values(params)).command(&mut words, &path.key("redis"))?;
-            Ok(PlannedVerb::Redis(words))
-        }
-        (None, Some(call)) => ZkPlan::parse(&words(call)?, template, path).map(PlannedVerb::Zk),
-        _ => Err(Mistake::new(path, "a setup command is either `redis: …` or `zk: …`")),
+    let (product, text) = setup.command().map_err(|error| Mistake::new(path, error))?;
+    if product != lab.product() {
+        return Err(Mistake::new(path, format!("no server of this lab is {}", product.traits().name))
+            .help("give a variant with a lab of its own a `setup:` of its own"));
     }
+    let words = split_words(text).map_err(|error| Mistake::new(path, error))?;
+    if product != Product::Redis {
+        return PlannedCall::parse(product, &words, template, path).map(PlannedVerb::Call);
+    }
+    if words.is_empty() {
+        return Err(Mistake::new(path, "an empty Redis command"));
+    }
+    let mut words: Vec<Template> = words.iter().map(|word| template(word)).collect::<Result<_, _>>()?;
+    Settled::new(values(params)).command(&mut words, &path.key("redis"))?;
+    Ok(PlannedVerb::Redis(words))
 }

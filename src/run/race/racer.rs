@@ -17,11 +17,11 @@ use crate::run::session::{
     time::Tempo,
 };
 use crate::{
-    client::protocol::{Response, Wire},
+    client::protocol::Response,
     clock::{ClockKind, LessonTime, Rate},
-    lab::{Lab, LabOptions},
+    lab::LabOptions,
     lesson::{Path, Scenario},
-    log::{Choice, Command, EventKind, Log, OpId, Reply, ZkCall},
+    log::{Choice, Command, EventKind, Log, OpId},
     program::{Actors, State, actor_id},
 };
 
@@ -43,7 +43,7 @@ pub struct Racer {
     opening: Vec<EventKind>,
     /// Whether something is left in a client that only a new process is rid of.
     pub(crate) needs_restart: bool,
-    /// The znodes on which a watch may be left.
+    /// Names on which a watch may be left.
     pub(crate) watched: Vec<String>,
 }
 
@@ -206,71 +206,22 @@ impl Racer {
         director.start_actors(path)
     }
 
-    /// Makes a znode, unless it is there.
-    pub(crate) async fn make_znode(&mut self, path: &str) {
-        let call = ZkCall::Create {
-            ephemeral: false,
-            sequential: false,
-            path: path.to_owned(),
-            data: String::new(),
-        };
-        let Harness { lab, server, .. } = &self.director.harness;
-        // Whether it was there before does not matter.
-        let _ = self.connections.send(lab, &Wire::Zookeeper { server: server.clone(), call }).await;
-    }
-
     /// Empties the servers, which are this lab's own.
     async fn reset_servers(&mut self, path: &Path) -> Result<(), EngineError> {
         let lab = &self.director.harness.lab;
+        let watched = std::mem::take(&mut self.watched);
         for server in lab.servers() {
             // A replica takes no writes; its master's reach it.
             if lab.kind().has_sentinels() && !lab.is_master(&server.name).await? {
                 continue;
             }
-            let emptied = if lab.kind().is_redis() {
-                let words = vec!["FLUSHALL".to_owned()];
-                let wire = Wire::Redis { server: server.name.clone(), words };
-                value(self.connections.send(lab, &wire).await).map(drop)
-            } else {
-                delete_all(&mut self.connections, lab, &server.name).await
-            };
+            let emptied = self.connections.empty(lab, &server.name, &watched).await;
             if let Err(bad) = emptied {
                 let why = format!("the server `{}` could not be emptied: {bad}", server.name);
                 return Err(self.director.mistake(path, why));
             }
         }
         Ok(())
-    }
-}
-
-/// Deletes every znode but ZooKeeper's own, children before parents.
-async fn delete_all(connections: &mut Connections, lab: &Lab, server: &str) -> Result<(), Reply> {
-    let mut ask = async |call: ZkCall| {
-        let wire = Wire::Zookeeper { server: server.to_owned(), call };
-        value(connections.send(lab, &wire).await)
-    };
-    let mut found = Vec::new();
-    let mut unseen = vec!["/".to_owned()];
-    while let Some(path) = unseen.pop() {
-        let call = ZkCall::Ls { watch: false, path: path.clone() };
-        let below = path.trim_end_matches('/').to_owned();
-        let children = ask(call).await?;
-        let names = children.as_array().into_iter().flatten();
-        let paths = names.filter_map(|name| Some(format!("{below}/{}", name.as_str()?)));
-        unseen.extend(paths.filter(|path| path != "/zookeeper"));
-        found.push(path);
-    }
-    for path in found.into_iter().skip(1).rev() {
-        ask(ZkCall::Delete { path }).await?;
-    }
-    Ok(())
-}
-
-/// The value of a reply that is neither an error nor lost.
-fn value(reply: Reply) -> Result<serde_json::Value, Reply> {
-    match reply {
-        Reply::Value(value) => Ok(value),
-        bad => Err(bad),
     }
 }
 

@@ -49,7 +49,10 @@ impl Director {
             State::Ready(operation) | State::InFlight { operation } | State::Taking { operation, .. } => {
                 let server = operation.on.as_deref().unwrap_or(&self.harness.server);
                 let (server, wire) = match actor.foresee(self.clock.now(), server) {
-                    Some(Ok(Request::Command(wire))) => (wire.server().to_owned(), wire.to_string()),
+                    Some(Ok(Request::Command(wire))) => {
+                        let text = wire.command.to_string();
+                        (wire.server, text)
+                    }
                     Some(Ok(Request::Notification(about))) => (String::new(), about),
                     Some(Err(why)) => (String::new(), why),
                     None => (String::new(), String::new()),

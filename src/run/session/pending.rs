@@ -31,8 +31,8 @@ pub(crate) struct PendingOperations {
 impl PendingOperations {
     /// An operation was sent.
     pub(crate) fn begin(&mut self, op: OpId, actor: ActorId, wire: &Wire) {
-        self.by_op.insert(op, (actor, wire.server().to_owned()));
-        let waits = wire.waits();
+        self.by_op.insert(op, (actor, wire.server.clone()));
+        let waits = wire.command.waits();
         if !waits.is_zero() {
             self.waits.insert(op, waits);
         }

@@ -1,28 +1,63 @@
 //! The commands that prepare servers before a story, sent by Lockstep itself over connections that no lesson sees.
 
-use std::{collections::HashMap, time::Duration};
+use std::{
+    collections::{HashMap, hash_map::Entry},
+    time::Duration,
+};
 
 use super::{EngineError, supervision::ANSWERS_WITHIN};
 use crate::{
-    client::{Hand, protocol::Wire},
-    lab::{Endpoint, Lab},
+    client::protocol::Wire,
+    lab::{Connection, Endpoint, Lab},
     lesson::{Mistake, Path, Scenario},
     log::Reply,
     program::command,
 };
 
-/// The session timeout of a ZooKeeper connection, in real time.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// How long the emptying of a server may take, in real time: a crowd leaves thousands of nodes.
+const EMPTIED_WITHIN: Duration = Duration::from_secs(60);
 
-/// Lockstep's own connections to servers: no link is between.
+/// Lockstep's own connections to servers, opened when they are first needed: no link is between.
 #[derive(Default)]
-pub(crate) struct Connections(HashMap<String, Hand>);
+pub(crate) struct Connections(HashMap<String, Box<dyn Connection>>);
 
 impl Connections {
+    /// Sends a command, and waits no longer than the command itself may wait, and some seconds beyond.
     pub(crate) async fn send(&mut self, lab: &Lab, wire: &Wire) -> Reply {
-        let address = address(lab, wire.server());
-        let hand = self.0.entry(address.clone()).or_insert_with(|| Hand::new(PATIENCE, lab.password()));
-        hand.send(wire, &address, ANSWERS_WITHIN).await
+        let Wire { server, command, script } = wire;
+        let longest = ANSWERS_WITHIN.saturating_add(command.waits());
+        let sent = async {
+            let reply = match self.open(lab, server).await {
+                Ok(connection) => connection.send(command, script.as_deref(), 0).await,
+                Err(lost) => return lost,
+            };
+            reply.unwrap_or_else(|| {
+                let text = format!("`{server}` takes no such command");
+                Reply::Error { code: "NOSERVER".to_owned(), text }
+            })
+        };
+        let sent = tokio::time::timeout(longest, sent).await;
+        sent.unwrap_or_else(|_| self.give_up(server, longest))
+    }
+
+    /// Deletes everything that a server holds, and the watches of others on `watched`.
+    pub(crate) async fn empty(&mut self, lab: &Lab, server: &str, watched: &[String]) -> Result<(), Reply> {
+        let emptied = async { self.open(lab, server).await?.empty(watched).await };
+        let emptied = tokio::time::timeout(EMPTIED_WITHIN, emptied).await;
+        emptied.unwrap_or_else(|_| Err(self.give_up(server, EMPTIED_WITHIN)))
+    }
+
+    async fn open(&mut self, lab: &Lab, server: &str) -> Result<&mut Box<dyn Connection>, Reply> {
+        match self.0.entry(server.to_owned()) {
+            Entry::Occupied(known) => Ok(known.into_mut()),
+            Entry::Vacant(new) => Ok(new.insert(lab.connect(server).await.map_err(Reply::Lost)?)),
+        }
+    }
+
+    /// An answer that comes later must not be taken for another one's.
+    fn give_up(&mut self, server: &str, waited: Duration) -> Reply {
+        self.0.remove(server);
+        Reply::Lost(format!("no answer for {} s", waited.as_secs()))
     }
 }
 
@@ -47,7 +82,7 @@ pub(crate) async fn carry_out(scenario: &Scenario, lab: &Lab, first: &str) -> Re
         let Some(wire) = wire else { continue };
         match connections.send(lab, &wire).await {
             Reply::Value(_) => {}
-            bad => return Err(mistake(n, format!("the server answered `{wire}` with {bad}"))),
+            bad => return Err(mistake(n, format!("the server answered `{}` with {bad}", wire.command))),
         }
     }
     Ok(())

@@ -13,7 +13,7 @@ use crate::process::version::Version;
 use crate::server::boot::{Boot, Endpoint, Launch, Server, ready};
 use crate::server::redis::access::users;
 use crate::server::redis::observe::{Known, RedisObserver};
-use crate::server::redis::programs::REDIS_SERVER;
+use crate::server::redis::programs::SERVER;
 
 /// The configuration file of a server, which nobody but its owner may read: it has a secret in it.
 fn configuration(
@@ -58,7 +58,7 @@ async fn launch(
     arguments: Vec<OsString>,
     observer: RedisObserver,
 ) -> Result<Server, LabError> {
-    let program = boot.search.redis_server()?;
+    let program = (SERVER.find)(boot.search)?;
     let started = boot.start(name, &program, |command| {
         command.args(&arguments);
     })?;
@@ -69,22 +69,13 @@ async fn launch(
     })
     .await?;
     let version = ready(process, || async { observer.info("redis_version").await.ok()? }).await?;
-    match Version::read(&version) {
-        Some(found) if found < Version::REDIS => {
-            return Err(LabError::TooOld {
-                program: "redis-server",
-                path: program.clone(),
-                found: version,
-                needed: Version::REDIS.to_string(),
-                variable: REDIS_SERVER,
-            });
-        }
-        _ => {}
+    if Version::read(&version).is_some_and(|found| found < SERVER.needed) {
+        return Err(SERVER.too_old(program, version));
     }
     let endpoint = Endpoint::Unix(socket.to_path_buf());
     let info = ServerInfo {
         name: name.to_owned(),
-        product: Product::Redis.name().to_owned(),
+        product: Product::Redis.traits().name.to_owned(),
         version,
         address: endpoint.to_string(),
         password: boot.secret.password().map(str::to_owned),

@@ -1,17 +1,18 @@
 //! A client's way to one Redis server.
 
+use futures::{FutureExt, future::BoxFuture};
 use redis::{RedisResult, aio::MultiplexedConnection};
 
 use super::connection;
-use crate::log::Reply;
-
-/// How often the connections to a server have broken by now.
-pub(crate) type Breaks = u64;
+use crate::{
+    log::{Command, Reply},
+    server::connection::{Breaks, Connection, ServerAddress},
+};
 
 /// The way to one Redis server: connected when it is first needed, and again after it was lost. An operation that is
 /// on its way when the connection breaks is lost. Whoever was idle sees the connection closed and connects again before
 /// the next operation, as redis-py, go-redis and Lettuce do.
-pub(crate) struct Client {
+struct Client {
     address: String,
     password: Option<String>,
     connection: Option<MultiplexedConnection>,
@@ -23,24 +24,23 @@ pub(crate) struct Client {
     sure: bool,
 }
 
+pub(crate) async fn connect(server: &ServerAddress, eager: bool) -> Result<Box<dyn Connection>, String> {
+    let mut client = Client {
+        address: server.address.clone(),
+        password: server.password.clone(),
+        connection: None,
+        breaks: Breaks::default(),
+        tested: server.hangs_up,
+        sure: false,
+    };
+    if eager {
+        client.connect(Breaks::default()).await.map_err(|error| error.to_string())?;
+    }
+    Ok(Box::new(client))
+}
+
 impl Client {
-    pub(crate) fn new(address: &str, password: Option<&str>, tested: bool) -> Self {
-        Self {
-            address: address.to_owned(),
-            password: password.map(str::to_owned),
-            connection: None,
-            breaks: Breaks::default(),
-            tested,
-            sure: false,
-        }
-    }
-
-    /// Connects before it is needed. A server that cannot be reached is the next operation's business.
-    pub(crate) async fn reach(&mut self, breaks: Breaks) {
-        self.sure = self.connect(breaks).await.is_ok();
-    }
-
-    pub(crate) async fn connect(&mut self, breaks: Breaks) -> RedisResult<&mut MultiplexedConnection> {
+    async fn connect(&mut self, breaks: Breaks) -> RedisResult<&mut MultiplexedConnection> {
         if self.breaks != breaks {
             (self.connection, self.breaks) = (None, breaks);
         }
@@ -58,13 +58,9 @@ impl Client {
         }
     }
 
-    pub(crate) async fn send(
-        &mut self,
-        breaks: Breaks,
-        work: impl AsyncFnOnce(&mut MultiplexedConnection) -> Reply,
-    ) -> Reply {
+    async fn ask(&mut self, breaks: Breaks, command: redis::Cmd) -> Reply {
         let reply = match self.connect(breaks).await {
-            Ok(connection) => work(connection).await,
+            Ok(connection) => connection::reply(command.query_async(connection).await),
             Err(error) => Reply::Lost(error.to_string()),
         };
         let broken = match &reply {
@@ -76,5 +72,47 @@ impl Client {
             self.connection = None;
         }
         reply
+    }
+}
+
+impl Connection for Client {
+    fn send<'a>(
+        &'a mut self,
+        command: &'a Command,
+        script: Option<&'a str>,
+        breaks: Breaks,
+    ) -> BoxFuture<'a, Option<Reply>> {
+        async move {
+            let command = match (command, script) {
+                (Command::Redis(words), _) => match words.split_first() {
+                    Some((name, args)) => redis::cmd(name).arg(args).to_owned(),
+                    None => {
+                        let text = "an empty command".to_owned();
+                        return Some(Reply::Error { code: "EMPTY".to_owned(), text });
+                    }
+                },
+                // As one `EVAL`, so that it is one command on the wire, always.
+                (Command::Script { keys, args, .. }, Some(script)) => {
+                    redis::cmd("EVAL").arg(script).arg(keys.len()).arg(keys).arg(args).to_owned()
+                }
+                _ => return None,
+            };
+            Some(self.ask(breaks, command).await)
+        }
+        .boxed()
+    }
+
+    fn reach(&mut self, breaks: Breaks) -> BoxFuture<'_, ()> {
+        async move { self.sure = self.connect(breaks).await.is_ok() }.boxed()
+    }
+
+    fn empty<'a>(&'a mut self, _: &'a [String]) -> BoxFuture<'a, Result<(), Reply>> {
+        async {
+            match self.ask(self.breaks, redis::cmd("FLUSHALL")).await {
+                Reply::Value(_) => Ok(()),
+                bad => Err(bad),
+            }
+        }
+        .boxed()
     }
 }

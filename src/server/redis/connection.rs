@@ -40,28 +40,6 @@ pub(crate) fn place(address: &str, password: Option<&str>) -> RedisResult<Connec
     })
 }
 
-/// Sends one command.
-pub(crate) async fn command(connection: &mut MultiplexedConnection, words: &[String]) -> Reply {
-    let Some((name, args)) = words.split_first() else {
-        return Reply::Error { code: "EMPTY".to_owned(), text: "an empty command".to_owned() };
-    };
-    let mut command = redis::cmd(name);
-    command.arg(args);
-    reply(command.query_async(connection).await)
-}
-
-/// Sends a script as one `EVAL`, so that it is one command on the wire, always.
-pub(crate) async fn script(
-    connection: &mut MultiplexedConnection,
-    source: &str,
-    keys: &[String],
-    args: &[String],
-) -> Reply {
-    let mut command = redis::cmd("EVAL");
-    command.arg(source).arg(keys.len()).arg(keys).arg(args);
-    reply(command.query_async(connection).await)
-}
-
 /// What the server said, as a log has it.
 pub(crate) fn reply(result: RedisResult<Value>) -> Reply {
     match result {

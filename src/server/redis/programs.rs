@@ -1,28 +1,42 @@
-//! Finds redis-server and redis-sentinel.
+//! redis-server and redis-sentinel.
 
-use std::path::PathBuf;
+use crate::{
+    lesson::LabKind,
+    process::version::Version,
+    server::program::{Program, version_of},
+    text::Words,
+};
 
-use crate::process::LabError;
-use crate::process::programs::Search;
+pub(crate) const SERVER: Program = Program {
+    id: "redis-server",
+    name: "redis-server",
+    title: "Redis",
+    variable: "LOCKSTEP_REDIS_SERVER",
+    // It has every command that the lessons use (`EVAL_RO`, `PEXPIRETIME`).
+    needed: Version::new(7, 0, 0),
+    in_lab: |_| true,
+    find: |search| search.program(SERVER.name, SERVER.variable),
+    version: |path| version_of(path, &["--version"], "v="),
+    apt: "redis-server",
+    brew: "redis",
+    apt_note: Some(SERVICES),
+};
 
-/// Names another `redis-server`.
-pub const REDIS_SERVER: &str = "LOCKSTEP_REDIS_SERVER";
-/// Names another `redis-sentinel`.
-pub const REDIS_SENTINEL: &str = "LOCKSTEP_REDIS_SENTINEL";
-impl Search {
-    /// Finds `redis-server`.
-    ///
-    /// # Errors
-    /// Where there is none.
-    pub fn redis_server(&self) -> Result<PathBuf, LabError> {
-        self.program("redis-server", REDIS_SERVER)
-    }
+pub(crate) const SENTINEL: Program = Program {
+    id: "redis-sentinel",
+    name: "redis-sentinel",
+    title: "Redis Sentinel",
+    variable: "LOCKSTEP_REDIS_SENTINEL",
+    in_lab: LabKind::has_sentinels,
+    find: |search| search.program(SENTINEL.name, SENTINEL.variable),
+    apt: "redis-sentinel",
+    ..SERVER
+};
 
-    /// Finds `redis-sentinel`.
-    ///
-    /// # Errors
-    /// Where there is none.
-    pub fn redis_sentinel(&self) -> Result<PathBuf, LabError> {
-        self.program("redis-sentinel", REDIS_SENTINEL)
-    }
-}
+const SERVICES: Words = Words::new(
+    "the packages redis-server and redis-sentinel also bring system services. They are not started now, but would be \
+     at the next boot. Lockstep never uses them; to keep them off: \
+     `sudo systemctl disable --now redis-server redis-sentinel`.",
+    "redis-server 和 redis-sentinel 软件包会附带系统服务，现在不会启动，但下次开机会启动。Lockstep 从不使用它们；\
+     不想让它们启动，请运行 `sudo systemctl disable --now redis-server redis-sentinel`。",
+);

@@ -11,7 +11,7 @@ use crate::log::{Keyspace, Observed, ServerInfo};
 use crate::process::error::LabError;
 use crate::server::boot::{Boot, Endpoint, Server, ready};
 use crate::server::observe::{ObserveError, Observer, within};
-use crate::server::redis::access::KEEPER;
+use crate::server::redis::{access::KEEPER, programs::SERVER};
 
 /// The name that the Sentinels know the master by.
 const GROUP: &str = "lockstep";
@@ -48,7 +48,7 @@ pub(crate) async fn start(
         address.port(),
     );
     let config = boot.workspace.write(&format!("{name}.conf"), &config)?;
-    let program = boot.search.redis_server()?;
+    let program = (SERVER.find)(boot.search)?;
     let started = boot.start(name, &program, |command| {
         command.arg(&config).arg("--sentinel");
     })?;

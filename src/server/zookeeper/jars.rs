@@ -121,7 +121,7 @@ fn belongs(jar: &Path, prefix: &str) -> bool {
 }
 
 /// The version in the jar's own name, or in the name of a link to it beside it, or that it links to.
-fn version(server: &Path) -> Option<Version> {
+pub(super) fn version(server: &Path) -> Option<Version> {
     let real = fs::canonicalize(server).ok()?;
     let same = |jar: &PathBuf| fs::canonicalize(jar).is_ok_and(|other| other == real);
     version_in_name(server).or_else(|| version_in_name(&real)).or_else(|| {

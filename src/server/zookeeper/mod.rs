@@ -16,7 +16,7 @@ use crate::server::boot::{Boot, Endpoint, Server, Started, ready};
 use crate::server::zookeeper::four_letters::ask;
 use crate::server::zookeeper::jars::Jars;
 use crate::server::zookeeper::observe::ZookeeperObserver;
-use crate::server::zookeeper::programs::ZOOKEEPER_JARS;
+use crate::server::zookeeper::programs::{JAVA, ZOOKEEPER, zookeeper};
 
 /// Its name in the lab.
 const NAME: &str = "zookeeper";
@@ -34,9 +34,9 @@ const FOUR_LETTERS: &str = "ruok,srvr,conf,mntr,cons,dump,wchs,wchp,wchc";
 
 /// Starts the lab's only server.
 pub(crate) async fn start(boot: &Boot<'_>) -> Result<Started, LabError> {
-    let (java, jars) = (boot.search.java()?, boot.search.zookeeper()?);
-    if let Some(found) = jars.version.filter(|version| *version < Version::ZOOKEEPER) {
-        return Err(too_old(jars.server, &found.to_string()));
+    let (java, jars) = ((JAVA.find)(boot.search)?, zookeeper(boot.search)?);
+    if let Some(found) = jars.version.filter(|version| *version < ZOOKEEPER.needed) {
+        return Err(ZOOKEEPER.too_old(jars.server, found.to_string()));
     }
     let mut tries = 1;
     loop {
@@ -71,8 +71,8 @@ async fn start_one(boot: &Boot<'_>, name: &str, java: &Path, jars: &Jars) -> Res
     ready(process, || async { ask(address, "conf").await.ok()?.contains(&own_directory).then_some(()) })
         .await?;
     let version = ready(process, || async { version_in_srvr(&ask(address, "srvr").await.ok()?) }).await?;
-    if Version::read(&version).is_some_and(|found| found < Version::ZOOKEEPER) {
-        return Err(too_old(jars.server.clone(), &version));
+    if Version::read(&version).is_some_and(|found| found < ZOOKEEPER.needed) {
+        return Err(ZOOKEEPER.too_old(jars.server.clone(), version));
     }
     let observer = ZookeeperObserver::new(address);
     // The observer's session is opened here and not at the first look, because it takes a transaction
@@ -81,22 +81,12 @@ async fn start_one(boot: &Boot<'_>, name: &str, java: &Path, jars: &Jars) -> Res
     let endpoint = Endpoint::Tcp(address);
     let info = ServerInfo {
         name: name.to_owned(),
-        product: Product::Zookeeper.name().to_owned(),
+        product: Product::Zookeeper.traits().name.to_owned(),
         version,
         address: endpoint.to_string(),
         password: None,
     };
     Ok(Server::new(info, endpoint, started, Box::new(observer)))
-}
-
-fn too_old(path: std::path::PathBuf, found: &str) -> LabError {
-    LabError::TooOld {
-        program: "ZooKeeper",
-        path,
-        found: found.to_owned(),
-        needed: Version::ZOOKEEPER.to_string(),
-        variable: ZOOKEEPER_JARS,
-    }
 }
 
 /// A port that is free at this moment.

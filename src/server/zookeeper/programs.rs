@@ -1,16 +1,51 @@
-//! Finds Java and ZooKeeper's jars.
+//! Java and ZooKeeper's jars.
 
-use std::env;
-use std::path::{Path, PathBuf};
+use std::{
+    env,
+    path::{Path, PathBuf},
+};
 
-use crate::process::LabError;
-use crate::process::programs::{Search, is_executable};
-use crate::server::zookeeper::jars::{self, Jars};
+use super::jars::{self, Jars};
+use crate::{
+    process::{
+        LabError,
+        programs::{Search, is_executable},
+        version::Version,
+    },
+    server::program::{Program, version_of},
+};
 
-/// Names another `java`.
-pub const JAVA: &str = "LOCKSTEP_JAVA";
-/// Names ZooKeeper's jars: jar files and directories with jar files, separated by colons.
-pub const ZOOKEEPER_JARS: &str = "LOCKSTEP_ZOOKEEPER_JARS";
+pub(crate) const JAVA: Program = Program {
+    id: "java",
+    name: "java",
+    title: "Java",
+    variable: "LOCKSTEP_JAVA",
+    // ZooKeeper is started on it with the options that Lockstep gives.
+    needed: Version::new(11, 0, 0),
+    in_lab: |_| true,
+    find: java,
+    version: |path| version_of(path, &["-version"], "\""),
+    apt: "default-jre-headless",
+    brew: "openjdk",
+    apt_note: None,
+};
+
+/// Its variable names jar files and directories with jar files, separated by colons.
+pub(crate) const ZOOKEEPER: Program = Program {
+    id: "zookeeper",
+    name: "ZooKeeper",
+    title: "ZooKeeper",
+    variable: "LOCKSTEP_ZOOKEEPER_JARS",
+    // It has the counters that the lessons read.
+    needed: Version::new(3, 6, 0),
+    in_lab: |_| true,
+    find: |search| zookeeper(search).map(|jars| jars.server),
+    version: |jar| jars::version(jar).ok_or_else(|| "the jar's name has no version".to_owned()),
+    // Only the jars: the package `zookeeper` brings a desktop's Java along.
+    apt: "libzookeeper-java",
+    brew: "zookeeper",
+    apt_note: None,
+};
 
 /// Where brew keeps a Java that it does not put on the path.
 const BREW_JAVA: [&str; 3] = [
@@ -19,39 +54,30 @@ const BREW_JAVA: [&str; 3] = [
     "/home/linuxbrew/.linuxbrew/opt/openjdk/bin/java",
 ];
 
-impl Search {
-    /// Finds `java`: the one named for Lockstep, `JAVA_HOME`'s, the path's, or brew's.
-    ///
-    /// # Errors
-    /// Where there is none.
-    pub fn java(&self) -> Result<PathBuf, LabError> {
-        if self.variable(JAVA).is_none() {
-            let home = self.variable("JAVA_HOME").map(|home| Path::new(&home).join("bin/java"));
-            if let Some(java) = home.filter(|java| is_executable(java)) {
-                return Ok(java);
-            }
+/// Finds `java`: the one named for Lockstep, `JAVA_HOME`'s, the path's, or brew's.
+fn java(search: &Search) -> Result<PathBuf, LabError> {
+    if search.variable(JAVA.variable).is_none() {
+        let home = search.variable("JAVA_HOME").map(|home| Path::new(&home).join("bin/java"));
+        if let Some(java) = home.filter(|java| is_executable(java)) {
+            return Ok(java);
         }
-        self.program("java", JAVA).or_else(|missing| {
-            // Apple's stub in /usr/bin only says that there is no Java, so brew's comes to its aid.
-            BREW_JAVA.iter().map(PathBuf::from).find(|java| is_executable(java)).ok_or(missing)
-        })
     }
+    search.program(JAVA.name, JAVA.variable).or_else(|missing| {
+        // Apple's stub in /usr/bin only says that there is no Java, so brew's comes to its aid.
+        BREW_JAVA.iter().map(PathBuf::from).find(|java| is_executable(java)).ok_or(missing)
+    })
+}
 
-    /// Finds ZooKeeper's jars: the ones named for Lockstep, `ZOOKEEPER_HOME`'s, Debian's, or brew's.
-    ///
-    /// # Errors
-    /// Where there are none.
-    pub fn zookeeper(&self) -> Result<Jars, LabError> {
-        let missing = || LabError::MissingProgram { program: "ZooKeeper", variable: ZOOKEEPER_JARS };
-        if let Some(named) = self.variable(ZOOKEEPER_JARS) {
-            let places: Vec<_> = env::split_paths(&named).collect();
-            return jars::named(&places).ok_or_else(missing);
-        }
-        let home = self.variable("ZOOKEEPER_HOME").map(PathBuf::from);
-        home.iter()
-            .map(PathBuf::as_path)
-            .chain(jars::HOMES.iter().map(Path::new))
-            .find_map(jars::in_home)
-            .ok_or_else(missing)
+/// Finds ZooKeeper's jars: the ones named for Lockstep, `ZOOKEEPER_HOME`'s, Debian's, or brew's.
+pub(super) fn zookeeper(search: &Search) -> Result<Jars, LabError> {
+    if let Some(named) = search.variable(ZOOKEEPER.variable) {
+        let places: Vec<_> = env::split_paths(&named).collect();
+        return jars::named(&places).ok_or_else(|| ZOOKEEPER.missing());
     }
+    let home = search.variable("ZOOKEEPER_HOME").map(PathBuf::from);
+    home.iter()
+        .map(PathBuf::as_path)
+        .chain(jars::HOMES.iter().map(Path::new))
+        .find_map(jars::in_home)
+        .ok_or_else(|| ZOOKEEPER.missing())
 }

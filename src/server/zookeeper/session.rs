@@ -2,49 +2,106 @@
 
 use std::{sync::Arc, time::Duration};
 
+use futures::{FutureExt, future::BoxFuture};
 use serde_json::json;
 use tokio::sync::{mpsc, oneshot};
 use zookeeper_client::{Acls, Client, CreateMode, Error, OneshotWatcher, Stat};
 
-use crate::log::{Reply, ZkCall};
-
-/// Told of every watch that fires: its path, and what happened there.
-pub(crate) type Notify = Arc<dyn Fn(String, String) + Send + Sync>;
+use crate::{
+    log::{Command, Reply, product::zookeeper::Call},
+    server::connection::{Breaks, Connection, Notify, ServerAddress},
+};
 
 /// A session.
-pub(crate) struct Session {
+struct Session {
     client: Client,
     notify: Notify,
     /// How to ask each watch that has not fired yet whether it has by now.
     watches: Vec<mpsc::UnboundedSender<oneshot::Sender<()>>>,
 }
 
+pub(crate) async fn connect(
+    server: &ServerAddress,
+    timeout: Duration,
+    notify: Notify,
+) -> Result<Box<dyn Connection>, String> {
+    let client = Client::connector().with_session_timeout(timeout).connect(&server.address).await;
+    let client = client.map_err(|error| error.to_string())?;
+    Ok(Box::new(Session { client, notify, watches: Vec::new() }))
+}
+
+impl Connection for Session {
+    fn send<'a>(
+        &'a mut self,
+        command: &'a Command,
+        _: Option<&'a str>,
+        _: Breaks,
+    ) -> BoxFuture<'a, Option<Reply>> {
+        async move {
+            match command {
+                Command::Zookeeper(call) => Some(self.call(call).await),
+                _ => None,
+            }
+        }
+        .boxed()
+    }
+
+    fn session(&self) -> Option<i64> {
+        Some(self.client.session_id().0)
+    }
+
+    /// ZooKeeper sends the notifications and the replies of a session in order, so a read whose reply has
+    /// come has all earlier notifications before it. (ZooKeeper Programmer's Guide, "What ZooKeeper
+    /// Guarantees about Watches".)
+    fn settle(&mut self) -> BoxFuture<'_, ()> {
+        async {
+            self.watches.retain(|watch| !watch.is_closed());
+            if self.watches.is_empty() {
+                return;
+            }
+            // Its outcome does not matter: an error means that no more will come on this session either.
+            let _ = self.client.check_stat("/").await;
+            for watch in &self.watches {
+                let (answer, answered) = oneshot::channel();
+                if watch.send(answer).is_ok() {
+                    // A watch that fires meanwhile drops the question: that, too, is an answer.
+                    let _ = answered.await;
+                }
+            }
+        }
+        .boxed()
+    }
+
+    fn empty<'a>(&'a mut self, watched: &'a [String]) -> BoxFuture<'a, Result<(), Reply>> {
+        async move {
+            // A watch on a node that does not exist stays until that is made.
+            for path in watched {
+                let parents = path.match_indices('/').map(|(at, _)| &path[..at]);
+                for path in parents.chain([path.as_str()]).filter(|path| !path.is_empty()) {
+                    let path = path.to_owned();
+                    let (ephemeral, sequential, data) = (false, false, String::new());
+                    // Whether it was there before does not matter.
+                    self.call(&Call::Create { ephemeral, sequential, path, data }).await;
+                }
+            }
+            self.delete_all().await
+        }
+        .boxed()
+    }
+}
+
 impl Session {
-    /// Opens a session.
-    ///
-    /// # Errors
-    /// The server cannot be reached.
-    pub(crate) async fn open(address: &str, timeout: Duration, notify: Notify) -> Result<Self, Error> {
-        let client = Client::connector().with_session_timeout(timeout).connect(address).await?;
-        Ok(Self { client, notify, watches: Vec::new() })
-    }
-
-    /// Its session id.
-    pub(crate) fn id(&self) -> i64 {
-        self.client.session_id().0
-    }
-
     /// Makes one call.
-    pub(crate) async fn call(&mut self, call: &ZkCall) -> Reply {
+    async fn call(&mut self, call: &Call) -> Reply {
         match self.try_call(call).await {
             Ok(reply) => reply,
             Err(error) => failed(&error),
         }
     }
 
-    async fn try_call(&mut self, call: &ZkCall) -> Result<Reply, Error> {
+    async fn try_call(&mut self, call: &Call) -> Result<Reply, Error> {
         let value = match call {
-            ZkCall::Create { ephemeral, sequential, path, data } => {
+            Call::Create { ephemeral, sequential, path, data } => {
                 let mode = match (ephemeral, sequential) {
                     (false, false) => CreateMode::Persistent,
                     (false, true) => CreateMode::PersistentSequential,
@@ -55,29 +112,29 @@ impl Session {
                 let (_, sequence) = self.client.create(path, data.as_bytes(), &options).await?;
                 if *sequential { format!("{path}{sequence}").into() } else { path.clone().into() }
             }
-            ZkCall::Delete { path } => {
+            Call::Delete { path } => {
                 self.client.delete(path, None).await?;
                 "OK".into()
             }
-            ZkCall::Exists { watch: false, path } => stat_json(self.client.check_stat(path).await?),
-            ZkCall::Exists { watch: true, path } => {
+            Call::Exists { watch: false, path } => stat_json(self.client.check_stat(path).await?),
+            Call::Exists { watch: true, path } => {
                 let (stat, watcher) = self.client.check_and_watch_stat(path).await?;
                 self.watch(watcher);
                 stat_json(stat)
             }
-            ZkCall::Get { watch: false, path } => text(&self.client.get_data(path).await?.0),
-            ZkCall::Get { watch: true, path } => {
+            Call::Get { watch: false, path } => text(&self.client.get_data(path).await?.0),
+            Call::Get { watch: true, path } => {
                 let (data, _, watcher) = self.client.get_and_watch_data(path).await?;
                 self.watch(watcher);
                 text(&data)
             }
-            ZkCall::Ls { watch: false, path } => self.client.get_children(path).await?.0.into(),
-            ZkCall::Ls { watch: true, path } => {
+            Call::Ls { watch: false, path } => self.client.get_children(path).await?.0.into(),
+            Call::Ls { watch: true, path } => {
                 let (children, _, watcher) = self.client.get_and_watch_children(path).await?;
                 self.watch(watcher);
                 children.into()
             }
-            ZkCall::Set { path, data, version } => {
+            Call::Set { path, data, version } => {
                 let stat = self.client.set_data(path, data.as_bytes(), *version).await?;
                 stat_json(Some(stat))
             }
@@ -86,7 +143,7 @@ impl Session {
     }
 
     /// Reports when a watch fires. It can be asked at any time whether it has: that is how
-    /// [`Session::settle`] knows without waiting.
+    /// [`Connection::settle`] knows without waiting.
     fn watch(&mut self, watcher: OneshotWatcher) {
         let (ask, mut asked) = mpsc::unbounded_channel::<oneshot::Sender<()>>();
         self.watches.retain(|watch| !watch.is_closed());
@@ -112,25 +169,28 @@ impl Session {
         });
     }
 
-    /// Waits until every notification that the server sent on this session so far has been reported.
-    ///
-    /// ZooKeeper sends the notifications and the replies of a session in order, so a read whose reply has
-    /// come has all earlier notifications before it. (ZooKeeper Programmer's Guide, "What ZooKeeper
-    /// Guarantees about Watches".)
-    pub(crate) async fn settle(&mut self) {
-        self.watches.retain(|watch| !watch.is_closed());
-        if self.watches.is_empty() {
-            return;
+    /// Deletes every node but ZooKeeper's own, children before parents.
+    async fn delete_all(&mut self) -> Result<(), Reply> {
+        let mut found = Vec::new();
+        let mut unseen = vec!["/".to_owned()];
+        while let Some(path) = unseen.pop() {
+            let below = path.trim_end_matches('/').to_owned();
+            let children = match self.call(&Call::Ls { watch: false, path: path.clone() }).await {
+                Reply::Value(names) => names,
+                bad => return Err(bad),
+            };
+            let names = children.as_array().into_iter().flatten();
+            let paths = names.filter_map(|name| Some(format!("{below}/{}", name.as_str()?)));
+            unseen.extend(paths.filter(|path| path != "/zookeeper"));
+            found.push(path);
         }
-        // Its outcome does not matter: an error means that no more will come on this session either.
-        let _ = self.client.check_stat("/").await;
-        for watch in &self.watches {
-            let (answer, answered) = oneshot::channel();
-            if watch.send(answer).is_ok() {
-                // A watch that fires meanwhile drops the question: that, too, is an answer.
-                let _ = answered.await;
+        for path in found.into_iter().skip(1).rev() {
+            match self.call(&Call::Delete { path }).await {
+                Reply::Value(_) => {}
+                bad => return Err(bad),
             }
         }
+        Ok(())
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::{
     clock::LessonTime,
-    log::{ActorId, EventKind, Fault, KeyState, KeyValue, Log, Observed, OpId, Reply, ZnodeTree},
+    log::{ActorId, EventKind, Fault, KeyState, KeyValue, Log, Observed, OpId, Reply},
     ui::{theme::text, words::fault},
 };
 
@@ -14,7 +14,7 @@ const LOOK_BACK: usize = 400;
 /// Whether a row is about who has a lock or about what a key holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum About {
-    /// A lock: a key or a znode.
+    /// A lock: a key or a node.
     Lock,
     /// A plain value, such as the stock.
     Value,
@@ -41,7 +41,7 @@ pub struct Span {
 pub enum Owner {
     /// The actor whose command wrote the key.
     Actor(ActorId),
-    /// The session that owns the znode.
+    /// The session that the server knows to own it.
     Session(i64),
 }
 
@@ -125,7 +125,10 @@ impl Truth {
                 });
                 shown.collect()
             }
-            Observed::Zookeeper(tree) => holders(tree),
+            other => {
+                let owned = other.owned().into_iter();
+                owned.map(|(lock, owner)| (lock, (Some(Owner::Session(owner)), String::new()))).collect()
+            }
         };
         for span in self.spans.iter_mut().filter(|span| span.to.is_none()) {
             let same = held
@@ -200,30 +203,4 @@ fn is_refusal(reply: &Reply) -> bool {
         Reply::Error { .. } => true,
         Reply::Lost(_) => false,
     }
-}
-
-/// Who has the locks of a tree: of ephemeral sequential siblings the lowest, and every other ephemeral node.
-fn holders(tree: &ZnodeTree) -> BTreeMap<String, (Option<Owner>, String)> {
-    let mut lowest: BTreeMap<&str, (&str, i64)> = BTreeMap::new();
-    for (path, node) in &tree.nodes {
-        let Some(owner) = node.owner else { continue };
-        let group = match path.rsplit_once('/') {
-            Some((parent, _)) if sequence(path).is_some() => parent,
-            _ => path.as_str(),
-        };
-        let entry = lowest.entry(group).or_insert((path, owner));
-        if sequence(path) < sequence(entry.0) {
-            *entry = (path, owner);
-        }
-    }
-    lowest
-        .into_iter()
-        .map(|(group, (_, owner))| (group.to_owned(), (Some(Owner::Session(owner)), String::new())))
-        .collect()
-}
-
-/// The ten digits that a sequential node's name ends in.
-fn sequence(path: &str) -> Option<u64> {
-    let digits = path.get(path.len().checked_sub(10)?..)?;
-    digits.parse().ok()
 }

@@ -41,10 +41,10 @@ pub(crate) mod sequence;
 pub(crate) mod servers;
 pub(crate) mod strip;
 pub mod svg;
+pub(crate) mod tree;
 pub(crate) mod truth;
 pub(crate) mod verdict;
 pub(crate) mod wire;
-pub(crate) mod zookeeper;
 
 pub(crate) use catalogue::CatalogueView;
 pub(crate) use compare::{CompareView, room as compare_room};

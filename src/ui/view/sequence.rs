@@ -24,7 +24,7 @@ use crate::ui::{
     },
 };
 use crate::{
-    log::{EventKind, Observed, Role as ServerRole},
+    log::{EventKind, Role as ServerRole},
     ui::{
         theme::{Role, glyphs, text, time},
         view::{Scene, lane, wire},
@@ -292,11 +292,7 @@ fn role_words(scene: &Scene<'_>, row: &Row) -> String {
         Some(EventKind::State(state)) => &state.observed,
         _ => return String::new(),
     };
-    let role = match state {
-        Observed::Redis(space) => space.role.as_ref(),
-        Observed::Zookeeper(_) => None,
-    };
-    let role = match role {
+    let role = match state.role() {
         Some(ServerRole::Replica { of }) => words::REPLICA_OF.with(scene.lang, &[of]),
         _ => words::MASTER.get(scene.lang).to_owned(),
     };

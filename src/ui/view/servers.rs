@@ -7,7 +7,7 @@ use ratatui::{
     text::{Line, Span},
 };
 
-use super::{Scene, redis, selection, zookeeper};
+use super::{Scene, redis, selection, tree};
 use crate::ui::{
     theme::{Role, glyphs, text},
     words::{self, fault},
@@ -46,11 +46,7 @@ pub fn mark(scene: &Scene<'_>) -> (&'static str, Style) {
 
 /// What the chosen event changed and is not there any more.
 fn gone<'a>(scene: &Scene<'_>, server: &ServerWorld, marked: &Changes, width: usize) -> Vec<Line<'a>> {
-    let is_there = |name: &str| match &server.observed {
-        None => false,
-        Some(Observed::Redis(space)) => space.keys.contains_key(name),
-        Some(Observed::Zookeeper(tree)) => tree.nodes.contains_key(name),
-    };
+    let is_there = |name: &str| server.observed.as_ref().is_some_and(|held| held.entry(name).is_some());
     let (sign, style) = mark(scene);
     let names = marked.keys().filter(|name| !is_there(name)).take(GONE);
     let line = |name: &String| {
@@ -66,15 +62,13 @@ fn gone<'a>(scene: &Scene<'_>, server: &ServerWorld, marked: &Changes, width: us
 /// A server's name, with what it says that it is, and whether it stands still.
 fn heading<'a>(scene: &Scene<'_>, server: &ServerWorld) -> Line<'a> {
     let mut spans = vec![Span::styled(server.info.name.clone(), scene.style(Role::Accent))];
-    if let (None, Some(Observed::Redis(keyspace))) = (&server.died, &server.observed) {
-        let role = match &keyspace.role {
-            None => String::new(),
-            Some(log::Role::Master) => format!(" · {}", words::MASTER.get(scene.lang)),
-            Some(log::Role::Replica { of }) => {
-                format!(" · {}", words::REPLICA_OF.get(scene.lang).replace("{}", of))
-            }
+    let role = server.observed.as_ref().filter(|_| server.died.is_none()).and_then(Observed::role);
+    if let Some(role) = role {
+        let role = match role {
+            log::Role::Master => words::MASTER.get(scene.lang).to_owned(),
+            log::Role::Replica { of } => words::REPLICA_OF.get(scene.lang).replace("{}", of),
         };
-        spans.push(Span::styled(role, scene.style(Role::Chrome)));
+        spans.push(Span::styled(format!(" · {role}"), scene.style(Role::Chrome)));
     }
     if server.frozen {
         let words = format!(" ▮ {}", words::FROZEN.get(scene.lang));
@@ -104,9 +98,7 @@ fn server_lines<'a>(
     match &server.observed {
         None => {}
         Some(Observed::Redis(keys)) => lines.extend(redis::lines(scene, (server, marked), keys, width)),
-        Some(Observed::Zookeeper(tree)) => {
-            lines.extend(zookeeper::lines(scene, (server, marked), tree, width));
-        }
+        Some(nodes) => lines.extend(tree::lines(scene, (server, marked), nodes, width)),
     }
     lines.extend(gone(scene, server, marked, width));
     if lines.len() == before {

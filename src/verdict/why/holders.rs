@@ -169,14 +169,14 @@ impl Loss<'_, '_> {
         })
     }
 
-    /// Its time was over: the lease of a key, or the session of a znode.
+    /// Its time was over: the lease of a key, or the session that had it.
     fn time(&self) -> Option<(Kind, usize)> {
         let (seen, crashed) = self.seen();
         let granted = self.case.events[self.granted.sent].at;
         let end = match seen {
             // The server's own word for it.
             Some(Seen::Key(end)) => end?,
-            Some(Seen::Znode { ephemeral }) => {
+            Some(Seen::Entry { ephemeral }) => {
                 return crashed.filter(|_| ephemeral).map(|crashed| (Kind::SessionEnded, crashed));
             }
             None => self.lease_by_words()?,
@@ -224,8 +224,8 @@ impl Loss<'_, '_> {
                     let own = matches!(&key.value, KeyValue::String(value) if Some(value) == asked);
                     own.then_some(Seen::Key(key.expires_at))
                 }),
-                Observed::Zookeeper(tree) => {
-                    tree.nodes.get(&self.set.key).map(|node| Seen::Znode { ephemeral: node.owner.is_some() })
+                other => {
+                    other.entry(&self.set.key).map(|entry| Seen::Entry { ephemeral: entry.owner().is_some() })
                 }
             };
             match (now, &seen) {
@@ -315,7 +315,7 @@ impl Loss<'_, '_> {
 enum Seen {
     /// A key, and when it ends.
     Key(Option<LessonTime>),
-    Znode {
+    Entry {
         /// Whether it goes with its session.
         ephemeral: bool,
     },

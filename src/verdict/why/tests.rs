@@ -73,7 +73,6 @@ impl Story {
         self.ops += 1;
         let op = OpId(self.ops);
         let dialect = match server {
-            "local" => Dialect::Local,
             "zookeeper" => Dialect::Zookeeper,
             _ => Dialect::Redis,
         };

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Access;
-use crate::log::{Command, Reply, ZkCall};
+use crate::log::{Access, Command, Reply};
 
 /// How a command's reply is to be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,8 +75,10 @@ pub(crate) fn parse(command: &Command, scripts: &BTreeMap<String, Vec<(String, u
         Command::Script { name, keys, .. } => {
             (Verb::Script, script(scripts.get(name).map_or(&[], Vec::as_slice), keys))
         }
-        Command::Zookeeper(call) => (Verb::Plain, vec![znode(call)]),
-        Command::Local { .. } => (Verb::Plain, Vec::new()),
+        other => {
+            let act = |(name, access, named_by_reply)| Act { named_by_reply, ..Act::new(name, access) };
+            (Verb::Plain, other.access().map(act).into_iter().collect())
+        }
     }
 }
 
@@ -123,17 +124,6 @@ fn access_of(name: &str) -> Option<Access> {
         "DEL" | "UNLINK" | "GETDEL" => Access::Deleted,
         _ => return None,
     })
-}
-
-fn znode(call: &ZkCall) -> Act {
-    let access = match call {
-        ZkCall::Create { .. } => Access::Set,
-        ZkCall::Delete { .. } => Access::Deleted,
-        ZkCall::Set { .. } => Access::Changed,
-        ZkCall::Exists { .. } | ZkCall::Get { .. } | ZkCall::Ls { .. } => Access::Read,
-    };
-    let named_by_reply = matches!(call, ZkCall::Create { sequential: true, .. });
-    Act { named_by_reply, ..Act::new(call.path(), access) }
 }
 
 /// What a script's own calls may do to its keys, each once.

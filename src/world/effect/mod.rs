@@ -10,6 +10,7 @@ use std::{
     sync::Arc,
 };
 
+pub use crate::log::Access;
 pub use command::lease;
 use command::{Act, Verb};
 
@@ -21,20 +22,6 @@ use crate::{
     },
     log::{ActorId, Event, EventKind, OpId, Reply},
 };
-
-/// What was done to a key or a znode.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Access {
-    /// It was looked at and not changed.
-    Read,
-    /// It was set whatever it had been, or came to be: `SET`, `SETNX` that answered 1, `create`.
-    Set,
-    /// What it held was changed: `DECR`, `APPEND`, znode `set`.
-    Changed,
-    /// Its expiry was set or taken away: `PEXPIRE` that answered 1.
-    Expiry,
-    Deleted,
-}
 
 /// One thing that one command did.
 #[derive(Debug, Clone, PartialEq, Eq)]

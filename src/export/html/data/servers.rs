@@ -1,18 +1,18 @@
-//! What the servers held: who really had each lock, leases that drain, and every key and znode.
+//! What the servers held: who really had each lock, leases that drain, and everything that they held.
 
 use serde_json::{Value, json};
 
 use super::{Source, micros, shorten};
 use crate::{
     clock::LessonTime,
-    log::{EventKind, KeyValue, Observed, Role},
+    log::{Entry, EventKind, KeyValue, Observed, Role},
     ui::chart::{About, Owner, Span, Truth},
     world::World,
 };
 
 /// How many locks of one server get a row.
 const ROWS: usize = 3;
-/// How many keys or znodes of one server are listed.
+/// How many keys or nodes of one server are listed.
 const LISTED: usize = 30;
 /// How finely a lease is seen to drain: the largest digit of base 36.
 const FULL: u32 = 35;
@@ -104,26 +104,19 @@ pub(crate) fn states(source: &Source<'_>) -> Vec<Value> {
 }
 
 fn listed(world: &World, observed: &Observed) -> (Option<String>, Vec<Value>) {
-    match observed {
-        Observed::Redis(space) => {
-            let rows = space.keys.iter().map(|(name, key)| {
-                json!({"name": name, "value": shorten(&value(&key.value)), "ends": key.expires_at.map(micros)})
-            });
-            let role = space.role.as_ref().map(|role| match role {
-                Role::Master => "master".to_owned(),
-                Role::Replica { of } => format!("replica of {of}"),
-            });
-            (role, rows.collect())
+    let role = observed.role().map(|role| match role {
+        Role::Master => "master".to_owned(),
+        Role::Replica { of } => format!("replica of {of}"),
+    });
+    let rows = observed.entries().into_iter().map(|(name, entry)| {
+        if let Entry::Key(key) = entry {
+            return json!({"name": name, "value": shorten(&value(&key.value)), "ends": key.expires_at.map(micros)});
         }
-        Observed::Zookeeper(tree) => {
-            let rows = tree.nodes.iter().map(|(path, node)| {
-                let owner = node.owner.and_then(|session| world.session_owner(session));
-                let owner = owner.and_then(|owner| world.actor(owner)).map(|actor| actor.who.name.clone());
-                json!({"name": path, "value": shorten(&node.data), "owner": owner, "watchers": node.watchers.len()})
-            });
-            (None, rows.collect())
-        }
-    }
+        let owner = entry.owner().and_then(|session| world.session_owner(session));
+        let owner = owner.and_then(|owner| world.actor(owner)).map(|actor| actor.who.name.clone());
+        json!({"name": name, "value": shorten(entry.text()), "owner": owner, "watchers": entry.watchers().len()})
+    });
+    (role, rows.collect())
 }
 
 fn value(value: &KeyValue) -> String {

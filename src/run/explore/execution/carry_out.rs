@@ -88,7 +88,6 @@ impl Racer {
         if self.needs_restart {
             self.renew().await?;
         }
-        self.fire_watches().await;
         // Time begins with a whole millisecond, so that the same waits end in the same order each time.
         self.reset(0, Rate::PAUSED, &programs()).await?;
         self.director.forget_seen();
@@ -111,21 +110,9 @@ impl Racer {
         self.watched.extend(watched_paths(&log));
         Ok(log)
     }
-
-    /// Fires the watches that the last order left on znodes that do not exist, by making these: or the next order would
-    /// be notified.
-    async fn fire_watches(&mut self) {
-        for path in std::mem::take(&mut self.watched) {
-            let mut parents: Vec<&str> = path.match_indices('/').map(|(at, _)| &path[..at]).collect();
-            parents.push(&path);
-            for path in parents.into_iter().filter(|path| !path.is_empty()) {
-                self.make_znode(path).await;
-            }
-        }
-    }
 }
 
-/// The znodes on which a watch may be left.
+/// Names on which a watch may be left.
 fn watched_paths(log: &Log) -> Vec<String> {
     let asked = log.events().iter().filter_map(|event| match &event.kind {
         EventKind::Sent { command, .. } => command.watched().map(str::to_owned),

@@ -9,7 +9,10 @@ use super::{
     replayable::{CHANGES_THE_SERVER, WAITS, replayable, replayable_script},
     script,
 };
-use crate::client::{Direct, Part, protocol::Wire};
+use crate::{
+    client::{Direct, Part, protocol::Wire},
+    log::Command,
+};
 
 /// What is known of one command with its arguments.
 #[derive(Debug, Clone)]
@@ -53,17 +56,18 @@ pub(crate) enum Refusal {
 impl Commands {
     /// What a command touches. The server is asked once for each.
     pub(crate) fn look_up(&mut self, connection: &mut Direct, wire: &Wire) -> Result<Footprint, Refusal> {
-        let server = wire.server();
-        match wire {
-            Wire::Script { source, keys, args, .. } => {
+        let server = wire.server.as_str();
+        match &wire.command {
+            Command::Script { keys, args, .. } => {
+                let source = wire.script.as_deref().unwrap_or_default();
                 self.of_script(connection, server, source, (keys, args))
             }
-            Wire::Redis { words, .. } if runs_text(words) => {
+            Command::Redis(words) if runs_text(words) => {
                 let (keys, args) = given(words);
                 let source = words.get(1).map_or("", String::as_str);
                 self.of_script(connection, server, source, (keys, args))
             }
-            Wire::Redis { words, .. } => {
+            Command::Redis(words) => {
                 // The same key on another server is another cell.
                 let known = self.known.get(server).and_then(|known| known.get(&words[..]));
                 if let Some(known) = known {
@@ -74,7 +78,7 @@ impl Commands {
                 known.insert(words.clone().into(), found.clone());
                 Ok(found)
             }
-            Wire::Zookeeper { .. } | Wire::Local { .. } => {
+            _ => {
                 Ok(Footprint { keys: None, reads_only: false, transaction: Transaction::None, opaque: false })
             }
         }

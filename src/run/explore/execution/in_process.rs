@@ -25,7 +25,7 @@ use crate::{
     clock::LessonTime,
     lab::{LabOptions, Vitals},
     lesson::{Mistake, Path, Scenario, plan::PlannedOperation},
-    log::{ActorId, Event, EventKind, OpId, Reply},
+    log::{ActorId, Command, Event, EventKind, OpId, Reply},
     program::{self, Actors, Cause, Failure, Output},
     run::{
         explore::{Broken, Ending, Explorer, Pick, Touch},
@@ -157,7 +157,7 @@ impl InProcess {
         let server = operation.on.as_deref().unwrap_or(self.servers.name(0));
         let wire = next.actors[actor].send(server, output);
         let wire = wire.map_err(|failure| self.fail(Some(operation), failure.why))?;
-        let server = wire.as_ref().and_then(|wire| self.servers.find(wire.server()));
+        let server = wire.as_ref().and_then(|wire| self.servers.find(&wire.server));
         let (Some(wire), Some(server)) = (wire, server) else {
             let why = format!("`{name}` cannot be carried out without its client process");
             return Err(self.fail(Some(operation), why));
@@ -175,9 +175,11 @@ impl InProcess {
         let sent = self.servers.send(&sender, &wire, &footprint);
         let (reply, holds) = sent.map_err(|error| match error {
             // Supervision would report a dead server: it is the command that does not end.
-            ExplorerError::Engine(EngineError::ServerLost { why, .. }) if client::is_silence(&why) => {
-                self.fail(Some(operation), format!("`{name}` (`{wire}`): {why}; it keeps its server busy"))
-            }
+            ExplorerError::Engine(EngineError::ServerLost { why, .. }) if client::is_silence(&why) => self
+                .fail(
+                    Some(operation),
+                    format!("`{name}` (`{}`): {why}; it keeps its server busy", wire.command),
+                ),
             error => error,
         })?;
         let mut touch = Touch { actor: Some(actor), ..Touch::default() };
@@ -214,7 +216,7 @@ impl InProcess {
         }
         next.tracked.releases(&self.names, actor, &operation.releases, &mut touch);
         // A script's 0 may mean anything.
-        let zero = matches!(wire, Wire::Redis { .. });
+        let zero = matches!(wire.command, Command::Redis(_));
         let refused = matches!(&reply, Reply::Value(value) if value.is_null() || zero && *value == 0);
         let may_write = runs && !footprint.reads_only && !(refused && touch.writes.is_empty());
         let handled = if may_write { touch.reads.clone() } else { Vec::new() };
@@ -234,7 +236,9 @@ impl InProcess {
         touch: &mut Touch,
     ) -> Result<(), ExplorerError> {
         for words in queued {
-            let wire = Wire::Redis { server: self.servers.name(server).to_owned(), words: words.clone() };
+            let (server_name, command) =
+                (self.servers.name(server).to_owned(), Command::Redis(words.clone()));
+            let wire = Wire { server: server_name, command, script: None };
             match self.footprint(server, &wire, "EXEC")?.keys {
                 Some(keys) => touch.reads.extend(keys.iter().cloned()),
                 None => touch.all = true,
@@ -245,10 +249,10 @@ impl InProcess {
 
     fn footprint(&mut self, server: usize, wire: &Wire, operation: &str) -> Result<Footprint, ExplorerError> {
         self.servers.footprint(server, wire).map_err(|refusal| match refusal {
-            Refusal::Lost(why) => EngineError::ServerLost { server: wire.server().to_owned(), why }.into(),
+            Refusal::Lost(why) => EngineError::ServerLost { server: wire.server.clone(), why }.into(),
             Refusal::NotReplayable(why) => ExplorerError::NotReplayable {
                 operation: operation.to_owned(),
-                command: wire.to_string(),
+                command: wire.command.to_string(),
                 why,
             },
         })

@@ -27,7 +27,7 @@ use crate::{
         PRIMARY, Scenario,
         plan::{InvariantPlan, NeverPlan},
     },
-    log::{ActorId, Command, EventKind, Log, Reply, ZkCall},
+    log::{Access, ActorId, Command, EventKind, Log, Product, Reply},
     program::Request,
     run::{
         explore::{Broken, Ending, Explorer, Pick, Touch},
@@ -166,17 +166,15 @@ impl Processes {
         };
         let server = operation.on.as_deref().unwrap_or(&director.harness.server);
         match stepper.foresee(director.clock.now(), server) {
-            Some(Ok(Request::Command(Wire::Local { name, .. }))) => {
+            Some(Ok(Request::Command(Wire { command: Command::Local { name, .. }, .. }))) => {
                 let client = &self.roster.clients[self.roster.home(actor)];
                 let cell: Arc<str> = format!("{client} {name}").into();
                 touch.writes.push(cell);
             }
             // Reading is seen by nobody; a change may notify whoever watches.
-            Some(Ok(Request::Command(Wire::Zookeeper {
-                call: ZkCall::Exists { .. } | ZkCall::Get { .. } | ZkCall::Ls { .. },
-                ..
-            }))) => {}
-            Some(Ok(Request::Command(wire @ (Wire::Redis { .. } | Wire::Script { .. })))) => {
+            Some(Ok(Request::Command(wire)))
+                if matches!(wire.command.access(), Some((_, Access::Read, _))) => {}
+            Some(Ok(Request::Command(wire))) if wire.command.product() == Some(Product::Redis) => {
                 let name = self.roster.operation(actor, &operation.label);
                 self.foresee_redis(&wire, &name, &mut touch)?;
                 // Replicas follow when they can, and what they hold may be asked for: no two moves are sure to come to
@@ -195,7 +193,7 @@ impl Processes {
         touch: &mut Touch,
     ) -> Result<(), ExplorerError> {
         // The master is found when the move is made; any server knows the command.
-        let server = match wire.server() {
+        let server = match wire.server.as_str() {
             PRIMARY => self.racer.director.harness.server.clone(),
             named => named.to_owned(),
         };
@@ -217,11 +215,11 @@ impl Processes {
             Err(Refusal::Lost(why)) => return Err(lost(why).into()),
             // On Sentinel time runs while a move is made, so waiting for replicas comes to its end.
             Err(Refusal::NotReplayable(_))
-                if self.scenario.lab().has_sentinels() && Command::from(wire).is_redis("WAIT") => {}
+                if self.scenario.lab().has_sentinels() && wire.command.is_redis("WAIT") => {}
             Err(Refusal::NotReplayable(why)) => {
                 return Err(ExplorerError::NotReplayable {
                     operation: operation.to_owned(),
-                    command: wire.to_string(),
+                    command: wire.command.to_string(),
                     why,
                 });
             }

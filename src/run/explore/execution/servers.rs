@@ -19,7 +19,7 @@ use crate::{
     clock::{LessonClock, LessonTime, Rate},
     lab::{Lab, LabOptions, Vitals},
     lesson::Scenario,
-    log::{ActorId, Observed, Reply, ServerInfo, ServerState},
+    log::{ActorId, Command, Observed, Reply, ServerInfo, ServerState},
 };
 
 /// The commands that wait on a connection since MULTI.
@@ -404,7 +404,7 @@ impl Servers {
             let connection = &mut self.connections[server];
             connection.holds = None;
             connection.direct.push(["FLUSHALL"]);
-            for wire in self.setup.iter().filter(|wire| wire.server() == connection.name) {
+            for wire in self.setup.iter().filter(|wire| wire.server == connection.name) {
                 push(&mut connection.direct, wire);
             }
             self.flush(server, 1)?;
@@ -481,7 +481,7 @@ fn check_calls(from: &Sender<'_>, wire: &Wire, before: &Counts, after: &Counts) 
         None => Ok(()),
         Some(name) => Err(ExplorerError::NotReplayable {
             operation: from.operation.to_owned(),
-            command: wire.to_string(),
+            command: wire.command.to_string(),
             why: replayable::in_script(name),
         }),
     }
@@ -489,21 +489,22 @@ fn check_calls(from: &Sender<'_>, wire: &Wire, before: &Counts, after: &Counts) 
 
 /// A command's words.
 pub(crate) fn words(wire: &Wire) -> Vec<String> {
-    match wire {
-        Wire::Redis { words, .. } => words.clone(),
-        Wire::Script { source, keys, args, .. } => {
-            let mut words = vec!["EVAL".to_owned(), source.clone(), keys.len().to_string()];
+    match &wire.command {
+        Command::Redis(words) => words.clone(),
+        Command::Script { keys, args, .. } => {
+            let source = wire.script.clone().unwrap_or_default();
+            let mut words = vec!["EVAL".to_owned(), source, keys.len().to_string()];
             words.extend(keys.iter().chain(args).cloned());
             words
         }
-        Wire::Zookeeper { .. } | Wire::Local { .. } => Vec::new(),
+        _ => Vec::new(),
     }
 }
 
 fn push(direct: &mut Direct, wire: &Wire) {
-    match wire {
-        Wire::Redis { words, .. } => direct.push(words),
-        other => direct.push(words(other)),
+    match &wire.command {
+        Command::Redis(words) => direct.push(words),
+        _ => direct.push(words(wire)),
     }
 }
 

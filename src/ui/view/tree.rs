@@ -1,4 +1,4 @@
-//! The znodes of a `ZooKeeper` server: the tree, who owns what, who watches what.
+//! What a server holds as a tree of nodes: who owns what, who watches what.
 
 use ratatui::{
     style::Modifier,
@@ -14,7 +14,7 @@ use crate::ui::{
     words,
 };
 use crate::{
-    log::{Znode, ZnodeTree},
+    log::{Entry, Observed},
     world::{Change, ServerWorld},
 };
 
@@ -25,15 +25,15 @@ const ENDS: (usize, usize) = (5, 2);
 /// How many watchers are named.
 const NAMED: usize = 4;
 
-/// A line per znode, siblings folded where they are many.
+/// A line per node, siblings folded where they are many.
 pub fn lines<'a>(
     scene: &Scene<'a>,
     (server, marked): (&'a ServerWorld, &Changes),
-    tree: &'a ZnodeTree,
+    observed: &'a Observed,
     width: usize,
 ) -> Vec<Line<'a>> {
     let mut lines = Vec::new();
-    let nodes: Vec<(&String, &Znode)> = tree.nodes.iter().collect();
+    let nodes: Vec<(&str, Entry<'a>)> = observed.entries().into_iter().collect();
     let mut at = 0;
     while at < nodes.len() {
         // Neighbours of one parent that have no children of their own stand together.
@@ -45,12 +45,12 @@ pub fn lines<'a>(
                 lines.push(more(scene, &nodes[at..at + run][hidden.clone()], depth(path)));
             }
             if !hidden.contains(&n) {
-                lines.push(line(scene, (server, marked), (path, node), width));
+                lines.push(line(scene, (server, marked), (*path, *node), width));
             }
         }
         at += run;
     }
-    for (path, watchers) in &tree.watched_absent {
+    for (path, watchers) in observed.watched_absent() {
         let mut spans = vec![
             Span::styled(format!("  {path} "), scene.style(Role::Chrome)),
             Span::styled(words::ABSENT.get(scene.lang), scene.style(Role::Chrome)),
@@ -85,7 +85,7 @@ fn depth(path: &str) -> usize {
 fn line<'a>(
     scene: &Scene<'a>,
     (server, marked): (&ServerWorld, &Changes),
-    (path, node): (&'a str, &'a Znode),
+    (path, node): (&'a str, Entry<'a>),
     width: usize,
 ) -> Line<'a> {
     let change = server.changes.get(path);
@@ -104,14 +104,14 @@ fn line<'a>(
         Span::raw("  ".repeat(depth)),
         Span::styled(text::fit(name, width / 2).into_owned(), style),
     ];
-    if let Some(owner) = node.owner {
+    if let Some(owner) = node.owner() {
         spans.push(Span::raw(" "));
         spans.push(scene.session(owner));
     }
-    if !node.data.is_empty() {
-        spans.push(Span::styled(format!(" \"{}\"", text::fit(&node.data, 16)), scene.style(Role::Chrome)));
+    if !node.text().is_empty() {
+        spans.push(Span::styled(format!(" \"{}\"", text::fit(node.text(), 16)), scene.style(Role::Chrome)));
     }
-    spans.extend(watching(scene, &node.watchers));
+    spans.extend(watching(scene, node.watchers()));
     Line::from(spans)
 }
 
@@ -133,9 +133,9 @@ fn watching<'a>(scene: &Scene<'a>, watchers: &[i64]) -> Vec<Span<'a>> {
     spans
 }
 
-fn more<'a>(scene: &Scene<'a>, hidden: &[(&String, &Znode)], depth: usize) -> Line<'a> {
+fn more<'a>(scene: &Scene<'a>, hidden: &[(&str, Entry<'_>)], depth: usize) -> Line<'a> {
     let count = words::MORE_NODES.with(scene.lang, &[&hidden.len().to_string()]);
-    let watchers: usize = hidden.iter().map(|(_, node)| node.watchers.len()).sum();
+    let watchers: usize = hidden.iter().map(|(_, node)| node.watchers().len()).sum();
     let mut words = format!("  {}… {count}", "  ".repeat(depth));
     if watchers > 0 {
         let watching = words::WATCHING.with(scene.lang, &[&watchers.to_string()]);

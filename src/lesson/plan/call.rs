@@ -1,0 +1,95 @@
+//! Calls as the manual of their product writes them: `create -e -s /locks/n- data`, `exists -w /lock`.
+
+use minijinja::Value;
+use serde_json::json;
+
+use super::super::{
+    error::{Mistake, Path},
+    expr::Template,
+};
+use crate::log::{Command, Product};
+
+/// A call whose operands are still templates.
+#[derive(Debug, Clone)]
+pub struct PlannedCall {
+    pub product: Product,
+    pub name: String,
+    flags: Vec<String>,
+    operands: Vec<Template>,
+    /// How the product writes it.
+    form: Form,
+}
+
+/// The form of a call: `set PATH DATA [VERSION]`.
+#[derive(Debug, Clone)]
+struct Form {
+    flags: Vec<&'static str>,
+    operands: Vec<&'static str>,
+}
+
+impl Form {
+    /// That of a call of this name.
+    fn of(product: Product, name: &str) -> Option<Self> {
+        let mut forms = product.traits().calls.iter().map(|form| form.split(' '));
+        let words = forms.find_map(|mut words| (words.next() == Some(name)).then_some(words))?;
+        let (flags, operands): (Vec<_>, Vec<_>) = words.partition(|word| word.starts_with("[-"));
+        let flags = flags.into_iter().map(|flag| flag.trim_matches(['[', ']'])).collect();
+        Some(Self { flags, operands })
+    }
+
+    fn needs(&self) -> usize {
+        self.operands.iter().filter(|operand| !operand.starts_with('[')).count()
+    }
+}
+
+impl PlannedCall {
+    /// Reads a call from its words.
+    pub(crate) fn parse(
+        product: Product,
+        words: &[String],
+        template: impl Fn(&str) -> Result<Template, Mistake>,
+        place: &Path,
+    ) -> Result<Self, Mistake> {
+        let traits = product.traits();
+        let wrong = |what: String| Err(Mistake::new(place, what).help(traits.calls.join(", ")));
+        let Some((name, rest)) = words.split_first() else {
+            return wrong(format!("an empty {} call", traits.name));
+        };
+        let Some(form) = Form::of(product, name) else {
+            return wrong(format!("`{name}` is not a {} call", traits.name));
+        };
+        let (flags, operands): (Vec<String>, Vec<String>) =
+            rest.iter().cloned().partition(|word| word.starts_with('-') && word.len() == 2);
+        if let Some(unknown) = flags.iter().find(|flag| !form.flags.contains(&flag.as_str())) {
+            return wrong(format!("`{name}` has no flag `{unknown}`"));
+        }
+        if operands.len() < form.needs() || operands.len() > form.operands.len() {
+            return wrong(format!("`{name}` with {} operands", operands.len()));
+        }
+        let is_path = |(_, form): &(&String, &&str)| **form == "PATH";
+        let mut paths = operands.iter().zip(&form.operands).filter(is_path).map(|(path, _)| path);
+        if let Some(path) = paths.find(|path| !path.starts_with('/') && !path.starts_with("${")) {
+            return wrong(format!("the path `{path}` must begin with `/`"));
+        }
+        let operands = operands.iter().map(|word| template(word)).collect::<Result<_, _>>()?;
+        Ok(Self { product, name: name.clone(), flags, operands, form })
+    }
+
+    /// The command, with its values filled in.
+    pub(crate) fn fill_in(&self, names: &Value) -> Result<Command, String> {
+        let operands = self.operands.iter().map(|operand| operand.render(names)).collect::<Result<_, _>>()?;
+        (self.product.traits().command)(&self.name, &self.flags, operands)
+    }
+
+    /// Whether it may be how a lock is released.
+    pub(crate) fn releases(&self) -> bool {
+        (self.product.traits().releases)(&self.name)
+    }
+
+    /// What tells it from other calls: its name, whether it has each flag, each operand.
+    pub(crate) fn fingerprint(&self) -> serde_json::Value {
+        let flags = self.form.flags.iter().map(|flag| json!(self.flags.iter().any(|given| given == flag)));
+        let operands = (0..self.form.operands.len()).map(|n| json!(self.operands.get(n)));
+        [json!(self.name)].into_iter().chain(flags).chain(operands).collect()
+    }
+}

@@ -1,0 +1,301 @@
+//! The products of servers that labs are made of: what is sent to them and what they hold, as data. A file for each;
+//! what everybody may ask of any of them stands here.
+
+pub(crate) mod redis;
+pub(crate) mod text;
+pub(crate) mod zookeeper;
+
+use std::{collections::BTreeMap, fmt, slice, time::Duration};
+
+use serde::{Deserialize, Serialize};
+
+use self::{
+    redis::{KeyState, Keyspace, Role},
+    text::Quoted,
+    zookeeper::{Call, Znode, ZnodeTree},
+};
+
+/// A product of servers, and so a protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Product {
+    Redis,
+    Zookeeper,
+}
+
+/// What tells one product from another.
+pub struct Traits {
+    /// As [`ServerInfo::product`](super::ServerInfo::product) has it.
+    pub name: &'static str,
+    /// The key of its operations in lessons.
+    pub key: &'static str,
+    /// The calls that lessons may make, as a manual writes them: `create [-e] PATH [DATA]`. None where its operations
+    /// have a grammar of their own.
+    pub calls: &'static [&'static str],
+    /// Makes a command of a call's name, flags and operands, which fit one of `calls`.
+    pub command: fn(&str, &[String], Vec<String>) -> Result<Command, String>,
+    /// Whether a call of this name may be how a lock is released.
+    pub releases: fn(&str) -> bool,
+    /// Whether its servers tell clients of something without being asked.
+    pub notifies: bool,
+    /// Whether a command over a cut link fails at once. Otherwise the client goes on trying.
+    pub refuses_at_once: bool,
+}
+
+impl Product {
+    pub const fn traits(self) -> &'static Traits {
+        match self {
+            Self::Redis => &redis::TRAITS,
+            Self::Zookeeper => &zookeeper::TRAITS,
+        }
+    }
+}
+
+/// What an operation sent, with all values filled in.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Command {
+    /// The words of a Redis command.
+    Redis(Vec<String>),
+    /// A Lua script, sent as `EVAL`.
+    Script {
+        name: String,
+        keys: Vec<String>,
+        args: Vec<String>,
+    },
+    Zookeeper(Call),
+    /// A mutex of the client's process is locked or unlocked.
+    Local {
+        lock: bool,
+        name: String,
+    },
+}
+
+/// What a command does to a key or a znode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Access {
+    /// It was looked at and not changed.
+    Read,
+    /// It was set whatever it had been, or came to be: `SET`, `SETNX` that answered 1, `create`.
+    Set,
+    /// What it held was changed: `DECR`, `APPEND`, znode `set`.
+    Changed,
+    /// Its expiry was set or taken away: `PEXPIRE` that answered 1.
+    Expiry,
+    Deleted,
+}
+
+impl Command {
+    /// The product whose servers it is for; `None` for a mutex of the process.
+    pub fn product(&self) -> Option<Product> {
+        match self {
+            Self::Redis(_) | Self::Script { .. } => Some(Product::Redis),
+            Self::Zookeeper(_) => Some(Product::Zookeeper),
+            Self::Local { .. } => None,
+        }
+    }
+
+    /// The words of a Redis command; none of any other.
+    pub fn redis_words(&self) -> &[String] {
+        match self {
+            Self::Redis(words) => words,
+            _ => &[],
+        }
+    }
+
+    /// Whether it is this Redis command.
+    pub fn is_redis(&self, name: &str) -> bool {
+        self.redis_words().first().is_some_and(|word| word.eq_ignore_ascii_case(name))
+    }
+
+    /// How long it asks the server to wait before it answers, in the time of the server's clock; zero for those that do
+    /// not wait, and for those that would wait for ever.
+    pub fn waits(&self) -> Duration {
+        redis::waits(self.redis_words())
+    }
+
+    /// The path on which it leaves a watch.
+    pub fn watched(&self) -> Option<&str> {
+        match self {
+            Self::Zookeeper(call) if call.watches() => Some(call.path()),
+            _ => None,
+        }
+    }
+
+    /// What it does to what it names, and whether the server says in its reply what that is really called. `None` where
+    /// that depends on more than itself (Redis' commands, scripts) or it goes to no server.
+    pub fn access(&self) -> Option<(&str, Access, bool)> {
+        match self {
+            Self::Zookeeper(call) => Some(call.access()),
+            Self::Redis(_) | Self::Script { .. } | Self::Local { .. } => None,
+        }
+    }
+
+    /// What it says beside its name: keys, values, options; a path and its data.
+    pub fn arguments(&self) -> impl Iterator<Item = &str> {
+        let (first, second): (&[String], &[String]) = match self {
+            Self::Redis(words) => (words.get(1..).unwrap_or_default(), &[]),
+            Self::Script { keys, args, .. } => (keys, args),
+            Self::Zookeeper(call) => (slice::from_ref(call.path()), call.data()),
+            Self::Local { name, .. } => (slice::from_ref(name), &[]),
+        };
+        first.iter().chain(second).map(String::as_str)
+    }
+
+    /// In few words, `DECR stock`: what it is, and what it is about.
+    pub fn brief(&self) -> String {
+        match self {
+            Self::Redis(words) => words.iter().take(2).map(String::as_str).collect::<Vec<_>>().join(" "),
+            Self::Script { name, .. } => format!("EVAL {name}"),
+            Self::Zookeeper(call) => call.brief(),
+            Self::Local { .. } => self.to_string(),
+        }
+    }
+}
+
+/// As it would be typed into the product's own client; a script by its name.
+impl fmt::Display for Command {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let quoted = |f: &mut fmt::Formatter<'_>, mut words: slice::Iter<'_, String>| {
+            words.try_for_each(|word| write!(f, " {}", Quoted(word)))
+        };
+        match self {
+            Self::Redis(words) => {
+                let mut words = words.iter();
+                if let Some(name) = words.next() {
+                    write!(f, "{}", Quoted(name))?;
+                }
+                quoted(f, words)
+            }
+            Self::Script { name, keys, args } => {
+                write!(f, "EVAL {name} {}", keys.len())?;
+                quoted(f, keys.iter())?;
+                quoted(f, args.iter())
+            }
+            Self::Zookeeper(call) => call.fmt(f),
+            Self::Local { lock: true, name } => write!(f, "lock {name}"),
+            Self::Local { lock: false, name } => write!(f, "unlock {name}"),
+        }
+    }
+}
+
+/// In JSON a command stands twice: `command` is the data, `wire` its text for people.
+pub(crate) mod with_text {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::Command;
+
+    #[derive(Serialize)]
+    struct Written<'a> {
+        wire: String,
+        command: &'a Command,
+    }
+
+    #[derive(Deserialize)]
+    struct Data {
+        command: Command,
+    }
+
+    pub(crate) fn serialize<S: Serializer>(command: &Command, serializer: S) -> Result<S::Ok, S::Error> {
+        Written { wire: command.to_string(), command }.serialize(serializer)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Command, D::Error> {
+        Data::deserialize(deserializer).map(|data| data.command)
+    }
+}
+
+/// The state of one server at one moment: the truth that clients' beliefs are compared with.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ServerState {
+    /// The server's name in the lab, `redis` or `zookeeper`.
+    pub server: String,
+    pub observed: Observed,
+}
+
+/// What a server was seen to hold, by its product.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Observed {
+    Redis(Keyspace),
+    Zookeeper(ZnodeTree),
+}
+
+/// One thing that a server holds under a name.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Entry<'a> {
+    Key(&'a KeyState),
+    Node(&'a Znode),
+}
+
+impl Observed {
+    /// Everything that it holds, by name.
+    pub fn entries(&self) -> BTreeMap<&str, Entry<'_>> {
+        match self {
+            Self::Redis(space) => {
+                space.keys.iter().map(|(name, key)| (name.as_str(), Entry::Key(key))).collect()
+            }
+            Self::Zookeeper(tree) => {
+                tree.nodes.iter().map(|(path, node)| (path.as_str(), Entry::Node(node))).collect()
+            }
+        }
+    }
+
+    pub fn entry(&self, name: &str) -> Option<Entry<'_>> {
+        match self {
+            Self::Redis(space) => space.keys.get(name).map(Entry::Key),
+            Self::Zookeeper(tree) => tree.nodes.get(name).map(Entry::Node),
+        }
+    }
+
+    /// What the server says that it is to others.
+    pub fn role(&self) -> Option<&Role> {
+        match self {
+            Self::Redis(space) => space.role.as_ref(),
+            Self::Zookeeper(_) => None,
+        }
+    }
+
+    /// The locks that sessions have, by name, with the session. Whose a key of Redis is, the server does not know.
+    pub fn owned(&self) -> BTreeMap<String, i64> {
+        match self {
+            Self::Redis(_) => BTreeMap::new(),
+            Self::Zookeeper(tree) => tree.owned(),
+        }
+    }
+
+    /// What is not there and is watched all the same, with the sessions that watch it.
+    pub fn watched_absent(&self) -> impl Iterator<Item = (&str, &[i64])> {
+        let watched = match self {
+            Self::Redis(_) => None,
+            Self::Zookeeper(tree) => Some(&tree.watched_absent),
+        };
+        watched.into_iter().flatten().map(|(path, sessions)| (path.as_str(), sessions.as_slice()))
+    }
+}
+
+impl<'a> Entry<'a> {
+    /// What it holds, as text; nothing where that is more than a text.
+    pub fn text(self) -> &'a str {
+        match self {
+            Self::Key(_) => "",
+            Self::Node(node) => &node.data,
+        }
+    }
+
+    /// The session that it belongs to, and goes with.
+    pub fn owner(self) -> Option<i64> {
+        match self {
+            Self::Key(_) => None,
+            Self::Node(node) => node.owner,
+        }
+    }
+
+    /// The sessions that watch it.
+    pub fn watchers(self) -> &'a [i64] {
+        match self {
+            Self::Key(_) => &[],
+            Self::Node(node) => &node.watchers,
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Redis: how long its commands wait, and its keys.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use serde::{Deserialize, Serialize};
+
+use super::Traits;
+use crate::clock::LessonTime;
+
+pub(crate) const TRAITS: Traits = Traits {
+    name: "Redis",
+    key: "redis",
+    calls: &[],
+    command: |name, _, _| Err(format!("`{name}` is no call")),
+    releases: |_| false,
+    notifies: false,
+    refuses_at_once: true,
+};
+
+/// How long a command asks the server to wait before it answers.
+pub(super) fn waits(words: &[String]) -> Duration {
+    let number = |word: Option<&String>| word.and_then(|word| word.parse::<f64>().ok());
+    let command = words.first().map(|name| name.to_ascii_uppercase());
+    // The names and arguments are those of the Redis command reference.
+    let seconds = match command.as_deref().unwrap_or_default() {
+        "BLPOP" | "BRPOP" | "BRPOPLPUSH" | "BLMOVE" | "BZPOPMIN" | "BZPOPMAX" => number(words.last()),
+        "BLMPOP" | "BZMPOP" => number(words.get(1)),
+        "WAIT" => number(words.get(2)).map(|millis| millis / 1000.0),
+        "WAITAOF" => number(words.get(3)).map(|millis| millis / 1000.0),
+        "XREAD" | "XREADGROUP" => {
+            let block = words.iter().position(|word| word.eq_ignore_ascii_case("BLOCK"));
+            number(block.and_then(|at| words.get(at + 1))).map(|millis| millis / 1000.0)
+        }
+        _ => None,
+    };
+    seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()).unwrap_or_default()
+}
+
+/// The keys of a Redis server, by name.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Keyspace {
+    /// Key name to value and expiry.
+    pub keys: BTreeMap<String, KeyState>,
+    /// Whether it is a master or a replica, where the lab has several servers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<Role>,
+}
+
+/// What a Redis server says that it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    Master,
+    /// It follows another server.
+    Replica {
+        /// The server that it follows.
+        of: String,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct KeyState {
+    pub value: KeyValue,
+    /// The lesson time at which its TTL ends (`PEXPIRETIME`, moved to lesson time), or `None` where it has
+    /// none: such a key lives for ever.
+    pub expires_at: Option<LessonTime>,
+}
+
+/// A Redis value, by type.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KeyValue {
+    String(String),
+    /// `hash`, field to value.
+    Hash(BTreeMap<String, String>),
+    /// `list`, head first.
+    List(Vec<String>),
+    /// `set`, sorted.
+    Set(Vec<String>),
+    /// `zset`, lowest score first: member and score as Redis writes it.
+    SortedSet(Vec<(String, String)>),
+    /// A type that Lockstep does not show, by the name that `TYPE` gives.
+    Other(String),
+}

@@ -1,0 +1,75 @@
+//! How servers are spoken to, whatever their product: one connection of one actor, or of Lockstep itself, to one server.
+
+use std::{future, sync::Arc, time::Duration};
+
+use futures::{FutureExt, future::BoxFuture};
+use serde::{Deserialize, Serialize};
+
+use super::{redis, zookeeper};
+use crate::log::{Command, Product, Reply};
+
+/// How a server is reached.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServerAddress {
+    /// Its name in the lab.
+    pub name: String,
+    pub product: Product,
+    /// The path of a Unix socket, or `127.0.0.1:PORT`.
+    pub address: String,
+    /// Whether it may close connections by itself: Sentinel has a server do so when its role changes.
+    pub hangs_up: bool,
+    /// What has to be said there first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub password: Option<String>,
+}
+
+/// How often the connections to a server have broken by now.
+pub(crate) type Breaks = u64;
+
+/// Called with what a server tells without being asked: what about, and what happened there.
+pub(crate) type Notify = Arc<dyn Fn(String, String) + Send + Sync>;
+
+/// A connection to a server.
+pub(crate) trait Connection: Send + Sync {
+    /// Sends a command (of a script also the text) and waits for its answer. `None`: it is no command of this product.
+    fn send<'a>(
+        &'a mut self,
+        command: &'a Command,
+        script: Option<&'a str>,
+        breaks: Breaks,
+    ) -> BoxFuture<'a, Option<Reply>>;
+
+    /// The server's number for it, where it has one that it tells to others.
+    fn session(&self) -> Option<i64> {
+        None
+    }
+
+    /// Waits until everything that the server told so far without being asked has been reported.
+    fn settle(&mut self) -> BoxFuture<'_, ()> {
+        future::ready(()).boxed()
+    }
+
+    /// Connects anew, where that is needed, before the next command. A server that cannot be reached is the next
+    /// command's business.
+    fn reach(&mut self, _: Breaks) -> BoxFuture<'_, ()> {
+        future::ready(()).boxed()
+    }
+
+    /// Deletes everything that the server holds, and makes it forget that `watched` are watched.
+    fn empty<'a>(&'a mut self, watched: &'a [String]) -> BoxFuture<'a, Result<(), Reply>>;
+}
+
+/// A way to a server, which is reached at once if `eager`, else when it is first needed, where the product allows it.
+/// A session, where there is one, lives `timeout` after it was last heard of.
+pub(crate) async fn connect(
+    server: &ServerAddress,
+    eager: bool,
+    timeout: Duration,
+    notify: Notify,
+) -> Result<Box<dyn Connection>, String> {
+    let connected = match server.product {
+        Product::Redis => redis::client::connect(server, eager).await,
+        Product::Zookeeper => zookeeper::session::connect(server, timeout, notify).await,
+    };
+    connected.map_err(|error| format!("cannot connect to {} at {}: {error}", server.name, server.address))
+}

@@ -1,0 +1,71 @@
+//! The programs that servers are made of, as data: what is needed, where it is found, how it is installed.
+
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use serde::{Serialize, Serializer};
+
+use crate::{
+    lesson::LabKind,
+    process::{LabError, programs::Search, version::Version},
+    text::Words,
+};
+
+/// A program that servers of a product need.
+#[derive(Debug)]
+pub struct Program {
+    /// Its name in JSON.
+    pub id: &'static str,
+    /// In the words of its packagers.
+    pub name: &'static str,
+    /// In words for whoever installs it by hand.
+    pub title: &'static str,
+    /// The environment variable that names another one.
+    pub variable: &'static str,
+    /// The oldest that will do.
+    pub needed: Version,
+    /// The labs of its product that need it.
+    pub in_lab: fn(LabKind) -> bool,
+    pub find: fn(&Search) -> Result<PathBuf, LabError>,
+    /// Its version; where it does not tell it, what it says instead.
+    pub version: fn(&Path) -> Result<Version, String>,
+    /// The packages that bring it.
+    pub apt: &'static str,
+    pub brew: &'static str,
+    /// What to know about apt's package.
+    pub apt_note: Option<Words>,
+}
+
+impl Serialize for Program {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.id)
+    }
+}
+
+impl Program {
+    /// That it is not there.
+    pub fn missing(&self) -> LabError {
+        LabError::MissingProgram { program: self.name, variable: self.variable }
+    }
+
+    /// That it is older than will do.
+    pub fn too_old(&self, path: PathBuf, found: String) -> LabError {
+        let (program, needed, variable) = (self.name, self.needed.to_string(), self.variable);
+        LabError::TooOld { program, path, found, needed, variable }
+    }
+}
+
+/// Runs a program for its version, which stands behind a marker. These end by themselves within milliseconds, so they
+/// have no guard.
+pub(super) fn version_of(path: &Path, args: &[&str], marker: &str) -> Result<Version, String> {
+    let output = Command::new(path).args(args).output().map_err(|error| error.to_string())?;
+    // Java prints its version to standard error.
+    let said = [output.stdout, output.stderr].concat();
+    let said = String::from_utf8_lossy(&said);
+    Version::read_after(&said, marker).ok_or_else(|| {
+        let first = said.lines().next().unwrap_or("nothing");
+        format!("`{} {}` said: {first}", path.display(), args.join(" "))
+    })
+}
