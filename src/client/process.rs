@@ -16,7 +16,10 @@ use super::{
 };
 use crate::{
     log::{ActorId, Command, OpId, Reply},
-    server::connection::{Breaks, Connection, connect},
+    server::{
+        connect,
+        connection::{Breaks, Connection},
+    },
 };
 
 /// How many sessions of a crowd are opened at once. More only queue up at the server.

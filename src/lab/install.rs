@@ -65,9 +65,6 @@ enum Manager {
 
 impl InstallPlan {
     /// The plan for what these reports miss on this machine. `None` where nothing is missing.
-    ///
-    /// # Errors
-    /// Where there is no package manager that Lockstep knows.
     pub fn new(programs: &[ProgramReport], search: &Search) -> Result<Option<Self>, LabError> {
         let has = |name| search.has(name);
         let manager = match (has("apt-get"), has("brew")) {

@@ -53,7 +53,7 @@ use crate::lesson::LabKind;
 use crate::log::{LinkId, ServerInfo, ServerState};
 use crate::process::child::log_tail;
 use crate::server::boot::{Boot, Server, Started};
-use crate::server::connection::{self, ServerAddress};
+use crate::server::connection::ServerAddress;
 use crate::server::observe::ObserveError;
 use crate::server::secret::Secret;
 use crate::server::{self, redis::sentinel};
@@ -230,7 +230,7 @@ impl Lab {
             password: info.password.clone(),
         };
         // Nobody watches anything on it.
-        connection::connect(&server, true, OWN_SESSION, Arc::new(|_, _| {})).await
+        server::connect(&server, true, OWN_SESSION, Arc::new(|_, _| {})).await
     }
 
     /// What its Redis servers have to be told before anything is asked of them. `None` where nobody else can reach them.

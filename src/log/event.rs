@@ -48,7 +48,6 @@ pub struct ServerInfo {
     pub name: String,
     /// The product that it is: `Redis`, `ZooKeeper`.
     pub product: String,
-    /// The version that it reports, `7.0.15`.
     pub version: String,
     /// Where anybody can reach it from outside: a Unix socket's path or `127.0.0.1:PORT`.
     pub address: String,
@@ -81,9 +80,7 @@ pub enum Stop {
     /// A move, or a group of moves made at once, is over.
     Move,
     Passed,
-    /// A fault has been caused.
     Fault,
-    /// The story is over.
     End,
 }
 
@@ -92,7 +89,6 @@ pub enum Stop {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(tag = "choice", rename_all = "snake_case")]
 pub enum Choice {
-    /// An actor makes its next move.
     Move {
         actor: ActorId,
     },
@@ -152,7 +148,6 @@ pub enum EventKind {
         item: usize,
         /// The question, with its values filled in.
         q: Text,
-        /// The answers to choose from.
         choices: Vec<AskedChoice>,
     },
     /// What was asked at `item` has happened, and this is what was right.
@@ -169,11 +164,9 @@ pub enum EventKind {
     Sent {
         op: OpId,
         actor: ActorId,
-        /// The operation's label in the program.
         label: String,
         /// The server, or `local` for a lock inside the client's process.
         server: String,
-        /// What was sent.
         #[serde(flatten, with = "with_text")]
         command: Command,
         /// The locks whose release it asks for: its sender holds them no longer.
@@ -195,8 +188,10 @@ pub enum EventKind {
         label: String,
         until: LessonTime,
     },
-    /// That time has passed.
-    Waited { actor: ActorId, label: String },
+    Waited {
+        actor: ActorId,
+        label: String,
+    },
     /// A notification arrived at a client and waits in its queue: a fired watch, a published message.
     Notified {
         actor: ActorId,
@@ -207,17 +202,24 @@ pub enum EventKind {
         what: String,
     },
     /// An actor took a notification from its queue and acts on it.
-    Took { actor: ActorId, label: String, about: String, what: String },
+    Took {
+        actor: ActorId,
+        label: String,
+        about: String,
+        what: String,
+    },
     /// An actor changed its mind about a lock.
     Believes {
         actor: ActorId,
-        /// The lock's name in the lesson.
         lock: String,
-        /// What it now believes.
         belief: Belief,
     },
     /// A counter of the lesson grew: `sold`.
-    Counted { actor: ActorId, counter: String, by: i64 },
+    Counted {
+        actor: ActorId,
+        counter: String,
+        by: i64,
+    },
     /// A server's state was seen to have changed.
     State(ServerState),
     /// A server's own counter, read from the server: `zk_sum_node_deleted_watch_count`.
@@ -227,7 +229,6 @@ pub enum EventKind {
         name: String,
         value: i64,
     },
-    /// A fault was caused.
     Fault(Fault),
     /// A server ended by itself.
     ServerDied {
@@ -255,13 +256,14 @@ pub enum EventKind {
         evidence: Vec<usize>,
     },
     /// An actor's program is over.
-    Finished { actor: ActorId },
+    Finished {
+        actor: ActorId,
+    },
     /// The learner may stop here: everything before belongs to one step.
     Stop {
         /// Index of the step in the variant's story; of the one that would have come next, where the learner has left
         /// the story.
         item: usize,
-        /// What kind of step it was.
         stop: Stop,
     },
 }

@@ -68,7 +68,6 @@ impl Log {
         Self { events: self.events[..position.min(self.len())].to_vec() }
     }
 
-    /// How many events there are.
     pub fn len(&self) -> usize {
         self.events.len()
     }
@@ -81,7 +80,6 @@ impl Log {
         }
     }
 
-    /// The actor of that number.
     pub fn actor(&self, id: ActorId) -> Option<&Actor> {
         self.actors().get(id.0 as usize)
     }
@@ -92,7 +90,6 @@ impl Log {
         all.filter(move |(_, actor)| actor.client == client).map(|(id, _)| id)
     }
 
-    /// Whether nothing has happened yet.
     pub fn is_empty(&self) -> bool {
         self.events.is_empty()
     }

@@ -8,7 +8,6 @@ use crate::{
     log::{ActorId, Fault},
 };
 
-/// What may happen next.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Outlook {
     /// What each actor would do: that of actor `n` at `n`.
@@ -39,7 +38,6 @@ pub struct Prospect {
 /// An operation that has not been made yet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Next {
-    /// Its label in the program.
     pub label: String,
     /// The server that it would go to; empty where it goes to none.
     pub server: String,
@@ -50,17 +48,15 @@ pub struct Next {
 /// Why an actor cannot move.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Hindered {
-    /// It waits for time to pass.
-    Waits { until: LessonTime },
+    Waits {
+        until: LessonTime,
+    },
     /// Its last command has not been answered.
     Unanswered,
-    /// It waits for a notification.
     Unnotified,
-    /// Its process stands still.
     Frozen,
     /// Its process was killed, or its program ended with an error.
     Dead,
-    /// Its program is over.
     Finished,
 }
 

@@ -14,7 +14,6 @@ pub struct Step {
     /// How many events are over at its end.
     pub position: usize,
     pub at: LessonTime,
-    /// What kind of step it is.
     pub stop: Stop,
 }
 
@@ -53,7 +52,6 @@ impl Steps {
         self.seen = log.len();
     }
 
-    /// The steps, in order.
     pub fn all(&self) -> &[Step] {
         &self.steps
     }

@@ -26,15 +26,22 @@ pub(crate) struct Actor {
 /// What an actor is in the middle of.
 #[derive(Debug, Clone)]
 pub(crate) enum State {
-    /// This operation is next.
     Ready(Arc<PlannedOperation>),
     /// This operation was sent and has no reply yet.
-    InFlight { operation: Arc<PlannedOperation> },
+    InFlight {
+        operation: Arc<PlannedOperation>,
+    },
     /// It waits for a notification about this.
-    Taking { operation: Arc<PlannedOperation>, about: String },
+    Taking {
+        operation: Arc<PlannedOperation>,
+        about: String,
+    },
     /// It waits for time to pass; then it tries `again`, or goes on.
-    Waiting { label: String, until: LessonTime, again: Option<Arc<PlannedOperation>> },
-    /// Its program is over.
+    Waiting {
+        label: String,
+        until: LessonTime,
+        again: Option<Arc<PlannedOperation>>,
+    },
     Finished,
     /// Its process was killed, or it met something that its program does not handle.
     Dead,
@@ -49,7 +56,6 @@ struct Notification {
 /// What an operation needs before it is over.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Request {
-    /// The reply to this command.
     Command(Wire),
     /// A notification about this.
     Notification(String),
@@ -233,7 +239,6 @@ impl Actor {
         self.notifications.clear();
     }
 
-    /// Its wait is over.
     pub(crate) fn wake(&mut self, output: &mut Output) -> Result<(), Failure> {
         let State::Waiting { label, again, .. } = &self.state else {
             return Ok(());
@@ -254,7 +259,6 @@ impl Actor {
         }
     }
 
-    /// Its process is killed.
     pub(crate) fn kill(&mut self) {
         self.state = State::Dead;
     }

@@ -1,11 +1,10 @@
 //! How servers are spoken to, whatever their product: one connection of one actor, or of Lockstep itself, to one server.
 
-use std::{future, sync::Arc, time::Duration};
+use std::{future, sync::Arc};
 
 use futures::{FutureExt, future::BoxFuture};
 use serde::{Deserialize, Serialize};
 
-use super::{redis, zookeeper};
 use crate::log::{Command, Product, Reply};
 
 /// How a server is reached.
@@ -57,19 +56,4 @@ pub(crate) trait Connection: Send + Sync {
 
     /// Deletes everything that the server holds, and makes it forget that `watched` are watched.
     fn empty<'a>(&'a mut self, watched: &'a [String]) -> BoxFuture<'a, Result<(), Reply>>;
-}
-
-/// A way to a server, which is reached at once if `eager`, else when it is first needed, where the product allows it.
-/// A session, where there is one, lives `timeout` after it was last heard of.
-pub(crate) async fn connect(
-    server: &ServerAddress,
-    eager: bool,
-    timeout: Duration,
-    notify: Notify,
-) -> Result<Box<dyn Connection>, String> {
-    let connected = match server.product {
-        Product::Redis => redis::client::connect(server, eager).await,
-        Product::Zookeeper => zookeeper::session::connect(server, timeout, notify).await,
-    };
-    connected.map_err(|error| format!("cannot connect to {} at {}: {error}", server.name, server.address))
 }

@@ -1,7 +1,8 @@
 //! Servers, a folder for each product: how they are found, started on the lesson clock, and looked into. It must not know
 //! lessons' programs.
 //!
-//! A product offers what this file asks of it, and an [`Observer`](observe::Observer) with each server that it starts.
+//! Every product is registered here: its programs, its start and its connections. With each server that it starts comes an
+//! [`Observer`](observe::Observer).
 
 pub(crate) mod boot;
 pub(crate) mod connection;
@@ -12,11 +13,14 @@ pub(crate) mod redis;
 pub(crate) mod secret;
 pub(crate) mod zookeeper;
 
+use std::time::Duration;
+
 use crate::lesson::LabKind;
 use crate::log::Product;
 use crate::process::LabError;
 use crate::process::programs::Search;
 use boot::{Boot, Started};
+use connection::{Connection, Notify, ServerAddress};
 use program::Program;
 
 /// Every program that some lab needs.
@@ -33,6 +37,21 @@ pub(crate) async fn start(boot: &Boot<'_>, lab: LabKind) -> Result<Started, LabE
         Product::Redis => redis::start(boot, lab.topology()).await,
         Product::Zookeeper => zookeeper::start(boot).await,
     }
+}
+
+/// A way to a server, which is reached at once if `eager`, else when it is first needed, where the product allows it.
+/// A session, where there is one, lives `timeout` after it was last heard of.
+pub(crate) async fn connect(
+    server: &ServerAddress,
+    eager: bool,
+    timeout: Duration,
+    notify: Notify,
+) -> Result<Box<dyn Connection>, String> {
+    let connected = match server.product {
+        Product::Redis => redis::client::connect(server, eager).await,
+        Product::Zookeeper => zookeeper::session::connect(server, timeout, notify).await,
+    };
+    connected.map_err(|error| format!("cannot connect to {} at {}: {error}", server.name, server.address))
 }
 
 impl Search {

@@ -5,7 +5,6 @@
 
 use std::fmt::Debug;
 use std::future::Future;
-use std::io;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
@@ -48,12 +47,11 @@ pub(crate) trait Observer: Debug + Send + Sync {
 pub(crate) enum ObserveError {
     #[error("it did not answer within {} s: it may be frozen", LOOK_WITHIN.as_secs())]
     Silent,
-    #[error(transparent)]
-    Redis(#[from] redis::RedisError),
-    #[error(transparent)]
-    Zookeeper(#[from] zookeeper_client::Error),
-    #[error(transparent)]
-    Io(#[from] io::Error),
+    /// The connection broke; a new one may do.
+    #[error("{0}")]
+    Broken(String),
+    #[error("{0}")]
+    Failed(String),
 }
 
 /// Bounds a look in time.

@@ -15,13 +15,11 @@ use super::{
 /// A claim ready to be evaluated.
 #[derive(Debug, Clone)]
 pub struct PlannedClaim {
-    /// What must be so.
     pub condition: Condition,
     /// What that means, in a sentence, where the author wrote one.
     pub says: Option<TextPlan>,
 }
 
-/// What must be so.
 #[derive(Debug, Clone)]
 pub enum Condition {
     /// What is on the left, compared with what is on the right; `None` where the expression is simply to be
@@ -33,10 +31,8 @@ pub enum Condition {
         left: Expr,
         /// The comparison and what is expected, with its own text: `== 10`.
         right: Option<(String, Expr)>,
-        /// The whole.
         whole: Expr,
     },
-    /// A claim about the holders of a lock.
     Lock(LockClaim),
 }
 

@@ -20,7 +20,6 @@ use crate::log::Actor;
 /// A process of a run.
 #[derive(Debug, Clone)]
 pub struct ClientPlan {
-    /// Its name: `A`, `P1`, `W`.
     pub name: String,
     /// The name that the lesson gives the group that it belongs to: `P` for `P1`.
     pub group: String,
@@ -31,9 +30,7 @@ pub struct ClientPlan {
 /// An actor of a run.
 #[derive(Debug, Clone)]
 pub struct ActorPlan {
-    /// Who it is.
     pub actor: Actor,
-    /// What it runs.
     pub program: Arc<Program>,
     /// The names that it starts with.
     pub scope: Scope,
@@ -49,7 +46,6 @@ const CROWD: RangeInclusive<u32> = 0..=2000;
 const ALL_PROCESSES: usize = 128;
 const ALL_ACTORS: usize = 5000;
 
-/// Expands the lesson's clients.
 pub(crate) fn plan(
     clients: &IndexMap<String, Client>,
     path: &Path,

@@ -51,7 +51,6 @@ impl Scenario {
 /// Something that must never be so, ready to be watched for.
 #[derive(Debug, Clone)]
 pub struct InvariantPlan {
-    /// What must never be so.
     pub never: NeverPlan,
     /// What is broken when it is so, its parameters filled in.
     pub says: Text,
@@ -59,7 +58,6 @@ pub struct InvariantPlan {
     pub goal: Text,
 }
 
-/// What must never be so.
 #[derive(Debug, Clone)]
 pub enum NeverPlan {
     /// That this is true of what has happened so far.

@@ -40,44 +40,33 @@ use crate::text::Text;
 /// A lesson with the text that it was read from.
 #[derive(Debug, Clone)]
 pub struct Loaded {
-    /// The lesson.
     pub lesson: Lesson,
     /// Its text, for mistakes that are found later.
     pub source: Source,
-    /// The recipes that it may use.
     pub recipes: Arc<Recipes>,
 }
 
 /// One variant of a lesson, ready to run.
 #[derive(Debug, Clone)]
 pub struct Scenario {
-    /// The lesson that it comes from.
     pub loaded: Arc<Loaded>,
-    /// The variant's name.
     pub variant: String,
-    /// Its processes, in the lesson's order.
     pub clients: Vec<ClientPlan>,
     /// Everybody who moves: actor `n` is `ActorId(n)`.
     pub actors: Vec<ActorPlan>,
     /// What Lockstep sends before the clients start.
     pub setup: Vec<PlannedSetup>,
-    /// What happens.
     pub story: Vec<Line>,
-    /// What must be observed.
     pub claims: Vec<PlannedClaim>,
     /// What must never be so, whoever moves when. A story of a variant that shows a failure breaks it.
     pub invariants: Vec<InvariantPlan>,
     /// The values that texts and claims may use: the parameters.
     pub scope: Scope,
-    /// What the user had set.
     pub overrides: Params,
 }
 
 impl Scenario {
     /// Resolves a variant. `overrides` are the user's `--set name=value`.
-    ///
-    /// # Errors
-    /// The first mistake, with its line and column.
     pub fn plan(loaded: &Arc<Loaded>, variant: &str, overrides: &Params) -> Result<Self, LessonError> {
         within_allowance(|| resolve(loaded, variant, overrides))
             .map_err(|mistake| loaded.source.place(&mistake))
@@ -91,7 +80,6 @@ impl Scenario {
         &self.loaded.lesson.variants[&self.variant]
     }
 
-    /// The variant's servers.
     pub fn lab(&self) -> LabKind {
         self.loaded.lesson.lab_of(self.variant())
     }
@@ -110,9 +98,6 @@ impl Scenario {
 
 impl Loaded {
     /// Checks the whole lesson: every variant is resolved, and the texts that no variant owns.
-    ///
-    /// # Errors
-    /// The first mistake, with its line and column.
     pub fn check(self: &Arc<Self>) -> Result<(), LessonError> {
         within_allowance(|| {
             check_lesson(&self.lesson).map_err(|mistake| self.source.place(&mistake))?;

@@ -12,43 +12,29 @@ use super::{
 };
 use crate::log::Belief;
 
-/// One instruction.
 #[derive(Debug, Clone)]
 pub enum Instruction {
     /// Carry out an operation: the only instruction that takes a move.
     Operate(Arc<PlannedOperation>),
-    /// Change a belief.
     Believe {
-        /// The lock.
         lock: String,
-        /// The new belief.
         belief: Belief,
     },
-    /// A counter grows by one.
     Count {
-        /// The counter.
         counter: String,
     },
-    /// Give a name a value.
     Set {
-        /// The name.
         name: String,
-        /// Its value.
         value: Expr,
     },
     /// Go on elsewhere unless the condition is true.
     JumpUnless {
-        /// The condition.
         condition: Expr,
-        /// The instruction to go on with.
         to: usize,
     },
-    /// Go on elsewhere.
     Jump {
-        /// The instruction to go on with.
         to: usize,
     },
-    /// Begin a repetition.
     RepeatBegin {
         /// How often: a template that gives a number.
         bound: Template,
@@ -66,18 +52,14 @@ pub enum Instruction {
         /// Names and templates for their values.
         with: Vec<(String, Template)>,
     },
-    /// Close it.
     Leave,
-    /// The program ends.
     Stop,
 }
 
 /// An operation ready to be filled in and sent.
 #[derive(Debug, Clone)]
 pub struct PlannedOperation {
-    /// Its label.
     pub label: String,
-    /// What is sent.
     pub verb: PlannedVerb,
     /// The server; the lab's first where it is `None`.
     pub on: Option<String>,
@@ -98,36 +80,26 @@ pub struct PlannedOperation {
 pub enum PlannedVerb {
     /// A Redis command, word by word.
     Redis(Vec<Template>),
-    /// A Lua script.
     Script {
-        /// Its name.
         name: String,
-        /// Its text.
         source: Arc<str>,
-        /// `KEYS`.
         keys: Vec<Template>,
-        /// `ARGV`.
         args: Vec<Template>,
     },
     /// A call of another product.
     Call(PlannedCall),
     /// A mutex inside the client's process.
     Local {
-        /// Lock it, or unlock it.
         lock: bool,
-        /// Its name.
         name: Template,
     },
-    /// Time passes.
     Wait(Template),
     /// A notification is taken: about this path or channel, or `any`.
     Take(Template),
 }
 
-/// A program.
 #[derive(Debug, Clone)]
 pub struct Program {
-    /// Its instructions.
     pub instructions: Vec<Instruction>,
     /// The labels of its operations, those of recipes included.
     pub labels: BTreeSet<String>,

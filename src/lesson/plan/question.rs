@@ -13,7 +13,6 @@ use super::{
 /// A question ready to be put.
 #[derive(Debug, Clone)]
 pub struct AskPlan {
-    /// The question.
     pub q: TextPlan,
     /// Two to four answers.
     pub choices: Vec<ChoicePlan>,
@@ -21,25 +20,19 @@ pub struct AskPlan {
     pub after: u32,
 }
 
-/// One answer to a question.
 #[derive(Debug, Clone)]
 pub struct ChoicePlan {
-    /// The answer.
     pub says: TextPlan,
-    /// When it is right.
     pub right: RightPlan,
-    /// Why it is wrong.
     pub why: Option<TextPlan>,
 }
 
 /// When an answer is right.
 #[derive(Debug, Clone)]
 pub enum RightPlan {
-    /// Whatever happens.
     Always,
     /// If this is true once the question is decided.
     When(Expr),
-    /// Never.
     Never,
 }
 

@@ -16,7 +16,6 @@ use crate::log::Product;
 /// A command that Lockstep sends before the clients start.
 #[derive(Debug, Clone)]
 pub struct PlannedSetup {
-    /// What is sent.
     pub verb: PlannedVerb,
     /// The server; the lab's first where it is `None`.
     pub on: Option<String>,

@@ -25,20 +25,16 @@ use crate::text::Text;
 /// One line of a story: what happens, and where the lesson says so.
 #[derive(Debug, Clone)]
 pub struct Line {
-    /// What happens.
     pub act: Act,
     /// Which step of the variant this is: what the learner counts.
     pub item: usize,
-    /// Where it stands.
     pub path: Path,
 }
 
 /// What happens in one step of the learner's.
 #[derive(Debug, Clone)]
 pub enum Act {
-    /// The narrator speaks.
     Say(TextPlan),
-    /// The learner is asked what will happen.
     Ask(AskPlan),
     /// Moves, made one after another.
     Each(Vec<Turn>),
@@ -46,11 +42,8 @@ pub enum Act {
     Together(Vec<Turn>),
     /// Actors move to the end of their programs, one after another.
     Finish(Vec<ActorId>),
-    /// Time passes.
     Pass(PassPlan),
-    /// Time passes until something is so.
     Await(AwaitPlan),
-    /// Faults are caused, in one step.
     Faults(Vec<Fault>),
 }
 
@@ -61,16 +54,13 @@ impl Act {
     }
 }
 
-/// A move that the story asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Turn {
-    /// Who moves.
     pub actor: ActorId,
     /// The label of the operation that the author expects to be next.
     pub label: String,
 }
 
-/// Time that passes.
 #[derive(Debug, Clone)]
 pub struct PassPlan {
     /// How long: gives a duration.
@@ -82,7 +72,6 @@ pub struct PassPlan {
 /// Time that passes until something is so.
 #[derive(Debug, Clone)]
 pub struct AwaitPlan {
-    /// What is waited for.
     pub that: Expr,
     /// How long at most: gives a duration.
     pub within: Template,
@@ -93,9 +82,7 @@ pub struct AwaitPlan {
 /// A text whose values are filled in when it is said.
 #[derive(Debug, Clone)]
 pub struct TextPlan {
-    /// English.
     pub en: Template,
-    /// Chinese.
     pub zh: Template,
 }
 

@@ -39,7 +39,6 @@ pub(super) fn waits(words: &[String]) -> Duration {
 /// The keys of a Redis server, by name.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Keyspace {
-    /// Key name to value and expiry.
     pub keys: BTreeMap<String, KeyState>,
     /// Whether it is a master or a replica, where the lab has several servers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -51,11 +50,7 @@ pub struct Keyspace {
 #[serde(rename_all = "snake_case")]
 pub enum Role {
     Master,
-    /// It follows another server.
-    Replica {
-        /// The server that it follows.
-        of: String,
-    },
+    Replica { of: String },
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

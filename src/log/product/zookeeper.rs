@@ -36,21 +36,20 @@ pub enum Call {
         data: String,
     },
     /// Delete a node, whatever its version.
-    Delete { path: String },
+    Delete {
+        path: String,
+    },
     /// Ask for a node's stat.
     Exists {
-        /// Leave a watch.
         watch: bool,
         path: String,
     },
     Get {
-        /// Leave a watch.
         watch: bool,
         path: String,
     },
     /// Read the names of a node's children.
     Ls {
-        /// Leave a watch.
         watch: bool,
         path: String,
     },

@@ -13,9 +13,6 @@ use crate::log::Reply;
 pub(crate) const TOO_LONG_CODE: &str = "TOOLONG";
 
 /// Connects, over a Unix socket or TCP.
-///
-/// # Errors
-/// The server cannot be reached.
 pub(crate) async fn connect(address: &str, password: Option<&str>) -> RedisResult<MultiplexedConnection> {
     // The crate gives up on a reply after 500 ms although the command may still run. A reply that a held link
     // keeps back must arrive late, not be forgotten.

@@ -25,9 +25,6 @@ pub struct Answer(RedisResult<Value>);
 
 impl Direct {
     /// Connects to a Unix socket's path or `host:port`, and says the password where there is one.
-    ///
-    /// # Errors
-    /// Says why the server cannot be reached.
     pub fn open(address: &str, password: Option<&str>) -> Result<Self, String> {
         let client = place(address, password).and_then(Client::open);
         let connection = client.and_then(|client| {
@@ -50,9 +47,6 @@ impl Direct {
     }
 
     /// Sends what was added, in one piece, and waits for all answers.
-    ///
-    /// # Errors
-    /// The connection broke.
     pub fn ask(&mut self) -> Result<Vec<Answer>, String> {
         let count = std::mem::take(&mut self.count);
         let sent = self.connection.send_packed_command(&self.out);
@@ -72,9 +66,6 @@ impl Direct {
     }
 
     /// Sends one command and waits for its answer.
-    ///
-    /// # Errors
-    /// The connection broke.
     pub fn ask_one<W: AsRef<[u8]>>(&mut self, words: impl IntoIterator<Item = W>) -> Result<Answer, String> {
         self.push(words);
         let answer = self.ask()?.pop();
@@ -106,9 +97,6 @@ impl Answer {
     }
 
     /// The parts of an answer that is a list: texts and numbers as bytes, lists within as they are.
-    ///
-    /// # Errors
-    /// The server's own words, where it refused.
     pub fn into_parts(self) -> Result<Vec<Part>, String> {
         match self.0.map_err(|error| error.to_string())? {
             Value::Array(items) | Value::Set(items) => Ok(items.into_iter().map(Part::of).collect()),
@@ -117,9 +105,6 @@ impl Answer {
     }
 
     /// Whether the server did what was asked; if not, why.
-    ///
-    /// # Errors
-    /// The server's own words.
     pub fn done(self) -> Result<(), String> {
         self.0.map(drop).map_err(|error| error.to_string())
     }

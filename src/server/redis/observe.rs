@@ -12,7 +12,9 @@ use std::sync::Arc;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use redis::aio::MultiplexedConnection;
-use redis::{AsyncConnectionConfig, Client, ConnectionAddr, IntoConnectionInfo, RedisConnectionInfo, Value};
+use redis::{
+    AsyncConnectionConfig, Client, ConnectionAddr, IntoConnectionInfo, RedisConnectionInfo, RedisError, Value,
+};
 use tokio::sync::Mutex;
 
 use crate::clock::{LessonClock, Slot};
@@ -32,6 +34,13 @@ const BYTES: usize = 1024;
 
 /// Ports that servers are known by to each other, and the servers' names.
 pub(crate) type Known = Arc<HashMap<u16, String>>;
+
+impl From<RedisError> for ObserveError {
+    fn from(error: RedisError) -> Self {
+        let why = error.to_string();
+        if error.is_unrecoverable_error() { Self::Broken(why) } else { Self::Failed(why) }
+    }
+}
 
 /// A connection for looking, opened at the first look and again after it was lost.
 #[derive(Debug)]
@@ -78,7 +87,7 @@ impl RedisObserver {
             match self.ask_once(command).await {
                 // Sentinel closes all connections to a server whose role it changes, and may do so several times.
                 // A look can be repeated.
-                Err(ObserveError::Redis(error)) if error.is_unrecoverable_error() => {}
+                Err(ObserveError::Broken(_)) => {}
                 answer => return answer,
             }
         }
@@ -88,16 +97,14 @@ impl RedisObserver {
     async fn ask_once<T: redis::FromRedisValue>(&self, command: &redis::Cmd) -> Result<T, ObserveError> {
         let mut connection = within(self.connect()).await?;
         let answer = within(command.query_async(&mut connection)).await;
-        if let Err(ObserveError::Redis(error)) = &answer
-            && error.is_unrecoverable_error()
-        {
+        if let Err(ObserveError::Broken(_)) = &answer {
             // The next look opens a new one.
             *self.connection.lock().await = None;
         }
         answer
     }
 
-    async fn connect(&self) -> Result<MultiplexedConnection, redis::RedisError> {
+    async fn connect(&self) -> Result<MultiplexedConnection, RedisError> {
         let mut slot = self.connection.lock().await;
         if let Some(connection) = &*slot {
             return Ok(connection.clone());

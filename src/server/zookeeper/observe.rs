@@ -5,6 +5,7 @@
 //! lesson's clock jumps further than its timeout, it expires like any other and is opened anew.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -29,6 +30,18 @@ const NODES: usize = 2_000;
 
 /// The server's own.
 const RESERVED: &str = "/zookeeper";
+
+impl From<Error> for ObserveError {
+    fn from(error: Error) -> Self {
+        Self::Failed(error.to_string())
+    }
+}
+
+impl From<io::Error> for ObserveError {
+    fn from(error: io::Error) -> Self {
+        Self::Failed(error.to_string())
+    }
+}
 
 /// A session for looking, and the address for asking.
 #[derive(Debug)]
