@@ -142,19 +142,12 @@ impl LessonClock {
 
     /// A controlled clock, running at [`Rate::NORMAL`]. Its library and its page are made in `dir`, which should
     /// be private to this user: whoever can write there can run code in the servers.
-    ///
-    /// # Errors
-    /// [`ClockError::Unsupported`] on other platforms, [`ClockError::UnusablePath`] if `dir` is relative or the
-    /// dynamic linker would misread it, [`ClockError::File`] if a file cannot be written or is there already.
     pub fn controlled(dir: &Path) -> Result<Self, ClockError> {
         Self::with_library_in(dir, dir)
     }
 
     /// As [`LessonClock::controlled`], with the library in a directory of its own: `dir` may then have any name, and be
     /// on a file system from which nothing can be executed.
-    ///
-    /// # Errors
-    /// As for [`LessonClock::controlled`].
     pub fn with_library_in(dir: &Path, library: &Path) -> Result<Self, ClockError> {
         if !Self::supported() {
             return Err(ClockError::Unsupported);
@@ -223,9 +216,6 @@ impl LessonClock {
     ///
     /// On the wall clock the rate is only remembered, and time goes on. On a controlled clock a waiting process
     /// notices within some 50 ms of real time (10 ms if it was running); one that reads the clock, at once.
-    ///
-    /// # Errors
-    /// [`ClockError::File`] if the page cannot be written.
     pub fn set_rate(&self, rate: Rate) -> Result<LessonTime, ClockError> {
         let mut state = self.state();
         if state.page.is_none() {
@@ -241,9 +231,6 @@ impl LessonClock {
     ///
     /// Mind the servers: a Sentinel goes into TILT when its time moves by more than 2 s at once, and `ZooKeeper`
     /// expires sessions whose clients had no time to ping.
-    ///
-    /// # Errors
-    /// [`ClockError::CannotJump`] on the wall clock, [`ClockError::File`] if the page cannot be written.
     pub fn jump(&self, by: Duration) -> Result<LessonTime, ClockError> {
         let mut state = self.state();
         if state.page.is_none() {
@@ -277,10 +264,6 @@ impl LessonClock {
     /// Sets how far one server's *calendar* clock is ahead (or, if negative, behind) of everyone else's, in
     /// nanoseconds, and returns when. Zero puts it right again. Its monotonic clock is not touched: neither does
     /// a wrong date on a real machine. So Redis' TTLs follow a skew, `ZooKeeper`'s sessions do not.
-    ///
-    /// # Errors
-    /// [`ClockError::CannotSkew`] if the slot is another clock's, [`ClockError::File`] if the page cannot be
-    /// written.
     pub fn skew(&self, slot: &Slot, nanos: i64) -> Result<LessonTime, ClockError> {
         if !Arc::ptr_eq(&self.0, &slot.clock.0) {
             return Err(ClockError::CannotSkew);

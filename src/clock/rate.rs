@@ -24,10 +24,6 @@ impl Rate {
     pub const FASTEST: Self = Self(100_000);
 
     /// From a factor of real time: 0 is paused, 1 is normal, 100 is the fastest. It is kept in thousandths.
-    ///
-    /// # Errors
-    /// [`BadRate`] if the factor is negative, more than 100, not a number, or between 0 and a thousandth (which
-    /// would silently become a pause).
     pub fn from_factor(factor: f64) -> Result<Self, BadRate> {
         let per_mille = (factor * f64::from(Self::NORMAL.0)).round();
         let in_range = per_mille >= 0.0 && per_mille <= f64::from(Self::FASTEST.0) && factor >= 0.0;

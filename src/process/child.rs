@@ -15,11 +15,7 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, wa
 use tokio::sync::watch;
 
 use crate::clock::LessonClock;
-use crate::process::error::LabError;
-use crate::process::exit::Exit;
-use crate::process::group;
-use crate::process::spawner;
-use crate::process::workspace::Workspace;
+use crate::process::{error::LabError, exit::Exit, group, spawner, workspace::Workspace};
 
 /// How long a dropped handle waits for the kernel to finish a killed process. Real time. It takes
 /// milliseconds; the bound is for a process stuck in a dead disk.
@@ -31,7 +27,7 @@ const FORKS_GONE_WITHIN: Duration = Duration::from_secs(1);
 /// A running process. Dropping it kills the process, even a frozen one, and its forks, and waits until they are gone.
 #[derive(Debug)]
 pub struct Process {
-    fate: Arc<Fate>,
+    pub(crate) fate: Arc<Fate>,
     /// The clock that it was started on, until it has been seen to keep it.
     clock: Mutex<Option<LessonClock>>,
 }
@@ -39,9 +35,11 @@ pub struct Process {
 /// What is known of a process and its end, shared with the thread that waits for it and with whoever watches the lab.
 #[derive(Debug)]
 pub(crate) struct Fate {
-    name: String,
+    /// `redis`, `client A`.
+    pub name: String,
     pid: Pid,
-    log: PathBuf,
+    /// The file that its messages go to.
+    pub log: PathBuf,
     /// Whether its end is somebody's wish, and so no news.
     condemned: AtomicBool,
     /// Whether it stands still because the lab has stopped it.
@@ -58,16 +56,8 @@ impl Fate {
         self.ended.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn name(&self) -> &str {
-        &self.name
-    }
-
     pub(crate) fn pid(&self) -> u32 {
         self.pid.as_raw_nonzero().get().unsigned_abs()
-    }
-
-    pub(crate) fn log_path(&self) -> &Path {
-        &self.log
     }
 
     /// How it ended, where nobody in Lockstep has wished it.
@@ -104,32 +94,25 @@ impl Fate {
     }
 }
 
-/// What a started process is talked to through; `None` where it was not asked for.
-#[derive(Debug, Default)]
-pub(crate) struct Pipes {
-    pub stdin: Option<ChildStdin>,
-    pub stdout: Option<ChildStdout>,
-}
-
 impl Process {
-    /// Starts a command whose messages go to a log file in the workspace. With `talks`, its standard input
-    /// and output become pipes and only its standard error goes to the log; else everything does.
+    /// Starts a command whose messages go to a log file in the workspace. Where it is `piped`, its standard input and
+    /// output are pipes, and only its standard error goes to the log.
     pub(crate) fn start(
         name: &str,
         mut command: Command,
         workspace: &Workspace,
-        talks: bool,
-    ) -> Result<(Self, Pipes), LabError> {
+        piped: bool,
+    ) -> Result<(Self, Option<(ChildStdin, ChildStdout)>), LabError> {
         let failed = |source| LabError::Spawn { program: name.to_owned(), source };
         let (log, file) = workspace.log_file(name)?;
-        if talks {
+        if piped {
             command.stdin(Stdio::piped()).stdout(Stdio::piped());
         } else {
             command.stdin(Stdio::null()).stdout(file.try_clone().map_err(failed)?);
         }
         command.stderr(file);
         let mut child = spawner::spawn(command).map_err(failed)?;
-        let pipes = Pipes { stdin: child.stdin.take(), stdout: child.stdout.take() };
+        let pipes = child.stdin.take().zip(child.stdout.take());
         let pid = i32::try_from(child.id())
             .ok()
             .and_then(Pid::from_raw)
@@ -174,24 +157,8 @@ impl Process {
         keeps
     }
 
-    /// The name that it was started under.
-    pub fn name(&self) -> &str {
-        &self.fate.name
-    }
-
-    /// Its process number.
     pub fn pid(&self) -> u32 {
         self.fate.pid()
-    }
-
-    /// The file that its messages go to.
-    pub fn log_path(&self) -> &Path {
-        &self.fate.log
-    }
-
-    /// What is known of it, for whoever watches it from elsewhere.
-    pub(crate) fn fate(&self) -> &Arc<Fate> {
-        &self.fate
     }
 
     /// Resolves when it has ended without anybody's wish.
@@ -220,31 +187,23 @@ impl Process {
     }
 
     /// Kills it with SIGKILL: nothing in it runs any more. Nothing happens if it has ended.
-    ///
-    /// # Errors
-    /// Where the kernel refuses.
     pub fn kill(&self) -> Result<(), LabError> {
         // Before the signal, or whoever waits for its death could see one that looks natural.
         self.fate.condemned.store(true, Ordering::SeqCst);
-        match self.signal(Signal::KILL) {
-            Ok(_) => Ok(()),
-            Err(error) => Err(self.refused("SIGKILL", error)),
-        }
+        let killed = self.fate.signal(Signal::KILL).map(drop);
+        killed.map_err(|error| self.refused("SIGKILL", &error))
     }
 
     /// Stops it with SIGSTOP, as a garbage collector or a busy machine would, and returns once it stands
     /// still: no instruction of its runs after that until [`Process::thaw`].
-    ///
-    /// # Errors
-    /// Where it has ended or the kernel refuses.
     pub fn freeze(&self) -> Result<(), LabError> {
         let ended = self.fate.lock();
         if let Some(exit) = *ended {
-            return Err(self.gone("SIGSTOP", exit));
+            return Err(self.refused("SIGSTOP", &format!("it has ended ({exit})")));
         }
         self.fate.frozen.store(true, Ordering::SeqCst);
         let stopped = kill_process_group(self.fate.pid, Signal::STOP);
-        stopped.map_err(|error| self.refused("SIGSTOP", error))?;
+        stopped.map_err(|error| self.refused("SIGSTOP", &error))?;
         // The kernel stops it a moment after the signal. Its end counts too, or a crash would hang us here.
         // The lock is kept: it may die, but it cannot be reaped, so the number stays its own.
         let seen = WaitIdOptions::STOPPED | WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
@@ -254,30 +213,16 @@ impl Process {
     }
 
     /// Lets it go on after [`Process::freeze`].
-    ///
-    /// # Errors
-    /// Where it has ended or the kernel refuses.
     pub fn thaw(&self) -> Result<(), LabError> {
-        match self.signal(Signal::CONT) {
-            Ok(None) => {
-                self.fate.frozen.store(false, Ordering::SeqCst);
-                Ok(())
-            }
-            Ok(Some(exit)) => Err(self.gone("SIGCONT", exit)),
-            Err(error) => Err(self.refused("SIGCONT", error)),
+        if let Some(exit) = self.fate.signal(Signal::CONT).map_err(|error| self.refused("SIGCONT", &error))? {
+            return Err(self.refused("SIGCONT", &format!("it has ended ({exit})")));
         }
+        self.fate.frozen.store(false, Ordering::SeqCst);
+        Ok(())
     }
 
-    fn signal(&self, signal: Signal) -> Result<Option<Exit>, Errno> {
-        self.fate.signal(signal)
-    }
-
-    fn gone(&self, signal: &'static str, exit: Exit) -> LabError {
-        LabError::Signal { process: self.fate.name.clone(), signal, why: format!("it has ended ({exit})") }
-    }
-
-    fn refused(&self, signal: &'static str, error: Errno) -> LabError {
-        LabError::Signal { process: self.fate.name.clone(), signal, why: error.to_string() }
+    fn refused(&self, signal: &'static str, why: &dyn std::fmt::Display) -> LabError {
+        LabError::Signal { process: self.fate.name.clone(), signal, why: why.to_string() }
     }
 }
 
@@ -285,7 +230,7 @@ impl Drop for Process {
     fn drop(&mut self) {
         self.fate.condemned.store(true, Ordering::SeqCst);
         // SIGKILL ends a stopped process too. A refusal means that it is gone already.
-        let _ = self.signal(Signal::KILL);
+        let _ = self.fate.signal(Signal::KILL);
         let ended = self.fate.lock();
         let _ = self.fate.reaped.wait_timeout_while(ended, REAPED_WITHIN, |ended| ended.is_none());
     }

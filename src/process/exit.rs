@@ -1,8 +1,6 @@
 //! How processes end.
 
-use std::fmt;
-use std::os::unix::process::ExitStatusExt;
-use std::process::ExitStatus;
+use std::{fmt, os::unix::process::ExitStatusExt, process::ExitStatus};
 
 use rustix::process::Signal;
 

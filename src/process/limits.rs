@@ -1,15 +1,13 @@
 //! Limits of the machine for this user are raised where they can be, and named where something fails because of them.
 
-use std::error::Error;
-use std::io;
-use std::sync::mpsc;
-use std::thread;
+use std::{error::Error, io, sync::mpsc, thread};
 
-use rustix::io::Errno;
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::{
+    io::Errno,
+    process::{Resource, Rlimit, getrlimit, setrlimit},
+};
 
-use crate::process::error::LabError;
-use crate::process::limit::Limit;
+use crate::process::{error::LabError, limit::Limit};
 
 /// Files that the smallest lab needs open: pipes, sockets, logs, and Redis asks for 32 of its own.
 const FEWEST_FILES: u64 = 64;
@@ -89,9 +87,6 @@ pub(crate) fn allow_many_files() -> Result<(), LabError> {
 }
 
 /// Whether a small lab's threads can be started, found out by starting as many: some libraries panic where they cannot.
-///
-/// # Errors
-/// Where they cannot.
 pub fn room_for_threads() -> Result<(), LabError> {
     let mut waiting = Vec::new();
     for _ in 0..THREADS {

@@ -4,9 +4,11 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::process::child::{Fate, log_tail};
-use crate::process::error::LabError;
-use crate::process::exit::Exit;
+use crate::process::{
+    child::{Fate, log_tail},
+    error::LabError,
+    exit::Exit,
+};
 
 /// How often is looked. Real time.
 pub const LOOK: Duration = Duration::from_millis(100);
@@ -22,23 +24,9 @@ const DEAD_FOR: Duration = Duration::from_secs(1);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ailment {
     /// It ended, and nobody in Lockstep had wished it.
-    Died {
-        /// Its name: `redis`, `client A`.
-        process: String,
-        /// How it ended.
-        how: Exit,
-        /// The last lines of its own log.
-        log: String,
-    },
-    /// Somebody outside of Lockstep has stopped it.
-    Stopped {
-        /// Its name: `redis`, `client A`.
-        process: String,
-        /// Its process number.
-        pid: u32,
-        /// How long that has been known. Real time.
-        silent: Duration,
-    },
+    Died { process: String, how: Exit, log: String },
+    /// Somebody outside of Lockstep has stopped it, so long ago in real time.
+    Stopped { process: String, pid: u32, silent: Duration },
 }
 
 /// How all processes of one lab are. Clones see the same lab.
@@ -67,9 +55,13 @@ impl Vitals {
         let all = self.lock();
         let dead = all.iter().find_map(|fate| {
             let how = fate.ended_by_itself()?;
-            Some(Ailment::Died { process: fate.name().to_owned(), how, log: log_tail(fate.log_path()) })
+            Some(Ailment::Died { process: fate.name.clone(), how, log: log_tail(&fate.log) })
         });
-        dead.or_else(|| all.iter().find(|fate| fate.is_stopped()).map(|fate| standstill(fate)))
+        dead.or_else(|| {
+            let stopped = all.iter().find(|fate| fate.is_stopped())?;
+            let (process, pid) = (stopped.name.clone(), stopped.pid());
+            Some(Ailment::Stopped { process, pid, silent: Duration::ZERO })
+        })
     }
 
     /// Resolves when something has been wrong for so long that whoever waits will not find out by itself.
@@ -115,16 +107,14 @@ impl Chart {
     }
 }
 
-fn standstill(fate: &Fate) -> Ailment {
-    Ailment::Stopped { process: fate.name().to_owned(), pid: fate.pid(), silent: Duration::ZERO }
-}
-
 impl From<Ailment> for LabError {
     /// What went wrong while a lab was starting.
     fn from(ailment: Ailment) -> Self {
         match ailment {
             Ailment::Died { process, how, log } => Self::Boot { server: process, how, log },
-            Ailment::Stopped { process, pid, silent } => Self::stopped(process, pid, silent),
+            Ailment::Stopped { process, pid, silent } => {
+                Self::Stopped { process, pid, seconds: silent.as_secs() }
+            }
         }
     }
 }

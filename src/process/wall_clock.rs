@@ -1,7 +1,6 @@
 //! Why lessons run on the machine's clock, where they do.
 
-use std::fmt;
-use std::path::PathBuf;
+use std::{fmt, path::PathBuf};
 
 /// Why a lab runs on the machine's clock.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -43,9 +43,6 @@ pub struct Workspace {
 impl Workspace {
     /// Makes a private directory under `$TMPDIR`, or under `/tmp` where `$TMPDIR` is unset or too long for
     /// Unix sockets, after sweeping away what killed Lockstep processes left there.
-    ///
-    /// # Errors
-    /// Where the directory cannot be made, is nearly full, or its path is too long.
     pub fn create() -> Result<Self, LabError> {
         let root = root();
         sweep(&root);
@@ -53,9 +50,6 @@ impl Workspace {
     }
 
     /// As [`Workspace::create`], under this directory and without sweeping.
-    ///
-    /// # Errors
-    /// As for [`Workspace::create`].
     pub fn create_in(root: &Path) -> Result<Self, LabError> {
         if !fits_sockets(root) {
             return Err(LabError::LongPath { dir: root.to_path_buf(), limit: SOCKET_PATH_LIMIT });

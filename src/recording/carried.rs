@@ -52,17 +52,11 @@ pub(crate) fn renewed_fingerprint(header: &Header) -> Option<String> {
 }
 
 /// Whether a recording of this very scenario is carried. Reads its first line only.
-///
-/// # Errors
-/// There is none, or it is of another text of the lesson.
 pub fn check(scenario: &Scenario) -> Result<(), NotCarried> {
     find(scenario).map(drop)
 }
 
 /// The carried recording of this very scenario.
-///
-/// # Errors
-/// There is none, or it is of another text of the lesson.
 pub fn open(scenario: &Scenario) -> Result<Recording, NotCarried> {
     let (path, bytes) = find(scenario)?;
     let mut recording = parse(text(bytes, &path)?, &path)?;

@@ -20,16 +20,11 @@ pub enum RecordingError {
         path: PathBuf,
         /// The line that is too much, from 1.
         line: usize,
-        /// What it is too much of.
         bound: Bound,
     },
     /// The run is larger than what would be read again.
     #[error("{} was not written: the run is too long for a recording: {bound}; record it with a smaller crowd", path.display())]
-    TooLong {
-        path: PathBuf,
-        /// What it is too much of.
-        bound: Bound,
-    },
+    TooLong { path: PathBuf, bound: Bound },
     /// It is something else.
     #[error("{}:1: this is no recording of Lockstep's; `lockstep run LESSON --variant NAME --record FILE` makes one", path.display())]
     NoRecording { path: PathBuf },
@@ -41,13 +36,7 @@ pub enum RecordingError {
     OtherVersion { path: PathBuf, found: u64 },
     /// A line of it is damaged.
     #[error("{}:{line}:{column}: the recording is damaged: {why}; record the run again", path.display())]
-    Damaged {
-        path: PathBuf,
-        line: usize,
-        column: usize,
-        /// What is wrong with it.
-        why: String,
-    },
+    Damaged { path: PathBuf, line: usize, column: usize, why: String },
     /// Its end is missing.
     #[error(
         "{}:{line}: the recording is cut off: after {have} events its last line is missing; record the run again",
@@ -57,7 +46,6 @@ pub enum RecordingError {
         path: PathBuf,
         /// The line at which more was expected.
         line: usize,
-        /// How many events are there.
         have: usize,
     },
     /// Others take part in the lesson by now.

@@ -78,9 +78,6 @@ pub struct Recording {
 impl Recording {
     /// Makes it ready to be judged as a run of this scenario, if the same take part. The lesson may have changed since
     /// it was recorded.
-    ///
-    /// # Errors
-    /// [`RecordingError::OtherCast`].
     pub fn fit(&mut self, scenario: &Scenario) -> Result<(), RecordingError> {
         let planned: Vec<_> = scenario.actors.iter().map(|plan| &plan.actor).collect();
         if self.log.actors().iter().eq(planned) {
@@ -145,9 +142,6 @@ fn plain<'a>(mut file: impl BufRead + 'a) -> io::Result<Box<dyn BufRead + 'a>> {
 }
 
 /// Writes a finished run, compressed where the file's name ends in `.gz`. The file is whole or not there at all.
-///
-/// # Errors
-/// [`RecordingError::File`].
 pub fn write(path: &Path, scenario: &Scenario, log: &Log) -> Result<(), RecordingError> {
     let header = Header {
         lockstep_recording: VERSION,
@@ -192,9 +186,6 @@ fn lines(header: &Header, log: &Log) -> Result<Vec<String>, Bound> {
 }
 
 /// Reads a recording.
-///
-/// # Errors
-/// Whatever [`RecordingError`] names, with file and line.
 pub fn read(path: &Path) -> Result<Recording, RecordingError> {
     let file = |source| RecordingError::File { path: path.to_owned(), source };
     let packed = files::open(path).map_err(file)?;

@@ -49,9 +49,6 @@ pub struct Racer {
 
 impl Racer {
     /// Starts the lab and the clients.
-    ///
-    /// # Errors
-    /// A server or a client failed, or the lesson's `setup` cannot be carried out.
     pub async fn set_up(scenario: &Scenario, options: &LabOptions) -> Result<Self, EngineError> {
         let (tempo, watched) = watch::channel(Tempo::Jump);
         let director = Director::set_up(scenario.clone(), options, 0, watched, None).await?;
@@ -74,9 +71,6 @@ impl Racer {
 
     /// One race. The seed decides who starts when, and the owner tokens; everything else is real concurrency.
     /// The log ends with what the servers hold when nobody can move any more, and has a stop behind every reply.
-    ///
-    /// # Errors
-    /// A server or a client failed, or a program cannot cope with a reply.
     pub async fn run(&mut self, seed: u64) -> Result<Log, EngineError> {
         if self.needs_restart {
             self.renew().await?;

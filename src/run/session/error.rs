@@ -16,24 +16,13 @@ pub enum EngineError {
     Clock(#[from] ClockError),
     /// A server of the lab ended by itself in mid-lesson.
     #[error("the server `{server}` ended in mid-lesson ({why})\nThe end of its own log:\n{log}")]
-    ServerDied {
-        server: String,
-        /// How: its exit code or the signal that killed it.
-        why: String,
-        /// The last lines of its own log.
-        log: String,
-    },
+    ServerDied { server: String, why: String, log: String },
     /// A server no longer answers Lockstep itself.
     #[error("the server `{server}` no longer answers: {why}")]
     ServerLost { server: String, why: String },
     /// A client process ended although nobody killed it.
     #[error("the client process `{client}` ended by itself: {why}\nits log says:\n{log}")]
-    ClientDied {
-        client: String,
-        why: String,
-        /// The end of what it wrote to standard error.
-        log: String,
-    },
+    ClientDied { client: String, why: String, log: String },
     /// A client process runs and does not answer Lockstep.
     #[error(
         "no client process has answered for {seconds} s, though no server has died and no process is stopped; \

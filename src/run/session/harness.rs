@@ -2,7 +2,6 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    path::PathBuf,
     time::Duration,
 };
 
@@ -18,7 +17,7 @@ use super::{
 };
 use crate::{
     client::protocol::{Request, Response, ServerAddress},
-    lab::{Ailment, ClientProcess, Lab, LabOptions, Link, LinkAddress, LinkState},
+    lab::{Ailment, Lab, LabOptions, Link, LinkAddress, LinkState, Process},
     lesson::Scenario,
     log::{ActorId, LinkId, ServerInfo, ServerState},
     program::actor_id,
@@ -34,10 +33,9 @@ const JOINS_WITHIN: Duration = Duration::from_secs(60);
 /// A client process.
 pub(crate) struct Client {
     pub(crate) name: String,
-    pub(crate) process: ClientProcess,
+    pub(crate) process: Process,
     stdin: ChildStdin,
     pub(crate) state: ClientState,
-    log: PathBuf,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,12 +113,7 @@ impl Harness {
             for sentinel in scenario.lab().sentinels() {
                 lab.link(&plan.name, sentinel).await?;
             }
-            let mut process = lab.spawn_client(&plan.name).await?;
-            let log = process.log_path().to_owned();
-            let (Some(stdin), Some(stdout)) = (process.take_stdin(), process.take_stdout()) else {
-                let why = "its pipes are missing".to_owned();
-                return Err(EngineError::ClientNotReady { client: plan.name.clone(), why });
-            };
+            let (process, stdin, stdout) = lab.spawn_client(&plan.name)?;
             let sender = sender.clone();
             tokio::spawn(async move {
                 let mut lines = BufReader::new(stdout).lines();
@@ -135,8 +128,7 @@ impl Harness {
                 // Nobody listens any more when the run itself is over.
                 let _ = sender.send(Arrived::Gone(n));
             });
-            let mut client =
-                Client { name: plan.name.clone(), process, stdin, state: ClientState::Running, log };
+            let mut client = Client { name: plan.name.clone(), process, stdin, state: ClientState::Running };
             let actors = plan.actors.clone().map(actor_id).collect();
             client
                 .send(&Request::Join { actors, servers: addresses, session_timeout: SESSION_TIMEOUT_MS })
@@ -215,9 +207,7 @@ impl Harness {
 
     async fn gone(&self, n: usize) -> EngineError {
         let client = &self.clients[n];
-        let why = format!("{}", client.process.exited().await);
-        let log = std::fs::read_to_string(&client.log).unwrap_or_default();
-        EngineError::ClientDied { client: client.name.clone(), why, log: log.trim().to_owned() }
+        client.died(client.process.exited().await.to_string())
     }
 
     /// Sends a request to the client that an actor lives in.
@@ -301,7 +291,7 @@ impl Harness {
 
     /// Whether a server can be asked something.
     pub(crate) fn answers(&self, server: &str) -> Result<bool, EngineError> {
-        Ok(!self.lab.server_ended(server)? && !self.frozen.contains(server))
+        Ok(self.lab.process(server)?.ended().is_none() && !self.frozen.contains(server))
     }
 
     /// What the servers hold now.
@@ -320,15 +310,12 @@ impl Client {
     pub(crate) async fn send(&mut self, request: &Request) -> Result<(), EngineError> {
         let mut line = serde_json::to_vec(request).unwrap_or_default();
         line.push(b'\n');
-        if let Err(error) = self.stdin.write_all(&line).await {
-            let log = std::fs::read_to_string(&self.log).unwrap_or_default();
-            let why = error.to_string();
-            return Err(EngineError::ClientDied {
-                client: self.name.clone(),
-                why,
-                log: log.trim().to_owned(),
-            });
-        }
-        Ok(())
+        let sent = self.stdin.write_all(&line).await;
+        sent.map_err(|error| self.died(error.to_string()))
+    }
+
+    fn died(&self, why: String) -> EngineError {
+        let log = std::fs::read_to_string(&self.process.fate.log).unwrap_or_default();
+        EngineError::ClientDied { client: self.name.clone(), why, log: log.trim().to_owned() }
     }
 }
