@@ -1,20 +1,24 @@
 //! Many runs of one variant in the background, for whoever follows them: races one after another, or the search
 //! through every order.
 
-use std::ops::ControlFlow;
+use std::{collections::BTreeSet, ops::ControlFlow};
 
 use tokio::sync::{mpsc, watch};
 
 use super::{
     explore::{Bounds, ExploreError, Explored, Progress, execution::ExplorerError, explore},
-    race::{self, Invariant, MOST_RACES, Outcome, Race, RaceInfo, broken::broken, racer::Racer},
-    session::EngineError,
+    race::{self, Invariant, LockFate, MOST_RACES, Outcome, Race, RaceInfo, racer::Racer},
+    session::{EngineError, story::span},
 };
 use crate::{
     lab::LabOptions,
-    lesson::{Mistake, Path, Scenario},
+    lesson::{
+        Mistake, Path, Scenario,
+        plan::{InvariantPlan, NeverPlan},
+    },
+    log::Log,
     text::Text,
-    verdict::why,
+    verdict::{self, why},
 };
 
 /// So many updates may wait to be taken in; then the next race waits. Their logs are in memory.
@@ -134,7 +138,7 @@ impl RaceWorker {
             let log = racer.run(seed).await?;
             let mut outcome = Outcome::of(scenario, &log);
             outcome.broken = broken(scenario, &outcome, &log).map_err(|why| self.unanswered(&why))?;
-            self.send(BatchUpdate::Raced(Race::new(seed, outcome, log))).await;
+            self.send(BatchUpdate::Raced(Race { seed, outcome, lesson: span(&log), log })).await;
         }
         // Every race that there can be has been run.
         self.abandoned().await;
@@ -163,6 +167,22 @@ impl RaceWorker {
             () = self.updates.closed() => {}
         }
     }
+}
+
+/// The invariants that a race with this outcome broke, as the lesson has them. In a race nobody looks at the servers
+/// before the end, so what must never be true is asked about then; what asks for a reply that never came is not.
+fn broken(scenario: &Scenario, outcome: &Outcome, log: &Log) -> Result<BTreeSet<String>, String> {
+    let mut broken = BTreeSet::new();
+    for InvariantPlan { never, .. } in &scenario.invariants {
+        let is_so = match never {
+            NeverPlan::Overlap(lock) => outcome.locks.get(lock) == Some(&LockFate::Violated),
+            NeverPlan::That(expr) => verdict::is_so(scenario, log, expr)?,
+        };
+        if is_so {
+            broken.insert(never.to_string());
+        }
+    }
+    Ok(broken)
 }
 
 /// Searches through every order within these bounds, in the background. Must be called inside a `tokio` runtime.

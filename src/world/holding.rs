@@ -121,6 +121,11 @@ impl Holding {
         self.locks.get(lock).map_or(&[], |lock| &lock.most)
     }
 
+    /// Since which events the holders of a lock hold it, the latest last.
+    pub fn begins(&self, lock: &str) -> Vec<usize> {
+        self.locks.get(lock).map(|lock| lock.now.begins()).unwrap_or_default()
+    }
+
     /// Whether anybody ever held any lock.
     pub fn ever(&self) -> bool {
         !self.locks.is_empty()

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use crate::{
+    lesson::Scenario,
     log::{ActorId, Choice, Fault},
     run::race::Outcome,
 };
@@ -25,8 +26,8 @@ pub enum Pick {
 
 impl Pick {
     /// The same as a choice, which names clients.
-    pub(crate) fn choice(self, clients: &[String]) -> Choice {
-        let client = |n: usize| clients[n].clone();
+    pub(crate) fn choice(self, scenario: &Scenario) -> Choice {
+        let client = |n: usize| scenario.clients[n].name.clone();
         match self {
             Self::Move(actor) => Choice::Move { actor },
             Self::Timer => Choice::Timer,
@@ -49,9 +50,9 @@ pub struct Touch {
     /// What it changed.
     pub writes: Vec<Arc<str>>,
     /// The locks that its actor began to hold, as it believes.
-    pub begins: Vec<usize>,
+    pub begins: Vec<String>,
     /// The locks that its actor no longer holds, as it believes.
-    pub ends: Vec<usize>,
+    pub ends: Vec<String>,
     /// The invariants whose truth it may have changed.
     pub shows: Vec<usize>,
 }

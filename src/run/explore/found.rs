@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use super::{ExploreError, Pick, workers};
+use super::{ExploreError, Pick, workers::Searched};
 use crate::{
     lab::LabOptions,
     lesson::Scenario,
@@ -30,7 +30,7 @@ pub struct Explored {
     /// What came of the orders, the most frequent first.
     pub outcomes: Vec<OutcomeSeen>,
     /// The shortest way to break something.
-    pub shortest: Option<Shortest>,
+    pub shortest: Option<CarriedOut>,
     /// Whether the search came to its end, rather than being stopped.
     pub complete: bool,
     /// Real time, starting and ending the servers included.
@@ -56,23 +56,24 @@ pub struct OutcomeSeen {
     pub violates: bool,
 }
 
-/// The shortest way to break something.
+/// An order that was carried out with client processes.
 #[derive(Debug, Clone)]
-pub struct Shortest {
+pub struct CarriedOut {
     /// What is chosen.
     pub choices: Vec<Choice>,
     /// The same in words: `A.check`, `freeze A`, ….
     pub moves: Vec<String>,
-    /// What happened when it was carried out with client processes, with a stop after every choice.
+    /// What happened, with a stop after every choice.
     pub log: Log,
 }
 
-/// What the search found, in the lesson's names.
-pub(crate) fn report(scenario: &Scenario, ended: workers::Outcome) -> Explored {
-    let found = ended.found;
+/// What the search found, in the lesson's names; and the shortest order that breaks something, which is to be confirmed.
+pub(crate) fn report(
+    scenario: &Scenario,
+    (found, complete, wall): Searched,
+) -> (Explored, Option<Vec<Choice>>) {
     let name = |n: usize| scenario.invariants[n].never.to_string();
-    let clients: Vec<String> = scenario.clients.iter().map(|client| client.name.clone()).collect();
-    let choices = |order: &[Pick]| order.iter().map(|pick| pick.choice(&clients)).collect();
+    let choices = |order: &[Pick]| order.iter().map(|pick| pick.choice(scenario)).collect();
     let mut outcomes: Vec<OutcomeSeen> = found
         .outcomes
         .into_iter()
@@ -84,35 +85,31 @@ pub(crate) fn report(scenario: &Scenario, ended: workers::Outcome) -> Explored {
         })
         .collect();
     outcomes.sort_by_key(|seen| std::cmp::Reverse(seen.orders));
-    Explored {
+    let explored = Explored {
         tried: found.tried,
         pruned: found.orders.saturating_sub(u128::from(found.tried)),
         cut: found.cut,
         violations: found.violations,
         broken: found.by_invariant.into_iter().map(|(n, orders)| (name(n), orders)).collect(),
         outcomes,
-        shortest: found.shortest.map(|order| Shortest {
-            choices: choices(&order),
-            moves: Vec::new(),
-            log: Log::new(),
-        }),
-        complete: ended.complete,
-        wall: ended.wall,
-        searching: ended.wall,
-    }
+        shortest: None,
+        complete,
+        wall,
+        searching: wall,
+    };
+    (explored, found.shortest.map(|order| choices(&order)))
 }
 
 /// The shortest order carried out again, with client processes. It must break something there, too.
 pub(crate) async fn confirmed(
     scenario: &Scenario,
     options: &LabOptions,
-    shortest: Shortest,
-) -> Result<Shortest, ExploreError> {
+    choices: Vec<Choice>,
+) -> Result<CarriedOut, ExploreError> {
     let mut racer = Racer::set_up(scenario, options).await?;
-    let carried = racer.carry_out(&shortest.choices).await;
+    let carried = racer.carry_out(choices).await;
     racer.tear_down().await;
-    let carried = carried?;
-    let shortest = Shortest { choices: shortest.choices, moves: carried.moves, log: carried.log };
+    let shortest = carried?;
     let breaches = verdict::breaches(scenario, &shortest.log).map_err(ExplorerError::Invariant)?;
     if !breaches.is_empty() {
         return Ok(shortest);

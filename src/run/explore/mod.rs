@@ -24,9 +24,8 @@ mod tests;
 use std::{ops::ControlFlow, time::Duration};
 
 pub(crate) use explorer::{Broken, Ending, Explorer, Pick, Touch};
-pub use found::{Explored, OutcomeSeen, Shortest};
+pub use found::{CarriedOut, Explored, OutcomeSeen};
 pub use progress::Progress;
-pub use workers::repeat;
 
 use crate::{
     lab::LabOptions,
@@ -145,9 +144,6 @@ impl From<EngineError> for ExploreError {
 
 /// Tries all orders. `watch` is told about ten times a second how far it is, and ends the search by breaking: what was
 /// found by then is kept.
-///
-/// # Errors
-/// See [`ExploreError`].
 pub async fn explore(
     scenario: &Scenario,
     options: &LabOptions,
@@ -157,8 +153,8 @@ pub async fn explore(
     let began = std::time::Instant::now();
     let scenario = &with_never(scenario, bounds);
     let found = Box::pin(workers::run(scenario, options, bounds, watch)).await?;
-    let mut explored = found::report(scenario, found);
-    if let Some(order) = explored.shortest.take() {
+    let (mut explored, shortest) = found::report(scenario, found);
+    if let Some(order) = shortest {
         let confirmed = Box::pin(found::confirmed(scenario, options, order));
         explored.shortest = match bounds.confirmed_within {
             // Nothing is claimed that was not confirmed.

@@ -6,7 +6,11 @@
 //! the first. That holds for orders that are cut, too: sleeping keeps a step from being taken, never another one from
 //! being taken in its stead.
 
-use std::{collections::BTreeMap, ops::ControlFlow, sync::Arc};
+use std::{
+    collections::{BTreeMap, btree_map::Entry},
+    ops::ControlFlow,
+    sync::Arc,
+};
 
 use super::{
     explorer::{Ending, Explorer, Pick, Touch},
@@ -49,8 +53,6 @@ pub struct Found {
     pub outcomes: BTreeMap<Arc<Outcome>, Seen>,
     /// The shortest way to break an invariant, the first of several.
     pub shortest: Option<Vec<Pick>>,
-    /// Ends at which only sleeping steps were left.
-    pub redundant: u64,
 }
 
 /// How often an outcome was seen.
@@ -67,28 +69,20 @@ pub struct Seen {
 impl Found {
     fn take(&mut self, steps: &[Taken], fate: &Ending, prune: bool) {
         let orders = if prune { trace::extensions(steps) } else { 1 };
-        self.tried += 1;
-        self.orders = self.orders.saturating_add(orders);
-        if fate.cut {
-            self.cut = self.cut.saturating_add(orders);
-        }
         let violates = !fate.broken.is_empty();
-        if violates {
-            self.violations = self.violations.saturating_add(orders);
+        for way in fate.broken.iter().flat_map(|broken| &broken.ways) {
+            self.offer_way(steps, way);
         }
-        for broken in &fate.broken {
-            let count = self.by_invariant.entry(broken.invariant).or_default();
-            *count = count.saturating_add(orders);
-            for way in &broken.ways {
-                self.offer_way(steps, way);
-            }
-        }
-        let seen = self.outcomes.entry(Arc::clone(&fate.outcome)).or_insert_with(|| Seen {
-            orders: 0,
-            first: steps.iter().map(|(pick, _)| *pick).collect(),
-            violates,
+        let first = steps.iter().map(|(pick, _)| *pick).collect();
+        self.add(Self {
+            tried: 1,
+            orders,
+            cut: if fate.cut { orders } else { 0 },
+            violations: if violates { orders } else { 0 },
+            by_invariant: fate.broken.iter().map(|broken| (broken.invariant, orders)).collect(),
+            outcomes: [(Arc::clone(&fate.outcome), Seen { orders, first, violates })].into(),
+            shortest: None,
         });
-        seen.orders = seen.orders.saturating_add(orders);
     }
 
     fn offer_way(&mut self, steps: &[Taken], way: &[usize]) {
@@ -113,7 +107,6 @@ impl Found {
     /// Adds what was found in the part that comes next.
     pub fn add(&mut self, later: Self) {
         self.tried += later.tried;
-        self.redundant += later.redundant;
         self.orders = self.orders.saturating_add(later.orders);
         self.cut = self.cut.saturating_add(later.cut);
         self.violations = self.violations.saturating_add(later.violations);
@@ -126,11 +119,11 @@ impl Found {
         }
         for (outcome, seen) in later.outcomes {
             match self.outcomes.entry(outcome) {
-                std::collections::btree_map::Entry::Occupied(mut known) => {
+                Entry::Occupied(mut known) => {
                     let known = known.get_mut();
                     known.orders = known.orders.saturating_add(seen.orders);
                 }
-                std::collections::btree_map::Entry::Vacant(new) => drop(new.insert(seen)),
+                Entry::Vacant(new) => drop(new.insert(seen)),
             }
         }
     }
@@ -194,7 +187,6 @@ impl<G: Explorer, T: FnMut(End) -> Flow> DepthFirst<'_, G, T> {
         }
         let awake = awake(&picks, &sleep);
         if awake.is_empty() {
-            self.found.redundant += 1;
             return Ok((self.tell)(End { orders: 0, violates: false, share }));
         }
         let part = share / parts(awake.len());

@@ -58,7 +58,7 @@ impl Node {
         if self.holders.iter().any(|(who, _)| *who == actor) {
             return;
         }
-        touch.begins.push(0);
+        touch.begins.push("lock".to_owned());
         let step = self.steps - 1;
         let others = self.holders.iter().map(|(_, since)| vec![*since, step]);
         self.broken.extend(others);
@@ -171,7 +171,7 @@ impl Explorer for Model {
             Op::Hold => next.holds(n, &mut touch),
             Op::Drop => {
                 if next.holders.iter().any(|(who, _)| *who == n) {
-                    touch.ends.push(0);
+                    touch.ends.push("lock".to_owned());
                     next.holders.retain(|(who, _)| *who != n);
                 }
             }

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     client::protocol::{Request, Response, ServerAddress},
-    lab::{Ailment, Lab, LabOptions, Link, LinkAddress, LinkState, Process},
+    lab::{Ailment, Lab, LabOptions, Link, LinkState, Process},
     lesson::Scenario,
     log::{ActorId, LinkId, ServerInfo, ServerState},
     program::actor_id,
@@ -98,14 +98,10 @@ impl Harness {
             homes[plan.actors.clone()].fill(n);
             let mut addresses = Vec::new();
             for info in &servers {
-                let address = match lab.link(&plan.name, &info.name).await? {
-                    LinkAddress::Unix(path) => path.display().to_string(),
-                    LinkAddress::Tcp(address) => address.to_string(),
-                };
                 addresses.push(ServerAddress {
                     name: info.name.clone(),
                     product: scenario.lab().product(),
-                    address,
+                    address: lab.link(&plan.name, &info.name).await?.to_string(),
                     hangs_up: scenario.lab().has_sentinels(),
                     password: info.password.clone(),
                 });
@@ -146,10 +142,9 @@ impl Harness {
             skews: HashMap::new(),
             refuses_at_once: scenario.lab().is_redis(),
         };
-        match harness.joined().await {
-            Ok(sessions) => Ok((harness, sessions)),
-            Err(error) => Err(harness.or_death(error).await),
-        }
+        let joined = harness.joined().await;
+        let joined = harness.explained(joined).await;
+        joined.map(|sessions| (harness, sessions))
     }
 
     async fn joined(&mut self) -> Result<Sessions, EngineError> {
@@ -175,9 +170,7 @@ impl Harness {
             match tokio::time::timeout(longest, self.next()).await {
                 Ok(arrived) => return arrived,
                 Err(_) if self.is_stopped() => {}
-                Err(_) => {
-                    return Err(EngineError::ClientSilent { seconds: longest.as_secs() });
-                }
+                Err(_) => return Err(EngineError::ClientSilent { seconds: longest.as_secs() }),
             }
         }
     }
@@ -200,9 +193,12 @@ impl Harness {
         }
     }
 
-    /// As [`or_death`], for this lab.
-    pub(crate) async fn or_death(&self, error: EngineError) -> EngineError {
-        or_death(&self.lab, error).await
+    /// What came of work on this lab, with a death as the cause of what failed.
+    pub(crate) async fn explained<T>(&self, outcome: Result<T, EngineError>) -> Result<T, EngineError> {
+        match outcome {
+            Ok(done) => Ok(done),
+            Err(error) => Err(or_death(&self.lab, error).await),
+        }
     }
 
     async fn gone(&self, n: usize) -> EngineError {
@@ -221,18 +217,13 @@ impl Harness {
     pub(crate) async fn ask_to_settle(&mut self) -> Result<usize, EngineError> {
         let mut asked = 0;
         for n in 0..self.clients.len() {
-            if self.can_answer(n) {
+            let client = &self.clients[n];
+            if client.state == ClientState::Running && self.links_open(&client.name) {
                 self.clients[n].send(&Request::Settle).await?;
                 asked += 1;
             }
         }
         Ok(asked)
-    }
-
-    /// Whether a client runs and all its links pass on what is sent.
-    fn can_answer(&self, n: usize) -> bool {
-        let client = &self.clients[n];
-        client.state == ClientState::Running && self.links_open(&client.name)
     }
 
     /// Whether an actor's replies from a server can arrive, be it the news that they are lost.

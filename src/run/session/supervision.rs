@@ -52,4 +52,3 @@ pub(crate) async fn or_death(lab: &Lab, error: EngineError) -> EngineError {
     }
     tokio::time::timeout(DEATH, lab.died()).await.map_or(error, EngineError::from)
 }
-

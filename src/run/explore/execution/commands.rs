@@ -6,13 +6,16 @@ use std::{
 };
 
 use super::{
+    ExplorerError,
     replayable::{CHANGES_THE_SERVER, WAITS, replayable, replayable_script},
     script,
 };
-use crate::client::{Direct, Part, protocol::Wire};
+use crate::{
+    client::{Direct, Part, protocol::Wire},
+    run::session::EngineError,
+};
 
-/// What is known of one command with its arguments.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Footprint {
     /// The keys that it names, each with its server. `None`: it may touch all.
     pub(crate) keys: Option<Arc<[Arc<str>]>>,
@@ -24,9 +27,9 @@ pub(crate) struct Footprint {
     pub(crate) opaque: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Transaction {
-    /// Nothing.
+    #[default]
     None,
     Begins,
     Ends,
@@ -48,6 +51,19 @@ pub(crate) enum Refusal {
     NotReplayable(String),
     /// The connection broke.
     Lost(String),
+}
+
+impl Refusal {
+    /// The error that this is for an operation.
+    pub(crate) fn of(self, operation: &str, wire: &Wire, server: &str) -> ExplorerError {
+        match self {
+            Self::Lost(why) => EngineError::ServerLost { server: server.to_owned(), why }.into(),
+            Self::NotReplayable(why) => {
+                let (operation, command) = (operation.to_owned(), wire.to_string());
+                ExplorerError::NotReplayable { operation, command, why }
+            }
+        }
+    }
 }
 
 impl Commands {
@@ -74,9 +90,7 @@ impl Commands {
                 known.insert(words.clone().into(), found.clone());
                 Ok(found)
             }
-            Wire::Zookeeper { .. } | Wire::Local { .. } => {
-                Ok(Footprint { keys: None, reads_only: false, transaction: Transaction::None, opaque: false })
-            }
+            Wire::Zookeeper { .. } | Wire::Local { .. } => Ok(Footprint::default()),
         }
     }
 
@@ -101,9 +115,8 @@ impl Commands {
         };
         Ok(Footprint {
             keys: keeps.then(|| cells(server, keys)),
-            reads_only: false,
-            transaction: Transaction::None,
             opaque: calls.is_none(),
+            ..Footprint::default()
         })
     }
 }
@@ -166,7 +179,7 @@ fn ask(connection: &mut Direct, server: &str, words: &[String]) -> Result<Footpr
     replayable(&name, words).map_err(Refusal::NotReplayable)?;
     if runs_kept(words) {
         // What it calls cannot be seen from here.
-        return Ok(Footprint { keys: None, reads_only: false, transaction: Transaction::None, opaque: true });
+        return Ok(Footprint { opaque: true, ..Footprint::default() });
     }
     let transaction = match name.as_str() {
         "MULTI" => Transaction::Begins,
@@ -180,14 +193,12 @@ fn ask(connection: &mut Direct, server: &str, words: &[String]) -> Result<Footpr
     let info = next()?.into_parts().map_err(Refusal::Lost)?;
     // A command without keys is answered with an error, and so is one that is written wrongly.
     let keys = next()?.into_parts().ok();
-    let flags = match info.first() {
-        Some(Part::List(info)) => match info.get(2) {
-            Some(Part::List(flags)) => flags.iter().map(Part::text).collect(),
-            _ => Vec::new(),
-        },
-        _ => Vec::new(),
+    let has = |flag: &str| match info.first() {
+        Some(Part::List(info)) => {
+            matches!(info.get(2), Some(Part::List(flags)) if flags.iter().any(|known| known.text() == flag))
+        }
+        _ => false,
     };
-    let has = |flag: &str| flags.iter().any(|known| known == flag);
     let blocks = words.iter().any(|word| word.eq_ignore_ascii_case("BLOCK"));
     if has("blocking") && (blocks || !name.starts_with('X')) {
         return Err(Refusal::NotReplayable(WAITS.to_owned()));

@@ -1,7 +1,11 @@
 //! What may be chosen next in an order.
 
-use super::roster::Roster;
-use crate::{log::ActorId, program::Actors, run::explore::Pick};
+use crate::{
+    lesson::Scenario,
+    log::ActorId,
+    program::{Actors, actor_id},
+    run::explore::Pick,
+};
 
 /// Which steps an order may have.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,6 +16,16 @@ pub struct Rules {
     pub crash: Vec<usize>,
     /// The clients that may be stopped for a while.
     pub freeze: Vec<usize>,
+}
+
+/// Whether an actor's client is not the one that is stopped.
+pub(crate) fn runs(scenario: &Scenario, actor: ActorId, frozen: Option<usize>) -> bool {
+    frozen.is_none_or(|client| !scenario.clients[client].actors.contains(&(actor.0 as usize)))
+}
+
+/// `A.acquire`.
+pub(crate) fn operation_name(scenario: &Scenario, actor: ActorId, label: &str) -> String {
+    format!("{}.{label}", scenario.actors[actor.0 as usize].actor.name)
 }
 
 /// What an order has had so far that its rules count.
@@ -50,17 +64,15 @@ pub(crate) struct Situation {
 }
 
 impl Situation {
-    pub(crate) fn new(actors: &Actors, roster: &Roster, tally: Tally) -> Self {
-        let runs = |actor| roster.runs(actor, tally.frozen);
-        let busy = (0..roster.clients.len()).filter(|client| {
-            let mut own = actors.ids().filter(|actor| roster.home(*actor) == *client);
-            own.any(|actor| !actors[actor].is_over())
-        });
+    pub(crate) fn new(actors: &Actors, scenario: &Scenario, tally: Tally) -> Self {
+        let runs = |actor| runs(scenario, actor, tally.frozen);
+        let clients = scenario.clients.iter().enumerate();
+        let busy = clients.filter(|(_, plan)| !plan.actors.clone().all(|n| actors[actor_id(n)].is_over()));
         Self {
             tally,
             able: actors.ready(runs).collect(),
             timer: actors.next_timer(runs).is_some(),
-            busy: busy.collect(),
+            busy: busy.map(|(n, _)| n).collect(),
         }
     }
 

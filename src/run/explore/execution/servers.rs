@@ -3,7 +3,10 @@
 //! The order's time is not the clock's, which never goes back: going back only means that the same clock now stands for
 //! an earlier time of the order, and that keys with an expiry are made anew.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{HashMap, hash_map::Entry},
+    sync::Arc,
+};
 
 use tokio::runtime::Handle;
 
@@ -13,21 +16,21 @@ use super::{
     keyspace::{self, Keyspace, Known},
     replayable,
 };
-use crate::run::session::{EngineError, setup, supervision::supervised};
 use crate::{
     client::{Answer, Direct, protocol::Wire},
     clock::{LessonClock, LessonTime, Rate},
-    lab::{Lab, LabOptions, Vitals},
+    lab::{Lab, LabOptions},
     lesson::Scenario,
-    log::{ActorId, Observed, Reply, ServerInfo, ServerState},
+    log::{ActorId, Observed, Reply, ServerState},
+    run::session::{EngineError, setup, supervision::supervised},
 };
 
 /// The commands that wait on a connection since MULTI.
 pub(crate) type Queue = Option<Arc<Vec<Vec<String>>>>;
 
 /// A server, and what it is known to hold.
-struct Connection {
-    name: String,
+pub(crate) struct Connection {
+    pub(crate) name: String,
     direct: Direct,
     /// The script that reads everything.
     look: String,
@@ -45,6 +48,11 @@ impl Connection {
             bad => return Err(lost(bad.to_string())),
         };
         Ok(Self { name, direct, look, holds: None })
+    }
+
+    fn counts(&mut self) -> Result<Counts, ExplorerError> {
+        let answer = self.direct.ask_one(COUNTS);
+        Ok(answer.map(counts).map_err(|why| lost(&self.name, why))?)
     }
 }
 
@@ -69,10 +77,10 @@ pub(crate) struct Sender<'p> {
 
 /// The servers of one lab.
 pub(crate) struct Servers {
-    lab: Lab,
-    clock: LessonClock,
+    pub(crate) lab: Lab,
+    pub(crate) clock: LessonClock,
     runtime: Handle,
-    connections: Vec<Connection>,
+    pub(crate) connections: Vec<Connection>,
     transacting: HashMap<(ActorId, usize), Transacting>,
     commands: Commands,
     known: Known,
@@ -93,7 +101,8 @@ impl Servers {
     pub(crate) async fn start(
         scenario: &Scenario,
         options: &LabOptions,
-        (share, looks): (bool, bool),
+        share: bool,
+        looks: bool,
     ) -> Result<Self, EngineError> {
         let lab = Lab::start(scenario.lab(), options).await?;
         let clock = lab.clock().clone();
@@ -129,30 +138,6 @@ impl Servers {
             backs: 0,
             states: HashMap::new(),
         })
-    }
-
-    pub(crate) fn vitals(&self) -> Vitals {
-        self.lab.vitals()
-    }
-
-    pub(crate) async fn end(self) {
-        self.lab.shutdown().await;
-    }
-
-    pub(crate) fn lab(&self) -> &Lab {
-        &self.lab
-    }
-
-    pub(crate) fn infos(&self) -> Vec<ServerInfo> {
-        self.lab.servers()
-    }
-
-    pub(crate) fn clock(&self) -> &LessonClock {
-        &self.clock
-    }
-
-    pub(crate) fn count(&self) -> usize {
-        self.connections.len()
     }
 
     pub(crate) fn name(&self, server: usize) -> &str {
@@ -322,40 +307,29 @@ impl Servers {
             let before = self.restore(server, &from.keyspaces[server], from.at)?;
             self.flush(server, before)?;
         }
-        let key = (from.actor, server);
-        if !self.transacting.contains_key(&key) {
-            let address = setup::address(&self.lab, &self.connections[server].name);
-            let direct = Direct::open(&address, self.lab.password()).map_err(|why| self.lost(server, why))?;
-            let queued = None;
-            self.transacting.insert(key, Transacting { direct, queued });
-        }
-        let Some(transacting) = self.transacting.get_mut(&key) else {
-            return Ok((none(), None));
+        let transacting = match self.transacting.entry((from.actor, server)) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => {
+                let name = &self.connections[server].name;
+                let opened = Direct::open(&setup::address(&self.lab, name), self.lab.password());
+                let direct = opened.map_err(|why| lost(name, why))?;
+                new.insert(Transacting { direct, queued: None })
+            }
         };
         let before = transacting.queue(from.queued);
         push(&mut transacting.direct, wire);
         let queued = from.queued.iter().flat_map(|queued| queued.iter());
-        let counted = if ends && queued.into_iter().any(|words| is_opaque(words)) {
-            Some(self.counts(server)?)
-        } else {
-            None
-        };
-        let Some(transacting) = self.transacting.get_mut(&key) else {
-            return Ok((none(), None));
-        };
-        let answers = transacting.direct.ask().map_err(|why| self.lost(server, why))?;
+        let opaque = ends && queued.into_iter().any(|words| is_opaque(words));
+        let counter = &mut self.connections[server];
+        let counted = if opaque { Some(counter.counts()?) } else { None };
+        let answers = transacting.direct.ask().map_err(|why| lost(&counter.name, why))?;
         if let Some(counted) = counted {
-            check_calls(from, wire, &counted, &self.counts(server)?)?;
+            check_calls(from, wire, &counted, &counter.counts()?)?;
         }
         let reply = answers.into_iter().nth(before);
         let reply = reply.map_or_else(none, Answer::into_reply);
         let holds = if ends && self.looks { Some(self.look(server)?) } else { None };
         Ok((reply, holds))
-    }
-
-    fn counts(&mut self, server: usize) -> Result<Counts, ExplorerError> {
-        let answer = self.connections[server].direct.ask_one(COUNTS);
-        answer.map(counts).map_err(|why| self.lost(server, why))
     }
 
     /// Remembers what waits on an actor's connection.
@@ -477,14 +451,10 @@ fn check_calls(from: &Sender<'_>, wire: &Wire, before: &Counts, after: &Counts) 
     let grown = |name: &&str| before.get(*name) < after.get(*name);
     // That it is asked is counted, too.
     let mut names = replayable::refused_in_scripts().filter(|name| *name != "INFO");
-    match names.find(grown) {
-        None => Ok(()),
-        Some(name) => Err(ExplorerError::NotReplayable {
-            operation: from.operation.to_owned(),
-            command: wire.to_string(),
-            why: replayable::in_script(name),
-        }),
-    }
+    names.find(grown).map_or(Ok(()), |name| {
+        let refusal = Refusal::NotReplayable(replayable::in_script(name));
+        Err(refusal.of(from.operation, wire, wire.server()))
+    })
 }
 
 /// A command's words.
