@@ -42,10 +42,8 @@ use std::{
 };
 use thiserror::Error;
 
-/// The library's file.
 const LIBRARY_FILE: &str = "lesson_clock.so";
 
-/// What kind of clock a lesson runs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ClockKind {

@@ -1,4 +1,4 @@
-//! How fast lesson time passes. Knows nothing of what runs at that rate.
+//! How fast lesson time passes.
 
 use super::page::PER_MILLE;
 

@@ -39,7 +39,7 @@ pub use crate::process::{
 };
 pub use crate::server::{
     boot::Endpoint,
-    link::{Direction, Link, LinkAddress, LinkState},
+    link::{Link, LinkAddress, LinkState},
 };
 
 use self::programs::Search;
@@ -180,7 +180,6 @@ impl Lab {
         self.time.wall.as_ref()
     }
 
-    /// The clock that servers and clients run on.
     pub fn clock(&self) -> &LessonClock {
         &self.clock
     }
@@ -196,7 +195,7 @@ impl Lab {
         self.vitals = other.vitals();
     }
 
-    /// The servers, as people may reach them from outside.
+    /// As people may reach them from outside.
     pub fn servers(&self) -> Vec<ServerInfo> {
         self.servers.iter().map(|server| server.info.clone()).collect()
     }
@@ -237,7 +236,6 @@ impl Lab {
         self.kind
     }
 
-    /// All links, and how each is.
     pub fn link_states(&self) -> impl Iterator<Item = (&LinkId, LinkState)> {
         self.links.iter().map(|(id, link)| (id, link.state()))
     }
@@ -250,7 +248,7 @@ impl Lab {
     /// Starts a client's process on the lesson clock.
     pub fn spawn_client(&mut self, name: &str) -> Result<(Process, ChildStdin, ChildStdout), LabError> {
         let started = self.start_client(name).map_err(limits::named)?;
-        self.vitals.watch(&started.0.fate);
+        self.vitals.watch(&started.0.state);
         Ok(started)
     }
 
@@ -303,7 +301,7 @@ impl Lab {
         })
     }
 
-    /// Resolves when a server ends by itself. A server that was told to end does not count.
+    /// Resolves when a server ends without having been told to.
     pub async fn died(&self) -> Ailment {
         select_all(self.everybody().map(|server| server.died().boxed())).await.0
     }
@@ -315,7 +313,7 @@ impl Lab {
 
     /// Starts a server again that has ended: same directory, same address.
     pub async fn restart_server(&mut self, name: &str) -> Result<(), LabError> {
-        self.server(name)?;
+        self.process(name)?;
         let boot = Boot {
             workspace: &self.workspace,
             clock: &self.clock,
@@ -351,7 +349,7 @@ impl Lab {
         Some(&server.info.name)
     }
 
-    /// The lab's private directory, with the servers' logs.
+    /// Private, with the servers' logs.
     pub fn directory(&self) -> &std::path::Path {
         self.workspace.path()
     }
@@ -401,7 +399,7 @@ where
 {
     loop {
         match look().await {
-            Err(ObserveError::Silent) if server.process.fate.is_stopped() => {}
+            Err(ObserveError::Silent) if server.process.state.is_stopped() => {}
             looked => return looked,
         }
     }
@@ -411,6 +409,6 @@ fn unreadable(server: &Server, error: &ObserveError) -> LabError {
     LabError::Unreadable {
         server: server.info.name.clone(),
         why: error.to_string(),
-        log: log_tail(&server.process.fate.log),
+        log: log_tail(&server.process.state.log),
     }
 }

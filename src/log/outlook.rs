@@ -37,7 +37,7 @@ pub struct Prospect {
 }
 
 /// An operation that has not been made yet.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
 pub struct Next {
     /// Its label in the program.
     pub label: String,

@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use crate::{
     clock::ClockError,
-    process::{exit::Exit, limit::Limit, wall_clock::WallClock},
+    process::{exit::Exit, limits::Limit, wall_clock::WallClock},
 };
 
 /// An error of the lab. Its message says what happened, why, and what mends it.
@@ -28,10 +28,8 @@ pub enum LabError {
          Install a newer one and set {variable} to its path", path.display()
     )]
     TooOld { program: &'static str, path: PathBuf, found: String, needed: String, variable: &'static str },
-    /// A server ended before it ever answered.
     #[error("{server} ended while it was starting ({how}). The end of its own log:\n{log}")]
     Boot { server: String, how: Exit, log: String },
-    /// A server runs and does not answer.
     #[error(
         "{server} did not answer within {seconds} s of its start. If this machine is busy, try again; \
          `lockstep doctor` tries the server by itself. The end of its own log:\n{log}"
@@ -53,19 +51,14 @@ pub enum LabError {
         /// How long it has stood still, in seconds of real time.
         seconds: u64,
     },
-    /// A server that was ready cannot be read.
     #[error("{server} could not be read: {why}. The end of its own log:\n{log}")]
     Unreadable { server: String, why: String, log: String },
-    /// A server has no counter of that name.
     #[error("{server} has no counter `{name}`. {hint}")]
     NoMetric { server: String, name: String, hint: &'static str },
-    /// A process could not be started at all.
     #[error("{program} could not be started: {source}. `lockstep doctor` shows what Lockstep needs")]
     Spawn { program: String, source: io::Error },
-    /// A process could not be frozen, thawed or killed.
     #[error("{process} could not be sent {signal}: {why}")]
     Signal { process: String, signal: &'static str, why: String },
-    /// The private directory cannot be made or used.
     #[error(
         "Lockstep could not {action} in {}: {source}. \
          Set TMPDIR to a directory that you may write to", dir.display()
@@ -112,16 +105,12 @@ pub enum LabError {
         "this needs servers whose clock stands still, and here it cannot: {0}. `lockstep doctor` tries it"
     )]
     NoLessonClock(WallClock),
-    /// The program is about to end.
     #[error("Lockstep is ending, so nothing is started any more")]
     Ending,
-    /// The lesson clock could not be made.
     #[error("the lesson clock could not be made: {0}. `--wall-clock` runs the lesson without it")]
     Clock(#[from] ClockError),
-    /// A server's name that this lab does not have.
     #[error("there is no server `{name}` in this lab; it has {known}")]
     NoSuchServer { name: String, known: String },
-    /// A link could not be laid.
     #[error("the link {link} could not be laid: {source}")]
     Link { link: String, source: io::Error },
     /// There is no package manager that Lockstep knows.
@@ -130,7 +119,6 @@ pub enum LabError {
          Install by hand: {missing}. Then run `lockstep doctor` again"
     )]
     NoPackageManager { missing: String },
-    /// The package manager failed.
     #[error("`{command}` failed ({how}). Its own messages are above; once they are mended, run it again")]
     Install { command: String, how: String },
 }

@@ -4,7 +4,6 @@ use std::{fmt, os::unix::process::ExitStatusExt, process::ExitStatus};
 
 use rustix::process::Signal;
 
-/// How a process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
     /// By itself, with this exit code.

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::process::{
-    child::{Fate, log_tail},
+    child::{ProcessState, log_tail},
     error::LabError,
     exit::Exit,
 };
@@ -31,12 +31,12 @@ pub enum Ailment {
 
 /// How all processes of one lab are. Clones see the same lab.
 #[derive(Debug, Clone, Default)]
-pub struct Vitals(Arc<Mutex<Vec<Arc<Fate>>>>);
+pub struct Vitals(Arc<Mutex<Vec<Arc<ProcessState>>>>);
 
 impl Vitals {
     /// Watches one process more.
-    pub(crate) fn watch(&self, fate: &Arc<Fate>) {
-        self.lock().push(Arc::clone(fate));
+    pub(crate) fn watch(&self, state: &Arc<ProcessState>) {
+        self.lock().push(Arc::clone(state));
     }
 
     /// Watches the processes of another lab in place of these.
@@ -45,7 +45,7 @@ impl Vitals {
         *self.lock() = all;
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Arc<Fate>>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<Arc<ProcessState>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -53,12 +53,12 @@ impl Vitals {
     /// standstill is Lockstep's own doing.
     pub fn look(&self) -> Option<Ailment> {
         let all = self.lock();
-        let dead = all.iter().find_map(|fate| {
-            let how = fate.ended_by_itself()?;
-            Some(Ailment::Died { process: fate.name.clone(), how, log: log_tail(&fate.log) })
+        let dead = all.iter().find_map(|state| {
+            let how = state.ended_by_itself()?;
+            Some(Ailment::Died { process: state.name.clone(), how, log: log_tail(&state.log) })
         });
         dead.or_else(|| {
-            let stopped = all.iter().find(|fate| fate.is_stopped())?;
+            let stopped = all.iter().find(|state| state.is_stopped())?;
             let (process, pid) = (stopped.name.clone(), stopped.pid());
             Some(Ailment::Stopped { process, pid, silent: Duration::ZERO })
         })
@@ -77,9 +77,9 @@ impl Vitals {
 
     /// Kills every process, so that whoever is blocked on one of them comes free. For those who wait in threads and
     /// cannot be called off otherwise.
-    pub fn put_down(&self) {
-        for fate in self.lock().iter() {
-            fate.put_down();
+    pub fn kill_all(&self) {
+        for state in self.lock().iter() {
+            state.kill();
         }
     }
 }

@@ -97,17 +97,14 @@ impl Workspace {
         }
     }
 
-    /// The directory.
     pub fn path(&self) -> &Path {
         self.dir.path()
     }
 
-    /// The path of a file or socket in it.
     pub fn join(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
     }
 
-    /// Makes a directory in it.
     pub(crate) fn make_dir(&self, name: &str) -> Result<PathBuf, LabError> {
         let dir = self.join(name);
         match fs::create_dir(&dir) {
@@ -118,7 +115,6 @@ impl Workspace {
         }
     }
 
-    /// Writes a file in it.
     pub(crate) fn write(&self, name: &str, contents: &str) -> Result<PathBuf, LabError> {
         let path = self.join(name);
         fs::write(&path, contents).map_err(|source| self.unwritable(source))?;
@@ -128,12 +124,8 @@ impl Workspace {
     /// Opens the log file of a process, for appending: a restarted server goes on in the same file.
     pub(crate) fn log_file(&self, process: &str) -> Result<(PathBuf, File), LabError> {
         let path = self.join(&format!("{}.log", file_name(process)));
-        let file = OpenOptions::new()
-            .create(true)
-            .append(true)
-            .open(&path)
-            .map_err(|source| self.unwritable(source))?;
-        Ok((path, file))
+        let file = OpenOptions::new().create(true).append(true).open(&path);
+        Ok((path, file.map_err(|source| self.unwritable(source))?))
     }
 
     /// Writes down a child, so that a later sweep can end it if this Lockstep and the guard both fail to.

@@ -6,7 +6,7 @@ use std::{collections::BTreeSet, ops::ControlFlow};
 use tokio::sync::{mpsc, watch};
 
 use super::{
-    explore::{Bounds, ExploreError, Explored, Progress, execution::ExplorerError, explore},
+    explore::{Bounds, ExploreError, Explored, Progress, explore},
     race::{self, Invariant, LockFate, MOST_RACES, Outcome, Race, RaceInfo, racer::Racer},
     session::{EngineError, story::span},
 };
@@ -46,7 +46,6 @@ pub struct Finding {
 pub enum BatchUpdate {
     /// The servers answer and the racing clients stand by.
     Ready(RaceInfo),
-    /// A race is over.
     Raced(Race),
     /// How far the search is, about ten times a second.
     Progress(Progress),
@@ -145,7 +144,6 @@ impl RaceWorker {
         Ok(())
     }
 
-    /// An invariant cannot be asked about.
     fn unanswered(&self, why: &str) -> EngineError {
         let path = Path::root().key("invariants");
         let mistake =
@@ -210,7 +208,7 @@ pub fn search(scenario: Scenario, options: LabOptions, bounds: Bounds) -> Batch 
                 explored,
             })),
             Err(error) => BatchUpdate::Failed {
-                server: matches!(&error, ExploreError::Explorer(ExplorerError::Engine(error)) if error.is_server()),
+                server: matches!(&error, ExploreError::Engine(error) if error.is_server()),
                 message: error_text(&error),
             },
         };
@@ -222,7 +220,7 @@ pub fn search(scenario: Scenario, options: LabOptions, bounds: Bounds) -> Batch 
 /// The message in both languages. What is wrong with a lesson is its author's business, and in English only.
 fn error_text(error: &ExploreError) -> Text {
     match error {
-        ExploreError::Explorer(ExplorerError::Engine(error)) => error.text(),
+        ExploreError::Engine(error) => error.text(),
         ExploreError::TooMany { orders, rate, days } => Text {
             en: format!(
                 "about {orders:.1e} orders at {rate:.0} a second would take {days:.1} days; choose fewer moves, fewer \

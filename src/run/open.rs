@@ -36,7 +36,6 @@ const NOT_EXPLORED_HERE: Words = Words::new(
 /// A lesson and one of its variants, by name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LessonChoice {
-    /// The lesson.
     pub id: String,
     pub variant: String,
 }

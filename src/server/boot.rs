@@ -94,7 +94,7 @@ impl Boot<'_> {
         command.envs(self.clock.env(slot)).current_dir(self.workspace.path());
         arguments(&mut command);
         let (process, _) = Process::start(name, command, self.workspace, false)?;
-        self.vitals.watch(&process.fate);
+        self.vitals.watch(&process.state);
         Ok(process.on_clock(self.clock))
     }
 }
@@ -175,7 +175,7 @@ impl Server {
     /// Resolves when it ends without having been told to; never if it was told to.
     pub async fn died(&self) -> Ailment {
         let how = self.process.died().await;
-        Ailment::Died { process: self.info.name.clone(), how, log: log_tail(&self.process.fate.log) }
+        Ailment::Died { process: self.info.name.clone(), how, log: log_tail(&self.process.state.log) }
     }
 }
 
@@ -199,19 +199,19 @@ where
     let answer = tokio::select! {
         biased;
         how = process.exited() => Err(LabError::Boot {
-            server: process.fate.name.clone(),
+            server: process.state.name.clone(),
             how,
-            log: log_tail(&process.fate.log),
+            log: log_tail(&process.state.log),
         }),
         answer = timeout(READY_WITHIN, answered) => answer.map_err(|_| LabError::Silent {
-            server: process.fate.name.clone(),
+            server: process.state.name.clone(),
             seconds: READY_WITHIN.as_secs(),
-            log: log_tail(&process.fate.log),
+            log: log_tail(&process.state.log),
         }),
     }?;
     if process.keeps_clock() {
         Ok(answer)
     } else {
-        Err(LabError::ClockIgnored { server: process.fate.name.clone() })
+        Err(LabError::ClockIgnored { server: process.state.name.clone() })
     }
 }

@@ -15,7 +15,7 @@ use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
-use crate::log::LinkId;
+use crate::log::{LinkId, Way};
 use crate::server::boot::Endpoint;
 
 /// What one read takes at most, in bytes. Small, because a crowd has two buffers for each of its members.
@@ -30,18 +30,7 @@ const QUEUE_FULL: Duration = Duration::from_millis(1);
 /// Where a client finds its end of a link.
 pub type LinkAddress = Endpoint;
 
-/// A way along a link.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Direction {
-    /// What the client sends: requests.
-    ToServer,
-    /// What the server sends: replies and notifications.
-    ToClient,
-    /// Both ways.
-    Both,
-}
-
-impl Direction {
+impl Way {
     fn covers(self, way: Self) -> bool {
         self == Self::Both || self == way
     }
@@ -53,7 +42,7 @@ pub enum LinkState {
     /// Passes it on.
     Open,
     /// Keeps it, in this direction; connections stay.
-    Held(Direction),
+    Held(Way),
     /// Has no connections and refuses new ones.
     Cut,
 }
@@ -75,10 +64,10 @@ struct Holding {
 }
 
 impl Holding {
-    fn of(&mut self, way: Direction) -> &mut usize {
+    fn of(&mut self, way: Way) -> &mut usize {
         match way {
-            Direction::ToClient => &mut self.to_client,
-            Direction::ToServer | Direction::Both => &mut self.to_server,
+            Way::Replies => &mut self.to_client,
+            Way::Requests | Way::Both => &mut self.to_server,
         }
     }
 }
@@ -173,7 +162,7 @@ impl Link {
 
     /// Keeps everything that is sent this way from now on; what travels the other way still passes. A link
     /// that was cut comes back to life, held.
-    pub fn hold(&self, direction: Direction) {
+    pub fn hold(&self, direction: Way) {
         self.orders.send_modify(|orders| orders.state = LinkState::Held(direction));
     }
 
@@ -202,16 +191,16 @@ impl Link {
 
     /// Resolves when something is held that way. The server has then done what the held reply tells of:
     /// with this, losing a reply needs no guess about how long the server takes.
-    pub async fn holds(&self, direction: Direction) {
+    pub async fn holds(&self, direction: Way) {
         self.holds_on(1, direction).await;
     }
 
     /// As [`Link::holds`], when so many of its connections hold something.
-    pub fn holds_on(&self, connections: usize, direction: Direction) -> impl Future<Output = ()> + use<> {
+    pub fn holds_on(&self, connections: usize, direction: Way) -> impl Future<Output = ()> + use<> {
         let mut holding = self.holding.subscribe();
         let holds = move |now: &Holding| {
             let to = |way, number| if direction.covers(way) { number } else { 0 };
-            to(Direction::ToServer, now.to_server).max(to(Direction::ToClient, now.to_client)) >= connections
+            to(Way::Requests, now.to_server).max(to(Way::Replies, now.to_client)) >= connections
         };
         async move {
             if holding.wait_for(holds).await.is_err() {
@@ -332,8 +321,8 @@ impl Connection {
     ) {
         let passed = async {
             tokio::try_join!(
-                self.pump(client_reads, server_writes, Direction::ToServer),
-                self.pump(server_reads, client_writes, Direction::ToClient),
+                self.pump(client_reads, server_writes, Way::Requests),
+                self.pump(server_reads, client_writes, Way::Replies),
             )
         };
         // Whichever way it ends, both connections close here.
@@ -348,7 +337,7 @@ impl Connection {
         &self,
         mut from: impl AsyncRead + Unpin,
         mut to: impl AsyncWrite + Unpin,
-        way: Direction,
+        way: Way,
     ) -> Result<(), Severed> {
         let mut piece = [0; PIECE];
         loop {
@@ -365,7 +354,7 @@ impl Connection {
     }
 
     /// Resolves when what has been read may be passed on; counts as holding until then.
-    async fn allowed(&self, way: Direction) -> Result<(), Severed> {
+    async fn allowed(&self, way: Way) -> Result<(), Severed> {
         let held = |orders: &Orders| match orders.state {
             LinkState::Held(direction) => direction.covers(way),
             LinkState::Open | LinkState::Cut => false,
@@ -392,11 +381,11 @@ impl Connection {
 /// Counts one connection as holding something for as long as it lives.
 struct Counted<'a> {
     holding: &'a watch::Sender<Holding>,
-    way: Direction,
+    way: Way,
 }
 
 impl<'a> Counted<'a> {
-    fn new(holding: &'a watch::Sender<Holding>, way: Direction) -> Self {
+    fn new(holding: &'a watch::Sender<Holding>, way: Way) -> Self {
         holding.send_modify(|holding| *holding.of(way) += 1);
         Self { holding, way }
     }

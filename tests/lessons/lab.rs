@@ -10,9 +10,9 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use lockstep::lab::doctor::{self, ClockProof, ProgramStatus};
-use lockstep::lab::{Ailment, Direction, Lab, LabError, LabOptions, LinkAddress, LinkState, sweep};
+use lockstep::lab::{Ailment, Lab, LabError, LabOptions, LinkAddress, LinkState, sweep};
 use lockstep::lesson::LabKind;
-use lockstep::log::{KeyValue, LinkId, Observed};
+use lockstep::log::{KeyValue, LinkId, Observed, Way};
 use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, ConnectionAddr, IntoConnectionInfo};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -121,24 +121,24 @@ async fn a_link_holds_loses_and_refuses() {
     let get = redis::cmd("GET").arg("key").to_owned();
 
     // A late packet: sent, and not there until the link lets it through. B's link is another one.
-    link.hold(Direction::ToServer);
+    link.hold(Way::Requests);
     let late = {
         let (mut a, set) = (a.clone(), set("late"));
         tokio::spawn(async move { set.query_async::<String>(&mut a).await })
     };
-    soon(link.holds(Direction::ToServer)).await;
+    soon(link.holds(Way::Requests)).await;
     assert_eq!(get.query_async::<Option<String>>(&mut b).await.unwrap(), None);
     link.release();
     assert_eq!(soon(late).await.unwrap().unwrap(), "OK");
     assert_eq!(get.query_async::<String>(&mut b).await.unwrap(), "late");
 
     // A lost reply: the server has done it, and A will never know.
-    link.hold(Direction::ToClient);
+    link.hold(Way::Replies);
     let lost = {
         let (mut a, set) = (a.clone(), set("done"));
         tokio::spawn(async move { set.query_async::<String>(&mut a).await })
     };
-    soon(link.holds(Direction::ToClient)).await;
+    soon(link.holds(Way::Replies)).await;
     assert_eq!(get.query_async::<String>(&mut b).await.unwrap(), "done");
     link.discard();
     soon(lost).await.unwrap().unwrap_err();
@@ -161,13 +161,13 @@ async fn what_a_link_holds_keeps_its_order() {
     let LinkAddress::Unix(socket) = lab.link("A", "redis").await.unwrap() else { panic!() };
     let mut raw = tokio::net::UnixStream::connect(socket).await.unwrap();
     let link = lab.link_control(&LinkId::new("A", "redis")).unwrap();
-    link.hold(Direction::Both);
+    link.hold(Way::Both);
     let mut expected = String::new();
     for n in 0..100 {
         soon(raw.write_all(format!("ECHO {n}\r\n").as_bytes())).await.unwrap();
         write!(expected, "${}\r\n{n}\r\n", n.to_string().len()).unwrap();
     }
-    soon(link.holds(Direction::ToServer)).await;
+    soon(link.holds(Way::Requests)).await;
     link.release();
     let mut answer = vec![0; expected.len()];
     soon(raw.read_exact(&mut answer)).await.unwrap();

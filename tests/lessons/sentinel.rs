@@ -5,9 +5,9 @@
 use std::time::{Duration, Instant};
 
 use lockstep::clock::Rate;
-use lockstep::lab::{Direction, Lab, LinkAddress};
+use lockstep::lab::{Lab, LinkAddress};
 use lockstep::lesson::LabKind;
-use lockstep::log::{Keyspace, LinkId, Observed, Role};
+use lockstep::log::{Keyspace, LinkId, Observed, Role, Way};
 use redis::{ConnectionAddr, IntoConnectionInfo, RedisConnectionInfo};
 
 use crate::lab::lab;
@@ -107,7 +107,7 @@ async fn no_sentinel_begins_a_lesson_in_tilt() {
 async fn what_replication_links_hold_is_lost_with_the_master() {
     let mut lab = lab(LabKind::Sentinel).await;
     for replica in ["replica1", "replica2"] {
-        lab.link_control(&LinkId::new(replica, "master")).unwrap().hold(Direction::Both);
+        lab.link_control(&LinkId::new(replica, "master")).unwrap().hold(Way::Both);
     }
     run(&mut lab, "master", "SET lock A").await;
     let chosen = fail_over(&mut lab).await;

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use super::ExploreError;
 use crate::{
     lesson::Scenario,
     log::{ActorId, Choice, Fault},
@@ -41,13 +42,11 @@ impl Pick {
 /// What a step read and changed: all that decides whether two steps commute.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Touch {
-    /// Who made the move.
     pub actor: Option<ActorId>,
     /// Whether it counts as touching everything: time, faults, commands that nothing is known about.
     pub all: bool,
     /// What it may have read: keys, with their server.
     pub reads: Vec<Arc<str>>,
-    /// What it changed.
     pub writes: Vec<Arc<str>>,
     /// The locks that its actor began to hold, as it believes.
     pub begins: Vec<String>,
@@ -110,17 +109,16 @@ pub struct Ending {
 /// Carries out steps. A node stands for all that has happened up to it, and one can go back to it.
 pub trait Explorer {
     type Node: Clone + Send;
-    type Error;
 
     /// The node where every order begins.
-    fn begin(&mut self) -> Result<Self::Node, Self::Error>;
+    fn begin(&mut self) -> Result<Self::Node, ExploreError>;
 
     /// What can be done next, in a fixed order; nothing where the order is over or cut.
     fn picks(&self, node: &Self::Node) -> Vec<Pick>;
 
     /// Takes a step from any node.
-    fn take(&mut self, node: &Self::Node, pick: Pick) -> Result<(Self::Node, Touch), Self::Error>;
+    fn take(&mut self, node: &Self::Node, pick: Pick) -> Result<(Self::Node, Touch), ExploreError>;
 
     /// What the order that ends here came to.
-    fn ending(&mut self, node: &Self::Node) -> Result<Ending, Self::Error>;
+    fn ending(&mut self, node: &Self::Node) -> Result<Ending, ExploreError>;
 }

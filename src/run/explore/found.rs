@@ -7,17 +7,13 @@ use crate::{
     lab::LabOptions,
     lesson::Scenario,
     log::{Choice, Log},
-    run::{
-        explore::execution::ExplorerError,
-        race::{Outcome, racer::Racer},
-    },
+    run::race::{Outcome, racer::Racer},
     verdict,
 };
 
 /// What was found.
 #[derive(Debug, Clone)]
 pub struct Explored {
-    /// Orders that were carried out.
     pub tried: u64,
     /// Orders that were not, because they are sure to come to the same as one that was.
     pub pruned: u128,
@@ -45,21 +41,17 @@ impl Explored {
     }
 }
 
-/// How often an outcome was seen.
 #[derive(Debug, Clone)]
 pub struct OutcomeSeen {
     pub outcome: Arc<Outcome>,
-    /// Orders that came to it.
     pub orders: u128,
     pub first: Vec<Choice>,
-    /// Whether that one broke something.
     pub violates: bool,
 }
 
 /// An order that was carried out with client processes.
 #[derive(Debug, Clone)]
 pub struct CarriedOut {
-    /// What is chosen.
     pub choices: Vec<Choice>,
     /// The same in words: `A.check`, `freeze A`, ….
     pub moves: Vec<String>,
@@ -110,7 +102,7 @@ pub(crate) async fn confirmed(
     let carried = racer.carry_out(choices).await;
     racer.tear_down().await;
     let shortest = carried?;
-    let breaches = verdict::breaches(scenario, &shortest.log).map_err(ExplorerError::Invariant)?;
+    let breaches = verdict::breaches(scenario, &shortest.log).map_err(ExploreError::Invariant)?;
     if !breaches.is_empty() {
         return Ok(shortest);
     }

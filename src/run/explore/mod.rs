@@ -34,7 +34,7 @@ use crate::{
         expr::Expr,
         plan::{InvariantPlan, NeverPlan},
     },
-    run::{explore::execution::ExplorerError, session::EngineError},
+    run::session::EngineError,
     text::Text,
 };
 
@@ -87,7 +87,6 @@ impl Default for Bounds {
 /// A fault that an order may have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MayFail {
-    /// What may happen.
     pub how: Failing,
     /// To whom; to any client where nobody is named.
     pub client: Option<String>,
@@ -96,7 +95,6 @@ pub struct MayFail {
 /// What may happen to a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Failing {
-    /// It is killed.
     Crash,
     /// It is stopped, and runs again later.
     Freeze,
@@ -105,41 +103,32 @@ pub enum Failing {
 /// Why nothing was found.
 #[derive(Debug, thiserror::Error)]
 pub enum ExploreError {
-    /// The servers, the clients or the lesson, or a move that cannot be made again.
     #[error(transparent)]
-    Explorer(#[from] ExplorerError),
-    /// There are too many orders.
+    Engine(#[from] EngineError),
+    /// An operation that cannot be made again as it was.
+    #[error("`{operation}` ({command}) cannot be explored: {why}")]
+    NotReplayable { operation: String, command: String, why: String },
+    /// The same moves did not lead to the same replies.
+    #[error(
+        "`{operation}` cannot be explored: it was answered with {first}, and when the same moves were made again with \
+         {second}"
+    )]
+    Strayed { operation: String, first: String, second: String },
+    #[error("{0}")]
+    Invariant(String),
     #[error(
         "about {orders:.1e} orders at {rate:.0} a second would take {days:.0} days; lower --moves, --set fewer clients, \
          or leave --fault and --no-prune away"
     )]
-    TooMany {
-        /// How many would have to be carried out, about.
-        orders: f64,
-        /// Orders in a second.
-        rate: f64,
-        /// How long that takes.
-        days: f64,
-    },
-    /// A client that the variant does not have.
+    TooMany { orders: f64, rate: f64, days: f64 },
     #[error("--fault: there is no client `{name}`; there are {known}")]
-    NoClient {
-        name: String,
-        /// Those that there are.
-        known: String,
-    },
+    NoClient { name: String, known: String },
     /// What was found in process did not happen with client processes, which must not be.
     #[error(
         "the order {order} broke an invariant when it was explored, and did not when it was carried out again with \
          client processes: one of the two is wrong, so nothing is claimed"
     )]
     NotConfirmed { order: String },
-}
-
-impl From<EngineError> for ExploreError {
-    fn from(error: EngineError) -> Self {
-        Self::Explorer(error.into())
-    }
 }
 
 /// Tries all orders. `watch` is told about ten times a second how far it is, and ends the search by breaking: what was

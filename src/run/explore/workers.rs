@@ -22,7 +22,7 @@ use crate::{
         plan::{Instruction, PlannedVerb},
     },
     run::{
-        explore::execution::{ExplorerError, InProcess, OnServers, Processes, Rules, Strategy},
+        explore::execution::{InProcess, OnServers, Processes, Rules},
         session::{EngineError, supervision::or_death},
     },
 };
@@ -32,13 +32,13 @@ const PARTS: usize = 16;
 /// A subtree of fewer orders is not worth splitting off.
 const WORTH: f64 = 4.0;
 /// Random descents from which the size of the tree is estimated.
-const WAYS: u32 = 16;
+const DESCENTS: u32 = 16;
 /// An estimate so many times over the limit ends before it is complete.
 const HOPELESS: f64 = 1_000.0;
 /// With client processes each step of a descent starts from the beginning.
-const WAYS_WITH_PROCESSES: u32 = 1;
+const DESCENTS_WITH_PROCESSES: u32 = 1;
 /// How often progress is reported.
-const TOLD_EVERY: Duration = Duration::from_millis(100);
+const REPORT_EVERY: Duration = Duration::from_millis(100);
 /// How long a step may take to end by itself when the search is to stop.
 const GRACE: Duration = Duration::from_millis(300);
 /// The search recurses once for each step.
@@ -56,7 +56,6 @@ impl Drop for StopOnDrop {
 /// What was found, whether that is everything, and how long it took.
 pub(crate) type Searched = (Found, bool, Duration);
 
-/// Searches everything.
 pub(crate) async fn run(
     scenario: &Scenario,
     options: &LabOptions,
@@ -70,14 +69,13 @@ pub(crate) async fn run(
         let bounds = Bounds { workers: 1, ..bounds.clone() };
         let explorer = Processes::open(scenario, options, &rules).await?;
         // Boxed: it holds a whole lab.
-        return Box::pin(run_on(vec![explorer], &bounds, WAYS_WITH_PROCESSES, watch)).await;
+        return Box::pin(run_on(vec![explorer], &bounds, DESCENTS_WITH_PROCESSES, watch)).await;
     }
-    let strategy = Strategy { share: bounds.share, prune: bounds.prune };
     let mut explorers = Vec::new();
     for _ in 0..bounds.workers.max(1) {
-        explorers.push(InProcess::open(scenario, options, &rules, strategy).await?);
+        explorers.push(InProcess::open(scenario, options, &rules, bounds).await?);
     }
-    run_on(explorers, bounds, WAYS, watch).await
+    run_on(explorers, bounds, DESCENTS, watch).await
 }
 
 /// Whether what the clients do cannot be put back, but only be gone through again.
@@ -96,12 +94,12 @@ fn needs_processes(scenario: &Scenario) -> bool {
 async fn run_on<G: OnServers>(
     explorers: Vec<G>,
     bounds: &Bounds,
-    ways: u32,
+    descents: u32,
     watch: &(dyn Fn(&Progress) -> ControlFlow<()> + Sync),
 ) -> Result<Searched, ExploreError> {
-    let (mut result, explorers) = run_supervised(explorers, bounds, ways, watch).await;
+    let (mut result, explorers) = run_supervised(explorers, bounds, descents, watch).await;
     for explorer in explorers {
-        if let Err(ExploreError::Explorer(ExplorerError::Engine(error))) = result {
+        if let Err(ExploreError::Engine(error)) = result {
             result = Err(or_death(explorer.lab(), error).await.into());
         }
         explorer.close().await;
@@ -113,7 +111,7 @@ async fn run_on<G: OnServers>(
 async fn run_supervised<G: OnServers>(
     explorers: Vec<G>,
     bounds: &Bounds,
-    ways: u32,
+    descents: u32,
     watch: &(dyn Fn(&Progress) -> ControlFlow<()> + Sync),
 ) -> (Result<Searched, ExploreError>, Vec<G>) {
     let began = Instant::now();
@@ -127,7 +125,7 @@ async fn run_supervised<G: OnServers>(
         stop: Arc::clone(&stop.0),
         progress: Arc::clone(&progress),
         bounds: bounds.clone(),
-        ways,
+        descents,
         began,
     };
     let (sender, receiver) = tokio::sync::oneshot::channel();
@@ -138,7 +136,7 @@ async fn run_supervised<G: OnServers>(
     }
     // Why it cannot go on, and since when it is to end.
     let (mut ailing, mut asked): (Option<EngineError>, Option<Instant>) = (None, None);
-    let mut ticks = tokio::time::interval(TOLD_EVERY);
+    let mut ticks = tokio::time::interval(REPORT_EVERY);
     tokio::pin!(receiver);
     let (result, explorers) = loop {
         tokio::select! {
@@ -187,27 +185,27 @@ struct Work {
     stop: Arc<AtomicBool>,
     progress: Arc<Mutex<Progress>>,
     bounds: Bounds,
-    ways: u32,
+    descents: u32,
     began: Instant,
 }
 
 impl Work {
     /// Everything that blocks. The explorers come back, so that their servers can be ended.
     fn all<G: OnServers>(&self, mut explorers: Vec<G>) -> (Result<(Found, bool), ExploreError>, Vec<G>) {
-        let size = self.sized(&mut explorers[0]);
-        match size.and_then(|size| self.parted(&mut explorers[0], &size)) {
+        let size = self.estimate(&mut explorers[0]);
+        match size.and_then(|size| self.split(&mut explorers[0], &size)) {
             Ok(subtrees) => self.search(&subtrees, explorers),
             Err(_) if self.stopped() => (Ok((Found::default(), false)), explorers),
             Err(error) => (Err(error), explorers),
         }
     }
 
-    fn sized<G: OnServers>(&self, explorer: &mut G) -> Result<search::Size, ExploreError> {
+    fn estimate<G: OnServers>(&self, explorer: &mut G) -> Result<search::Size, ExploreError> {
         let prune = self.bounds.prune;
         let began = Instant::now();
         let mut state = 0x9e37_79b9_7f4a_7c15_u64;
         let draw = |below: usize| {
-            // xorshift64 (Marsaglia 2003): the same ways each time.
+            // xorshift64 (Marsaglia 2003): the same descents each time.
             state ^= state << 13;
             state ^= state >> 7;
             state ^= state << 17;
@@ -218,13 +216,13 @@ impl Work {
             let longest = self.bounds.longest.as_secs_f64() * HOPELESS;
             size.taken > 0 && seconds(size, began.elapsed(), &self.bounds) > longest
         };
-        let size = search::estimate(explorer, prune, self.ways, draw, hopeless)?;
+        let size = search::estimate(explorer, prune, self.descents, draw, hopeless)?;
         affordable(&size, began.elapsed(), &self.bounds)?;
         Ok(size)
     }
 
     /// The whole in parts: as many as all workers need, and none of so few orders that it is not worth the asking.
-    fn parted<G: OnServers>(
+    fn split<G: OnServers>(
         &self,
         explorer: &mut G,
         size: &search::Size,
@@ -237,7 +235,7 @@ impl Work {
         let worth = (size.ends / WORTH) as usize;
         let workers = self.bounds.workers;
         let enough = if workers > 1 { worth.clamp(workers, workers * PARTS) } else { 1 };
-        Ok(search::split(explorer, self.bounds.prune, enough)?)
+        search::split(explorer, self.bounds.prune, enough)
     }
 
     fn search<G: OnServers>(
@@ -309,7 +307,7 @@ impl Work {
                 Ok((found, _)) => done.push((n, found)),
                 Err(error) => {
                     self.stop.store(true, Ordering::Release);
-                    return Err(error.into());
+                    return Err(error);
                 }
             }
         }

@@ -39,7 +39,6 @@ pub fn invariants(scenario: &Scenario) -> Vec<Invariant> {
     named.collect()
 }
 
-/// What is raced.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RaceInfo {
     pub clock: ClockKind,
@@ -60,7 +59,6 @@ impl RaceInfo {
     }
 }
 
-/// One race that is over.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Race {
     /// What its start was drawn from.
@@ -72,7 +70,6 @@ pub struct Race {
     pub lesson: Duration,
 }
 
-/// Many races of one variant.
 #[derive(Debug, Clone)]
 pub struct RaceReport {
     pub info: RaceInfo,

@@ -26,7 +26,6 @@ pub enum LockFate {
     NeverHeld,
 }
 
-/// What one race came to.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct Outcome {
     /// Every lock that a program has beliefs about.

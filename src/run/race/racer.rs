@@ -21,7 +21,7 @@ use crate::{
         start_order::StartOrder,
         stops,
         supervision::supervised,
-        time::{Tempo, after_grain},
+        time::{Tempo, surely_after},
     },
 };
 
@@ -64,7 +64,6 @@ impl Racer {
         })
     }
 
-    /// The clock that it runs on.
     pub fn clock(&self) -> ClockKind {
         self.director.clock.kind()
     }
@@ -154,7 +153,7 @@ impl Racer {
                 break;
             };
             director.recorder.record(EventKind::Chose(Choice::Timer));
-            director.run_clock_to(after_grain(due), &path).await?;
+            director.run_clock_to(surely_after(due), &path).await?;
             director.clock.set_rate(Rate::NORMAL)?;
         }
         self.needs_restart = !blocked.is_empty() || keeps_local_locks(director.log());

@@ -107,7 +107,6 @@ impl Director {
         Ok(())
     }
 
-    /// Whether the story is over.
     pub(crate) fn ended(&self) -> bool {
         self.line >= self.scenario.story.len()
     }
@@ -119,7 +118,6 @@ impl Director {
         line.map_or(0, |line| line.item)
     }
 
-    /// The log so far.
     pub(crate) fn log(&self) -> &Log {
         &self.recorder.log
     }

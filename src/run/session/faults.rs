@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     client::protocol::Request,
-    lab::{Direction, Link, LinkState},
+    lab::{Link, LinkState},
     log::{ActorId, Condition, Fault, LinkId, Target, Way},
 };
 
@@ -84,11 +84,7 @@ impl Harness {
                         return Ok(Err(format!("the link `{}` holds nothing", link.id())));
                     }
                     Fault::Cut { .. } | Fault::Drop { .. } => link.cut(),
-                    Fault::Hold { way, .. } => link.hold(match way {
-                        Way::Both => Direction::Both,
-                        Way::Requests => Direction::ToServer,
-                        Way::Replies => Direction::ToClient,
-                    }),
+                    Fault::Hold { way, .. } => link.hold(*way),
                     _ => link.release(),
                 }
             }
@@ -128,7 +124,7 @@ impl Harness {
         faults
     }
 
-    /// The faults that let every frozen client go on.
+    /// What lets every frozen client go on.
     pub(crate) fn thaws(&self) -> Vec<Fault> {
         let frozen = self.clients.iter().filter(|client| client.state == ClientState::Frozen);
         frozen.map(|client| Fault::Thaw { client: client.name.clone() }).collect()
@@ -230,11 +226,11 @@ impl Harness {
     ) -> Result<Option<impl Future<Output = ()> + use<>>, EngineError> {
         let client = &self.clients[self.homes[actor.0 as usize]];
         let link = self.lab.link_control(&LinkId::new(&client.name, server));
-        let only_replies = |link: &&Link| link.state() == LinkState::Held(Direction::ToClient);
+        let only_replies = |link: &&Link| link.state() == LinkState::Held(Way::Replies);
         let Some(link) = link.filter(only_replies) else {
             return Ok(None);
         };
         let acts = client.state == ClientState::Running && self.answers(server)?;
-        Ok(acts.then(|| link.holds_on(replies, Direction::ToClient)))
+        Ok(acts.then(|| link.holds_on(replies, Way::Replies)))
     }
 }

@@ -30,7 +30,6 @@ pub(crate) const SESSION_TIMEOUT_MS: u64 = 10_000;
 /// How long a client may take to connect all its actors, in real time: a crowd's sessions are many.
 const JOINS_WITHIN: Duration = Duration::from_secs(60);
 
-/// A client process.
 pub(crate) struct Client {
     pub(crate) name: String,
     pub(crate) process: Process,
@@ -54,7 +53,6 @@ pub(crate) enum Arrived {
     Gone(usize),
 }
 
-/// The lab and the clients.
 pub(crate) struct Harness {
     pub(crate) lab: Lab,
     pub(crate) clients: Vec<Client>,
@@ -306,7 +304,7 @@ impl Client {
     }
 
     fn died(&self, why: String) -> EngineError {
-        let log = std::fs::read_to_string(&self.process.fate.log).unwrap_or_default();
+        let log = std::fs::read_to_string(&self.process.state.log).unwrap_or_default();
         EngineError::ClientDied { client: self.name.clone(), why, log: log.trim().to_owned() }
     }
 }

@@ -30,7 +30,6 @@ impl Recorder {
         Self { log: Log::new(), published: 0, listener, clock, latest: LessonTime::ZERO, weight: 0 }
     }
 
-    /// Whether somebody follows the run while it goes on.
     pub(crate) fn is_followed(&self) -> bool {
         self.listener.is_some()
     }

@@ -13,7 +13,6 @@ use crate::{
     verdict::{self, Verdict},
 };
 
-/// A finished run.
 #[derive(Debug, Clone)]
 pub struct RunReport {
     pub log: Log,

@@ -51,7 +51,7 @@ const AWAIT_STEP_MS: i64 = 200;
 
 /// Redis and ZooKeeper count whole milliseconds, and what ends in a millisecond lasts until that is over. So that "3 s
 /// later" is after a lease of 3 s, a pass ends with the first whole millisecond after its time, and one more.
-pub(crate) fn after_grain(time: LessonTime) -> LessonTime {
+pub(crate) fn surely_after(time: LessonTime) -> LessonTime {
     LessonTime::from_millis(time.as_millis() + 2)
 }
 
@@ -117,7 +117,7 @@ impl Director {
             self.move_ready(moving, path).await?;
             let timer = self.next_timer().filter(|(_, due)| *due <= target);
             let next = timer.map_or(target, |(_, due)| due);
-            if !self.run_clock_until(after_grain(next), moving, path).await? {
+            if !self.run_clock_until(surely_after(next), moving, path).await? {
                 continue;
             }
             let Some((actor, _)) = timer else { break };

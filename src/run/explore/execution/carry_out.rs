@@ -17,9 +17,6 @@ use crate::{
 impl Racer {
     /// Carries out these choices and nothing else.
     pub async fn carry_out(&mut self, choices: Vec<Choice>) -> Result<CarriedOut, EngineError> {
-        if self.needs_restart {
-            self.renew().await?;
-        }
         let vitals = self.director.harness.lab.vitals();
         let carried = supervised(&vitals, self.carry_out_choices(choices)).await;
         self.director.harness.explained(carried).await

@@ -6,22 +6,19 @@ use std::{
 };
 
 use super::{
-    ExplorerError,
     replayable::{CHANGES_THE_SERVER, WAITS, replayable, replayable_script},
     script,
 };
 use crate::{
     client::{Direct, Part, protocol::Wire},
-    run::session::EngineError,
+    run::{explore::ExploreError, session::EngineError},
 };
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Footprint {
     /// The keys that it names, each with its server. `None`: it may touch all.
     pub(crate) keys: Option<Arc<[Arc<str>]>>,
-    /// Whether it writes nothing.
     pub(crate) reads_only: bool,
-    /// What it does to its connection's transaction.
     pub(crate) transaction: Transaction,
     /// Whether it runs a script whose calls cannot be seen.
     pub(crate) opaque: bool,
@@ -38,7 +35,6 @@ pub(crate) enum Transaction {
 /// What the server has said so far.
 #[derive(Debug, Default)]
 pub(crate) struct Commands {
-    /// By server.
     known: HashMap<String, HashMap<Arc<[String]>, Footprint>>,
     /// Scripts, and whether they touch only the keys that they are given.
     scripts: HashMap<Arc<str>, bool>,
@@ -55,12 +51,12 @@ pub(crate) enum Refusal {
 
 impl Refusal {
     /// The error that this is for an operation.
-    pub(crate) fn of(self, operation: &str, wire: &Wire, server: &str) -> ExplorerError {
+    pub(crate) fn of(self, operation: &str, wire: &Wire, server: &str) -> ExploreError {
         match self {
             Self::Lost(why) => EngineError::ServerLost { server: server.to_owned(), why }.into(),
             Self::NotReplayable(why) => {
                 let (operation, command) = (operation.to_owned(), wire.to_string());
-                ExplorerError::NotReplayable { operation, command, why }
+                ExploreError::NotReplayable { operation, command, why }
             }
         }
     }
@@ -121,7 +117,6 @@ impl Commands {
     }
 }
 
-/// Whether a command is a script with its text.
 fn runs_text(words: &[String]) -> bool {
     let name = words.first().map_or("", String::as_str);
     ["EVAL", "EVAL_RO"].iter().any(|known| known.eq_ignore_ascii_case(name))
@@ -228,12 +223,10 @@ pub(crate) fn cells<K: AsRef<str>>(server: &str, keys: &[K]) -> Arc<[Arc<str>]> 
     keys.iter().map(|key| cell(server, key.as_ref())).collect()
 }
 
-/// A key as a cell that steps touch.
 pub(crate) fn cell(server: &str, key: &str) -> Arc<str> {
     format!("{server} {key}").into()
 }
 
-/// The key's own name.
 pub(crate) fn key_of(cell: &str) -> Option<&str> {
     cell.split_once(' ').map(|(_, key)| key)
 }

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use super::{
-    ExplorerError, OnServers, Strategy,
+    OnServers,
     commands::{Footprint, Transaction, cell},
     keyspace::Keyspace,
     outcomes::OutcomeCache,
@@ -26,7 +26,7 @@ use crate::{
     log::{ActorId, Choice, Event, EventKind, OpId, Reply, ServerState, Stop},
     program::{self, Actors, Cause, Failure, Output},
     run::{
-        explore::{Broken, Ending, Explorer, Pick, Touch},
+        explore::{Bounds, Broken, Ending, ExploreError, Explorer, Pick, Touch},
         session::{EngineError, time::next_milli},
     },
 };
@@ -40,7 +40,6 @@ pub struct Node {
     /// By actor: the commands that its connection has queued since MULTI.
     queued: Vec<Queue>,
     pub(crate) steps: usize,
-    /// What each server holds.
     pub(crate) keyspaces: Vec<Arc<Keyspace>>,
     pub(crate) tracked: Tracked,
     pub(crate) broken: Vec<Broken>,
@@ -66,16 +65,15 @@ pub struct InProcess {
 }
 
 impl InProcess {
-    /// Starts a lab for a scenario.
     pub async fn open(
         scenario: &Scenario,
         options: &LabOptions,
         rules: &Rules,
-        strategy: Strategy,
+        bounds: &Bounds,
     ) -> Result<Self, EngineError> {
         let watches = watches(scenario);
-        let looks = strategy.share || strategy.prune || watches.iter().any(Watch::wants_keys);
-        let servers = Servers::start(scenario, options, strategy.share, looks).await?;
+        let looks = bounds.share || bounds.prune || watches.iter().any(Watch::wants_keys);
+        let servers = Servers::start(scenario, options, bounds.share, looks).await?;
         let opening = EventKind::LabReady {
             lesson: scenario.loaded.lesson.id.clone(),
             variant: scenario.variant.clone(),
@@ -89,7 +87,7 @@ impl InProcess {
             watches,
             scenario: scenario.clone(),
             rules: rules.clone(),
-            share: strategy.share,
+            share: bounds.share,
             opening,
             beginning: Vec::new(),
             servers,
@@ -98,11 +96,11 @@ impl InProcess {
         })
     }
 
-    fn fail(&self, operation: Option<&PlannedOperation>, why: String) -> ExplorerError {
+    fn fail(&self, operation: Option<&PlannedOperation>, why: String) -> ExploreError {
         let place = operation.and_then(|operation| operation.path.clone());
         let path = place.unwrap_or_else(|| Path::root().key("programs"));
         let mistake = Mistake::new(&path, why);
-        ExplorerError::Engine(self.scenario.loaded.source.place(&mistake).into())
+        ExploreError::Engine(self.scenario.loaded.source.place(&mistake).into())
     }
 
     /// Makes an actor's move. Gives what it touched, and the keys that something may have been done to.
@@ -112,7 +110,7 @@ impl InProcess {
         next: &mut Node,
         actor: ActorId,
         output: &mut Output,
-    ) -> Result<(Touch, Vec<Arc<str>>), ExplorerError> {
+    ) -> Result<(Touch, Vec<Arc<str>>), ExploreError> {
         let Some(operation) = from.actors[actor].next_operation() else {
             return Err(self.fail(None, "nobody can move there".to_owned()));
         };
@@ -138,7 +136,7 @@ impl InProcess {
         let sent = self.servers.send(&sender, &wire, &footprint);
         let (reply, holds) = sent.map_err(|error| match error {
             // Supervision would report a dead server: it is the command that does not end.
-            ExplorerError::Engine(EngineError::ServerLost { why, .. }) if client::is_silence(&why) => {
+            ExploreError::Engine(EngineError::ServerLost { why, .. }) if client::is_silence(&why) => {
                 self.fail(Some(operation), format!("`{name}` (`{wire}`): {why}; it keeps its server busy"))
             }
             error => error,
@@ -198,12 +196,12 @@ impl InProcess {
         Ok((touch, handled))
     }
 
-    fn footprint(&mut self, server: usize, wire: &Wire, operation: &str) -> Result<Footprint, ExplorerError> {
+    fn footprint(&mut self, server: usize, wire: &Wire, operation: &str) -> Result<Footprint, ExploreError> {
         let found = self.servers.footprint(server, wire);
         found.map_err(|refusal| refusal.of(operation, wire, wire.server()))
     }
 
-    fn step(&mut self, from: &Node, pick: Pick) -> Result<(Node, Touch), ExplorerError> {
+    fn step(&mut self, from: &Node, pick: Pick) -> Result<(Node, Touch), ExploreError> {
         let mut next = from.clone();
         next.steps += 1;
         next.tally.add(pick);
@@ -271,7 +269,7 @@ impl InProcess {
     }
 
     /// Goes to a node step by step, from the beginning.
-    fn go_again(&mut self, to: &Node) -> Result<Node, ExplorerError> {
+    fn go_again(&mut self, to: &Node) -> Result<Node, ExploreError> {
         self.servers.reset()?;
         let Some(mut node) = self.root.clone() else {
             return self.begin();
@@ -295,7 +293,7 @@ impl OnServers for InProcess {
 
     fn release(&self) -> Box<dyn Fn() + Send + Sync> {
         let vitals = self.lab().vitals();
-        Box::new(move || vitals.put_down())
+        Box::new(move || vitals.kill_all())
     }
 
     async fn close(self) {
@@ -305,9 +303,8 @@ impl OnServers for InProcess {
 
 impl Explorer for InProcess {
     type Node = Node;
-    type Error = ExplorerError;
 
-    fn begin(&mut self) -> Result<Node, ExplorerError> {
+    fn begin(&mut self) -> Result<Node, ExploreError> {
         self.servers.reset()?;
         self.here = Trail::default();
         let mut actors = Actors::new(&self.scenario, 0);
@@ -347,7 +344,7 @@ impl Explorer for InProcess {
         self.situation(node).picks(&self.rules)
     }
 
-    fn take(&mut self, node: &Node, pick: Pick) -> Result<(Node, Touch), ExplorerError> {
+    fn take(&mut self, node: &Node, pick: Pick) -> Result<(Node, Touch), ExploreError> {
         if self.share || self.root.is_some() && self.here.is(&node.trail) {
             return self.step(node, pick);
         }
@@ -355,7 +352,7 @@ impl Explorer for InProcess {
         self.step(&node, pick)
     }
 
-    fn ending(&mut self, node: &Node) -> Result<Ending, ExplorerError> {
+    fn ending(&mut self, node: &Node) -> Result<Ending, ExploreError> {
         self.ending_of(node)
     }
 }

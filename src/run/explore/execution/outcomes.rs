@@ -4,7 +4,6 @@
 use std::{collections::HashMap, sync::Arc};
 
 use super::{
-    ExplorerError,
     in_process::{InProcess, Node},
     keyspace::Entry,
     watched::{Question, Watch},
@@ -13,7 +12,7 @@ use crate::{
     lesson::Scenario,
     log::{ActorId, Event, EventKind, Log},
     run::{
-        explore::{Broken, Ending, Touch},
+        explore::{Broken, Ending, ExploreError, Touch},
         race::{Asked, Outcome},
     },
     verdict,
@@ -42,7 +41,7 @@ impl InProcess {
         node: &mut Node,
         touch: &mut Touch,
         handled: &[Arc<str>],
-    ) -> Result<(), ExplorerError> {
+    ) -> Result<(), ExploreError> {
         let step = node.steps.checked_sub(1);
         for (n, watch) in Arc::clone(&self.watches).iter().enumerate() {
             let reads = watch.reads.as_ref();
@@ -60,10 +59,9 @@ impl InProcess {
         Ok(())
     }
 
-    fn is_so(&mut self, n: usize, watch: &Watch, node: &Node) -> Result<bool, ExplorerError> {
-        let is_so = |scenario, log: &Log| {
-            verdict::is_so(scenario, log, &watch.expr).map_err(ExplorerError::Invariant)
-        };
+    fn is_so(&mut self, n: usize, watch: &Watch, node: &Node) -> Result<bool, ExploreError> {
+        let is_so =
+            |scenario, log: &Log| verdict::is_so(scenario, log, &watch.expr).map_err(ExploreError::Invariant);
         let Some(reads) = watch.reads.as_ref().filter(|_| !watch.wants_log) else {
             return is_so(&self.scenario, &self.log(node));
         };
@@ -96,7 +94,7 @@ impl InProcess {
     }
 
     /// A log of no more than what was counted at a node and, where that is wanted, what the servers hold there.
-    fn now(&mut self, node: &Node, states: bool) -> Result<Log, ExplorerError> {
+    fn now(&mut self, node: &Node, states: bool) -> Result<Log, ExploreError> {
         let counted = |(counter, by): (&String, &i64)| EventKind::Counted {
             actor: ActorId(0),
             counter: counter.clone(),
@@ -128,7 +126,7 @@ impl InProcess {
     }
 
     /// What the order that ends here came to.
-    pub(crate) fn ending_of(&mut self, node: &Node) -> Result<Ending, ExplorerError> {
+    pub(crate) fn ending_of(&mut self, node: &Node) -> Result<Ending, ExploreError> {
         let mut node = node.clone();
         let asks = !self.cache.asked.values.is_empty();
         if !self.servers.looks && asks {

@@ -9,7 +9,7 @@ use std::{
 use tokio::{runtime::Handle, sync::watch};
 
 use super::{
-    ExplorerError, OnServers,
+    OnServers,
     commands::Commands,
     rules::{Rules, Situation, Tally, operation_name},
     tracked::Tracked,
@@ -22,7 +22,7 @@ use crate::{
     log::{ActorId, Command, Event, EventKind, ZkCall},
     program::Request,
     run::{
-        explore::{Broken, Ending, Explorer, Pick, Touch},
+        explore::{Broken, Ending, ExploreError, Explorer, Pick, Touch},
         race::{Outcome, racer::Racer},
         session::{EngineError, setup, supervision::supervised},
     },
@@ -55,7 +55,6 @@ pub struct Processes {
 }
 
 impl Processes {
-    /// Starts a lab and the clients.
     pub async fn open(scenario: &Scenario, options: &LabOptions, rules: &Rules) -> Result<Self, EngineError> {
         Ok(Self {
             racer: Racer::set_up(scenario, options).await?,
@@ -77,7 +76,7 @@ impl Processes {
         Node { trail, picks: situation.picks(&self.rules).into(), cut: situation.is_cut(&self.rules) }
     }
 
-    fn begin_order(&mut self) -> Result<(), ExplorerError> {
+    fn begin_order(&mut self) -> Result<(), ExploreError> {
         (self.tally, self.steps, self.tracked) = (Tally::default(), 0, Tracked::default());
         if self.here.take().is_some() {
             self.wait(async |racer| racer.finish_order().await)?;
@@ -85,7 +84,6 @@ impl Processes {
         if self.racer.needs_restart {
             // The lab will be another one.
             self.connections.clear();
-            self.wait(async |racer| racer.renew().await)?;
         }
         self.wait(async |racer| racer.begin_order().await)?;
         self.see(0, &mut Touch::default());
@@ -110,7 +108,7 @@ impl Processes {
         })
     }
 
-    fn go_to(&mut self, node: &Node) -> Result<(), ExplorerError> {
+    fn go_to(&mut self, node: &Node) -> Result<(), ExploreError> {
         if self.here.as_ref().is_some_and(|here| here.is(&node.trail)) {
             return Ok(());
         }
@@ -124,7 +122,7 @@ impl Processes {
     }
 
     /// Takes a step from the current node. Gives the replies.
-    fn step(&mut self, pick: Pick, touch: &mut Touch) -> Result<Vec<Event>, ExplorerError> {
+    fn step(&mut self, pick: Pick, touch: &mut Touch) -> Result<Vec<Event>, ExploreError> {
         let from = self.racer.director.log().len();
         let choice = pick.choice(&self.scenario);
         self.tally.add(pick);
@@ -136,7 +134,7 @@ impl Processes {
     }
 
     /// What a move will touch, as far as its command says.
-    fn foresee(&mut self, actor: ActorId) -> Result<Touch, ExplorerError> {
+    fn foresee(&mut self, actor: ActorId) -> Result<Touch, ExploreError> {
         let director = &self.racer.director;
         let mut touch = Touch { actor: Some(actor), ..Touch::default() };
         let stepper = &director.actors[actor];
@@ -170,12 +168,7 @@ impl Processes {
         Ok(touch)
     }
 
-    fn foresee_redis(
-        &mut self,
-        wire: &Wire,
-        operation: &str,
-        touch: &mut Touch,
-    ) -> Result<(), ExplorerError> {
+    fn foresee_redis(&mut self, wire: &Wire, operation: &str, touch: &mut Touch) -> Result<(), ExploreError> {
         // The master is found when the move is made; any server knows the command.
         let server = match wire.server() {
             PRIMARY => self.racer.director.harness.server.clone(),
@@ -221,7 +214,7 @@ impl OnServers for Processes {
         let (off, vitals) = (self.off.clone(), self.lab().vitals());
         Box::new(move || {
             off.send_replace(true);
-            vitals.put_down();
+            vitals.kill_all();
         })
     }
 
@@ -232,9 +225,8 @@ impl OnServers for Processes {
 
 impl Explorer for Processes {
     type Node = Node;
-    type Error = ExplorerError;
 
-    fn begin(&mut self) -> Result<Node, ExplorerError> {
+    fn begin(&mut self) -> Result<Node, ExploreError> {
         self.begin_order()?;
         self.here = Some(Trail::default());
         Ok(self.node(Trail::default()))
@@ -244,7 +236,7 @@ impl Explorer for Processes {
         node.picks.to_vec()
     }
 
-    fn take(&mut self, node: &Node, pick: Pick) -> Result<(Node, Touch), ExplorerError> {
+    fn take(&mut self, node: &Node, pick: Pick) -> Result<(Node, Touch), ExploreError> {
         self.go_to(node)?;
         let mut touch = match pick {
             Pick::Move(actor) => self.foresee(actor)?,
@@ -256,11 +248,11 @@ impl Explorer for Processes {
         Ok((self.node(trail), touch))
     }
 
-    fn ending(&mut self, node: &Node) -> Result<Ending, ExplorerError> {
+    fn ending(&mut self, node: &Node) -> Result<Ending, ExploreError> {
         self.go_to(node)?;
         let log = self.racer.director.log();
         let outcome = Arc::new(Outcome::of(&self.scenario, log));
-        let breaches = verdict::breaches(&self.scenario, log).map_err(ExplorerError::Invariant)?;
+        let breaches = verdict::breaches(&self.scenario, log).map_err(ExploreError::Invariant)?;
         let expressions = breaches.into_iter().filter_map(|Breach { invariant, at, .. }| {
             let NeverPlan::That(_) = self.scenario.invariants[invariant].never else {
                 return None;

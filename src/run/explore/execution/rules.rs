@@ -12,7 +12,6 @@ use crate::{
 pub struct Rules {
     /// An order is cut after so many moves.
     pub moves: usize,
-    /// The clients that may be killed, by number.
     pub crash: Vec<usize>,
     /// The clients that may be stopped for a while.
     pub freeze: Vec<usize>,
@@ -32,14 +31,11 @@ pub(crate) fn operation_name(scenario: &Scenario, actor: ActorId, label: &str) -
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
     pub(crate) moves: usize,
-    /// The client that is stopped.
     pub(crate) frozen: Option<usize>,
-    /// Whether the one fault of the order has happened.
     faulted: bool,
 }
 
 impl Tally {
-    /// Counts a step.
     pub(crate) fn add(&mut self, pick: Pick) {
         match pick {
             Pick::Move(_) => self.moves += 1,
@@ -55,7 +51,6 @@ impl Tally {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Situation {
     tally: Tally,
-    /// Who can make a move now.
     able: Vec<ActorId>,
     /// Whether anybody waits for time to pass.
     timer: bool,

@@ -11,7 +11,6 @@ use std::{
 use tokio::runtime::Handle;
 
 use super::{
-    ExplorerError,
     commands::{Commands, Footprint, Refusal, Transaction, is_opaque, key_of},
     keyspace::{self, Keyspace, Known},
     replayable,
@@ -22,7 +21,10 @@ use crate::{
     lab::{Lab, LabOptions},
     lesson::Scenario,
     log::{ActorId, Observed, Reply, ServerState},
-    run::session::{EngineError, setup, supervision::supervised},
+    run::{
+        explore::ExploreError,
+        session::{EngineError, setup, supervision::supervised},
+    },
 };
 
 /// The commands that wait on a connection since MULTI.
@@ -50,7 +52,7 @@ impl Connection {
         Ok(Self { name, direct, look, holds: None })
     }
 
-    fn counts(&mut self) -> Result<Counts, ExplorerError> {
+    fn counts(&mut self) -> Result<Counts, ExploreError> {
         let answer = self.direct.ask_one(COUNTS);
         Ok(answer.map(counts).map_err(|why| lost(&self.name, why))?)
     }
@@ -148,7 +150,7 @@ impl Servers {
         self.connections.iter().position(|connection| connection.name == name)
     }
 
-    fn lost(&self, server: usize, why: String) -> ExplorerError {
+    fn lost(&self, server: usize, why: String) -> ExploreError {
         lost(&self.connections[server].name, why).into()
     }
 
@@ -158,7 +160,7 @@ impl Servers {
     }
 
     /// Moves the order's time. The clock follows forward; that it went back is only remembered.
-    fn set_time(&mut self, at: LessonTime) -> Result<(), ExplorerError> {
+    fn set_time(&mut self, at: LessonTime) -> Result<(), ExploreError> {
         if at > self.now {
             self.clock.jump(at.since(self.now)).map_err(EngineError::from)?;
         }
@@ -175,7 +177,7 @@ impl Servers {
         server: usize,
         wanted: &Arc<Keyspace>,
         at: LessonTime,
-    ) -> Result<usize, ExplorerError> {
+    ) -> Result<usize, ExploreError> {
         if !self.share {
             return Ok(0);
         }
@@ -207,7 +209,7 @@ impl Servers {
     }
 
     /// Sends what was added, if anything was.
-    fn flush(&mut self, server: usize, commands: usize) -> Result<(), ExplorerError> {
+    fn flush(&mut self, server: usize, commands: usize) -> Result<(), ExploreError> {
         if commands == 0 {
             return Ok(());
         }
@@ -222,7 +224,7 @@ impl Servers {
         from: &Sender<'_>,
         wire: &Wire,
         footprint: &Footprint,
-    ) -> Result<(Reply, Option<Arc<Keyspace>>), ExplorerError> {
+    ) -> Result<(Reply, Option<Arc<Keyspace>>), ExploreError> {
         self.set_time(from.at)?;
         if from.queued.is_some() || footprint.transaction != Transaction::None {
             return self.send_in_transaction(from, wire, footprint);
@@ -280,13 +282,13 @@ impl Servers {
         holds
     }
 
-    fn read(&mut self, server: usize, answer: Answer) -> Result<Arc<Keyspace>, ExplorerError> {
+    fn read(&mut self, server: usize, answer: Answer) -> Result<Arc<Keyspace>, ExploreError> {
         let keyspace = Keyspace::read(answer, self.now).map_err(|why| self.lost(server, why))?;
         Ok(self.holds(server, keyspace))
     }
 
     /// What a server holds now.
-    pub(crate) fn look(&mut self, server: usize) -> Result<Arc<Keyspace>, ExplorerError> {
+    pub(crate) fn look(&mut self, server: usize) -> Result<Arc<Keyspace>, ExploreError> {
         let connection = &mut self.connections[server];
         let answer = connection.direct.ask_one(["EVALSHA", &connection.look, "0"]);
         let answer = answer.map_err(|why| self.lost(server, why))?;
@@ -300,7 +302,7 @@ impl Servers {
         from: &Sender<'_>,
         wire: &Wire,
         footprint: &Footprint,
-    ) -> Result<(Reply, Option<Arc<Keyspace>>), ExplorerError> {
+    ) -> Result<(Reply, Option<Arc<Keyspace>>), ExploreError> {
         let server = from.server;
         let ends = footprint.transaction == Transaction::Ends;
         if ends {
@@ -344,7 +346,7 @@ impl Servers {
         &mut self,
         keyspaces: &[Arc<Keyspace>],
         at: LessonTime,
-    ) -> Result<Vec<ServerState>, ExplorerError> {
+    ) -> Result<Vec<ServerState>, ExploreError> {
         // What is over by then is not there: the same keys at another time are another state.
         let keyspaces: Vec<_> = keyspaces.iter().map(|keyspace| self.known.living(keyspace, at)).collect();
         let missing = (0..self.connections.len()).any(|n| self.state(n, &keyspaces[n]).is_none());
@@ -373,7 +375,7 @@ impl Servers {
     }
 
     /// Servers as the lesson prepares them, and the order's time at its beginning.
-    pub(crate) fn reset(&mut self) -> Result<(), ExplorerError> {
+    pub(crate) fn reset(&mut self) -> Result<(), ExploreError> {
         for server in 0..self.connections.len() {
             let connection = &mut self.connections[server];
             connection.holds = None;
@@ -447,7 +449,7 @@ fn counts(answer: Answer) -> Counts {
 }
 
 /// What a script calls that one cannot see into, only the server knows.
-fn check_calls(from: &Sender<'_>, wire: &Wire, before: &Counts, after: &Counts) -> Result<(), ExplorerError> {
+fn check_calls(from: &Sender<'_>, wire: &Wire, before: &Counts, after: &Counts) -> Result<(), ExploreError> {
     let grown = |name: &&str| before.get(*name) < after.get(*name);
     // That it is asked is counted, too.
     let mut names = replayable::refused_in_scripts().filter(|name| *name != "INFO");

@@ -54,3 +54,29 @@ impl Tracked {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Tracked;
+    use crate::{
+        clock::LessonTime,
+        log::{ActorId, Belief, Event, EventKind},
+        run::explore::Touch,
+    };
+
+    #[test]
+    fn each_two_holders_are_a_way_to_break_a_lock() {
+        let mut tracked = Tracked::default();
+        let mut touches = Vec::new();
+        let (holding, nothing) = (Belief::Holding, Belief::Nothing);
+        // After how many steps, who, what.
+        for (steps, actor, belief) in [(0, 0, holding), (2, 1, holding), (3, 2, holding), (4, 1, nothing)] {
+            let kind = EventKind::Believes { actor: ActorId(actor), lock: "lock".to_owned(), belief };
+            let mut touch = Touch::default();
+            tracked.take(steps, &Event { at: LessonTime::ZERO, kind }, &mut touch);
+            touches.push((touch.begins.len(), touch.ends.len()));
+        }
+        assert_eq!(tracked.overlaps["lock"], [vec![1], vec![2], vec![1, 2]]);
+        assert_eq!(touches, [(1, 0), (1, 0), (1, 0), (0, 1)]);
+    }
+}

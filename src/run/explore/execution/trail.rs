@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use super::{ExplorerError, rules::operation_name};
+use super::rules::operation_name;
 use crate::{
     lesson::Scenario,
     log::{ActorId, Event, EventKind, Reply},
-    run::explore::Pick,
+    run::explore::{ExploreError, Pick},
 };
 
 /// How one comes to a node from the beginning.
@@ -52,11 +52,11 @@ impl Trail {
 
 impl Step {
     /// Checks that the step was answered as before when it was made again.
-    pub(crate) fn must_match(&self, again: &[Event], scenario: &Scenario) -> Result<(), ExplorerError> {
+    pub(crate) fn must_match(&self, again: &[Event], scenario: &Scenario) -> Result<(), ExploreError> {
         let (first, second) = (self.events.iter().filter_map(reply), again.iter().filter_map(reply));
         for ((actor, label, first), (.., second)) in first.zip(second) {
             if first != second {
-                return Err(ExplorerError::Strayed {
+                return Err(ExploreError::Strayed {
                     operation: operation_name(scenario, actor, label),
                     first: first.to_string(),
                     second: second.to_string(),

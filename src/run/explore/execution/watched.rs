@@ -19,7 +19,6 @@ use crate::{
     run::explore::Touch,
 };
 
-/// One expression.
 #[derive(Debug, Clone)]
 pub(crate) struct Watch {
     /// Its number among the invariants.
