@@ -20,10 +20,7 @@ use super::{
 };
 use crate::{
     lesson::Scenario,
-    run::explore::{
-        self, Bounds, ExploreError, Explored, Failing, MOST_MOVES, MOVES, MayFail, Progress,
-        execution::ExplorerError,
-    },
+    run::explore::{self, Bounds, ExploreError, Explored, Failing, MOST_MOVES, MOVES, MayFail, Progress},
     text::Lang,
     verdict::why,
 };
@@ -172,7 +169,7 @@ async fn unheard() -> &'static str {
 
 fn failure(scenario: &Scenario, error: ExploreError) -> Failure {
     match error {
-        ExploreError::Explorer(ExplorerError::Engine(error)) => error.into(),
+        ExploreError::Engine(error) => error.into(),
         other => Failure::usage(format!("{} · {}: {other}", scenario.loaded.lesson.id, scenario.variant)),
     }
 }

@@ -16,7 +16,7 @@ use crate::{
     lesson::Scenario,
     run::{
         batch::{self, BatchUpdate},
-        race::{self, MOST_RACES, Pace, RaceReport},
+        race::{MOST_RACES, Pace, RaceReport},
     },
     text::Lang,
     ui::theme::{text, time},
@@ -59,7 +59,7 @@ pub(crate) fn race(global: &Global, args: &RaceArgs) -> Result<u8, Failure> {
             } else {
                 print::line(&histogram(scenario, &report, global.seed, global.lang()))?;
                 if let Some(signal) = cut {
-                    let counts = [report.runs.to_string(), report.asked.to_string()];
+                    let counts = [report.kept.races().to_string(), report.asked.to_string()];
                     let words = words::RACES_CUT.with(global.lang(), &[signal, &counts[0], &counts[1]]);
                     print::line(&format!("    {words}"))?;
                 }
@@ -125,7 +125,7 @@ impl Races<'_> {
     }
 
     fn progress(&self, report: &RaceReport, spent: Duration) -> String {
-        let pace = Pace { done: report.runs, of: report.asked, spent };
+        let pace = Pace { done: report.kept.races(), of: report.asked, spent };
         words::RACING.with(
             self.lang,
             &[
@@ -158,11 +158,11 @@ fn json_line(scenario: &Scenario, report: &RaceReport, seed: u64) -> Value {
     json!({
         "lesson": scenario.loaded.lesson.id,
         "variant": scenario.variant,
-        "clock": report.clock,
+        "clock": report.info.clock,
         "raced": "programs",
-        "faults_left_out": race::leaves_out_faults(scenario),
-        "clients": report.actors,
-        "runs": report.runs,
+        "faults_left_out": report.info.faults_left_out,
+        "clients": report.info.actors,
+        "runs": report.kept.races(),
         "complete": report.is_complete(),
         "seed": seed,
         "violated": report.kept.violated(),
@@ -179,10 +179,11 @@ const MOST: usize = 15;
 
 fn histogram(scenario: &Scenario, report: &RaceReport, seed: u64, lang: Lang) -> String {
     let wall = report.wall.as_secs_f64();
-    let (seconds, actors, runs) = (format!("{wall:.2}"), report.actors.to_string(), report.runs.to_string());
+    let (seconds, actors, runs) =
+        (format!("{wall:.2}"), report.info.actors.to_string(), report.kept.races().to_string());
     let id = &scenario.loaded.lesson.id;
     let mut lines = vec![words::RACED.with(lang, &[id, &scenario.variant, &runs, &actors, &seconds])];
-    if race::leaves_out_faults(scenario) {
+    if report.info.faults_left_out {
         lines.push(format!("    {}", words::NO_FAULTS_RACED.get(lang)));
     }
     let outcomes = report.kept.outcomes();
@@ -191,7 +192,7 @@ fn histogram(scenario: &Scenario, report: &RaceReport, seed: u64, lang: Lang) ->
     let wide = widest(&mut names.iter().take(MOST).map(|name| name.chars().count()));
     let digits = outcomes.first().map_or(1, |(_, kind)| kind.count().to_string().len());
     for (name, (outcome, kind)) in names.iter().zip(&outcomes).take(MOST) {
-        let cells = (kind.count() * BAR).div_ceil(report.runs.max(1));
+        let cells = (kind.count() * BAR).div_ceil(report.kept.races().max(1));
         let bar = "█".repeat(usize::try_from(cells).unwrap_or(0));
         let bar = text::pad(&bar, usize::try_from(BAR).unwrap_or(0));
         let first = words::FIRST_SEED.with(lang, &[&seed.wrapping_add(kind.first().into()).to_string()]);
@@ -202,7 +203,7 @@ fn histogram(scenario: &Scenario, report: &RaceReport, seed: u64, lang: Lang) ->
         let more = (outcomes.len() - MOST).to_string();
         lines.push(format!("    {}", words::MORE_OUTCOMES.with(lang, &[&more])));
     }
-    for invariant in &report.invariants {
+    for invariant in &report.info.invariants {
         let broke = report.kept.broke(&invariant.name);
         if broke > 0 {
             let (broke, says) = (broke.to_string(), invariant.says.get(lang));

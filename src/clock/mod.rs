@@ -13,6 +13,7 @@
 //! | `time.rs`, `rate.rs` | the values |
 
 #[path = "../../preload/page.rs"]
+#[cfg_attr(not(test), expect(dead_code, reason = "only the library waits"))]
 pub(crate) mod page;
 
 pub(crate) mod preload;
@@ -20,10 +21,7 @@ pub(crate) mod rate;
 pub(crate) mod time;
 pub(crate) mod writer;
 
-pub use self::{
-    rate::{BadRate, Rate},
-    time::LessonTime,
-};
+pub use self::{rate::Rate, time::LessonTime};
 
 use self::{
     page::{Line, SLOTS},
@@ -44,10 +42,8 @@ use std::{
 };
 use thiserror::Error;
 
-/// The library's file.
 const LIBRARY_FILE: &str = "lesson_clock.so";
 
-/// What kind of clock a lesson runs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ClockKind {
@@ -118,7 +114,6 @@ struct Shared {
 #[derive(Debug)]
 struct State {
     line: Line,
-    rate: Rate,
     /// The page; none on the wall clock.
     page: Option<PageFile>,
     taken: [bool; SLOTS],
@@ -142,19 +137,12 @@ impl LessonClock {
 
     /// A controlled clock, running at [`Rate::NORMAL`]. Its library and its page are made in `dir`, which should
     /// be private to this user: whoever can write there can run code in the servers.
-    ///
-    /// # Errors
-    /// [`ClockError::Unsupported`] on other platforms, [`ClockError::UnusablePath`] if `dir` is relative or the
-    /// dynamic linker would misread it, [`ClockError::File`] if a file cannot be written or is there already.
     pub fn controlled(dir: &Path) -> Result<Self, ClockError> {
         Self::with_library_in(dir, dir)
     }
 
     /// As [`LessonClock::controlled`], with the library in a directory of its own: `dir` may then have any name, and be
     /// on a file system from which nothing can be executed.
-    ///
-    /// # Errors
-    /// As for [`LessonClock::controlled`].
     pub fn with_library_in(dir: &Path, library: &Path) -> Result<Self, ClockError> {
         if !Self::supported() {
             return Err(ClockError::Unsupported);
@@ -194,7 +182,7 @@ impl LessonClock {
 
     fn new(zero: i64, line: Line, epoch: i64, control: Option<(PathBuf, PageFile)>) -> Self {
         let (control, page) = control.unzip();
-        let state = State { line, rate: Rate::NORMAL, page, taken: [false; SLOTS], skews: [0; SLOTS] };
+        let state = State { line, page, taken: [false; SLOTS], skews: [0; SLOTS] };
         Self(Arc::new(Shared { zero: AtomicI64::new(zero), epoch, control, state: Mutex::new(state) }))
     }
 
@@ -214,36 +202,18 @@ impl LessonClock {
         self.0.zero.store(now, Ordering::Release);
     }
 
-    /// How fast it runs. On the wall clock this is only what was last asked for.
-    pub fn rate(&self) -> Rate {
-        self.state().rate
-    }
-
     /// Changes how fast lesson time passes, without a step, and returns when that was.
     ///
-    /// On the wall clock the rate is only remembered, and time goes on. On a controlled clock a waiting process
-    /// notices within some 50 ms of real time (10 ms if it was running); one that reads the clock, at once.
-    ///
-    /// # Errors
-    /// [`ClockError::File`] if the page cannot be written.
+    /// On the wall clock time goes on as it does. On a controlled clock a waiting process notices within some 50 ms of
+    /// real time (10 ms if it was running); one that reads the clock, at once.
     pub fn set_rate(&self, rate: Rate) -> Result<LessonTime, ClockError> {
-        let mut state = self.state();
-        if state.page.is_none() {
-            state.rate = rate;
-            return Ok(self.lesson(state.line.at(real_now())));
-        }
-        let changed = self.change(&mut state, |line, real| line.turned(real, rate.per_mille()))?;
-        state.rate = rate;
-        Ok(changed)
+        self.change(&mut self.state(), |line, real| line.turned(real, rate.per_mille()))
     }
 
     /// Moves lesson time on by `by`, whether it runs or is paused, and returns the new time.
     ///
     /// Mind the servers: a Sentinel goes into TILT when its time moves by more than 2 s at once, and `ZooKeeper`
     /// expires sessions whose clients had no time to ping.
-    ///
-    /// # Errors
-    /// [`ClockError::CannotJump`] on the wall clock, [`ClockError::File`] if the page cannot be written.
     pub fn jump(&self, by: Duration) -> Result<LessonTime, ClockError> {
         let mut state = self.state();
         if state.page.is_none() {
@@ -254,15 +224,6 @@ impl LessonClock {
             let line = line.turned(real, line.rate);
             Line { offset: line.offset.saturating_add(by), ..line }
         })
-    }
-
-    /// How much real time is left until the lesson time `at`: zero if it has come, `None` while it cannot come
-    /// because the lesson is paused. The next change of the rate or jump makes the answer stale.
-    pub fn real_until(&self, at: LessonTime) -> Option<Duration> {
-        let state = self.state();
-        let now = self.lesson(state.line.at(real_now()));
-        let left = state.line.real_for(at.as_nanos().saturating_sub(now.as_nanos()))?;
-        Some(Duration::from_nanos(u64::try_from(left).unwrap_or(0)))
     }
 
     /// A place for one server's skew; `None` on the wall clock, or when all 64 places are taken.
@@ -277,10 +238,6 @@ impl LessonClock {
     /// Sets how far one server's *calendar* clock is ahead (or, if negative, behind) of everyone else's, in
     /// nanoseconds, and returns when. Zero puts it right again. Its monotonic clock is not touched: neither does
     /// a wrong date on a real machine. So Redis' TTLs follow a skew, `ZooKeeper`'s sessions do not.
-    ///
-    /// # Errors
-    /// [`ClockError::CannotSkew`] if the slot is another clock's, [`ClockError::File`] if the page cannot be
-    /// written.
     pub fn skew(&self, slot: &Slot, nanos: i64) -> Result<LessonTime, ClockError> {
         if !Arc::ptr_eq(&self.0, &slot.clock.0) {
             return Err(ClockError::CannotSkew);
@@ -319,7 +276,8 @@ impl LessonClock {
         self.lesson(monotonic.saturating_sub(skew))
     }
 
-    /// Changes the line of a controlled clock; returns when. The old line stays if that fails.
+    /// Changes the line of a controlled clock, and nothing of the wall clock; returns when. The old line stays if that
+    /// fails.
     fn change(
         &self,
         state: &mut State,

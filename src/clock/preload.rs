@@ -1,5 +1,4 @@
-//! The preloaded library that this binary carries, and the environment that makes a process use it. Knows
-//! nothing of time.
+//! The preloaded library that this binary carries, and the environment that makes a process use it.
 
 use super::page::{PAGE_VARIABLE, SLOT_VARIABLE};
 use std::{

@@ -1,4 +1,4 @@
-//! Points of lesson time. Knows nothing of clocks, servers or the real world.
+//! Points of lesson time.
 
 use serde::{Deserialize, Serialize};
 use std::{

@@ -1,5 +1,4 @@
-//! Writes the page that the preloaded library reads. Knows the page's layout and its protocol, but not what a
-//! change means.
+//! Writes the page that the preloaded library reads: its layout and its protocol.
 //!
 //! **Architecture Invariant:** the file gets its full size before anyone maps it and never shrinks: a process
 //! that touches a mapped page beyond the end of its file is killed by SIGBUS.

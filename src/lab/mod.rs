@@ -8,7 +8,6 @@
 //!   a new one.
 
 pub mod chinese;
-pub(crate) mod client;
 pub mod doctor;
 pub mod install;
 pub(crate) mod proof;
@@ -23,6 +22,7 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::{join_all, select_all};
+use tokio::process::{ChildStdin, ChildStdout};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
@@ -40,10 +40,9 @@ pub use crate::process::{
 };
 pub(crate) use crate::server::connection::Connection;
 pub use crate::server::{
-    boot::{Endpoint, ServerDeath},
+    boot::Endpoint,
     link::{Link, LinkAddress, LinkState},
 };
-pub use client::{CLIENT, ClientProcess};
 
 use self::programs::Search;
 use self::timekeeping::Timekeeping;
@@ -51,12 +50,15 @@ use crate::clock::{LessonClock, Slot};
 use crate::lesson::LabKind;
 
 use crate::log::{LinkId, ServerInfo, ServerState};
-use crate::process::child::log_tail;
+use crate::process::{child::log_tail, spawner};
 use crate::server::boot::{Boot, Server, Started};
 use crate::server::connection::ServerAddress;
 use crate::server::observe::ObserveError;
 use crate::server::secret::Secret;
 use crate::server::{self, redis::sentinel};
+
+/// The hidden subcommand that makes this program a client.
+pub const CLIENT: &str = "__client";
 
 /// How long after the end of its connections the end of a process is noticed at the latest. Real time.
 const NOTICED_WITHIN: Duration = Duration::from_millis(200);
@@ -79,9 +81,6 @@ pub struct LabOptions {
 
 impl LabOptions {
     /// The lesson clock where the system allows it, this program, and the environment's programs.
-    ///
-    /// # Errors
-    /// Where the system cannot tell where this program is.
     pub fn new() -> io::Result<Self> {
         Ok(Self::with_binary(own_binary()?))
     }
@@ -115,9 +114,6 @@ pub struct Lab {
 impl Lab {
     /// Starts the servers of a lab and comes back when they answer. The clock runs at its normal rate; where servers
     /// do not take the lesson clock, it is the machine's ([`Lab::wall_clock`] tells why).
-    ///
-    /// # Errors
-    /// Where a program is missing or too old, a server fails, or this machine has no room.
     pub async fn start(kind: LabKind, options: &LabOptions) -> Result<Self, LabError> {
         // Boxed: it is large, and everybody's future would be.
         let started = Self::start_proven(kind, options).boxed().await;
@@ -190,7 +186,6 @@ impl Lab {
         self.time.wall.as_ref()
     }
 
-    /// The clock that servers and clients run on.
     pub fn clock(&self) -> &LessonClock {
         &self.clock
     }
@@ -206,7 +201,7 @@ impl Lab {
         self.vitals = other.vitals();
     }
 
-    /// The servers, as people may reach them from outside.
+    /// As people may reach them from outside.
     pub fn servers(&self) -> Vec<ServerInfo> {
         self.servers.iter().map(|server| server.info.clone()).collect()
     }
@@ -240,17 +235,11 @@ impl Lab {
 
     /// The slot of the clock by which one server's clock can be set apart from the others'. `None` on the
     /// wall clock.
-    ///
-    /// # Errors
-    /// Where the lab has no such server.
     pub fn slot(&self, server: &str) -> Result<Option<&Slot>, LabError> {
         Ok(self.server(server)?.slot.as_ref())
     }
 
     /// Lays the link `CLIENT->SERVER`, unless it is there already, and tells the client's end of it.
-    ///
-    /// # Errors
-    /// Where the lab has no such server, or no socket can be opened.
     pub async fn link(&mut self, client: &str, server: &str) -> Result<LinkAddress, LabError> {
         let id = LinkId::new(client, server);
         if let Some(link) = self.links.get(&id) {
@@ -270,7 +259,6 @@ impl Lab {
         self.kind
     }
 
-    /// All links, and how each is.
     pub fn link_states(&self) -> impl Iterator<Item = (&LinkId, LinkState)> {
         self.links.iter().map(|(id, link)| (id, link.state()))
     }
@@ -281,31 +269,29 @@ impl Lab {
     }
 
     /// Starts a client's process on the lesson clock.
-    ///
-    /// # Errors
-    /// Where the process cannot be started.
-    // Async although it only starts a process: where starting has to wait one day, callers stay as they are.
-    #[expect(clippy::unused_async, reason = "callers stay as they are should starting ever wait")]
-    pub async fn spawn_client(&mut self, name: &str) -> Result<ClientProcess, LabError> {
-        let started = ClientProcess::start(name, &self.binary, &self.clock, &self.workspace);
-        let client = started.map_err(limits::named)?;
-        self.vitals.watch(client.fate());
-        Ok(client)
+    pub fn spawn_client(&mut self, name: &str) -> Result<(Process, ChildStdin, ChildStdout), LabError> {
+        let started = self.start_client(name).map_err(limits::named)?;
+        self.vitals.watch(&started.0.state);
+        Ok(started)
+    }
+
+    fn start_client(&self, name: &str) -> Result<(Process, ChildStdin, ChildStdout), LabError> {
+        let failed = |source| LabError::Spawn { program: format!("client {name}"), source };
+        let mut command = spawner::guarded(&self.binary, &self.binary);
+        command.arg(CLIENT).arg(name).envs(self.clock.env(None));
+        let (process, pipes) = Process::start(&format!("client {name}"), command, &self.workspace, true)?;
+        let (stdin, stdout) = pipes.ok_or_else(|| failed(io::Error::other("its pipes are missing")))?;
+        let stdin = ChildStdin::from_std(stdin).map_err(failed)?;
+        Ok((process, stdin, ChildStdout::from_std(stdout).map_err(failed)?))
     }
 
     /// The truth: what every server holds at this moment. A server that has ended holds nothing any more
     /// and is left out.
-    ///
-    /// # Errors
-    /// Where a server does not answer, for one because it is frozen.
     pub async fn observe(&self) -> Result<Vec<ServerState>, LabError> {
         self.observe_but(&HashSet::new()).await
     }
 
     /// As [`Lab::observe`], without the servers that are known to be frozen: nobody can see into those.
-    ///
-    /// # Errors
-    /// As for [`Lab::observe`].
     pub async fn observe_but(&self, frozen: &HashSet<String>) -> Result<Vec<ServerState>, LabError> {
         let looks = self.servers.iter().map(async |server| {
             if server.process.ended().is_some() || frozen.contains(&server.info.name) {
@@ -326,9 +312,6 @@ impl Lab {
 
     /// A counter of a server's, by the name that the server gives it: a field of Redis' `INFO`, a line of
     /// ZooKeeper's `mntr`.
-    ///
-    /// # Errors
-    /// Where there is no such server or counter, or the server does not answer.
     pub async fn metric(&self, server: &str, name: &str) -> Result<i64, LabError> {
         let server = self.server(server)?;
         let value = patiently(server, || server.observer.metric(name))
@@ -341,59 +324,19 @@ impl Lab {
         })
     }
 
-    /// Resolves when a server ends by itself. A server that was told to end does not count.
-    pub async fn died(&self) -> ServerDeath {
+    /// Resolves when a server ends without having been told to.
+    pub async fn died(&self) -> Ailment {
         select_all(self.everybody().map(|server| server.died().boxed())).await.0
     }
 
-    /// Kills a server with SIGKILL.
-    ///
-    /// # Errors
-    /// Where there is no such server or the kernel refuses.
-    pub fn kill_server(&self, name: &str) -> Result<(), LabError> {
-        self.server(name)?.kill()
-    }
-
-    /// Kills a server with SIGKILL and returns when it is gone.
-    ///
-    /// # Errors
-    /// Where there is no such server or the kernel refuses.
-    pub async fn end_server(&self, name: &str) -> Result<(), LabError> {
-        self.kill_server(name)?;
-        self.server(name)?.process.exited().await;
-        Ok(())
-    }
-
-    /// Whether a server has ended.
-    ///
-    /// # Errors
-    /// Where there is no such server.
-    pub fn server_ended(&self, name: &str) -> Result<bool, LabError> {
-        Ok(self.server(name)?.process.ended().is_some())
-    }
-
-    /// Stops a server with SIGSTOP and returns once it stands still.
-    ///
-    /// # Errors
-    /// Where there is no such server, it has ended, or the kernel refuses.
-    pub fn freeze_server(&self, name: &str) -> Result<(), LabError> {
-        self.server(name)?.process.freeze()
-    }
-
-    /// Lets a frozen server go on.
-    ///
-    /// # Errors
-    /// Where there is no such server, it has ended, or the kernel refuses.
-    pub fn thaw_server(&self, name: &str) -> Result<(), LabError> {
-        self.server(name)?.process.thaw()
+    /// A server's process, to kill, freeze and thaw it.
+    pub fn process(&self, server: &str) -> Result<&Process, LabError> {
+        Ok(&self.server(server)?.process)
     }
 
     /// Starts a server again that has ended: same directory, same address.
-    ///
-    /// # Errors
-    /// Where there is no such server, it runs, or it does not start.
     pub async fn restart_server(&mut self, name: &str) -> Result<(), LabError> {
-        self.server(name)?;
+        self.process(name)?;
         let boot = Boot {
             workspace: &self.workspace,
             clock: &self.clock,
@@ -409,9 +352,6 @@ impl Lab {
     }
 
     /// Whether a server lives and says that it is a master.
-    ///
-    /// # Errors
-    /// Where there is no such server.
     pub async fn is_master(&self, server: &str) -> Result<bool, LabError> {
         let server = self.server(server)?;
         let role = match server.process.ended() {
@@ -432,15 +372,7 @@ impl Lab {
         Some(&server.info.name)
     }
 
-    /// A server's process number, for people who look from outside.
-    ///
-    /// # Errors
-    /// Where there is no such server.
-    pub fn server_pid(&self, name: &str) -> Result<u32, LabError> {
-        Ok(self.server(name)?.process.pid())
-    }
-
-    /// The lab's private directory, with the servers' logs.
+    /// Private, with the servers' logs.
     pub fn directory(&self) -> &std::path::Path {
         self.workspace.path()
     }
@@ -477,7 +409,7 @@ impl Drop for Lab {
     fn drop(&mut self) {
         // All at once; each one's own drop then waits for it. What cannot be signalled is gone already.
         for server in self.everybody() {
-            let _ = server.kill();
+            let _ = server.process.kill();
         }
     }
 }
@@ -490,7 +422,7 @@ where
 {
     loop {
         match look().await {
-            Err(ObserveError::Silent) if server.process.fate().is_stopped() => {}
+            Err(ObserveError::Silent) if server.process.state.is_stopped() => {}
             looked => return looked,
         }
     }
@@ -500,6 +432,6 @@ fn unreadable(server: &Server, error: &ObserveError) -> LabError {
     LabError::Unreadable {
         server: server.info.name.clone(),
         why: error.to_string(),
-        log: log_tail(server.process.log_path()),
+        log: log_tail(&server.process.state.log),
     }
 }

@@ -35,18 +35,12 @@ pub enum ClockProof {
         zh: String,
     },
     /// The clock should hold servers and does not.
-    Failed {
-        /// What was seen.
-        why: String,
-    },
+    Failed { why: String },
 }
 
 /// Starts a real server on the lesson clock and sees whether it obeys.
 pub(crate) async fn proof(options: &LabOptions) -> ClockProof {
-    match try_clock(options).await {
-        Ok(proof) => proof,
-        Err(why) => ClockProof::Failed { why },
-    }
+    try_clock(options).await.unwrap_or_else(|why| ClockProof::Failed { why })
 }
 
 async fn try_clock(options: &LabOptions) -> Result<ClockProof, String> {
@@ -72,14 +66,8 @@ async fn ask_the_server(lab: &Lab, boot_ms: u64) -> Result<ClockProof, String> {
     let client = Client::open(address).map_err(said)?;
     let mut connection = client.get_multiplexed_async_connection().await.map_err(said)?;
     let pttl = redis::cmd("PTTL").arg("proof").to_owned();
-    redis::cmd("SET")
-        .arg("proof")
-        .arg(1)
-        .arg("PX")
-        .arg(TTL_MS)
-        .exec_async(&mut connection)
-        .await
-        .map_err(said)?;
+    let set = redis::cmd("SET").arg("proof").arg(1).arg("PX").arg(TTL_MS).to_owned();
+    set.exec_async(&mut connection).await.map_err(said)?;
     lab.clock().set_rate(Rate::PAUSED).map_err(|error| error.to_string())?;
     let before: i64 = pttl.query_async(&mut connection).await.map_err(said)?;
     // The one place where real time has to pass: the proof is that it makes no difference.

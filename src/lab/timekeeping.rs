@@ -12,17 +12,14 @@ use rustix::fs::{StatVfsMountFlags, statvfs};
 
 use super::{Lab, LabOptions};
 use crate::clock::{ClockKind, LessonClock, LessonTime};
-use crate::process::error::LabError;
-use crate::process::sweep::sweep;
-use crate::process::wall_clock::WallClock;
-use crate::process::workspace::Workspace;
+use crate::process::{error::LabError, sweep::sweep, wall_clock::WallClock, workspace::Workspace};
 
 /// How far the lesson's calendar is ahead of the machine's when the first server starts, so that a server's own time
 /// tells which of the two it is on.
 const AHEAD: Duration = Duration::from_secs(1);
 
 /// The longest that a server may take to tell its time for the answer to prove anything.
-const TELLING: Duration = Duration::from_millis(300);
+const ANSWERS_WITHIN: Duration = Duration::from_millis(300);
 
 /// How often a server is asked for its time until it answers fast enough.
 const TRIES: usize = 20;
@@ -107,11 +104,9 @@ impl Lab {
             return Ok(());
         }
         for server in self.everybody() {
-            let Some(told) = self.told_time(server).await? else {
-                continue;
-            };
-            let (before, time, after) = told;
-            if time + ROUNDING < before || after + ROUNDING < time {
+            if let Some((before, time, after)) = self.own_time(server).await?
+                && (time + ROUNDING < before || after + ROUNDING < time)
+            {
                 return Err(LabError::ClockIgnored { server: server.info.name.clone() });
             }
         }
@@ -119,7 +114,7 @@ impl Lab {
     }
 
     /// A server's own time, between two looks at the lesson clock. `None` where it cannot be asked for it.
-    async fn told_time(
+    async fn own_time(
         &self,
         server: &crate::server::boot::Server,
     ) -> Result<Option<(LessonTime, LessonTime, LessonTime)>, LabError> {
@@ -130,7 +125,7 @@ impl Lab {
                 return Ok(None);
             };
             let after = self.clock.now();
-            if after.since(before) < TELLING {
+            if after.since(before) < ANSWERS_WITHIN {
                 let time = self.clock.from_unix_millis(told, server.slot.as_ref());
                 return Ok(Some((before, time, after)));
             }

@@ -36,7 +36,7 @@ pub struct Prospect {
 }
 
 /// An operation that has not been made yet.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
 pub struct Next {
     pub label: String,
     /// The server that it would go to; empty where it goes to none.

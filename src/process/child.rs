@@ -15,11 +15,7 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, wa
 use tokio::sync::watch;
 
 use crate::clock::LessonClock;
-use crate::process::error::LabError;
-use crate::process::exit::Exit;
-use crate::process::group;
-use crate::process::spawner;
-use crate::process::workspace::Workspace;
+use crate::process::{error::LabError, exit::Exit, group, spawner, workspace::Workspace};
 
 /// How long a dropped handle waits for the kernel to finish a killed process. Real time. It takes
 /// milliseconds; the bound is for a process stuck in a dead disk.
@@ -31,49 +27,43 @@ const FORKS_GONE_WITHIN: Duration = Duration::from_secs(1);
 /// A running process. Dropping it kills the process, even a frozen one, and its forks, and waits until they are gone.
 #[derive(Debug)]
 pub struct Process {
-    fate: Arc<Fate>,
+    pub(crate) state: Arc<ProcessState>,
     /// The clock that it was started on, until it has been seen to keep it.
     clock: Mutex<Option<LessonClock>>,
 }
 
 /// What is known of a process and its end, shared with the thread that waits for it and with whoever watches the lab.
 #[derive(Debug)]
-pub(crate) struct Fate {
-    name: String,
+pub(crate) struct ProcessState {
+    /// `redis`, `client A`.
+    pub name: String,
     pid: Pid,
-    log: PathBuf,
+    /// The file that its messages go to.
+    pub log: PathBuf,
     /// Whether its end is somebody's wish, and so no news.
-    condemned: AtomicBool,
+    end_expected: AtomicBool,
     /// Whether it stands still because the lab has stopped it.
     frozen: AtomicBool,
     /// `None` while the pid is certainly this process': it lives, or it is a zombie that only the waiting
     /// thread may reap, and it reaps under this lock. A signal sent under the lock can hit nobody else.
     ended: Mutex<Option<Exit>>,
     reaped: Condvar,
-    told: watch::Sender<Option<Exit>>,
+    exit_sender: watch::Sender<Option<Exit>>,
 }
 
-impl Fate {
+impl ProcessState {
     fn lock(&self) -> MutexGuard<'_, Option<Exit>> {
         self.ended.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(crate) fn name(&self) -> &str {
-        &self.name
     }
 
     pub(crate) fn pid(&self) -> u32 {
         self.pid.as_raw_nonzero().get().unsigned_abs()
     }
 
-    pub(crate) fn log_path(&self) -> &Path {
-        &self.log
-    }
-
     /// How it ended, where nobody in Lockstep has wished it.
     pub(crate) fn ended_by_itself(&self) -> Option<Exit> {
         let ended = *self.lock();
-        ended.filter(|_| !self.condemned.load(Ordering::SeqCst))
+        ended.filter(|_| !self.end_expected.load(Ordering::SeqCst))
     }
 
     /// Whether somebody outside of Lockstep has stopped it (SIGSTOP) and nobody has let it go on yet.
@@ -88,7 +78,7 @@ impl Fate {
     }
 
     /// Kills it without having wished for its end: whoever waits for it finds it dead.
-    pub(crate) fn put_down(&self) {
+    pub(crate) fn kill(&self) {
         // A refusal means that it is gone already.
         let _ = self.signal(Signal::KILL);
     }
@@ -104,47 +94,40 @@ impl Fate {
     }
 }
 
-/// What a started process is talked to through; `None` where it was not asked for.
-#[derive(Debug, Default)]
-pub(crate) struct Pipes {
-    pub stdin: Option<ChildStdin>,
-    pub stdout: Option<ChildStdout>,
-}
-
 impl Process {
-    /// Starts a command whose messages go to a log file in the workspace. With `talks`, its standard input
-    /// and output become pipes and only its standard error goes to the log; else everything does.
+    /// Starts a command whose messages go to a log file in the workspace. Where it is `piped`, its standard input and
+    /// output are pipes, and only its standard error goes to the log.
     pub(crate) fn start(
         name: &str,
         mut command: Command,
         workspace: &Workspace,
-        talks: bool,
-    ) -> Result<(Self, Pipes), LabError> {
+        piped: bool,
+    ) -> Result<(Self, Option<(ChildStdin, ChildStdout)>), LabError> {
         let failed = |source| LabError::Spawn { program: name.to_owned(), source };
         let (log, file) = workspace.log_file(name)?;
-        if talks {
+        if piped {
             command.stdin(Stdio::piped()).stdout(Stdio::piped());
         } else {
             command.stdin(Stdio::null()).stdout(file.try_clone().map_err(failed)?);
         }
         command.stderr(file);
         let mut child = spawner::spawn(command).map_err(failed)?;
-        let pipes = Pipes { stdin: child.stdin.take(), stdout: child.stdout.take() };
+        let pipes = child.stdin.take().zip(child.stdout.take());
         let pid = i32::try_from(child.id())
             .ok()
             .and_then(Pid::from_raw)
             .ok_or_else(|| failed(io::Error::other("its process number makes no sense")))?;
-        let fate = Arc::new(Fate {
+        let state = Arc::new(ProcessState {
             name: name.to_owned(),
             pid,
             log,
-            condemned: AtomicBool::new(false),
+            end_expected: AtomicBool::new(false),
             frozen: AtomicBool::new(false),
             ended: Mutex::new(None),
             reaped: Condvar::new(),
-            told: watch::Sender::new(None),
+            exit_sender: watch::Sender::new(None),
         });
-        let waiter = Arc::clone(&fate);
+        let waiter = Arc::clone(&state);
         thread::Builder::new()
             .name(format!("wait-{name}"))
             .spawn(move || wait(child, pid, &waiter))
@@ -153,7 +136,7 @@ impl Process {
                 let _ = kill_process_group(pid, Signal::KILL);
                 failed(source)
             })?;
-        let process = Self { fate, clock: Mutex::new(None) };
+        let process = Self { state, clock: Mutex::new(None) };
         workspace.record(pid)?;
         Ok((process, pipes))
     }
@@ -174,30 +157,14 @@ impl Process {
         keeps
     }
 
-    /// The name that it was started under.
-    pub fn name(&self) -> &str {
-        &self.fate.name
-    }
-
-    /// Its process number.
     pub fn pid(&self) -> u32 {
-        self.fate.pid()
-    }
-
-    /// The file that its messages go to.
-    pub fn log_path(&self) -> &Path {
-        &self.fate.log
-    }
-
-    /// What is known of it, for whoever watches it from elsewhere.
-    pub(crate) fn fate(&self) -> &Arc<Fate> {
-        &self.fate
+        self.state.pid()
     }
 
     /// Resolves when it has ended without anybody's wish.
     pub(crate) async fn died(&self) -> Exit {
         let exit = self.exited().await;
-        if self.fate.condemned.load(Ordering::SeqCst) {
+        if self.state.end_expected.load(Ordering::SeqCst) {
             std::future::pending::<()>().await;
         }
         exit
@@ -205,98 +172,78 @@ impl Process {
 
     /// How it ended, `None` while it runs or is frozen.
     pub fn ended(&self) -> Option<Exit> {
-        *self.fate.lock()
+        *self.state.lock()
     }
 
     /// Resolves when it has ended, at once if it already has.
     pub async fn exited(&self) -> Exit {
-        let mut told = self.fate.told.subscribe();
-        let exit = told.wait_for(Option::is_some).await.ok().and_then(|exit| *exit);
+        let mut exits = self.state.exit_sender.subscribe();
+        let exit = exits.wait_for(Option::is_some).await.ok().and_then(|exit| *exit);
         match exit {
             Some(exit) => exit,
-            // The sender lives in `self.fate`, so the channel cannot close while this future exists.
+            // The sender lives in `self.state`, so the channel cannot close while this future exists.
             None => std::future::pending().await,
         }
     }
 
     /// Kills it with SIGKILL: nothing in it runs any more. Nothing happens if it has ended.
-    ///
-    /// # Errors
-    /// Where the kernel refuses.
     pub fn kill(&self) -> Result<(), LabError> {
         // Before the signal, or whoever waits for its death could see one that looks natural.
-        self.fate.condemned.store(true, Ordering::SeqCst);
-        match self.signal(Signal::KILL) {
-            Ok(_) => Ok(()),
-            Err(error) => Err(self.refused("SIGKILL", error)),
-        }
+        self.state.end_expected.store(true, Ordering::SeqCst);
+        let killed = self.state.signal(Signal::KILL).map(drop);
+        killed.map_err(|error| self.refused("SIGKILL", &error))
     }
 
     /// Stops it with SIGSTOP, as a garbage collector or a busy machine would, and returns once it stands
     /// still: no instruction of its runs after that until [`Process::thaw`].
-    ///
-    /// # Errors
-    /// Where it has ended or the kernel refuses.
     pub fn freeze(&self) -> Result<(), LabError> {
-        let ended = self.fate.lock();
+        let ended = self.state.lock();
         if let Some(exit) = *ended {
-            return Err(self.gone("SIGSTOP", exit));
+            return Err(self.refused("SIGSTOP", &format!("it has ended ({exit})")));
         }
-        self.fate.frozen.store(true, Ordering::SeqCst);
-        let stopped = kill_process_group(self.fate.pid, Signal::STOP);
-        stopped.map_err(|error| self.refused("SIGSTOP", error))?;
+        self.state.frozen.store(true, Ordering::SeqCst);
+        let stopped = kill_process_group(self.state.pid, Signal::STOP);
+        stopped.map_err(|error| self.refused("SIGSTOP", &error))?;
         // The kernel stops it a moment after the signal. Its end counts too, or a crash would hang us here.
         // The lock is kept: it may die, but it cannot be reaped, so the number stays its own.
         let seen = WaitIdOptions::STOPPED | WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
         // An error means that there is nothing to wait for any more.
-        let _ = retry_on_intr(|| waitid(WaitId::Pid(self.fate.pid), seen));
+        let _ = retry_on_intr(|| waitid(WaitId::Pid(self.state.pid), seen));
         Ok(())
     }
 
     /// Lets it go on after [`Process::freeze`].
-    ///
-    /// # Errors
-    /// Where it has ended or the kernel refuses.
     pub fn thaw(&self) -> Result<(), LabError> {
-        match self.signal(Signal::CONT) {
-            Ok(None) => {
-                self.fate.frozen.store(false, Ordering::SeqCst);
-                Ok(())
-            }
-            Ok(Some(exit)) => Err(self.gone("SIGCONT", exit)),
-            Err(error) => Err(self.refused("SIGCONT", error)),
+        if let Some(exit) =
+            self.state.signal(Signal::CONT).map_err(|error| self.refused("SIGCONT", &error))?
+        {
+            return Err(self.refused("SIGCONT", &format!("it has ended ({exit})")));
         }
+        self.state.frozen.store(false, Ordering::SeqCst);
+        Ok(())
     }
 
-    fn signal(&self, signal: Signal) -> Result<Option<Exit>, Errno> {
-        self.fate.signal(signal)
-    }
-
-    fn gone(&self, signal: &'static str, exit: Exit) -> LabError {
-        LabError::Signal { process: self.fate.name.clone(), signal, why: format!("it has ended ({exit})") }
-    }
-
-    fn refused(&self, signal: &'static str, error: Errno) -> LabError {
-        LabError::Signal { process: self.fate.name.clone(), signal, why: error.to_string() }
+    fn refused(&self, signal: &'static str, why: &dyn std::fmt::Display) -> LabError {
+        LabError::Signal { process: self.state.name.clone(), signal, why: why.to_string() }
     }
 }
 
 impl Drop for Process {
     fn drop(&mut self) {
-        self.fate.condemned.store(true, Ordering::SeqCst);
+        self.state.end_expected.store(true, Ordering::SeqCst);
         // SIGKILL ends a stopped process too. A refusal means that it is gone already.
-        let _ = self.signal(Signal::KILL);
-        let ended = self.fate.lock();
-        let _ = self.fate.reaped.wait_timeout_while(ended, REAPED_WITHIN, |ended| ended.is_none());
+        let _ = self.state.signal(Signal::KILL);
+        let ended = self.state.lock();
+        let _ = self.state.reaped.wait_timeout_while(ended, REAPED_WITHIN, |ended| ended.is_none());
     }
 }
 
 /// Runs in a thread of its own until the process has ended, and its forks with it.
-fn wait(mut child: Child, pid: Pid, fate: &Fate) {
+fn wait(mut child: Child, pid: Pid, state: &ProcessState) {
     // Wait without reaping first: as long as nobody has reaped it, its number cannot be given away.
     let ended = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
     let _ = retry_on_intr(|| waitid(WaitId::Pid(pid), ended));
-    let mut slot = fate.lock();
+    let mut slot = state.lock();
     // However it ended: what it forked, such as a Redis that saves in the background, is no use without it and would
     // write on into the workspace. A refusal means that there is nothing left to kill.
     let _ = kill_process_group(pid, Signal::KILL);
@@ -304,8 +251,8 @@ fn wait(mut child: Child, pid: Pid, fate: &Fate) {
     group::until_gone(pid, FORKS_GONE_WITHIN);
     *slot = Some(exit);
     drop(slot);
-    fate.reaped.notify_all();
-    fate.told.send_replace(Some(exit));
+    state.reaped.notify_all();
+    state.exit_sender.send_replace(Some(exit));
 }
 
 /// The last lines of a log file, for messages. Says so where there are none.

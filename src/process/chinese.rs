@@ -4,7 +4,6 @@ use crate::clock::ClockError;
 use crate::process::{LabError, exit::Exit};
 
 impl LabError {
-    /// The message in Chinese.
     pub fn chinese(&self) -> String {
         match self {
             Self::MissingProgram { program, variable } => format!(
@@ -70,7 +69,6 @@ impl LabError {
 }
 
 impl ClockError {
-    /// The message in Chinese.
     pub fn chinese(&self) -> String {
         match self {
             Self::CannotJump => "真实时钟不能快进，只能等；或者改用课程时钟".to_owned(),
@@ -87,7 +85,6 @@ impl ClockError {
     }
 }
 
-/// How a process ended.
 pub fn exit(how: Exit) -> String {
     match how {
         Exit::Code(code) => format!("退出码 {code}"),

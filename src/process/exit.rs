@@ -1,12 +1,9 @@
 //! How processes end.
 
-use std::fmt;
-use std::os::unix::process::ExitStatusExt;
-use std::process::ExitStatus;
+use std::{fmt, os::unix::process::ExitStatusExt, process::ExitStatus};
 
 use rustix::process::Signal;
 
-/// How a process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
     /// By itself, with this exit code.

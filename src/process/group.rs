@@ -55,9 +55,7 @@ impl Running {
     /// Whether it works in this directory, or was started on a lesson clock that lies there. `directory` without links.
     pub fn belongs_to(&self, directory: &Path) -> bool {
         let pid = self.pid.as_raw_nonzero();
-        let works_there =
-            fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd.starts_with(directory));
-        works_there
+        fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd.starts_with(directory))
             || fs::read(format!("/proc/{pid}/environ")).is_ok_and(|environment| {
                 let clock = environment
                     .split(|byte| *byte == 0)

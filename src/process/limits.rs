@@ -1,15 +1,74 @@
 //! Limits of the machine for this user are raised where they can be, and named where something fails because of them.
 
-use std::error::Error;
-use std::io;
-use std::sync::mpsc;
-use std::thread;
+use std::{error::Error, fmt, io, sync::mpsc, thread};
 
-use rustix::io::Errno;
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::{
+    io::Errno,
+    process::{Resource, Rlimit, getrlimit, setrlimit},
+};
 
 use crate::process::error::LabError;
-use crate::process::limit::Limit;
+
+/// A limit that is too low.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Limit {
+    /// Open files of a process: `ulimit -n`.
+    OpenFiles,
+    /// Processes and threads of a user: `ulimit -u`.
+    Processes,
+    /// Memory of a process: `ulimit -v`.
+    Memory,
+}
+
+impl Limit {
+    /// The shell's flag for it, and what the shell says of it.
+    fn flag_and_value(self) -> (&'static str, String) {
+        let (flag, resource, unit) = match self {
+            Self::OpenFiles => ("ulimit -n", Resource::Nofile, 1),
+            Self::Processes => ("ulimit -u", Resource::Nproc, 1),
+            Self::Memory => ("ulimit -v", Resource::As, 1024),
+        };
+        let limit = getrlimit(resource).current;
+        (flag, limit.map_or_else(|| "unlimited".to_owned(), |limit| (limit / unit).to_string()))
+    }
+
+    /// The limit and the way on, in Chinese.
+    pub fn chinese(self) -> String {
+        let (flag, value) = self.flag_and_value();
+        match self {
+            Self::OpenFiles => {
+                format!("打开的文件数上限太低：`{flag}` 是 {value}。请运行 `ulimit -n 1024` 后再启动")
+            }
+            Self::Processes => format!(
+                "进程和线程数到了上限：`{flag}` 是 {value}（容器也可能另有限制）。请调高它，或结束别的程序"
+            ),
+            Self::Memory => {
+                format!("内存到了上限：`{flag}` 是 {value} KiB。请运行 `ulimit -v unlimited` 后再启动")
+            }
+        }
+    }
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (flag, value) = self.flag_and_value();
+        match self {
+            Self::OpenFiles => write!(
+                f,
+                "too few files may be open at once: `{flag}` says {value}. Start Lockstep after `ulimit -n 1024`"
+            ),
+            Self::Processes => write!(
+                f,
+                "no more processes and threads may be started: `{flag}` says {value}, and a container may have a limit of \
+                 its own. Raise it, or end other programs"
+            ),
+            Self::Memory => write!(
+                f,
+                "no more memory may be taken: `{flag}` says {value} KiB. Start Lockstep after `ulimit -v unlimited`"
+            ),
+        }
+    }
+}
 
 /// Files that the smallest lab needs open: pipes, sockets, logs, and Redis asks for 32 of its own.
 const FEWEST_FILES: u64 = 64;
@@ -89,9 +148,6 @@ pub(crate) fn allow_many_files() -> Result<(), LabError> {
 }
 
 /// Whether a small lab's threads can be started, found out by starting as many: some libraries panic where they cannot.
-///
-/// # Errors
-/// Where they cannot.
 pub fn room_for_threads() -> Result<(), LabError> {
     let mut waiting = Vec::new();
     for _ in 0..THREADS {

@@ -57,16 +57,8 @@ impl Drop for Entry {
 pub fn end_all(last: impl FnOnce()) {
     lock().ending = true;
     if !all_gone_within(BY_THEMSELVES) {
-        for directory in here() {
-            end_recorded(&directory);
-        }
-        // Whoever waited for a server is told of its end now.
-        if !all_gone_within(WITHOUT_SERVERS) {
-            for directory in here() {
-                // What cannot be removed is left for the next sweep.
-                let _ = fs::remove_dir_all(directory);
-            }
-        }
+        // Whoever waits for a server is told of its end by that.
+        end_by_force(WITHOUT_SERVERS);
     }
     last();
     lock().ending = false;
@@ -75,19 +67,21 @@ pub fn end_all(last: impl FnOnce()) {
 /// Ends every lab of this process by force, at once. For a program that is ended by somebody who does not wait.
 pub fn end_now() {
     lock().ending = true;
-    for directory in here() {
+    end_by_force(AT_ONCE);
+}
+
+/// Kills the processes of every lab, and removes what then is not gone in time.
+fn end_by_force(patience: Duration) {
+    let directories = || lock().directories.clone();
+    for directory in directories() {
         end_recorded(&directory);
     }
-    if !all_gone_within(AT_ONCE) {
-        for directory in here() {
+    if !all_gone_within(patience) {
+        for directory in directories() {
             // What cannot be removed is left for the next sweep.
             let _ = fs::remove_dir_all(directory);
         }
     }
-}
-
-fn here() -> Vec<PathBuf> {
-    lock().directories.clone()
 }
 
 fn all_gone_within(patience: Duration) -> bool {

@@ -11,7 +11,6 @@ pub(crate) mod error;
 pub(crate) mod exit;
 pub(crate) mod group;
 pub mod guard;
-pub(crate) mod limit;
 pub mod limits;
 pub(crate) mod living;
 pub mod programs;

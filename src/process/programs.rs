@@ -20,7 +20,6 @@ pub struct Search {
 }
 
 impl Search {
-    /// Looks where this process' environment says.
     pub fn from_environment() -> Self {
         let path = env::var_os("PATH").unwrap_or_default();
         let more = MORE_DIRS.iter().map(PathBuf::from);
@@ -32,7 +31,6 @@ impl Search {
         Self { path, variables }
     }
 
-    /// Whether there is a program of that name.
     pub(crate) fn has(&self, name: &str) -> bool {
         which(&self.path, OsStr::new(name)).is_some()
     }

@@ -22,9 +22,6 @@ static THREAD: Mutex<Option<mpsc::Sender<Job>>> = Mutex::new(None);
 ///
 /// On Linux that is `/proc/self/exe`, which names the running file even after a rebuild or an upgrade has
 /// replaced it: a path would then lead to another version, or nowhere.
-///
-/// # Errors
-/// Where the system cannot tell.
 pub fn own_binary() -> io::Result<PathBuf> {
     let link = Path::new("/proc/self/exe");
     if cfg!(target_os = "linux") && link.exists() {

@@ -2,7 +2,7 @@
 //! not touch anything of a Lockstep that lives, nor of another user.
 
 use std::collections::HashSet;
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -59,7 +59,7 @@ pub fn sweep(root: &Path) -> Swept {
         }
         let dir = entry.path();
         // Held until the directory is gone, so that two sweeps do not meet in it.
-        let Some(_claim) = abandoned(&dir, &metadata) else {
+        let Some(_lock) = abandoned(&dir, &metadata) else {
             continue;
         };
         swept.processes += end_recorded(&dir);
@@ -71,24 +71,14 @@ pub fn sweep(root: &Path) -> Swept {
     swept
 }
 
-/// What entitles a sweep to a directory.
-enum Claim {
-    /// Its lock, which nobody held.
-    Lock { _held: File },
-    /// It has no lock, and is too old to be about to get one.
-    HalfMade,
-}
-
-/// Whether the directory's Lockstep is gone.
-fn abandoned(dir: &Path, metadata: &fs::Metadata) -> Option<Claim> {
+/// Whether the directory's Lockstep is gone. Gives its lock, which nobody held; none where it has no lock and is too old
+/// to be about to get one.
+fn abandoned(dir: &Path, metadata: &fs::Metadata) -> Option<Option<File>> {
     match open_file(&dir.join(LOCK)) {
-        Ok(lock) => match lock.try_lock() {
-            Ok(()) => Some(Claim::Lock { _held: lock }),
-            Err(TryLockError::WouldBlock | TryLockError::Error(_)) => None,
-        },
+        Ok(lock) => lock.try_lock().is_ok().then_some(Some(lock)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let age = metadata.modified().ok()?.elapsed().ok()?;
-            (age > HALF_MADE).then_some(Claim::HalfMade)
+            (age > HALF_MADE).then_some(None)
         }
         Err(_) => None,
     }

@@ -13,7 +13,6 @@ pub struct Version {
 }
 
 impl Version {
-    /// A version by its numbers.
     pub const fn new(major: u32, minor: u32, patch: u32) -> Self {
         Self { major, minor, patch }
     }
@@ -22,24 +21,19 @@ impl Version {
     /// `1.8.0_292`, means 8.
     pub fn read(text: &str) -> Option<Self> {
         let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-        let mut numbers = text[..end].split('.').map(str::parse::<u32>);
-        let mut version = Self::new(numbers.next()?.ok()?, 0, 0);
-        if let Some(Ok(minor)) = numbers.next() {
-            version.minor = minor;
-            if let Some(Ok(patch)) = numbers.next() {
-                version.patch = patch;
-            }
-        }
-        if version.major == 1 && version.minor >= 5 {
-            return Some(Self::new(version.minor, version.patch, 0));
-        }
-        Some(version)
+        let mut numbers = text[..end].split('.').map_while(|number| number.parse::<u32>().ok());
+        let mut next = || numbers.next();
+        let (major, minor, patch) = (next()?, next().unwrap_or(0), next().unwrap_or(0));
+        Some(if major == 1 && minor >= 5 {
+            Self::new(minor, patch, 0)
+        } else {
+            Self::new(major, minor, patch)
+        })
     }
 
     /// Reads the version that follows a marker: `v=` in `redis-server --version`, `"` in `java -version`.
     pub fn read_after(text: &str, marker: &str) -> Option<Self> {
-        let (_, rest) = text.split_once(marker)?;
-        Self::read(rest)
+        Self::read(text.split_once(marker)?.1)
     }
 }
 

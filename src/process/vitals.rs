@@ -4,9 +4,11 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::process::child::{Fate, log_tail};
-use crate::process::error::LabError;
-use crate::process::exit::Exit;
+use crate::process::{
+    child::{ProcessState, log_tail},
+    error::LabError,
+    exit::Exit,
+};
 
 /// How often is looked. Real time.
 pub const LOOK: Duration = Duration::from_millis(100);
@@ -22,33 +24,19 @@ const DEAD_FOR: Duration = Duration::from_secs(1);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ailment {
     /// It ended, and nobody in Lockstep had wished it.
-    Died {
-        /// Its name: `redis`, `client A`.
-        process: String,
-        /// How it ended.
-        how: Exit,
-        /// The last lines of its own log.
-        log: String,
-    },
-    /// Somebody outside of Lockstep has stopped it.
-    Stopped {
-        /// Its name: `redis`, `client A`.
-        process: String,
-        /// Its process number.
-        pid: u32,
-        /// How long that has been known. Real time.
-        silent: Duration,
-    },
+    Died { process: String, how: Exit, log: String },
+    /// Somebody outside of Lockstep has stopped it, so long ago in real time.
+    Stopped { process: String, pid: u32, silent: Duration },
 }
 
 /// How all processes of one lab are. Clones see the same lab.
 #[derive(Debug, Clone, Default)]
-pub struct Vitals(Arc<Mutex<Vec<Arc<Fate>>>>);
+pub struct Vitals(Arc<Mutex<Vec<Arc<ProcessState>>>>);
 
 impl Vitals {
     /// Watches one process more.
-    pub(crate) fn watch(&self, fate: &Arc<Fate>) {
-        self.lock().push(Arc::clone(fate));
+    pub(crate) fn watch(&self, state: &Arc<ProcessState>) {
+        self.lock().push(Arc::clone(state));
     }
 
     /// Watches the processes of another lab in place of these.
@@ -57,7 +45,7 @@ impl Vitals {
         *self.lock() = all;
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Arc<Fate>>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<Arc<ProcessState>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -65,11 +53,15 @@ impl Vitals {
     /// standstill is Lockstep's own doing.
     pub fn look(&self) -> Option<Ailment> {
         let all = self.lock();
-        let dead = all.iter().find_map(|fate| {
-            let how = fate.ended_by_itself()?;
-            Some(Ailment::Died { process: fate.name().to_owned(), how, log: log_tail(fate.log_path()) })
+        let dead = all.iter().find_map(|state| {
+            let how = state.ended_by_itself()?;
+            Some(Ailment::Died { process: state.name.clone(), how, log: log_tail(&state.log) })
         });
-        dead.or_else(|| all.iter().find(|fate| fate.is_stopped()).map(|fate| standstill(fate)))
+        dead.or_else(|| {
+            let stopped = all.iter().find(|state| state.is_stopped())?;
+            let (process, pid) = (stopped.name.clone(), stopped.pid());
+            Some(Ailment::Stopped { process, pid, silent: Duration::ZERO })
+        })
     }
 
     /// Resolves when something has been wrong for so long that whoever waits will not find out by itself.
@@ -85,9 +77,9 @@ impl Vitals {
 
     /// Kills every process, so that whoever is blocked on one of them comes free. For those who wait in threads and
     /// cannot be called off otherwise.
-    pub fn put_down(&self) {
-        for fate in self.lock().iter() {
-            fate.put_down();
+    pub fn kill_all(&self) {
+        for state in self.lock().iter() {
+            state.kill();
         }
     }
 }
@@ -115,16 +107,14 @@ impl Chart {
     }
 }
 
-fn standstill(fate: &Fate) -> Ailment {
-    Ailment::Stopped { process: fate.name().to_owned(), pid: fate.pid(), silent: Duration::ZERO }
-}
-
 impl From<Ailment> for LabError {
     /// What went wrong while a lab was starting.
     fn from(ailment: Ailment) -> Self {
         match ailment {
             Ailment::Died { process, how, log } => Self::Boot { server: process, how, log },
-            Ailment::Stopped { process, pid, silent } => Self::stopped(process, pid, silent),
+            Ailment::Stopped { process, pid, silent } => {
+                Self::Stopped { process, pid, seconds: silent.as_secs() }
+            }
         }
     }
 }

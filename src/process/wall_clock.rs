@@ -1,7 +1,6 @@
 //! Why lessons run on the machine's clock, where they do.
 
-use std::fmt;
-use std::path::PathBuf;
+use std::{fmt, path::PathBuf};
 
 /// Why a lab runs on the machine's clock.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -11,7 +10,6 @@ pub enum WallClock {
     Unsupported,
     /// There is no directory from which a library can be loaded.
     NoPlace {
-        /// Those that were tried.
         tried: Vec<PathBuf>,
     },
     /// A server was started with the lesson clock and did not take it.
@@ -21,7 +19,6 @@ pub enum WallClock {
 }
 
 impl WallClock {
-    /// The reason in Chinese.
     pub fn chinese(&self) -> String {
         match self {
             Self::Asked => "按要求使用机器的真实时钟".to_owned(),

@@ -43,9 +43,6 @@ pub struct Workspace {
 impl Workspace {
     /// Makes a private directory under `$TMPDIR`, or under `/tmp` where `$TMPDIR` is unset or too long for
     /// Unix sockets, after sweeping away what killed Lockstep processes left there.
-    ///
-    /// # Errors
-    /// Where the directory cannot be made, is nearly full, or its path is too long.
     pub fn create() -> Result<Self, LabError> {
         let root = root();
         sweep(&root);
@@ -53,9 +50,6 @@ impl Workspace {
     }
 
     /// As [`Workspace::create`], under this directory and without sweeping.
-    ///
-    /// # Errors
-    /// As for [`Workspace::create`].
     pub fn create_in(root: &Path) -> Result<Self, LabError> {
         if !fits_sockets(root) {
             return Err(LabError::LongPath { dir: root.to_path_buf(), limit: SOCKET_PATH_LIMIT });
@@ -103,17 +97,14 @@ impl Workspace {
         }
     }
 
-    /// The directory.
     pub fn path(&self) -> &Path {
         self.dir.path()
     }
 
-    /// The path of a file or socket in it.
     pub fn join(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
     }
 
-    /// Makes a directory in it.
     pub(crate) fn make_dir(&self, name: &str) -> Result<PathBuf, LabError> {
         let dir = self.join(name);
         match fs::create_dir(&dir) {
@@ -124,7 +115,6 @@ impl Workspace {
         }
     }
 
-    /// Writes a file in it.
     pub(crate) fn write(&self, name: &str, contents: &str) -> Result<PathBuf, LabError> {
         let path = self.join(name);
         fs::write(&path, contents).map_err(|source| self.unwritable(source))?;
@@ -134,12 +124,8 @@ impl Workspace {
     /// Opens the log file of a process, for appending: a restarted server goes on in the same file.
     pub(crate) fn log_file(&self, process: &str) -> Result<(PathBuf, File), LabError> {
         let path = self.join(&format!("{}.log", file_name(process)));
-        let file = OpenOptions::new()
-            .create(true)
-            .append(true)
-            .open(&path)
-            .map_err(|source| self.unwritable(source))?;
-        Ok((path, file))
+        let file = OpenOptions::new().create(true).append(true).open(&path);
+        Ok((path, file.map_err(|source| self.unwritable(source))?))
     }
 
     /// Writes down a child, so that a later sweep can end it if this Lockstep and the guard both fail to.

@@ -14,16 +14,12 @@ pub(crate) const MOST_VALUES: usize = 8_000_000;
 /// A bound that was passed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Bound {
-    /// `MOST_BYTES`.
     #[error("more than {} MiB, unpacked", MOST_BYTES >> 20)]
     Bytes,
-    /// `MOST_LINES`.
     #[error("more than {MOST_LINES} lines")]
     Lines,
-    /// `MOST_IN_LINE`.
     #[error("more than {} MiB in one line", MOST_IN_LINE >> 20)]
     Line,
-    /// `MOST_VALUES`.
     #[error("more than {MOST_VALUES} values")]
     Values,
 }
@@ -55,9 +51,7 @@ impl Spent {
 
 /// Why there is no next line.
 pub(crate) enum Stopped {
-    /// The recording is too large.
     At(Bound),
-    /// The file cannot be read on.
     Io(io::Error),
     /// What is no UTF-8, after so many bytes.
     NoText(usize),

@@ -16,7 +16,6 @@ static CARRIED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/assets/recordings");
 /// Why there is no carried recording of a scenario.
 #[derive(Debug, thiserror::Error)]
 pub enum NotCarried {
-    /// Nobody made one.
     #[error(
         "Lockstep carries no recording of `{lesson}`, variant `{variant}`. Play it live, or record it where its \
          servers are: `lockstep run {lesson} --variant {variant} --record FILE`, then `lockstep play FILE`"
@@ -52,17 +51,11 @@ pub(crate) fn renewed_fingerprint(header: &Header) -> Option<String> {
 }
 
 /// Whether a recording of this very scenario is carried. Reads its first line only.
-///
-/// # Errors
-/// There is none, or it is of another text of the lesson.
 pub fn check(scenario: &Scenario) -> Result<(), NotCarried> {
     find(scenario).map(drop)
 }
 
 /// The carried recording of this very scenario.
-///
-/// # Errors
-/// There is none, or it is of another text of the lesson.
 pub fn open(scenario: &Scenario) -> Result<Recording, NotCarried> {
     let (path, bytes) = find(scenario)?;
     let mut recording = parse(text(bytes, &path)?, &path)?;
@@ -77,18 +70,16 @@ pub fn files() -> impl Iterator<Item = String> {
 
 /// The file of this very scenario's recording, its first line checked.
 fn find(scenario: &Scenario) -> Result<(PathBuf, &'static [u8]), NotCarried> {
-    let names = || (scenario.loaded.lesson.id.clone(), scenario.variant.clone());
+    let (lesson, variant) = (scenario.loaded.lesson.id.clone(), scenario.variant.clone());
     let name = file_name(scenario);
     let Some(file) = CARRIED.get_file(&name) else {
-        let (lesson, variant) = names();
         return Err(NotCarried::Missing { lesson, variant });
     };
     let path = Path::new("assets/recordings").join(name);
-    if first(file.contents(), &path)?.belongs_to(scenario) {
-        return Ok((path, file.contents()));
+    if !first(file.contents(), &path)?.belongs_to(scenario) {
+        return Err(NotCarried::OfAnother { lesson, variant });
     }
-    let (lesson, variant) = names();
-    Err(NotCarried::OfAnother { lesson, variant })
+    Ok((path, file.contents()))
 }
 
 fn text<'a>(bytes: &'a [u8], path: &Path) -> Result<Box<dyn BufRead + 'a>, RecordingError> {

@@ -5,13 +5,10 @@ use std::{io, path::PathBuf};
 use super::{Bound, VERSION};
 use crate::files::Unwritable;
 
-/// Why a recording cannot be written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordingError {
-    /// The file cannot be read.
     #[error("{}: {source}", path.display())]
     File { path: PathBuf, source: io::Error },
-    /// The file cannot be written.
     #[error("{} was not written: {source}", path.display())]
     NotWritten { path: PathBuf, source: Unwritable },
     /// It is larger than what is read.
@@ -20,35 +17,20 @@ pub enum RecordingError {
         path: PathBuf,
         /// The line that is too much, from 1.
         line: usize,
-        /// What it is too much of.
         bound: Bound,
     },
     /// The run is larger than what would be read again.
     #[error("{} was not written: the run is too long for a recording: {bound}; record it with a smaller crowd", path.display())]
-    TooLong {
-        path: PathBuf,
-        /// What it is too much of.
-        bound: Bound,
-    },
-    /// It is something else.
+    TooLong { path: PathBuf, bound: Bound },
     #[error("{}:1: this is no recording of Lockstep's; `lockstep run LESSON --variant NAME --record FILE` makes one", path.display())]
     NoRecording { path: PathBuf },
-    /// It was written by another Lockstep.
     #[error(
         "{}:1: the recording has format version {found} and this Lockstep reads versions 1 to {VERSION}; record the run \
          again with `lockstep run LESSON --variant NAME --record FILE`", path.display()
     )]
     OtherVersion { path: PathBuf, found: u64 },
-    /// A line of it is damaged.
     #[error("{}:{line}:{column}: the recording is damaged: {why}; record the run again", path.display())]
-    Damaged {
-        path: PathBuf,
-        line: usize,
-        column: usize,
-        /// What is wrong with it.
-        why: String,
-    },
-    /// Its end is missing.
+    Damaged { path: PathBuf, line: usize, column: usize, why: String },
     #[error(
         "{}:{line}: the recording is cut off: after {have} events its last line is missing; record the run again",
         path.display()
@@ -57,7 +39,6 @@ pub enum RecordingError {
         path: PathBuf,
         /// The line at which more was expected.
         line: usize,
-        /// How many events are there.
         have: usize,
     },
     /// Others take part in the lesson by now.

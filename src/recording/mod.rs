@@ -78,19 +78,14 @@ pub struct Recording {
 impl Recording {
     /// Makes it ready to be judged as a run of this scenario, if the same take part. The lesson may have changed since
     /// it was recorded.
-    ///
-    /// # Errors
-    /// [`RecordingError::OtherCast`].
     pub fn fit(&mut self, scenario: &Scenario) -> Result<(), RecordingError> {
         let planned: Vec<_> = scenario.actors.iter().map(|plan| &plan.actor).collect();
-        if self.log.actors().iter().eq(planned) {
-            self.note_releases(scenario);
-            return Ok(());
+        if !self.log.actors().iter().eq(planned) {
+            let Header { lesson, variant, .. } = self.header.clone();
+            return Err(RecordingError::OtherCast { lesson, variant });
         }
-        Err(RecordingError::OtherCast {
-            lesson: self.header.lesson.clone(),
-            variant: self.header.variant.clone(),
-        })
+        self.note_releases(scenario);
+        Ok(())
     }
 
     /// Recordings made before commands said which locks they release: the programs tell.
@@ -124,16 +119,11 @@ const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// Whether a file begins like a recording. A lesson never does.
 pub fn looks_like_one(path: &Path) -> bool {
-    let Ok(file) = files::open(path) else {
-        return false;
-    };
-    let Ok(text) = plain(BufReader::new(file)) else {
-        return false;
-    };
     let mut start = Vec::new();
+    let text = files::open(path).and_then(|file| plain(BufReader::new(file)));
     // Long enough for the first key, short enough for any file.
-    let read = text.take(64).read_to_end(&mut start);
-    read.is_ok() && String::from_utf8_lossy(&start).starts_with("{\"lockstep_recording\"")
+    let read = text.and_then(|text| text.take(64).read_to_end(&mut start));
+    read.is_ok() && start.starts_with(b"{\"lockstep_recording\"")
 }
 
 /// The text of a file that may be compressed.
@@ -145,9 +135,6 @@ fn plain<'a>(mut file: impl BufRead + 'a) -> io::Result<Box<dyn BufRead + 'a>> {
 }
 
 /// Writes a finished run, compressed where the file's name ends in `.gz`. The file is whole or not there at all.
-///
-/// # Errors
-/// [`RecordingError::File`].
 pub fn write(path: &Path, scenario: &Scenario, log: &Log) -> Result<(), RecordingError> {
     let header = Header {
         lockstep_recording: VERSION,
@@ -158,8 +145,8 @@ pub fn write(path: &Path, scenario: &Scenario, log: &Log) -> Result<(), Recordin
         fingerprint: Some(scenario.fingerprint()),
         former_fingerprint: None,
     };
-    let text =
-        lines(&header, log).map_err(|bound| RecordingError::TooLong { path: path.to_owned(), bound })?;
+    let text = lines(&header, log);
+    let text = text.map_err(|bound| RecordingError::TooLong { path: path.to_owned(), bound })?;
     let packed = path.extension().is_some_and(|ending| ending == "gz");
     let written = Output::new(path).and_then(|output| {
         output.write(|out| {
@@ -192,14 +179,11 @@ fn lines(header: &Header, log: &Log) -> Result<Vec<String>, Bound> {
 }
 
 /// Reads a recording.
-///
-/// # Errors
-/// Whatever [`RecordingError`] names, with file and line.
 pub fn read(path: &Path) -> Result<Recording, RecordingError> {
     let file = |source| RecordingError::File { path: path.to_owned(), source };
     let packed = files::open(path).map_err(file)?;
     if packed.metadata().map_err(file)?.len() > MOST_BYTES {
-        return Err(too_large(path, 1, Bound::Bytes));
+        return Err(RecordingError::TooLarge { path: path.to_owned(), line: 1, bound: Bound::Bytes });
     }
     let text = plain(BufReader::<io::Take<File>>::new(packed.take(MOST_BYTES))).map_err(file)?;
     let mut recording = parse(text, path)?;
@@ -211,52 +195,36 @@ pub fn read(path: &Path) -> Result<Recording, RecordingError> {
 
 /// Reads the first line.
 fn header(first: &str, path: &Path) -> Result<Header, RecordingError> {
-    let version = serde_json::from_str::<serde_json::Value>(first).ok();
-    let found = version
-        .as_ref()
-        .and_then(|first| first["lockstep_recording"].as_u64())
-        .ok_or_else(|| RecordingError::NoRecording { path: path.to_owned() })?;
-    if !(1..=u64::from(VERSION)).contains(&found) {
-        let path = path.to_owned();
-        return Err(RecordingError::OtherVersion { path, found });
+    let object = serde_json::from_str::<serde_json::Value>(first).ok();
+    let path = || path.to_owned();
+    match object.and_then(|object| object["lockstep_recording"].as_u64()) {
+        None => Err(RecordingError::NoRecording { path: path() }),
+        Some(found) if !(1..=u64::from(VERSION)).contains(&found) => {
+            Err(RecordingError::OtherVersion { path: path(), found })
+        }
+        Some(_) => serde_json::from_str(first).map_err(|error| damaged(&path(), 1, &error)),
     }
-    serde_json::from_str(first).map_err(|error| damaged(path, 1, &error))
 }
 
 fn damaged(path: &Path, line: usize, error: &serde_json::Error) -> RecordingError {
     let why = error.to_string();
-    RecordingError::Damaged {
-        path: path.to_owned(),
-        line,
-        column: error.column().max(1),
-        why: why.split(" at line ").next().unwrap_or_default().to_owned(),
-    }
-}
-
-fn too_large(path: &Path, line: usize, bound: Bound) -> RecordingError {
-    RecordingError::TooLarge { path: path.to_owned(), line, bound }
+    let why = why.split(" at line ").next().unwrap_or_default().to_owned();
+    RecordingError::Damaged { path: path.to_owned(), line, column: error.column().max(1), why }
 }
 
 fn parse(text: impl BufRead, path: &Path) -> Result<Recording, RecordingError> {
     let mut lines = Lines::new(text);
-    let wrong = |line: usize, column: usize, why: String| RecordingError::Damaged {
-        path: path.to_owned(),
-        line,
-        column,
-        why,
-    };
+    let own_path = || path.to_owned();
+    let wrong = |line, column, why| RecordingError::Damaged { path: own_path(), line, column, why };
     let stopped = |line: usize, stopped: Stopped| match stopped {
-        Stopped::At(bound) => too_large(path, line, bound),
+        Stopped::At(bound) => RecordingError::TooLarge { path: own_path(), line, bound },
         Stopped::NoText(at) => wrong(line, at + 1, "this is not UTF-8".to_owned()),
-        Stopped::Io(source) => RecordingError::File { path: path.to_owned(), source },
+        Stopped::Io(source) => RecordingError::File { path: own_path(), source },
     };
     let first = match lines.next() {
         Ok(Some(first)) => first,
-        Err(Stopped::At(bound)) => return Err(too_large(path, 1, bound)),
-        Ok(None) | Err(_) => {
-            let path = path.to_owned();
-            return Err(RecordingError::NoRecording { path });
-        }
+        Err(bound @ Stopped::At(_)) => return Err(stopped(1, bound)),
+        Ok(None) | Err(_) => return Err(RecordingError::NoRecording { path: own_path() }),
     };
     let header = header(&first, path)?;
     let mut format1 = (header.lockstep_recording == 1).then(format1::Reader::default);
@@ -302,7 +270,7 @@ fn parse(text: impl BufRead, path: &Path) -> Result<Recording, RecordingError> {
             Err(error) => return Err(damaged(path, lines.number(), &error)),
         }
     }
-    Err(RecordingError::CutOff { path: path.to_owned(), line: lines.number() + 1, have: log.len() })
+    Err(RecordingError::CutOff { path: own_path(), line: lines.number() + 1, have: log.len() })
 }
 
 /// The most servers that a lab has, with room to spare.

@@ -1,6 +1,11 @@
 //! Recordings, whole and broken.
 
-use std::{io::Cursor, path::Path};
+use std::{
+    io::Cursor,
+    path::{Path, PathBuf},
+};
+
+use tempfile::TempDir;
 
 use super::{Recording, RecordingError, VERSION, carried, looks_like_one, parse, read, write};
 use crate::{
@@ -37,10 +42,16 @@ fn log(scenario: &Scenario) -> Log {
     log
 }
 
-fn text() -> String {
+/// A file with that log, and the directory that it is in.
+fn written(name: &str) -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().expect("a directory");
-    let path = folder.path().join("run.jsonl");
+    let path = folder.path().join(name);
     write(&path, &scenario(), &log(&scenario())).expect("written");
+    (folder, path)
+}
+
+fn text() -> String {
+    let (_folder, path) = written("run.jsonl");
     std::fs::read_to_string(path).expect("readable")
 }
 
@@ -50,9 +61,7 @@ fn parsed(text: &str) -> Result<Recording, RecordingError> {
 
 #[test]
 fn what_is_written_is_read() {
-    let folder = tempfile::tempdir().expect("a directory");
-    let path = folder.path().join("run.jsonl");
-    write(&path, &scenario(), &log(&scenario())).expect("written");
+    let (_folder, path) = written("run.jsonl");
     assert!(looks_like_one(&path));
     let recording = read(&path).expect("read");
     assert_eq!(recording.log, log(&scenario()));
@@ -85,9 +94,7 @@ fn other_versions_other_files_and_damage_are_named() {
 
 #[test]
 fn a_compressed_recording_is_read_and_known_for_being_cut_off() {
-    let folder = tempfile::tempdir().expect("a directory");
-    let path = folder.path().join("run.jsonl.gz");
-    write(&path, &scenario(), &log(&scenario())).expect("written");
+    let (_folder, path) = written("run.jsonl.gz");
     assert!(looks_like_one(&path));
     let recording = read(&path).expect("read");
     assert_eq!(recording.log, log(&scenario()));

@@ -1,20 +1,24 @@
 //! Many runs of one variant in the background, for whoever follows them: races one after another, or the search
 //! through every order.
 
-use std::ops::ControlFlow;
+use std::{collections::BTreeSet, ops::ControlFlow};
 
 use tokio::sync::{mpsc, watch};
 
 use super::{
-    explore::{Bounds, ExploreError, Explored, Progress, execution::ExplorerError, explore},
-    race::{self, Invariant, MOST_RACES, Outcome, Race, RaceInfo, broken::broken, racer::Racer},
-    session::EngineError,
+    explore::{Bounds, ExploreError, Explored, Progress, explore},
+    race::{self, Invariant, LockFate, MOST_RACES, Outcome, Race, RaceInfo, racer::Racer},
+    session::{EngineError, story::span},
 };
 use crate::{
     lab::LabOptions,
-    lesson::{Mistake, Path, Scenario},
+    lesson::{
+        Mistake, Path, Scenario,
+        plan::{InvariantPlan, NeverPlan},
+    },
+    log::Log,
     text::Text,
-    verdict::why,
+    verdict::{self, why},
 };
 
 /// So many updates may wait to be taken in; then the next race waits. Their logs are in memory.
@@ -42,7 +46,6 @@ pub struct Finding {
 pub enum BatchUpdate {
     /// The servers answer and the racing clients stand by.
     Ready(RaceInfo),
-    /// A race is over.
     Raced(Race),
     /// How far the search is, about ten times a second.
     Progress(Progress),
@@ -134,14 +137,13 @@ impl RaceWorker {
             let log = racer.run(seed).await?;
             let mut outcome = Outcome::of(scenario, &log);
             outcome.broken = broken(scenario, &outcome, &log).map_err(|why| self.unanswered(&why))?;
-            self.send(BatchUpdate::Raced(Race::new(seed, outcome, log))).await;
+            self.send(BatchUpdate::Raced(Race { seed, outcome, lesson: span(&log), log })).await;
         }
         // Every race that there can be has been run.
         self.abandoned().await;
         Ok(())
     }
 
-    /// An invariant cannot be asked about.
     fn unanswered(&self, why: &str) -> EngineError {
         let path = Path::root().key("invariants");
         let mistake =
@@ -163,6 +165,22 @@ impl RaceWorker {
             () = self.updates.closed() => {}
         }
     }
+}
+
+/// The invariants that a race with this outcome broke, as the lesson has them. In a race nobody looks at the servers
+/// before the end, so what must never be true is asked about then; what asks for a reply that never came is not.
+fn broken(scenario: &Scenario, outcome: &Outcome, log: &Log) -> Result<BTreeSet<String>, String> {
+    let mut broken = BTreeSet::new();
+    for InvariantPlan { never, .. } in &scenario.invariants {
+        let is_so = match never {
+            NeverPlan::Overlap(lock) => outcome.locks.get(lock) == Some(&LockFate::Violated),
+            NeverPlan::That(expr) => verdict::is_so(scenario, log, expr)?,
+        };
+        if is_so {
+            broken.insert(never.to_string());
+        }
+    }
+    Ok(broken)
 }
 
 /// Searches through every order within these bounds, in the background. Must be called inside a `tokio` runtime.
@@ -190,7 +208,7 @@ pub fn search(scenario: Scenario, options: LabOptions, bounds: Bounds) -> Batch 
                 explored,
             })),
             Err(error) => BatchUpdate::Failed {
-                server: matches!(&error, ExploreError::Explorer(ExplorerError::Engine(error)) if error.is_server()),
+                server: matches!(&error, ExploreError::Engine(error) if error.is_server()),
                 message: error_text(&error),
             },
         };
@@ -202,7 +220,7 @@ pub fn search(scenario: Scenario, options: LabOptions, bounds: Bounds) -> Batch 
 /// The message in both languages. What is wrong with a lesson is its author's business, and in English only.
 fn error_text(error: &ExploreError) -> Text {
     match error {
-        ExploreError::Explorer(ExplorerError::Engine(error)) => error.text(),
+        ExploreError::Engine(error) => error.text(),
         ExploreError::TooMany { orders, rate, days } => Text {
             en: format!(
                 "about {orders:.1e} orders at {rate:.0} a second would take {days:.1} days; choose fewer moves, fewer \

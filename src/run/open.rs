@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc;
 
-use crate::text::Words;
 use crate::{
     lab::LabOptions,
     lesson::{Loaded, Params, Scenario},
@@ -19,7 +18,7 @@ use crate::{
         explore::Bounds,
         session::{self, Session, Update},
     },
-    text::Text,
+    text::{Text, Words},
     verdict::why,
 };
 
@@ -37,7 +36,6 @@ const NOT_EXPLORED_HERE: Words = Words::new(
 /// A lesson and one of its variants, by name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LessonChoice {
-    /// The lesson.
     pub id: String,
     pub variant: String,
 }

@@ -20,7 +20,7 @@ use crate::process::child::{Process, log_tail};
 use crate::process::error::LabError;
 use crate::process::programs::Search;
 use crate::process::spawner;
-use crate::process::vitals::Vitals;
+use crate::process::vitals::{Ailment, Vitals};
 use crate::process::workspace::Workspace;
 use crate::server::link::Link;
 use crate::server::observe::Observer;
@@ -94,7 +94,7 @@ impl Boot<'_> {
         command.envs(self.clock.env(slot)).current_dir(self.workspace.path());
         arguments(&mut command);
         let (process, _) = Process::start(name, command, self.workspace, false)?;
-        self.vitals.watch(process.fate());
+        self.vitals.watch(&process.state);
         Ok(process.on_clock(self.clock))
     }
 }
@@ -172,36 +172,10 @@ impl Server {
         Ok(())
     }
 
-    /// Kills it on purpose.
-    pub fn kill(&self) -> Result<(), LabError> {
-        self.process.kill()
-    }
-
     /// Resolves when it ends without having been told to; never if it was told to.
-    pub async fn died(&self) -> ServerDeath {
+    pub async fn died(&self) -> Ailment {
         let how = self.process.died().await;
-        ServerDeath {
-            server: self.info.name.clone(),
-            how: how.to_string(),
-            log: log_tail(self.process.log_path()),
-        }
-    }
-}
-
-/// A server that ended by itself.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ServerDeath {
-    /// Its name in the lab.
-    pub server: String,
-    /// How it ended: `exit code 1`, `killed by SIGKILL`.
-    pub how: String,
-    /// The last lines of its own log.
-    pub log: String,
-}
-
-impl fmt::Display for ServerDeath {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ended by itself ({}). The end of its own log:\n{}", self.server, self.how, self.log)
+        Ailment::Died { process: self.info.name.clone(), how, log: log_tail(&self.process.state.log) }
     }
 }
 
@@ -225,19 +199,19 @@ where
     let answer = tokio::select! {
         biased;
         how = process.exited() => Err(LabError::Boot {
-            server: process.name().to_owned(),
+            server: process.state.name.clone(),
             how,
-            log: log_tail(process.log_path()),
+            log: log_tail(&process.state.log),
         }),
         answer = timeout(READY_WITHIN, answered) => answer.map_err(|_| LabError::Silent {
-            server: process.name().to_owned(),
+            server: process.state.name.clone(),
             seconds: READY_WITHIN.as_secs(),
-            log: log_tail(process.log_path()),
+            log: log_tail(&process.state.log),
         }),
     }?;
     if process.keeps_clock() {
         Ok(answer)
     } else {
-        Err(LabError::ClockIgnored { server: process.name().to_owned() })
+        Err(LabError::ClockIgnored { server: process.state.name.clone() })
     }
 }

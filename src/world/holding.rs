@@ -6,7 +6,10 @@
 //!   lock after asking for its release. A client may so believe for a while that it has what it holds no longer.
 //! - Whoever was refused never held.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use crate::{
     clock::LessonTime,
@@ -95,7 +98,7 @@ struct Lock {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Holding {
     /// By actor, its client.
-    clients: Vec<String>,
+    clients: Arc<[String]>,
     locks: BTreeMap<String, Lock>,
     dead: BTreeSet<ActorId>,
     overlaps: Vec<Overlap>,
@@ -119,6 +122,11 @@ impl Holding {
     /// The events with which as many came to hold a lock as ever did at one time. None where nobody ever held it.
     pub fn most(&self, lock: &str) -> &[usize] {
         self.locks.get(lock).map_or(&[], |lock| &lock.most)
+    }
+
+    /// Since which events the holders of a lock hold it, the latest last.
+    pub fn begins(&self, lock: &str) -> Vec<usize> {
+        self.locks.get(lock).map(|lock| lock.now.begins()).unwrap_or_default()
     }
 
     /// Whether anybody ever held any lock.
@@ -147,7 +155,7 @@ impl Holding {
             }
             EventKind::Fault(fault) => {
                 let Some(client) = fault.killed_client() else { return Vec::new() };
-                let dead = (0..).map(ActorId).zip(&self.clients);
+                let dead = (0..).map(ActorId).zip(self.clients.iter());
                 let dead = dead.filter(|(_, known)| *known == client).map(|(actor, _)| actor);
                 self.die(dead.collect())
             }

@@ -484,7 +484,7 @@ async fn nothing_listens_off_loopback_and_redis_ports_want_the_secret() {
     let secret = lab.password().expect("it has ports").to_owned();
     let names = LabKind::Sentinel.servers().iter().chain(LabKind::Sentinel.sentinels());
     for name in names {
-        let pid = lab.server_pid(name).expect("it runs");
+        let pid = lab.process(name).expect("it runs").pid();
         let ports = listens_on(pid);
         assert_eq!(ports.len(), 1, "{name}: {ports:?}");
         for address in ports {
@@ -533,7 +533,7 @@ async fn labs_without_ports_have_none_even_after_hostile_commands() {
         // The server itself would take it from a command; that it is none, the plan sees to. A script cannot.
         ask(&mut stranger, &["EVAL", "return redis.pcall('CONFIG', 'SET', 'port', '1')", "0"])
             .expect_err("refused");
-        let ports = listens_on(lab.server_pid(name).expect("it runs"));
+        let ports = listens_on(lab.process(name).expect("it runs").pid());
         assert_eq!(ports, Vec::new(), "{name}");
         let LinkAddress::Unix(link) = lab.link("A", name).await.expect("a link") else {
             panic!("links to sockets are sockets")

@@ -9,11 +9,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use lockstep::lab::{Lab, LabError, LabOptions, LinkAddress, LinkState, sweep};
-use lockstep::lab::{
-    doctor::ClockProof,
-    doctor::{self, ProgramStatus},
-};
+use lockstep::lab::doctor::{self, ClockProof, ProgramStatus};
+use lockstep::lab::{Ailment, Lab, LabError, LabOptions, LinkAddress, LinkState, sweep};
 use lockstep::lesson::LabKind;
 use lockstep::log::{KeyValue, LinkId, Observed, Way};
 use redis::aio::MultiplexedConnection;
@@ -190,7 +187,7 @@ async fn nine_hundred_connections_share_a_link() {
     let mut lab = lab(LabKind::Redis).await;
     let LinkAddress::Unix(socket) = lab.link("crowd", "redis").await.unwrap() else { panic!() };
     // Redis' own queue has room for 511: a server that stands still must find the others waiting, not gone.
-    lab.freeze_server("redis").unwrap();
+    lab.process("redis").unwrap().freeze().unwrap();
     let begun = Instant::now();
     let asks = (0..900).map(|_| async {
         let mut raw = tokio::net::UnixStream::connect(&socket).await.unwrap();
@@ -205,7 +202,7 @@ async fn nine_hundred_connections_share_a_link() {
         }
     };
     soon(come).await;
-    lab.thaw_server("redis").unwrap();
+    lab.process("redis").unwrap().thaw().unwrap();
     let answers = members.into_iter().map(|mut raw| async move {
         let mut first = [0];
         raw.read_exact(&mut first).await.unwrap();
@@ -222,21 +219,22 @@ async fn nine_hundred_connections_share_a_link() {
 #[tokio::test]
 async fn a_server_that_dies_is_reported_with_its_last_words() {
     let lab = lab(LabKind::Redis).await;
-    let pid = Pid::from_raw(i32::try_from(lab.server_pid("redis").unwrap()).unwrap()).unwrap();
+    let pid = Pid::from_raw(i32::try_from(lab.process("redis").unwrap().pid()).unwrap()).unwrap();
     // As anybody's `kill` would.
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
     let death = soon(lab.died()).await;
-    assert_eq!(death.server, "redis");
-    assert!(death.to_string().contains("SIGTERM scheduling shutdown"), "{death}");
+    let Ailment::Died { process, log, .. } = &death else { panic!("{death:?}") };
+    assert_eq!(process, "redis");
+    assert!(log.contains("SIGTERM scheduling shutdown"), "{log}");
     assert_eq!(lab.observe().await.unwrap(), [], "the dead hold nothing");
-    assert!(lab.freeze_server("redis").unwrap_err().to_string().contains("has ended"));
+    assert!(lab.process("redis").unwrap().freeze().unwrap_err().to_string().contains("has ended"));
 }
 
 #[tokio::test]
 async fn a_server_that_was_killed_on_purpose_is_no_news() {
     let lab = lab(LabKind::Redis).await;
-    let pid = lab.server_pid("redis").unwrap();
-    lab.kill_server("redis").unwrap();
+    let pid = lab.process("redis").unwrap().pid();
+    lab.process("redis").unwrap().kill().unwrap();
     gone(pid).await;
     let news = futures::FutureExt::now_or_never(lab.died());
     assert_eq!(news, None);
@@ -245,15 +243,15 @@ async fn a_server_that_was_killed_on_purpose_is_no_news() {
 #[tokio::test]
 async fn a_frozen_server_is_not_waited_for_and_goes_with_the_lab() {
     let lab = lab(LabKind::Redis).await;
-    let pid = lab.server_pid("redis").unwrap();
-    lab.freeze_server("redis").unwrap();
+    let pid = lab.process("redis").unwrap().pid();
+    lab.process("redis").unwrap().freeze().unwrap();
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
     assert!(stat.contains(") T "), "it stands still when freeze returns: {stat}");
     let error = lab.observe().await.unwrap_err();
     assert!(error.is_server() && error.to_string().contains("frozen"), "{error}");
-    lab.thaw_server("redis").unwrap();
+    lab.process("redis").unwrap().thaw().unwrap();
     lab.observe().await.unwrap();
-    lab.freeze_server("redis").unwrap();
+    lab.process("redis").unwrap().freeze().unwrap();
     let directory = lab.directory().to_path_buf();
     lab.shutdown().await;
     gone(pid).await;
@@ -378,7 +376,7 @@ async fn a_guard_whose_parent_is_gone_starts_nothing() {
 async fn labs_to_be_killed() {
     for kind in [LabKind::Redis, LabKind::Zookeeper] {
         let lab = Box::leak(Box::new(lab(kind).await));
-        println!("\nready {}", lab.server_pid(&lab.servers()[0].name).unwrap());
+        println!("\nready {}", lab.process(&lab.servers()[0].name).unwrap().pid());
     }
     std::future::pending::<()>().await;
 }

@@ -49,7 +49,7 @@ async fn becomes(lab: &Lab, server: &str, wanted: impl Fn(&Keyspace) -> bool) {
 async fn fail_over(lab: &mut Lab) -> String {
     let sentinel = lab.link("A", "sentinel1").await.unwrap();
     let (begun, lesson) = (Instant::now(), lab.clock().now());
-    lab.kill_server("master").unwrap();
+    lab.process("master").unwrap().kill().unwrap();
     lab.clock().set_rate(Rate::from_factor(10.0).unwrap()).unwrap();
     let chosen = tokio::time::timeout(SOON, async {
         loop {
@@ -122,7 +122,7 @@ async fn a_master_among_five_restarts_empty() {
     run(&mut lab, "redis3", "SET lock A").await;
     assert!(keyspace(&lab, "redis2").await.keys.is_empty());
     assert!(lab.restart_server("redis3").await.is_err(), "it runs");
-    lab.kill_server("redis3").unwrap();
+    lab.process("redis3").unwrap().kill().unwrap();
     while lab.observe().await.unwrap().len() == 5 {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }

@@ -137,7 +137,7 @@ async fn carried_out(scenario: &Scenario, orders: &[&[Choice]]) -> Vec<Log> {
     let mut racer = Racer::set_up(scenario, &options).await.expect("a lab");
     let mut logs = Vec::new();
     for order in orders {
-        logs.push(racer.carry_out(order).await.expect("it goes").log);
+        logs.push(racer.carry_out(order.to_vec()).await.expect("it goes").log);
     }
     racer.tear_down().await;
     logs

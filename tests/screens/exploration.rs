@@ -9,7 +9,7 @@ use lockstep::{
     log::{ActorId, Choice},
     run::{
         batch::{BatchUpdate, Finding},
-        explore::{Bounds, Explored, Failing, OutcomeSeen, Progress, Shortest},
+        explore::{Bounds, CarriedOut, Explored, Failing, OutcomeSeen, Progress},
         race::{Invariant, LockFate, Outcome},
     },
     text::Lang,
@@ -34,7 +34,7 @@ fn found(broken: bool, complete: bool) -> BatchUpdate {
         outcomes.push(seen(LockFate::Violated, 12, true));
     }
     let moves = ["A.acquire", "timer", "B.acquire", "A.release", "C.acquire"];
-    let shortest = Shortest {
+    let shortest = CarriedOut {
         choices: vec![Choice::Move { actor: ActorId(0) }],
         moves: moves.map(str::to_owned).into(),
         log: staged::misdelete(ClockKind::Controlled).log(),

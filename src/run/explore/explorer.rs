@@ -3,7 +3,9 @@
 
 use std::sync::Arc;
 
+use super::ExploreError;
 use crate::{
+    lesson::Scenario,
     log::{ActorId, Choice, Fault},
     run::race::Outcome,
 };
@@ -25,8 +27,8 @@ pub enum Pick {
 
 impl Pick {
     /// The same as a choice, which names clients.
-    pub(crate) fn choice(self, clients: &[String]) -> Choice {
-        let client = |n: usize| clients[n].clone();
+    pub(crate) fn choice(self, scenario: &Scenario) -> Choice {
+        let client = |n: usize| scenario.clients[n].name.clone();
         match self {
             Self::Move(actor) => Choice::Move { actor },
             Self::Timer => Choice::Timer,
@@ -40,18 +42,16 @@ impl Pick {
 /// What a step read and changed: all that decides whether two steps commute.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Touch {
-    /// Who made the move.
     pub actor: Option<ActorId>,
     /// Whether it counts as touching everything: time, faults, commands that nothing is known about.
     pub all: bool,
     /// What it may have read: keys, with their server.
     pub reads: Vec<Arc<str>>,
-    /// What it changed.
     pub writes: Vec<Arc<str>>,
     /// The locks that its actor began to hold, as it believes.
-    pub begins: Vec<usize>,
+    pub begins: Vec<String>,
     /// The locks that its actor no longer holds, as it believes.
-    pub ends: Vec<usize>,
+    pub ends: Vec<String>,
     /// The invariants whose truth it may have changed.
     pub shows: Vec<usize>,
 }
@@ -109,17 +109,16 @@ pub struct Ending {
 /// Carries out steps. A node stands for all that has happened up to it, and one can go back to it.
 pub trait Explorer {
     type Node: Clone + Send;
-    type Error;
 
     /// The node where every order begins.
-    fn begin(&mut self) -> Result<Self::Node, Self::Error>;
+    fn begin(&mut self) -> Result<Self::Node, ExploreError>;
 
     /// What can be done next, in a fixed order; nothing where the order is over or cut.
     fn picks(&self, node: &Self::Node) -> Vec<Pick>;
 
     /// Takes a step from any node.
-    fn take(&mut self, node: &Self::Node, pick: Pick) -> Result<(Self::Node, Touch), Self::Error>;
+    fn take(&mut self, node: &Self::Node, pick: Pick) -> Result<(Self::Node, Touch), ExploreError>;
 
     /// What the order that ends here came to.
-    fn ending(&mut self, node: &Self::Node) -> Result<Ending, Self::Error>;
+    fn ending(&mut self, node: &Self::Node) -> Result<Ending, ExploreError>;
 }

@@ -2,22 +2,18 @@
 
 use std::{sync::Arc, time::Duration};
 
-use super::{ExploreError, Pick, workers};
+use super::{ExploreError, Pick, workers::Searched};
 use crate::{
     lab::LabOptions,
     lesson::Scenario,
     log::{Choice, Log},
-    run::{
-        explore::execution::ExplorerError,
-        race::{Outcome, racer::Racer},
-    },
+    run::race::{Outcome, racer::Racer},
     verdict,
 };
 
 /// What was found.
 #[derive(Debug, Clone)]
 pub struct Explored {
-    /// Orders that were carried out.
     pub tried: u64,
     /// Orders that were not, because they are sure to come to the same as one that was.
     pub pruned: u128,
@@ -30,7 +26,7 @@ pub struct Explored {
     /// What came of the orders, the most frequent first.
     pub outcomes: Vec<OutcomeSeen>,
     /// The shortest way to break something.
-    pub shortest: Option<Shortest>,
+    pub shortest: Option<CarriedOut>,
     /// Whether the search came to its end, rather than being stopped.
     pub complete: bool,
     /// Real time, starting and ending the servers included.
@@ -45,34 +41,31 @@ impl Explored {
     }
 }
 
-/// How often an outcome was seen.
 #[derive(Debug, Clone)]
 pub struct OutcomeSeen {
     pub outcome: Arc<Outcome>,
-    /// Orders that came to it.
     pub orders: u128,
     pub first: Vec<Choice>,
-    /// Whether that one broke something.
     pub violates: bool,
 }
 
-/// The shortest way to break something.
+/// An order that was carried out with client processes.
 #[derive(Debug, Clone)]
-pub struct Shortest {
-    /// What is chosen.
+pub struct CarriedOut {
     pub choices: Vec<Choice>,
     /// The same in words: `A.check`, `freeze A`, ….
     pub moves: Vec<String>,
-    /// What happened when it was carried out with client processes, with a stop after every choice.
+    /// What happened, with a stop after every choice.
     pub log: Log,
 }
 
-/// What the search found, in the lesson's names.
-pub(crate) fn report(scenario: &Scenario, ended: workers::Outcome) -> Explored {
-    let found = ended.found;
+/// What the search found, in the lesson's names; and the shortest order that breaks something, which is to be confirmed.
+pub(crate) fn report(
+    scenario: &Scenario,
+    (found, complete, wall): Searched,
+) -> (Explored, Option<Vec<Choice>>) {
     let name = |n: usize| scenario.invariants[n].never.to_string();
-    let clients: Vec<String> = scenario.clients.iter().map(|client| client.name.clone()).collect();
-    let choices = |order: &[Pick]| order.iter().map(|pick| pick.choice(&clients)).collect();
+    let choices = |order: &[Pick]| order.iter().map(|pick| pick.choice(scenario)).collect();
     let mut outcomes: Vec<OutcomeSeen> = found
         .outcomes
         .into_iter()
@@ -84,36 +77,32 @@ pub(crate) fn report(scenario: &Scenario, ended: workers::Outcome) -> Explored {
         })
         .collect();
     outcomes.sort_by_key(|seen| std::cmp::Reverse(seen.orders));
-    Explored {
+    let explored = Explored {
         tried: found.tried,
         pruned: found.orders.saturating_sub(u128::from(found.tried)),
         cut: found.cut,
         violations: found.violations,
         broken: found.by_invariant.into_iter().map(|(n, orders)| (name(n), orders)).collect(),
         outcomes,
-        shortest: found.shortest.map(|order| Shortest {
-            choices: choices(&order),
-            moves: Vec::new(),
-            log: Log::new(),
-        }),
-        complete: ended.complete,
-        wall: ended.wall,
-        searching: ended.wall,
-    }
+        shortest: None,
+        complete,
+        wall,
+        searching: wall,
+    };
+    (explored, found.shortest.map(|order| choices(&order)))
 }
 
 /// The shortest order carried out again, with client processes. It must break something there, too.
 pub(crate) async fn confirmed(
     scenario: &Scenario,
     options: &LabOptions,
-    shortest: Shortest,
-) -> Result<Shortest, ExploreError> {
+    choices: Vec<Choice>,
+) -> Result<CarriedOut, ExploreError> {
     let mut racer = Racer::set_up(scenario, options).await?;
-    let carried = racer.carry_out(&shortest.choices).await;
+    let carried = racer.carry_out(choices).await;
     racer.tear_down().await;
-    let carried = carried?;
-    let shortest = Shortest { choices: shortest.choices, moves: carried.moves, log: carried.log };
-    let breaches = verdict::breaches(scenario, &shortest.log).map_err(ExplorerError::Invariant)?;
+    let shortest = carried?;
+    let breaches = verdict::breaches(scenario, &shortest.log).map_err(ExploreError::Invariant)?;
     if !breaches.is_empty() {
         return Ok(shortest);
     }

@@ -24,9 +24,8 @@ mod tests;
 use std::{ops::ControlFlow, time::Duration};
 
 pub(crate) use explorer::{Broken, Ending, Explorer, Pick, Touch};
-pub use found::{Explored, OutcomeSeen, Shortest};
+pub use found::{CarriedOut, Explored, OutcomeSeen};
 pub use progress::Progress;
-pub use workers::repeat;
 
 use crate::{
     lab::LabOptions,
@@ -35,7 +34,7 @@ use crate::{
         expr::Expr,
         plan::{InvariantPlan, NeverPlan},
     },
-    run::{explore::execution::ExplorerError, session::EngineError},
+    run::session::EngineError,
     text::Text,
 };
 
@@ -88,7 +87,6 @@ impl Default for Bounds {
 /// A fault that an order may have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MayFail {
-    /// What may happen.
     pub how: Failing,
     /// To whom; to any client where nobody is named.
     pub client: Option<String>,
@@ -97,7 +95,6 @@ pub struct MayFail {
 /// What may happen to a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Failing {
-    /// It is killed.
     Crash,
     /// It is stopped, and runs again later.
     Freeze,
@@ -106,29 +103,26 @@ pub enum Failing {
 /// Why nothing was found.
 #[derive(Debug, thiserror::Error)]
 pub enum ExploreError {
-    /// The servers, the clients or the lesson, or a move that cannot be made again.
     #[error(transparent)]
-    Explorer(#[from] ExplorerError),
-    /// There are too many orders.
+    Engine(#[from] EngineError),
+    /// An operation that cannot be made again as it was.
+    #[error("`{operation}` ({command}) cannot be explored: {why}")]
+    NotReplayable { operation: String, command: String, why: String },
+    /// The same moves did not lead to the same replies.
+    #[error(
+        "`{operation}` cannot be explored: it was answered with {first}, and when the same moves were made again with \
+         {second}"
+    )]
+    Strayed { operation: String, first: String, second: String },
+    #[error("{0}")]
+    Invariant(String),
     #[error(
         "about {orders:.1e} orders at {rate:.0} a second would take {days:.0} days; lower --moves, --set fewer clients, \
          or leave --fault and --no-prune away"
     )]
-    TooMany {
-        /// How many would have to be carried out, about.
-        orders: f64,
-        /// Orders in a second.
-        rate: f64,
-        /// How long that takes.
-        days: f64,
-    },
-    /// A client that the variant does not have.
+    TooMany { orders: f64, rate: f64, days: f64 },
     #[error("--fault: there is no client `{name}`; there are {known}")]
-    NoClient {
-        name: String,
-        /// Those that there are.
-        known: String,
-    },
+    NoClient { name: String, known: String },
     /// What was found in process did not happen with client processes, which must not be.
     #[error(
         "the order {order} broke an invariant when it was explored, and did not when it was carried out again with \
@@ -137,17 +131,8 @@ pub enum ExploreError {
     NotConfirmed { order: String },
 }
 
-impl From<EngineError> for ExploreError {
-    fn from(error: EngineError) -> Self {
-        Self::Explorer(error.into())
-    }
-}
-
 /// Tries all orders. `watch` is told about ten times a second how far it is, and ends the search by breaking: what was
 /// found by then is kept.
-///
-/// # Errors
-/// See [`ExploreError`].
 pub async fn explore(
     scenario: &Scenario,
     options: &LabOptions,
@@ -157,8 +142,8 @@ pub async fn explore(
     let began = std::time::Instant::now();
     let scenario = &with_never(scenario, bounds);
     let found = Box::pin(workers::run(scenario, options, bounds, watch)).await?;
-    let mut explored = found::report(scenario, found);
-    if let Some(order) = explored.shortest.take() {
+    let (mut explored, shortest) = found::report(scenario, found);
+    if let Some(order) = shortest {
         let confirmed = Box::pin(found::confirmed(scenario, options, order));
         explored.shortest = match bounds.confirmed_within {
             // Nothing is claimed that was not confirmed.

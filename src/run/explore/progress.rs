@@ -5,7 +5,6 @@ use std::time::Duration;
 /// How far a search is.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Progress {
-    /// Orders that were carried out.
     pub tried: u64,
     /// Orders that were not, because they are sure to come to the same as one that was.
     pub pruned: u128,
@@ -18,7 +17,6 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Orders in a second.
     #[expect(clippy::cast_precision_loss, reason = "for people to read")]
     pub fn rate(&self) -> f64 {
         self.tried as f64 / self.wall.as_secs_f64().max(0.001)

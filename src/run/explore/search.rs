@@ -6,9 +6,14 @@
 //! the first. That holds for orders that are cut, too: sleeping keeps a step from being taken, never another one from
 //! being taken in its stead.
 
-use std::{collections::BTreeMap, ops::ControlFlow, sync::Arc};
+use std::{
+    collections::{BTreeMap, btree_map::Entry},
+    ops::ControlFlow,
+    sync::Arc,
+};
 
 use super::{
+    ExploreError,
     explorer::{Ending, Explorer, Pick, Touch},
     trace::{self, Taken},
 };
@@ -26,7 +31,6 @@ pub struct Subtree<P> {
 }
 
 impl<P> Subtree<P> {
-    /// Where every order begins.
     pub fn root(node: P) -> Self {
         Self { node, steps: Vec::new(), sleep: Vec::new(), share: 1.0 }
     }
@@ -49,46 +53,33 @@ pub struct Found {
     pub outcomes: BTreeMap<Arc<Outcome>, Seen>,
     /// The shortest way to break an invariant, the first of several.
     pub shortest: Option<Vec<Pick>>,
-    /// Ends at which only sleeping steps were left.
-    pub redundant: u64,
 }
 
-/// How often an outcome was seen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seen {
-    /// By so many orders.
     pub orders: u128,
     /// The first order that came to it.
     pub first: Vec<Pick>,
-    /// Whether the first broke an invariant.
     pub violates: bool,
 }
 
 impl Found {
-    fn take(&mut self, steps: &[Taken], fate: &Ending, prune: bool) {
+    fn take(&mut self, steps: &[Taken], ending: &Ending, prune: bool) {
         let orders = if prune { trace::extensions(steps) } else { 1 };
-        self.tried += 1;
-        self.orders = self.orders.saturating_add(orders);
-        if fate.cut {
-            self.cut = self.cut.saturating_add(orders);
+        let violates = !ending.broken.is_empty();
+        for way in ending.broken.iter().flat_map(|broken| &broken.ways) {
+            self.offer_way(steps, way);
         }
-        let violates = !fate.broken.is_empty();
-        if violates {
-            self.violations = self.violations.saturating_add(orders);
-        }
-        for broken in &fate.broken {
-            let count = self.by_invariant.entry(broken.invariant).or_default();
-            *count = count.saturating_add(orders);
-            for way in &broken.ways {
-                self.offer_way(steps, way);
-            }
-        }
-        let seen = self.outcomes.entry(Arc::clone(&fate.outcome)).or_insert_with(|| Seen {
-            orders: 0,
-            first: steps.iter().map(|(pick, _)| *pick).collect(),
-            violates,
+        let first = steps.iter().map(|(pick, _)| *pick).collect();
+        self.add(Self {
+            tried: 1,
+            orders,
+            cut: if ending.cut { orders } else { 0 },
+            violations: if violates { orders } else { 0 },
+            by_invariant: ending.broken.iter().map(|broken| (broken.invariant, orders)).collect(),
+            outcomes: [(Arc::clone(&ending.outcome), Seen { orders, first, violates })].into(),
+            shortest: None,
         });
-        seen.orders = seen.orders.saturating_add(orders);
     }
 
     fn offer_way(&mut self, steps: &[Taken], way: &[usize]) {
@@ -113,7 +104,6 @@ impl Found {
     /// Adds what was found in the part that comes next.
     pub fn add(&mut self, later: Self) {
         self.tried += later.tried;
-        self.redundant += later.redundant;
         self.orders = self.orders.saturating_add(later.orders);
         self.cut = self.cut.saturating_add(later.cut);
         self.violations = self.violations.saturating_add(later.violations);
@@ -126,11 +116,11 @@ impl Found {
         }
         for (outcome, seen) in later.outcomes {
             match self.outcomes.entry(outcome) {
-                std::collections::btree_map::Entry::Occupied(mut known) => {
+                Entry::Occupied(mut known) => {
                     let known = known.get_mut();
                     known.orders = known.orders.saturating_add(seen.orders);
                 }
-                std::collections::btree_map::Entry::Vacant(new) => drop(new.insert(seen)),
+                Entry::Vacant(new) => drop(new.insert(seen)),
             }
         }
     }
@@ -146,7 +136,6 @@ fn moves<'p>(order: impl IntoIterator<Item = &'p Pick>) -> usize {
 pub struct End {
     /// Orders that the one which ended here stands for; none where only sleeping steps were left.
     pub orders: u128,
-    /// Whether it broke an invariant.
     pub violates: bool,
     /// Which part of the whole ends here.
     pub share: f64,
@@ -163,7 +152,7 @@ pub fn search<G: Explorer>(
     prune: bool,
     tell: &mut impl FnMut(End) -> Flow,
     called_off: &impl Fn() -> bool,
-) -> Result<(Found, Flow), G::Error> {
+) -> Result<(Found, Flow), ExploreError> {
     let mut walk =
         DepthFirst { explorer, prune, tell, found: Found::default(), steps: subtree.steps.clone() };
     let flow = match walk.visit(&subtree.node, subtree.sleep.clone(), subtree.share) {
@@ -182,19 +171,18 @@ struct DepthFirst<'w, G: Explorer, T> {
 }
 
 impl<G: Explorer, T: FnMut(End) -> Flow> DepthFirst<'_, G, T> {
-    fn visit(&mut self, node: &G::Node, mut sleep: Vec<Taken>, share: f64) -> Result<Flow, G::Error> {
+    fn visit(&mut self, node: &G::Node, mut sleep: Vec<Taken>, share: f64) -> Result<Flow, ExploreError> {
         let picks = self.explorer.picks(node);
         if picks.is_empty() {
-            let fate = self.explorer.ending(node)?;
+            let ending = self.explorer.ending(node)?;
             let before = self.found.orders;
-            self.found.take(&self.steps, &fate, self.prune);
+            self.found.take(&self.steps, &ending, self.prune);
             let orders = self.found.orders.saturating_sub(before);
-            let violates = !fate.broken.is_empty();
+            let violates = !ending.broken.is_empty();
             return Ok((self.tell)(End { orders, violates, share }));
         }
         let awake = awake(&picks, &sleep);
         if awake.is_empty() {
-            self.found.redundant += 1;
             return Ok((self.tell)(End { orders: 0, violates: false, share }));
         }
         let part = share / parts(awake.len());
@@ -235,7 +223,7 @@ pub fn split<G: Explorer>(
     explorer: &mut G,
     prune: bool,
     enough: usize,
-) -> Result<Vec<Subtree<G::Node>>, G::Error> {
+) -> Result<Vec<Subtree<G::Node>>, ExploreError> {
     let mut subtrees = vec![Subtree::root(explorer.begin()?)];
     while subtrees.len() < enough {
         let mut next = Vec::new();
@@ -277,7 +265,7 @@ pub fn estimate<G: Explorer>(
     ways: u32,
     mut draw: impl FnMut(usize) -> Option<usize>,
     hopeless: impl Fn(&Size) -> bool,
-) -> Result<Size, G::Error> {
+) -> Result<Size, ExploreError> {
     let root = explorer.begin()?;
     let mut size = Size::default();
     for way in 1..=ways {
@@ -323,7 +311,6 @@ pub fn estimate<G: Explorer>(
 /// How large a search is.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Size {
-    /// Steps, about.
     pub steps: f64,
     /// Orders that are carried out, about.
     pub ends: f64,

@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, ops::ControlFlow, sync::Arc};
 use proptest::prelude::*;
 
 use super::{
-    Broken, Ending, Explorer, Pick, Touch, count,
+    Broken, Ending, ExploreError, Explorer, Pick, Touch, count,
     search::{self, Found, Subtree},
     trace,
 };
@@ -58,7 +58,7 @@ impl Node {
         if self.holders.iter().any(|(who, _)| *who == actor) {
             return;
         }
-        touch.begins.push(0);
+        touch.begins.push("lock".to_owned());
         let step = self.steps - 1;
         let others = self.holders.iter().map(|(_, since)| vec![*since, step]);
         self.broken.extend(others);
@@ -86,9 +86,8 @@ fn key(n: usize) -> Arc<str> {
 
 impl Explorer for Model {
     type Node = Node;
-    type Error = ();
 
-    fn begin(&mut self) -> Result<Node, ()> {
+    fn begin(&mut self) -> Result<Node, ExploreError> {
         let actors = self.programs.len();
         let mut node = Node {
             at: vec![0; actors],
@@ -123,7 +122,7 @@ impl Explorer for Model {
         picks
     }
 
-    fn take(&mut self, node: &Node, pick: Pick) -> Result<(Node, Touch), ()> {
+    fn take(&mut self, node: &Node, pick: Pick) -> Result<(Node, Touch), ExploreError> {
         let mut next = node.clone();
         next.steps += 1;
         let Pick::Move(actor) = pick else {
@@ -171,7 +170,7 @@ impl Explorer for Model {
             Op::Hold => next.holds(n, &mut touch),
             Op::Drop => {
                 if next.holders.iter().any(|(who, _)| *who == n) {
-                    touch.ends.push(0);
+                    touch.ends.push("lock".to_owned());
                     next.holders.retain(|(who, _)| *who != n);
                 }
             }
@@ -182,7 +181,7 @@ impl Explorer for Model {
         Ok((next, touch))
     }
 
-    fn ending(&mut self, node: &Node) -> Result<Ending, ()> {
+    fn ending(&mut self, node: &Node) -> Result<Ending, ExploreError> {
         let keys = node.keys.iter().enumerate();
         let values: BTreeMap<String, Option<String>> =
             keys.map(|(n, value)| (n.to_string(), Some(value.to_string()))).collect();

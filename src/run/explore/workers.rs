@@ -12,19 +12,18 @@ use std::{
 };
 
 use super::{
-    Bounds, ExploreError, Failing, MOST_MOVES, Progress,
-    explorer::Explorer,
+    Bounds, ExploreError, Failing, MOST_MOVES, MayFail, Progress,
     search::{self, End, Found, Subtree},
 };
 use crate::{
-    lab::{Chart, LabOptions, Vitals},
+    lab::{Chart, LabOptions},
     lesson::{
         Scenario,
         plan::{Instruction, PlannedVerb},
     },
     run::{
-        explore::execution::{ExplorerError, InProcess, OnServers, Processes, Rules, Strategy},
-        session::EngineError,
+        explore::execution::{InProcess, OnServers, Processes, Rules},
+        session::{EngineError, supervision::or_death},
     },
 };
 
@@ -33,33 +32,17 @@ const PARTS: usize = 16;
 /// A subtree of fewer orders is not worth splitting off.
 const WORTH: f64 = 4.0;
 /// Random descents from which the size of the tree is estimated.
-const WAYS: u32 = 16;
+const DESCENTS: u32 = 16;
 /// An estimate so many times over the limit ends before it is complete.
 const HOPELESS: f64 = 1_000.0;
 /// With client processes each step of a descent starts from the beginning.
-const WAYS_WITH_PROCESSES: u32 = 1;
+const DESCENTS_WITH_PROCESSES: u32 = 1;
 /// How often progress is reported.
-const TOLD_EVERY: Duration = Duration::from_millis(100);
+const REPORT_EVERY: Duration = Duration::from_millis(100);
 /// How long a step may take to end by itself when the search is to stop.
 const GRACE: Duration = Duration::from_millis(300);
 /// The search recurses once for each step.
 const STACK: usize = 32 << 20;
-
-/// What the workers share.
-struct Shared<P> {
-    subtrees: Vec<Subtree<P>>,
-    next: AtomicUsize,
-    stop: Arc<AtomicBool>,
-    progress: Arc<Mutex<Progress>>,
-    prune: bool,
-}
-
-/// A search that was asked to stop, or came to its end.
-pub(crate) struct Outcome {
-    pub(crate) found: Found,
-    pub(crate) complete: bool,
-    pub(crate) wall: Duration,
-}
 
 /// Stops the workers when the search is dropped.
 struct StopOnDrop(Arc<AtomicBool>);
@@ -70,104 +53,29 @@ impl Drop for StopOnDrop {
     }
 }
 
-/// Searches everything.
+/// What was found, whether that is everything, and how long it took.
+pub(crate) type Searched = (Found, bool, Duration);
+
 pub(crate) async fn run(
     scenario: &Scenario,
     options: &LabOptions,
     bounds: &Bounds,
     watch: &(dyn Fn(&Progress) -> ControlFlow<()> + Sync),
-) -> Result<Outcome, ExploreError> {
+) -> Result<Searched, ExploreError> {
     let options = &LabOptions { controlled_only: true, ..options.clone() };
+    let rules = rules(scenario, bounds)?;
     if needs_processes(scenario) || !bounds.in_process {
         // One lab is many processes already.
-        let mut bounds = bounds.clone();
-        bounds.workers = 1;
-        let explorer = Processes::open(scenario, options, &rules(scenario, &bounds)?).await?;
-        let (off, vitals) = (explorer.off(), explorer.vitals());
-        let all = vitals.clone();
-        let supervision = Supervision {
-            vitals: vec![vitals],
-            release: Box::new(move || {
-                off.send_replace(true);
-                all.put_down();
-            }),
-        };
+        let bounds = Bounds { workers: 1, ..bounds.clone() };
+        let explorer = Processes::open(scenario, options, &rules).await?;
         // Boxed: it holds a whole lab.
-        return Box::pin(run_on(vec![explorer], supervision, &bounds, WAYS_WITH_PROCESSES, watch)).await;
+        return Box::pin(run_on(vec![explorer], &bounds, DESCENTS_WITH_PROCESSES, watch)).await;
     }
-    let explorers = in_process(scenario, options, bounds).await?;
-    let vitals: Vec<Vitals> = explorers.iter().map(InProcess::vitals).collect();
-    let all = vitals.clone();
-    let supervision = Supervision {
-        vitals,
-        // A thread that waits for a reply is freed only by the end of its server.
-        release: Box::new(move || all.iter().for_each(Vitals::put_down)),
-    };
-    run_on(explorers, supervision, bounds, WAYS, watch).await
-}
-
-/// An explorer for each worker, with a lab of its own.
-async fn in_process(
-    scenario: &Scenario,
-    options: &LabOptions,
-    bounds: &Bounds,
-) -> Result<Vec<InProcess>, ExploreError> {
-    let rules = rules(scenario, bounds)?;
-    let strategy = Strategy { share: bounds.share, prune: bounds.prune };
     let mut explorers = Vec::new();
     for _ in 0..bounds.workers.max(1) {
-        explorers.push(InProcess::open(scenario, options, &rules, strategy).await?);
+        explorers.push(InProcess::open(scenario, options, &rules, bounds).await?);
     }
-    Ok(explorers)
-}
-
-/// Searches the same again and again on the same labs, for benchmarks: how many orders were carried out, and the time
-/// that took without starting anything.
-///
-/// # Errors
-/// See [`ExploreError`].
-pub async fn repeat(
-    scenario: &Scenario,
-    options: &LabOptions,
-    bounds: &Bounds,
-    rounds: u32,
-) -> Result<(u64, Duration), ExploreError> {
-    let mut explorers = in_process(scenario, options, bounds).await?;
-    let work = Work {
-        stop: Arc::default(),
-        progress: Arc::default(),
-        bounds: bounds.clone(),
-        ways: WAYS,
-        began: Instant::now(),
-    };
-    let (sender, receiver) = tokio::sync::oneshot::channel();
-    thread::spawn(move || {
-        let (mut orders, mut result) = (0, Ok(()));
-        let size = work.sized(&mut explorers[0]).unwrap_or_default();
-        let began = Instant::now();
-        for _ in 0..rounds {
-            let subtrees = match work.parted(&mut explorers[0], &size) {
-                Ok(subtrees) => subtrees,
-                Err(error) => {
-                    result = Err(error);
-                    break;
-                }
-            };
-            let (found, back) = work.search(subtrees, std::mem::take(&mut explorers));
-            explorers = back;
-            match found {
-                Ok((found, _)) => orders += found.tried,
-                Err(error) => result = Err(error),
-            }
-        }
-        drop(sender.send((result.map(|()| (orders, began.elapsed())), explorers)));
-    });
-    let (result, explorers) =
-        receiver.await.map_err(|_| thread_failed(&std::io::Error::other("a worker panicked")))?;
-    for explorer in explorers {
-        explorer.close().await;
-    }
-    result
+    run_on(explorers, bounds, DESCENTS, watch).await
 }
 
 /// Whether what the clients do cannot be put back, but only be gone through again.
@@ -182,30 +90,17 @@ fn needs_processes(scenario: &Scenario) -> bool {
     !scenario.lab().can_be_restored() || instructions.into_iter().any(kept)
 }
 
-/// How a search is watched and ended while its threads may be blocked on servers.
-struct Supervision {
-    /// Those of all labs.
-    vitals: Vec<Vitals>,
-    /// Frees every thread that waits for a server, by killing the servers.
-    release: Box<dyn Fn() + Send + Sync>,
-}
-
 /// Searches everything with these explorers, and ends their labs.
-async fn run_on<G>(
+async fn run_on<G: OnServers>(
     explorers: Vec<G>,
-    supervision: Supervision,
     bounds: &Bounds,
-    ways: u32,
+    descents: u32,
     watch: &(dyn Fn(&Progress) -> ControlFlow<()> + Sync),
-) -> Result<Outcome, ExploreError>
-where
-    G: OnServers + Send + 'static,
-    G::Node: Sync,
-{
-    let (mut result, explorers) = run_supervised(explorers, supervision, bounds, ways, watch).await;
+) -> Result<Searched, ExploreError> {
+    let (mut result, explorers) = run_supervised(explorers, bounds, descents, watch).await;
     for explorer in explorers {
-        if let Err(ExploreError::Explorer(ExplorerError::Engine(error))) = result {
-            result = Err(explorer.explain(error).await.into());
+        if let Err(ExploreError::Engine(error)) = result {
+            result = Err(or_death(explorer.lab(), error).await.into());
         }
         explorer.close().await;
     }
@@ -213,25 +108,24 @@ where
 }
 
 /// Gives the explorers back, as far as their threads could be freed.
-async fn run_supervised<G>(
+async fn run_supervised<G: OnServers>(
     explorers: Vec<G>,
-    supervision: Supervision,
     bounds: &Bounds,
-    ways: u32,
+    descents: u32,
     watch: &(dyn Fn(&Progress) -> ControlFlow<()> + Sync),
-) -> (Result<Outcome, ExploreError>, Vec<G>)
-where
-    G: OnServers + Send + 'static,
-    G::Node: Sync,
-{
+) -> (Result<Searched, ExploreError>, Vec<G>) {
     let began = Instant::now();
     let stop = StopOnDrop(Arc::default());
     let progress = Arc::new(Mutex::new(Progress::default()));
-    let mut work = Work {
+    let mut charts: Vec<_> =
+        explorers.iter().map(|explorer| (explorer.lab().vitals(), Chart::default())).collect();
+    // A thread that waits for a reply is freed only by the end of its server.
+    let mut releases: Vec<_> = explorers.iter().map(OnServers::release).collect();
+    let work = Work {
         stop: Arc::clone(&stop.0),
         progress: Arc::clone(&progress),
         bounds: bounds.clone(),
-        ways,
+        descents,
         began,
     };
     let (sender, receiver) = tokio::sync::oneshot::channel();
@@ -240,17 +134,15 @@ where
     if let Err(error) = started {
         return (Err(thread_failed(&error)), Vec::new());
     }
-    let mut charts: Vec<Chart> = supervision.vitals.iter().map(|_| Chart::default()).collect();
     // Why it cannot go on, and since when it is to end.
     let (mut ailing, mut asked): (Option<EngineError>, Option<Instant>) = (None, None);
-    let mut released = false;
-    let mut ticks = tokio::time::interval(TOLD_EVERY);
+    let mut ticks = tokio::time::interval(REPORT_EVERY);
     tokio::pin!(receiver);
     let (result, explorers) = loop {
         tokio::select! {
             done = &mut receiver => match done {
                 Ok(done) => break done,
-                Err(_) => break (Err(thread_failed(&std::io::Error::other("a worker panicked"))), Vec::new()),
+                Err(_) => break (Err(thread_failed(&PANICKED)), Vec::new()),
             },
             _ = ticks.tick() => {
                 let mut now = *lock(&progress);
@@ -259,7 +151,7 @@ where
                     asked.get_or_insert_with(Instant::now);
                 }
                 if ailing.is_none() {
-                    let mut looks = supervision.vitals.iter().zip(&mut charts);
+                    let mut looks = charts.iter_mut();
                     ailing = looks.find_map(|(vitals, chart)| chart.look(vitals)).map(EngineError::from);
                 }
                 if ailing.is_some() {
@@ -267,9 +159,8 @@ where
                 }
                 let Some(asked) = asked else { continue };
                 stop.0.store(true, Ordering::Release);
-                if asked.elapsed() >= GRACE && !released {
-                    (supervision.release)();
-                    released = true;
+                if asked.elapsed() >= GRACE {
+                    releases.drain(..).for_each(|release| release());
                 }
                 if asked.elapsed() >= 4 * GRACE {
                     break (Err(EngineError::CalledOff.into()), Vec::new());
@@ -285,7 +176,7 @@ where
         last.wall = began.elapsed();
         // It has ended: there is nothing left to stop.
         let _ = watch(&last);
-        Outcome { found, complete, wall: last.wall }
+        (found, complete, last.wall)
     });
     (result, explorers)
 }
@@ -294,52 +185,44 @@ struct Work {
     stop: Arc<AtomicBool>,
     progress: Arc<Mutex<Progress>>,
     bounds: Bounds,
-    ways: u32,
+    descents: u32,
     began: Instant,
 }
 
 impl Work {
     /// Everything that blocks. The explorers come back, so that their servers can be ended.
-    fn all<G>(&mut self, mut explorers: Vec<G>) -> (Result<(Found, bool), ExploreError>, Vec<G>)
-    where
-        G: Explorer<Error = ExplorerError> + Send,
-        G::Node: Sync,
-    {
-        let size = self.sized(&mut explorers[0]);
-        match size.and_then(|size| self.parted(&mut explorers[0], &size)) {
-            Ok(subtrees) => self.search(subtrees, explorers),
-            Err(_) if self.stop.load(Ordering::Acquire) => (Ok((Found::default(), false)), explorers),
+    fn all<G: OnServers>(&self, mut explorers: Vec<G>) -> (Result<(Found, bool), ExploreError>, Vec<G>) {
+        let size = self.estimate(&mut explorers[0]);
+        match size.and_then(|size| self.split(&mut explorers[0], &size)) {
+            Ok(subtrees) => self.search(&subtrees, explorers),
+            Err(_) if self.stopped() => (Ok((Found::default(), false)), explorers),
             Err(error) => (Err(error), explorers),
         }
     }
 
-    fn sized<G: Explorer<Error = ExplorerError>>(
-        &self,
-        explorer: &mut G,
-    ) -> Result<search::Size, ExploreError> {
+    fn estimate<G: OnServers>(&self, explorer: &mut G) -> Result<search::Size, ExploreError> {
         let prune = self.bounds.prune;
         let began = Instant::now();
         let mut state = 0x9e37_79b9_7f4a_7c15_u64;
         let draw = |below: usize| {
-            // xorshift64 (Marsaglia 2003): the same ways each time.
+            // xorshift64 (Marsaglia 2003): the same descents each time.
             state ^= state << 13;
             state ^= state >> 7;
             state ^= state << 17;
-            let stopped = self.stop.load(Ordering::Acquire);
-            (!stopped).then(|| usize::try_from(state % below as u64).unwrap_or(0))
+            (!self.stopped()).then(|| usize::try_from(state % below as u64).unwrap_or(0))
         };
         // So many times too much that no other way down could make up for it.
         let hopeless = |size: &search::Size| {
             let longest = self.bounds.longest.as_secs_f64() * HOPELESS;
             size.taken > 0 && seconds(size, began.elapsed(), &self.bounds) > longest
         };
-        let size = search::estimate(explorer, prune, self.ways, draw, hopeless)?;
+        let size = search::estimate(explorer, prune, self.descents, draw, hopeless)?;
         affordable(&size, began.elapsed(), &self.bounds)?;
         Ok(size)
     }
 
     /// The whole in parts: as many as all workers need, and none of so few orders that it is not worth the asking.
-    fn parted<G: Explorer<Error = ExplorerError>>(
+    fn split<G: OnServers>(
         &self,
         explorer: &mut G,
         size: &search::Size,
@@ -352,45 +235,30 @@ impl Work {
         let worth = (size.ends / WORTH) as usize;
         let workers = self.bounds.workers;
         let enough = if workers > 1 { worth.clamp(workers, workers * PARTS) } else { 1 };
-        Ok(search::split(explorer, self.bounds.prune, enough)?)
+        search::split(explorer, self.bounds.prune, enough)
     }
 
-    fn search<G>(
+    fn search<G: OnServers>(
         &self,
-        subtrees: Vec<Subtree<G::Node>>,
+        subtrees: &[Subtree<G::Node>],
         mut explorers: Vec<G>,
-    ) -> (Result<(Found, bool), ExploreError>, Vec<G>)
-    where
-        G: Explorer<Error = ExplorerError> + Send,
-        G::Node: Sync,
-    {
+    ) -> (Result<(Found, bool), ExploreError>, Vec<G>) {
         *lock(&self.progress) = Progress { wall: self.began.elapsed(), ..Progress::default() };
-        let shared = Shared {
-            subtrees,
-            next: AtomicUsize::new(0),
-            stop: Arc::clone(&self.stop),
-            progress: Arc::clone(&self.progress),
-            prune: self.bounds.prune,
-        };
-        let mut parts: Vec<Option<Found>> = vec![None; shared.subtrees.len()];
+        let next = &AtomicUsize::new(0);
+        let mut parts: Vec<Option<Found>> = vec![None; subtrees.len()];
         let mut failed = None;
         thread::scope(|scope| {
             let handles: Vec<_> = explorers
                 .iter_mut()
                 .map(|explorer| {
-                    let shared = &shared;
                     let builder = thread::Builder::new().stack_size(STACK);
-                    builder.spawn_scoped(scope, move || work(explorer, shared))
+                    builder.spawn_scoped(scope, move || self.search_some(explorer, subtrees, next))
                 })
                 .collect();
             for handle in handles {
-                let done = match handle {
-                    Ok(handle) => handle
-                        .join()
-                        .unwrap_or_else(|_| Err(thread_failed(&std::io::Error::other("a worker panicked")))),
-                    Err(error) => Err(thread_failed(&error)),
-                };
-                match done {
+                let done = handle.map_err(|error| thread_failed(&error));
+                match done.and_then(|handle| handle.join().unwrap_or_else(|_| Err(thread_failed(&PANICKED))))
+                {
                     Ok(done) => {
                         for (n, found) in done {
                             parts[n] = Some(found);
@@ -407,27 +275,19 @@ impl Work {
         for part in parts.into_iter().flatten() {
             whole.add(part);
         }
-        let complete = !self.stop.load(Ordering::Acquire);
-        (Ok((whole, complete)), explorers)
+        (Ok((whole, !self.stopped())), explorers)
     }
-}
 
-/// Searches subtree after subtree until none is left, or until it is asked to stop.
-fn work<G: Explorer<Error = ExplorerError>>(
-    explorer: &mut G,
-    shared: &Shared<G::Node>,
-) -> Result<Vec<(usize, Found)>, ExploreError> {
-    let mut done = Vec::new();
-    loop {
-        let n = shared.next.fetch_add(1, Ordering::Relaxed);
-        let Some(subtree) = shared.subtrees.get(n) else {
-            return Ok(done);
-        };
-        if shared.stop.load(Ordering::Acquire) {
-            return Ok(done);
-        }
-        let mut tell = |end: End| {
-            let mut progress = lock(&shared.progress);
+    /// Searches subtree after subtree until none is left, or until it is to stop.
+    fn search_some<G: OnServers>(
+        &self,
+        explorer: &mut G,
+        subtrees: &[Subtree<G::Node>],
+        next: &AtomicUsize,
+    ) -> Result<Vec<(usize, Found)>, ExploreError> {
+        let mut done = Vec::new();
+        let mut report = |end: End| {
+            let mut progress = lock(&self.progress);
             progress.done += end.share;
             if end.orders > 0 {
                 progress.tried += 1;
@@ -436,20 +296,26 @@ fn work<G: Explorer<Error = ExplorerError>>(
             if end.violates {
                 progress.violations = progress.violations.saturating_add(end.orders);
             }
-            if shared.stop.load(Ordering::Acquire) {
-                ControlFlow::Break(())
-            } else {
-                ControlFlow::Continue(())
-            }
+            if self.stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
-        let called_off = || shared.stop.load(Ordering::Acquire);
-        match search::search(explorer, subtree, shared.prune, &mut tell, &called_off) {
-            Ok((found, _)) => done.push((n, found)),
-            Err(error) => {
-                shared.stop.store(true, Ordering::Release);
-                return Err(error.into());
+        while !self.stopped() {
+            let n = next.fetch_add(1, Ordering::Relaxed);
+            let Some(subtree) = subtrees.get(n) else {
+                break;
+            };
+            match search::search(explorer, subtree, self.bounds.prune, &mut report, &|| self.stopped()) {
+                Ok((found, _)) => done.push((n, found)),
+                Err(error) => {
+                    self.stop.store(true, Ordering::Release);
+                    return Err(error);
+                }
             }
         }
+        Ok(done)
+    }
+
+    fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Acquire)
     }
 }
 
@@ -484,15 +350,11 @@ pub(crate) fn rules(scenario: &Scenario, bounds: &Bounds) -> Result<Rules, Explo
         }
     }
     let may = |how: Failing| {
-        let mut faults = bounds.faults.iter().filter(move |fault| fault.how == how);
-        let faults: Vec<_> = faults.by_ref().collect();
-        names()
-            .enumerate()
-            .filter(|(_, name)| {
-                faults.iter().any(|fault| fault.client.as_ref().is_none_or(|client| client == name))
-            })
-            .map(|(n, _)| n)
-            .collect()
+        let hits = |fault: &MayFail, name: &str| {
+            fault.how == how && fault.client.as_ref().is_none_or(|client| client == name)
+        };
+        let may = names().enumerate().filter(|(_, name)| bounds.faults.iter().any(|fault| hits(fault, name)));
+        may.map(|(n, _)| n).collect()
     };
     Ok(Rules {
         moves: bounds.moves.min(MOST_MOVES),
@@ -505,6 +367,8 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn thread_failed(error: &std::io::Error) -> ExploreError {
+const PANICKED: &str = "a worker panicked";
+
+fn thread_failed(error: &dyn std::fmt::Display) -> ExploreError {
     EngineError::ServerLost { server: "explore".to_owned(), why: error.to_string() }.into()
 }

@@ -22,14 +22,12 @@ pub struct Kept {
     violated: u64,
     /// Events of all logs that are kept.
     events: usize,
-    /// How many logs were forgotten.
     forgotten: u64,
 }
 
 /// All races with one outcome.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Kind {
-    /// Which they are, in their order: 0 is the first race of all.
     numbers: Vec<u32>,
     logs: BTreeMap<u32, Log>,
 }
@@ -61,21 +59,19 @@ impl Kept {
 
     /// Forgets one log; false where there is none.
     fn forget(&mut self) -> bool {
-        let fullest = self.kinds.values_mut().max_by_key(|kind| kind.logs.len());
-        let Some(kind) = fullest else {
+        let Some(fullest) = self.kinds.values_mut().max_by_key(|kind| kind.logs.len()) else {
             return false;
         };
-        let place = FIRST.min(kind.logs.len() / 2);
-        let Some(number) = kind.logs.keys().nth(place).copied() else {
+        let place = FIRST.min(fullest.logs.len() / 2);
+        let number = fullest.logs.keys().nth(place).copied();
+        let Some(log) = number.and_then(|number| fullest.logs.remove(&number)) else {
             return false;
         };
-        let log = kind.logs.remove(&number);
-        self.events -= log.map_or(0, |log| log.len());
+        self.events -= log.len();
         self.forgotten += 1;
         true
     }
 
-    /// How many races there were.
     pub fn races(&self) -> u64 {
         self.races
     }
@@ -103,7 +99,6 @@ impl Kept {
         all
     }
 
-    /// The races with an outcome.
     pub fn kind(&self, outcome: &Outcome) -> Option<&Kind> {
         self.kinds.get(outcome)
     }
@@ -115,12 +110,10 @@ impl Kind {
         &self.numbers
     }
 
-    /// The first of them.
     pub fn first(&self) -> u32 {
         self.numbers.first().copied().unwrap_or(0)
     }
 
-    /// How many they are.
     pub fn count(&self) -> u64 {
         self.numbers.len() as u64
     }
@@ -139,8 +132,7 @@ mod tests {
 
     use super::{FIRST, Kept, Kind, Race};
     use crate::{
-        clock::LessonTime,
-        log::{Event, EventKind, Log, Stop},
+        log::{EventKind, Stop},
         run::race::{LockFate, Outcome},
     };
 
@@ -153,11 +145,7 @@ mod tests {
     }
 
     fn race(sold: i64, events: usize) -> Race {
-        let mut log = Log::new();
-        log.extend(
-            (0..events)
-                .map(|item| Event { at: LessonTime::ZERO, kind: EventKind::Stop { item, stop: Stop::Move } }),
-        );
+        let log = (0..events).map(|item| EventKind::Stop { item, stop: Stop::Move }).collect();
         let fate = if sold > 1 { LockFate::Violated } else { LockFate::Held };
         Race { seed: 0, outcome: outcome(sold, fate), log, lesson: Duration::ZERO }
     }

@@ -1,7 +1,6 @@
 //! Races of one variant: which outcomes there were, and how often. The clients' programs are raced from beginning to end;
 //! faults belong to the story, and a race has none.
 
-pub(crate) mod broken;
 pub(crate) mod kept;
 pub(crate) mod outcome;
 pub(crate) mod pace;
@@ -36,12 +35,10 @@ pub struct Invariant {
 /// What must never be so in a variant.
 pub fn invariants(scenario: &Scenario) -> Vec<Invariant> {
     let invariants = scenario.invariants.iter();
-    invariants
-        .map(|invariant| Invariant { name: invariant.never.to_string(), says: invariant.says.clone() })
-        .collect()
+    let named = invariants.map(|plan| Invariant { name: plan.never.to_string(), says: plan.says.clone() });
+    named.collect()
 }
 
-/// What is raced.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RaceInfo {
     pub clock: ClockKind,
@@ -56,13 +53,12 @@ impl RaceInfo {
         Self {
             clock,
             actors: scenario.actors.len(),
-            faults_left_out: leaves_out_faults(scenario),
+            faults_left_out: scenario.story.iter().any(|line| matches!(line.act, Act::Faults(_))),
             invariants: invariants(scenario),
         }
     }
 }
 
-/// One race that is over.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Race {
     /// What its start was drawn from.
@@ -74,25 +70,11 @@ pub struct Race {
     pub lesson: Duration,
 }
 
-impl Race {
-    pub(crate) fn new(seed: u64, outcome: Outcome, log: Log) -> Self {
-        Self { seed, outcome, lesson: racer::span(&log), log }
-    }
-}
-
-/// Many races of one variant.
 #[derive(Debug, Clone)]
 pub struct RaceReport {
-    /// The clock that they ran on.
-    pub clock: ClockKind,
+    pub info: RaceInfo,
     /// How many were asked for.
     pub asked: u64,
-    /// How many there were.
-    pub runs: u64,
-    /// How many raced.
-    pub actors: usize,
-    /// What must never be so.
-    pub invariants: Vec<Invariant>,
     /// What came of them.
     pub kept: Kept,
     /// Lesson time, all races together.
@@ -104,33 +86,19 @@ pub struct RaceReport {
 impl RaceReport {
     /// No race yet.
     pub fn new(info: RaceInfo, asked: u64) -> Self {
-        Self {
-            clock: info.clock,
-            asked,
-            runs: 0,
-            actors: info.actors,
-            invariants: info.invariants,
-            // The logs are not wanted here.
-            kept: Kept::within(0),
-            lesson: Duration::ZERO,
-            wall: Duration::ZERO,
-        }
+        // The logs are not wanted here.
+        let kept = Kept::within(0);
+        Self { info, asked, kept, lesson: Duration::ZERO, wall: Duration::ZERO }
     }
 
     /// Counts one race.
     pub fn add(&mut self, race: Race) {
-        self.runs += 1;
         self.lesson += race.lesson;
         self.kept.add(race);
     }
 
     /// Whether there were as many as were asked for.
     pub fn is_complete(&self) -> bool {
-        self.runs == self.asked
+        self.kept.races() == self.asked
     }
-}
-
-/// Whether the story of a variant causes faults, which its races leave out.
-pub fn leaves_out_faults(scenario: &Scenario) -> bool {
-    scenario.story.iter().any(|line| matches!(line.act, Act::Faults(_)))
 }

@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::{
     lesson::{Scenario, expr::Mentions, plan::Condition},
     log::{KeyValue, Log, Observed},
-    world::{Life, World},
+    world::{Holding, Life, World},
 };
 
 /// What became of a lock.
@@ -26,8 +26,7 @@ pub enum LockFate {
     NeverHeld,
 }
 
-/// What one race came to.
-#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct Outcome {
     /// Every lock that a program has beliefs about.
     pub locks: BTreeMap<String, LockFate>,
@@ -76,27 +75,34 @@ impl Asked {
         }
     }
 
-    /// An outcome, given what became of a lock, how far a counter came, and a world whose servers hold what they did
-    /// at the end.
-    pub fn outcome(
+    /// An outcome without the final values, given who held which lock and how far a counter came.
+    pub fn without_values(
         &self,
-        fate: impl Fn(&str) -> LockFate,
-        count: impl Fn(&str) -> i64,
+        holding: &Holding,
+        count: impl Fn(&str) -> Option<i64>,
         unfinished: usize,
-        world: &World,
     ) -> Outcome {
-        let values = self.values.iter().map(|(key, server)| {
-            let held = value(world, key, server.as_deref());
-            let name = server.as_ref().map_or(key.clone(), |server| format!("{key} on {server}"));
-            (name, held)
-        });
+        let fate = |lock: &String| match holding.most(lock).len() {
+            0 => LockFate::NeverHeld,
+            1 => LockFate::Held,
+            _ => LockFate::Violated,
+        };
+        let counters = self.counters.iter().map(|name| (name.clone(), count(name).unwrap_or(0)));
         Outcome {
             locks: self.locks.iter().map(|lock| (lock.clone(), fate(lock))).collect(),
-            counters: self.counters.iter().map(|counter| (counter.clone(), count(counter))).collect(),
-            values: values.collect(),
+            counters: counters.collect(),
             unfinished,
-            broken: BTreeSet::new(),
+            ..Outcome::default()
         }
+    }
+
+    /// The final values, given a world whose servers hold what they did at the end.
+    pub fn values(&self, world: &World) -> BTreeMap<String, Option<String>> {
+        let values = self.values.iter().map(|(key, server)| {
+            let name = server.as_ref().map_or(key.clone(), |server| format!("{key} on {server}"));
+            (name, value(world, key, server.as_deref()))
+        });
+        values.collect()
     }
 }
 
@@ -104,22 +110,10 @@ impl Outcome {
     /// Reads the outcome off a race's log, but for the invariants.
     pub fn of(scenario: &Scenario, log: &Log) -> Self {
         let world = World::fold(log, log.len());
-        let violated = |lock: &str| {
-            let mut overlaps = world.holding.overlaps().iter();
-            overlaps.any(|overlap| overlap.lock == lock)
-        };
-        let fate = |lock: &str| match world.holding.most(lock) {
-            [] => LockFate::NeverHeld,
-            _ if violated(lock) => LockFate::Violated,
-            _ => LockFate::Held,
-        };
-        let unfinished = world.actors.iter().filter(|actor| actor.life != Life::Finished);
-        Asked::of(scenario).outcome(
-            fate,
-            |counter| world.counters.get(counter).copied().unwrap_or(0),
-            unfinished.count(),
-            &world,
-        )
+        let unfinished = world.actors.iter().filter(|actor| actor.life != Life::Finished).count();
+        let asked = Asked::of(scenario);
+        let count = |counter: &str| world.counters.get(counter).copied();
+        Self { values: asked.values(&world), ..asked.without_values(&world.holding, count, unfinished) }
     }
 
     /// Whether an invariant was broken, or two clients believed at one time to hold one lock.

@@ -5,24 +5,24 @@ use std::{collections::HashSet, time::Duration};
 
 use tokio::sync::watch;
 
-use crate::run::session::{
-    EngineError,
-    director::Director,
-    harness::{Arrived, Harness},
-    recorder::Recorder,
-    setup::{self, Connections},
-    start_order::StartOrder,
-    stops,
-    supervision::supervised,
-    time::Tempo,
-};
 use crate::{
     client::protocol::Response,
-    clock::{ClockKind, LessonTime, Rate},
+    clock::{ClockKind, Rate},
     lab::LabOptions,
     lesson::{Path, Scenario},
     log::{Choice, Command, EventKind, Log, OpId},
     program::{Actors, State, actor_id},
+    run::session::{
+        EngineError,
+        director::Director,
+        harness::{Arrived, Harness},
+        recorder::Recorder,
+        setup::{self, Connections},
+        start_order::StartOrder,
+        stops,
+        supervision::supervised,
+        time::{Tempo, surely_after},
+    },
 };
 
 /// A race is ended after so many moves of each actor, or so much lesson time: no program that ends needs as many.
@@ -49,9 +49,6 @@ pub struct Racer {
 
 impl Racer {
     /// Starts the lab and the clients.
-    ///
-    /// # Errors
-    /// A server or a client failed, or the lesson's `setup` cannot be carried out.
     pub async fn set_up(scenario: &Scenario, options: &LabOptions) -> Result<Self, EngineError> {
         let (tempo, watched) = watch::channel(Tempo::Jump);
         let director = Director::set_up(scenario.clone(), options, 0, watched, None).await?;
@@ -67,25 +64,19 @@ impl Racer {
         })
     }
 
-    /// The clock that it runs on.
     pub fn clock(&self) -> ClockKind {
         self.director.clock.kind()
     }
 
     /// One race. The seed decides who starts when, and the owner tokens; everything else is real concurrency.
     /// The log ends with what the servers hold when nobody can move any more, and has a stop behind every reply.
-    ///
-    /// # Errors
-    /// A server or a client failed, or a program cannot cope with a reply.
     pub async fn run(&mut self, seed: u64) -> Result<Log, EngineError> {
         if self.needs_restart {
             self.renew().await?;
         }
         let vitals = self.director.harness.lab.vitals();
-        match supervised(&vitals, self.race(seed)).await {
-            Ok(log) => Ok(log),
-            Err(error) => Err(self.director.harness.or_death(error).await),
-        }
+        let raced = supervised(&vitals, self.race(seed)).await;
+        self.director.harness.explained(raced).await
     }
 
     /// Ends the clients and the servers and waits until they are gone.
@@ -123,8 +114,7 @@ impl Racer {
                 continue;
             }
             if director.pending.by_op.len() > blocked.len() {
-                let arrived = tokio::time::timeout(PATIENCE, director.harness.next()).await;
-                let Ok(arrived) = arrived else {
+                let Ok(arrived) = tokio::time::timeout(PATIENCE, director.harness.next()).await else {
                     let why = format!(
                         "no reply came for {} s of real time: a command that waits inside the server cannot be raced",
                         PATIENCE.as_secs()
@@ -163,7 +153,7 @@ impl Racer {
                 break;
             };
             director.recorder.record(EventKind::Chose(Choice::Timer));
-            director.run_clock_to(crate::run::session::time::after_grain(due), &path).await?;
+            director.run_clock_to(surely_after(due), &path).await?;
             director.clock.set_rate(Rate::NORMAL)?;
         }
         self.needs_restart = !blocked.is_empty() || keeps_local_locks(director.log());
@@ -177,7 +167,7 @@ impl Racer {
     /// The log so far; a new one begins.
     pub(crate) fn take_log(&mut self) -> Log {
         let fresh = Recorder::new(self.director.clock.clone(), None);
-        std::mem::replace(&mut self.director.recorder, fresh).into_log()
+        std::mem::replace(&mut self.director.recorder, fresh).log
     }
 
     /// Servers as the lesson prepares them, and everybody before the first step of their program. Lesson time begins at
@@ -265,9 +255,4 @@ pub(crate) fn keeps_local_locks(log: &Log) -> bool {
     });
     let (locks, unlocks): (Vec<bool>, Vec<bool>) = asked.partition(|lock| *lock);
     locks.len() != unlocks.len()
-}
-
-/// The lesson time that a log spans.
-pub fn span(log: &Log) -> Duration {
-    log.events().last().map_or(Duration::ZERO, |event| event.at.since(LessonTime::ZERO))
 }

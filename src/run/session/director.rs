@@ -82,10 +82,9 @@ impl Director {
             metrics: HashMap::new(),
         };
         let vitals = director.harness.lab.vitals();
-        match supervised(&vitals, director.open(sessions)).await {
-            Ok(()) => Ok(director),
-            Err(error) => Err(director.harness.or_death(error).await),
-        }
+        let opened = supervised(&vitals, director.open(sessions)).await;
+        let opened = director.harness.explained(opened).await;
+        opened.map(|()| director)
     }
 
     async fn open(&mut self, sessions: super::harness::Sessions) -> Result<(), EngineError> {
@@ -108,7 +107,6 @@ impl Director {
         Ok(())
     }
 
-    /// Whether the story is over.
     pub(crate) fn ended(&self) -> bool {
         self.line >= self.scenario.story.len()
     }
@@ -120,18 +118,15 @@ impl Director {
         line.map_or(0, |line| line.item)
     }
 
-    /// The log so far.
     pub(crate) fn log(&self) -> &Log {
-        self.recorder.log()
+        &self.recorder.log
     }
 
     /// Carries out the story's next line. The clock runs only meanwhile.
     pub(crate) async fn step(&mut self) -> Result<(), EngineError> {
-        match self.carry_out_line().await {
-            Ok(()) => Ok(()),
-            // Replies break before it is known that their server has died.
-            Err(error) => Err(self.harness.or_death(error).await),
-        }
+        let carried_out = self.carry_out_line().await;
+        // Replies break before it is known that their server has died.
+        self.harness.explained(carried_out).await
     }
 
     async fn carry_out_line(&mut self) -> Result<(), EngineError> {
@@ -240,7 +235,7 @@ impl Director {
                 }
             }
         }
-        for event in self.recorder.log().events() {
+        for event in self.log().events() {
             if let EventKind::Counted { counter, by, .. } = &event.kind {
                 let before =
                     scope.get(counter).and_then(|value| i64::try_from(value.clone()).ok()).unwrap_or(0);
@@ -364,6 +359,6 @@ impl Director {
     /// Ends the run: clients and servers are gone when it returns.
     pub(crate) async fn tear_down(self) -> Log {
         self.harness.tear_down().await;
-        self.recorder.into_log()
+        self.recorder.log
     }
 }

@@ -124,7 +124,7 @@ impl Harness {
         faults
     }
 
-    /// The faults that let every frozen client go on.
+    /// What lets every frozen client go on.
     pub(crate) fn thaws(&self) -> Vec<Fault> {
         let frozen = self.clients.iter().filter(|client| client.state == ClientState::Frozen);
         frozen.map(|client| Fault::Thaw { client: client.name.clone() }).collect()
@@ -132,7 +132,7 @@ impl Harness {
 
     fn faults_of(&self, server: &str) -> Vec<Fault> {
         let name = || server.to_owned();
-        if self.lab.server_ended(server).unwrap_or(true) {
+        if !self.lab.process(server).is_ok_and(|process| process.ended().is_none()) {
             return vec![Fault::RestartServer { server: name() }];
         }
         let mut faults = vec![Fault::KillServer { server: name() }];
@@ -156,7 +156,8 @@ impl Harness {
         fault: &Fault,
         server: &str,
     ) -> Result<Result<(), String>, EngineError> {
-        let dead = self.lab.server_ended(server)?;
+        let process = self.lab.process(server)?;
+        let dead = process.ended().is_some();
         let frozen = self.frozen.contains(server);
         match fault {
             Fault::RestartServer { .. } if !dead => {
@@ -168,18 +169,19 @@ impl Harness {
                 return Ok(Err(format!("the server `{server}` is frozen already")));
             }
             Fault::FreezeServer { .. } => {
-                self.lab.freeze_server(server)?;
+                process.freeze()?;
                 self.frozen.insert(server.to_owned());
             }
             Fault::ThawServer { .. } if !frozen => {
                 return Ok(Err(format!("the server `{server}` is not frozen")));
             }
             Fault::ThawServer { .. } => {
-                self.lab.thaw_server(server)?;
+                process.thaw()?;
                 self.frozen.remove(server);
             }
             _ => {
-                self.lab.end_server(server).await?;
+                process.kill()?;
+                process.exited().await;
                 self.frozen.remove(server);
             }
         }

@@ -9,15 +9,6 @@ use crate::{
     verdict::why,
 };
 
-/// What became of a choice.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Chosen {
-    /// It was carried out.
-    Done,
-    /// It cannot be made now, and this is why. Nothing happened.
-    Refused(Text),
-}
-
 impl Director {
     /// Leaves the story for good. From now on a program that does not handle a reply ends, and not the run.
     pub(crate) fn leave_story(&mut self) -> Outlook {
@@ -25,28 +16,27 @@ impl Director {
         self.outlook()
     }
 
-    /// Carries out one choice. Where the servers' clock can be stopped, no time passes but what the choice lets pass.
-    pub(crate) async fn choose(&mut self, choice: &Choice) -> Result<Chosen, EngineError> {
-        match self.carry_out(choice).await {
-            Ok(chosen) => Ok(chosen),
-            Err(error) => Err(self.harness.or_death(error).await),
-        }
+    /// Carries out one choice; gives why it cannot be made, where it cannot: then nothing happened. Where the servers'
+    /// clock can be stopped, no time passes but what the choice lets pass.
+    pub(crate) async fn choose(&mut self, choice: &Choice) -> Result<Result<(), Text>, EngineError> {
+        let chosen = self.carry_out(choice).await;
+        self.harness.explained(chosen).await
     }
 
-    async fn carry_out(&mut self, choice: &Choice) -> Result<Chosen, EngineError> {
+    async fn carry_out(&mut self, choice: &Choice) -> Result<Result<(), Text>, EngineError> {
         self.left_story = true;
         if let Some(why) = self.refusal(choice) {
-            return Ok(Chosen::Refused(why));
+            return Ok(Err(why));
         }
         let path = Path::root().key("programs");
         // Servers whose clock can jump can also bear a clock that stands still.
-        let rate = if self.limits.may_stand_still() { Rate::PAUSED } else { Rate::NORMAL };
+        let rate = if self.limits.jump { Rate::PAUSED } else { Rate::NORMAL };
         self.clock.set_rate(rate)?;
         if let Choice::Cause(fault) = choice
             && let Err(why) = self.try_inject(fault, &path).await?
         {
             self.clock.set_rate(Rate::PAUSED)?;
-            return Ok(Chosen::Refused(why.into()));
+            return Ok(Err(why.into()));
         }
         self.recorder.record(EventKind::Chose(choice.clone()));
         let stop = match choice {
@@ -76,15 +66,15 @@ impl Director {
         let item = self.next_item();
         self.recorder.record(EventKind::Stop { item, stop });
         self.recorder.publish();
-        Ok(Chosen::Done)
+        Ok(Ok(()))
     }
 
     /// Records the invariants that have been broken.
     fn check_invariants(&mut self, path: &Path) -> Result<(), EngineError> {
-        let found = self.invariants.look(&self.scenario, self.recorder.log());
+        let found = self.invariants.look(&self.scenario, &self.recorder.log);
         for breach in found.map_err(|error| self.mistake(path, error))? {
             let invariant = &self.scenario.invariants[breach.invariant];
-            let why = why::explain(&self.scenario, self.recorder.log(), &breach);
+            let why = why::explain(&self.scenario, &self.recorder.log, &breach);
             self.recorder.record(EventKind::Breached {
                 invariant: breach.invariant,
                 says: invariant.says.clone(),

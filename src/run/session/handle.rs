@@ -32,13 +32,11 @@ pub enum Command {
 /// What a live run tells.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Update {
-    /// These events were appended to the log.
     Events(Vec<Event>),
     /// A `Watch` lets time pass from here on, however long nothing happens.
     TimeRuns,
     /// The step that was asked for is over. `ended` when it was the story's last.
     Stepped {
-        /// Whether the story is over.
         ended: bool,
     },
     /// The story has been left, and this may happen next.
@@ -60,7 +58,6 @@ pub enum Update {
     Silent(Option<Text>),
     /// The run cannot go on: what happened, why, and what to do. The lab is being taken down.
     Failed {
-        /// The message, perhaps of several lines.
         message: Text,
         /// Whether a server is missing or failed (a fresh start may help), rather than the lesson.
         server: bool,
@@ -70,8 +67,6 @@ pub enum Update {
 /// A live run. Dropping it ends the run, its clients and its servers.
 #[derive(Debug)]
 pub struct Session {
-    /// Where commands go in.
     pub commands: UnboundedSender<Command>,
-    /// Where updates come out.
     pub updates: UnboundedReceiver<Update>,
 }

@@ -2,7 +2,6 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    path::PathBuf,
     time::Duration,
 };
 
@@ -18,7 +17,7 @@ use super::{
 };
 use crate::{
     client::protocol::{Request, Response, ServerAddress},
-    lab::{Ailment, ClientProcess, Lab, LabOptions, Link, LinkAddress, LinkState},
+    lab::{Ailment, Lab, LabOptions, Link, LinkState, Process},
     lesson::Scenario,
     log::{ActorId, LinkId, ServerInfo, ServerState},
     program::actor_id,
@@ -31,13 +30,11 @@ pub(crate) const SESSION_TIMEOUT_MS: u64 = 10_000;
 /// How long a client may take to connect all its actors, in real time: a crowd's sessions are many.
 const JOINS_WITHIN: Duration = Duration::from_secs(60);
 
-/// A client process.
 pub(crate) struct Client {
     pub(crate) name: String,
-    pub(crate) process: ClientProcess,
+    pub(crate) process: Process,
     stdin: ChildStdin,
     pub(crate) state: ClientState,
-    log: PathBuf,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,7 +53,6 @@ pub(crate) enum Arrived {
     Gone(usize),
 }
 
-/// The lab and the clients.
 pub(crate) struct Harness {
     pub(crate) lab: Lab,
     pub(crate) clients: Vec<Client>,
@@ -100,14 +96,10 @@ impl Harness {
             homes[plan.actors.clone()].fill(n);
             let mut addresses = Vec::new();
             for info in &servers {
-                let address = match lab.link(&plan.name, &info.name).await? {
-                    LinkAddress::Unix(path) => path.display().to_string(),
-                    LinkAddress::Tcp(address) => address.to_string(),
-                };
                 addresses.push(ServerAddress {
                     name: info.name.clone(),
                     product: scenario.lab().product(),
-                    address,
+                    address: lab.link(&plan.name, &info.name).await?.to_string(),
                     hangs_up: scenario.lab().has_sentinels(),
                     password: info.password.clone(),
                 });
@@ -115,12 +107,7 @@ impl Harness {
             for sentinel in scenario.lab().sentinels() {
                 lab.link(&plan.name, sentinel).await?;
             }
-            let mut process = lab.spawn_client(&plan.name).await?;
-            let log = process.log_path().to_owned();
-            let (Some(stdin), Some(stdout)) = (process.take_stdin(), process.take_stdout()) else {
-                let why = "its pipes are missing".to_owned();
-                return Err(EngineError::ClientNotReady { client: plan.name.clone(), why });
-            };
+            let (process, stdin, stdout) = lab.spawn_client(&plan.name)?;
             let sender = sender.clone();
             tokio::spawn(async move {
                 let mut lines = BufReader::new(stdout).lines();
@@ -135,8 +122,7 @@ impl Harness {
                 // Nobody listens any more when the run itself is over.
                 let _ = sender.send(Arrived::Gone(n));
             });
-            let mut client =
-                Client { name: plan.name.clone(), process, stdin, state: ClientState::Running, log };
+            let mut client = Client { name: plan.name.clone(), process, stdin, state: ClientState::Running };
             let actors = plan.actors.clone().map(actor_id).collect();
             client
                 .send(&Request::Join { actors, servers: addresses, session_timeout: SESSION_TIMEOUT_MS })
@@ -154,10 +140,9 @@ impl Harness {
             skews: HashMap::new(),
             refuses_at_once: scenario.lab().is_redis(),
         };
-        match harness.joined().await {
-            Ok(sessions) => Ok((harness, sessions)),
-            Err(error) => Err(harness.or_death(error).await),
-        }
+        let joined = harness.joined().await;
+        let joined = harness.explained(joined).await;
+        joined.map(|sessions| (harness, sessions))
     }
 
     async fn joined(&mut self) -> Result<Sessions, EngineError> {
@@ -183,9 +168,7 @@ impl Harness {
             match tokio::time::timeout(longest, self.next()).await {
                 Ok(arrived) => return arrived,
                 Err(_) if self.is_stopped() => {}
-                Err(_) => {
-                    return Err(EngineError::ClientSilent { seconds: longest.as_secs() });
-                }
+                Err(_) => return Err(EngineError::ClientSilent { seconds: longest.as_secs() }),
             }
         }
     }
@@ -208,16 +191,17 @@ impl Harness {
         }
     }
 
-    /// As [`or_death`], for this lab.
-    pub(crate) async fn or_death(&self, error: EngineError) -> EngineError {
-        or_death(&self.lab, error).await
+    /// What came of work on this lab, with a death as the cause of what failed.
+    pub(crate) async fn explained<T>(&self, outcome: Result<T, EngineError>) -> Result<T, EngineError> {
+        match outcome {
+            Ok(done) => Ok(done),
+            Err(error) => Err(or_death(&self.lab, error).await),
+        }
     }
 
     async fn gone(&self, n: usize) -> EngineError {
         let client = &self.clients[n];
-        let why = format!("{}", client.process.exited().await);
-        let log = std::fs::read_to_string(&client.log).unwrap_or_default();
-        EngineError::ClientDied { client: client.name.clone(), why, log: log.trim().to_owned() }
+        client.died(client.process.exited().await.to_string())
     }
 
     /// Sends a request to the client that an actor lives in.
@@ -231,18 +215,13 @@ impl Harness {
     pub(crate) async fn ask_to_settle(&mut self) -> Result<usize, EngineError> {
         let mut asked = 0;
         for n in 0..self.clients.len() {
-            if self.can_answer(n) {
+            let client = &self.clients[n];
+            if client.state == ClientState::Running && self.links_open(&client.name) {
                 self.clients[n].send(&Request::Settle).await?;
                 asked += 1;
             }
         }
         Ok(asked)
-    }
-
-    /// Whether a client runs and all its links pass on what is sent.
-    fn can_answer(&self, n: usize) -> bool {
-        let client = &self.clients[n];
-        client.state == ClientState::Running && self.links_open(&client.name)
     }
 
     /// Whether an actor's replies from a server can arrive, be it the news that they are lost.
@@ -301,7 +280,7 @@ impl Harness {
 
     /// Whether a server can be asked something.
     pub(crate) fn answers(&self, server: &str) -> Result<bool, EngineError> {
-        Ok(!self.lab.server_ended(server)? && !self.frozen.contains(server))
+        Ok(self.lab.process(server)?.ended().is_none() && !self.frozen.contains(server))
     }
 
     /// What the servers hold now.
@@ -320,15 +299,12 @@ impl Client {
     pub(crate) async fn send(&mut self, request: &Request) -> Result<(), EngineError> {
         let mut line = serde_json::to_vec(request).unwrap_or_default();
         line.push(b'\n');
-        if let Err(error) = self.stdin.write_all(&line).await {
-            let log = std::fs::read_to_string(&self.log).unwrap_or_default();
-            let why = error.to_string();
-            return Err(EngineError::ClientDied {
-                client: self.name.clone(),
-                why,
-                log: log.trim().to_owned(),
-            });
-        }
-        Ok(())
+        let sent = self.stdin.write_all(&line).await;
+        sent.map_err(|error| self.died(error.to_string()))
+    }
+
+    fn died(&self, why: String) -> EngineError {
+        let log = std::fs::read_to_string(&self.process.state.log).unwrap_or_default();
+        EngineError::ClientDied { client: self.name.clone(), why, log: log.trim().to_owned() }
     }
 }

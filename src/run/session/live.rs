@@ -5,9 +5,7 @@ use tokio::sync::{
     watch,
 };
 
-use super::{
-    Command, EngineError, Session, Update, director::Director, free::Chosen, pacing::Pacing, time::Tempo,
-};
+use super::{Command, EngineError, Session, Update, director::Director, pacing::Pacing, time::Tempo};
 use crate::{
     lab::{Ailment, Chart, LOOK, LabOptions, Vitals},
     lesson::Scenario,
@@ -81,13 +79,6 @@ struct Driver {
     tempo: watch::Sender<Tempo>,
 }
 
-/// Why a step came to its end.
-enum Ending {
-    Over,
-    /// Nobody listens any more.
-    Left,
-}
-
 impl Driver {
     async fn drive(
         &mut self,
@@ -104,43 +95,47 @@ impl Driver {
         };
         let mut director = director?;
         let _watcher = report_stopped_processes(director.harness.lab.vitals(), self.updates.clone());
-        let outcome = match past {
-            Some(past) => self.replay_past(&mut director, &past).await,
-            None => Ok(Ending::Over),
-        };
-        let outcome = match outcome {
-            Ok(Ending::Over) => self.steps(&mut director, &planned).await,
-            Ok(Ending::Left) => Ok(()),
-            Err(error) => Err(error),
-        };
+        let outcome = self.all(&mut director, &planned, past).await;
         director.tear_down().await;
         outcome
     }
 
-    /// Repeats what was done in another run.
-    async fn replay_past(&mut self, director: &mut Director, past: &Log) -> Result<Ending, EngineError> {
+    async fn all(
+        &mut self,
+        director: &mut Director,
+        scenario: &Scenario,
+        past: Option<Log>,
+    ) -> Result<(), EngineError> {
+        if let Some(past) = past
+            && self.replay_past(director, &past).await?.is_none()
+        {
+            return Ok(());
+        }
+        self.steps(director, scenario).await
+    }
+
+    /// Repeats what was done in another run. `None` when nobody listens any more.
+    async fn replay_past(&mut self, director: &mut Director, past: &Log) -> Result<Option<()>, EngineError> {
         let mut refused = None;
         for deed in past.deeds(past.len()) {
-            match deed {
-                Deed::Line => match self.while_listening(director.step()).await {
-                    None => return Ok(Ending::Left),
-                    Some(outcome) => outcome?,
-                },
-                Deed::Choice(choice) => match self.while_listening(director.choose(&choice)).await {
-                    None => return Ok(Ending::Left),
-                    Some(chosen) => {
-                        if let Chosen::Refused(why) = chosen? {
-                            refused = Some(why);
-                            break;
-                        }
-                    }
-                },
+            let repeated = async {
+                match deed {
+                    Deed::Line => director.step().await.map(Ok),
+                    Deed::Choice(choice) => director.choose(&choice).await,
+                }
+            };
+            let Some(repeated) = self.while_listening(repeated).await else {
+                return Ok(None);
+            };
+            if let Err(why) = repeated? {
+                refused = Some(why);
+                break;
             }
         }
         let difference = compare::first_difference([past, director.log()]).map(Box::new);
-        let _ = self.updates.send(Update::Branched { difference, refused });
-        let _ = self.updates.send(Update::Outlook(director.leave_story()));
-        Ok(Ending::Over)
+        self.send(Update::Branched { difference, refused });
+        self.send(Update::Outlook(director.leave_story()));
+        Ok(Some(()))
     }
 
     async fn steps(&mut self, director: &mut Director, scenario: &Scenario) -> Result<(), EngineError> {
@@ -156,14 +151,14 @@ impl Driver {
                     late = director.receive() => {
                         late?;
                         if director.left_story {
-                            let _ = self.updates.send(Update::Outlook(director.outlook()));
+                            self.send(Update::Outlook(director.outlook()));
                         }
                         continue;
                     }
                 }
             };
             if command == Command::LeaveStory {
-                let _ = self.updates.send(Update::Outlook(director.leave_story()));
+                self.send(Update::Outlook(director.leave_story()));
             }
             let Some(tempo) = self.pacing.begin(&command) else {
                 continue;
@@ -173,32 +168,33 @@ impl Driver {
                 let Some(chosen) = self.while_listening(director.choose(&choice)).await else {
                     return Ok(());
                 };
-                let _ = self.updates.send(match chosen? {
-                    Chosen::Done => Update::Stepped { ended: false },
-                    Chosen::Refused(why) => Update::Refused(why),
+                self.send(match chosen? {
+                    Ok(()) => Update::Stepped { ended: false },
+                    Err(why) => Update::Refused(why),
                 });
-                let _ = self.updates.send(Update::Outlook(director.outlook()));
+                self.send(Update::Outlook(director.outlook()));
                 continue;
             }
-            if director.left_story {
-                // There are no more steps of a story that was left.
-                let _ = self.updates.send(Update::Stepped { ended: false });
+            // There are no more steps of a story that was left, or is over.
+            if director.left_story || director.ended() {
+                self.send(Update::Stepped { ended: !director.left_story });
                 continue;
             }
-            if director.ended() {
-                let _ = self.updates.send(Update::Stepped { ended: true });
-                continue;
-            }
-            match self.while_listening(director.step()).await {
-                None => return Ok(()),
-                Some(outcome) => outcome?,
-            }
+            let Some(stepped) = self.while_listening(director.step()).await else {
+                return Ok(());
+            };
+            stepped?;
             let ended = director.ended();
             if ended {
-                let _ = self.updates.send(Update::Verdict(verdict::judge(scenario, director.log())));
+                self.send(Update::Verdict(verdict::judge(scenario, director.log())));
             }
-            let _ = self.updates.send(Update::Stepped { ended });
+            self.send(Update::Stepped { ended });
         }
+    }
+
+    fn send(&self, update: Update) {
+        // That nobody listens any more is noticed where the next command is waited for.
+        let _ = self.updates.send(update);
     }
 
     /// Waits for something while commands are handled. `None` when nobody listens any more.
@@ -207,24 +203,14 @@ impl Driver {
         loop {
             tokio::select! {
                 done = &mut work => return Some(done),
-                command = self.asked.recv() => match self.on_command(command) {
-                    Ending::Over => {}
-                    Ending::Left => return None,
-                },
+                command = self.asked.recv() => {
+                    let current = *self.tempo.borrow();
+                    let tempo = self.pacing.on_command(command?, current);
+                    if tempo != current {
+                        let _ = self.tempo.send(tempo);
+                    }
+                }
             }
         }
-    }
-
-    /// A command in the middle of a step.
-    fn on_command(&mut self, command: Option<Command>) -> Ending {
-        let Some(command) = command else {
-            return Ending::Left;
-        };
-        let current = *self.tempo.borrow();
-        let tempo = self.pacing.on_command(command, current);
-        if tempo != current {
-            let _ = self.tempo.send(tempo);
-        }
-        Ending::Over
     }
 }

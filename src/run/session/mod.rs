@@ -24,9 +24,7 @@ pub(crate) mod supervision;
 pub(crate) mod time;
 
 pub use error::EngineError;
-
-pub use live::{branch, open};
-
 pub use handle::{Command, Session, Update};
+pub use live::{branch, open};
 pub use replay::replay;
 pub(crate) use story::{RunReport, run_story};

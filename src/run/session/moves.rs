@@ -38,31 +38,20 @@ impl Director {
         while let Some(until) = self.actors[turn.actor].waits_until() {
             self.pass_until(until, &[], path).await?;
         }
-        let wrong = match self.actors[turn.actor].state() {
+        let but = match self.actors[turn.actor].state() {
             State::Ready(operation) if operation.label == turn.label => return Ok(()),
-            State::Ready(operation) => {
-                format!(
-                    "the story moves {name}.{}, but the next move of {name} is `{}`",
-                    turn.label, operation.label
-                )
+            State::Ready(operation) => format!("the next move of {name} is `{}`", operation.label),
+            State::InFlight { operation } => {
+                format!("{name} still waits for the reply to `{}`", operation.label)
             }
-            State::InFlight { operation, .. } => {
-                format!(
-                    "the story moves {name}.{}, but {name} still waits for the reply to `{}`",
-                    turn.label, operation.label
-                )
+            State::Taking { operation, .. } => {
+                format!("{name} still waits for the notification of `{}`", operation.label)
             }
-            State::Taking { operation, .. } => format!(
-                "the story moves {name}.{}, but {name} still waits for the notification of `{}`",
-                turn.label, operation.label
-            ),
-            State::Finished => {
-                format!("the story moves {name}.{}, but the program of {name} is over", turn.label)
-            }
-            State::Dead => format!("the story moves {name}.{}, but {name} was killed", turn.label),
-            State::Waiting { .. } => format!("the story moves {name}.{}, but {name} still waits", turn.label),
+            State::Finished => format!("the program of {name} is over"),
+            State::Dead => format!("{name} was killed"),
+            State::Waiting { .. } => format!("{name} still waits"),
         };
-        Err(self.mistake(path, wrong))
+        Err(self.mistake(path, format!("the story moves {name}.{}, but {but}", turn.label)))
     }
 
     /// Fails where the actor's process is frozen.

@@ -35,7 +35,6 @@ const NO_TIMER: Words = Words::new(
 );
 
 impl Director {
-    /// What may happen next.
     pub(crate) fn outlook(&self) -> Outlook {
         let actors = self.actors.ids().map(|actor| self.prospect(actor)).collect();
         let timer = self.next_timer().map(|(actor, at)| Timer { actor, at });
@@ -49,19 +48,13 @@ impl Director {
             State::Ready(operation) | State::InFlight { operation } | State::Taking { operation, .. } => {
                 let server = operation.on.as_deref().unwrap_or(&self.harness.server);
                 let (server, wire) = match actor.foresee(self.clock.now(), server) {
-                    Some(Ok(Request::Command(wire))) => {
-                        let text = wire.command.to_string();
-                        (wire.server, text)
-                    }
-                    Some(Ok(Request::Notification(about))) => (String::new(), about),
-                    Some(Err(why)) => (String::new(), why),
-                    None => (String::new(), String::new()),
+                    Some(Ok(Request::Command(wire))) => (wire.server, wire.command.to_string()),
+                    Some(Ok(Request::Notification(text)) | Err(text)) => (String::new(), text),
+                    None => Default::default(),
                 };
                 Some(Next { label: operation.label.clone(), server, wire })
             }
-            State::Waiting { label, .. } => {
-                Some(Next { label: label.clone(), server: String::new(), wire: String::new() })
-            }
+            State::Waiting { label, .. } => Some(Next { label: label.clone(), ..Next::default() }),
             State::Finished | State::Dead => None,
         };
         let hindered = match actor.state() {
@@ -88,7 +81,7 @@ impl Director {
         }
         let Prospect { next, hindered } = self.prospect(actor);
         let name = self.name(actor);
-        let next = next.unwrap_or(Next { label: String::new(), server: String::new(), wire: String::new() });
+        let next = next.unwrap_or_default();
         Some(match hindered? {
             Hindered::Frozen => FROZEN.text(&[name]),
             Hindered::Dead => DEAD.text(&[name]),

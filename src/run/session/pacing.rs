@@ -1,5 +1,4 @@
 //! What commands that come in the middle of a step mean for its tempo: the same for a live run and for a recorded one.
-//! Pure.
 
 use std::collections::VecDeque;
 
@@ -39,10 +38,7 @@ impl Pacing {
             (Command::Resume, Tempo::Held) => Tempo::Watch(self.speed),
             (&Command::Speed(speed), tempo) => {
                 self.speed = speed;
-                match tempo {
-                    Tempo::Watch(_) => Tempo::Watch(speed),
-                    Tempo::Jump | Tempo::Held => tempo,
-                }
+                if matches!(tempo, Tempo::Watch(_)) { Tempo::Watch(speed) } else { tempo }
             }
             // Who asks for the next step wants this one to end at once.
             (Command::Step, Tempo::Watch(_) | Tempo::Held) => Tempo::Jump,

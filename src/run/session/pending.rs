@@ -41,8 +41,7 @@ impl PendingOperations {
     /// How long an operation may stay unanswered while nothing else happens, in real time: while a story waits for a
     /// reply, the servers' clock runs as fast as that.
     fn patience(&self, op: OpId) -> Duration {
-        let waits = self.waits.get(&op).copied().unwrap_or_default();
-        ANSWERS_WITHIN.saturating_add(waits)
+        ANSWERS_WITHIN.saturating_add(self.waits.get(&op).copied().unwrap_or_default())
     }
 }
 
@@ -87,11 +86,10 @@ impl Director {
         let State::InFlight { operation } = self.actors[actor].state() else {
             return self.mistake(path, format!("no reply has come for {seconds} s of real time"));
         };
-        let why = match self.harness.lab.observe().await {
-            Ok(_) => "answers others meanwhile, so this command waits for something that nobody does",
-            Err(_) => {
-                "answers nobody meanwhile: this command keeps it busy, such as a script that does not end"
-            }
+        let why = if self.harness.lab.observe().await.is_ok() {
+            "answers others meanwhile, so this command waits for something that nobody does"
+        } else {
+            "answers nobody meanwhile: this command keeps it busy, such as a script that does not end"
         };
         let place = operation.path.clone().unwrap_or_else(|| path.clone());
         let label = &operation.label;
@@ -103,10 +101,14 @@ impl Director {
 
     /// Waits for the replies that may have come through by now: a link was released, a process thawed.
     pub(crate) async fn await_replies(&mut self, path: &Path) -> Result<(), EngineError> {
-        let flying = self.pending.by_op.keys();
-        let mut flying: Vec<OpId> = flying.filter(|op| !self.pending.blocked.contains(op)).copied().collect();
-        flying.sort_unstable();
-        for op in flying {
+        let in_flight = self.pending.by_op.keys().copied();
+        let in_flight = in_flight.filter(|op| !self.pending.blocked.contains(op)).collect();
+        self.await_all(in_flight, path).await
+    }
+
+    async fn await_all(&mut self, mut ops: Vec<OpId>, path: &Path) -> Result<(), EngineError> {
+        ops.sort_unstable();
+        for op in ops {
             self.await_reply(op, path).await?;
         }
         Ok(())
@@ -118,12 +120,8 @@ impl Director {
             let client = self.harness.homes[actor.0 as usize];
             self.harness.breaks(fault, client, server).then_some(*op)
         };
-        let mut broken: Vec<OpId> = self.pending.by_op.iter().filter_map(broken).collect();
-        broken.sort_unstable();
-        for op in broken {
-            self.await_reply(op, path).await?;
-        }
-        Ok(())
+        let broken = self.pending.by_op.iter().filter_map(broken).collect();
+        self.await_all(broken, path).await
     }
 
     /// Waits until a server whose replies are held has carried the operation out.

@@ -49,7 +49,7 @@ impl Director {
         }
         let due: Vec<Open> = self.questions.0.extract_if(.., |open| open.left == 0).collect();
         for open in due {
-            let right = verdict::decide(&self.scenario, self.recorder.log(), &open.ask).map_err(|why| {
+            let right = verdict::decide(&self.scenario, &self.recorder.log, &open.ask).map_err(|why| {
                 let choices = open.path.key("choices");
                 let path = match why.choice {
                     Some(n) => choices.index(n).key("right"),

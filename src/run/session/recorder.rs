@@ -11,7 +11,7 @@ use crate::{
 /// The log of a live run, and the listener that new events are sent to.
 #[derive(Debug)]
 pub(crate) struct Recorder {
-    log: Log,
+    pub(crate) log: Log,
     published: usize,
     listener: Option<UnboundedSender<Update>>,
     clock: LessonClock,
@@ -30,7 +30,6 @@ impl Recorder {
         Self { log: Log::new(), published: 0, listener, clock, latest: LessonTime::ZERO, weight: 0 }
     }
 
-    /// Whether somebody follows the run while it goes on.
     pub(crate) fn is_followed(&self) -> bool {
         self.listener.is_some()
     }
@@ -75,14 +74,6 @@ impl Recorder {
         if let Some(listener) = &self.listener {
             let _ = listener.send(Update::TimeRuns);
         }
-    }
-
-    pub(crate) fn log(&self) -> &Log {
-        &self.log
-    }
-
-    pub(crate) fn into_log(self) -> Log {
-        self.log
     }
 }
 

@@ -8,7 +8,7 @@ use std::{
 use super::{EngineError, supervision::ANSWERS_WITHIN};
 use crate::{
     client::protocol::Wire,
-    lab::{Connection, Endpoint, Lab},
+    lab::{Connection, Lab},
     lesson::{Mistake, Path, Scenario},
     log::Reply,
     program::command,
@@ -66,8 +66,7 @@ pub(crate) async fn carry_out(scenario: &Scenario, lab: &Lab, first: &str) -> Re
     if scenario.setup.is_empty() {
         return Ok(());
     }
-    let own = &scenario.variant().setup;
-    let path = match own {
+    let path = match &scenario.variant().setup {
         Some(_) => Path::root().key("variants").key(&scenario.variant).key("setup"),
         None => Path::root().key("setup"),
     };
@@ -100,9 +99,5 @@ pub(crate) fn wires(scenario: &Scenario, first: &str) -> Vec<Wire> {
 
 /// Where a server is reached without any link.
 pub(crate) fn address(lab: &Lab, server: &str) -> String {
-    match lab.endpoint(server) {
-        Some(Endpoint::Unix(path)) => path.display().to_string(),
-        Some(Endpoint::Tcp(address)) => address.to_string(),
-        None => String::new(),
-    }
+    lab.endpoint(server).map(ToString::to_string).unwrap_or_default()
 }

@@ -50,24 +50,9 @@ mod tests {
     use serde_json::Value;
 
     use super::put_in;
-    use crate::{
-        clock::LessonTime,
-        log::{
-            ActorId, Belief, Command, Dialect, Event, EventKind, Keyspace, Log, Observed, OpId, Reply,
-            ServerState, Stop,
-        },
+    use crate::log::{
+        ActorId, Belief, Command, Dialect, EventKind, Keyspace, Log, Observed, OpId, Reply, ServerState, Stop,
     };
-
-    fn log(kinds: impl IntoIterator<Item = EventKind>) -> Log {
-        let mut log = Log::new();
-        log.extend(
-            kinds
-                .into_iter()
-                .enumerate()
-                .map(|(n, kind)| Event { at: LessonTime::from_nanos(i64::try_from(n).expect("few")), kind }),
-        );
-        log
-    }
 
     fn sent(actor: u32) -> EventKind {
         EventKind::Sent {
@@ -106,7 +91,7 @@ mod tests {
 
     /// Where the stops are: behind so many events of the race itself, and of which kind.
     fn stops(kinds: Vec<EventKind>) -> Vec<(usize, Stop)> {
-        let race = log(kinds);
+        let race = Log::from_iter(kinds);
         let stepped = put_in(&race);
         let (mut own, mut stops) = (Vec::new(), Vec::new());
         for event in stepped.events() {

@@ -13,20 +13,16 @@ use crate::{
     verdict::{self, Verdict},
 };
 
-/// A finished run.
 #[derive(Debug, Clone)]
 pub struct RunReport {
-    /// Everything that happened.
     pub log: Log,
-    /// What it amounts to.
     pub verdict: Verdict,
-    /// The clock that it ran on.
     pub clock: ClockKind,
     /// Why that was the machine's, where it was and this very run has found out.
     pub wall_clock: Option<WallClock>,
-    /// How much lesson time passed.
+    /// Lesson time.
     pub lesson: Duration,
-    /// How much real time passed, starting and ending the servers included.
+    /// Real time, starting and ending the servers included.
     pub wall: Duration,
 }
 
@@ -53,6 +49,11 @@ pub async fn run_story(
     Ok(RunReport { wall_clock, ..RunReport::of(scenario, log, began) })
 }
 
+/// The lesson time that a log spans.
+pub(crate) fn span(log: &Log) -> Duration {
+    log.events().last().map_or(Duration::ZERO, |event| event.at.since(LessonTime::ZERO))
+}
+
 impl RunReport {
     /// What a finished run's log amounts to. `began` is when somebody started to wait for it.
     pub fn of(scenario: &Scenario, log: Log, began: Instant) -> Self {
@@ -61,7 +62,7 @@ impl RunReport {
             EventKind::LabReady { clock, .. } => Some(*clock),
             _ => None,
         });
-        let lesson = log.events().last().map_or(Duration::ZERO, |event| event.at.since(LessonTime::ZERO));
+        let lesson = span(&log);
         Self {
             log,
             verdict,

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::EngineError;
-use crate::lab::{Ailment, Lab, LabError, ServerDeath, Vitals};
+use crate::lab::{Ailment, Lab, LabError, Vitals};
 
 /// How long a server or a client may take to answer while nothing else happens, in real time: many times what a busy
 /// machine needs.
@@ -29,7 +29,7 @@ pub(crate) fn supervised<'a, T: 'a>(
 impl From<Ailment> for EngineError {
     fn from(ailment: Ailment) -> Self {
         match ailment {
-            Ailment::Stopped { process, pid, silent } => LabError::stopped(process, pid, silent).into(),
+            stopped @ Ailment::Stopped { .. } => LabError::from(stopped).into(),
             Ailment::Died { process, how, log } => {
                 let why = how.to_string();
                 match process.strip_prefix("client ") {
@@ -51,17 +51,4 @@ pub(crate) async fn or_death(lab: &Lab, error: EngineError) -> EngineError {
         return error;
     }
     tokio::time::timeout(DEATH, lab.died()).await.map_or(error, EngineError::from)
-}
-
-impl From<ServerDeath> for EngineError {
-    fn from(death: ServerDeath) -> Self {
-        Self::ServerDied { server: death.server, why: death.how, log: newest(&death.log) }
-    }
-}
-
-/// The last lines of a log: they say why a server ended.
-fn newest(log: &str) -> String {
-    const LINES: usize = 5;
-    let lines: Vec<&str> = log.lines().collect();
-    lines[lines.len().saturating_sub(LINES)..].join("\n")
 }

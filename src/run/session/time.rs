@@ -26,8 +26,8 @@ pub(crate) enum Tempo {
 /// How fast a lab's servers can follow the clock.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Limits {
-    /// Whether time may be jumped over.
-    jump: bool,
+    /// Whether time may be jumped over, and so also stand still while somebody moves.
+    pub(crate) jump: bool,
     /// The highest rate.
     fastest: f64,
 }
@@ -51,24 +51,13 @@ const AWAIT_STEP_MS: i64 = 200;
 
 /// Redis and ZooKeeper count whole milliseconds, and what ends in a millisecond lasts until that is over. So that "3 s
 /// later" is after a lease of 3 s, a pass ends with the first whole millisecond after its time, and one more.
-const GRAIN_NANOS: i64 = 1_000_000;
-
-pub(crate) fn after_grain(time: LessonTime) -> LessonTime {
-    let whole = time.as_nanos().div_euclid(GRAIN_NANOS) + 2;
-    LessonTime::from_nanos(whole * GRAIN_NANOS)
+pub(crate) fn surely_after(time: LessonTime) -> LessonTime {
+    LessonTime::from_millis(time.as_millis() + 2)
 }
 
 /// The whole millisecond after a time: what lasts until then is over.
 pub(crate) fn next_milli(time: LessonTime) -> LessonTime {
-    let whole = time.as_nanos().div_euclid(GRAIN_NANOS) + 1;
-    LessonTime::from_nanos(whole * GRAIN_NANOS)
-}
-
-impl Limits {
-    /// Whether time may stand still while somebody moves.
-    pub(crate) fn may_stand_still(self) -> bool {
-        self.jump
-    }
+    LessonTime::from_millis(time.as_millis() + 1)
 }
 
 impl Director {
@@ -95,7 +84,7 @@ impl Director {
         let began = Instant::now();
         loop {
             self.observe().await?;
-            let holds = verdict::holds(&self.scenario, self.recorder.log(), &plan.that);
+            let holds = verdict::holds(&self.scenario, &self.recorder.log, &plan.that);
             if holds.map_err(|error| self.mistake(&path.key("that"), error))? {
                 return Ok(());
             }
@@ -128,7 +117,7 @@ impl Director {
             self.move_ready(moving, path).await?;
             let timer = self.next_timer().filter(|(_, due)| *due <= target);
             let next = timer.map_or(target, |(_, due)| due);
-            if !self.run_clock_until(after_grain(next), moving, path).await? {
+            if !self.run_clock_until(surely_after(next), moving, path).await? {
                 continue;
             }
             let Some((actor, _)) = timer else { break };
@@ -151,7 +140,7 @@ impl Director {
         let Some((_, due)) = self.next_timer() else {
             return Ok(());
         };
-        if !self.limits.may_stand_still() {
+        if !self.limits.jump {
             return self.pass_until(due, &[], path).await;
         }
         self.run_clock_to(next_milli(due), path).await?;
@@ -200,7 +189,7 @@ impl Director {
         Err(self.mistake(path, why))
     }
 
-    /// Lets the clock run or jump until a moment, and takes in what arrives meanwhile.
+    /// Lets the clock run or jump until a moment, and handles what arrives meanwhile.
     pub(crate) async fn run_clock_to(&mut self, target: LessonTime, path: &Path) -> Result<(), EngineError> {
         self.run_clock_until(target, &[], path).await.map(drop)
     }
@@ -240,20 +229,12 @@ impl Director {
             self.clock.set_rate(rate)?;
             self.recorder.publish();
             // Rounded up, so that the last round does not spin through a fraction of a millisecond.
-            let real = (!rate.is_paused())
-                .then(|| Duration::from_secs_f64(left.as_secs_f64() / speed) + Duration::from_micros(500));
-            let slice = real.map(|real| real.min(SLICE));
-            let flow = async {
-                match slice {
-                    Some(slice) => tokio::time::sleep(slice).await,
-                    None => std::future::pending().await,
-                }
-            };
+            let real = left.as_secs_f64() / speed + 0.000_5;
+            let slice = Duration::try_from_secs_f64(real).map_or(SLICE, |real| real.min(SLICE));
             let begun = Instant::now();
             tokio::select! {
-                () = flow => {
-                    let planned = slice.unwrap_or_default();
-                    self.governor.slept(planned, begun.elapsed(), self.limits.fastest);
+                () = tokio::time::sleep(slice), if !rate.is_paused() => {
+                    self.governor.slept(slice, begun.elapsed(), self.limits.fastest);
                 }
                 changed = self.tempo.changed() => {
                     // Nobody sets the tempo any more: the run is about to end.

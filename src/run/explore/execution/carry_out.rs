@@ -1,52 +1,38 @@
 //! Carrying out a list of choices with client processes, on real servers.
 
-use crate::run::{
-    race::racer::{self, Racer},
-    session::{EngineError, free::Chosen, supervision::supervised},
-};
+use std::collections::HashSet;
+
 use crate::{
     clock::Rate,
     lesson::Path,
     log::{ActorId, Choice, EventKind, Log, Stop},
     program::Actor,
+    run::{
+        explore::CarriedOut,
+        race::racer::{self, Racer},
+        session::{EngineError, supervision::supervised},
+    },
 };
-
-/// Choices that were carried out.
-#[derive(Debug, Clone)]
-pub struct Carried {
-    /// What happened, with a stop after every choice.
-    pub log: Log,
-    /// Each choice in few words: `A.acquire`, `freeze A`, `+3.001 s`.
-    pub moves: Vec<String>,
-}
 
 impl Racer {
     /// Carries out these choices and nothing else.
-    ///
-    /// # Errors
-    /// A server or a client failed, a program cannot cope with a reply, or a choice cannot be made.
-    pub async fn carry_out(&mut self, choices: &[Choice]) -> Result<Carried, EngineError> {
-        if self.needs_restart {
-            self.renew().await?;
-        }
+    pub async fn carry_out(&mut self, choices: Vec<Choice>) -> Result<CarriedOut, EngineError> {
         let vitals = self.director.harness.lab.vitals();
-        match supervised(&vitals, self.carry_out_choices(choices)).await {
-            Ok(carried) => Ok(carried),
-            Err(error) => Err(self.director.harness.or_death(error).await),
-        }
+        let carried = supervised(&vitals, self.carry_out_choices(choices)).await;
+        self.director.harness.explained(carried).await
     }
 
-    async fn carry_out_choices(&mut self, choices: &[Choice]) -> Result<Carried, EngineError> {
+    async fn carry_out_choices(&mut self, choices: Vec<Choice>) -> Result<CarriedOut, EngineError> {
         self.begin_order().await?;
         let mut moves = Vec::new();
-        for choice in choices {
+        for choice in &choices {
             moves.push(self.take_choice(choice).await?);
         }
         let item = choices.len().saturating_sub(1);
         let stop = Stop::End;
         self.director.recorder.record(EventKind::Stop { item, stop });
         let log = self.finish_order().await?;
-        Ok(Carried { log, moves })
+        Ok(CarriedOut { choices, moves, log })
     }
 
     /// Makes one choice, and says in few words what it was.
@@ -59,8 +45,8 @@ impl Racer {
         // A dead process does not come back.
         self.needs_restart |= matches!(choice, Choice::Cause(fault) if fault.killed_client().is_some());
         match self.director.choose(choice).await? {
-            Chosen::Done => Ok(self.describe(choice, &label, before)),
-            Chosen::Refused(why) => Err(self.director.mistake(&programs(), why.en)),
+            Ok(()) => Ok(self.describe(choice, &label, before)),
+            Err(refused) => Err(self.director.mistake(&programs(), refused.en)),
         }
     }
 
@@ -123,7 +109,7 @@ fn watched_paths(log: &Log) -> Vec<String> {
 
 /// Whether a connection is left in the middle of a transaction.
 fn keeps_transactions(log: &Log) -> bool {
-    let mut open = std::collections::HashSet::new();
+    let mut open = HashSet::new();
     for event in log.events() {
         if let EventKind::Sent { actor, command, server, .. } = &event.kind {
             if command.is_redis("MULTI") {

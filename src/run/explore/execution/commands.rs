@@ -12,24 +12,22 @@ use super::{
 use crate::{
     client::{Direct, Part, protocol::Wire},
     log::Command,
+    run::{explore::ExploreError, session::EngineError},
 };
 
-/// What is known of one command with its arguments.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Footprint {
     /// The keys that it names, each with its server. `None`: it may touch all.
     pub(crate) keys: Option<Arc<[Arc<str>]>>,
-    /// Whether it writes nothing.
     pub(crate) reads_only: bool,
-    /// What it does to its connection's transaction.
     pub(crate) transaction: Transaction,
     /// Whether it runs a script whose calls cannot be seen.
     pub(crate) opaque: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Transaction {
-    /// Nothing.
+    #[default]
     None,
     Begins,
     Ends,
@@ -38,7 +36,6 @@ pub(crate) enum Transaction {
 /// What the server has said so far.
 #[derive(Debug, Default)]
 pub(crate) struct Commands {
-    /// By server.
     known: HashMap<String, HashMap<Arc<[String]>, Footprint>>,
     /// Scripts, and whether they touch only the keys that they are given.
     scripts: HashMap<Arc<str>, bool>,
@@ -51,6 +48,19 @@ pub(crate) enum Refusal {
     NotReplayable(String),
     /// The connection broke.
     Lost(String),
+}
+
+impl Refusal {
+    /// The error that this is for an operation.
+    pub(crate) fn of(self, operation: &str, wire: &Wire, server: &str) -> ExploreError {
+        match self {
+            Self::Lost(why) => EngineError::ServerLost { server: server.to_owned(), why }.into(),
+            Self::NotReplayable(why) => {
+                let (operation, command) = (operation.to_owned(), wire.command.to_string());
+                ExploreError::NotReplayable { operation, command, why }
+            }
+        }
+    }
 }
 
 impl Commands {
@@ -78,9 +88,7 @@ impl Commands {
                 known.insert(words.clone().into(), found.clone());
                 Ok(found)
             }
-            _ => {
-                Ok(Footprint { keys: None, reads_only: false, transaction: Transaction::None, opaque: false })
-            }
+            _ => Ok(Footprint::default()),
         }
     }
 
@@ -105,14 +113,12 @@ impl Commands {
         };
         Ok(Footprint {
             keys: keeps.then(|| cells(server, keys)),
-            reads_only: false,
-            transaction: Transaction::None,
             opaque: calls.is_none(),
+            ..Footprint::default()
         })
     }
 }
 
-/// Whether a command is a script with its text.
 fn runs_text(words: &[String]) -> bool {
     let name = words.first().map_or("", String::as_str);
     ["EVAL", "EVAL_RO"].iter().any(|known| known.eq_ignore_ascii_case(name))
@@ -170,7 +176,7 @@ fn ask(connection: &mut Direct, server: &str, words: &[String]) -> Result<Footpr
     replayable(&name, words).map_err(Refusal::NotReplayable)?;
     if runs_kept(words) {
         // What it calls cannot be seen from here.
-        return Ok(Footprint { keys: None, reads_only: false, transaction: Transaction::None, opaque: true });
+        return Ok(Footprint { opaque: true, ..Footprint::default() });
     }
     let transaction = match name.as_str() {
         "MULTI" => Transaction::Begins,
@@ -184,14 +190,12 @@ fn ask(connection: &mut Direct, server: &str, words: &[String]) -> Result<Footpr
     let info = next()?.into_parts().map_err(Refusal::Lost)?;
     // A command without keys is answered with an error, and so is one that is written wrongly.
     let keys = next()?.into_parts().ok();
-    let flags = match info.first() {
-        Some(Part::List(info)) => match info.get(2) {
-            Some(Part::List(flags)) => flags.iter().map(Part::text).collect(),
-            _ => Vec::new(),
-        },
-        _ => Vec::new(),
+    let has = |flag: &str| match info.first() {
+        Some(Part::List(info)) => {
+            matches!(info.get(2), Some(Part::List(flags)) if flags.iter().any(|known| known.text() == flag))
+        }
+        _ => false,
     };
-    let has = |flag: &str| flags.iter().any(|known| known == flag);
     let blocks = words.iter().any(|word| word.eq_ignore_ascii_case("BLOCK"));
     if has("blocking") && (blocks || !name.starts_with('X')) {
         return Err(Refusal::NotReplayable(WAITS.to_owned()));
@@ -221,12 +225,10 @@ pub(crate) fn cells<K: AsRef<str>>(server: &str, keys: &[K]) -> Arc<[Arc<str>]> 
     keys.iter().map(|key| cell(server, key.as_ref())).collect()
 }
 
-/// A key as a cell that steps touch.
 pub(crate) fn cell(server: &str, key: &str) -> Arc<str> {
     format!("{server} {key}").into()
 }
 
-/// The key's own name.
 pub(crate) fn key_of(cell: &str) -> Option<&str> {
     cell.split_once(' ').map(|(_, key)| key)
 }

@@ -8,28 +8,26 @@
 use std::sync::Arc;
 
 use super::{
-    ExplorerError, OnServers, Strategy,
-    commands::{Footprint, Refusal, Transaction, cell},
+    OnServers,
+    commands::{Footprint, Transaction, cell},
     keyspace::Keyspace,
-    log_page::LogPage,
     outcomes::OutcomeCache,
-    roster::Roster,
-    rules::{Rules, Situation, Tally},
+    rules::{Rules, Situation, Tally, operation_name, runs},
     servers::{self, Queue, Servers},
-    tracked::{Names, Tracked},
+    tracked::Tracked,
     trail::Trail,
-    watched::Watched,
+    watched::{Watch, watches},
 };
 use crate::{
     client::{self, protocol::Wire},
     clock::LessonTime,
-    lab::{LabOptions, Vitals},
+    lab::{Lab, LabOptions},
     lesson::{Mistake, Path, Scenario, plan::PlannedOperation},
-    log::{ActorId, Command, Event, EventKind, OpId, Reply},
+    log::{ActorId, Choice, Command, Event, EventKind, OpId, Reply, ServerState, Stop},
     program::{self, Actors, Cause, Failure, Output},
     run::{
-        explore::{Broken, Ending, Explorer, Pick, Touch},
-        session::{EngineError, supervision::or_death, time::next_milli},
+        explore::{Bounds, Broken, Ending, ExploreError, Explorer, Pick, Touch},
+        session::{EngineError, time::next_milli},
     },
 };
 
@@ -42,22 +40,10 @@ pub struct Node {
     /// By actor: the commands that its connection has queued since MULTI.
     queued: Vec<Queue>,
     pub(crate) steps: usize,
-    /// What each server holds.
     pub(crate) keyspaces: Vec<Arc<Keyspace>>,
     pub(crate) tracked: Tracked,
     pub(crate) broken: Vec<Broken>,
-    trail: Trail,
-    /// The log, where one is wanted.
-    pub(crate) page: Option<Arc<LogPage>>,
-}
-
-/// What came of a move.
-struct Moved {
-    touch: Touch,
-    /// The operation and its reply.
-    reply: (String, Reply),
-    /// Keys that something may have been done to.
-    handled: Vec<Arc<str>>,
+    pub(crate) trail: Trail,
 }
 
 /// Explores with programs in this process and a lab of its own.
@@ -65,11 +51,13 @@ pub struct InProcess {
     pub(crate) scenario: Scenario,
     pub(crate) rules: Rules,
     share: bool,
-    pub(crate) roster: Roster,
-    pub(crate) names: Names,
-    pub(crate) watched: Watched,
+    pub(crate) watches: Arc<[Watch]>,
+    /// Whether any invariant needs a whole log.
+    wants_log: bool,
     pub(crate) cache: OutcomeCache,
     pub(crate) opening: EventKind,
+    /// What happens before the first step.
+    pub(crate) beginning: Vec<Event>,
     pub(crate) servers: Servers,
     /// The node whose state the servers hold.
     here: Trail,
@@ -77,83 +65,56 @@ pub struct InProcess {
 }
 
 impl InProcess {
-    /// Starts a lab for a scenario.
     pub async fn open(
         scenario: &Scenario,
         options: &LabOptions,
         rules: &Rules,
-        strategy: Strategy,
+        bounds: &Bounds,
     ) -> Result<Self, EngineError> {
-        let names = Names::of(scenario);
-        let watched = Watched::new(scenario, &names);
-        let looks = strategy.share || strategy.prune || watched.wants_keys();
-        let servers = Servers::start(scenario, options, (strategy.share, looks)).await?;
+        let watches = watches(scenario);
+        let looks = bounds.share || bounds.prune || watches.iter().any(Watch::wants_keys);
+        let servers = Servers::start(scenario, options, bounds.share, looks).await?;
         let opening = EventKind::LabReady {
             lesson: scenario.loaded.lesson.id.clone(),
             variant: scenario.variant.clone(),
-            clock: servers.clock().kind(),
+            clock: servers.clock.kind(),
             actors: scenario.actors.iter().map(|plan| plan.actor.clone()).collect(),
-            servers: servers.infos(),
+            servers: servers.lab.servers(),
         };
         Ok(Self {
-            roster: Roster::of(scenario),
             cache: OutcomeCache::new(scenario),
-            names,
-            watched,
+            wants_log: watches.iter().any(|watch| watch.wants_log),
+            watches,
             scenario: scenario.clone(),
             rules: rules.clone(),
-            share: strategy.share,
+            share: bounds.share,
             opening,
+            beginning: Vec::new(),
             servers,
             here: Trail::default(),
             root: None,
         })
     }
 
-    /// How the servers are.
-    pub fn vitals(&self) -> Vitals {
-        self.servers.vitals()
-    }
-
-    fn fail(&self, operation: Option<&PlannedOperation>, why: String) -> ExplorerError {
+    fn fail(&self, operation: Option<&PlannedOperation>, why: String) -> ExploreError {
         let place = operation.and_then(|operation| operation.path.clone());
         let path = place.unwrap_or_else(|| Path::root().key("programs"));
         let mistake = Mistake::new(&path, why);
-        ExplorerError::Engine(self.scenario.loaded.source.place(&mistake).into())
+        ExploreError::Engine(self.scenario.loaded.source.place(&mistake).into())
     }
 
-    /// What is queued on an actor's connection after a command.
-    fn queue(
-        &mut self,
-        next: &mut Node,
-        (server, actor): (usize, ActorId),
-        wire: &Wire,
-        footprint: &Footprint,
-    ) {
-        let queued = &mut next.queued[actor.0 as usize];
-        match footprint.transaction {
-            Transaction::Begins if queued.is_none() => *queued = Some(Arc::default()),
-            Transaction::Ends => *queued = None,
-            _ => {
-                if let Some(queued) = queued {
-                    Arc::make_mut(queued).push(servers::words(wire));
-                }
-            }
-        }
-        self.servers.note_queued(actor, server, queued);
-    }
-
+    /// Makes an actor's move. Gives what it touched, and the keys that something may have been done to.
     fn make_move(
         &mut self,
         from: &Node,
         next: &mut Node,
         actor: ActorId,
         output: &mut Output,
-    ) -> Result<Moved, ExplorerError> {
+    ) -> Result<(Touch, Vec<Arc<str>>), ExploreError> {
         let Some(operation) = from.actors[actor].next_operation() else {
             return Err(self.fail(None, "nobody can move there".to_owned()));
         };
-        let name = self.roster.operation(actor, &operation.label);
+        let name = operation_name(&self.scenario, actor, &operation.label);
         let server = operation.on.as_deref().unwrap_or(self.servers.name(0));
         let wire = next.actors[actor].send(server, output);
         let wire = wire.map_err(|failure| self.fail(Some(operation), failure.why))?;
@@ -175,7 +136,7 @@ impl InProcess {
         let sent = self.servers.send(&sender, &wire, &footprint);
         let (reply, holds) = sent.map_err(|error| match error {
             // Supervision would report a dead server: it is the command that does not end.
-            ExplorerError::Engine(EngineError::ServerLost { why, .. }) if client::is_silence(&why) => self
+            ExploreError::Engine(EngineError::ServerLost { why, .. }) if client::is_silence(&why) => self
                 .fail(
                     Some(operation),
                     format!("`{name}` (`{}`): {why}; it keeps its server busy", wire.command),
@@ -183,22 +144,37 @@ impl InProcess {
             error => error,
         })?;
         let mut touch = Touch { actor: Some(actor), ..Touch::default() };
-        let runs = match (was_queued, footprint.transaction) {
+        let (runs, keys) = match (was_queued, footprint.transaction) {
             (Some(queued), Transaction::Ends) => {
-                self.of_queued(server, queued, &mut touch)?;
-                true
-            }
-            (Some(_), _) | (None, Transaction::Begins) => false,
-            (None, _) => {
-                match &footprint.keys {
-                    Some(keys) => touch.reads.extend(keys.iter().cloned()),
-                    None => touch.all = true,
+                let mut keys = Vec::new();
+                for words in queued.iter() {
+                    let wire = Wire {
+                        server: self.servers.name(server).to_owned(),
+                        command: Command::Redis(words.clone()),
+                        script: None,
+                    };
+                    keys.push(self.footprint(server, &wire, "EXEC")?.keys);
                 }
-                true
+                (true, keys)
             }
+            (Some(_), _) | (None, Transaction::Begins) => (false, Vec::new()),
+            (None, _) => (true, vec![footprint.keys.clone()]),
         };
+        for keys in keys {
+            match keys {
+                Some(keys) => touch.reads.extend(keys.iter().cloned()),
+                None => touch.all = true,
+            }
+        }
         if was_queued.is_some() || footprint.transaction != Transaction::None {
-            self.queue(next, (server, actor), &wire, &footprint);
+            let queued = &mut next.queued[actor.0 as usize];
+            match (footprint.transaction, &mut *queued) {
+                (Transaction::Begins, None) => *queued = Some(Arc::default()),
+                (Transaction::Ends, _) => *queued = None,
+                (_, Some(queued)) => Arc::make_mut(queued).push(servers::words(&wire)),
+                (Transaction::None, None) => {}
+            }
+            self.servers.note_queued(actor, server, queued);
         }
         if let Some(holds) = holds.filter(|_| runs) {
             let keys = from.keyspaces[server].differences(&holds, from.now);
@@ -208,13 +184,10 @@ impl InProcess {
                 next.keyspaces[server] = holds;
             }
         }
-        if self.watched.wants_log() {
-            // A step makes one move.
-            let (op, label) = (OpId(from.steps as u64), operation.label.clone());
-            output.events.push(program::sent(op, actor, operation, &wire));
-            output.events.push(EventKind::Replied { op, actor, label, reply: reply.clone() });
-        }
-        next.tracked.releases(&self.names, actor, &operation.releases, &mut touch);
+        // A step makes one move.
+        let (op, label) = (OpId(from.steps as u64), operation.label.clone());
+        output.events.push(program::sent(op, actor, operation, &wire));
+        output.events.push(EventKind::Replied { op, actor, label, reply: reply.clone() });
         // A script's 0 may mean anything.
         let zero = matches!(wire.command, Command::Redis(_));
         let refused = matches!(&reply, Reply::Value(value) if value.is_null() || zero && *value == 0);
@@ -225,87 +198,72 @@ impl InProcess {
             Err(Failure { cause: Cause::Reply, why, .. }) => next.actors[actor].give_up(&why, output),
             Err(Failure { why, .. }) => return Err(self.fail(Some(operation), format!("{name}: {why}"))),
         }
-        Ok(Moved { touch, reply: (name, reply), handled })
+        Ok((touch, handled))
     }
 
-    /// What the commands of a transaction touch, when it is carried out.
-    fn of_queued(
-        &mut self,
-        server: usize,
-        queued: &[Vec<String>],
-        touch: &mut Touch,
-    ) -> Result<(), ExplorerError> {
-        for words in queued {
-            let (server_name, command) =
-                (self.servers.name(server).to_owned(), Command::Redis(words.clone()));
-            let wire = Wire { server: server_name, command, script: None };
-            match self.footprint(server, &wire, "EXEC")?.keys {
-                Some(keys) => touch.reads.extend(keys.iter().cloned()),
-                None => touch.all = true,
-            }
-        }
-        Ok(())
+    fn footprint(&mut self, server: usize, wire: &Wire, operation: &str) -> Result<Footprint, ExploreError> {
+        let found = self.servers.footprint(server, wire);
+        found.map_err(|refusal| refusal.of(operation, wire, &wire.server))
     }
 
-    fn footprint(&mut self, server: usize, wire: &Wire, operation: &str) -> Result<Footprint, ExplorerError> {
-        self.servers.footprint(server, wire).map_err(|refusal| match refusal {
-            Refusal::Lost(why) => EngineError::ServerLost { server: wire.server.clone(), why }.into(),
-            Refusal::NotReplayable(why) => ExplorerError::NotReplayable {
-                operation: operation.to_owned(),
-                command: wire.command.to_string(),
-                why,
-            },
-        })
-    }
-
-    fn step(&mut self, from: &Node, pick: Pick) -> Result<(Node, Touch), ExplorerError> {
+    fn step(&mut self, from: &Node, pick: Pick) -> Result<(Node, Touch), ExploreError> {
         let mut next = from.clone();
         next.steps += 1;
         next.tally.add(pick);
-        let (mut touch, mut replies, mut handled) = (Touch::everything(), Vec::new(), Vec::new());
+        let (mut touch, mut handled) = (Touch::everything(), Vec::new());
+        let choice = pick.choice(&self.scenario);
         let mut output = Output::at(from.now);
+        output.events.push(EventKind::Chose(choice.clone()));
+        let stop = match choice {
+            Choice::Move { .. } => Stop::Move,
+            Choice::Timer | Choice::Pass { .. } => Stop::Passed,
+            Choice::Cause(fault) => {
+                output.events.push(EventKind::Fault(fault));
+                Stop::Fault
+            }
+        };
         let passed = match pick {
             Pick::Move(actor) => {
-                let moved = self.make_move(from, &mut next, actor, &mut output)?;
-                (touch, handled) = (moved.touch, moved.handled);
-                replies.push(moved.reply);
+                (touch, handled) = self.make_move(from, &mut next, actor, &mut output)?;
                 Ok(())
             }
             Pick::Timer => self.pass(&mut next, &mut output),
-            Pick::Thaw(_) => {
-                next.actors.wake_until(from.now, |actor| self.roster.runs(actor, None), &mut output)
-            }
+            Pick::Thaw(_) => next.actors.wake_until(from.now, |_| true, &mut output),
             Pick::Freeze(_) => Ok(()),
             Pick::Crash(client) => {
-                for actor in next.actors.ids().filter(|actor| self.roster.home(*actor) == client) {
-                    next.actors[actor].kill();
-                    next.queued[actor.0 as usize] = None;
-                    next.tracked.dies(actor, &mut touch);
+                for n in self.scenario.clients[client].actors.clone() {
+                    next.actors[program::actor_id(n)].kill();
+                    next.queued[n] = None;
                 }
                 Ok(())
             }
         };
         passed.map_err(|failure| self.fail(None, failure.why))?;
-        let Output { now, events } = output;
+        let Output { now, events: mut kinds } = output;
         next.now = now;
-        let counted: Vec<usize> = events
-            .iter()
-            .filter_map(|event| next.tracked.take(&self.names, Some(from.steps), event, &mut touch))
-            .collect();
-        let ends = |event: &EventKind| matches!(event, EventKind::Finished { .. } | EventKind::GaveUp { .. });
-        let ended = events.iter().any(ends);
-        if self.watched.wants_log() {
-            self.write_down(from, &mut next, pick, events)?;
+        if self.wants_log {
+            let changed = |n: usize| !Arc::ptr_eq(&from.keyspaces[n], &next.keyspaces[n]);
+            if (0..next.keyspaces.len()).any(changed) {
+                let states = self.servers.states(&next.keyspaces, now)?.into_iter();
+                let changed = |state: &ServerState| self.servers.find(&state.server).is_some_and(changed);
+                kinds.extend(states.filter(changed).map(EventKind::State));
+            }
         }
-        self.check_invariants(&mut next, &mut touch, (&counted, &handled, ended))?;
-        next.trail = from.trail.then(pick, replies);
+        kinds.push(EventKind::Stop { item: from.steps, stop });
+        let events: Vec<Event> = kinds.into_iter().map(|kind| Event { at: now, kind }).collect();
+        for event in &events {
+            next.tracked.take(next.steps, event, &mut touch);
+        }
+        next.trail = from.trail.then(pick, events);
+        self.check_invariants(&mut next, &mut touch, &handled)?;
         self.here = next.trail.clone();
         Ok((next, touch))
     }
 
     /// Time passes to the next timer, and a little more; the others are put off by as much.
     fn pass(&self, next: &mut Node, output: &mut Output) -> Result<(), Failure> {
-        let runs = |actor| self.roster.runs(actor, next.tally.frozen);
+        let frozen = next.tally.frozen;
+        let runs = |actor| runs(&self.scenario, actor, frozen);
         let Some((_, due)) = next.actors.next_timer(runs) else {
             return Ok(());
         };
@@ -316,57 +274,58 @@ impl InProcess {
     }
 
     /// Goes to a node step by step, from the beginning.
-    fn go_again(&mut self, to: &Node) -> Result<Node, ExplorerError> {
+    fn go_again(&mut self, to: &Node) -> Result<Node, ExploreError> {
         self.servers.reset()?;
         let Some(mut node) = self.root.clone() else {
             return self.begin();
         };
         for step in to.trail.steps() {
             node = self.step(&node, step.pick)?.0;
-            if let Some(again) = node.trail.last() {
-                step.must_match(again)?;
-            }
+            step.must_match(node.trail.last(), &self.scenario)?;
         }
         Ok(node)
     }
 
-    fn is_here(&self, node: &Node) -> bool {
-        self.root.is_some() && self.here.is(&node.trail)
-    }
-
     pub(crate) fn situation(&self, node: &Node) -> Situation {
-        Situation::new(&node.actors, &self.roster, node.tally)
+        Situation::new(&node.actors, &self.scenario, node.tally)
     }
 }
 
 impl OnServers for InProcess {
-    async fn explain(&self, error: EngineError) -> EngineError {
-        or_death(self.servers.lab(), error).await
+    fn lab(&self) -> &Lab {
+        &self.servers.lab
+    }
+
+    fn release(&self) -> Box<dyn Fn() + Send + Sync> {
+        let vitals = self.lab().vitals();
+        Box::new(move || vitals.kill_all())
     }
 
     async fn close(self) {
-        self.servers.end().await;
+        self.servers.lab.shutdown().await;
     }
 }
 
 impl Explorer for InProcess {
     type Node = Node;
-    type Error = ExplorerError;
 
-    fn begin(&mut self) -> Result<Node, ExplorerError> {
+    fn begin(&mut self) -> Result<Node, ExploreError> {
         self.servers.reset()?;
         self.here = Trail::default();
         let mut actors = Actors::new(&self.scenario, 0);
         let mut output = Output::at(LessonTime::ZERO);
         actors.start(&mut output).map_err(|failure| self.fail(None, failure.why))?;
-        let mut tracked = Tracked::new(&self.names);
-        for event in &output.events {
-            tracked.take(&self.names, None, event, &mut Touch::default());
-        }
         let mut keyspaces = Vec::new();
-        for server in 0..self.servers.count() {
+        for server in 0..self.servers.connections.len() {
             keyspaces.push(self.servers.look(server)?);
         }
+        let mut kinds = vec![self.opening.clone()];
+        kinds.extend(output.events);
+        if self.wants_log {
+            let states = self.servers.states(&keyspaces, output.now)?;
+            kinds.extend(states.into_iter().map(EventKind::State));
+        }
+        self.beginning = kinds.into_iter().map(|kind| Event { at: output.now, kind }).collect();
         let mut node = Node {
             queued: vec![None; actors.len()],
             actors,
@@ -374,20 +333,14 @@ impl Explorer for InProcess {
             tally: Tally::default(),
             steps: 0,
             keyspaces,
-            tracked,
+            tracked: Tracked::default(),
             broken: Vec::new(),
             trail: Trail::default(),
-            page: None,
         };
-        if self.watched.wants_log() {
-            let states = self.servers.states(&node.keyspaces, node.now)?;
-            let kinds = std::iter::once(self.opening.clone())
-                .chain(output.events)
-                .chain(states.into_iter().map(EventKind::State));
-            let events = kinds.map(|kind| Event { at: node.now, kind }).collect();
-            node.page = Some(Arc::new(LogPage { before: None, events }));
+        for event in &self.beginning {
+            node.tracked.take(0, event, &mut Touch::default());
         }
-        self.check_invariants(&mut node, &mut Touch::default(), (&[], &[], false))?;
+        self.check_invariants(&mut node, &mut Touch::default(), &[])?;
         self.root = Some(node.clone());
         Ok(node)
     }
@@ -396,15 +349,15 @@ impl Explorer for InProcess {
         self.situation(node).picks(&self.rules)
     }
 
-    fn take(&mut self, node: &Node, pick: Pick) -> Result<(Node, Touch), ExplorerError> {
-        if self.share || self.is_here(node) {
+    fn take(&mut self, node: &Node, pick: Pick) -> Result<(Node, Touch), ExploreError> {
+        if self.share || self.root.is_some() && self.here.is(&node.trail) {
             return self.step(node, pick);
         }
         let node = self.go_again(node)?;
         self.step(&node, pick)
     }
 
-    fn ending(&mut self, node: &Node) -> Result<Ending, ExplorerError> {
+    fn ending(&mut self, node: &Node) -> Result<Ending, ExploreError> {
         self.ending_of(node)
     }
 }

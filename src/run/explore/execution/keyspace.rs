@@ -90,7 +90,7 @@ impl Keyspace {
         Ok(Self { entries })
     }
 
-    fn get(&self, key: &[u8]) -> Option<&Entry> {
+    pub(crate) fn get(&self, key: &[u8]) -> Option<&Entry> {
         let found = self.entries.binary_search_by(|entry| entry.key.as_slice().cmp(key));
         found.ok().map(|n| &self.entries[n])
     }

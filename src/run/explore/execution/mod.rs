@@ -5,11 +5,9 @@ pub(crate) mod carry_out;
 pub(crate) mod commands;
 pub(crate) mod in_process;
 pub(crate) mod keyspace;
-pub(crate) mod log_page;
 pub(crate) mod outcomes;
 pub(crate) mod processes;
 pub(crate) mod replayable;
-pub(crate) mod roster;
 pub(crate) mod rules;
 pub(crate) mod script;
 pub(crate) mod servers;
@@ -21,54 +19,15 @@ pub use in_process::InProcess;
 pub use processes::Processes;
 pub use rules::Rules;
 
-use crate::run::{explore::Explorer, session::EngineError};
+use crate::{lab::Lab, run::explore::Explorer};
 
 /// An explorer with servers of its own.
-pub(crate) trait OnServers: Explorer<Error = ExplorerError> {
-    /// Why something could not be done: a server may have died.
-    async fn explain(&self, error: EngineError) -> EngineError;
+pub(crate) trait OnServers: Explorer<Node: Sync> + Send + 'static {
+    fn lab(&self) -> &Lab;
+
+    /// What frees, from another thread, the one that waits for the servers or clients.
+    fn release(&self) -> Box<dyn Fn() + Send + Sync>;
 
     /// Ends what runs and waits until it is gone.
     async fn close(self);
-}
-
-/// How orders are explored.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Strategy {
-    /// The beginning that orders share is carried out once.
-    pub share: bool,
-    /// Only one order of each trace is carried out.
-    pub prune: bool,
-}
-
-/// Why an order cannot be carried out.
-#[derive(Debug, thiserror::Error)]
-pub enum ExplorerError {
-    /// The servers, the clients or the lesson.
-    #[error(transparent)]
-    Engine(#[from] EngineError),
-    /// An operation that cannot be made again as it was.
-    #[error("`{operation}` ({command}) cannot be explored: {why}")]
-    NotReplayable {
-        /// `A.acquire`.
-        operation: String,
-        /// What it sends.
-        command: String,
-        why: String,
-    },
-    /// The same moves did not lead to the same replies.
-    #[error(
-        "`{operation}` cannot be explored: it was answered with {first}, and when the same moves were made again with \
-         {second}"
-    )]
-    Strayed {
-        /// `A.acquire`.
-        operation: String,
-        /// The first reply.
-        first: String,
-        second: String,
-    },
-    /// An invariant cannot be evaluated.
-    #[error("{0}")]
-    Invariant(String),
 }

@@ -4,30 +4,27 @@
 use std::{collections::HashMap, sync::Arc};
 
 use super::{
-    ExplorerError,
     in_process::{InProcess, Node},
     keyspace::Entry,
-    log_page::LogPage,
-    watched::{Answers, Changed, Question, Reads, Watch},
+    watched::{Question, Watch},
 };
 use crate::{
     lesson::Scenario,
-    log::{Event, EventKind, Log},
+    log::{ActorId, Event, EventKind, Log},
     run::{
-        explore::{Broken, Ending, Touch},
-        race::{Asked, LockFate, Outcome},
+        explore::{Broken, Ending, ExploreError, Touch},
+        race::{Asked, Outcome},
     },
+    verdict,
     world::World,
 };
-
-/// What an outcome depends on.
-type OutcomeKey = (Vec<LockFate>, Vec<i64>, usize, Vec<Option<Entry>>);
 
 /// What is asked, and the answers that are known.
 pub(crate) struct OutcomeCache {
     asked: Asked,
-    outcomes: HashMap<OutcomeKey, Arc<Outcome>>,
-    answers: Answers,
+    /// By all but the final values, and by what these are read from.
+    outcomes: HashMap<(Outcome, Vec<Option<Entry>>), Arc<Outcome>>,
+    answers: HashMap<Question, bool>,
 }
 
 impl OutcomeCache {
@@ -37,19 +34,19 @@ impl OutcomeCache {
 }
 
 impl InProcess {
-    /// Asks the invariants that a step may have changed; before the first step, all of them.
+    /// Asks the invariants that the last step may have changed; before the first step, all of them. `handled`: the keys
+    /// that something may have been done to.
     pub(crate) fn check_invariants(
         &mut self,
         node: &mut Node,
         touch: &mut Touch,
-        (counted, handled, ended): (&[usize], &[Arc<str>], bool),
-    ) -> Result<(), ExplorerError> {
+        handled: &[Arc<str>],
+    ) -> Result<(), ExploreError> {
         let step = node.steps.checked_sub(1);
-        for (n, watch) in Arc::clone(&self.watched.expressions).iter().enumerate() {
-            let changes = |reads: &Reads| {
-                reads.changed_by(&Changed { counted, handled, written: &touch.writes, all: touch.all, ended })
-            };
-            if step.is_some() && !watch.reads.as_ref().is_none_or(changes) {
+        for (n, watch) in Arc::clone(&self.watches).iter().enumerate() {
+            let reads = watch.reads.as_ref();
+            let changed = reads.is_none_or(|reads| reads.changed_by(node.trail.last(), touch, handled));
+            if step.is_some() && !changed {
                 continue;
             }
             touch.shows.push(n);
@@ -62,100 +59,96 @@ impl InProcess {
         Ok(())
     }
 
-    fn is_so(&mut self, n: usize, watch: &Watch, node: &Node) -> Result<bool, ExplorerError> {
+    fn is_so(&mut self, n: usize, watch: &Watch, node: &Node) -> Result<bool, ExploreError> {
+        let is_so =
+            |scenario, log: &Log| verdict::is_so(scenario, log, &watch.expr).map_err(ExploreError::Invariant);
         let Some(reads) = watch.reads.as_ref().filter(|_| !watch.wants_log) else {
-            let log = LogPage::log(node.page.as_ref());
-            let holds = watch.holds_in(&self.scenario, &log);
-            return holds.map_err(ExplorerError::Invariant);
+            return is_so(&self.scenario, &self.log(node));
         };
-        let entries: Vec<Option<Entry>> =
-            reads.keys.iter().flat_map(|(key, server)| self.entries(node, key, server.as_deref())).collect();
+        let count = |counter: &String| node.tracked.counters.get(counter).copied().unwrap_or(0);
+        let entries = self.entries(node, &reads.keys);
         let ends = entries.iter().flatten().any(|entry| entry.ends.is_some());
         let question = Question {
             watch: n,
-            counts: reads.counters.iter().map(|n| node.tracked.counters[*n]).collect(),
+            counts: reads.counters.iter().map(count).collect(),
             entries,
             at: ends.then_some(node.now),
         };
         if let Some(known) = self.cache.answers.get(&question) {
             return Ok(*known);
         }
-        let states = if reads.keys.is_empty() {
-            Vec::new()
-        } else {
-            self.servers.states(&node.keyspaces, node.now)?
-        };
-        let counts: Vec<(String, i64)> = reads
-            .counters
-            .iter()
-            .map(|n| (self.names.counters[*n].clone(), node.tracked.counters[*n]))
-            .collect();
-        let holds = watch.holds(&self.scenario, &self.opening, &counts, (node.now, &states));
-        let holds = holds.map_err(ExplorerError::Invariant)?;
+        let log = self.now(node, !reads.keys.is_empty())?;
+        let holds = is_so(&self.scenario, &log)?;
         self.cache.answers.insert(question, holds);
         Ok(holds)
     }
 
-    /// A key on each server that is meant, as far as it lives.
-    fn entries(&self, node: &Node, key: &str, server: Option<&str>) -> Vec<Option<Entry>> {
-        let meant = |n: &usize| server.is_none_or(|name| self.servers.name(*n) == name);
-        let found = (0..self.servers.count()).filter(meant).map(|n| {
-            let entries = node.keyspaces[n].entries.iter();
-            let mut own = entries.filter(|entry| entry.key == key.as_bytes());
-            own.find(|entry| entry.lives(node.now)).cloned()
+    /// The log of a run with client processes would be this one, but for the sessions.
+    fn log(&self, node: &Node) -> Log {
+        let mut log = Log::new();
+        log.extend(self.beginning.iter().cloned());
+        for step in node.trail.steps() {
+            log.extend(step.events.iter().cloned());
+        }
+        log
+    }
+
+    /// A log of no more than what was counted at a node and, where that is wanted, what the servers hold there.
+    fn now(&mut self, node: &Node, states: bool) -> Result<Log, ExploreError> {
+        let counted = |(counter, by): (&String, &i64)| EventKind::Counted {
+            actor: ActorId(0),
+            counter: counter.clone(),
+            by: *by,
+        };
+        let mut kinds = vec![self.opening.clone()];
+        kinds.extend(node.tracked.counters.iter().map(counted));
+        if states {
+            let states = self.servers.states(&node.keyspaces, node.now)?;
+            kinds.extend(states.into_iter().map(EventKind::State));
+        }
+        let mut log = Log::new();
+        log.extend(kinds.into_iter().map(|kind| Event { at: node.now, kind }));
+        Ok(log)
+    }
+
+    /// Each key on each server that is meant, as far as it lives.
+    fn entries(&self, node: &Node, keys: &[(String, Option<String>)]) -> Vec<Option<Entry>> {
+        let servers = || self.servers.connections.iter().zip(&node.keyspaces);
+        let found = keys.iter().flat_map(|(key, server)| {
+            let meant =
+                servers().filter(move |(known, _)| server.as_ref().is_none_or(|name| known.name == *name));
+            meant.map(move |(_, keyspace)| {
+                let living = keyspace.get(key.as_bytes()).filter(|entry| entry.lives(node.now));
+                living.cloned()
+            })
         });
         found.collect()
     }
 
     /// What the order that ends here came to.
-    pub(crate) fn ending_of(&mut self, node: &Node) -> Result<Ending, ExplorerError> {
+    pub(crate) fn ending_of(&mut self, node: &Node) -> Result<Ending, ExploreError> {
         let mut node = node.clone();
-        if !self.servers.looks && !self.cache.asked.values.is_empty() {
-            for server in 0..self.servers.count() {
+        let asks = !self.cache.asked.values.is_empty();
+        if !self.servers.looks && asks {
+            for server in 0..node.keyspaces.len() {
                 node.keyspaces[server] = self.servers.look(server)?;
             }
         }
-        let asked = self.cache.asked.values.clone();
-        let entries = asked.iter().flat_map(|(key, server)| self.entries(&node, key, server.as_deref()));
-        let key = (
-            node.tracked.fates.clone(),
-            node.tracked.counters.clone(),
-            node.actors.unfinished(),
-            entries.collect(),
-        );
+        let count = |counter: &str| node.tracked.counters.get(counter).copied();
+        let unfinished = node.actors.unfinished();
+        let outcome = self.cache.asked.without_values(&node.tracked.holding, count, unfinished);
+        let key = (outcome, self.entries(&node, &self.cache.asked.values));
         let outcome = if let Some(known) = self.cache.outcomes.get(&key) {
             Arc::clone(known)
         } else {
-            let outcome = Arc::new(self.outcome(&node)?);
+            let log = self.now(&node, asks)?;
+            let values = self.cache.asked.values(&World::fold(&log, log.len()));
+            let outcome = Arc::new(Outcome { values, ..key.0.clone() });
             self.cache.outcomes.insert(key, Arc::clone(&outcome));
             outcome
         };
-        let mut broken: Vec<Broken> = node.tracked.broken(&self.names).collect();
+        let mut broken: Vec<Broken> = node.tracked.broken(&self.scenario).collect();
         broken.extend(node.broken.iter().cloned());
         Ok(Ending { outcome, cut: self.situation(&node).is_cut(&self.rules), broken })
-    }
-
-    fn outcome(&mut self, node: &Node) -> Result<Outcome, ExplorerError> {
-        let mut log = Log::new();
-        let mut append = |kind| {
-            log.append(Event { at: node.now, kind });
-        };
-        append(self.opening.clone());
-        if !self.cache.asked.values.is_empty() {
-            for state in self.servers.states(&node.keyspaces, node.now)? {
-                append(EventKind::State(state));
-            }
-        }
-        let world = World::fold(&log, log.len());
-        let find = |names: &[String], name: &str| names.iter().position(|known| known == name);
-        let fate = |lock: &str| {
-            let n = find(&self.names.locks, lock);
-            n.map_or(LockFate::NeverHeld, |n| node.tracked.fates[n])
-        };
-        let count = |counter: &str| {
-            let n = find(&self.names.counters, counter);
-            n.map_or(0, |n| node.tracked.counters[n])
-        };
-        Ok(self.cache.asked.outcome(fate, count, node.actors.unfinished(), &world))
     }
 }

@@ -1,31 +1,41 @@
 //! What may be chosen next in an order.
 
-use super::roster::Roster;
-use crate::{log::ActorId, program::Actors, run::explore::Pick};
+use crate::{
+    lesson::Scenario,
+    log::ActorId,
+    program::{Actors, actor_id},
+    run::explore::Pick,
+};
 
 /// Which steps an order may have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rules {
     /// An order is cut after so many moves.
     pub moves: usize,
-    /// The clients that may be killed, by number.
     pub crash: Vec<usize>,
     /// The clients that may be stopped for a while.
     pub freeze: Vec<usize>,
+}
+
+/// Whether an actor's client is not the one that is stopped.
+pub(crate) fn runs(scenario: &Scenario, actor: ActorId, frozen: Option<usize>) -> bool {
+    frozen.is_none_or(|client| !scenario.clients[client].actors.contains(&(actor.0 as usize)))
+}
+
+/// `A.acquire`.
+pub(crate) fn operation_name(scenario: &Scenario, actor: ActorId, label: &str) -> String {
+    format!("{}.{label}", scenario.actors[actor.0 as usize].actor.name)
 }
 
 /// What an order has had so far that its rules count.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
     pub(crate) moves: usize,
-    /// The client that is stopped.
     pub(crate) frozen: Option<usize>,
-    /// Whether the one fault of the order has happened.
     faulted: bool,
 }
 
 impl Tally {
-    /// Counts a step.
     pub(crate) fn add(&mut self, pick: Pick) {
         match pick {
             Pick::Move(_) => self.moves += 1,
@@ -41,7 +51,6 @@ impl Tally {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Situation {
     tally: Tally,
-    /// Who can make a move now.
     able: Vec<ActorId>,
     /// Whether anybody waits for time to pass.
     timer: bool,
@@ -50,17 +59,15 @@ pub(crate) struct Situation {
 }
 
 impl Situation {
-    pub(crate) fn new(actors: &Actors, roster: &Roster, tally: Tally) -> Self {
-        let runs = |actor| roster.runs(actor, tally.frozen);
-        let busy = (0..roster.clients.len()).filter(|client| {
-            let mut own = actors.ids().filter(|actor| roster.home(*actor) == *client);
-            own.any(|actor| !actors[actor].is_over())
-        });
+    pub(crate) fn new(actors: &Actors, scenario: &Scenario, tally: Tally) -> Self {
+        let runs = |actor| runs(scenario, actor, tally.frozen);
+        let clients = scenario.clients.iter().enumerate();
+        let busy = clients.filter(|(_, plan)| !plan.actors.clone().all(|n| actors[actor_id(n)].is_over()));
         Self {
             tally,
             able: actors.ready(runs).collect(),
             timer: actors.next_timer(runs).is_some(),
-            busy: busy.collect(),
+            busy: busy.map(|(n, _)| n).collect(),
         }
     }
 

@@ -166,7 +166,7 @@ pub(crate) fn quoted(source: &str) -> Vec<String> {
 mod tests {
     use super::{calls, quoted};
 
-    fn told(source: &str) -> Option<Vec<(String, Vec<bool>)>> {
+    fn found(source: &str) -> Option<Vec<(String, Vec<bool>)>> {
         let calls = calls(source)?;
         Some(calls.into_iter().map(|call| (call.name, call.are_keys)).collect())
     }
@@ -176,12 +176,12 @@ mod tests {
         let release = "-- redis.call('TIME')\nif redis.call('get', KEYS[1]) == ARGV[1] then\n  \
                        return redis.pcall(\"DEL\", KEYS[ 1 ], KEYS[i])\nend --[==[ KEYS ]] ]==] return #KEYS";
         let expected = vec![("GET".to_owned(), vec![true]), ("DEL".to_owned(), vec![true, true])];
-        assert_eq!(told(release), Some(expected));
+        assert_eq!(found(release), Some(expected));
         let derived = "return redis.call('SET', KEYS[1] .. ':fence', f(1, ')'))";
-        assert_eq!(told(derived), Some(vec![("SET".to_owned(), vec![false, false])]));
+        assert_eq!(found(derived), Some(vec![("SET".to_owned(), vec![false, false])]));
         let other = "return redis.call('SET', 'q', f({1, 2}, ')'))";
-        assert_eq!(told(other), Some(vec![("SET".to_owned(), vec![false, false])]));
-        assert_eq!(told("return 1"), Some(Vec::new()));
+        assert_eq!(found(other), Some(vec![("SET".to_owned(), vec![false, false])]));
+        assert_eq!(found("return 1"), Some(Vec::new()));
     }
 
     #[test]
@@ -200,7 +200,7 @@ mod tests {
             "return redis.call('GET', KEYS[1]",
             "return redis.call 'PING'",
         ] {
-            assert_eq!(told(source), None, "{source}");
+            assert_eq!(found(source), None, "{source}");
         }
     }
 
@@ -212,7 +212,7 @@ mod tests {
             "return redis.call('GET', unpack(KEYS))",
             "return redis.call('GET', KEYS[1] .. KEYS[1])",
         ] {
-            assert_eq!(told(source), Some(vec![("GET".to_owned(), vec![false])]), "{source}");
+            assert_eq!(found(source), Some(vec![("GET".to_owned(), vec![false])]), "{source}");
         }
     }
 

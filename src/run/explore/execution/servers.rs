@@ -3,31 +3,36 @@
 //! The order's time is not the clock's, which never goes back: going back only means that the same clock now stands for
 //! an earlier time of the order, and that keys with an expiry are made anew.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{HashMap, hash_map::Entry},
+    sync::Arc,
+};
 
 use tokio::runtime::Handle;
 
 use super::{
-    ExplorerError,
     commands::{Commands, Footprint, Refusal, Transaction, is_opaque, key_of},
     keyspace::{self, Keyspace, Known},
     replayable,
 };
-use crate::run::session::{EngineError, setup, supervision::supervised};
 use crate::{
     client::{Answer, Direct, protocol::Wire},
     clock::{LessonClock, LessonTime, Rate},
-    lab::{Lab, LabOptions, Vitals},
+    lab::{Lab, LabOptions},
     lesson::Scenario,
-    log::{ActorId, Command, Observed, Reply, ServerInfo, ServerState},
+    log::{ActorId, Command, Observed, Reply, ServerState},
+    run::{
+        explore::ExploreError,
+        session::{EngineError, setup, supervision::supervised},
+    },
 };
 
 /// The commands that wait on a connection since MULTI.
 pub(crate) type Queue = Option<Arc<Vec<Vec<String>>>>;
 
 /// A server, and what it is known to hold.
-struct Connection {
-    name: String,
+pub(crate) struct Connection {
+    pub(crate) name: String,
     direct: Direct,
     /// The script that reads everything.
     look: String,
@@ -45,6 +50,11 @@ impl Connection {
             bad => return Err(lost(bad.to_string())),
         };
         Ok(Self { name, direct, look, holds: None })
+    }
+
+    fn counts(&mut self) -> Result<Counts, ExploreError> {
+        let answer = self.direct.ask_one(COUNTS);
+        Ok(answer.map(counts).map_err(|why| lost(&self.name, why))?)
     }
 }
 
@@ -69,10 +79,10 @@ pub(crate) struct Sender<'p> {
 
 /// The servers of one lab.
 pub(crate) struct Servers {
-    lab: Lab,
-    clock: LessonClock,
+    pub(crate) lab: Lab,
+    pub(crate) clock: LessonClock,
     runtime: Handle,
-    connections: Vec<Connection>,
+    pub(crate) connections: Vec<Connection>,
     transacting: HashMap<(ActorId, usize), Transacting>,
     commands: Commands,
     known: Known,
@@ -93,7 +103,8 @@ impl Servers {
     pub(crate) async fn start(
         scenario: &Scenario,
         options: &LabOptions,
-        (share, looks): (bool, bool),
+        share: bool,
+        looks: bool,
     ) -> Result<Self, EngineError> {
         let lab = Lab::start(scenario.lab(), options).await?;
         let clock = lab.clock().clone();
@@ -131,30 +142,6 @@ impl Servers {
         })
     }
 
-    pub(crate) fn vitals(&self) -> Vitals {
-        self.lab.vitals()
-    }
-
-    pub(crate) async fn end(self) {
-        self.lab.shutdown().await;
-    }
-
-    pub(crate) fn lab(&self) -> &Lab {
-        &self.lab
-    }
-
-    pub(crate) fn infos(&self) -> Vec<ServerInfo> {
-        self.lab.servers()
-    }
-
-    pub(crate) fn clock(&self) -> &LessonClock {
-        &self.clock
-    }
-
-    pub(crate) fn count(&self) -> usize {
-        self.connections.len()
-    }
-
     pub(crate) fn name(&self, server: usize) -> &str {
         &self.connections[server].name
     }
@@ -163,7 +150,7 @@ impl Servers {
         self.connections.iter().position(|connection| connection.name == name)
     }
 
-    fn lost(&self, server: usize, why: String) -> ExplorerError {
+    fn lost(&self, server: usize, why: String) -> ExploreError {
         lost(&self.connections[server].name, why).into()
     }
 
@@ -173,7 +160,7 @@ impl Servers {
     }
 
     /// Moves the order's time. The clock follows forward; that it went back is only remembered.
-    fn set_time(&mut self, at: LessonTime) -> Result<(), ExplorerError> {
+    fn set_time(&mut self, at: LessonTime) -> Result<(), ExploreError> {
         if at > self.now {
             self.clock.jump(at.since(self.now)).map_err(EngineError::from)?;
         }
@@ -190,7 +177,7 @@ impl Servers {
         server: usize,
         wanted: &Arc<Keyspace>,
         at: LessonTime,
-    ) -> Result<usize, ExplorerError> {
+    ) -> Result<usize, ExploreError> {
         if !self.share {
             return Ok(0);
         }
@@ -222,7 +209,7 @@ impl Servers {
     }
 
     /// Sends what was added, if anything was.
-    fn flush(&mut self, server: usize, commands: usize) -> Result<(), ExplorerError> {
+    fn flush(&mut self, server: usize, commands: usize) -> Result<(), ExploreError> {
         if commands == 0 {
             return Ok(());
         }
@@ -237,7 +224,7 @@ impl Servers {
         from: &Sender<'_>,
         wire: &Wire,
         footprint: &Footprint,
-    ) -> Result<(Reply, Option<Arc<Keyspace>>), ExplorerError> {
+    ) -> Result<(Reply, Option<Arc<Keyspace>>), ExploreError> {
         self.set_time(from.at)?;
         if from.queued.is_some() || footprint.transaction != Transaction::None {
             return self.send_in_transaction(from, wire, footprint);
@@ -295,13 +282,13 @@ impl Servers {
         holds
     }
 
-    fn read(&mut self, server: usize, answer: Answer) -> Result<Arc<Keyspace>, ExplorerError> {
+    fn read(&mut self, server: usize, answer: Answer) -> Result<Arc<Keyspace>, ExploreError> {
         let keyspace = Keyspace::read(answer, self.now).map_err(|why| self.lost(server, why))?;
         Ok(self.holds(server, keyspace))
     }
 
     /// What a server holds now.
-    pub(crate) fn look(&mut self, server: usize) -> Result<Arc<Keyspace>, ExplorerError> {
+    pub(crate) fn look(&mut self, server: usize) -> Result<Arc<Keyspace>, ExploreError> {
         let connection = &mut self.connections[server];
         let answer = connection.direct.ask_one(["EVALSHA", &connection.look, "0"]);
         let answer = answer.map_err(|why| self.lost(server, why))?;
@@ -315,47 +302,36 @@ impl Servers {
         from: &Sender<'_>,
         wire: &Wire,
         footprint: &Footprint,
-    ) -> Result<(Reply, Option<Arc<Keyspace>>), ExplorerError> {
+    ) -> Result<(Reply, Option<Arc<Keyspace>>), ExploreError> {
         let server = from.server;
         let ends = footprint.transaction == Transaction::Ends;
         if ends {
             let before = self.restore(server, &from.keyspaces[server], from.at)?;
             self.flush(server, before)?;
         }
-        let key = (from.actor, server);
-        if !self.transacting.contains_key(&key) {
-            let address = setup::address(&self.lab, &self.connections[server].name);
-            let direct = Direct::open(&address, self.lab.password()).map_err(|why| self.lost(server, why))?;
-            let queued = None;
-            self.transacting.insert(key, Transacting { direct, queued });
-        }
-        let Some(transacting) = self.transacting.get_mut(&key) else {
-            return Ok((none(), None));
+        let transacting = match self.transacting.entry((from.actor, server)) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => {
+                let name = &self.connections[server].name;
+                let opened = Direct::open(&setup::address(&self.lab, name), self.lab.password());
+                let direct = opened.map_err(|why| lost(name, why))?;
+                new.insert(Transacting { direct, queued: None })
+            }
         };
         let before = transacting.queue(from.queued);
         push(&mut transacting.direct, wire);
         let queued = from.queued.iter().flat_map(|queued| queued.iter());
-        let counted = if ends && queued.into_iter().any(|words| is_opaque(words)) {
-            Some(self.counts(server)?)
-        } else {
-            None
-        };
-        let Some(transacting) = self.transacting.get_mut(&key) else {
-            return Ok((none(), None));
-        };
-        let answers = transacting.direct.ask().map_err(|why| self.lost(server, why))?;
+        let opaque = ends && queued.into_iter().any(|words| is_opaque(words));
+        let counter = &mut self.connections[server];
+        let counted = if opaque { Some(counter.counts()?) } else { None };
+        let answers = transacting.direct.ask().map_err(|why| lost(&counter.name, why))?;
         if let Some(counted) = counted {
-            check_calls(from, wire, &counted, &self.counts(server)?)?;
+            check_calls(from, wire, &counted, &counter.counts()?)?;
         }
         let reply = answers.into_iter().nth(before);
         let reply = reply.map_or_else(none, Answer::into_reply);
         let holds = if ends && self.looks { Some(self.look(server)?) } else { None };
         Ok((reply, holds))
-    }
-
-    fn counts(&mut self, server: usize) -> Result<Counts, ExplorerError> {
-        let answer = self.connections[server].direct.ask_one(COUNTS);
-        answer.map(counts).map_err(|why| self.lost(server, why))
     }
 
     /// Remembers what waits on an actor's connection.
@@ -370,7 +346,7 @@ impl Servers {
         &mut self,
         keyspaces: &[Arc<Keyspace>],
         at: LessonTime,
-    ) -> Result<Vec<ServerState>, ExplorerError> {
+    ) -> Result<Vec<ServerState>, ExploreError> {
         // What is over by then is not there: the same keys at another time are another state.
         let keyspaces: Vec<_> = keyspaces.iter().map(|keyspace| self.known.living(keyspace, at)).collect();
         let missing = (0..self.connections.len()).any(|n| self.state(n, &keyspaces[n]).is_none());
@@ -399,7 +375,7 @@ impl Servers {
     }
 
     /// Servers as the lesson prepares them, and the order's time at its beginning.
-    pub(crate) fn reset(&mut self) -> Result<(), ExplorerError> {
+    pub(crate) fn reset(&mut self) -> Result<(), ExploreError> {
         for server in 0..self.connections.len() {
             let connection = &mut self.connections[server];
             connection.holds = None;
@@ -473,18 +449,14 @@ fn counts(answer: Answer) -> Counts {
 }
 
 /// What a script calls that one cannot see into, only the server knows.
-fn check_calls(from: &Sender<'_>, wire: &Wire, before: &Counts, after: &Counts) -> Result<(), ExplorerError> {
+fn check_calls(from: &Sender<'_>, wire: &Wire, before: &Counts, after: &Counts) -> Result<(), ExploreError> {
     let grown = |name: &&str| before.get(*name) < after.get(*name);
     // That it is asked is counted, too.
     let mut names = replayable::refused_in_scripts().filter(|name| *name != "INFO");
-    match names.find(grown) {
-        None => Ok(()),
-        Some(name) => Err(ExplorerError::NotReplayable {
-            operation: from.operation.to_owned(),
-            command: wire.command.to_string(),
-            why: replayable::in_script(name),
-        }),
-    }
+    names.find(grown).map_or(Ok(()), |name| {
+        let refusal = Refusal::NotReplayable(replayable::in_script(name));
+        Err(refusal.of(from.operation, wire, &wire.server))
+    })
 }
 
 /// A command's words.

@@ -1,9 +1,14 @@
-//! The steps that lead to a node in the tree of orders. Nodes share the steps that they have in common.
+//! The steps that lead to a node in the tree of orders, with what happened in each. Nodes share the steps that they have in
+//! common.
 
 use std::sync::Arc;
 
-use super::ExplorerError;
-use crate::{log::Reply, run::explore::Pick};
+use super::rules::operation_name;
+use crate::{
+    lesson::Scenario,
+    log::{ActorId, Event, EventKind, Reply},
+    run::explore::{ExploreError, Pick},
+};
 
 /// How one comes to a node from the beginning.
 #[derive(Debug, Clone, Default)]
@@ -13,31 +18,26 @@ pub(crate) struct Trail(Option<Arc<Step>>);
 pub(crate) struct Step {
     before: Trail,
     pub(crate) pick: Pick,
-    /// The operations that were answered, and with what.
-    replies: Vec<(String, Reply)>,
+    pub(crate) events: Vec<Event>,
 }
 
 impl Trail {
     /// This trail and one step more.
-    pub(crate) fn then(&self, pick: Pick, replies: Vec<(String, Reply)>) -> Self {
-        Self(Some(Arc::new(Step { before: self.clone(), pick, replies })))
+    pub(crate) fn then(&self, pick: Pick, events: Vec<Event>) -> Self {
+        Self(Some(Arc::new(Step { before: self.clone(), pick, events })))
     }
 
     /// The steps from the beginning.
     pub(crate) fn steps(&self) -> Vec<Arc<Step>> {
-        let mut steps = Vec::new();
-        let mut last = self.0.as_ref();
-        while let Some(step) = last {
-            steps.push(Arc::clone(step));
-            last = step.before.0.as_ref();
-        }
+        let before = |step: &Arc<Step>| step.before.0.clone();
+        let mut steps: Vec<_> = std::iter::successors(self.0.clone(), before).collect();
         steps.reverse();
         steps
     }
 
-    /// What the last step was answered with.
-    pub(crate) fn last(&self) -> Option<&[(String, Reply)]> {
-        self.0.as_ref().map(|step| step.replies.as_slice())
+    /// What happened in the last step.
+    pub(crate) fn last(&self) -> &[Event] {
+        self.0.as_ref().map_or(&[], |step| &step.events)
     }
 
     /// Whether it is this very trail, and not one of the same steps.
@@ -52,11 +52,12 @@ impl Trail {
 
 impl Step {
     /// Checks that the step was answered as before when it was made again.
-    pub(crate) fn must_match(&self, again: &[(String, Reply)]) -> Result<(), ExplorerError> {
-        for ((operation, first), (_, second)) in self.replies.iter().zip(again) {
+    pub(crate) fn must_match(&self, again: &[Event], scenario: &Scenario) -> Result<(), ExploreError> {
+        let (first, second) = (self.events.iter().filter_map(reply), again.iter().filter_map(reply));
+        for ((actor, label, first), (.., second)) in first.zip(second) {
             if first != second {
-                return Err(ExplorerError::Strayed {
-                    operation: operation.clone(),
+                return Err(ExploreError::Strayed {
+                    operation: operation_name(scenario, actor, label),
                     first: first.to_string(),
                     second: second.to_string(),
                 });
@@ -64,4 +65,16 @@ impl Step {
         }
         Ok(())
     }
+}
+
+/// A reply without what differs each time: ZooKeeper numbers all that is ever written.
+fn reply(event: &Event) -> Option<(ActorId, &str, Reply)> {
+    let EventKind::Replied { actor, label, reply, .. } = &event.kind else {
+        return None;
+    };
+    let mut reply = reply.clone();
+    if let Reply::Value(serde_json::Value::Object(fields)) = &mut reply {
+        fields.remove("czxid");
+    }
+    Some((*actor, label, reply))
 }

@@ -5,9 +5,9 @@
 //! `renewed_by_another`) is asked of a log, when somebody may have done something to it. Of any other, nothing is known
 //! but that any move may change it.
 
-use std::{collections::HashMap, sync::Arc};
+use std::sync::Arc;
 
-use super::tracked::Names;
+use super::keyspace::Entry;
 use crate::{
     clock::LessonTime,
     lesson::{
@@ -15,22 +15,15 @@ use crate::{
         expr::Expr,
         plan::{FUNCTIONS, NeverPlan},
     },
-    log::{ActorId, Event, EventKind, Log, ServerState},
-    verdict,
+    log::{Event, EventKind},
+    run::explore::Touch,
 };
 
-/// All that is asked after a step.
-#[derive(Debug, Clone)]
-pub(crate) struct Watched {
-    pub(crate) expressions: Arc<[Watch]>,
-}
-
-/// One expression.
 #[derive(Debug, Clone)]
 pub(crate) struct Watch {
     /// Its number among the invariants.
     pub(crate) invariant: usize,
-    expr: Expr,
+    pub(crate) expr: Expr,
     /// What it reads, where that is known.
     pub(crate) reads: Option<Reads>,
     /// Whether counters and keys as they are now are not enough to answer it.
@@ -40,8 +33,7 @@ pub(crate) struct Watch {
 /// What an expression reads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Reads {
-    /// Counters, by number.
-    pub(crate) counters: Vec<usize>,
+    pub(crate) counters: Vec<String>,
     /// Keys, of this server or of any.
     pub(crate) keys: Vec<(String, Option<String>)>,
     /// Keys of whose history it asks.
@@ -50,51 +42,28 @@ pub(crate) struct Reads {
     ends: bool,
 }
 
-/// What of a step an expression may have to do with.
-#[derive(Debug, Default)]
-pub(crate) struct Changed<'c> {
-    pub(crate) counted: &'c [usize],
-    pub(crate) written: &'c [Arc<str>],
-    /// Keys that something may have been done to, be it without a trace.
-    pub(crate) handled: &'c [Arc<str>],
-    /// Time has passed, or a fault has happened.
-    pub(crate) all: bool,
-    /// Somebody's program has ended.
-    pub(crate) ended: bool,
+/// All that is asked after a step.
+pub(crate) fn watches(scenario: &Scenario) -> Arc<[Watch]> {
+    let watches = scenario.invariants.iter().enumerate().filter_map(|(invariant, plan)| {
+        let NeverPlan::That(expr) = &plan.never else {
+            return None;
+        };
+        let reads = Reads::of(scenario, expr);
+        let of_now = |reads: &Reads| reads.past.is_empty() && !reads.ends;
+        Some(Watch { invariant, wants_log: !reads.as_ref().is_some_and(of_now), reads, expr: expr.clone() })
+    });
+    watches.collect()
 }
 
-impl Watched {
-    pub(crate) fn new(scenario: &Scenario, names: &Names) -> Self {
-        let invariants = scenario.invariants.iter().enumerate();
-        let expressions = invariants.filter_map(|(n, plan)| match &plan.never {
-            NeverPlan::That(expr) => Some((n, expr.clone())),
-            NeverPlan::Overlap(_) => None,
-        });
-        let watch = |(invariant, expr): (usize, Expr)| {
-            let reads = Reads::of(scenario, names, &expr);
-            let of_now = |reads: &Reads| reads.past.is_empty() && !reads.ends;
-            Watch { invariant, wants_log: !reads.as_ref().is_some_and(of_now), reads, expr }
-        };
-        Self { expressions: expressions.map(watch).collect() }
-    }
-
-    /// Whether any needs a whole log.
-    pub(crate) fn wants_log(&self) -> bool {
-        self.expressions.iter().any(|watch| watch.wants_log)
-    }
-
-    /// Whether any asks for keys.
+impl Watch {
     pub(crate) fn wants_keys(&self) -> bool {
-        let asks = |watch: &Watch| {
-            watch.wants_log || watch.reads.as_ref().is_none_or(|reads| !reads.keys.is_empty())
-        };
-        self.expressions.iter().any(asks)
+        self.wants_log || self.reads.as_ref().is_none_or(|reads| !reads.keys.is_empty())
     }
 }
 
 impl Reads {
     /// Parameters, counters, and functions of keys that are named by their words: anything else may read anything.
-    fn of(scenario: &Scenario, names: &Names, expr: &Expr) -> Option<Self> {
+    fn of(scenario: &Scenario, expr: &Expr) -> Option<Self> {
         const OF_KEYS: [&str; 6] =
             ["value", "pttl", "exists", "orphaned", "deleted_by_another", "renewed_by_another"];
         let mentions = expr.mentions();
@@ -110,8 +79,8 @@ impl Reads {
                 *own == name || own.split_once('.').is_some_and(|(process, _)| process == name)
             }) {
                 return None;
-            } else if let Some(n) = names.counters.iter().position(|known| *known == name) {
-                counters.push(n);
+            } else if scenario.actors.iter().any(|plan| plan.program.counters.contains(&name)) {
+                counters.push(name);
             } else if scenario.scope.get(&name).is_none() {
                 return None;
             }
@@ -135,8 +104,9 @@ impl Reads {
         Some(reads)
     }
 
-    /// Whether a step may have changed the answer.
-    pub(crate) fn changed_by(&self, changed: &Changed<'_>) -> bool {
+    /// Whether a step may have changed the answer. `handled`: the keys that something may have been done to, be it
+    /// without a trace.
+    pub(crate) fn changed_by(&self, events: &[Event], touch: &Touch, handled: &[Arc<str>]) -> bool {
         let is = |cell: &str, key: &str, server: Option<&str>| {
             cell.strip_suffix(key)
                 .and_then(|before| before.strip_suffix(' '))
@@ -147,50 +117,24 @@ impl Reads {
             keys.any(|(key, server)| is(cell, key, server.as_deref()))
         };
         let had = |cell: &Arc<str>| self.past.iter().any(|key| is(cell, key, None));
-        changed.counted.iter().any(|counter| self.counters.contains(counter))
-            || changed.written.iter().any(names_key)
-            || changed.handled.iter().any(had)
-            || changed.ended && self.ends
-            || changed.all && !(self.keys.is_empty() && self.past.is_empty())
+        let happened = |event: &Event| match &event.kind {
+            EventKind::Counted { counter, .. } => self.counters.contains(counter),
+            EventKind::Finished { .. } | EventKind::GaveUp { .. } => self.ends,
+            _ => false,
+        };
+        events.iter().any(happened)
+            || touch.writes.iter().any(names_key)
+            || handled.iter().any(had)
+            || touch.all && !(self.keys.is_empty() && self.past.is_empty())
     }
 }
-
-impl Watch {
-    /// Whether it is true, of what was counted and what the servers hold.
-    pub(crate) fn holds(
-        &self,
-        scenario: &Scenario,
-        opening: &EventKind,
-        counts: &[(String, i64)],
-        (at, states): (LessonTime, &[ServerState]),
-    ) -> Result<bool, String> {
-        let mut log = Log::new();
-        let mut append = |kind| log.append(Event { at, kind });
-        append(opening.clone());
-        for (counter, by) in counts {
-            append(EventKind::Counted { actor: ActorId(0), counter: counter.clone(), by: *by });
-        }
-        for state in states {
-            append(EventKind::State(state.clone()));
-        }
-        self.holds_in(scenario, &log)
-    }
-
-    /// Whether it is true of a whole log.
-    pub(crate) fn holds_in(&self, scenario: &Scenario, log: &Log) -> Result<bool, String> {
-        verdict::is_so(scenario, log, &self.expr)
-    }
-}
-
-/// Answers that are known.
-pub(crate) type Answers = HashMap<Question, bool>;
 
 /// All that an answer depends on.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Question {
     pub(crate) watch: usize,
     pub(crate) counts: Vec<i64>,
-    pub(crate) entries: Vec<Option<super::keyspace::Entry>>,
+    pub(crate) entries: Vec<Option<Entry>>,
     /// The time, where keys end.
     pub(crate) at: Option<LessonTime>,
 }
