@@ -14,6 +14,8 @@ pub mod outlook;
 pub(crate) mod product;
 pub(crate) mod reply;
 pub(crate) mod steps;
+#[cfg(test)]
+pub mod testing;
 
 pub use command::{Command, ZkCall, text::Dialect};
 pub use deeds::Deed;
