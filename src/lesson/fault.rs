@@ -7,7 +7,10 @@ use indexmap::IndexMap;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{
     Deserialize, Deserializer,
-    de::{Error, MapAccess, SeqAccess, Visitor, value::MapAccessDeserializer},
+    de::{
+        Error, MapAccess, SeqAccess, Visitor,
+        value::{MapAccessDeserializer, SeqAccessDeserializer},
+    },
 };
 
 use super::model::Param;
@@ -16,7 +19,6 @@ use crate::log::Way;
 /// Links to hold: `A->redis`, a list of them, or `{ link: A->redis, way: replies }`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hold {
-    /// The links.
     pub links: Vec<String>,
     /// What is kept of what travels on them.
     pub way: Way,
@@ -86,15 +88,11 @@ impl<'de> Visitor<'de> for HoldVisitor {
         Ok(Hold { links: vec![link.to_owned()], way: Way::Both })
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Hold, A::Error> {
-        let mut links = Vec::new();
-        while let Some(link) = seq.next_element()? {
-            links.push(link);
+    fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Hold, A::Error> {
+        match Vec::deserialize(SeqAccessDeserializer::new(seq))? {
+            links if links.is_empty() => Err(A::Error::custom("an empty list: no link is held")),
+            links => Ok(Hold { links, way: Way::Both }),
         }
-        if links.is_empty() {
-            return Err(A::Error::custom("an empty list: no link is held"));
-        }
-        Ok(Hold { links, way: Way::Both })
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Hold, A::Error> {

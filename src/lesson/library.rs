@@ -67,9 +67,6 @@ impl Library {
     }
 
     /// The lessons carried in the binary and those of a directory, which win where ids are the same.
-    ///
-    /// # Errors
-    /// The directory cannot be read.
     pub fn with_directory(directory: &FilePath) -> Result<Self, LessonError> {
         let mut library = Self::carried();
         let mut recipes = carried_recipes()?;
@@ -136,9 +133,6 @@ fn twice(source: &Source, id: &str, first: &str) -> LessonError {
 }
 
 /// A lesson from its text, with the recipes carried in the binary. `file` is what its mistakes are named by.
-///
-/// # Errors
-/// The first mistake, with its line and column.
 pub fn from_text(file: &str, text: &str) -> Result<Arc<Loaded>, LessonError> {
     let source = Source::new(file, text);
     let lesson = source.lesson()?;
@@ -147,9 +141,6 @@ pub fn from_text(file: &str, text: &str) -> Result<Arc<Loaded>, LessonError> {
 }
 
 /// Loads one lesson file, with the recipes carried in the binary and those beside the file.
-///
-/// # Errors
-/// The first mistake, with its line and column.
 pub fn load_file(path: &FilePath) -> Result<Arc<Loaded>, LessonError> {
     let source = Source::read(path)?;
     let lesson = source.lesson()?;
@@ -164,9 +155,6 @@ pub fn load_file(path: &FilePath) -> Result<Arc<Loaded>, LessonError> {
 }
 
 /// The recipes carried in the binary.
-///
-/// # Errors
-/// They are broken, which a test rules out.
 pub fn carried_recipes() -> Result<Recipes, LessonError> {
     let text = CARRIED.get_file(RECIPES).and_then(include_dir::File::contents_utf8).unwrap_or_default();
     Source::new(format!("lessons/{RECIPES}"), text).recipes()

@@ -86,6 +86,11 @@ impl Log {
         self.actors().get(id.0 as usize)
     }
 
+    /// An actor's name.
+    pub fn name(&self, id: ActorId) -> &str {
+        self.actor(id).map_or("?", |actor| &actor.name)
+    }
+
     /// The actors that live in a client's process.
     pub fn actors_of(&self, client: &str) -> impl Iterator<Item = ActorId> {
         let all = (0..).map(ActorId).zip(self.actors());

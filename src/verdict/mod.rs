@@ -48,7 +48,6 @@ pub(crate) mod facts;
 pub(crate) mod judge;
 pub(crate) mod key_history;
 pub(crate) mod names;
-pub(crate) mod trace;
 pub(crate) mod watch;
 pub mod why;
 

@@ -34,10 +34,10 @@ macro_rules! table {
     };
 }
 
-type Table = &'static [(&'static str, fn() -> Value)];
+pub(crate) type Table = &'static [(&'static str, fn() -> Value)];
 
 /// The filters of `minijinja`.
-const FILTERS: Table = table![filters:
+pub(crate) const FILTERS: Table = table![filters:
     "abs" abs, "attr" attr, "batch" batch, "bool" bool, "capitalize" capitalize, "chain" chain, "count" length,
     "d" default, "default" default, "dictsort" dictsort, "e" escape, "escape" escape, "first" first, "float" float,
     "format" format, "groupby" groupby, "indent" indent, "int" int, "items" items, "join" join, "last" last,
@@ -48,7 +48,7 @@ const FILTERS: Table = table![filters:
 ];
 
 /// The tests of `minijinja` that have a name.
-const TESTS: Table = table![tests:
+pub(crate) const TESTS: Table = table![tests:
     "boolean" is_boolean, "defined" is_defined, "divisibleby" is_divisibleby, "endingwith" is_endingwith, "eq" is_eq,
     "equalto" is_eq, "escaped" is_safe, "even" is_even, "false" is_false, "filter" is_filter, "float" is_float,
     "ge" is_ge, "greaterthan" is_gt, "gt" is_gt, "in" is_in, "int" is_integer, "integer" is_integer,
@@ -60,16 +60,6 @@ const TESTS: Table = table![tests:
 
 /// The functions of `minijinja`. `debug` is left out: it shows the insides of the program.
 const FUNCTIONS: Table = table![functions: "range" range, "dict" dict, "namespace" namespace];
-
-/// The names of all filters that a lesson can use, but those that are its own.
-pub(crate) fn filter_names() -> impl Iterator<Item = &'static str> {
-    FILTERS.iter().map(|(name, _)| *name)
-}
-
-/// The names of all tests.
-pub(crate) fn test_names() -> impl Iterator<Item = &'static str> {
-    TESTS.iter().map(|(name, _)| *name)
-}
 
 /// An environment whose filters, tests, functions and arithmetic are bounded. A name that is not known is an error,
 /// not an empty text.
@@ -158,9 +148,6 @@ pub(crate) fn cost(value: &Value) -> Result<usize, Error> {
 
 /// A value as it is kept: what `minijinja` would compute anew each time that it is asked for (ranges, slices, sums of
 /// lists) is written out, so that such values cannot pile up on each other.
-///
-/// # Errors
-/// It is too large.
 pub(crate) fn settled(value: Value) -> Result<Value, Error> {
     fn settle(value: &Value) -> Value {
         let Some(object) = value.as_object() else {

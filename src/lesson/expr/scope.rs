@@ -31,15 +31,16 @@ impl Scope {
 
     /// Gives a name a value in the innermost frame.
     pub fn set(&mut self, name: &str, value: Value) {
-        match self.frames.last_mut() {
-            Some(frame) => drop(Arc::make_mut(frame).insert(name.to_owned(), value)),
-            None => self.enter(HashMap::from([(name.to_owned(), value)])),
-        }
+        self.set_in(self.frames.len().saturating_sub(1), name, value);
     }
 
     /// Gives a name a value in the outermost frame, so that it outlives a `use`.
     pub fn set_outermost(&mut self, name: &str, value: Value) {
-        match self.frames.first_mut() {
+        self.set_in(0, name, value);
+    }
+
+    fn set_in(&mut self, frame: usize, name: &str, value: Value) {
+        match self.frames.get_mut(frame) {
             Some(frame) => drop(Arc::make_mut(frame).insert(name.to_owned(), value)),
             None => self.enter(HashMap::from([(name.to_owned(), value)])),
         }

@@ -4,7 +4,8 @@
 //! b` as `(a)|__mul(b)`).
 
 use super::{
-    known::Known,
+    super::error::nearest,
+    FILTERS, TESTS,
     tokens::{Kind, Token, brief, tokens},
 };
 
@@ -36,11 +37,11 @@ pub(crate) const SLICE: &str = "__slice";
 ///
 /// # Errors
 /// What is too long, too deep or no expression, without quoting the whole of it.
-pub(crate) fn guarded(source: &str, known: &Known<'_>) -> Result<String, String> {
+pub(crate) fn guarded(source: &str) -> Result<String, String> {
     if source.len() > LONGEST {
         return Err(format!("it has {} bytes; an expression may have at most {LONGEST}", source.len()));
     }
-    let mut reader = Reader { tokens: tokens(source)?, at: 0, depth: 0, operators: 0, known };
+    let mut reader = Reader { tokens: tokens(source)?, at: 0, depth: 0, operators: 0 };
     let guarded = reader.expression()?;
     match reader.peek() {
         None => Ok(guarded),
@@ -50,17 +51,16 @@ pub(crate) fn guarded(source: &str, known: &Known<'_>) -> Result<String, String>
 }
 
 /// Reads by the grammar of `minijinja`'s expressions and writes each again.
-struct Reader<'s, 'k> {
+struct Reader<'s> {
     tokens: Vec<Token<'s>>,
     at: usize,
     depth: usize,
     operators: usize,
-    known: &'k Known<'k>,
 }
 
 type Written = Result<String, String>;
 
-impl<'s> Reader<'s, '_> {
+impl<'s> Reader<'s> {
     /// The next token. A quoted text is none of the signs and words that grammar asks for: its quotes are part of it.
     fn peek(&self) -> Option<&'s str> {
         self.tokens.get(self.at).map(|(_, text)| *text)
@@ -206,7 +206,7 @@ impl<'s> Reader<'s, '_> {
             if self.eat("|") {
                 self.operator()?;
                 let name = self.dotted_name()?;
-                self.known.filter(&name)?;
+                check_filter(&name)?;
                 self.check_named_argument(&name)?;
                 written = format!("{written}|{name}");
                 if self.peek() == Some("(") {
@@ -216,7 +216,7 @@ impl<'s> Reader<'s, '_> {
                 self.operator()?;
                 let negated = if self.eat("not") { "not " } else { "" };
                 let name = self.dotted_name()?;
-                self.known.test(&name)?;
+                check_test(&name)?;
                 written = format!("{written} is {negated}{name}");
                 if self.peek() == Some("(") {
                     written.push_str(&self.arguments()?);
@@ -265,7 +265,7 @@ impl<'s> Reader<'s, '_> {
         match self.tokens.get(at) {
             Some((Kind::Text, quoted)) if ends && self.peek() == Some("(") => {
                 let name = &quoted[1..quoted.len() - 1];
-                if filter == "map" { self.known.filter(name) } else { self.known.test(name) }
+                if filter == "map" { check_filter(name) } else { check_test(name) }
             }
             _ => Ok(()),
         }
@@ -409,4 +409,21 @@ impl<'s> Reader<'s, '_> {
         written.push_str(end);
         Ok(written)
     }
+}
+
+/// A filter or test that does not exist is a mistake when a lesson is read, and not only where it would be used.
+fn check_filter(name: &str) -> Result<(), String> {
+    check("filter", name, &FILTERS, "such as `duration`, `length`, `int`, `first` and `join` there are")
+}
+
+fn check_test(name: &str) -> Result<(), String> {
+    check("test", name, &TESTS, "such as `defined`, `none`, `number` and `string` there are")
+}
+
+fn check(what: &str, name: &str, known: &[&str], some: &str) -> Result<(), String> {
+    if known.contains(&name) {
+        return Ok(());
+    }
+    let help = nearest(name, known).map_or_else(|| some.to_owned(), |near| format!("did you mean `{near}`?"));
+    Err(format!("there is no {what} `{}`; {help}", brief(name)))
 }

@@ -8,7 +8,7 @@ use crate::{
     log::{
         Actor, ActorId, Condition, EventKind, Fault, LinkId, Log, Observed, OpId, Reply, Role, Target, Way,
     },
-    world::{Doing, LinkState, World},
+    world::{LinkState, World},
 };
 
 /// So many messages of a beat can be followed one by one; more of them are a wave.
@@ -97,9 +97,7 @@ impl<'a> Composer<'a> {
             masters: masters.map(|server| server.info.name.clone()).collect(),
         };
         for actor in &base.actors {
-            if let Doing::InFlight { exchange, .. } = actor.doing
-                && let Some(exchange) = base.exchanges.get(exchange)
-            {
+            if let Some(exchange) = actor.in_flight.and_then(|n| base.exchanges.get(n)) {
                 composer.opened(exchange.sent);
             }
         }

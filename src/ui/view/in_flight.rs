@@ -13,7 +13,7 @@ use crate::ui::theme::{Role, glyphs, text};
 use crate::{
     log::{EventKind, LinkId, Target, Way},
     ui::flight::{Hop, Load, predecessor},
-    world::{Doing, LinkState},
+    world::LinkState,
 };
 
 /// Where something that is held stands, as a share of its way.
@@ -169,10 +169,7 @@ fn held(scene: &Scene<'_>, plot: &Plot, places: &Places<'_>, buf: &mut Buffer) {
         return;
     }
     for actor in &scene.world.actors {
-        let Doing::InFlight { exchange, .. } = actor.doing else {
-            continue;
-        };
-        let Some(exchange) = scene.world.exchanges.get(exchange) else {
+        let Some(exchange) = actor.in_flight.and_then(|n| scene.world.exchanges.get(n)) else {
             continue;
         };
         let sent = &scene.log.events()[exchange.sent].kind;

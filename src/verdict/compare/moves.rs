@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::{
     clock::LessonTime,
-    log::{Actor, ActorId, Belief, EventKind, Log, OpId, Reply},
+    log::{ActorId, Belief, EventKind, Log, OpId, Reply},
 };
 
 /// Two runs on one clock still differ by what a machine needs for a command. Times and TTLs (in milliseconds)
@@ -81,27 +81,24 @@ impl Move {
 /// Every move of a run, in the order in which they were made.
 pub fn moves(log: &Log) -> Vec<Move> {
     let mut moves: Vec<Move> = Vec::new();
-    let mut actors: &[Actor] = &[];
     let mut times: HashMap<(ActorId, &str), usize> = HashMap::new();
     let mut sent: HashMap<OpId, usize> = HashMap::new();
     // The move of each actor that may still have consequences.
     let mut open: HashMap<ActorId, usize> = HashMap::new();
     for (event, at, kind) in log.events().iter().enumerate().map(|(n, e)| (n, e.at, &e.kind)) {
         match kind {
-            EventKind::LabReady { actors: known, .. } => actors = known,
             EventKind::Sent { actor, label, .. } | EventKind::Took { actor, label, .. } => {
-                let (wire, drains) = match kind {
-                    EventKind::Sent { op, command, .. } => {
-                        sent.insert(*op, moves.len());
-                        (command.to_string(), command.is_redis("PTTL"))
-                    }
-                    EventKind::Took { about, what, .. } => (format!("{what} {about}"), false),
-                    _ => (String::new(), false),
-                };
+                let (mut wire, mut drains) = (String::new(), false);
+                if let EventKind::Sent { op, command, .. } = kind {
+                    sent.insert(*op, moves.len());
+                    (wire, drains) = (command.to_string(), command.is_redis("PTTL"));
+                } else if let EventKind::Took { about, what, .. } = kind {
+                    wire = format!("{what} {about}");
+                }
                 let nth = times.entry((*actor, label)).or_default();
                 open.insert(*actor, moves.len());
                 moves.push(Move {
-                    who: actors.get(actor.0 as usize).map_or_else(String::new, |actor| actor.name.clone()),
+                    who: log.name(*actor).to_owned(),
                     label: label.clone(),
                     nth: *nth,
                     at,

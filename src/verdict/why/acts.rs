@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     lesson::expr::Mentions,
-    log::{ActorId, EventKind},
+    log::EventKind,
     verdict::Breach,
     world::effect::{Access, Effect},
 };
@@ -144,12 +144,4 @@ fn interfered(case: &Case<'_>, act: &Effect, breach: &Breach) -> Option<Why> {
         second: release.unwrap_or(breach.at).max(act.sent),
         text: words::interfered(case, setting, act),
     })
-}
-
-/// Who sent a command.
-pub(crate) fn sender(case: &Case<'_>, sent: usize) -> Option<ActorId> {
-    match case.kind(sent)? {
-        EventKind::Sent { actor, .. } => Some(*actor),
-        _ => None,
-    }
 }

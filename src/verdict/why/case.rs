@@ -9,6 +9,7 @@ use crate::{
 /// A log to be explained.
 pub(crate) struct Case<'a> {
     pub scenario: &'a Scenario,
+    log: &'a Log,
     pub events: &'a [Event],
     /// What was done, in the order of the replies.
     pub effects: Vec<Effect>,
@@ -16,7 +17,7 @@ pub(crate) struct Case<'a> {
 
 impl<'a> Case<'a> {
     pub(crate) fn new(scenario: &'a Scenario, log: &'a Log) -> Self {
-        Self { scenario, events: log.events(), effects: effects(scenario, log.events()) }
+        Self { scenario, log, events: log.events(), effects: effects(scenario, log.events()) }
     }
 
     pub(crate) fn kind(&self, event: usize) -> Option<&'a EventKind> {
@@ -24,14 +25,24 @@ impl<'a> Case<'a> {
     }
 
     pub(crate) fn name(&self, actor: ActorId) -> &'a str {
-        let plan = self.scenario.actors.get(actor.0 as usize);
-        plan.map_or("?", |plan| plan.actor.name.as_str())
+        self.log.name(actor)
+    }
+
+    /// Who sent a command.
+    pub(crate) fn sender(&self, sent: usize) -> Option<ActorId> {
+        match self.kind(sent)? {
+            EventKind::Sent { actor, .. } => Some(*actor),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn sender_name(&self, sent: usize) -> &'a str {
+        self.sender(sent).map_or("?", |actor| self.name(actor))
     }
 
     /// The process that somebody lives in.
     pub(crate) fn client(&self, actor: ActorId) -> &'a str {
-        let plan = self.scenario.actors.get(actor.0 as usize);
-        plan.map_or("?", |plan| plan.actor.client.as_str())
+        self.log.actor(actor).map_or("?", |actor| &actor.client)
     }
 
     pub(crate) fn same_client(&self, one: ActorId, other: ActorId) -> bool {

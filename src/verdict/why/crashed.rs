@@ -1,6 +1,6 @@
 //! Locks whose owner is dead, and releases that woke a herd.
 
-use super::{Kind, Why, acts::sender, case::Case, words};
+use super::{Kind, Why, case::Case, words};
 use crate::{
     lesson::plan::{Instruction, PlannedOperation, PlannedVerb},
     log::{ActorId, EventKind},
@@ -16,7 +16,7 @@ pub(crate) fn explain(case: &Case<'_>, breach: &Breach) -> Option<Why> {
     });
     let (crash, client) = crash?;
     let mut asked = breach.evidence.iter().copied();
-    let worded = asked.rfind(|n| sender(case, *n).is_some_and(|actor| case.client(actor) == client))?;
+    let worded = asked.rfind(|n| case.sender(*n).is_some_and(|actor| case.client(actor) == client))?;
     // Of a transaction, `EXEC` is what set it.
     let set = case.effects.iter().find(|effect| effect.worded == worded && effect.access == Access::Set);
     let (first, key) = match set {
@@ -39,7 +39,7 @@ pub(crate) fn explain(case: &Case<'_>, breach: &Breach) -> Option<Why> {
     if first > crash {
         return None;
     }
-    let actor = sender(case, first)?;
+    let actor = case.sender(first)?;
     Some(Why {
         kind: Kind::Crashed,
         first,
@@ -78,9 +78,9 @@ pub(crate) fn herd(case: &Case<'_>, breach: &Breach) -> Option<Why> {
         EventKind::Notified { actor, about, .. } => Some((n, *actor, about.as_str())),
         _ => None,
     };
-    let mut told = breach.evidence.iter().copied().filter_map(notified).rev();
-    let (last, one, path) = told.next()?;
-    let (_, other, _) = told.find(|(_, actor, about)| *actor != one && *about == path)?;
+    let mut woken = breach.evidence.iter().copied().filter_map(notified).rev();
+    let (last, one, path) = woken.next()?;
+    let (_, other, _) = woken.find(|(_, actor, about)| *actor != one && *about == path)?;
     let watch = |actor: ActorId| {
         case.events[..last].iter().rposition(|event| match &event.kind {
             EventKind::Sent { actor: known, command, .. } => {
