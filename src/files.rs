@@ -183,15 +183,15 @@ impl Output {
         parent.filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
     }
 
-    /// A file beside it, readable as the user's own new files are: the umask takes away what they are not.
-    fn beside(&self) -> io::Result<NamedTempFile> {
+    /// A file in the same folder, readable as the user's own new files are: the umask takes away what they are not.
+    fn temporary(&self) -> io::Result<NamedTempFile> {
         tempfile::Builder::new().permissions(Permissions::from_mode(0o666)).tempfile_in(self.folder())
     }
 
     /// Looks whether it can be written, without writing it.
     pub fn try_out(&self) -> Result<(), Unwritable> {
         check_umask()?;
-        self.beside()?.close()?;
+        self.temporary()?.close()?;
         Ok(())
     }
 
@@ -204,7 +204,7 @@ impl Output {
         contents: impl FnOnce(&mut BufWriter<&mut File>) -> io::Result<()>,
     ) -> Result<(), Unwritable> {
         self.check()?;
-        let mut file = self.beside()?;
+        let mut file = self.temporary()?;
         let mut out = BufWriter::new(file.as_file_mut());
         contents(&mut out)?;
         out.flush()?;

@@ -9,14 +9,12 @@ pub struct Path(Vec<Segment>);
 /// One part of a [`Path`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Segment {
-    /// A key of a map.
     Key(String),
     /// An index into a list, from 0.
     Index(usize),
 }
 
 impl Path {
-    /// The whole file.
     pub fn root() -> Self {
         Self::default()
     }
@@ -35,7 +33,6 @@ impl Path {
         Self([self.0.as_slice(), &[segment]].concat())
     }
 
-    /// The parts, outermost first.
     pub fn segments(&self) -> &[Segment] {
         &self.0
     }

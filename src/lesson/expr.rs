@@ -68,7 +68,6 @@ fn suffix(name: &str) -> Option<i64> {
     name.get(name.len().checked_sub(10)?..)?.parse().ok()
 }
 
-/// A compiled expression.
 #[derive(Clone)]
 pub struct Expr {
     source: String,
@@ -90,7 +89,6 @@ impl Expr {
         Ok(Self { source: source.to_owned(), compiled: Arc::new(compiled) })
     }
 
-    /// The names that it uses.
     pub fn names(&self) -> BTreeSet<String> {
         self.compiled.undeclared_variables(false).into_iter().collect()
     }
@@ -115,18 +113,15 @@ impl Expr {
         }
     }
 
-    /// What it mentions.
     pub fn mentions(&self) -> Mentions {
         Mentions::of(&self.source)
     }
 
-    /// As the author wrote it.
     pub fn source(&self) -> &str {
         &self.source
     }
 }
 
-/// As the author wrote it.
 impl Serialize for Expr {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.source.serialize(serializer)
@@ -202,7 +197,6 @@ impl Template {
         Self { parts: vec![Part::Text(text)] }
     }
 
-    /// The names that it uses.
     pub fn names(&self) -> BTreeSet<String> {
         let exprs = self.parts.iter().filter_map(|part| match part {
             Part::Expr(expr) => Some(expr.names()),

@@ -43,13 +43,10 @@ impl Library {
     /// The lessons carried in the binary.
     pub fn carried() -> Self {
         let mut library = Self::default();
-        let recipes = Arc::new(match carried_recipes() {
-            Ok(recipes) => recipes,
-            Err(error) => {
-                library.broken.push(error);
-                Recipes::default()
-            }
-        });
+        let recipes = Arc::new(carried_recipes().unwrap_or_else(|error| {
+            library.broken.push(error);
+            Recipes::default()
+        }));
         for file in CARRIED.files() {
             let name = file.path().display().to_string();
             if file.path().extension().is_none_or(|ending| ending != "yaml") || name == RECIPES {
@@ -70,44 +67,35 @@ impl Library {
     pub fn with_directory(directory: &FilePath) -> Result<Self, LessonError> {
         let mut library = Self::carried();
         let mut recipes = carried_recipes()?;
-        let own = directory.join(RECIPES);
-        if own.exists() {
-            match Source::read(&own).and_then(|source| source.recipes()) {
-                Ok(own) => {
-                    recipes.scripts.extend(own.scripts);
-                    recipes.programs.extend(own.programs);
-                }
-                Err(error) => library.broken.push(error),
-            }
+        if let Err(error) = extend(&mut recipes, &directory.join(RECIPES)) {
+            library.broken.push(error);
         }
         let recipes = Arc::new(recipes);
         let mut files: HashMap<String, String> = HashMap::new();
         for path in yaml_files(directory)? {
-            let added = Source::read(&path).and_then(|source| {
+            let mut add = || {
+                let source = Source::read(&path)?;
                 let lesson = source.lesson()?;
-                match files.get(&lesson.id) {
-                    Some(first) => Err(twice(&source, &lesson.id, first)),
-                    None => Ok((source, lesson)),
+                if let Some(first) = files.insert(lesson.id.clone(), source.file.clone()) {
+                    let error = twice(&source, &lesson.id, &first);
+                    files.insert(lesson.id, first);
+                    return Err(error);
                 }
-            });
-            match added {
-                Ok((source, lesson)) => {
-                    files.insert(lesson.id.clone(), source.file.clone());
-                    library.add(source, lesson, &recipes);
-                }
-                Err(error) => library.broken.push(error),
+                library.add(source, lesson, &recipes);
+                Ok(())
+            };
+            if let Err(error) = add() {
+                library.broken.push(error);
             }
         }
         library.sort();
         Ok(library)
     }
 
-    /// A lesson by its id.
     pub fn find(&self, id: &str) -> Option<&Arc<Loaded>> {
         self.lessons.iter().find(|loaded| loaded.lesson.id == id)
     }
 
-    /// The ids of all lessons.
     pub fn ids(&self) -> impl Iterator<Item = &str> {
         self.lessons.iter().map(|loaded| loaded.lesson.id.as_str())
     }
@@ -118,10 +106,9 @@ impl Library {
     }
 
     fn sort(&mut self) {
-        let rank = |lesson: &Lesson| CORE.iter().position(|id| *id == lesson.id).unwrap_or(CORE.len());
-        self.lessons.sort_by(|a, b| {
-            let key = |loaded: &Loaded| (loaded.lesson.track, rank(&loaded.lesson), loaded.lesson.id.clone());
-            key(a).cmp(&key(b))
+        self.lessons.sort_by_key(|loaded| {
+            let Lesson { track, id, .. } = &loaded.lesson;
+            (*track, CORE.iter().position(|core| core == id).unwrap_or(CORE.len()), id.clone())
         });
     }
 }
@@ -145,13 +132,18 @@ pub fn load_file(path: &FilePath) -> Result<Arc<Loaded>, LessonError> {
     let source = Source::read(path)?;
     let lesson = source.lesson()?;
     let mut recipes = carried_recipes()?;
-    let beside = path.parent().map_or_else(|| PathBuf::from(RECIPES), |parent| parent.join(RECIPES));
-    if beside.exists() {
-        let own = Source::read(&beside)?.recipes()?;
+    extend(&mut recipes, &path.with_file_name(RECIPES))?;
+    Ok(Arc::new(Loaded { lesson, source, recipes: Arc::new(recipes) }))
+}
+
+/// Adds a user's own recipes, where there are any.
+fn extend(recipes: &mut Recipes, own: &FilePath) -> Result<(), LessonError> {
+    if own.exists() {
+        let own = Source::read(own)?.recipes()?;
         recipes.scripts.extend(own.scripts);
         recipes.programs.extend(own.programs);
     }
-    Ok(Arc::new(Loaded { lesson, source, recipes: Arc::new(recipes) }))
+    Ok(())
 }
 
 /// The recipes carried in the binary.

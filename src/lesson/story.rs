@@ -20,7 +20,6 @@ use crate::text::Text;
 /// One item of a story.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoryItem {
-    /// What happens.
     pub beat: Beat,
     /// The variants in which it happens; every one where the list is empty.
     pub only: Vec<String>,
@@ -115,7 +114,7 @@ impl<'de> Deserialize<'de> for MoveRef {
 }
 
 /// One or several.
-struct OneOrMany<T>(Vec<T>);
+pub(crate) struct OneOrMany<T>(pub Vec<T>);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for OneOrMany<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -130,7 +129,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for OneOrMany<T> {
             }
             fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Self::Value, A::Error> {
                 match Vec::deserialize(SeqAccessDeserializer::new(seq))? {
-                    all if all.is_empty() => Err(A::Error::custom("an empty list: nobody moves")),
+                    all if all.is_empty() => Err(A::Error::custom("an empty list: name at least one")),
                     all => Ok(OneOrMany(all)),
                 }
             }

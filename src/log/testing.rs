@@ -2,6 +2,7 @@
 
 use std::{ops::Deref, time::Duration};
 
+use proptest::{sample, strategy::Strategy};
 use serde_json::Value;
 
 use super::{
@@ -37,6 +38,10 @@ pub fn ready(servers: &[&str], actors: impl IntoIterator<Item = Actor>) -> Event
         servers: servers.iter().map(server).collect(),
         actors: actors.into_iter().collect(),
     }
+}
+
+pub fn any_belief() -> impl Strategy<Value = Belief> {
+    sample::select(vec![Belief::Holding, Belief::Waiting, Belief::Unsure, Belief::Nothing])
 }
 
 /// A command is sent. An operation called `release` asks for the release of the lock `lock`.

@@ -18,36 +18,36 @@ const COMMAND: usize = 40;
 /// and the last, and how many lie in between.
 pub fn evidence(log: &Log, claim: &str, events: &[usize], most: usize) -> Vec<Text> {
     let claim = &Mentions::of(claim);
-    let tell_all = |events: &[usize]| -> Vec<Text> {
-        let told = events.iter().filter_map(|event| tell(log, *event, claim));
-        let mut told: Vec<Text> = told.collect();
+    let describe_all = |events: &[usize]| -> Vec<Text> {
+        let lines = events.iter().filter_map(|event| describe(log, *event, claim));
+        let mut lines: Vec<Text> = lines.collect();
         // A command and its reply are told in one sentence.
-        told.dedup();
-        told
+        lines.dedup();
+        lines
     };
     if events.len() <= most {
-        return tell_all(events);
+        return describe_all(events);
     }
     // A crowd leaves thousands: only those that are shown are put into words.
     let shown = most.saturating_sub(2);
     let between = events.len() - shown - 1;
-    let mut lines = tell_all(&events[..shown]);
+    let mut lines = describe_all(&events[..shown]);
     lines.push(Text::new(format!("… {between} more in between"), format!("……中间还有 {between} 条")));
-    lines.extend(tell_all(&events[events.len() - 1..]));
+    lines.extend(describe_all(&events[events.len() - 1..]));
     lines
 }
 
 /// One event, as somebody would tell it; `None` for one that says nothing by itself.
-fn tell(log: &Log, index: usize, claim: &Mentions) -> Option<Text> {
+fn describe(log: &Log, index: usize, claim: &Mentions) -> Option<Text> {
     let event = log.events().get(index)?;
     let mut at = event.at;
     let name = event.kind.actor().map_or("", |actor| log.name(actor));
     let (en, zh) = match &event.kind {
         EventKind::Replied { op, .. } | EventKind::Sent { op, .. } => {
-            let exchange = Exchange::of(log, index, *op)?;
+            let (sent, words) = exchange(log, index, *op)?;
             // The time at which the log of the wire has it.
-            at = exchange.at;
-            exchange.words()
+            at = sent;
+            words
         }
         EventKind::Took { about, what, .. } => (
             format!("{name} took the notification {what} {about}"),
@@ -95,51 +95,37 @@ fn belief_words(name: &str, lock: &str, belief: Belief) -> (String, String) {
     }
 }
 
-/// A command and its reply.
-struct Exchange<'a> {
-    /// When it was sent; when the reply came, where that is not known.
-    at: LessonTime,
-    name: &'a str,
-    /// The command, or its label where it was none.
-    wire: String,
-    reply: Option<(String, LessonTime)>,
-}
-
-impl<'a> Exchange<'a> {
-    /// The exchange that the event at `index` belongs to, its command or its reply.
-    fn of(log: &'a Log, index: usize, wanted: OpId) -> Option<Self> {
-        let sent = log.events()[..=index]
-            .iter()
-            .rposition(|event| matches!(event.kind, EventKind::Sent { op, .. } if op == wanted));
-        let replied = log.events()[sent.unwrap_or(index)..].iter().find_map(|event| match &event.kind {
-            EventKind::Replied { op, actor, label, reply } if *op == wanted => {
-                Some((event.at, *actor, label, reply))
-            }
-            _ => None,
-        });
-        let reply = replied.map(|(at, _, _, reply)| (short(&reply.to_string()), at));
-        let (at, actor, wire) = match sent.map(|sent| &log.events()[sent]) {
-            Some(Event { at, kind: EventKind::Sent { actor, command, .. } }) => {
-                (*at, *actor, short(&command.to_string()))
-            }
-            _ => replied.map(|(at, actor, label, _)| (at, actor, label.clone()))?,
-        };
-        Some(Self { at, name: log.name(actor), wire, reply })
-    }
-
-    fn words(&self) -> (String, String) {
-        let Self { name, wire, .. } = self;
-        match &self.reply {
-            None => (format!("{name} sent {wire}"), format!("{name} 发出 {wire}")),
-            Some((reply, when)) if when.since(self.at) >= LATE => (
-                format!("{name} sent {wire}; answered {reply} at {when}"),
-                format!("{name} 发出 {wire}；{when} 返回 {reply}"),
-            ),
-            Some((reply, _)) => {
-                (format!("{name}'s {wire} answered {reply}"), format!("{name} 的 {wire} 返回 {reply}"))
-            }
+/// The command that the event at `index` belongs to and its reply, in words; and when it was sent, or where that is not
+/// known, answered.
+fn exchange(log: &Log, index: usize, wanted: OpId) -> Option<(LessonTime, (String, String))> {
+    let is_command = |event: &Event| matches!(event.kind, EventKind::Sent { op, .. } if op == wanted);
+    let sent = log.events()[..=index].iter().rposition(is_command);
+    let replied = log.events()[sent.unwrap_or(index)..].iter().find_map(|event| match &event.kind {
+        EventKind::Replied { op, actor, label, reply } if *op == wanted => {
+            Some((event.at, *actor, label, short(&reply.to_string())))
         }
-    }
+        _ => None,
+    });
+    let (at, actor, wire) = match (sent.map(|sent| &log.events()[sent]), &replied) {
+        (Some(Event { at, kind: EventKind::Sent { actor, command, .. } }), _) => {
+            (*at, *actor, short(&command.to_string()))
+        }
+        // Its label, where the command is not known.
+        (_, Some((at, actor, label, _))) => (*at, *actor, (*label).clone()),
+        _ => return None,
+    };
+    let name = log.name(actor);
+    let words = match replied {
+        None => (format!("{name} sent {wire}"), format!("{name} 发出 {wire}")),
+        Some((when, _, _, reply)) if when.since(at) >= LATE => (
+            format!("{name} sent {wire}; answered {reply} at {when}"),
+            format!("{name} 发出 {wire}；{when} 返回 {reply}"),
+        ),
+        Some((.., reply)) => {
+            (format!("{name}'s {wire} answered {reply}"), format!("{name} 的 {wire} 返回 {reply}"))
+        }
+    };
+    Some((at, words))
 }
 
 fn short(wire: &str) -> String {

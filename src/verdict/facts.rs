@@ -23,7 +23,6 @@ pub(crate) struct Facts {
     pub(crate) groups: HashMap<String, Vec<ActorId>>,
     /// Whether it is noted which events were looked at. That takes longer than most answers.
     pub(crate) tracing: bool,
-    /// The events that were looked at.
     trace: Mutex<BTreeSet<usize>>,
 }
 
@@ -173,10 +172,8 @@ impl Facts {
     /// Whether a key is there that nobody will delete any more: the process that set it is dead, or all its threads are at
     /// the end of their programs.
     pub(crate) fn orphaned(&self, key: &str) -> bool {
-        let author = self.key(key, None).and_then(|state| match &state.value {
-            KeyValue::String(value) => self.key_history.author(key, value),
-            _ => None,
-        });
+        let value = self.key(key, None).and_then(text);
+        let author = value.and_then(|value| self.key_history.author(key, value));
         let Some(author) = author.and_then(|(actor, _)| self.world.actor(actor)) else {
             return false;
         };
@@ -187,10 +184,7 @@ impl Facts {
     /// Who set a key that some server was last seen to have, and the end of whoever did.
     pub(crate) fn orphaned_since(&self, key: &str) -> Vec<usize> {
         let value = self.world.servers.iter().find_map(|server| match &server.observed {
-            Some(Observed::Redis(keyspace)) => match &keyspace.keys.get(key)?.value {
-                KeyValue::String(value) => Some(value),
-                _ => None,
-            },
+            Some(Observed::Redis(keyspace)) => keyspace.keys.get(key).and_then(text),
             _ => None,
         });
         let Some((author, sent)) = value.and_then(|value| self.key_history.author(key, value)) else {
@@ -228,5 +222,12 @@ impl Facts {
             }
         }
         found
+    }
+}
+
+fn text(key: &KeyState) -> Option<&str> {
+    match &key.value {
+        KeyValue::String(value) => Some(value),
+        _ => None,
     }
 }

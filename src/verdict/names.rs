@@ -3,14 +3,18 @@
 use std::{collections::HashMap, sync::Arc};
 
 use minijinja::{
-    Error, ErrorKind, State, Value,
-    value::{Object, ObjectRepr, from_args},
+    Error, ErrorKind, Value,
+    value::{Object, ObjectRepr, Rest, from_args},
 };
 use serde_json::Value as Json;
 
 use super::facts::Facts;
 use crate::{
-    lesson::{Scenario, expr::json_value},
+    lesson::{
+        Scenario,
+        expr::json_value,
+        plan::{ClientPlan, FUNCTIONS},
+    },
     log::{ActorId, EventKind, KeyValue, Observed, Reply},
     world::{Life, effect::Access},
 };
@@ -25,22 +29,21 @@ impl Facts {
                 names.insert(counter.clone(), count.into());
             }
         }
-        for (n, plan) in scenario.actors.iter().enumerate() {
-            let facts = Arc::clone(self);
-            names.insert(plan.actor.name.clone(), Value::from_object(ActorFacts { facts, actor: n }));
-        }
-        for client in &scenario.clients {
-            // `A.worker.release`: A is a process, and `worker` a thread of it.
+        let actors = scenario.actors.iter().map(|plan| &plan.actor.name);
+        // `A.worker.release`: A is a process, and `worker` a thread of it.
+        let threads = |client: &&ClientPlan| {
             let first = scenario.actors[client.actors.clone()].first();
-            if first.is_some_and(|plan| plan.actor.name.contains('.')) {
-                let facts = Arc::clone(self);
-                let threads = ThreadsFacts { facts, process: client.name.clone() };
-                names.insert(client.name.clone(), Value::from_object(threads));
-            }
+            first.is_some_and(|plan| plan.actor.name.contains('.'))
+        };
+        let processes = scenario.clients.iter().filter(threads).map(|client| &client.name);
+        for name in actors.chain(processes) {
+            let (facts, name) = (Arc::clone(self), name.clone());
+            names.insert(name.clone(), Value::from_object(NamedFacts { facts, name }));
         }
-        for name in crate::lesson::plan::FUNCTIONS {
+        for name in FUNCTIONS {
             let facts = Arc::clone(self);
-            names.insert(name.to_owned(), Value::from_object(Function { facts, name }));
+            let call = move |args: Rest<Value>| facts.call(name, &args);
+            names.insert(name.to_owned(), Value::from_function(call));
         }
         let mut scope = scenario.scope.clone();
         scope.enter(names);
@@ -57,65 +60,35 @@ pub(crate) fn reply_value(reply: &Reply) -> Value {
     }
 }
 
-/// An actor in a claim: `A.release` is the last reply to its operation `release`.
+/// What a name stands for in a claim: an actor, of which `A.release` is the last reply to its operation `release`; or a
+/// process of several threads, of which `A.worker` is one.
 #[derive(Debug)]
-struct ActorFacts {
+struct NamedFacts {
     facts: Arc<Facts>,
-    actor: usize,
+    name: String,
 }
 
-impl Object for ActorFacts {
+impl Object for NamedFacts {
     fn repr(self: &Arc<Self>) -> ObjectRepr {
         ObjectRepr::Map
     }
 
     fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
-        let actor = &self.facts.world.actors[self.actor];
+        let (facts, name) = (&self.facts, format!("{}.{key}", self.name));
+        if facts.groups.contains_key(&name) {
+            return Some(Value::from_object(Self { facts: Arc::clone(facts), name }));
+        }
+        let id = *facts.groups.get(&self.name)?.first()?;
+        let actor = facts.world.actor(id).filter(|actor| actor.who.name == self.name)?;
         match key.as_str()? {
             "notified" => Some(actor.notified.into()),
             "finished" => Some((actor.life == Life::Finished).into()),
-            label => {
-                let replied = |kind: &EventKind| {
-                    matches!(kind, EventKind::Replied { actor, label: known, .. }
-                        if actor.0 as usize == self.actor && known == label)
-                };
-                self.facts.note(|| self.facts.events(replied).next_back());
-                actor.replies.get(label).map(reply_value)
+            wanted => {
+                let replied = |kind: &EventKind| matches!(kind, EventKind::Replied { actor, label, .. } if *actor == id && label == wanted);
+                facts.note(|| facts.events(replied).next_back());
+                actor.replies.get(wanted).map(reply_value)
             }
         }
-    }
-}
-
-/// A process of several threads in a claim: `A.worker` is its thread `worker`.
-#[derive(Debug)]
-struct ThreadsFacts {
-    facts: Arc<Facts>,
-    process: String,
-}
-
-impl Object for ThreadsFacts {
-    fn repr(self: &Arc<Self>) -> ObjectRepr {
-        ObjectRepr::Map
-    }
-
-    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
-        let name = format!("{}.{key}", self.process);
-        let actor = self.facts.world.actors.iter().position(|actor| actor.who.name == name)?;
-        let facts = Arc::clone(&self.facts);
-        Some(Value::from_object(ActorFacts { facts, actor }))
-    }
-}
-
-/// A function of claims.
-#[derive(Debug)]
-struct Function {
-    facts: Arc<Facts>,
-    name: &'static str,
-}
-
-impl Object for Function {
-    fn call(self: &Arc<Self>, _: &mut State<'_, '_>, args: &[Value]) -> Result<Value, Error> {
-        self.facts.call(self.name, args)
     }
 }
 

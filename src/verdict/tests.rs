@@ -77,12 +77,12 @@ fn what_never_happened_does_not_hold() {
 #[test]
 fn what_one_move_woke_is_counted_in_its_own_step() {
     let (scenario, mut log) = run("      - woken_by('A.release') == 2\n      - notified('B') == 3\n");
-    let told = || notified(1, "/lock", "NodeDeleted");
-    log.add(told());
+    let woken = || notified(1, "/lock", "NodeDeleted");
+    log.add(woken());
     log.stop();
     log.moves(0, "release", "DEL lock", "OK");
-    log.add(told());
-    log.add(told());
+    log.add(woken());
+    log.add(woken());
     log.stop();
     let verdict = judge(&scenario, &log);
     assert_eq!(verdict.outcome, Outcome::Shown, "{verdict:#?}");
@@ -98,10 +98,10 @@ fn a_claim_is_said_in_a_sentence_and_its_evidence_in_words() {
     let [said, bare] = &verdict.claims[..] else { panic!("{verdict:#?}") };
     assert_eq!(said.says.as_ref().map(|says| says.en.as_str()), Some("A's lease was 3 s."));
     assert_eq!((&bare.says, &bare.evidence), (&None, &vec![]));
-    let told = evidence(&log, &said.claim, &said.evidence, 3);
-    assert_eq!(told.len(), 1);
-    assert_eq!(told[0].en, "at 1.000 s: A sent DEL lock; answered 1 at 2.000 s");
-    assert_eq!(told[0].zh, "1.000 s：A 发出 DEL lock；2.000 s 返回 1");
+    let lines = evidence(&log, &said.claim, &said.evidence, 3);
+    assert_eq!(lines.len(), 1);
+    assert_eq!(lines[0].en, "at 1.000 s: A sent DEL lock; answered 1 at 2.000 s");
+    assert_eq!(lines[0].zh, "1.000 s：A 发出 DEL lock；2.000 s 返回 1");
 }
 
 #[test]
@@ -112,10 +112,10 @@ fn of_much_evidence_the_first_and_the_last_are_told() {
     }
     let claim = &judge(&scenario, &log).claims[0];
     assert_eq!(claim.evidence.len(), 50);
-    let told = evidence(&log, &claim.claim, &claim.evidence, 3);
-    let told: Vec<&str> = told.iter().map(|line| line.en.as_str()).collect();
+    let lines = evidence(&log, &claim.claim, &claim.evidence, 3);
+    let lines: Vec<&str> = lines.iter().map(|line| line.en.as_str()).collect();
     assert_eq!(
-        told,
+        lines,
         [
             "at 1.000 s: A sent DEL lock; answered 1 at 2.000 s",
             "… 48 more in between",

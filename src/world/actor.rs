@@ -20,7 +20,6 @@ pub enum Life {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ActorWorld {
     pub who: Actor,
-    /// Whether it can act.
     pub life: Life,
     /// Where a command of its is on its way, or the reply: an index into [`super::World::exchanges`].
     pub in_flight: Option<usize>,

@@ -51,7 +51,6 @@ impl Holders {
         self.0.iter().map(|(_, at)| *at).collect()
     }
 
-    /// Whether two or more hold it.
     pub fn overlap(&self) -> bool {
         self.0.len() > 1
     }
@@ -133,72 +132,66 @@ impl Holding {
 
     /// Takes in the event at an index: who has begun or ceased to hold what.
     pub fn take(&mut self, index: usize, event: &Event) -> Vec<Turn> {
-        let turns = match &event.kind {
+        let here = (index, event.at);
+        match &event.kind {
             EventKind::LabReady { actors, .. } => {
                 self.clients = actors.iter().map(|actor| actor.client.clone()).collect();
                 Vec::new()
             }
-            EventKind::Believes { actor, lock, belief } => self.believes(*actor, lock, *belief, index),
+            // The dead stay dead.
+            EventKind::Believes { actor, .. } if self.dead.contains(actor) => Vec::new(),
+            EventKind::Believes { actor, lock, belief } => {
+                self.turn(*actor, lock, *belief, here).into_iter().collect()
+            }
             EventKind::Sent { actor, releases, .. } => {
-                let held = releases.iter().filter(|lock| self.holds(*actor, lock));
-                let turns: Vec<Turn> = held.map(|lock| left(*actor, lock)).collect();
-                self.leave(&turns);
-                turns
+                releases.iter().filter_map(|lock| self.turn(*actor, lock, Belief::Nothing, here)).collect()
             }
             EventKind::Fault(fault) => {
                 let Some(client) = fault.killed_client() else { return Vec::new() };
                 let dead = (0..).map(ActorId).zip(&self.clients);
                 let dead = dead.filter(|(_, known)| *known == client).map(|(actor, _)| actor);
-                self.die(dead.collect())
+                self.die(dead.collect(), here)
             }
-            EventKind::GaveUp { actor, .. } => self.die([*actor].into()),
+            EventKind::GaveUp { actor, .. } => self.die(vec![*actor], here),
             _ => Vec::new(),
-        };
-        for turn in &turns {
-            self.track(turn, index, event.at);
         }
-        turns
     }
 
-    fn believes(&mut self, actor: ActorId, lock: &str, belief: Belief, index: usize) -> Vec<Turn> {
+    /// What somebody believes of a lock, where that changes whether it holds it.
+    fn turn(
+        &mut self,
+        actor: ActorId,
+        lock: &str,
+        belief: Belief,
+        here: (usize, LessonTime),
+    ) -> Option<Turn> {
         let holds = belief == Belief::Holding;
-        // The dead stay dead, and who never held cannot cease to.
-        if self.dead.contains(&actor) || !holds && !self.holds(actor, lock) {
-            return Vec::new();
-        }
-        let known = self.locks.entry(lock.to_owned()).or_default();
-        if !known.now.believes(actor, belief, index) {
-            return Vec::new();
+        // Who never held cannot cease to.
+        let known =
+            if holds { self.locks.entry(lock.to_owned()).or_default() } else { self.locks.get_mut(lock)? };
+        if !known.now.believes(actor, belief, here.0) {
+            return None;
         }
         if known.now.0.len() > known.most.len() {
             known.most = known.now.begins();
         }
-        let lock = lock.to_owned();
-        vec![Turn { actor, lock, holds }]
+        let turn = Turn { actor, lock: lock.to_owned(), holds };
+        self.track(&turn, here);
+        Some(turn)
     }
 
     /// Whoever is dead holds nothing, whatever it is said to believe.
-    fn die(&mut self, dead: BTreeSet<ActorId>) -> Vec<Turn> {
+    fn die(&mut self, dead: Vec<ActorId>, here: (usize, LessonTime)) -> Vec<Turn> {
         let mut turns = Vec::new();
-        for (name, lock) in &self.locks {
-            let held = lock.now.actors().filter(|actor| dead.contains(actor));
-            turns.extend(held.map(|actor| left(actor, name)));
+        for lock in self.locks.keys().cloned().collect::<Vec<_>>() {
+            turns.extend(dead.iter().filter_map(|actor| self.turn(*actor, &lock, Belief::Nothing, here)));
         }
         self.dead.extend(dead);
-        self.leave(&turns);
         turns
     }
 
-    fn leave(&mut self, turns: &[Turn]) {
-        for turn in turns {
-            if let Some(lock) = self.locks.get_mut(&turn.lock) {
-                lock.now.leaves(turn.actor);
-            }
-        }
-    }
-
     /// Begins, extends or ends the overlap of a lock.
-    fn track(&mut self, turn: &Turn, index: usize, at: LessonTime) {
+    fn track(&mut self, turn: &Turn, (index, at): (usize, LessonTime)) {
         let Some(lock) = self.locks.get(&turn.lock) else {
             return;
         };
@@ -227,10 +220,6 @@ impl Holding {
             (None, false) => {}
         }
     }
-}
-
-fn left(actor: ActorId, lock: &str) -> Turn {
-    Turn { actor, lock: lock.to_owned(), holds: false }
 }
 
 #[cfg(test)]

@@ -22,15 +22,6 @@ use crate::{
     text::Text,
 };
 
-/// The state of one link, as faults have left it. A link without an entry is open.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LinkState {
-    /// Connections were closed and are refused.
-    Cut,
-    /// What is sent this way is kept.
-    Held(Way),
-}
-
 /// A command and, once it came, its reply: indices into the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Exchange {
@@ -44,21 +35,16 @@ pub struct Exchange {
 /// Words of the narrator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Narration {
-    /// Index of the story's item.
     pub item: usize,
-    /// The text in English.
     pub en: String,
-    /// The text in Chinese.
     pub zh: String,
 }
 
 /// A question that the learner was asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Question {
-    /// Index of the story's item.
     pub item: usize,
     pub q: Text,
-    /// The answers to choose from.
     pub choices: Vec<AskedChoice>,
     /// The right ones, by index, once that is known.
     pub right: Option<Vec<usize>>,
@@ -82,15 +68,12 @@ pub struct World {
     pub position: usize,
     /// The lesson time of the last of them.
     pub now: LessonTime,
-    /// The clock of the run.
     pub clock: ClockKind,
     /// Who takes part, by [`ActorId`].
     pub actors: Vec<ActorWorld>,
-    /// The servers of the lab.
     pub servers: Vec<ServerWorld>,
-    /// Links that a fault has changed.
-    pub links: BTreeMap<LinkId, LinkState>,
-    /// Counters of the lesson.
+    /// Links that keep what is sent, and which way.
+    pub holding_links: BTreeMap<LinkId, Way>,
     pub counters: IndexMap<String, i64>,
     /// Every command so far, in the order in which they were sent.
     pub exchanges: Vec<Exchange>,
@@ -100,7 +83,6 @@ pub struct World {
     pub questions: Vec<Question>,
     /// The question that was asked or decided last, by index, unless the narrator has spoken since.
     pub question: Option<usize>,
-    /// Who holds which lock.
     pub holding: Holding,
     /// What must never be so and was found to be so, oldest first.
     pub breaches: Vec<Breached>,
@@ -134,7 +116,6 @@ impl World {
         }
     }
 
-    /// An actor's part of the world.
     pub fn actor(&self, id: ActorId) -> Option<&ActorWorld> {
         self.actors.get(id.0 as usize)
     }
@@ -143,7 +124,6 @@ impl World {
         self.sessions.get(&session).copied()
     }
 
-    /// A server's part of the world.
     pub fn server(&self, name: &str) -> Option<&ServerWorld> {
         self.servers.iter().find(|known| known.info.name == name)
     }
@@ -253,11 +233,8 @@ impl World {
                     server.apply_fault(condition);
                 }
             }
-            (Target::Link(link), Condition::Held(way)) => {
-                self.links.insert(link.clone(), LinkState::Held(way));
-            }
-            (Target::Link(link), Condition::Cut) => drop(self.links.insert(link.clone(), LinkState::Cut)),
-            (Target::Link(link), _) => drop(self.links.remove(link)),
+            (Target::Link(link), Condition::Held(way)) => drop(self.holding_links.insert(link.clone(), way)),
+            (Target::Link(link), _) => drop(self.holding_links.remove(link)),
         }
     }
 }

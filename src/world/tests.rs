@@ -7,23 +7,17 @@ use proptest::prelude::*;
 
 use super::World;
 use crate::log::{
-    ActorId, Belief, EventKind, Fault, Log, Reply,
-    testing::{LogBuilder, actor, believes, counted, crash, ready, replied, sent},
+    ActorId, EventKind, Fault, Log, Reply,
+    testing::{LogBuilder, actor, any_belief, believes, counted, crash, ready, replied, sent},
 };
 
 const ACTORS: u32 = 4;
 
 /// Anything that may happen to an actor.
 fn happening() -> impl Strategy<Value = EventKind> {
-    let belief = prop_oneof![
-        Just(Belief::Holding),
-        Just(Belief::Waiting),
-        Just(Belief::Unsure),
-        Just(Belief::Nothing)
-    ];
     let label = || prop_oneof![Just("acquire"), Just("release")];
     prop_oneof![
-        4 => (0..ACTORS, belief).prop_map(|(actor, belief)| believes(actor, belief)),
+        4 => (0..ACTORS, any_belief()).prop_map(|(actor, belief)| believes(actor, belief)),
         2 => (0..20_u64, 0..ACTORS, label()).prop_map(|(op, actor, label)| sent(op, actor, "redis", label, "PING")),
         2 => (0..20_u64, 0..ACTORS, label())
             .prop_map(|(op, actor, label)| replied(op, actor, label, Reply::Value(1.into()))),

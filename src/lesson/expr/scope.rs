@@ -19,12 +19,10 @@ impl Scope {
         Self { frames: vec![Arc::new(values)] }
     }
 
-    /// Opens an inner frame.
     pub fn enter(&mut self, values: HashMap<String, Value>) {
         self.frames.push(Arc::new(values));
     }
 
-    /// Closes the innermost frame.
     pub fn leave(&mut self) {
         self.frames.pop();
     }
@@ -46,7 +44,6 @@ impl Scope {
         }
     }
 
-    /// A name's value.
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.frames.iter().rev().find_map(|frame| frame.get(name))
     }

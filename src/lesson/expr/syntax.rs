@@ -166,37 +166,29 @@ impl<'s> Reader<'s> {
         Ok(format!("not {operand}"))
     }
 
-    /// Operands with arithmetic between them, from left to right, as a chain of filters.
-    fn arithmetic(&mut self, operators: &[&'static str], operand: fn(&mut Self) -> Written) -> Written {
-        let mut written = operand(self)?;
+    fn sum(&mut self) -> Written {
+        self.arithmetic(&[&["+", "-"], &["~"], &["*", "/", "//", "%"], &["**"]])
+    }
+
+    /// Operands with arithmetic between them, from left to right, as a chain of filters. Of the operators, those that
+    /// bind the least come first.
+    fn arithmetic(&mut self, levels: &[&[&'static str]]) -> Written {
+        let Some((operators, tighter)) = levels.split_first() else {
+            return self.filtered();
+        };
+        let mut written = self.arithmetic(tighter)?;
         let mut first = true;
         while let Some(operator) = self.eat_one(operators) {
             self.operator()?;
             if std::mem::take(&mut first) {
                 written = format!("({written})");
             }
-            let right = operand(self)?;
+            let right = self.arithmetic(tighter)?;
             let filter = ARITHMETIC.iter().find(|(sign, _)| *sign == operator);
             let filter = filter.map_or("", |(_, filter)| *filter);
             written = format!("{written}|{filter}({right})");
         }
         Ok(written)
-    }
-
-    fn sum(&mut self) -> Written {
-        self.arithmetic(&["+", "-"], Self::concatenation)
-    }
-
-    fn concatenation(&mut self) -> Written {
-        self.arithmetic(&["~"], Self::product)
-    }
-
-    fn product(&mut self) -> Written {
-        self.arithmetic(&["*", "/", "//", "%"], Self::power)
-    }
-
-    fn power(&mut self) -> Written {
-        self.arithmetic(&["**"], Self::filtered)
     }
 
     /// A value with the filters and tests behind it.
@@ -328,30 +320,17 @@ impl<'s> Reader<'s> {
     }
 
     fn arguments(&mut self) -> Written {
-        self.expect("(")?;
-        let mut written = "(".to_owned();
-        while !self.eat(")") {
-            if written.len() > 1 {
-                self.expect(",")?;
-                if self.eat(")") {
-                    break;
-                }
-                written.push_str(", ");
-            }
-            if let Some(spread) = self.eat_one(&["**", "*"]) {
-                written.push_str(spread);
-            }
-            let keyword = self.kind() == Some(Kind::Name)
-                && matches!(self.tokens.get(self.at + 1), Some((Kind::Sign, "=")));
+        self.list(")", false, |reader| {
+            let mut written = reader.eat_one(&["**", "*"]).unwrap_or_default().to_owned();
+            let keyword = reader.kind() == Some(Kind::Name)
+                && matches!(reader.tokens.get(reader.at + 1), Some((Kind::Sign, "=")));
             if keyword {
-                written.push_str(self.peek().unwrap_or_default());
+                written.push_str(reader.peek().unwrap_or_default());
                 written.push('=');
-                self.at += 2;
+                reader.at += 2;
             }
-            written.push_str(&self.expression()?);
-        }
-        written.push(')');
-        Ok(written)
+            Ok(written + &reader.expression()?)
+        })
     }
 
     fn value(&mut self) -> Written {
@@ -378,36 +357,36 @@ impl<'s> Reader<'s> {
                 self.at += 1;
                 Ok(token.to_owned())
             }
-            (_, "(") => self.items(")", false),
-            (_, "[") => self.items("]", false),
-            (_, "{") => self.items("}", true),
+            (_, "(") => self.list(")", true, Self::expression),
+            (_, "[") => self.list("]", false, Self::expression),
+            (_, "{") => self.list("}", false, Self::pair),
             _ => Err(self.unexpected("a value")),
         }
     }
 
-    /// What stands between brackets, with commas between.
-    fn items(&mut self, end: &str, pairs: bool) -> Written {
+    /// What stands between brackets, with commas between. A comma at the end makes a tuple of one.
+    fn list(&mut self, end: &str, tuple: bool, item: impl Fn(&mut Self) -> Written) -> Written {
         let mut written = self.peek().unwrap_or_default().to_owned();
         self.at += 1;
-        let mut any = false;
+        let mut first = true;
         while !self.eat(end) {
-            if any {
+            if !std::mem::take(&mut first) {
                 self.expect(",")?;
-                written.push_str(", ");
                 if self.eat(end) {
+                    written.push_str(if tuple { "," } else { "" });
                     break;
                 }
+                written.push_str(", ");
             }
-            any = true;
-            written.push_str(&self.expression()?);
-            if pairs {
-                self.expect(":")?;
-                written.push_str(": ");
-                written.push_str(&self.expression()?);
-            }
+            written.push_str(&item(self)?);
         }
-        written.push_str(end);
-        Ok(written)
+        Ok(written + end)
+    }
+
+    fn pair(&mut self) -> Written {
+        let key = self.expression()?;
+        self.expect(":")?;
+        Ok(format!("{key}: {}", self.expression()?))
     }
 }
 

@@ -21,11 +21,9 @@ const BOOKKEEPING: [&str; 2] = ["czxid", "owner"];
 #[derive(Debug, Clone, PartialEq)]
 pub struct Move {
     pub who: String,
-    /// Its label in the program.
     pub label: String,
     /// Which of this actor's moves under this label it is, from 0.
     pub nth: usize,
-    /// When it was made.
     pub at: LessonTime,
     /// The index of the event: `Sent` or `Took`.
     pub event: usize,
@@ -33,19 +31,15 @@ pub struct Move {
     pub wire: String,
     /// Whether it asks for a TTL, which is another a moment later.
     drains: bool,
-    /// The reply, if there was one.
     pub reply: Option<Reply>,
     /// What the actor believed and counted because of it: before it waited for time to pass and before its next
     /// move. What it does after a wait comes of the wait.
     pub outcome: Vec<Consequence>,
 }
 
-/// What came of a move.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Consequence {
-    /// The actor believes this of a lock.
     Believes(String, Belief),
-    /// The actor added so much to a counter.
     Counted(String, i64),
 }
 

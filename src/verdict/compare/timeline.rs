@@ -23,7 +23,6 @@ pub struct Slot {
 /// Two logs, merged. The order of each is kept.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Timeline {
-    /// Every place, from left to right.
     pub slots: Vec<Slot>,
     /// Where a learner may stop: so many places are over. The first is before the first move, the last is the end.
     pub stops: Vec<usize>,

@@ -65,7 +65,7 @@ fn the_dead_and_those_who_asked_for_their_release_hold_nothing() {
     dead.believes(0, Belief::Holding);
     assert_eq!(breaches(&scenario, &dead), Ok(vec![]));
 
-    // B is told before A has the reply to its own DEL.
+    // B holds it before A has the reply to its own DEL.
     acquires(&mut late, 0, "SET lock A-1 NX PX 3000", "OK");
     late.believes(0, Belief::Holding);
     let del = late.sends(0, "release", "DEL lock");
@@ -105,7 +105,7 @@ fn what_never_happened_is_not_so_and_a_mistake_is_told_once() {
     assert_eq!(watch.advance(&scenario, &log), Ok(vec![breach(OWN, released, &[released])]));
     releases(&mut log, 0, 0);
     log.stop();
-    let again = watch.advance(&scenario, &log).expect("it can be told");
+    let again = watch.advance(&scenario, &log).expect("it can be evaluated");
     assert_eq!(again.len(), 1);
     assert_eq!(again[0].invariant, OWN + 2);
 }
@@ -137,7 +137,7 @@ fn a_log_without_stops_is_asked_at_its_end_and_the_breach_is_dated_all_the_same(
     releases(&mut log, 0, 0);
     let second = log.sends(1, "release", "DEL lock");
     log.believes(0, Belief::Waiting);
-    let found = breaches(&scenario, &log).expect("it can be told");
+    let found = breaches(&scenario, &log).expect("it can be evaluated");
     assert_eq!(found.len(), 1);
     assert_eq!((found[0].invariant, found[0].at), (OWN, second));
 }
@@ -146,18 +146,18 @@ fn a_log_without_stops_is_asked_at_its_end_and_the_breach_is_dated_all_the_same(
 fn a_herd_is_those_whom_one_change_wakes() {
     let (scenario, mut queue) = run(&["herd() > 1"]);
     let mut herd = queue.clone();
-    let told = |log: &mut LogBuilder, actor, path: &str| log.add(notified(actor, path, "NodeDeleted"));
-    told(&mut queue, 0, "/locks/n-1");
-    told(&mut queue, 1, "/locks/n-2");
-    // Told again: of another change.
-    told(&mut queue, 1, "/locks/n-2");
-    // Whoever had looked for it before it was there is told when it comes, and the next one when it goes.
+    let deleted = |log: &mut LogBuilder, actor, path: &str| log.add(notified(actor, path, "NodeDeleted"));
+    deleted(&mut queue, 0, "/locks/n-1");
+    deleted(&mut queue, 1, "/locks/n-2");
+    // Woken again: by another change.
+    deleted(&mut queue, 1, "/locks/n-2");
+    // Whoever had looked for it before it was there is woken when it comes, and the next one when it goes.
     queue.add(notified(0, "/locks/n-3", "NodeCreated"));
-    told(&mut queue, 1, "/locks/n-3");
+    deleted(&mut queue, 1, "/locks/n-3");
     queue.stop();
     assert_eq!(breaches(&scenario, &queue), Ok(vec![]));
-    let first = told(&mut herd, 0, "/lock");
-    let second = told(&mut herd, 1, "/lock");
+    let first = deleted(&mut herd, 0, "/lock");
+    let second = deleted(&mut herd, 1, "/lock");
     herd.stop();
     assert_eq!(breaches(&scenario, &herd), Ok(vec![breach(OWN, second, &[first, second])]));
 }

@@ -1,8 +1,10 @@
 //! A log with what its commands did, and names for what is in it.
 
+use std::ops::Range;
+
 use crate::{
     lesson::Scenario,
-    log::{ActorId, Command, Condition, Event, EventKind, Log},
+    log::{ActorId, Command, Condition, Event, EventKind, Fault, Log},
     world::effect::{Access, Effect, effects},
 };
 
@@ -129,17 +131,22 @@ impl<'a> Case<'a> {
 
     /// The fault at or after which somebody's process stood still at an event.
     pub(crate) fn frozen_at(&self, client: &str, event: usize) -> Option<usize> {
-        let faults = self.events[..=event].iter().enumerate().rev();
-        let mut faults = faults.filter_map(|(n, event)| match &event.kind {
-            EventKind::Fault(fault) => Some((n, fault)),
-            _ => None,
-        });
-        let (n, last) = faults.find(|(_, fault)| fault.client() == Some(client))?;
-        (last.leaves() == Condition::Frozen).then_some(n)
+        let last = self.last_fault(0..event + 1, |fault| fault.client() == Some(client))?;
+        let frozen =
+            |kind: &EventKind| matches!(kind, EventKind::Fault(fault) if fault.leaves() == Condition::Frozen);
+        self.kind(last).is_some_and(frozen).then_some(last)
+    }
+
+    /// The last of the events in which such a fault was caused.
+    pub(crate) fn last_fault(
+        &self,
+        mut events: Range<usize>,
+        wanted: impl Fn(&Fault) -> bool,
+    ) -> Option<usize> {
+        events.rfind(|n| matches!(self.kind(*n), Some(EventKind::Fault(fault)) if wanted(fault)))
     }
 }
 
-/// Whether an effect changed anything.
 pub(crate) fn writes(effect: &Effect) -> bool {
     effect.access != Access::Read
 }

@@ -23,30 +23,23 @@ pub(crate) fn explain(case: &Case<'_>, breach: &Breach) -> Option<Why> {
         Some(set) => (set.sent, set.key.clone()),
         None => (worded, case.sent(worded)?.arguments().next()?.to_owned()),
     };
-    let renewals = case.touched(&key).rev().filter(|effect| {
-        effect.access == Access::Expiry && case.client(effect.actor) != client && effect.sent > first
+    let mut done = case.touched(&key).rev();
+    let renewal = done.find(|effect| {
+        effect.access == Access::Expiry
+            && case.client(effect.actor) != client
+            && effect.sent > first
+            && effect.replied <= breach.at.min(crash)
     });
-    let mut renewals = renewals.filter(|effect| effect.replied <= breach.at);
-    if let Some(renewal) = renewals.find(|effect| effect.replied < crash) {
-        return Some(Why {
-            kind: Kind::KeptAlive,
-            first,
-            between: renewal.sent,
-            second: crash,
-            text: words::kept_alive(case, first, renewal),
-        });
+    if let Some(renewal) = renewal {
+        let text = words::kept_alive(case, first, renewal);
+        return Some(Why::new(Kind::KeptAlive, [first, renewal.sent, crash], text));
     }
     if first > crash {
         return None;
     }
     let actor = case.sender(first)?;
-    Some(Why {
-        kind: Kind::Crashed,
-        first,
-        between: crash,
-        second: breach.at.max(crash),
-        text: words::crashed(case, first, next_command(case, actor, crash).as_deref()),
-    })
+    let text = words::crashed(case, first, next_command(case, actor, crash).as_deref());
+    Some(Why::new(Kind::Crashed, [first, crash, breach.at.max(crash)], text))
 }
 
 /// The command that somebody would have sent next: its first word, or its script's name.
@@ -89,19 +82,13 @@ pub(crate) fn herd(case: &Case<'_>, breach: &Breach) -> Option<Why> {
             _ => false,
         })
     };
-    let (mut first, mut between) = (watch(other)?, watch(one)?);
-    if first > between {
-        std::mem::swap(&mut first, &mut between);
-    }
-    let deletions = case.touched(path).rev();
-    let deletion = deletions
-        .filter(|effect| effect.access == Access::Deleted)
-        .find(|effect| effect.sent > between && effect.sent < last);
-    Some(Why {
-        kind: Kind::Herd,
-        first,
-        between,
-        second: deletion.map_or(last, |effect| effect.sent),
-        text: words::herd(case, (first, between), deletion.map(|effect| effect.sent), path),
-    })
+    let mut watches = [watch(other)?, watch(one)?];
+    watches.sort_unstable();
+    let [first, between] = watches;
+    let mut done = case.touched(path).rev();
+    let deletion =
+        done.find(|effect| effect.access == Access::Deleted && effect.sent > between && effect.sent < last);
+    let deletion = deletion.map(|effect| effect.sent);
+    let text = words::herd(case, (first, between), deletion, path);
+    Some(Why::new(Kind::Herd, [first, between, deletion.unwrap_or(last)], text))
 }

@@ -44,7 +44,7 @@ impl Run {
     }
 
     fn why(&self) -> Option<Why> {
-        let breaches = breaches(&self.scenario, &self.log).expect("it can be told");
+        let breaches = breaches(&self.scenario, &self.log).expect("it can be evaluated");
         explain(&self.scenario, &self.log, breaches.first().expect("it is broken"))
     }
 
@@ -338,7 +338,7 @@ proptest! {
                     _ => run.moves(actor, "EXPIRE", number),
                 };
             }
-            for breach in breaches(&run.scenario, &run.log).expect("it can be told") {
+            for breach in breaches(&run.scenario, &run.log).expect("it can be evaluated") {
                 if let Some(why) = explain(&run.scenario, &run.log, &breach) {
                     prop_assert!(why.first < why.between && why.between <= why.second, "{:?}", why);
                     prop_assert!(why.second < run.log.len(), "{:?}", why);

@@ -2,22 +2,10 @@
 
 use super::{Kind, case::Case};
 use crate::{
-    log::{ActorId, EventKind},
+    log::EventKind,
     text::Text,
     world::effect::{Access, Effect},
 };
-
-/// Who held a lock, and who was granted it next.
-pub(crate) struct Grant<'a> {
-    pub holder: ActorId,
-    /// The `Sent` event of the command by which it got it.
-    pub got: usize,
-    pub next: ActorId,
-    /// The `Sent` event of the command by which the next one got it.
-    pub granted: usize,
-    /// The server that the sentence is about.
-    pub server: &'a str,
-}
 
 /// Somebody else's write came between two commands on one key.
 pub(crate) fn unknown_to(
@@ -161,12 +149,8 @@ pub(crate) fn herd(
 }
 
 /// Two processes have a mutex each.
-pub(crate) fn other_process(
-    case: &Case<'_>,
-    (holder, first): (ActorId, usize),
-    (next, between): (ActorId, usize),
-) -> Text {
-    let (one, other) = (case.name(holder), case.name(next));
+pub(crate) fn other_process(case: &Case<'_>, first: usize, between: usize) -> Text {
+    let (one, other) = (case.sender_name(first), case.sender_name(between));
     let (locked, too) = (case.command(first), case.command(between));
     Text::new(
         format!(
@@ -179,11 +163,11 @@ pub(crate) fn other_process(
     )
 }
 
-/// The lock went away from under its holder, and the next one was granted it.
-pub(crate) fn granted(case: &Case<'_>, kind: Kind, between: usize, grant: &Grant<'_>) -> Text {
-    let (holder, next) = (case.name(grant.holder), case.name(grant.next));
-    let (got, granted) = (case.command(grant.got), case.command(grant.granted));
-    let server = grant.server;
+/// What the holder had set was lost, and the next one was granted the lock.
+pub(crate) fn granted(case: &Case<'_>, kind: Kind, between: usize, (set, grant): (&Effect, &Effect)) -> Text {
+    let (holder, next) = (case.name(set.actor), case.name(grant.actor));
+    let (got, granted) = (case.command(set.sent), case.command(grant.sent));
+    let server = &grant.server;
     let (en, zh) = match (kind, case.kind(between)) {
         (Kind::Deleted, Some(EventKind::Sent { actor, .. })) => {
             let (who, deletion) = (case.name(*actor), case.command(between));
@@ -210,7 +194,7 @@ pub(crate) fn granted(case: &Case<'_>, kind: Kind, between: usize, grant: &Grant
             );
         }
         (Kind::Frozen, _) => {
-            let client = case.client(grant.holder);
+            let client = case.client(set.actor);
             return Text::new(
                 format!(
                     "{client} was frozen between {holder}'s {got} and {next}'s {granted}: its lease ended while it \
@@ -230,7 +214,7 @@ pub(crate) fn granted(case: &Case<'_>, kind: Kind, between: usize, grant: &Grant
             format!("{holder} 的会话结束，服务器删掉了它的节点"),
         ),
         (Kind::Failover, Some(EventKind::Fault(kill))) => {
-            let killed = &kill.target().to_string();
+            let killed = kill.target();
             (
                 format!("{killed} was killed, and {server} took over without ever having had {holder}'s key"),
                 format!("{killed} 被杀死，接替它的 {server} 上从来没有 {holder} 的键"),

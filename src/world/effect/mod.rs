@@ -46,7 +46,6 @@ pub struct Effect {
     pub replied: usize,
     /// The index of the `Sent` event that has its words: of a transaction, that of the command that was queued.
     pub worded: usize,
-    /// The server that it was sent to.
     pub server: String,
     /// The key, or the znode's path.
     pub key: String,
@@ -90,7 +89,6 @@ pub struct Effects {
 }
 
 impl Effects {
-    /// Nothing was read yet.
     pub fn new(scenario: &Scenario) -> Self {
         let mut scripts = BTreeMap::new();
         let mut before = None;
@@ -111,7 +109,6 @@ impl Effects {
         Self { scripts, ..Self::default() }
     }
 
-    /// Every attempt to set a key so far, oldest first.
     pub fn attempts(&self) -> &[Attempt] {
         &self.attempts
     }
