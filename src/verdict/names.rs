@@ -110,20 +110,7 @@ impl Facts {
             }
             "value" | "pttl" | "exists" => {
                 let (key, server): (&str, Option<&str>) = from_args(args)?;
-                self.note(|| self.last_change(server, |observed| held(observed, key)));
-                server.map(|server| self.check_server(server)).transpose()?;
-                let state = self.key(key, server);
-                return Ok(match function {
-                    // The value of a key: a text for a string, `none` where there is no such key.
-                    "value" => state.map_or_else(|| Value::from(()), |key| key_value(&key.value)),
-                    "exists" => (state.is_some() || (server.is_none() && self.znode(key).is_some())).into(),
-                    // As Redis' PTTL: milliseconds left, -1 for no expiry, -2 for no key.
-                    _ => match state.map(|key| key.expires_at) {
-                        None => (-2).into(),
-                        Some(None) => (-1).into(),
-                        Some(Some(end)) => (end.as_millis() - self.world.now.as_millis()).into(),
-                    },
-                });
+                return self.about_key(function, key, server);
             }
             // The notifications that one change sent to the most clients.
             "herd" => {
@@ -202,6 +189,23 @@ impl Facts {
                 members.iter().filter(finished).count().into()
             }
             other => return Err(wrong(format!("no function `{other}`"))),
+        })
+    }
+
+    fn about_key(&self, function: &str, key: &str, server: Option<&str>) -> Result<Value, Error> {
+        self.note(|| self.last_change(server, |observed| held(observed, key)));
+        server.map(|server| self.check_server(server)).transpose()?;
+        let state = self.key(key, server);
+        Ok(match function {
+            // The value of a key: a text for a string, `none` where there is no such key.
+            "value" => state.map_or_else(|| Value::from(()), |key| key_value(&key.value)),
+            "exists" => (state.is_some() || (server.is_none() && self.znode(key).is_some())).into(),
+            // As Redis' PTTL: milliseconds left, -1 for no expiry, -2 for no key.
+            _ => match state.map(|key| key.expires_at) {
+                None => (-2).into(),
+                Some(None) => (-1).into(),
+                Some(Some(end)) => (end.as_millis() - self.world.now.as_millis()).into(),
+            },
         })
     }
 

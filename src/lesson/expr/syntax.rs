@@ -150,11 +150,7 @@ impl<'s> Reader<'s> {
     }
 
     fn or(&mut self) -> Written {
-        self.chain(&["or"], Self::and)
-    }
-
-    fn and(&mut self) -> Written {
-        self.chain(&["and"], Self::not)
+        self.chain(&["or"], |reader| reader.chain(&["and"], Self::not))
     }
 
     fn not(&mut self) -> Written {

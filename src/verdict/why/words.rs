@@ -168,18 +168,18 @@ pub(crate) fn granted(case: &Case<'_>, kind: Kind, between: usize, (set, grant):
     let (holder, next) = (case.name(set.actor), case.name(grant.actor));
     let (got, granted) = (case.command(set.sent), case.command(grant.sent));
     let server = &grant.server;
+    let pair = format!("{holder}'s {got} and {next}'s {granted}");
+    let pair_zh = format!("{holder} 的 {got} 和 {next} 的 {granted} 之间");
+    let still = format!("{holder} still believed that it held the lock.");
+    let still_zh = format!("{holder} 还以为自己持有锁。");
     let (en, zh) = match (kind, case.kind(between)) {
         (Kind::Deleted, Some(EventKind::Sent { actor, .. })) => {
             let (who, deletion) = (case.name(*actor), case.command(between));
+            let end = format!("the key that it deleted was {holder}'s. {still}");
+            let end_zh = format!("它删掉的是 {holder} 的键。{still_zh}");
             return Text::new(
-                format!(
-                    "{who}'s {deletion} came between {holder}'s {got} and {next}'s {granted}: the key that it deleted \
-                     was {holder}'s. {holder} still believed that it held the lock."
-                ),
-                format!(
-                    "{holder} 的 {got} 和 {next} 的 {granted} 之间，插进了 {who} 的 {deletion}：它删掉的是 {holder} \
-                     的键。{holder} 还以为自己持有锁。"
-                ),
+                format!("{who}'s {deletion} came between {pair}: {end}"),
+                format!("{pair_zh}，插进了 {who} 的 {deletion}：{end_zh}"),
             );
         }
         (Kind::LateReply, _) => {
@@ -195,14 +195,10 @@ pub(crate) fn granted(case: &Case<'_>, kind: Kind, between: usize, (set, grant):
         }
         (Kind::Frozen, _) => {
             let client = case.client(set.actor);
+            let end = "its lease ended while it stood still, and it could not know";
             return Text::new(
-                format!(
-                    "{client} was frozen between {holder}'s {got} and {next}'s {granted}: its lease ended while it \
-                     stood still, and it could not know."
-                ),
-                format!(
-                    "{holder} 的 {got} 和 {next} 的 {granted} 之间，{client} 被冻结：停着的时候租期到了，它无从知道。"
-                ),
+                format!("{client} was frozen between {pair}: {end}."),
+                format!("{pair_zh}，{client} 被冻结：停着的时候租期到了，它无从知道。"),
             );
         }
         (Kind::ClockSet, _) => (
@@ -230,10 +226,5 @@ pub(crate) fn granted(case: &Case<'_>, kind: Kind, between: usize, (set, grant):
         ),
         _ => (format!("{holder}'s lease ended"), format!("{holder} 的租期到了")),
     };
-    Text::new(
-        format!(
-            "Between {holder}'s {got} and {next}'s {granted}, {en}. {holder} still believed that it held the lock."
-        ),
-        format!("{holder} 的 {got} 和 {next} 的 {granted} 之间，{zh}。{holder} 还以为自己持有锁。"),
-    )
+    Text::new(format!("Between {pair}, {en}. {still}"), format!("{pair_zh}，{zh}。{still_zh}"))
 }
