@@ -12,13 +12,13 @@ pub mod outlook;
 pub(crate) mod product;
 pub(crate) mod reply;
 pub(crate) mod steps;
+#[cfg(test)]
+pub mod testing;
 
 pub use deeds::Deed;
 pub use event::{Actor, ActorId, AskedChoice, Belief, Choice, Event, EventKind, OpId, ServerInfo, Stop};
 pub use fault::{Condition, Fault, Target, Way};
 pub use link::LinkId;
-#[cfg(test)]
-pub use product::Product as Dialect;
 pub use product::{
     Access, Command, Entry, Observed, Product, ServerState,
     redis::{KeyState, KeyValue, Keyspace, Role},
@@ -82,6 +82,11 @@ impl Log {
 
     pub fn actor(&self, id: ActorId) -> Option<&Actor> {
         self.actors().get(id.0 as usize)
+    }
+
+    /// An actor's name.
+    pub fn name(&self, id: ActorId) -> &str {
+        self.actor(id).map_or("?", |actor| &actor.name)
     }
 
     /// The actors that live in a client's process.

@@ -8,7 +8,7 @@ use crate::{
     log::{
         Actor, ActorId, Condition, EventKind, Fault, LinkId, Log, Observed, OpId, Reply, Role, Target, Way,
     },
-    world::{Doing, LinkState, World},
+    world::World,
 };
 
 /// So many messages of a beat can be followed one by one; more of them are a wave.
@@ -75,10 +75,6 @@ pub(crate) fn compose(log: &Log, base: &World, to: usize, begin: LessonTime, wai
 
 impl<'a> Composer<'a> {
     fn new(log: &'a Log, base: &'a World, begin: LessonTime, wait: Duration) -> Self {
-        let held = |(link, state): (&LinkId, &LinkState)| match state {
-            LinkState::Held(way) => Some((link.clone(), *way)),
-            LinkState::Cut => None,
-        };
         let is_master = |observed: &Option<Observed>| matches!(observed, Some(Observed::Redis(space)) if space.role == Some(Role::Master));
         let masters = base.servers.iter().filter(|server| is_master(&server.observed));
         let actors = log.actors();
@@ -92,14 +88,12 @@ impl<'a> Composer<'a> {
             time: (Duration::ZERO, Duration::ZERO),
             first: (base.position, 0),
             now: begin,
-            held: base.links.iter().filter_map(held).collect(),
+            held: base.holding_links.iter().map(|(link, way)| (link.clone(), *way)).collect(),
             open: HashMap::new(),
             masters: masters.map(|server| server.info.name.clone()).collect(),
         };
         for actor in &base.actors {
-            if let Doing::InFlight { exchange, .. } = actor.doing
-                && let Some(exchange) = base.exchanges.get(exchange)
-            {
+            if let Some(exchange) = actor.in_flight.and_then(|n| base.exchanges.get(n)) {
                 composer.opened(exchange.sent);
             }
         }

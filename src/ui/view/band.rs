@@ -42,8 +42,8 @@ fn counts(scene: &Scene<'_>, band: &Band) -> Counts {
     let mut counts = Counts::default();
     for actor in band.members.iter().filter_map(|member| scene.world.actor(*member)) {
         counts.notified += actor.notified;
-        for span in actor.beliefs.values() {
-            match span.belief {
+        for belief in actor.beliefs.values() {
+            match belief {
                 Belief::Waiting => counts.waiting += 1,
                 Belief::Holding => counts.holding += 1,
                 Belief::Unsure | Belief::Nothing => {}
@@ -59,7 +59,7 @@ pub fn sample(scene: &Scene<'_>, band: &Band, room: usize) -> Vec<ActorId> {
         let Some(actor) = scene.world.actor(*member) else {
             return 4;
         };
-        let holds = actor.beliefs.values().any(|span| span.belief == Belief::Holding);
+        let holds = actor.beliefs.values().any(|belief| *belief == Belief::Holding);
         match (holds, actor.life) {
             (true, _) => 0,
             (_, Life::Crashed | Life::Frozen) => 1,

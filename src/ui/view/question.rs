@@ -8,10 +8,7 @@ use crate::ui::{
     theme::{Role, text},
     words,
 };
-use crate::{
-    ui::state::answers::Answer,
-    world::{Question, Told},
-};
+use crate::{ui::state::answers::Answer, world::Question};
 
 /// What a story pane shows instead of the narrator's words.
 #[derive(Debug, Clone, Copy)]
@@ -28,12 +25,8 @@ impl<'a> Asking<'a> {
         if !self.on {
             return None;
         }
-        let world = scene.world;
-        match world.told {
-            Told::Nothing | Told::Narration => None,
-            Told::Question(n) => world.questions.get(n).map(Shown::Question),
-            Told::Decision(n) => world.questions.get(n).map(Shown::Decision),
-        }
+        let question = scene.world.questions.get(scene.world.question?)?;
+        Some(if question.right.is_some() { Shown::Decision(question) } else { Shown::Question(question) })
     }
 
     /// The wrapped lines of the pane.
