@@ -2,7 +2,6 @@
 
 use super::{APART, Lane};
 
-/// How much closer than usual things stand, so that more of them is seen at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Compression {
     /// Stretches of time are drawn so many times shorter.
@@ -26,12 +25,10 @@ impl Compression {
         }
     }
 
-    /// Columns between two things of which one came after the other.
     pub(crate) fn apart(self) -> u32 {
         if self.words.is_some_and(|words| words < APART) { 1 } else { APART }
     }
 
-    /// The columns of a stretch of time.
     pub(crate) fn of(self, columns: u32) -> u32 {
         columns.div_ceil(self.shorter)
     }

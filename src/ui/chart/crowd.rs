@@ -1,19 +1,18 @@
 //! Crowds: hundreds of actors in one band, told as runs of the same thing and as a level of waiters.
 
-use crate::log::{Actor, ActorId, Belief, EventKind, Log};
-use crate::ui::theme::text;
-
 use super::Lane;
+use crate::{
+    log::{Actor, ActorId, Belief, EventKind, Log},
+    ui::theme::text,
+};
 
 /// Crowds of up to this many members get lanes of their own.
 pub(crate) const FEW: usize = 6;
-/// The widest that a run's words may be.
 const WORDS: usize = 26;
 
 /// The same thing, done by or told to many within one step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Run {
-    /// Its column.
     pub x: u32,
     pub first: usize,
     /// What: an operation's label, or what a notification says.
@@ -26,7 +25,6 @@ pub struct Run {
 /// How many believed what, from a column on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Level {
-    /// From which column on.
     pub x: u32,
     /// The event that made it so.
     pub event: usize,
@@ -63,7 +61,6 @@ pub(crate) fn fold(actors: &[Actor], lanes: &mut [Lane]) -> Vec<Band> {
     bands
 }
 
-/// What an event of a member is called in the band.
 fn name(kind: &EventKind) -> Option<(&str, bool)> {
     match kind {
         EventKind::Sent { label, .. } | EventKind::Took { label, .. } | EventKind::Waits { label, .. } => {
@@ -101,7 +98,6 @@ impl Band {
         self.end = x + words + 9;
     }
 
-    /// Whether an event is one of a run, as far as its own words tell.
     pub fn is_of(&self, log: &Log, run: &Run, event: usize) -> bool {
         let kind = log.events().get(event).map(|event| &event.kind);
         kind.and_then(name) == Some((&run.what, run.notified))

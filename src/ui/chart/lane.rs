@@ -1,5 +1,6 @@
 //! One actor's lane: ticks for what it did, bars for what it believed.
 
+use super::Detail;
 use crate::{
     clock::LessonTime,
     log::{Actor, Belief, Condition, EventKind, Log, Reply, Target},
@@ -9,20 +10,14 @@ use crate::{
     },
 };
 
-use super::Detail;
-
-/// The widest that a command may be on a lane.
 const COMMAND: usize = 26;
-/// The widest that a reply may be on a lane.
 const REPLY: usize = 12;
 
 /// A tick on a lane: an event, and the reply to it where there is one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mark {
-    /// Its column.
     pub x: u32,
     pub event: usize,
-    /// The reply's event.
     pub reply: Option<usize>,
     /// What came of it at once: a counter that grew, a wait that began.
     pub note: Option<usize>,
@@ -31,9 +26,7 @@ pub struct Mark {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BarKind {
     Belief(Belief),
-    /// The process is stopped.
     Frozen,
-    /// The process is no more.
     Dead,
 }
 
@@ -52,11 +45,9 @@ pub struct Bar {
 
 #[derive(Debug, Clone, Default)]
 pub struct Lane {
-    /// The band that it is folded into.
     pub band: Option<usize>,
     /// The place of its client among the clients: threads and members share a colour.
     pub client: usize,
-    /// Ticks, from left to right.
     pub marks: Vec<Mark>,
     /// Bars, in the order in which they began.
     pub bars: Vec<Bar>,
@@ -64,7 +55,6 @@ pub struct Lane {
     pub(crate) end: u32,
 }
 
-/// A lane for every actor, empty.
 pub(crate) fn lanes(actors: &[Actor]) -> Vec<Lane> {
     let mut clients: Vec<&str> = Vec::new();
     let mut lanes = Vec::with_capacity(actors.len());
@@ -241,7 +231,6 @@ impl Mark {
         }
     }
 
-    /// Its reply, if that is among the first `position` events.
     pub fn reply<'a>(&self, log: &'a Log, position: usize) -> Option<&'a Reply> {
         let event = self.reply.filter(|reply| *reply < position)?;
         match &log.events().get(event)?.kind {

@@ -14,7 +14,6 @@ pub(crate) mod track;
 pub(crate) mod truth;
 
 pub use axis::stretch;
-use compression::Compression;
 pub(crate) use crowd::FEW;
 pub use crowd::{Band, Level, Run};
 pub use lane::{Bar, BarKind, Lane, Mark};
@@ -29,6 +28,7 @@ use crate::{
     log::{ActorId, Belief, Condition, Event, EventKind, Fault, Log, OpId, Stop, Target},
     world::Holding,
 };
+use compression::Compression;
 
 /// Screens narrower than this get labels on the lanes instead of commands.
 const NARROW: u16 = 100;
@@ -44,18 +44,14 @@ pub enum Detail {
 }
 
 impl Detail {
-    /// What a screen of so many columns has room for.
     pub fn fitting(columns: u16) -> Self {
         if columns < NARROW { Self::Labels } else { Self::Wires }
     }
 }
 
-/// A line of the wire log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WireRow {
-    /// The index of the event that the line is about.
     pub event: usize,
-    /// The index of the reply, once there is one.
     pub replied: Option<usize>,
     /// How many members of a crowd were told the same at once.
     pub count: usize,
@@ -84,7 +80,6 @@ pub struct Chart {
     /// Crowds that are folded into one band each.
     pub bands: Vec<Band>,
     pub truths: Vec<Truth>,
-    /// Everything that went over the wire, oldest first.
     pub wire: Vec<WireRow>,
     pub clashes: Vec<Clash>,
     pub beats: Vec<Beat>,
@@ -138,7 +133,6 @@ const APART: u32 = 2;
 const CROWD: u32 = 20;
 
 impl Chart {
-    /// A chart on which nothing has happened.
     pub fn new(detail: Detail) -> Self {
         Self { detail, ..Self::default() }
     }
@@ -165,7 +159,6 @@ impl Chart {
         }
     }
 
-    /// Puts an event into its column.
     fn put(&mut self, log: &Log, index: usize, x: u32) {
         let event = &log.events()[index];
         self.columns.push(x);
@@ -258,7 +251,6 @@ impl Chart {
         self.truths.iter_mut().find(|truth| truth.server == server)
     }
 
-    /// A dead server holds nothing any more.
     fn server_ended(&mut self, server: &str, x: u32, event: usize) {
         for truth in self.truths.iter_mut().filter(|truth| truth.server == server) {
             truth.end(x, event);

@@ -6,11 +6,9 @@ pub struct Beat {
     pub item: usize,
     /// The position of a playhead that stands right behind it.
     pub position: usize,
-    /// Whether a question is asked there.
     pub asks: bool,
     /// The fault that was caused in it, by its event.
     pub fault: Option<usize>,
-    /// Whether two held one lock in it.
     pub clash: bool,
 }
 

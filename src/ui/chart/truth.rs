@@ -14,9 +14,7 @@ const LOOK_BACK: usize = 400;
 /// Whether a row is about who has a lock or about what a key holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum About {
-    /// A lock: a key or a znode.
     Lock,
-    /// A plain value, such as the stock.
     Value,
 }
 
@@ -26,7 +24,6 @@ pub struct Span {
     pub about: About,
     /// The key or the path.
     pub lock: String,
-    /// Who, where it can be told.
     pub owner: Option<Owner>,
     /// What the lock's key holds, where it is a key.
     pub token: String,
@@ -50,9 +47,7 @@ pub enum Owner {
 pub struct Lease {
     /// The event at which it was seen first.
     pub event: usize,
-    /// When that was.
     pub from: LessonTime,
-    /// When it ends.
     pub to: LessonTime,
 }
 
@@ -60,7 +55,6 @@ pub struct Lease {
 pub struct Truth {
     pub server: String,
     pub spans: Vec<Span>,
-    /// The locks, in the order in which they appeared.
     pub locks: Vec<String>,
     /// Faults that hit it or a link that it opened: the column and the event of each.
     pub faults: Vec<(u32, usize)>,

@@ -22,7 +22,6 @@ const HALF: f32 = 0.5;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Beat {
-    /// Nothing yet.
     Rest,
     /// Commands.
     Down,
@@ -30,11 +29,9 @@ enum Beat {
     Up,
     /// A crowd's commands and replies, up to this event.
     Swarm(usize),
-    /// Faults.
     Fault,
 }
 
-/// A command without a reply so far.
 #[derive(Debug, Clone)]
 struct Open {
     sent: usize,

@@ -30,7 +30,6 @@ const NOTICEABLE: Duration = Duration::from_millis(50);
 pub struct Tempo {
     /// How long a wait of a second or more takes; zero where waits are not animated.
     pub wait: Duration,
-    /// How long everything together takes at the most.
     pub longest: Duration,
     /// Whether messages are seen to travel. Without them a flight is one smooth passing of time.
     pub messages: bool,
@@ -38,7 +37,6 @@ pub struct Tempo {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Load {
-    /// A command, from a client to a server.
     Command,
     Reply,
     /// A notification, from a server to one of its watchers.
@@ -57,13 +55,11 @@ pub struct Hop {
     pub event: usize,
     /// The event at whose column it is seen: a reply goes back where its command came from.
     pub at: usize,
-    /// Whose it is, where it is a client's.
     pub actor: Option<ActorId>,
     /// When it sets out and when it arrives, since the flight's beginning.
     pub time: (Duration, Duration),
     /// Which part of the way it goes: all of it is `(0.0, 1.0)`.
     pub way: (f32, f32),
-    /// Whether it breaks where it ends.
     pub breaks: bool,
     /// Which things belong together: they are on their way at the same time.
     pub beat: usize,
@@ -86,7 +82,6 @@ impl Hop {
 /// A wait within a flight: lesson time passes from one moment to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wait {
-    /// When, since the flight's beginning.
     pub time: (Duration, Duration),
     pub passes: (LessonTime, LessonTime),
 }
@@ -145,17 +140,14 @@ impl Flight {
         self.begin
     }
 
-    /// How long it takes if nothing hurries it.
     pub fn lasts(&self) -> Duration {
         self.lasts
     }
 
-    /// Everything that travels, in the order in which it sets out.
     pub fn hops(&self) -> &[Hop] {
         &self.hops
     }
 
-    /// The waits, in order.
     pub fn waits(&self) -> &[Wait] {
         &self.waits
     }
@@ -181,12 +173,10 @@ impl Flight {
         if lasts { hops } else { &[] }
     }
 
-    /// How many events of the log have happened at a moment.
     pub fn position(&self, at: Duration) -> usize {
         self.from + self.landings.partition_point(|(landing, _)| *landing <= at)
     }
 
-    /// The lesson time to be shown at a moment.
     pub fn display(&self, at: Duration) -> LessonTime {
         let happened = self.position(at).checked_sub(self.from + 1);
         let happened = happened.map_or(self.begin, |last| self.landings[last].1);
@@ -214,7 +204,6 @@ impl<'a> InFlight<'a> {
         self.flight.is_some_and(|(flight, _)| self.forward && flight.range().end == position)
     }
 
-    /// What is on its way, with how much of the way is behind it.
     pub fn hops(self) -> impl Iterator<Item = (&'a Hop, f32)> {
         self.flight.into_iter().flat_map(|(flight, at)| flight.in_flight(at))
     }

@@ -1,36 +1,24 @@
 //! A crowd's band: how many wait, hold, were notified; what they did together; the level of waiters over time.
 
-use ratatui::{
-    buffer::Buffer,
-    layout::Rect,
-    style::Modifier,
-    text::{Line, Span},
-};
-
-use super::{Scene, plot::Plot, selection};
-use crate::ui::{
-    chart::{Band, Run},
-    theme::{Role, text},
-    words,
-};
+use super::{plot::Plot, prelude::*, selection};
 use crate::{
-    log::{ActorId, Belief},
-    ui::flight::{Hop, Load},
+    log::Belief,
+    ui::{
+        chart::{Band, Run},
+        flight::{Hop, Load},
+    },
     world::Life,
 };
 
 /// Rows of a band: counts, runs, level.
 pub const ROWS: u16 = 3;
-/// Columns of the longest run's words.
 const LONGEST: u32 = 44;
 const LEVELS: [&str; 8] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
 
 /// The crest of a wave, from its front backward.
 const CREST: [&str; 6] = ["█", "▇", "▆", "▅", "▄", "▃"];
-/// The widest that a wave is.
 const WIDEST: u16 = 60;
 
-/// How many members believe what at the playhead.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Counts {
     waiting: usize,
@@ -79,7 +67,6 @@ pub fn sample(scene: &Scene<'_>, band: &Band, room: usize) -> Vec<ActorId> {
     sample
 }
 
-/// Draws the band's rows from `y` on, as many as there is room for.
 pub fn draw(scene: &Scene<'_>, plot: &Plot, band: &Band, (y, bottom): (u16, u16), buf: &mut Buffer) {
     let Some(first) = band.members.first() else {
         return;

@@ -1,23 +1,11 @@
 //! The tree of branches of free play, over the lesson's screen: where each goes off and what was done in it.
 
-use ratatui::{
-    buffer::Buffer,
-    layout::Rect,
-    text::{Line, Span},
-};
-
-use super::{LessonView, free, overlay, paragraph, strip};
-use crate::ui::{
-    theme::{Role, glyphs, text},
-    words::{self, fault},
-};
+use super::{LessonView, free, overlay, paragraph, prelude::*, strip};
 use crate::{
-    log::{Choice, Deed, EventKind, Log, Steps},
-    text::Lang,
-    ui::{keys::Place, state::branches::Row as BranchRow},
+    log::{Choice, Deed, Log, Steps},
+    ui::{keys::Place, state::branches::Row as BranchRow, words::fault},
 };
 
-/// Draws the tree with the chosen line.
 pub fn draw(view: &LessonView<'_>, chosen: usize, area: Rect, buf: &mut Buffer) {
     let scene = &view.scene;
     let Some(free) = view.free else { return };
@@ -96,7 +84,6 @@ fn summary(log: &Log, shared: usize, lang: Lang) -> String {
     parts.join(" → ")
 }
 
-/// Every choice of a run in few words.
 fn choices(log: &Log, lang: Lang) -> Vec<String> {
     let steps = Steps::of(log);
     let mut parts = Vec::new();
@@ -120,7 +107,7 @@ fn choices(log: &Log, lang: Lang) -> Vec<String> {
             }
             Choice::Timer => {
                 let end = steps.after(n).first().map_or(log.len(), |step| step.position);
-                format!("+{}", crate::ui::theme::time::stretch(log.time_at(end).since(event.at)))
+                format!("+{}", time::stretch(log.time_at(end).since(event.at)))
             }
             Choice::Pass { millis } => format!("+{}", free::amount(*millis)),
             Choice::Cause(fault) => fault::to_do(lang, fault),

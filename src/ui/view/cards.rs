@@ -1,10 +1,10 @@
 //! Interview questions with their answers.
 
 use super::{
-    Context,
     overlay::{Page, Paragraph},
+    prelude::*,
 };
-use crate::ui::{state::catalogue::CatalogueEntry, theme::Role, words};
+use crate::ui::state::catalogue::CatalogueEntry;
 
 pub fn page<'a>(entry: &CatalogueEntry, context: Context<'a>) -> Page<'a> {
     let Context { theme, lang, .. } = context;

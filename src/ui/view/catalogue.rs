@@ -1,21 +1,15 @@
 //! The catalogue: lessons by track on the left, the chosen one on the right.
 
 use ratatui::{
-    buffer::Buffer,
-    layout::{Constraint, Layout, Rect},
-    style::{Modifier, Style},
-    text::{Line, Span},
+    layout::{Constraint, Layout},
     widgets::Widget,
 };
 
 use super::{
-    Context, narration,
+    narration,
     paragraph::{self, text_area},
+    prelude::*,
     strip,
-};
-use crate::ui::{
-    theme::{Role, glyphs, text},
-    words,
 };
 use crate::{
     lesson::Expect,
@@ -34,7 +28,6 @@ pub struct CatalogueView<'a> {
     pub catalogue: &'a Catalogue,
     pub progress: &'a Progress,
     pub selected: usize,
-    /// Where the keys go.
     pub focus: CatalogueFocus,
     pub search: Option<&'a Search>,
     pub scroll: u16,
@@ -84,7 +77,6 @@ impl<'a> CatalogueView<'a> {
         [head, left, right, foot]
     }
 
-    /// How far the description can be scrolled on a screen of this size.
     pub fn reach(&self, area: Rect) -> u16 {
         let [_, _, right, _] = Self::areas(area);
         let inner = text_area(ratatui::widgets::Block::bordered().inner(right));
@@ -163,7 +155,6 @@ impl<'a> CatalogueView<'a> {
         lines
     }
 
-    /// What is to be said of a lesson, and the row after the variant that is chosen.
     fn entry_lines(&self, entry: &CatalogueEntry, width: u16) -> (Vec<Line<'static>>, usize) {
         let columns = usize::from(width);
         let mut lines = narration::lines(entry.summary.get(self.context.lang), self.context.theme, width);

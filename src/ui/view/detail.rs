@@ -2,26 +2,11 @@
 
 use std::time::Duration;
 
-use ratatui::{
-    style::Style,
-    text::{Line, Span},
-};
+use super::{prelude::*, selection, wire};
+use crate::{log::Reply, ui::words::fault, world::Change};
 
-use super::{Scene, selection, wire};
-use crate::ui::{
-    theme::{Role, text, time},
-    words::{self, fault},
-};
-use crate::{
-    log::{ActorId, EventKind, Reply},
-    text::Lang,
-    world::Change,
-};
-
-/// Styled words that run on from line to line.
 type Words = Vec<(String, Style)>;
 
-/// The lines, each at most so wide.
 pub fn lines(scene: &Scene<'_>, event: usize, width: u16) -> Vec<Line<'static>> {
     let width = usize::from(width);
     let (sent, replied) = selection::exchange(scene, event);
@@ -73,14 +58,12 @@ fn who(scene: &Scene<'_>, actor: ActorId) -> (String, Style) {
     (words, scene.actor_style(actor))
 }
 
-/// How many were told the same in the same row.
 fn receivers(scene: &Scene<'_>, event: usize) -> usize {
     let row = scene.sequence.row_of(event);
     let row = row.and_then(|row| scene.sequence.rows.get(row));
     row.map_or(1, |row| row.count(scene.world.position))
 }
 
-/// The reply, when it came, and how long that took.
 fn reply_words(scene: &Scene<'_>, sent: usize, replied: Option<usize>) -> Words {
     let events = scene.log.events();
     let chrome = scene.style(Role::Chrome);

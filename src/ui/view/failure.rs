@@ -1,14 +1,7 @@
 //! The message that a run cannot go on, over the lesson.
 
-use ratatui::{
-    buffer::Buffer,
-    layout::Rect,
-    style::Style,
-    text::{Line, Span},
-};
-
-use super::{Scene, overlay, paragraph, strip};
-use crate::ui::{state::screen::Failure, theme::Role, words};
+use super::{overlay, paragraph, prelude::*, strip};
+use crate::ui::state::screen::Failure;
 
 pub fn draw(scene: &Scene<'_>, failure: &Failure, area: Rect, buf: &mut Buffer) {
     let width = area.width.saturating_sub(8).min(96);

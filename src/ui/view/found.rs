@@ -1,15 +1,9 @@
 //! Texts with the letters marked that were searched for, and the line in which they are typed.
 
-use ratatui::{
-    buffer::Buffer,
-    layout::{Position, Rect},
-    style::{Modifier, Style},
-    text::Span,
-};
+use ratatui::layout::Position;
 
-use crate::ui::theme::{Role, Theme, text};
+use super::prelude::*;
 
-/// What stands before the typed text.
 const PROMPT: u16 = 3;
 
 /// A text in at most so many columns, its marked characters lit. Where it is too long, what is marked stays in
@@ -96,7 +90,6 @@ pub fn field(typed: &str, sign: &str, beside: &str, theme: Theme, area: Rect, bu
     }
 }
 
-/// Where the next character will stand.
 pub fn cursor(typed: &str, beside: &str, area: Rect) -> Position {
     let columns = u16::try_from(text::width(&tail(typed, area, beside))).unwrap_or(0);
     Position::new(area.x + PROMPT + columns, area.y)

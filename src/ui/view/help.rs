@@ -2,14 +2,10 @@
 //! screens' keys. All of them come from the table of actions.
 
 use super::{
-    Context,
     overlay::{Page, Paragraph},
+    prelude::*,
 };
-use crate::ui::{
-    keys::{KeyMap, Place, TABLE},
-    theme::{Role, glyphs, text},
-    words,
-};
+use crate::ui::keys::{KeyMap, Place, TABLE};
 
 /// Columns of the keys.
 const KEYS: usize = 18;

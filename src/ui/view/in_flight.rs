@@ -3,15 +3,9 @@
 
 use std::time::Duration;
 
-use ratatui::{
-    buffer::Buffer,
-    style::{Modifier, Style},
-};
-
-use super::{Scene, places::Places, plot::Plot};
-use crate::ui::theme::{Role, glyphs, text};
+use super::{places::Places, plot::Plot, prelude::*};
 use crate::{
-    log::{EventKind, LinkId, Target, Way},
+    log::{LinkId, Target, Way},
     ui::flight::{Hop, Load, predecessor},
     world::{Doing, LinkState},
 };

@@ -1,18 +1,9 @@
 //! One actor's lane: bars for what it believes, ticks for what it does, and red where two hold one lock.
 
-use ratatui::{
-    buffer::Buffer,
-    layout::Rect,
-    style::{Modifier, Style},
-};
-
-use super::{Scene, plot::Plot, selection, wire};
-use crate::ui::{
-    chart::{Bar, BarKind, Mark},
-    theme::{Role, glyphs, text},
-};
+use super::{plot::Plot, prelude::*, selection, wire};
 use crate::{
-    log::{ActorId, Belief, EventKind},
+    log::Belief,
+    ui::chart::{Bar, BarKind, Mark},
     world::Life,
 };
 
@@ -27,18 +18,15 @@ const BEFORE: usize = 32;
 pub struct Height(u16);
 
 impl Height {
-    /// The lowest.
     pub const LOW: Self = Self(1);
     /// The lowest with ticks above the bar.
     pub const CLEAR: Self = Self(2);
     pub const HIGH: Self = Self(6);
 
-    /// All of them, the highest first.
     pub fn all() -> impl Iterator<Item = Self> {
         (Self::LOW.0..=Self::HIGH.0).rev().map(Self)
     }
 
-    /// Rows of a lane.
     pub const fn rows(self) -> u16 {
         self.0
     }
@@ -66,7 +54,6 @@ pub fn event_at(scene: &Scene<'_>, plot: &Plot, actor: ActorId, x: u16) -> Optio
     (column < mark.x + width && mark.x >= plot.left).then_some(mark.event)
 }
 
-/// Draws the lane in its rows from `y` on.
 pub fn draw(scene: &Scene<'_>, plot: &Plot, actor: ActorId, (y, height): (u16, Height), buf: &mut Buffer) {
     let Some(lane) = scene.chart.lanes.get(actor.0 as usize) else {
         return;

@@ -1,28 +1,21 @@
 //! The timelines: a lane per actor, a band per crowd, a lane per server below them, time to the right. It
 //! decides who gets which rows and must not know how a lane is drawn.
 
-use ratatui::{buffer::Buffer, layout::Rect, style::Style};
-
 use super::{
-    Scene, band, in_flight,
+    band, in_flight,
     lane::{self, Height},
     places::Places,
     plot::Plot,
+    prelude::*,
     truth,
 };
-use crate::log::{self, ActorId, Observed};
-use crate::ui::{
-    theme::{Role, glyphs, text},
-    words,
-};
+use crate::log::{self, Observed};
 
 /// The narrowest and the widest that names may be.
 pub const NAMES: (usize, usize) = (3, 12);
 
-/// The most rows that servers get.
 const SERVERS: u16 = 8;
 
-/// What a row, or a few rows, are about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Row {
     Actor(ActorId),
@@ -136,7 +129,6 @@ pub fn reach_without_axis(scene: &Scene<'_>, area: Rect) -> u16 {
     total(&division.rows, division.height).saturating_sub(division.lanes.height)
 }
 
-/// Which actor did something last.
 fn last_actor(scene: &Scene<'_>) -> Option<ActorId> {
     // While clients get ready nobody does anything, whatever they are told.
     let events = scene.log.events().get(scene.log.opening()..scene.world.position)?;
@@ -217,17 +209,14 @@ pub fn used(scene: &Scene<'_>, height: u16) -> u16 {
     division.lanes.height + division.below.height
 }
 
-/// The scroll at which an actor is in sight; the one that moved last, if none is named.
 pub fn scroll_to(scene: &Scene<'_>, actor: Option<ActorId>, area: Rect) -> u16 {
     follow(scene, actor, &divide(scene, area))
 }
 
-/// The row below the last lane of an actor.
 pub fn bottom_of_actors(scene: &Scene<'_>, area: Rect) -> u16 {
     divide(scene, area).lanes.bottom()
 }
 
-/// Columns that the names need.
 pub fn names(scene: &Scene<'_>, area: Rect) -> usize {
     gutter(scene, &divide(scene, area).rows, &truth::rows(scene))
 }
@@ -304,7 +293,6 @@ pub fn draw_without_axis(
     division.below.bottom()
 }
 
-/// Whether a server is the master of others.
 fn is_master(scene: &Scene<'_>, name: &str) -> bool {
     let role = |observed: &Option<Observed>| match observed {
         Some(Observed::Redis(space)) => space.role.clone(),
@@ -346,7 +334,6 @@ fn draw_row(
     }
 }
 
-/// Columns of the names.
 fn gutter(scene: &Scene<'_>, rows: &[Row], servers: &[truth::Row<'_>]) -> usize {
     let lanes = rows.iter().map(|row| match row {
         Row::Actor(actor) => text::width(scene.name(*actor)) + 2,
@@ -381,5 +368,5 @@ pub fn warn_below(scene: &Scene<'_>, frame: Rect, buf: &mut Buffer) {
 }
 
 fn loud(scene: &Scene<'_>) -> Style {
-    scene.style(Role::Danger).add_modifier(ratatui::style::Modifier::REVERSED)
+    scene.style(Role::Danger).add_modifier(Modifier::REVERSED)
 }

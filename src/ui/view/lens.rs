@@ -1,22 +1,18 @@
 //! The two ways to look at one log, and the event that is chosen in either: what the lesson's screen answers about
 //! them.
 
-use crate::ui::state::screen::Lens;
 use ratatui::{layout::Rect, text::Line};
 
-use crate::ui::{
-    keys::Pane,
-    view::{
-        LessonView, detail, lanes,
-        lesson::inside,
-        selection::{self, Order},
-        sequence::{self, layout::View},
-        wire,
-    },
+use super::{
+    LessonView, detail, lanes,
+    lesson::inside,
+    selection::{self, Order},
+    sequence::{self, layout::View},
+    wire,
 };
+use crate::ui::{keys::Pane, state::screen::Lens};
 
 impl LessonView<'_> {
-    /// How many clients the sequence can leave out at the left.
     pub fn aside_reach(&self, area: Rect) -> u16 {
         match self.lens {
             Lens::Timeline => 0,
@@ -44,7 +40,6 @@ impl LessonView<'_> {
         selection::neighbour(&self.scene, of, by)
     }
 
-    /// The event that is told at a place of a screen of this size.
     pub fn event_at(&self, area: Rect, (x, y): (u16, u16)) -> Option<usize> {
         let areas = self.areas(area);
         let lanes = inside(areas.lanes);

@@ -1,40 +1,29 @@
 //! The lesson screen: header, story, lanes, servers, wire, hints. It divides the screen and must not know how
 //! a pane is drawn.
 
-use crate::ui::keys::Pane;
-use crate::ui::state::screen::{Motion, RunPhase, Scrolls};
-use ratatui::{
-    buffer::Buffer,
-    layout::Rect,
-    text::{Line, Span},
-    widgets::Block,
-};
+use ratatui::widgets::Block;
 
 use super::{
-    FreeView, Scene, SingleRun, failure, header, lanes, layout::Areas, narration, paragraph,
-    scrubber::Scrubber, servers, strip, verdict, wire,
-};
-use crate::ui::state::screen::{Asking, Form};
-use crate::ui::view::sequence;
-use crate::ui::{
-    state::screen::Lens,
-    theme::{Role, text},
-    words,
+    FreeView, SingleRun, failure, header, lanes, layout::Areas, narration, paragraph, prelude::*,
+    scrubber::Scrubber, sequence, servers, strip, verdict, wire,
 };
 use crate::{
     clock::ClockKind,
-    log::EventKind,
-    ui::{keys::Place, state::catalogue::CatalogueEntry},
+    ui::{
+        keys::{Pane, Place},
+        state::{
+            catalogue::CatalogueEntry,
+            screen::{Asking, Form, Lens, Motion, RunPhase, Scrolls},
+        },
+    },
     verdict::Verdict,
 };
 
 /// What is at a place of the screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hit {
-    /// Nothing that can be clicked.
     Nothing,
     Pane(Pane),
-    /// An event, told in a pane.
     Event(Pane, usize),
     /// A position of the playhead, on the scrubber.
     Position(usize),
@@ -44,13 +33,10 @@ pub enum Hit {
 
 #[derive(Debug, Clone, Copy)]
 pub struct LessonView<'a> {
-    /// The log, the world, the time.
     pub scene: Scene<'a>,
     pub entry: &'a CatalogueEntry,
     pub variant: usize,
-    /// Where the run stands.
     pub phase: RunPhase<'a>,
-    /// Whether it moves by itself.
     pub motion: Motion,
     pub speed: f64,
     pub focus: Pane,
@@ -62,7 +48,6 @@ pub struct LessonView<'a> {
     pub asking: Asking<'a>,
     /// Where it is one run of many, and not of the story.
     pub single: Option<SingleRun<'a>>,
-    /// Free play, once the story has been left.
     pub free: Option<FreeView<'a>>,
 }
 
@@ -75,7 +60,6 @@ impl<'a> LessonView<'a> {
         }
     }
 
-    /// The place whose keys are told of at the bottom.
     pub(crate) fn place(&self) -> Place {
         match (self.single, self.free) {
             (Some(_), _) => Place::Single,
@@ -109,7 +93,6 @@ impl<'a> LessonView<'a> {
         !self.scene.log.is_empty() && self.scene.world.clock == ClockKind::Wall
     }
 
-    /// How far a pane can be scrolled on a screen of this size.
     pub fn reach(&self, pane: Pane, area: Rect) -> u16 {
         let areas = self.areas(area);
         let over = |lines: usize, area: Rect| {

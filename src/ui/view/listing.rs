@@ -1,17 +1,8 @@
 //! The catalogue's list: lessons by track with how far one has come, or what a search found.
 
-use ratatui::{
-    buffer::Buffer,
-    layout::{Position, Rect},
-    text::{Line, Span},
-    widgets::Widget,
-};
+use ratatui::{layout::Position, widgets::Widget};
 
-use super::{CatalogueView, found};
-use crate::ui::{
-    theme::{Role, glyphs, text},
-    words,
-};
+use super::{CatalogueView, found, prelude::*};
 use crate::{
     lesson::Track,
     ui::state::{
@@ -20,7 +11,6 @@ use crate::{
     },
 };
 
-/// The longest bar of a track's progress.
 const BAR: usize = 8;
 /// Rows of the search above what it found.
 const FIELD: u16 = 2;
@@ -37,7 +27,6 @@ impl CatalogueView<'_> {
         (Rect { height: field.min(1), ..inner }, rows)
     }
 
-    /// The lesson at a place of the screen.
     pub fn entry_at(&self, area: Rect, (x, y): (u16, u16)) -> Option<usize> {
         let [_, list, _, _] = Self::areas(area);
         let (_, inner) = self.list_areas(list);
@@ -49,7 +38,6 @@ impl CatalogueView<'_> {
         rows.get(row).and_then(|row| row.0)
     }
 
-    /// Where the next character of the search will stand.
     pub fn cursor(&self, area: Rect) -> Option<Position> {
         let search = self.search.filter(|_| self.focus == CatalogueFocus::Search)?;
         let fits = area.width >= super::SMALLEST.0 && area.height >= super::SMALLEST.1;

@@ -32,6 +32,7 @@ pub(crate) mod palette;
 pub(crate) mod paragraph;
 pub(crate) mod places;
 pub(crate) mod plot;
+mod prelude;
 pub(crate) mod question;
 pub(crate) mod redis;
 pub(crate) mod scene;
@@ -58,18 +59,13 @@ pub(crate) use palette::PaletteView;
 
 pub(crate) use scene::Scene;
 
-use crate::ui::state::screen::Overlay;
-use ratatui::{buffer::Buffer, layout::Rect};
-
-use crate::{
-    printable::is_harmless,
-    text::Lang,
-    ui::{
-        keys::{KeyMap, Place},
-        theme::{Role, Theme, text::wrap},
-        words,
-    },
+use super::{
+    keys::{KeyMap, Place},
+    state::screen::Overlay,
+    theme::text::wrap,
 };
+use crate::printable::is_harmless;
+use prelude::*;
 
 /// The smallest screen that anything but an apology fits on.
 pub const SMALLEST: (u16, u16) = (60, 16);
@@ -86,9 +82,7 @@ pub struct Context<'a> {
 pub enum Screen<'a> {
     Catalogue(CatalogueView<'a>),
     Lesson(LessonView<'a>),
-    /// Two runs of a lesson beside each other.
     Compare(CompareView<'a>),
-    /// Many races of a variant, or every order of its moves.
     Outcomes(OutcomesView<'a>),
 }
 
@@ -180,7 +174,6 @@ impl<'a> Screen<'a> {
         }
     }
 
-    /// How far an overlay over this screen can be scrolled.
     pub fn overlay_reach(&self, overlay: Overlay, area: Rect) -> u16 {
         let page = match overlay {
             Overlay::Nothing | Overlay::Palette | Overlay::Branches(_) => return 0,

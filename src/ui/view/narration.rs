@@ -1,15 +1,8 @@
 //! What the narrator says at the playhead, or the introduction before the first step.
 
-use ratatui::{
-    buffer::Buffer,
-    layout::Rect,
-    style::{Modifier, Stylize as _},
-    text::Line,
-};
+use ratatui::style::Stylize as _;
 
-use super::{Scene, paragraph};
-use crate::text::Lang;
-use crate::ui::theme::{Role, Theme, text};
+use super::{paragraph, prelude::*};
 
 pub fn words<'a>(scene: &Scene<'a>, intro: &'a str) -> &'a str {
     match (scene.world.narration.last(), scene.lang) {
@@ -19,7 +12,6 @@ pub fn words<'a>(scene: &Scene<'a>, intro: &'a str) -> &'a str {
     }
 }
 
-/// The wrapped lines.
 pub fn lines(words: &str, theme: Theme, width: u16) -> Vec<Line<'static>> {
     paragraph::prose(words, width.into(), theme.style(Role::Text), theme)
 }

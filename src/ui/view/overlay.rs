@@ -1,18 +1,9 @@
 //! A page over a screen: a frame in the middle, a heading, text that scrolls.
 
-use ratatui::{
-    buffer::Buffer,
-    layout::Rect,
-    style::Style,
-    text::{Line, Span},
-    widgets::{Clear, Widget},
-};
+use ratatui::widgets::{Clear, Widget};
 
-use super::{Context, paragraph, strip};
-use crate::ui::{
-    keys::Place,
-    theme::{Role, text},
-};
+use super::{paragraph, prelude::*, strip};
+use crate::ui::keys::Place;
 
 #[derive(Debug, Clone)]
 pub enum Paragraph {

@@ -1,23 +1,13 @@
 //! The command palette: a line to type in, and what matches it with its keys.
 
-use ratatui::{
-    buffer::Buffer,
-    layout::{Position, Rect},
-    text::{Line, Span},
-    widgets::Widget,
-};
+use ratatui::{layout::Position, widgets::Widget};
 
-use super::{Context, SMALLEST, found, overlay, strip};
+use super::{SMALLEST, found, overlay, prelude::*, strip};
 use crate::ui::{
     keys::Place,
     state::palette::{Listed, Palette},
 };
-use crate::ui::{
-    theme::{Role, glyphs, text},
-    words,
-};
 
-/// The widest palette.
 const WIDEST: u16 = 92;
 
 #[derive(Debug, Clone, Copy)]
@@ -49,7 +39,6 @@ impl PaletteView<'_> {
         if self.palette.faults { words::CAUSE } else { words::COMMANDS }
     }
 
-    /// Where the next character will stand.
     pub fn cursor(&self, area: Rect) -> Option<Position> {
         let fits = area.width >= SMALLEST.0 && area.height >= SMALLEST.1;
         fits.then(|| found::cursor(&self.palette.typed, "", Self::inside(Self::frame(area))))

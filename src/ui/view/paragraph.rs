@@ -1,14 +1,8 @@
 //! Words in lines, wrapped to a width; and lines within a frame.
 
-use ratatui::{
-    buffer::Buffer,
-    layout::Rect,
-    style::Style,
-    text::{Line, Span},
-    widgets::{Block, Widget},
-};
+use ratatui::widgets::{Block, Widget};
 
-use crate::ui::theme::{Role, Theme, text};
+use super::prelude::*;
 
 /// Words in one style.
 pub fn plain(words: &str, width: usize, style: Style) -> Vec<Line<'static>> {

@@ -1,13 +1,8 @@
 //! The window through which the elastic time axis is seen: columns of the chart to columns of the screen, bars, ticks,
 //! the axis itself.
 
-use ratatui::{buffer::Buffer, layout::Rect, style::Style};
-
-use super::Scene;
-use crate::ui::{
-    chart::Detail,
-    theme::{Role, glyphs, text, time},
-};
+use super::prelude::*;
+use crate::ui::chart::Detail;
 
 /// Columns that the newest tick's words get right of the playhead: labels, and commands.
 const TAIL: (u16, u16) = (22, 40);
@@ -16,13 +11,10 @@ const TICKS: u32 = 12;
 
 #[derive(Debug, Clone, Copy)]
 pub struct Plot {
-    /// The chart's column at the left edge.
     pub left: u32,
-    /// The chart's column of the playhead.
     pub head: u32,
     /// How many events are over.
     pub position: usize,
-    /// Where it is on the screen.
     pub area: Rect,
 }
 
@@ -51,7 +43,6 @@ impl Plot {
         self.left + u32::from(self.area.width)
     }
 
-    /// The screen column of a chart column, if it is visible.
     pub fn screen(&self, x: u32) -> Option<u16> {
         let offset = u16::try_from(x.checked_sub(self.left)?).ok()?;
         (offset < self.area.width).then_some(self.area.x + offset)
@@ -74,7 +65,6 @@ impl Plot {
         Some((self.screen(start)?, self.screen(end - 1)? + 1))
     }
 
-    /// Fills a stretch of a row.
     pub fn fill(&self, (from, to): (u16, u16), y: u16, symbol: &str, style: Style, buf: &mut Buffer) {
         for x in from..to.min(self.area.right()) {
             if let Some(cell) = buf.cell_mut((x, y)) {

@@ -1,15 +1,8 @@
 //! A question to the learner, what became of the prediction, and all predictions together.
 
-use crate::ui::state::screen::Asking;
-use ratatui::text::{Line, Span};
-
-use super::{Scene, paragraph};
-use crate::ui::{
-    theme::{Role, text},
-    words,
-};
+use super::{paragraph, prelude::*};
 use crate::{
-    ui::state::answers::Answer,
+    ui::state::{answers::Answer, screen::Asking},
     world::{Question, Told},
 };
 
@@ -36,7 +29,6 @@ impl<'a> Asking<'a> {
         }
     }
 
-    /// The wrapped lines of the pane.
     pub(crate) fn lines(&self, scene: &Scene<'_>, shown: Shown<'_>, width: u16) -> Vec<Line<'static>> {
         let width = usize::from(width);
         match shown {

@@ -1,21 +1,12 @@
 //! The keys of a Redis server, with their leases draining.
 
-use ratatui::{
-    style::{Modifier, Style},
-    text::{Line, Span},
-};
-
 use super::{
-    Scene,
+    prelude::*,
     servers::{self, Changes},
-};
-use crate::ui::{
-    chart::{Lease, is_lock_key},
-    theme::{Role, text, time},
-    words,
 };
 use crate::{
     log::{KeyState, KeyValue, Keyspace},
+    ui::chart::{Lease, is_lock_key},
     world::{Change, ServerWorld},
 };
 

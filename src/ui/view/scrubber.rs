@@ -1,14 +1,8 @@
 //! The scrubber: the whole story as one line, with marks for questions, faults and the violation.
 
-use ratatui::{buffer::Buffer, layout::Rect, style::Style};
+use super::{prelude::*, wire};
+use crate::ui::chart::Beat;
 
-use super::{Scene, wire};
-use crate::ui::{
-    chart::Beat,
-    theme::{Role, glyphs},
-};
-
-/// The line: from where to where the story goes on the screen.
 #[derive(Debug, Clone, Copy)]
 pub struct Scrubber {
     area: Rect,
@@ -44,7 +38,6 @@ impl Scrubber {
         best.1
     }
 
-    /// Draws the line.
     pub fn draw(&self, scene: &Scene<'_>, buf: &mut Buffer) {
         if self.area.is_empty() {
             return;

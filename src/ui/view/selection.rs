@@ -15,9 +15,7 @@ const AHEAD: usize = 4000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
     Timeline,
-    /// Rows of the sequence.
     Sequence,
-    /// Lines of the wire log.
     Wire,
 }
 

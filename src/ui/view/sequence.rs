@@ -7,30 +7,17 @@ mod marks;
 mod tests;
 mod window;
 
-use ratatui::{
-    buffer::Buffer,
-    layout::Rect,
-    style::{Modifier, Style},
+use super::{lane, prelude::*, wire};
+use crate::{
+    log::{Observed, Role as ServerRole},
+    ui::chart::sequence::{Look, Row, RowKind, Who},
 };
+use arrow::{Arrow, Words};
+use layout::{Layout, Placed};
+use marks::{beside, draw_fault, draw_gap, draw_link};
+use window::TIME;
 
 pub(crate) use crate::ui::view::sequence::layout::{View, aside_reach, event_at};
-use crate::ui::{
-    chart::sequence::{Look, Row, RowKind, Who},
-    view::sequence::{
-        arrow::{Arrow, Words},
-        layout::{Layout, Placed},
-        marks::{beside, draw_fault, draw_gap, draw_link},
-        window::TIME,
-    },
-};
-use crate::{
-    log::{EventKind, Observed, Role as ServerRole},
-    ui::{
-        theme::{Role, glyphs, text, time},
-        view::{Scene, lane, wire},
-        words,
-    },
-};
 
 pub(crate) fn draw(scene: &Scene<'_>, view: View, area: Rect, buf: &mut Buffer) {
     if area.is_empty() || area.width <= TIME {
@@ -62,7 +49,6 @@ pub(crate) fn draw(scene: &Scene<'_>, view: View, area: Rect, buf: &mut Buffer) 
     }
 }
 
-/// Who the columns are.
 fn draw_names(scene: &Scene<'_>, layout: &Layout, buf: &mut Buffer) {
     let window = &layout.window;
     let lines: Vec<(usize, u16)> = window.lines().collect();

@@ -2,18 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use ratatui::{
-    style::Style,
-    text::{Line, Span},
-};
-
-use super::{Scene, redis, selection, zookeeper};
-use crate::ui::{
-    theme::{Role, glyphs, text},
-    words::{self, fault},
-};
+use super::{prelude::*, redis, selection, zookeeper};
 use crate::{
     log::{self, Observed},
+    ui::words::fault,
     world::{Change, ServerWorld},
 };
 

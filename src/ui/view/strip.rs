@@ -1,9 +1,6 @@
 //! The bottom line: which keys do what, from the table of actions.
 
-use ratatui::text::{Line, Span};
-
-use super::Context;
-use crate::ui::theme::{Role, text};
+use super::prelude::*;
 use crate::{
     text::Words,
     ui::keys::{Hint, Place, TABLE},

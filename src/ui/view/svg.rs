@@ -8,18 +8,14 @@ pub(crate) mod shapes;
 
 use std::{collections::HashMap, fmt::Write as _};
 
-use ratatui::{
-    buffer::{Buffer, Cell},
-    style::{Color, Modifier},
-};
-
-use crate::ui::theme::text;
 use ink::{INK, PAPER, colour};
+use ratatui::{buffer::Cell, style::Color};
 use shapes::CELL;
+
+use super::prelude::*;
 
 /// Where a letter's foot stands in its cell.
 const BASELINE: f32 = 13.5;
-/// Space around the screen.
 const MARGIN: f32 = 12.0;
 /// Monospaced fonts of the usual systems, and those that have Chinese. Every picture names them.
 pub const FONTS: &str = "'DejaVu Sans Mono','Cascadia Mono',Menlo,Consolas,'Liberation Mono','Noto Sans Mono CJK SC',\
@@ -92,7 +88,6 @@ impl Drawn<'_> {
         if self.look.contains(Modifier::DIM) { 0.6 } else { 1.0 }
     }
 
-    /// Whether it is a letter that may stand in a run of letters.
     fn is_ascii(&self) -> bool {
         self.symbol.is_ascii()
     }
@@ -136,7 +131,6 @@ fn drawn<'a>(cell: &'a Cell, column: u16, ground: &str) -> Drawn<'a> {
     }
 }
 
-/// Where a row begins.
 fn top(row: u16) -> f32 {
     f32::from(row) * CELL.1 + MARGIN
 }

@@ -1,13 +1,12 @@
 //! The servers' lanes: who really held each lock and what each key really held, below what the clients believed.
 
-use ratatui::{buffer::Buffer, style::Modifier};
-
-use super::{Scene, plot::Plot};
-use crate::log::{EventKind, Fault};
-use crate::ui::{
-    chart::{About, Span, Truth},
-    theme::{Role, glyphs, text},
-    words::fault,
+use super::{plot::Plot, prelude::*};
+use crate::{
+    log::Fault,
+    ui::{
+        chart::{About, Span, Truth},
+        words::fault,
+    },
 };
 
 /// How many locks of one server get a row.
@@ -25,7 +24,6 @@ pub struct Row<'a> {
     first: bool,
 }
 
-/// The rows of all servers.
 pub fn rows<'a>(scene: &Scene<'a>) -> Vec<Row<'a>> {
     let mut rows = Vec::new();
     for truth in &scene.chart.truths {
@@ -49,12 +47,10 @@ pub fn rows<'a>(scene: &Scene<'a>) -> Vec<Row<'a>> {
 }
 
 impl<'a> Row<'a> {
-    /// What stands at the row's left.
     pub fn name(&self) -> &'a str {
         &self.truth.server
     }
 
-    /// Draws the row.
     pub fn draw(&self, scene: &Scene<'_>, plot: &Plot, y: u16, buf: &mut Buffer) {
         if let Some(lock) = self.lock {
             self.draw_lock(scene, plot, (lock, y), buf);

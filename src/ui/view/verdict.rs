@@ -1,25 +1,14 @@
 //! The verdict: each claim, what was expected and what was seen, what it amounts to and what to take away.
 
-use ratatui::{
-    style::{Modifier, Style},
-    text::{Line, Span},
-};
-
-use super::{Scene, paragraph};
-use crate::ui::state::screen::Asking;
-use crate::ui::{
-    theme::{Role, text},
-    words,
-};
+use super::{paragraph, prelude::*};
 use crate::{
-    ui::state::catalogue::CatalogueEntry,
+    ui::state::{catalogue::CatalogueEntry, screen::Asking},
     verdict::{ClaimResult, Outcome, Verdict, evidence},
 };
 
 /// The most lines of evidence for one claim.
 const EVIDENCE: usize = 3;
 
-/// The wrapped lines of the pane.
 pub fn lines(
     scene: &Scene<'_>,
     verdict: &Verdict,
@@ -60,7 +49,6 @@ fn heading(scene: &Scene<'_>, outcome: Outcome, width: usize) -> Vec<Line<'stati
     vec![Line::styled(words, style)]
 }
 
-/// The wrapped lines of one claim.
 pub fn claim_lines(scene: &Scene<'_>, claim: &ClaimResult, width: usize) -> Vec<Line<'static>> {
     const INDENT: usize = 3;
     let (glyph, role) = if claim.holds { ("✓", Role::Good) } else { ("✗", Role::Danger) };

@@ -1,27 +1,14 @@
 //! The wire log: every command with its reply, and whatever else crossed the wire, up to the playhead.
 
-use ratatui::{
-    buffer::Buffer,
-    layout::Rect,
-    style::Style,
-    text::{Line, Span},
-};
-
-use super::{Scene, selection};
-use crate::ui::{
-    chart::WireRow,
-    theme::{Role, text, time},
-    words::{self, fault},
-};
+use super::{prelude::*, selection};
 use crate::{
-    log::{ActorId, EventKind, Reply},
+    log::Reply,
     text::Words,
+    ui::{chart::WireRow, words::fault},
 };
 
-/// Columns of the time.
 const TIME: usize = 8;
 
-/// How many lines there are.
 pub fn rows(scene: &Scene<'_>) -> usize {
     scene.chart.wire.partition_point(|row| row.event < scene.world.position)
 }
@@ -67,7 +54,6 @@ fn window(scene: &Scene<'_>, back: Option<u16>, height: u16) -> std::ops::Range<
     end.saturating_sub(height.into())..end
 }
 
-/// The event whose line is at a place of the screen.
 pub fn event_at(scene: &Scene<'_>, back: Option<u16>, area: Rect, (x, y): (u16, u16)) -> Option<usize> {
     if !area.contains((x, y).into()) {
         return None;

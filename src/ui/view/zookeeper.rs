@@ -1,17 +1,8 @@
 //! The znodes of a `ZooKeeper` server: the tree, who owns what, who watches what.
 
-use ratatui::{
-    style::Modifier,
-    text::{Line, Span},
-};
-
 use super::{
-    Scene,
+    prelude::*,
     servers::{self, Changes},
-};
-use crate::ui::{
-    theme::{Role, text},
-    words,
 };
 use crate::{
     log::{Znode, ZnodeTree},
@@ -22,7 +13,6 @@ use crate::{
 const MANY: usize = 10;
 /// How many at the beginning and at the end.
 const ENDS: (usize, usize) = (5, 2);
-/// How many watchers are named.
 const NAMED: usize = 4;
 
 /// A line per znode, siblings folded where they are many.

@@ -6,7 +6,6 @@ use crate::{
     ui::chart::FEW,
 };
 
-/// Whose column it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Who {
     /// A client or one of its threads.
@@ -18,16 +17,12 @@ pub enum Who {
         first: ActorId,
         members: usize,
     },
-    /// A server, by name.
     Server(String),
 }
 
-/// Everybody's columns, clients first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Columns {
-    /// Who, from left to right.
     pub all: Vec<Who>,
-    /// How many of them are clients.
     pub clients: usize,
     of_actor: Vec<usize>,
 }
@@ -76,18 +71,15 @@ impl Columns {
         })
     }
 
-    /// An actor's column.
     pub fn of(&self, actor: ActorId) -> Option<usize> {
         self.of_actor.get(actor.0 as usize).copied()
     }
 
-    /// A server's column.
     pub fn server(&self, name: &str) -> Option<usize> {
         let servers = self.all.iter().enumerate().skip(self.clients);
         servers.filter(|(_, who)| matches!(who, Who::Server(server) if server == name)).map(|(n, _)| n).next()
     }
 
-    /// Whether a column is that of a crowd.
     pub fn is_crowd(&self, column: usize) -> bool {
         matches!(self.all.get(column), Some(Who::Crowd { .. }))
     }

@@ -51,7 +51,6 @@ impl Sequence {
         }
     }
 
-    /// A server is no more.
     pub(crate) fn server_ends(&mut self, server: &str, index: usize) {
         let Some(column) = self.columns.server(server) else {
             return;
@@ -88,7 +87,6 @@ impl Sequence {
         }
     }
 
-    /// These actors do and believe no more.
     fn actors_end(&mut self, log: &Log, actors: &[ActorId], columns: &[usize], index: usize) {
         self.orphan(log, actors, index);
         let mut held: Vec<(ActorId, String)> = self

@@ -10,9 +10,7 @@ pub enum Look {
     Holding,
     /// The same, and somebody else believes it of the same lock.
     Clashing,
-    /// Its process is stopped.
     Frozen,
-    /// Its process is no more.
     Dead,
 }
 
@@ -48,7 +46,6 @@ impl Mind {
     }
 }
 
-/// How a column looks from a row on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Change {
     row: usize,
@@ -56,7 +53,6 @@ struct Change {
     look: Look,
 }
 
-/// A column's lifeline.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Lifeline {
     pub(crate) mind: Mind,
@@ -73,7 +69,6 @@ impl Lifeline {
         }
     }
 
-    /// How it looks in a row, as far as the first `position` events tell.
     pub fn look(&self, row: usize, position: usize) -> Look {
         // Rows and events both only grow.
         let known = self.changes.partition_point(|change| change.row <= row && change.event < position);

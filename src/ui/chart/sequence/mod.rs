@@ -31,7 +31,6 @@ const GAP: Duration = Duration::from_millis(100);
 /// What happens this soon after a reply came of it.
 const BURST: Duration = Duration::from_millis(5);
 
-/// The state of a server, as it was seen at one event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Seen {
     event: usize,
@@ -49,22 +48,17 @@ pub struct Overlap {
     pub to: Option<(usize, usize)>,
 }
 
-/// The rows, and the lifelines beside them.
 #[derive(Debug, Clone, Default)]
 pub struct Sequence {
     pub columns: Columns,
     pub lifelines: Vec<Lifeline>,
-    /// The rows, oldest first.
     pub rows: Vec<Row>,
-    /// Where two hold one lock.
     pub overlaps: Vec<Overlap>,
-    /// The row of every event.
     places: Vec<usize>,
     states: Vec<Seen>,
     state: FoldState,
 }
 
-/// What the fold has to remember from one event to the next.
 #[derive(Debug, Clone, Default)]
 struct FoldState {
     /// When the newest row was made or added to, not counting time that passed.
@@ -79,7 +73,6 @@ struct FoldState {
     servers: HashMap<String, Server>,
 }
 
-/// What was last seen of a server.
 #[derive(Debug, Clone, Default)]
 struct Server {
     event: Option<usize>,

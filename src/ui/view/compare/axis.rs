@@ -1,14 +1,10 @@
 //! The time axis between the two runs.
 
-use ratatui::{buffer::Buffer, layout::Rect, style::Modifier};
-
 use super::{CompareView, time};
-use crate::ui::theme::{Role, glyphs};
+use crate::ui::view::prelude::*;
 
-/// Columns from one time to the next.
 const TICKS: u32 = 12;
 
-/// Draws the axis: times as far apart as their words need, and that of the playhead.
 pub fn draw(view: &CompareView<'_>, area: Rect, buf: &mut Buffer) {
     if area.is_empty() {
         return;

@@ -1,21 +1,12 @@
 //! One of the two runs: its heading, its lanes, the mark where it parts from the other.
 
-use ratatui::{
-    buffer::Buffer,
-    layout::Rect,
-    style::Modifier,
-    text::{Line, Span},
-};
-
 use super::{CompareView, actor, lanes, text, time, words};
-use crate::ui::state::screen::ComparePhase;
-use crate::ui::theme::{Role, glyphs};
 use crate::{
     clock::ClockKind,
+    ui::{state::screen::ComparePhase, view::prelude::*},
     world::{Overlap, World},
 };
 
-/// Draws the half.
 pub fn draw(view: &CompareView<'_>, side: usize, (names, area): (usize, Rect), buf: &mut Buffer) {
     if area.is_empty() {
         return;
@@ -35,7 +26,6 @@ pub fn draw(view: &CompareView<'_>, side: usize, (names, area): (usize, Rect), b
     lanes::draw_without_axis(&scene, &plot, Some(scroll), (names, below), buf);
 }
 
-/// Why there are no lanes yet.
 fn waiting(view: &CompareView<'_>, side: usize) -> String {
     match view.sides[side].phase {
         ComparePhase::Running { booting: true, .. } => words::BOOTING.get(view.context.lang).to_owned(),
@@ -120,7 +110,6 @@ fn badge(view: &CompareView<'_>, side: usize) -> Vec<Span<'static>> {
     spans
 }
 
-/// The overlap that lasts, or else the first one.
 fn worst(world: &World) -> Option<&Overlap> {
     let lasts = world.holding.overlaps().iter().find(|overlap| overlap.to.is_none());
     lasts.or(world.holding.overlaps().first())

@@ -6,25 +6,19 @@ pub(crate) mod half;
 pub(crate) mod parting;
 pub(crate) mod verdicts;
 
-use crate::ui::state::screen::{ComparePhase, CompareSide};
-use ratatui::{
-    buffer::Buffer,
-    layout::{Constraint, Layout, Rect},
-    style::Modifier,
-    text::{Line, Span},
-};
+use ratatui::layout::{Constraint, Layout};
 
-use super::{Context, header, lanes, plot::Plot, scene::Scene, strip};
-use crate::ui::chart::sequence::Sequence;
-use crate::ui::{
-    chart::{Detail, Pair},
-    theme::{Role, text, time},
-    words,
-};
+use super::{header, lanes, plot::Plot, prelude::*, strip};
 use crate::{
     clock::LessonTime,
-    log::ActorId,
-    ui::{keys::Place, state::catalogue::CatalogueEntry},
+    ui::{
+        chart::{Detail, Pair, sequence::Sequence},
+        keys::Place,
+        state::{
+            catalogue::CatalogueEntry,
+            screen::{ComparePhase, CompareSide},
+        },
+    },
     verdict::compare::Difference,
     world::World,
 };
@@ -46,7 +40,6 @@ pub struct CompareView<'a> {
     pub slots: usize,
     /// The step that the playhead is at, and how many there are.
     pub steps: (usize, usize),
-    /// Whether it moves by itself.
     pub playing: bool,
     /// How far the lanes are scrolled; `None` follows who moves.
     pub lanes: Option<u16>,
@@ -54,7 +47,6 @@ pub struct CompareView<'a> {
     pub context: Context<'a>,
 }
 
-/// Where everything is.
 #[derive(Debug, Clone, Copy)]
 struct Areas {
     header: Rect,
@@ -150,7 +142,6 @@ impl<'a> CompareView<'a> {
         Rect { y: half.y + 1.min(half.height), height: half.height.saturating_sub(1), ..half }
     }
 
-    /// How far the lanes and the verdicts can be scrolled on a screen of this size.
     pub fn reach(&self, area: Rect) -> (u16, u16) {
         let areas = self.areas(area);
         let lanes = [0, 1].map(|side| {

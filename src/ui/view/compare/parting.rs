@@ -1,18 +1,10 @@
 //! Where the two runs part, in words.
 
-use ratatui::{
-    buffer::Buffer,
-    layout::Rect,
-    style::Modifier,
-    text::{Line, Span},
-};
-
 use super::{CompareView, text, time, words};
-use crate::ui::state::screen::ComparePhase;
 use crate::{
     ui::{
-        theme::{Role, glyphs},
-        view::paragraph,
+        state::screen::ComparePhase,
+        view::{paragraph, prelude::*},
     },
     verdict::compare::{Consequence, Difference, Move, What},
 };
@@ -20,7 +12,6 @@ use crate::{
 /// Stands before and after a command within a sentence, and takes no column.
 const COMMAND: char = '\u{2060}';
 
-/// The lines of the pane.
 pub fn lines(view: &CompareView<'_>, width: u16) -> Vec<Line<'static>> {
     let width = usize::from(width);
     let plain = |words: &str, role: Role| paragraph::plain(words, width, view.context.theme.style(role));

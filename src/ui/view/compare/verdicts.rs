@@ -1,18 +1,13 @@
 //! Both verdicts, side by side.
 
-use ratatui::{
-    buffer::Buffer,
-    layout::Rect,
-    style::Modifier,
-    text::{Line, Span},
-    widgets::{Block, Widget},
-};
+use ratatui::widgets::{Block, Widget};
 
 use super::{CompareView, words};
-use crate::ui::state::screen::ComparePhase;
-use crate::ui::theme::Role;
 use crate::{
-    ui::view::{narration, paragraph, verdict},
+    ui::{
+        state::screen::ComparePhase,
+        view::{narration, paragraph, prelude::*, verdict},
+    },
     verdict::Outcome,
 };
 

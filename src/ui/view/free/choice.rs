@@ -2,17 +2,12 @@
 
 use std::time::Duration;
 
-use crate::ui::{
-    theme::{text, time},
-    words::{self, fault},
-};
 use crate::{
-    log::{ActorId, Choice, outlook::Outlook},
-    text::Lang,
+    log::{Choice, outlook::Outlook},
+    ui::{view::prelude::*, words::fault},
     world::World,
 };
 
-/// A choice in words, as something to do.
 pub fn choice(choice: &Choice, outlook: &Outlook, world: &World, lang: Lang) -> String {
     let name = |actor: ActorId| world.actor(actor).map_or("?", |actor| actor.who.name.as_str());
     match choice {

@@ -4,20 +4,11 @@
 pub(crate) mod choice;
 pub(crate) mod status;
 
-use ratatui::text::{Line, Span};
-
-pub(crate) use choice::amount;
-pub use choice::choice;
-
-use super::{LessonView, Scene, paragraph};
-use crate::ui::{
-    theme::{Role, glyphs, text, time},
-    words,
-};
+use super::{LessonView, paragraph, prelude::*};
 use crate::{
     lesson::PRIMARY,
     log::{
-        ActorId, Choice, EventKind,
+        Choice,
         outlook::{Hindered, Prospect},
     },
     ui::state::{
@@ -25,6 +16,9 @@ use crate::{
         free::{AMOUNTS, Free},
     },
 };
+
+pub(crate) use choice::amount;
+pub use choice::choice;
 
 /// More clients than this stand in two columns, where the pane is so wide.
 const COLUMN: usize = 4;
@@ -68,7 +62,6 @@ impl FreeView<'_> {
 }
 
 impl<'a> LessonView<'a> {
-    /// The wrapped lines of the pane.
     pub(crate) fn free_lines(&self, view: FreeView<'a>, width: u16) -> Vec<Line<'static>> {
         let pane = FreePane { view: self, free: view, width: width.into() };
         pane.lines()
@@ -125,7 +118,6 @@ impl<'a> FreePane<'_, 'a> {
         }
     }
 
-    /// Each client that has a key, in its own lines.
     fn blocks(&self) -> Vec<Vec<Line<'static>>> {
         let keyed = self.free.keyed();
         let scene = self.scene();
@@ -245,7 +237,6 @@ impl<'a> FreePane<'_, 'a> {
         Some(format!("{label}  {wire}"))
     }
 
-    /// What stands below the clients: those without keys, time, faults, branches.
     fn rest(&self) -> Vec<Line<'static>> {
         let (scene, lang) = (self.scene(), self.scene().lang);
         let outlook = &self.free.free.outlook;

@@ -1,17 +1,9 @@
 //! What stands above the clients in free play: what was broken and why, what came of the last choice, the challenges.
 
-use ratatui::text::Line;
-
 use super::FreePane;
-use crate::ui::{
-    theme::{Role, glyphs},
-    words,
-};
 use crate::{
     lesson::Expect,
-    log::EventKind,
-    text::Lang,
-    ui::state::free::Said,
+    ui::{state::free::Said, view::prelude::*},
     verdict::{
         compare::{Difference, Move},
         evidence,
@@ -19,7 +11,6 @@ use crate::{
     world::Breached,
 };
 
-/// The most lines of evidence for a breach.
 const EVIDENCE: usize = 4;
 
 impl<'a> FreePane<'_, 'a> {
@@ -40,7 +31,6 @@ impl<'a> FreePane<'_, 'a> {
         (stops.count() <= 1).then_some(breached)
     }
 
-    /// That, with what proves it.
     fn breach(&self) -> Vec<Line<'static>> {
         let scene = self.scene();
         let (log, lang) = (scene.log, scene.lang);

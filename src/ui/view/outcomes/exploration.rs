@@ -1,19 +1,11 @@
 //! What is particular to the search through every order: how far it is, and the shortest order that goes wrong.
 
-use ratatui::{
-    buffer::Buffer,
-    layout::Rect,
-    text::{Line, Span},
-};
-
 use super::{BAR, OutcomesView, Summary, histogram::grouped};
 use crate::{
     run::explore::Failing,
     ui::{
         state::outcomes::{Exploration, ExplorationOptions, Phase},
-        theme::{Role, glyphs, time},
-        view::{narration, paragraph},
-        words,
+        view::{narration, paragraph, prelude::*},
     },
 };
 
@@ -109,7 +101,6 @@ pub(super) fn nothing(view: &OutcomesView<'_>) -> words::Words {
     }
 }
 
-/// Draws the shortest order that goes wrong.
 pub(super) fn draw(view: &OutcomesView<'_>, exploration: &Exploration, area: Rect, buf: &mut Buffer) {
     if area.height < 2 || area.width < 4 {
         return;

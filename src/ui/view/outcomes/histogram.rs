@@ -1,25 +1,13 @@
 //! A histogram of outcomes: a row for each with its bar, how often it was seen, its share, and a word beside it.
 
-use ratatui::{
-    buffer::Buffer,
-    layout::Rect,
-    text::{Line, Span},
-};
-
 use super::first_in_sight;
 use crate::{
     run::race::Outcome,
-    text::Lang,
-    ui::{
-        theme::{Role, Theme, glyphs, text},
-        view::{Context, paragraph},
-        words,
-    },
+    ui::view::{paragraph, prelude::*},
 };
 
 /// The shortest bar worth drawing.
 const BAR: usize = 6;
-/// What a bar is made of.
 const CELL: &str = "█";
 
 pub fn words_of(outcome: &Outcome, lang: Lang) -> String {

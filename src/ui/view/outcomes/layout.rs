@@ -7,7 +7,6 @@ const WIDE: u16 = 130;
 /// There is always room for so many outcomes, so that the first ones move nothing.
 const FEW: usize = 6;
 
-/// Where everything is.
 #[derive(Debug, Clone, Copy)]
 pub struct Areas {
     pub header: Rect,

@@ -9,20 +9,14 @@ mod single;
 
 pub use single::{SingleRace, SingleRun};
 
-use ratatui::{
-    buffer::Buffer,
-    layout::Rect,
-    style::{Modifier, Style},
-    text::{Line, Span},
-};
-
 use histogram::{Row, percent, words_of};
 use layout::Areas;
 
 use super::{
-    Context,
     header::{self, Title},
-    paragraph, strip,
+    paragraph,
+    prelude::*,
+    strip,
 };
 use crate::{
     clock::ClockKind,
@@ -32,8 +26,6 @@ use crate::{
             catalogue::CatalogueEntry,
             outcomes::{Outcomes, Phase, Source},
         },
-        theme::{Role, glyphs, text},
-        words,
     },
 };
 
@@ -48,14 +40,10 @@ pub struct OutcomesView<'a> {
     pub context: Context<'a>,
 }
 
-/// What is at a place of the screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OutcomesHit {
-    /// Nothing that can be clicked.
     Nothing,
-    /// An outcome, by its place.
     Outcome(usize),
-    /// One of the chosen outcome's races, by its place.
     Race(usize),
 }
 
@@ -80,7 +68,6 @@ impl OutcomesView<'_> {
         Areas::of(area, (summary, self.outcomes.seen().len()), below)
     }
 
-    /// What a click at a place is about.
     pub fn hit(&self, area: Rect, at: (u16, u16)) -> OutcomesHit {
         let areas = self.areas(area);
         let place = if areas.outcomes.contains(at.into()) {
@@ -172,7 +159,6 @@ impl OutcomesView<'_> {
         header::draw_ends(|room| title.line(room), right, area, buf);
     }
 
-    /// How far the runs are, how many went wrong, and what they are.
     fn summary(&self, width: u16) -> Vec<Line<'static>> {
         let columns = usize::from(width).saturating_sub(4);
         let mut summary = Summary { view: self, columns, lines: Vec::new() };

@@ -1,23 +1,15 @@
 //! What is particular to races: how far they are, and those that came out as the chosen outcome says.
 
-use ratatui::{
-    buffer::Buffer,
-    layout::Rect,
-    text::{Line, Span},
-};
-
 use super::{
     BAR, OutcomesView, Summary, first_in_sight,
     histogram::{percent, words_of},
 };
 use crate::{
-    log::{EventKind, Log},
+    log::Log,
     run::race::{Kind, MOST_EVENTS},
     ui::{
         state::outcomes::{Phase, Races},
-        theme::{Role, glyphs, text, time},
-        view::paragraph,
-        words,
+        view::{paragraph, prelude::*},
     },
 };
 
@@ -83,13 +75,11 @@ fn progress(summary: &mut Summary<'_>) {
     summary.bar((full, cells), &count, fast);
 }
 
-/// The first row in sight.
 fn start(view: &OutcomesView<'_>, kind: &Kind, height: u16) -> usize {
     let chosen = view.outcomes.chosen_race().unwrap_or(0);
     first_in_sight(chosen, kind.numbers().len(), height)
 }
 
-/// The race on a row of the screen, by its place.
 pub(super) fn at(view: &OutcomesView<'_>, area: Rect, y: u16) -> Option<usize> {
     let inner = view.context.theme.pane(true).inner(area);
     let kind = view.outcomes.chosen_races()?;

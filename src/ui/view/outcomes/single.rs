@@ -1,16 +1,12 @@
 //! What stands in the story's place while one run of many is stepped through: which it is, and what came of it.
 
-use ratatui::text::Line;
-
 use super::histogram::words_of;
 use crate::{
     run::race::{Invariant, Outcome},
     text::Text,
     ui::{
         state::outcomes::Exploration,
-        theme::{Role, text},
-        view::{Scene, paragraph},
-        words,
+        view::{paragraph, prelude::*},
     },
 };
 
@@ -43,7 +39,6 @@ impl SingleRun<'_> {
         }
     }
 
-    /// The wrapped lines of the pane.
     pub(crate) fn lines(&self, scene: &Scene<'_>, width: u16) -> Vec<Line<'static>> {
         match self {
             Self::Race(race) => race.lines(scene, width),
@@ -57,7 +52,6 @@ impl SingleRun<'_> {
     }
 }
 
-/// The shortest order that goes wrong.
 fn order(exploration: &Exploration, scene: &Scene<'_>, width: u16) -> Vec<Line<'static>> {
     let Some(found) = &exploration.found else {
         return Vec::new();
@@ -84,7 +78,6 @@ fn order(exploration: &Exploration, scene: &Scene<'_>, width: u16) -> Vec<Line<'
 }
 
 impl SingleRace<'_> {
-    /// The wrapped lines of the pane.
     fn lines(&self, scene: &Scene<'_>, width: u16) -> Vec<Line<'static>> {
         let (lang, columns) = (scene.lang, usize::from(width));
         let number = (u64::from(self.number) + 1).to_string();

@@ -1,15 +1,11 @@
 //! Arrows: from which lifeline to which, how far they get, what is written on them.
 
-use ratatui::style::{Modifier, Style};
-
 use super::window::Window;
-use crate::ui::chart::sequence::{Passage, Row, RowKind};
 use crate::{
-    log::{EventKind, Reply},
+    log::Reply,
     ui::{
-        theme::{Role, glyphs, text, time},
-        view::{Scene, wire},
-        words,
+        chart::sequence::{Passage, Row, RowKind},
+        view::{prelude::*, wire},
     },
 };
 
@@ -24,11 +20,9 @@ pub type Words = Vec<(String, Style)>;
 pub struct Arrow {
     /// Its first column and the one after its last.
     pub span: (u16, u16),
-    /// What its line is made of.
     pub dash: &'static str,
     pub left: &'static str,
     pub right: &'static str,
-    /// The style of the line.
     pub style: Style,
     pub words: Words,
 }
@@ -49,7 +43,6 @@ pub fn fitted(words: &Words, mut room: usize) -> Words {
 }
 
 impl Arrow {
-    /// The arrow of a row, where it has one.
     pub fn new(scene: &Scene<'_>, window: &Window, row: &Row) -> Option<Self> {
         let (from, to) = match &row.kind {
             RowKind::Link { .. } => return None,
@@ -92,7 +85,6 @@ impl Arrow {
         usize::from(self.span.1.saturating_sub(self.span.0)).saturating_sub(AROUND)
     }
 
-    /// Whether the words stand above it.
     pub fn is_short(&self) -> bool {
         let wanted = width(&self.words);
         wanted > self.room() && self.room() < ROOM

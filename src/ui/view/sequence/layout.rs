@@ -8,18 +8,15 @@ use super::{
 };
 use crate::ui::view::Scene;
 
-/// A row on the screen.
 #[derive(Debug, Clone)]
 pub(crate) struct Placed {
     pub(crate) row: usize,
-    /// Its first line.
     pub(crate) y: u16,
     /// Its lines: one, or two where its words stand above its arrow.
     pub(crate) height: u16,
     pub(crate) arrow: Option<Arrow>,
 }
 
-/// What is drawn where.
 pub(crate) struct Layout {
     pub(crate) window: Window,
     pub(crate) header: u16,

@@ -1,21 +1,11 @@
 //! Rows without an arrow: words beside a lifeline, marks on those that a fault hit, lines across all columns.
 
-use ratatui::{buffer::Buffer, style::Style};
-
 use super::{
     arrow::{self, Words},
     layout::Layout,
     put, write,
 };
-use crate::ui::chart::sequence::Row;
-use crate::{
-    log::EventKind,
-    ui::{
-        theme::{Role, glyphs, text},
-        view::Scene,
-        words::{self, fault},
-    },
-};
+use crate::ui::{chart::sequence::Row, view::prelude::*, words::fault};
 
 /// Words beside a lifeline: at its right, or at its left where there is more room.
 pub(crate) fn beside(layout: &Layout, (column, y): (usize, u16), words: &Words, buf: &mut Buffer) {

@@ -1,17 +1,16 @@
 //! Which columns are on the screen, and where: all of them where there is room, else the servers and a page of
 //! clients.
 
-use ratatui::layout::Rect;
-
-use crate::ui::chart::sequence::{Row, Who};
-use crate::ui::{theme::text, view::Scene};
+use crate::ui::{
+    chart::sequence::{Row, Who},
+    view::prelude::*,
+};
 
 /// Columns of the time, and a space.
 pub const TIME: u16 = 9;
 /// The least that two lifelines may be apart.
 const APART: u16 = 6;
 
-/// The columns that are on the screen.
 #[derive(Debug, Clone)]
 pub struct Window {
     /// Where the columns are, right of the time.
@@ -105,7 +104,6 @@ impl Window {
     }
 }
 
-/// What stands above a column.
 pub fn name(scene: &Scene<'_>, who: &Who) -> String {
     match who {
         Who::Actor(actor) => format!("{} {}", scene.glyph(*actor), scene.name(*actor)),
