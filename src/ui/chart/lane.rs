@@ -71,9 +71,16 @@ pub(crate) fn lanes(actors: &[Actor]) -> Vec<Lane> {
 
 impl Lane {
     pub(crate) fn mark(&mut self, log: &Log, event: usize, x: u32, detail: Detail) {
-        let mark = Mark { x, event, reply: None, note: None };
-        self.marks.push(mark);
-        self.end = self.end.max(x + columns(&mark.text(log, detail, usize::MAX)));
+        self.marks.push(Mark { x, event, reply: None, note: None });
+        self.make_room(self.marks.len() - 1, log, detail);
+    }
+
+    /// Keeps the next tick off the words of one of them.
+    fn make_room(&mut self, mark: usize, log: &Log, detail: Detail) {
+        let mark = self.marks[mark];
+        // The tick itself, and a space on each side of the words.
+        let words = text::width(&mark.text(log, detail, usize::MAX)) + 3;
+        self.end = self.end.max(mark.x + u32::try_from(words).unwrap_or_default());
     }
 
     /// Whether what happens now came of the last command: it is told beside it and needs no tick.
@@ -87,15 +94,19 @@ impl Lane {
     pub(crate) fn note(&mut self, log: &Log, event: usize, detail: Detail) {
         if let Some(mark) = self.marks.last_mut() {
             mark.note = Some(event);
-            self.end = self.end.max(mark.x + columns(&mark.text(log, detail, usize::MAX)));
+            self.make_room(self.marks.len() - 1, log, detail);
         }
     }
 
     pub(crate) fn reply(&mut self, mark: usize, reply: usize, log: &Log, detail: Detail) {
-        if let Some(mark) = self.marks.get_mut(mark) {
-            mark.reply = Some(reply);
-            self.end = self.end.max(mark.x + columns(&mark.text(log, detail, usize::MAX)));
+        if let Some(known) = self.marks.get_mut(mark) {
+            known.reply = Some(reply);
+            self.make_room(mark, log, detail);
         }
+    }
+
+    fn begin(&mut self, kind: BarKind, lock: &str, from: (u32, usize)) {
+        self.bars.push(Bar { kind, lock: lock.to_owned(), from, to: None, left: None });
     }
 
     /// Begins and ends bars; gives what was believed before.
@@ -115,13 +126,7 @@ impl Lane {
             None => Belief::Nothing,
         };
         if belief != Belief::Nothing {
-            self.bars.push(Bar {
-                kind: BarKind::Belief(belief),
-                lock: lock.to_owned(),
-                from: here,
-                to: None,
-                left: None,
-            });
+            self.begin(BarKind::Belief(belief), lock, here);
         }
         before
     }
@@ -145,21 +150,9 @@ impl Lane {
                         ended.push(belief);
                     }
                 }
-                self.bars.push(Bar {
-                    kind: BarKind::Dead,
-                    lock: String::new(),
-                    from: here,
-                    to: None,
-                    left: None,
-                });
+                self.begin(BarKind::Dead, "", here);
             }
-            Condition::Frozen => self.bars.push(Bar {
-                kind: BarKind::Frozen,
-                lock: String::new(),
-                from: here,
-                to: None,
-                left: None,
-            }),
+            Condition::Frozen => self.begin(BarKind::Frozen, "", here),
             Condition::Running => {
                 let frozen = |bar: &&mut Bar| bar.kind == BarKind::Frozen && bar.to.is_none();
                 if let Some(bar) = self.bars.iter_mut().rev().find(frozen) {
@@ -238,9 +231,4 @@ impl Mark {
             _ => None,
         }
     }
-}
-
-fn columns(text: &str) -> u32 {
-    // The tick itself, and a space on each side of the words.
-    u32::try_from(text::width(text)).unwrap_or_default() + 3
 }

@@ -10,7 +10,6 @@ pub(crate) mod crowd;
 pub(crate) mod lane;
 pub(crate) mod pair;
 pub mod sequence;
-pub(crate) mod track;
 pub(crate) mod truth;
 
 pub use axis::stretch;
@@ -18,7 +17,6 @@ pub(crate) use crowd::FEW;
 pub use crowd::{Band, Level, Run};
 pub use lane::{Bar, BarKind, Lane, Mark};
 pub use pair::Pair;
-pub use track::Beat;
 pub use truth::{About, Lease, Owner, Span, Truth, is_lock_key};
 
 use std::{collections::HashMap, time::Duration};
@@ -26,7 +24,7 @@ use std::{collections::HashMap, time::Duration};
 use crate::{
     clock::LessonTime,
     log::{ActorId, Belief, Condition, Event, EventKind, Fault, Log, OpId, Stop, Target},
-    world::Holding,
+    world::{Holding, Overlap},
 };
 use compression::Compression;
 
@@ -63,14 +61,45 @@ impl WireRow {
     }
 }
 
-/// A stretch with two or more holders of one lock.
+/// A stretch with two or more holders of one lock: where it begins and ends, in columns or rows, and by which events.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Clash {
+pub struct Clash<X = u32> {
     pub lock: String,
-    /// Where it begins, and the event that began it.
-    pub from: (u32, usize),
-    /// Where it ends, and the event that ended it.
-    pub to: Option<(u32, usize)>,
+    pub from: (X, usize),
+    pub to: Option<(X, usize)>,
+}
+
+impl<X: Copy> Clash<X> {
+    /// Begins and ends what has begun and ended by now.
+    fn update(clashes: &mut Vec<Self>, overlaps: &[Overlap], here: (X, usize)) {
+        for (overlap, clash) in overlaps.iter().zip(&mut *clashes) {
+            if overlap.end.is_some() {
+                clash.to.get_or_insert(here);
+            }
+        }
+        let begun = overlaps.iter().skip(clashes.len());
+        clashes.extend(begun.map(|overlap| Self { lock: overlap.lock.clone(), from: here, to: None }));
+    }
+}
+
+/// A step of the story, and what it was about: what the scrubber shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Beat {
+    /// The step of the story, from 0 on. A step may have several stops.
+    pub item: usize,
+    /// The position of a playhead that stands right behind it.
+    pub position: usize,
+    pub asks: bool,
+    /// The fault that was caused in it, by its event.
+    pub fault: Option<usize>,
+    pub clash: bool,
+}
+
+impl Beat {
+    /// Whether it is worth going to.
+    pub const fn is_marked(&self) -> bool {
+        self.asks || self.fault.is_some() || self.clash
+    }
 }
 
 /// The elastic time axis and what is drawn along it.
@@ -85,7 +114,7 @@ pub struct Chart {
     pub beats: Vec<Beat>,
     /// The column of every event; never falls.
     columns: Vec<u32>,
-    detail: Detail,
+    pub detail: Detail,
     compression: Compression,
     state: FoldState,
 }
@@ -137,10 +166,6 @@ impl Chart {
         Self { detail, ..Self::default() }
     }
 
-    pub fn detail(&self) -> Detail {
-        self.detail
-    }
-
     pub fn advance(&mut self, log: &Log) {
         for index in self.columns.len()..log.len() {
             self.prepare(log, index);
@@ -183,7 +208,7 @@ impl Chart {
             }
             EventKind::Notified { actor, .. } => {
                 self.mark(log, index, *actor, x);
-                self.tell(log, index, *actor);
+                self.notify(log, index);
             }
             EventKind::Took { actor, .. }
             | EventKind::Counted { actor, .. }
@@ -273,7 +298,7 @@ impl Chart {
     }
 
     /// A notification: to a crowd that is told the same, one line for all of it.
-    fn tell(&mut self, log: &Log, index: usize, actor: ActorId) {
+    fn notify(&mut self, log: &Log, index: usize) {
         let of = |event: usize| match &log.events()[event].kind {
             EventKind::Notified { actor, about, what, .. } => {
                 let band = self.lanes.get(actor.0 as usize).and_then(|lane| lane.band);
@@ -281,11 +306,11 @@ impl Chart {
             }
             _ => None,
         };
-        let folded = self.lanes.get(actor.0 as usize).is_some_and(|lane| lane.band.is_some());
+        let told = of(index);
         let same = self
             .wire
             .last()
-            .is_some_and(|row| folded && row.event >= self.state.step && of(row.event) == of(index));
+            .is_some_and(|row| row.event >= self.state.step && told.is_some() && of(row.event) == told);
         match self.wire.last_mut() {
             Some(row) if same => row.count += 1,
             _ => self.wire.push(WireRow::new(index)),
@@ -315,18 +340,7 @@ impl Chart {
                 lane.leave(&turn.lock, here);
             }
         }
-        let overlaps = self.state.holding.overlaps();
-        for (overlap, clash) in overlaps.iter().zip(&mut self.clashes) {
-            if overlap.end.is_some() {
-                clash.to.get_or_insert(here);
-            }
-        }
-        let begun = overlaps.iter().skip(self.clashes.len()).map(|overlap| Clash {
-            lock: overlap.lock.clone(),
-            from: here,
-            to: None,
-        });
-        self.clashes.extend(begun);
+        Clash::update(&mut self.clashes, self.state.holding.overlaps(), here);
     }
 
     fn fault(&mut self, log: &Log, index: usize, x: u32, fault: &Fault) {

@@ -89,12 +89,15 @@ pub struct Wait {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Flight {
     from: usize,
-    begin: LessonTime,
-    hops: Vec<Hop>,
-    waits: Vec<Wait>,
+    /// The lesson time shown before it.
+    pub begin: LessonTime,
+    /// In the order in which they set out.
+    pub hops: Vec<Hop>,
+    pub waits: Vec<Wait>,
     /// When each event happens, as it is seen and in lesson time.
     landings: Vec<(Duration, LessonTime)>,
-    lasts: Duration,
+    /// How long it takes if nothing hurries it.
+    pub lasts: Duration,
 }
 
 impl Flight {
@@ -134,22 +137,6 @@ impl Flight {
 
     pub fn range(&self) -> std::ops::Range<usize> {
         self.from..self.from + self.landings.len()
-    }
-
-    pub fn begin(&self) -> LessonTime {
-        self.begin
-    }
-
-    pub fn lasts(&self) -> Duration {
-        self.lasts
-    }
-
-    pub fn hops(&self) -> &[Hop] {
-        &self.hops
-    }
-
-    pub fn waits(&self) -> &[Wait] {
-        &self.waits
     }
 
     /// What is on its way at a moment, with how much of the way is behind it.

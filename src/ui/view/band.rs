@@ -19,28 +19,6 @@ const LEVELS: [&str; 8] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█
 const CREST: [&str; 6] = ["█", "▇", "▆", "▅", "▄", "▃"];
 const WIDEST: u16 = 60;
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Counts {
-    waiting: usize,
-    holding: usize,
-    notified: usize,
-}
-
-fn counts(scene: &Scene<'_>, band: &Band) -> Counts {
-    let mut counts = Counts::default();
-    for actor in band.members.iter().filter_map(|member| scene.world.actor(*member)) {
-        counts.notified += actor.notified;
-        for span in actor.beliefs.values() {
-            match span.belief {
-                Belief::Waiting => counts.waiting += 1,
-                Belief::Holding => counts.holding += 1,
-                Belief::Unsure | Belief::Nothing => {}
-            }
-        }
-    }
-    counts
-}
-
 /// The members worth a lane of their own: who holds, who has been told, then the first of the rest.
 pub fn sample(scene: &Scene<'_>, band: &Band, room: usize) -> Vec<ActorId> {
     let rank = |member: &ActorId| {
@@ -72,7 +50,12 @@ pub fn draw(scene: &Scene<'_>, plot: &Plot, band: &Band, (y, bottom): (u16, u16)
         return;
     };
     let style = scene.actor_style(*first);
-    let counts = counts(scene, band);
+    let members = || band.members.iter().filter_map(|member| scene.world.actor(*member));
+    let count = |belief: Belief| {
+        let beliefs = members().flat_map(|actor| actor.beliefs.values());
+        beliefs.filter(|span| span.belief == belief).count()
+    };
+    let notified: usize = members().map(|actor| actor.notified).sum();
     let word = |words: words::Words| words.get(scene.lang);
     let holding = &scene.world.holding;
     let mut overlaps = holding.overlaps().iter().filter(|overlap| overlap.end.is_none());
@@ -86,11 +69,11 @@ pub fn draw(scene: &Scene<'_>, plot: &Plot, band: &Band, (y, bottom): (u16, u16)
     let line = Line::from(vec![
         Span::styled(format!("×{}  ", band.members.len()), style.add_modifier(Modifier::BOLD)),
         Span::styled(format!("{} ", word(words::belief(Belief::Waiting))), scene.style(Role::Chrome)),
-        Span::styled(format!("{}  ", counts.waiting), scene.style(Role::Fresh)),
+        Span::styled(format!("{}  ", count(Belief::Waiting)), scene.style(Role::Fresh)),
         Span::styled(format!("{} ", word(words::belief(Belief::Holding))), scene.style(Role::Chrome)),
-        Span::styled(format!("{}  ", counts.holding), scene.style(loud)),
+        Span::styled(format!("{}  ", count(Belief::Holding)), scene.style(loud)),
         Span::styled(format!("{} ", word(words::NOTIFIED)), scene.style(Role::Chrome)),
-        Span::styled(counts.notified.to_string(), scene.style(Role::Warning)),
+        Span::styled(notified.to_string(), scene.style(Role::Warning)),
     ]);
     buf.set_line(plot.area.x, y, &line, plot.area.width);
     if y + 1 < bottom {

@@ -1,6 +1,6 @@
 //! The tree of branches of free play, over the lesson's screen: where each goes off and what was done in it.
 
-use super::{LessonView, free, overlay, paragraph, prelude::*, strip};
+use super::{LessonView, free, overlay, paragraph, prelude::*};
 use crate::{
     log::{Choice, Deed, Log, Steps},
     ui::{keys::Place, state::branches::Row as BranchRow, words::fault},
@@ -15,15 +15,8 @@ pub fn draw(view: &LessonView<'_>, chosen: usize, area: Rect, buf: &mut Buffer) 
         area.width.saturating_sub(4).min(110).into(),
         wanted.min(area.height.saturating_sub(2)).into(),
     );
-    overlay::clear(frame, buf);
-    let hints = strip::hints(scene.context(), Place::Branches, frame.width.saturating_sub(4));
-    let title = format!(" {} ", words::TREE.get(scene.lang));
-    let block = scene
-        .theme
-        .pane(true)
-        .title(Span::styled(title, scene.style(Role::Accent)))
-        .title_bottom(hints.right_aligned());
-    let inner = paragraph::frame(block, frame, buf);
+    let title = words::TREE.get(scene.lang);
+    let inner = overlay::popup(scene.context(), title, Place::Branches, frame, buf);
     if rows.is_empty() {
         let inner = paragraph::text_area(inner);
         let words = words::NO_BRANCHES.get(scene.lang);
@@ -31,8 +24,7 @@ pub fn draw(view: &LessonView<'_>, chosen: usize, area: Rect, buf: &mut Buffer) 
         paragraph::draw(&lines, 0, inner, buf);
         return;
     }
-    let height = usize::from(inner.height);
-    let start = (chosen + 1).saturating_sub(height);
+    let start = paragraph::start((chosen, 0), rows.len(), inner.height);
     for (y, (n, row)) in (inner.top()..inner.bottom()).zip(rows.iter().enumerate().skip(start)) {
         let line = line(view, row, n == chosen, inner.width.into());
         buf.set_line(inner.x, y, &line, inner.width);

@@ -6,7 +6,6 @@ use ratatui::{
 };
 
 use super::{
-    narration,
     paragraph::{self, text_area},
     prelude::*,
     strip,
@@ -101,7 +100,7 @@ impl<'a> CatalogueView<'a> {
         }
         self.draw_list(left, buf);
         self.draw_entry(right, buf);
-        buf.set_line(foot.x, foot.y, &strip::hints(self.context, self.hinted(), foot.width), foot.width);
+        buf.set_line(foot.x, foot.y, &strip::hints(self.context, self.hinted(), &[], foot.width), foot.width);
     }
 
     fn done_in(&self, entry: &CatalogueEntry, variant: &str) -> Option<String> {
@@ -134,8 +133,7 @@ impl<'a> CatalogueView<'a> {
         // The chosen variant stays in sight.
         let end = u16::try_from(end).unwrap_or(u16::MAX);
         let scroll = self.scroll.max(end.saturating_sub(inner.height));
-        let more = (self.context.theme, words::MORE.get(self.context.lang));
-        narration::draw(&lines, scroll, more, inner, buf);
+        paragraph::draw_with_more(&lines, scroll, self.context, inner, buf);
     }
 
     /// What is said of a lesson, and the row after the variant that is chosen.
@@ -157,7 +155,12 @@ impl<'a> CatalogueView<'a> {
 
     fn entry_lines(&self, entry: &CatalogueEntry, width: u16) -> (Vec<Line<'static>>, usize) {
         let columns = usize::from(width);
-        let mut lines = narration::lines(entry.summary.get(self.context.lang), self.context.theme, width);
+        let mut lines = paragraph::prose(
+            entry.summary.get(self.context.lang),
+            width.into(),
+            self.context.theme.style(Role::Text),
+            self.context.theme,
+        );
         lines.push(Line::default());
         let labs: Vec<&str> =
             entry.labs().into_iter().map(|lab| lab.topology().title.get(self.context.lang)).collect();
@@ -197,7 +200,12 @@ impl<'a> CatalogueView<'a> {
             lines.push(Line::styled(cards, self.style(Role::Chrome)));
         }
         lines.push(Line::default());
-        lines.extend(narration::lines(entry.intro.get(self.context.lang), self.context.theme, width));
+        lines.extend(paragraph::prose(
+            entry.intro.get(self.context.lang),
+            width.into(),
+            self.context.theme.style(Role::Text),
+            self.context.theme,
+        ));
         (lines, end)
     }
 

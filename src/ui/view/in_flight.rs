@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::{places::Places, plot::Plot, prelude::*};
+use super::{plot::Plot, prelude::*};
 use crate::{
     log::{LinkId, Target, Way},
     ui::flight::{Hop, Load, predecessor},
@@ -16,6 +16,45 @@ const HALF: f32 = 0.5;
 const NEARLY: f32 = 0.15;
 /// How long the glyphs of a stream stay where they are, in milliseconds.
 const STREAM: u128 = 40;
+
+/// Where lanes and names stand on the screen: the first row of each.
+#[derive(Debug, Default)]
+pub struct Places<'a> {
+    /// Actors with lanes of their own in sight.
+    pub actors: Vec<(ActorId, u16)>,
+    /// Bands in sight: the last row of each, from which things go down.
+    pub bands: Vec<(usize, u16)>,
+    pub servers: Vec<(&'a str, u16)>,
+    /// The first row of all, and the last row of the servers.
+    pub rows: (u16, u16),
+    /// The first column of the names, and the column after them.
+    pub left: u16,
+    /// Where the sign of a master stands.
+    pub role: u16,
+}
+
+impl Places<'_> {
+    /// The row of a client: its lane's, or its band's, or the edge behind which it is.
+    pub fn client(&self, scene: &Scene<'_>, actor: ActorId) -> u16 {
+        if let Ok(n) = self.actors.binary_search_by_key(&actor, |(actor, _)| *actor) {
+            return self.actors[n].1;
+        }
+        let band = scene.chart.lanes.get(actor.0 as usize).and_then(|lane| lane.band);
+        let its = self.bands.iter().find(|(known, _)| Some(*known) == band);
+        let before = self.actors.iter().any(|(seen, _)| *seen < actor);
+        match its {
+            Some((_, y)) => *y,
+            None if before => self.rows.1.saturating_sub(1),
+            None => self.rows.0,
+        }
+    }
+
+    /// The row of a server, or the last one where it has none in sight.
+    pub fn server(&self, name: &str) -> u16 {
+        let its = self.servers.iter().find(|(server, _)| *server == name);
+        its.map_or(self.rows.1, |(_, y)| *y)
+    }
+}
 
 pub fn draw(scene: &Scene<'_>, plot: &Plot, places: &Places<'_>, buf: &mut Buffer) {
     let Some(in_flight) = scene.flight else { return };
@@ -87,7 +126,7 @@ impl Thread {
 
 /// The column of a hop and the rows at its ends: the client's, and the server's.
 fn line(scene: &Scene<'_>, plot: &Plot, places: &Places<'_>, hop: &Hop) -> Option<(u16, u16, u16)> {
-    let (actor, server) = match &scene.log.events().get(hop.at)?.kind {
+    let (actor, server) = match scene.event(hop.at)? {
         EventKind::Sent { actor, server, .. } | EventKind::Notified { actor, server, .. } => (*actor, server),
         _ => return None,
     };
@@ -207,7 +246,7 @@ fn held(scene: &Scene<'_>, plot: &Plot, places: &Places<'_>, buf: &mut Buffer) {
 
 /// A fault's marks flash: on its client's lanes, and on the names of the servers that it is about.
 fn flash(scene: &Scene<'_>, plot: &Plot, places: &Places<'_>, event: usize, buf: &mut Buffer) {
-    let Some(EventKind::Fault(fault)) = scene.log.events().get(event).map(|event| &event.kind) else {
+    let Some(EventKind::Fault(fault)) = scene.event(event) else {
         return;
     };
     let (client, servers) = match fault.target() {
@@ -226,7 +265,7 @@ fn flash(scene: &Scene<'_>, plot: &Plot, places: &Places<'_>, event: usize, buf:
         let lane = scene.chart.lanes.get(actor.0 as usize).filter(|_| its);
         let mark = lane.and_then(|lane| lane.marks.iter().rev().find(|mark| mark.event == event));
         if let (Some(mark), Some(x)) = (mark, x) {
-            let words = mark.text(scene.log, scene.chart.detail(), plot.position);
+            let words = mark.text(scene.log, scene.chart.detail, plot.position);
             let width = u16::try_from(text::width(&words) + 2).unwrap_or(u16::MAX);
             for x in x..x.saturating_add(width).min(plot.area.right()) {
                 reverse(x, *y, buf);
@@ -237,7 +276,7 @@ fn flash(scene: &Scene<'_>, plot: &Plot, places: &Places<'_>, event: usize, buf:
 
 /// Being the master moves from one server's row to another's.
 fn promote(scene: &Scene<'_>, places: &Places<'_>, event: usize, progress: f32, buf: &mut Buffer) {
-    let Some(EventKind::State(state)) = scene.log.events().get(event).map(|event| &event.kind) else {
+    let Some(EventKind::State(state)) = scene.event(event) else {
         return;
     };
     let Some(before) = predecessor(scene.log, event, &state.server) else {

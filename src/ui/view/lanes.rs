@@ -2,9 +2,9 @@
 //! decides who gets which rows and must not know how a lane is drawn.
 
 use super::{
-    band, in_flight,
-    lane::{self, Height},
-    places::Places,
+    band,
+    in_flight::{self, Places},
+    lane,
     plot::Plot,
     prelude::*,
     truth,
@@ -49,11 +49,11 @@ fn rows(scene: &Scene<'_>, height: u16) -> Vec<Row> {
 }
 
 /// How high a lane is, and how many rows a band gets.
-type Sizes = (Height, u16);
+type Sizes = (u16, u16);
 
 fn row_height(row: Row, (height, band): Sizes) -> u16 {
     match row {
-        Row::Actor(_) => height.rows(),
+        Row::Actor(_) => height,
         Row::Band(_) => band,
     }
 }
@@ -77,6 +77,8 @@ struct Division {
     height: Sizes,
     lanes: Rect,
     below: Rect,
+    /// How many rows of lanes there is no room for.
+    hidden: u16,
 }
 
 fn divide(scene: &Scene<'_>, area: Rect) -> Division {
@@ -85,14 +87,13 @@ fn divide(scene: &Scene<'_>, area: Rect) -> Division {
     let rows = rows(scene, room);
     // Where its members are shown and there is little room, of the band itself only the counts are.
     let band = if scene.expanded && room < 4 * band::ROWS { 1 } else { band::ROWS };
-    let height = Height::all()
-        .map(|height| (height, band))
-        .find(|height| total(&rows, *height) <= room)
-        .unwrap_or((Height::LOW, band));
+    let mut heights = (1..=lane::HIGHEST).rev().map(|height| (height, band));
+    let height = heights.find(|height| total(&rows, *height) <= room).unwrap_or((1, band));
     // The truth stands right below the beliefs that it is compared with.
     let lanes = Rect { height: room.min(total(&rows, height)), ..area };
     Division {
         pinned: pinned(scene, &rows, height, room),
+        hidden: total(&rows, height).saturating_sub(lanes.height),
         rows,
         height,
         lanes,
@@ -102,7 +103,7 @@ fn divide(scene: &Scene<'_>, area: Rect) -> Division {
 
 /// Rows of servers: three, or more where the actors leave room for them.
 fn server_rows(scene: &Scene<'_>, area: Rect) -> u16 {
-    let actors = total(&rows(scene, area.height), (Height::CLEAR, band::ROWS));
+    let actors = total(&rows(scene, area.height), (lane::CLEAR, band::ROWS));
     let most = area.height.saturating_sub(actors + 1).clamp(3, SERVERS);
     u16::try_from(truth::rows(scene).len()).unwrap_or(u16::MAX).min(most)
 }
@@ -111,7 +112,7 @@ fn server_rows(scene: &Scene<'_>, area: Rect) -> u16 {
 pub fn wanted(scene: &Scene<'_>, area: Rect) -> u16 {
     // Not how many rows the servers need now: a pane that grows with every lock is no calm sight.
     let servers = u16::try_from(scene.chart.truths.len()).unwrap_or(u16::MAX).clamp(3, SERVERS);
-    total(&rows(scene, area.height), (Height::HIGH, band::ROWS)).saturating_add(servers + 1)
+    total(&rows(scene, area.height), (lane::HIGHEST, band::ROWS)).saturating_add(servers + 1)
 }
 
 /// The part of the pane that is left above the axis.
@@ -125,8 +126,7 @@ pub fn reach(scene: &Scene<'_>, area: Rect) -> u16 {
 
 /// How far they can be scrolled where there is no axis below them.
 pub fn reach_without_axis(scene: &Scene<'_>, area: Rect) -> u16 {
-    let division = divide(scene, area);
-    total(&division.rows, division.height).saturating_sub(division.lanes.height)
+    divide(scene, area).hidden
 }
 
 fn last_actor(scene: &Scene<'_>) -> Option<ActorId> {
@@ -135,29 +135,23 @@ fn last_actor(scene: &Scene<'_>) -> Option<ActorId> {
     events.iter().rev().take(64).find_map(|event| event.kind.actor())
 }
 
-fn chosen_actor(scene: &Scene<'_>) -> Option<ActorId> {
-    let event = scene.log.events().get(scene.selected?)?;
-    event.kind.actor()
-}
-
 /// The scroll at which an actor is in sight; the one that moved last, if none is named.
 fn follow(scene: &Scene<'_>, actor: Option<ActorId>, division: &Division) -> u16 {
-    let hidden = total(&division.rows, division.height).saturating_sub(division.lanes.height);
-    let actor = actor.or_else(|| chosen_actor(scene)).or_else(|| last_actor(scene));
-    let Some(actor) = actor.filter(|_| hidden > 0) else {
+    let chosen = || scene.event(scene.selected?)?.actor();
+    let actor = actor.or_else(chosen).or_else(|| last_actor(scene));
+    let Some(actor) = actor.filter(|_| division.hidden > 0) else {
         return 0;
     };
     let Some(at) = division.rows.iter().position(|row| *row == Row::Actor(actor)) else {
         return 0;
     };
     let bottom = total(&division.rows[..=at], division.height);
-    bottom.saturating_sub(division.lanes.height).min(hidden)
+    bottom.saturating_sub(division.lanes.height).min(division.hidden)
 }
 
 /// The rows that are on the screen, and where: whole or not at all.
 fn placed(scene: &Scene<'_>, scroll: Option<u16>, division: &Division) -> Vec<(Row, u16)> {
-    let hidden = total(&division.rows, division.height).saturating_sub(division.lanes.height);
-    let scroll = scroll.unwrap_or_else(|| follow(scene, None, division)).min(hidden);
+    let scroll = scroll.unwrap_or_else(|| follow(scene, None, division)).min(division.hidden);
     let fixed = total(&division.rows[..division.pinned], division.height);
     let mut placed = Vec::new();
     let mut at = 0u16;
@@ -199,7 +193,7 @@ pub fn event_at(scene: &Scene<'_>, scroll: Option<u16>, area: Rect, (x, y): (u16
 
 /// How many rows show everything, lanes two rows high.
 pub fn enough(scene: &Scene<'_>) -> u16 {
-    let rows = total(&rows(scene, u16::MAX), (Height::CLEAR, band::ROWS));
+    let rows = total(&rows(scene, u16::MAX), (lane::CLEAR, band::ROWS));
     rows.saturating_add(server_rows(scene, Rect::new(0, 0, 0, u16::MAX)))
 }
 
@@ -218,7 +212,12 @@ pub fn bottom_of_actors(scene: &Scene<'_>, area: Rect) -> u16 {
 }
 
 pub fn names(scene: &Scene<'_>, area: Rect) -> usize {
-    gutter(scene, &divide(scene, area).rows, &truth::rows(scene))
+    let rows = divide(scene, area).rows.into_iter().map(|row| match row {
+        Row::Actor(actor) => text::width(scene.name(actor)) + 2,
+        Row::Band(n) => text::width(&scene.chart.bands[n].client),
+    });
+    let servers = truth::rows(scene).into_iter().map(|row| text::width(row.name()));
+    rows.chain(servers).max().unwrap_or(0).clamp(NAMES.0, NAMES.1)
 }
 
 /// The part of an area that is right of the names.
@@ -332,15 +331,6 @@ fn draw_row(
             band::draw(scene, plot, band, (y, bottom), buf);
         }
     }
-}
-
-fn gutter(scene: &Scene<'_>, rows: &[Row], servers: &[truth::Row<'_>]) -> usize {
-    let lanes = rows.iter().map(|row| match row {
-        Row::Actor(actor) => text::width(scene.name(*actor)) + 2,
-        Row::Band(n) => text::width(&scene.chart.bands[*n].client),
-    });
-    let servers = servers.iter().map(|row| text::width(row.name()));
-    lanes.chain(servers).max().unwrap_or(0).clamp(NAMES.0, NAMES.1)
 }
 
 /// Two holders at this very moment: said in words too, for those who do not see red.

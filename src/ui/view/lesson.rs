@@ -1,11 +1,11 @@
 //! The lesson screen: header, story, lanes, servers, wire, hints. It divides the screen and must not know how
 //! a pane is drawn.
 
-use ratatui::widgets::Block;
+use ratatui::{style::Stylize as _, widgets::Block};
 
 use super::{
-    FreeView, SingleRun, failure, header, lanes, layout::Areas, narration, paragraph, prelude::*,
-    scrubber::Scrubber, sequence, servers, strip, verdict, wire,
+    FreeView, SingleRun, failure, header, lanes, layout::Areas, paragraph, prelude::*, scrubber::Scrubber,
+    sequence, servers, strip, verdict, wire,
 };
 use crate::{
     clock::ClockKind,
@@ -125,10 +125,17 @@ impl<'a> LessonView<'a> {
         if let Some(single) = &self.single {
             return single.lines(&self.scene, width);
         }
-        let words = narration::words(&self.scene, self.entry.intro.get(self.scene.lang));
-        let mut lines = narration::lines(words, self.scene.theme, width);
+        let words = match self.scene.world.narration.last() {
+            Some(said) if self.scene.lang == Lang::En => &said.en,
+            Some(said) => &said.zh,
+            None => self.entry.intro.get(self.scene.lang),
+        };
+        let mut lines =
+            paragraph::prose(words, width.into(), self.scene.theme.style(Role::Text), self.scene.theme);
         if self.form == Form::Presenting && !self.is_fresh() {
-            lines = narration::large(lines);
+            // For the last row of a classroom: bold, and with air between the lines.
+            let lines_and_air = lines.into_iter().flat_map(|line| [Line::default(), line.bold()]);
+            lines = lines_and_air.skip(1).collect();
         }
         if self.is_fresh() {
             lines.push(Line::default());
@@ -201,7 +208,7 @@ impl<'a> LessonView<'a> {
         }
         if !areas.hints.is_empty() {
             let idle = self.free.map_or_else(Vec::new, |free| free.idle());
-            let hints = strip::hints_but(self.scene.context(), self.place(), &idle, areas.hints.width);
+            let hints = strip::hints(self.scene.context(), self.place(), &idle, areas.hints.width);
             buf.set_line(areas.hints.x, areas.hints.y, &hints, areas.hints.width);
         }
         if let RunPhase::Failed(failure) = self.phase
@@ -241,9 +248,8 @@ impl<'a> LessonView<'a> {
             buf.set_line(area.x + 2, area.bottom().saturating_sub(1), &hint, room);
         }
         let inner = paragraph::text_area(inner);
-        let more = (self.scene.theme, words::MORE.get(lang));
         let scroll = self.scrolls.get(Pane::Story).unwrap_or(0);
-        narration::draw(&self.told_lines(area), scroll, more, inner, buf);
+        paragraph::draw_with_more(&self.told_lines(area), scroll, self.scene.context(), inner, buf);
     }
 
     fn draw_panes(&self, areas: &Areas, buf: &mut Buffer) {

@@ -2,7 +2,7 @@
 
 use ratatui::{layout::Position, widgets::Widget};
 
-use super::{CatalogueView, found, prelude::*};
+use super::{CatalogueView, found, paragraph, prelude::*};
 use crate::{
     lesson::Track,
     ui::state::{
@@ -80,9 +80,8 @@ impl CatalogueView<'_> {
 
     /// The first row in sight: the chosen lesson stays there, with a little of what follows.
     fn list_start(&self, rows: &[Row], height: u16) -> usize {
-        let chosen = rows.iter().rposition(|row| row.0 == Some(self.selected));
-        let height = usize::from(height);
-        (chosen.unwrap_or(0) + 3).saturating_sub(height).min(rows.len().saturating_sub(height))
+        let chosen = rows.iter().rposition(|row| row.0 == Some(self.selected)).unwrap_or(0);
+        paragraph::start((chosen, 2), rows.len(), height)
     }
 
     fn rows(&self, width: usize) -> Vec<Row> {

@@ -9,6 +9,7 @@ pub(crate) mod band;
 pub(crate) mod branches;
 pub(crate) mod cards;
 pub(crate) mod catalogue;
+mod cells;
 pub(crate) mod compare;
 pub(crate) mod covered;
 pub(crate) mod detail;
@@ -24,13 +25,11 @@ pub(crate) mod layout;
 mod lens;
 pub(crate) mod lesson;
 pub(crate) mod listing;
-pub(crate) mod narration;
 pub(crate) mod notice;
 pub(crate) mod outcomes;
 pub(crate) mod overlay;
 pub(crate) mod palette;
 pub(crate) mod paragraph;
-pub(crate) mod places;
 pub(crate) mod plot;
 mod prelude;
 pub(crate) mod question;
@@ -108,14 +107,9 @@ pub fn draw(screen: &Screen<'_>, overlay: Overlay, area: Rect, buf: &mut Buffer)
                     branches::draw(view, row, area, buf);
                 }
             }
-            Overlay::Help(scroll) => {
-                let page = help::page(context, &screen.places());
-                overlay::draw(&page, scroll, area, buf);
-            }
-            Overlay::Cards(scroll) => {
-                if let Some(entry) = screen.entry() {
-                    let page = cards::page(entry, context);
-                    overlay::draw(&page, scroll, area, buf);
+            Overlay::Help(scroll) | Overlay::Cards(scroll) => {
+                if let Some(page) = screen.page(overlay, area) {
+                    overlay::draw(&page, context, scroll, area, buf);
                 }
             }
         }
@@ -174,16 +168,17 @@ impl<'a> Screen<'a> {
         }
     }
 
+    fn page(&self, overlay: Overlay, area: Rect) -> Option<overlay::Page> {
+        let (context, width) = (self.context(), overlay::columns(area));
+        match overlay {
+            Overlay::Nothing | Overlay::Palette | Overlay::Branches(_) => None,
+            Overlay::Help(_) => Some(help::page(context, &self.places(), width)),
+            Overlay::Cards(_) => Some(cards::page(self.entry()?, context, width)),
+        }
+    }
+
     pub fn overlay_reach(&self, overlay: Overlay, area: Rect) -> u16 {
-        let page = match overlay {
-            Overlay::Nothing | Overlay::Palette | Overlay::Branches(_) => return 0,
-            Overlay::Help(_) => help::page(self.context(), &self.places()),
-            Overlay::Cards(_) => match self.entry() {
-                Some(entry) => cards::page(entry, self.context()),
-                None => return 0,
-            },
-        };
-        overlay::reach(&page, area)
+        self.page(overlay, area).map_or(0, |page| overlay::reach(&page, area))
     }
 }
 

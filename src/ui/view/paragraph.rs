@@ -59,6 +59,12 @@ pub fn text_area(inner: Rect) -> Rect {
     Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner }
 }
 
+/// The first line in sight of a list in which one is chosen: that one stays there, with so many after it.
+pub fn start((chosen, after): (usize, usize), count: usize, height: u16) -> usize {
+    let height = usize::from(height);
+    (chosen + after + 1).saturating_sub(height).min(count.saturating_sub(height))
+}
+
 /// Draws lines from the `scroll`-th on, as far as there is room; `true` where there are more below.
 pub fn draw(lines: &[Line<'_>], scroll: u16, area: Rect, buf: &mut Buffer) -> bool {
     let hidden = lines.len().saturating_sub(area.height.into());
@@ -67,4 +73,17 @@ pub fn draw(lines: &[Line<'_>], scroll: u16, area: Rect, buf: &mut Buffer) -> bo
         buf.set_line(area.x, y, line, area.width);
     }
     scroll < hidden
+}
+
+/// Draws lines from the `scroll`-th on, with a sign where there are more below.
+pub fn draw_with_more(lines: &[Line<'_>], scroll: u16, context: Context<'_>, area: Rect, buf: &mut Buffer) {
+    if draw(lines, scroll, area, buf) {
+        let sign = format!(" ▼ {} ", words::MORE.get(context.lang));
+        let columns = u16::try_from(text::width(&sign)).unwrap_or_default().min(area.width);
+        let (x, y) = (area.right() - columns, area.bottom());
+        // On the frame below the text, where it covers no word.
+        if buf.area.contains((x, y).into()) {
+            buf.set_stringn(x, y, sign, columns.into(), context.theme.style(Role::Accent));
+        }
+    }
 }

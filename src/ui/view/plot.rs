@@ -1,7 +1,7 @@
 //! The window through which the elastic time axis is seen: columns of the chart to columns of the screen, bars, ticks,
 //! the axis itself.
 
-use super::prelude::*;
+use super::{cells, prelude::*};
 use crate::ui::chart::Detail;
 
 /// Columns that the newest tick's words get right of the playhead: labels, and commands.
@@ -22,12 +22,7 @@ impl Plot {
     pub fn new(scene: &Scene<'_>, area: Rect) -> Self {
         let position = scene.world.position;
         let head = scene.chart.playhead(scene.log, position, scene.display);
-        let tail = match scene.chart.detail() {
-            Detail::Labels => TAIL.0,
-            Detail::Wires => TAIL.1,
-        };
-        let tail = tail.min(area.width / 2);
-        let left = head.saturating_sub(u32::from(area.width.saturating_sub(tail)));
+        let left = Self::following(head, scene.chart.detail, area);
         // What is chosen draws the window along, and what came before it stays in sight.
         let chosen = scene.selected.map(|event| scene.chart.column(event));
         let before = u32::from(area.width / 4);
@@ -36,6 +31,15 @@ impl Plot {
             _ => left,
         };
         Self { left, head, position, area }
+    }
+
+    /// The left edge of a window that follows the playhead.
+    pub fn following(head: u32, detail: Detail, area: Rect) -> u32 {
+        let tail = match detail {
+            Detail::Labels => TAIL.0,
+            Detail::Wires => TAIL.1,
+        };
+        head.saturating_sub(u32::from(area.width - tail.min(area.width / 2)))
     }
 
     /// The chart's column after the last visible one.
@@ -67,29 +71,13 @@ impl Plot {
 
     pub fn fill(&self, (from, to): (u16, u16), y: u16, symbol: &str, style: Style, buf: &mut Buffer) {
         for x in from..to.min(self.area.right()) {
-            if let Some(cell) = buf.cell_mut((x, y)) {
-                cell.reset();
-                cell.set_symbol(symbol).set_style(style);
-            }
+            cells::put(buf, (x, y), symbol, style);
         }
     }
 
     /// Writes words from a column on, up to a limit; gives the column after them.
-    pub fn write(&self, (x, y): (u16, u16), words: &str, limit: u16, style: Style, buf: &mut Buffer) -> u16 {
-        let room = limit.min(self.area.right()).saturating_sub(x);
-        if room == 0 || !buf.area.contains((x, y).into()) {
-            return x;
-        }
-        let words = text::fit(words, room.into());
-        let after = x + u16::try_from(text::width(&words)).unwrap_or(room);
-        // What stood there must not shine through: a style only adds to the one before.
-        for column in x..after {
-            if let Some(cell) = buf.cell_mut((column, y)) {
-                cell.reset();
-            }
-        }
-        buf.set_stringn(x, y, &words, room.into(), style);
-        after
+    pub fn write(&self, at: (u16, u16), words: &str, limit: u16, style: Style, buf: &mut Buffer) -> u16 {
+        cells::write(at, words, limit.min(self.area.right()), style, buf)
     }
 
     /// The line that marks the playhead, where nothing else stands.

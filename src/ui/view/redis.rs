@@ -23,21 +23,14 @@ pub fn lines<'a>(
     width: usize,
 ) -> Vec<Line<'a>> {
     let removed = server.changes.iter().filter(|(_, change)| **change == Change::Removed);
-    let names = space.keys.keys().chain(removed.clone().map(|(name, _)| name));
+    let names = space.keys.keys().chain(removed.map(|(name, _)| name));
     let column = names.map(|name| text::width(name)).max().unwrap_or(0).min(width / 3).max(4);
     let mut lines: Vec<Line<'a>> = space
         .keys
         .iter()
         .map(|(name, key)| key_line(scene, (server, marked), (name, key), (column, width)))
         .collect();
-    for (name, _) in removed.filter(|(name, _)| !marked.contains_key(*name)) {
-        let gone = Style::new().add_modifier(Modifier::CROSSED_OUT);
-        lines.push(Line::from(vec![
-            Span::styled("- ", scene.style(Role::Warning)),
-            Span::styled(text::fit(name, column).into_owned(), scene.style(Role::Chrome).patch(gone)),
-            Span::styled(format!("  {}", words::REMOVED.get(scene.lang)), scene.style(Role::Chrome)),
-        ]));
-    }
+    lines.extend(servers::removed(scene, (server, marked), column));
     lines
 }
 
@@ -47,23 +40,12 @@ fn key_line<'a>(
     (name, key): (&'a str, &'a KeyState),
     (column, width): (usize, usize),
 ) -> Line<'a> {
-    let change = server.changes.get(name);
-    let mark = match change {
-        Some(Change::Added) => "+ ",
-        Some(Change::Changed) => "~ ",
-        _ => "  ",
-    };
     let over = key.expires_at.is_some_and(|end| scene.display >= end);
-    let fresh = if change.is_some() { Role::Fresh } else { Role::Text };
-    let mut name_style = scene.style(fresh);
-    if over {
+    let (mark, mut name_style) = servers::mark(scene, (server, marked), name);
+    if over && !marked.contains_key(name) {
         name_style = scene.style(Role::Chrome).add_modifier(Modifier::CROSSED_OUT);
     }
-    let mut mark = (mark, scene.style(Role::Good));
-    if marked.contains_key(name) {
-        mark.0 = servers::mark(scene).0;
-        name_style = servers::mark(scene).1;
-    }
+    let fresh = if server.changes.contains_key(name) { Role::Fresh } else { Role::Text };
     let bar = if width < NARROW { BAR.1 } else { BAR.0 };
     let lease = lease(scene, server, (name, key), bar);
     let lease_width: usize = lease.iter().map(|span| text::width(&span.content)).sum();
@@ -71,7 +53,7 @@ fn key_line<'a>(
     let value = if over { String::new() } else { value(&key.value) };
     let value = text::pad(&value, room.min(text::width(&value).max(10)));
     let mut spans = vec![
-        Span::styled(mark.0, mark.1),
+        mark,
         Span::styled(text::pad(name, column), name_style),
         Span::styled(format!("  {value}  "), scene.style(fresh)),
     ];

@@ -1,6 +1,6 @@
 //! The scrubber: the whole story as one line, with marks for questions, faults and the violation.
 
-use super::{prelude::*, wire};
+use super::{cells, prelude::*, wire};
 use crate::ui::chart::Beat;
 
 #[derive(Debug, Clone, Copy)]
@@ -48,12 +48,7 @@ impl Scrubber {
         let known = self.column(steps(beats.last()));
         let over = beats.partition_point(|beat| beat.position <= scene.world.position);
         let head = self.column(steps(over.checked_sub(1).map(|n| &beats[n])));
-        let mut put = |x: u16, symbol: &str, style: Style| {
-            if let Some(cell) = buf.cell_mut((x, y)) {
-                cell.reset();
-                cell.set_symbol(symbol).set_style(style);
-            }
-        };
+        let mut put = |x: u16, symbol: &str, style: Style| cells::put(buf, (x, y), symbol, style);
         for x in self.area.left()..self.area.right() {
             let (symbol, role) = match x {
                 _ if x <= head => ("━", Role::Accent),

@@ -21,56 +21,41 @@ pub enum Order {
 
 /// The event so many places after the chosen one, as far as there are any; the newest where none is chosen.
 pub fn neighbour(scene: &Scene<'_>, order: Order, by: i32) -> Option<usize> {
-    let count = by.unsigned_abs() as usize;
-    let forward = by > 0;
+    let events = events(scene, order);
     let Some(chosen) = scene.selected else {
-        return match order {
-            Order::Timeline => (0..scene.world.position).rev().find(|event| is_tick(scene, *event)),
-            Order::Sequence => {
-                let known = scene.sequence.known(scene.world.position);
-                let rows = scene.sequence.rows[..known].iter().rev();
-                rows.filter(|row| row.is_chosen()).map(|row| row.event).next()
-            }
-            Order::Wire => scene.chart.wire[..wire::rows(scene)].last().map(|row| row.event),
-        };
+        return events.last().copied();
     };
-    let found = match order {
-        Order::Timeline if forward => {
-            (chosen + 1..scene.world.position).filter(|event| is_tick(scene, *event)).take(count).last()
+    // What is told with others is passed with them, as a whole.
+    let here = match order {
+        Order::Timeline => chosen,
+        Order::Sequence => {
+            let row = scene.sequence.row_of(chosen).and_then(|row| scene.sequence.rows.get(row));
+            row.map_or(chosen, |row| row.event)
         }
-        Order::Timeline => (0..chosen).rev().filter(|event| is_tick(scene, *event)).take(count).last(),
+        Order::Wire => exchange(scene, chosen).0,
+    };
+    let count = by.unsigned_abs() as usize;
+    let found = if by > 0 {
+        let after = &events[events.partition_point(|event| *event <= here)..];
+        after.get(count - 1).or(after.last())
+    } else {
+        let before = &events[..events.partition_point(|event| *event < here)];
+        before.get(before.len().saturating_sub(count))
+    };
+    found.copied().or(Some(chosen))
+}
+
+/// The events that can be chosen, oldest first.
+fn events(scene: &Scene<'_>, order: Order) -> Vec<usize> {
+    match order {
+        Order::Timeline => (0..scene.world.position).filter(|event| is_tick(scene, *event)).collect(),
         Order::Sequence => {
             let known = scene.sequence.known(scene.world.position);
-            let rows = &scene.sequence.rows[..known];
-            let at = scene.sequence.row_of(chosen).unwrap_or(0).min(known);
-            // Several rows may tell one event: it is passed as a whole.
-            let other = |row: &&crate::ui::chart::sequence::Row| {
-                row.is_chosen() && row.event != rows[at.min(known - 1)].event
-            };
-            let row = if forward {
-                rows[at..].iter().filter(other).take(count).last()
-            } else {
-                rows[..at].iter().rev().filter(other).take(count).last()
-            };
-            row.map(|row| row.event)
+            let rows = scene.sequence.rows[..known].iter();
+            rows.filter(|row| row.is_chosen()).map(|row| row.event).collect()
         }
-        Order::Wire => {
-            let rows = &scene.chart.wire[..wire::rows(scene)];
-            let at = wire::row_of(scene, chosen);
-            let row = match (at, forward) {
-                (None, true) => Some(0),
-                (None, false) => None,
-                (Some(at), true) => Some((at + count).min(rows.len() - 1)),
-                // From an event between two lines, up is the line before it.
-                (Some(at), false) if rows[at].event < exchange(scene, chosen).0 => {
-                    Some((at + 1).saturating_sub(count))
-                }
-                (Some(at), false) => Some(at.saturating_sub(count)),
-            };
-            row.and_then(|row| rows.get(row)).map(|row| row.event)
-        }
-    };
-    found.or(Some(chosen))
+        Order::Wire => scene.chart.wire[..wire::rows(scene)].iter().map(|row| row.event).collect(),
+    }
 }
 
 /// Whether an event has a tick on the timeline: of a crowd, what many did or were told has one for all.
@@ -95,7 +80,7 @@ fn is_tick(scene: &Scene<'_>, event: usize) -> bool {
 /// The command and, once it came, the reply that an event belongs to; else the event itself.
 pub fn exchange(scene: &Scene<'_>, event: usize) -> (usize, Option<usize>) {
     let exchanges = &scene.world.exchanges;
-    let found = match scene.log.events().get(event).map(|event| &event.kind) {
+    let found = match scene.event(event) {
         Some(EventKind::Sent { .. }) => exchanges.binary_search_by_key(&event, |exchange| exchange.sent).ok(),
         Some(EventKind::Replied { .. }) => {
             // Its command was sent before it, and seldom long before.
@@ -156,7 +141,7 @@ fn change<'a>(
     before: Option<usize>,
 ) -> Option<(&'a str, BTreeMap<String, Change>)> {
     let observed = |event: usize| -> Option<(&'a str, &'a Observed)> {
-        match &scene.log.events().get(event)?.kind {
+        match scene.event(event)? {
             EventKind::State(state) => Some((&state.server, &state.observed)),
             _ => None,
         }

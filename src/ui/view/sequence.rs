@@ -7,7 +7,7 @@ mod marks;
 mod tests;
 mod window;
 
-use super::{lane, prelude::*, wire};
+use super::{cells, lane, prelude::*, wire};
 use crate::{
     log::{Observed, Role as ServerRole},
     ui::chart::sequence::{Look, Row, RowKind, Who},
@@ -17,7 +17,8 @@ use layout::{Layout, Placed};
 use marks::{beside, draw_fault, draw_gap, draw_link};
 use window::TIME;
 
-pub(crate) use crate::ui::view::sequence::layout::{View, aside_reach, event_at};
+pub(crate) use layout::{View, event_at};
+pub(crate) use window::reach as aside_reach;
 
 pub(crate) fn draw(scene: &Scene<'_>, view: View, area: Rect, buf: &mut Buffer) {
     if area.is_empty() || area.width <= TIME {
@@ -119,7 +120,7 @@ fn draw_lifelines(scene: &Scene<'_>, layout: &Layout, buf: &mut Buffer) {
         for (column, x) in &columns {
             let look = scene.sequence.lifelines[*column].look(row, position);
             if let Some((symbol, style)) = piece(scene, *column, look) {
-                put(buf, (*x, y), symbol, style);
+                cells::put(buf, (*x, y), symbol, style);
             }
         }
     };
@@ -143,26 +144,11 @@ fn draw_lifelines(scene: &Scene<'_>, layout: &Layout, buf: &mut Buffer) {
     }
 }
 
-/// Sets a cell, and nothing of what stood there shines through.
-pub(crate) fn put(buf: &mut Buffer, place: (u16, u16), symbol: &str, style: Style) {
-    if let Some(cell) = buf.cell_mut(place) {
-        cell.reset();
-        cell.set_symbol(symbol).set_style(style);
-    }
-}
-
-/// Writes words from a column on, within limits; gives the column after them.
-pub(crate) fn write(words: &Words, (mut x, y): (u16, u16), limit: u16, buf: &mut Buffer) -> u16 {
+/// Writes words from a column on, within limits.
+pub(crate) fn write(words: &Words, (mut x, y): (u16, u16), limit: u16, buf: &mut Buffer) {
     for (part, style) in words {
-        let part = text::fit(part, usize::from(limit.saturating_sub(x))).into_owned();
-        let width = u16::try_from(text::width(&part)).unwrap_or_default();
-        for column in x..x + width {
-            put(buf, (column, y), " ", Style::new());
-        }
-        buf.set_stringn(x, y, &part, width.into(), *style);
-        x += width;
+        x = cells::write((x, y), part, limit, *style, buf);
     }
-    x
 }
 
 fn draw_row(scene: &Scene<'_>, layout: &Layout, placed: &Placed, buf: &mut Buffer) {
@@ -210,7 +196,7 @@ fn draw_arrow(scene: &Scene<'_>, layout: &Layout, (placed, arrow): (&Placed, &Ar
     let y = placed.y + placed.height - 1;
     let position = scene.world.position;
     for x in left..right {
-        put(buf, (x, y), arrow.dash, arrow.style);
+        cells::put(buf, (x, y), arrow.dash, arrow.style);
     }
     for (column, x) in layout.window.lines().filter(|(_, x)| (left..right).contains(x)) {
         // Lifelines that it only passes: who holds, or stands still, stays in front.
@@ -223,15 +209,15 @@ fn draw_arrow(scene: &Scene<'_>, layout: &Layout, (placed, arrow): (&Placed, &Ar
             Look::Clashing | Look::Frozen => (symbol, style),
             _ => ("┼", arrow.style),
         };
-        put(buf, (x, y), symbol, style);
+        cells::put(buf, (x, y), symbol, style);
     }
     if left < right {
-        put(buf, (right - 1, y), arrow.right, arrow.style);
-        put(buf, (left, y), arrow.left, arrow.style);
+        cells::put(buf, (right - 1, y), arrow.right, arrow.style);
+        cells::put(buf, (left, y), arrow.left, arrow.style);
         if right - left == 1 {
             // Too short for two ends: the one that says something.
             let head = if arrow.left == arrow.dash { arrow.right } else { arrow.left };
-            put(buf, (left, y), head, arrow.style);
+            cells::put(buf, (left, y), head, arrow.style);
         }
     }
     if arrow.is_short() {
@@ -255,7 +241,7 @@ fn draw_arrow(scene: &Scene<'_>, layout: &Layout, (placed, arrow): (&Placed, &Ar
 fn own_words(scene: &Scene<'_>, row: &Row) -> Words {
     let position = scene.world.position;
     let mut words = arrow::note_words(scene, row.event);
-    let local = scene.log.events().get(row.event).map(|event| &event.kind);
+    let local = scene.event(row.event);
     if let Some(EventKind::Sent { .. }) = local {
         let reply = row.note.filter(|note| *note < position);
         let reply = reply.and_then(|note| scene.log.events().get(note));
@@ -274,7 +260,7 @@ fn own_words(scene: &Scene<'_>, row: &Row) -> Words {
 }
 
 fn role_words(scene: &Scene<'_>, row: &Row) -> String {
-    let state = match scene.log.events().get(row.event).map(|event| &event.kind) {
+    let state = match scene.event(row.event) {
         Some(EventKind::State(state)) => &state.observed,
         _ => return String::new(),
     };

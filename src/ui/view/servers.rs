@@ -31,9 +31,48 @@ pub fn lines<'a>(scene: &Scene<'a>, width: u16) -> Vec<Line<'a>> {
     lines
 }
 
-/// What a line of something begins with that the chosen event changed, and how its name looks.
-pub fn mark(scene: &Scene<'_>) -> (&'static str, Style) {
-    ("▸ ", scene.style(Role::Selected))
+/// What the line of a key or a path begins with, and how its name looks: by what the newest event and the chosen one
+/// did to it.
+pub fn mark(
+    scene: &Scene<'_>,
+    (server, marked): (&ServerWorld, &Changes),
+    name: &str,
+) -> (Span<'static>, Style) {
+    let (sign, role) = match server.changes.get(name) {
+        _ if marked.contains_key(name) => ("▸ ", Role::Selected),
+        Some(Change::Added) => ("+ ", Role::Fresh),
+        Some(Change::Changed) => ("~ ", Role::Fresh),
+        Some(Change::Removed) => ("  ", Role::Fresh),
+        None => ("  ", Role::Text),
+    };
+    (Span::styled(sign, scene.style(Role::Good)), scene.style(role))
+}
+
+/// Lines of what the newest event removed.
+pub fn removed<'a>(
+    scene: &Scene<'_>,
+    (server, marked): (&ServerWorld, &Changes),
+    width: usize,
+) -> impl Iterator<Item = Line<'a>> {
+    let names = server
+        .changes
+        .iter()
+        .filter(|(name, change)| **change == Change::Removed && !marked.contains_key(*name));
+    let style = scene.style(Role::Chrome).add_modifier(Modifier::CROSSED_OUT);
+    names.map(move |(name, _)| {
+        let sign = Span::styled("- ", scene.style(Role::Warning));
+        absent(scene, sign, (text::fit(name, width).into_owned(), style), words::REMOVED)
+    })
+}
+
+fn absent<'a>(
+    scene: &Scene<'_>,
+    sign: Span<'a>,
+    (name, style): (String, Style),
+    why: words::Words,
+) -> Line<'a> {
+    let why = Span::styled(format!("  {}", why.get(scene.lang)), scene.style(Role::Chrome));
+    Line::from(vec![sign, Span::styled(name, style), why])
 }
 
 /// What the chosen event changed and is not there any more.
@@ -43,14 +82,10 @@ fn gone<'a>(scene: &Scene<'_>, server: &ServerWorld, marked: &Changes, width: us
         Some(Observed::Redis(space)) => space.keys.contains_key(name),
         Some(Observed::Zookeeper(tree)) => tree.nodes.contains_key(name),
     };
-    let (sign, style) = mark(scene);
     let names = marked.keys().filter(|name| !is_there(name)).take(GONE);
     let line = |name: &String| {
-        Line::from(vec![
-            Span::styled(sign, scene.style(Role::Good)),
-            Span::styled(text::fit(name, width / 2).into_owned(), style),
-            Span::styled(format!("  {}", words::SINCE_GONE.get(scene.lang)), scene.style(Role::Chrome)),
-        ])
+        let (sign, style) = mark(scene, (server, marked), name);
+        absent(scene, sign, (text::fit(name, width / 2).into_owned(), style), words::SINCE_GONE)
     };
     names.map(line).collect()
 }

@@ -6,13 +6,9 @@ use crate::{
     ui::keys::{Hint, Place, TABLE},
 };
 
-/// As many hints for a place as fit, the most needed first. What has no key is left out.
-pub fn hints(context: Context<'_>, place: Place, width: u16) -> Line<'static> {
-    hints_but(context, place, &[], width)
-}
-
-/// The same without some actions, by name: what would do nothing now.
-pub fn hints_but(context: Context<'_>, place: Place, idle: &[&str], width: u16) -> Line<'static> {
+/// As many hints for a place as fit, the most needed first. What has no key is left out, and what would do nothing now:
+/// the `idle` actions, by name.
+pub fn hints(context: Context<'_>, place: Place, idle: &[&str], width: u16) -> Line<'static> {
     let mut hints: Vec<(u8, usize, &Hint)> = Vec::new();
     for (n, row) in TABLE.iter().enumerate().filter(|(_, row)| !idle.contains(&row.id)) {
         let here = row.hints.iter().filter(|hint| hint.place == place);

@@ -9,7 +9,7 @@ pub(crate) mod shapes;
 use std::{collections::HashMap, fmt::Write as _};
 
 use ink::{INK, PAPER, colour};
-use ratatui::{buffer::Cell, style::Color};
+use ratatui::buffer::Cell;
 use shapes::CELL;
 
 use super::prelude::*;
@@ -57,11 +57,6 @@ pub fn titled(buffer: &Buffer, title: &str) -> String {
     svg
 }
 
-/// A colour in a picture's words, or the default where it is the terminal's own.
-pub fn hex(shown: Color, default: &str) -> String {
-    colour(shown, default)
-}
-
 struct Drawn<'a> {
     column: u16,
     wide: u16,
@@ -86,10 +81,6 @@ impl Drawn<'_> {
 
     fn opacity(&self) -> f32 {
         if self.look.contains(Modifier::DIM) { 0.6 } else { 1.0 }
-    }
-
-    fn is_ascii(&self) -> bool {
-        self.symbol.is_ascii()
     }
 }
 
@@ -135,16 +126,8 @@ fn top(row: u16) -> f32 {
     f32::from(row) * CELL.1 + MARGIN
 }
 
-/// Neighbours that are alike, as one.
-fn runs<'c, 'a>(
-    cells: &'c [Drawn<'a>],
-    alike: impl Fn(&Drawn<'a>, &Drawn<'a>) -> bool,
-) -> impl Iterator<Item = &'c [Drawn<'a>]> {
-    cells.chunk_by(move |one, next| alike(one, next))
-}
-
 fn grounds(svg: &mut String, cells: &[Drawn<'_>], row: u16, paper: &str) {
-    for run in runs(cells, |one, next| one.paper == next.paper) {
+    for run in cells.chunk_by(|one, next| one.paper == next.paper) {
         let (first, last) = (&run[0], &run[run.len() - 1]);
         if first.paper == paper {
             continue;
@@ -165,7 +148,7 @@ fn blocks(svg: &mut String, cells: &[Drawn<'_>], row: u16) {
     let same = |one: &Drawn<'_>, next: &Drawn<'_>| {
         one.symbol == next.symbol && one.ink == next.ink && one.look == next.look
     };
-    for run in runs(cells, same) {
+    for run in cells.chunk_by(same) {
         let first = &run[0];
         let Some(block) = shapes::block(first.symbol) else {
             continue;
@@ -199,7 +182,7 @@ fn lines(svg: &mut String, cells: &[Drawn<'_>], row: u16) {
         };
         pattern(one) == pattern(next) && one.ink == next.ink && one.look == next.look
     };
-    for run in runs(cells, same) {
+    for run in cells.chunk_by(same) {
         let shapes = run.iter().filter_map(|cell| shapes::lines(cell.symbol, (cell.x(), top(row))));
         let (mut path, mut pattern) = (String::new(), (1.0, None));
         for (shape, thick, dashes) in shapes {
@@ -224,12 +207,12 @@ fn lines(svg: &mut String, cells: &[Drawn<'_>], row: u16) {
 
 fn words(svg: &mut String, cells: &[Drawn<'_>], row: u16) {
     let same = |one: &Drawn<'_>, next: &Drawn<'_>| {
-        one.is_ascii() && next.is_ascii() && one.ink == next.ink && one.look == next.look
+        one.symbol.is_ascii() && next.symbol.is_ascii() && one.ink == next.ink && one.look == next.look
     };
     let y = top(row) + BASELINE;
-    for run in runs(cells, same) {
+    for run in cells.chunk_by(same) {
         let first = &run[0];
-        if !first.is_ascii() {
+        if !first.symbol.is_ascii() {
             if shapes::block(first.symbol).is_none() && shapes::lines(first.symbol, (0.0, 0.0)).is_none() {
                 // In the middle of its cells, however wide the font has it.
                 let middle = first.x() + first.width() / 2.0;

@@ -87,7 +87,7 @@ pub fn draw(scene: &Scene<'_>, back: Option<u16>, area: Rect, buf: &mut Buffer) 
 }
 
 fn actor(scene: &Scene<'_>, row: &WireRow) -> Option<ActorId> {
-    match scene.log.events().get(row.event)?.kind {
+    match *scene.event(row.event)? {
         EventKind::Sent { actor, .. } | EventKind::Notified { actor, .. } => Some(actor),
         _ => None,
     }
@@ -152,7 +152,7 @@ fn reply(scene: &Scene<'_>, row: &WireRow) -> (String, Style) {
 
 /// What a command without a reply does: it is on its way, or waits for a mutex of its own process.
 pub fn pending(scene: &Scene<'_>, sent: usize) -> Words {
-    match scene.log.events().get(sent).map(|event| &event.kind) {
+    match scene.event(sent) {
         Some(EventKind::Sent { server, .. }) if server == "local" => words::BLOCKED,
         _ => words::IN_FLIGHT,
     }
@@ -168,7 +168,7 @@ pub fn style(scene: &Scene<'_>, reply: &Reply) -> Style {
 }
 
 pub fn fault_glyph(scene: &Scene<'_>, event: usize) -> Option<&'static str> {
-    match &scene.log.events().get(event)?.kind {
+    match scene.event(event)? {
         EventKind::Fault(fault) => Some(fault::glyph(fault)),
         _ => None,
     }

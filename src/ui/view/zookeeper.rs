@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     log::{Znode, ZnodeTree},
-    world::{Change, ServerWorld},
+    world::ServerWorld,
 };
 
 /// Of more siblings than this, only the first and the last few are shown.
@@ -48,19 +48,7 @@ pub fn lines<'a>(
         spans.extend(watching(scene, watchers));
         lines.push(Line::from(spans));
     }
-    for (path, _) in server
-        .changes
-        .iter()
-        .filter(|(path, change)| **change == Change::Removed && !marked.contains_key(*path))
-        .take(ENDS.0)
-    {
-        let gone = scene.style(Role::Chrome).add_modifier(Modifier::CROSSED_OUT);
-        lines.push(Line::from(vec![
-            Span::styled("- ", scene.style(Role::Warning)),
-            Span::styled(text::fit(path, width / 2).into_owned(), gone),
-            Span::styled(format!("  {}", words::REMOVED.get(scene.lang)), scene.style(Role::Chrome)),
-        ]));
-    }
+    lines.extend(servers::removed(scene, (server, marked), width / 2).take(ENDS.0));
     lines
 }
 
@@ -78,19 +66,11 @@ fn line<'a>(
     (path, node): (&'a str, &'a Znode),
     width: usize,
 ) -> Line<'a> {
-    let change = server.changes.get(path);
-    let mark = match change {
-        Some(Change::Added) => "+ ",
-        Some(Change::Changed) => "~ ",
-        _ => "  ",
-    };
-    let role = if change.is_some() { Role::Fresh } else { Role::Text };
-    let (mark, style) =
-        if marked.contains_key(path) { servers::mark(scene) } else { (mark, scene.style(role)) };
+    let (mark, style) = servers::mark(scene, (server, marked), path);
     let depth = depth(path);
     let name = if depth == 0 { path } else { path.rsplit('/').next().unwrap_or(path) };
     let mut spans = vec![
-        Span::styled(mark, scene.style(Role::Good)),
+        mark,
         Span::raw("  ".repeat(depth)),
         Span::styled(text::fit(name, width / 2).into_owned(), style),
     ];

@@ -1,6 +1,6 @@
 //! Faults in the sequence: what they do to lifelines, and to commands that are on their way.
 
-use super::{Passage, Row, RowKind, Sequence};
+use super::{Message, Passage, Row, RowKind, Sequence};
 use crate::log::{ActorId, Belief, Condition, EventKind, Fault, LinkId, Log, Target, Way};
 
 impl Sequence {
@@ -9,7 +9,7 @@ impl Sequence {
         if self.state.links.is_empty() {
             return Passage::Through;
         }
-        let client = client(log, actor).unwrap_or_default();
+        let client = log.actor(actor).map_or("", |actor| actor.client.as_str());
         let way = self.state.links.get(&LinkId::new(client, server));
         way.copied().unwrap_or(Passage::Through)
     }
@@ -135,7 +135,7 @@ impl Sequence {
             };
             self.state.in_flight.remove(op);
             if let (Some(client), Some(server)) = (self.columns.of(*actor), self.columns.server(server)) {
-                let kind = RowKind::Orphan { client, server, sent };
+                let kind = RowKind::Message { client, server, message: Message::Orphaned { sent } };
                 let same = self.same(client, 7, "");
                 self.row(kind, index, same);
             }
@@ -150,11 +150,13 @@ impl Sequence {
             };
             let row = self.row_of(sent).and_then(|row| self.rows.get(row));
             let held = row.and_then(|row| match row.kind {
-                RowKind::Sent { client, server, way: Passage::Held } => Some((client, server)),
+                RowKind::Message { client, server, message: Message::Sent(Passage::Held) } => {
+                    Some((client, server))
+                }
                 _ => None,
             });
             if let Some((client, column)) = held.filter(|_| server == to) {
-                let kind = RowKind::Delivered { client, server: column, sent };
+                let kind = RowKind::Message { client, server: column, message: Message::Delivered { sent } };
                 let same = self.same(client, 10, to);
                 self.row(kind, index, same);
             }
@@ -186,8 +188,4 @@ impl Sequence {
         let ends = found.collect();
         self.rows.push(Row::new(RowKind::Link { ends }, index));
     }
-}
-
-fn client(log: &Log, actor: ActorId) -> Option<&str> {
-    log.actor(actor).map(|actor| actor.client.as_str())
 }

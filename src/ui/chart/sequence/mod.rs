@@ -12,7 +12,7 @@ pub(crate) mod row;
 
 pub use columns::{Columns, Who};
 pub use lifeline::{Lifeline, Look};
-pub use row::{Passage, Row, RowKind};
+pub use row::{Message, Passage, Row, RowKind};
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -23,6 +23,7 @@ use std::{
 use crate::{
     clock::LessonTime,
     log::{ActorId, Belief, Event, EventKind, LinkId, Log, Observed, OpId, Reply, Role, ServerState},
+    ui::chart::Clash,
     world::Holding,
 };
 
@@ -38,22 +39,12 @@ struct Seen {
     before: Option<usize>,
 }
 
-/// The rows of two or more holders of one lock.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Overlap {
-    pub lock: String,
-    /// Its first row, and the event that began it.
-    pub from: (usize, usize),
-    /// The row after its last, and the event that ended it.
-    pub to: Option<(usize, usize)>,
-}
-
 #[derive(Debug, Clone, Default)]
 pub struct Sequence {
     pub columns: Columns,
     pub lifelines: Vec<Lifeline>,
     pub rows: Vec<Row>,
-    pub overlaps: Vec<Overlap>,
+    pub overlaps: Vec<Clash<usize>>,
     places: Vec<usize>,
     states: Vec<Seen>,
     state: FoldState,
@@ -199,7 +190,7 @@ impl Sequence {
                     return self.row(RowKind::Note { column: client }, index, same);
                 };
                 let way = self.way(log, *actor, server);
-                let kind = RowKind::Sent { client, server: to, way };
+                let kind = RowKind::Message { client, server: to, message: Message::Sent(way) };
                 let same = self.same(client, way as u8, &format!("{label} {server}"));
                 self.row(kind, index, same)
             }
@@ -217,7 +208,7 @@ impl Sequence {
                     return Some(row);
                 };
                 let lost = matches!(reply, Reply::Lost(_));
-                let kind = RowKind::Replied { client, server, lost };
+                let kind = RowKind::Message { client, server, message: Message::Replied { lost } };
                 let same = self.same(client, 3 + u8::from(lost) + 2 * u8::from(reply.is_value()), label);
                 self.row(kind, index, same)
             }
@@ -225,7 +216,8 @@ impl Sequence {
                 let client = self.columns.of(*actor)?;
                 let server = self.columns.server(server)?;
                 let same = self.same(client, 8, &format!("{what} {about}"));
-                self.row(RowKind::Notified { client, server }, index, same)
+                let kind = RowKind::Message { client, server, message: Message::Notified };
+                self.row(kind, index, same)
             }
             _ => None,
         }
@@ -238,7 +230,7 @@ impl Sequence {
         let clash = |row: &Row| matches!(row.kind, RowKind::Clash { .. });
         let newest = self.rows.iter().rposition(|row| !clash(row))?;
         if let Some(row) = self.rows.get_mut(newest)
-            && let RowKind::Replied { client, .. } = row.kind
+            && let RowKind::Message { client, message: Message::Replied { .. }, .. } = row.kind
             && client == column
             && row.note.is_none()
             && row.same.is_none()
@@ -272,18 +264,11 @@ impl Sequence {
     fn hold(&mut self, event: &Event, index: usize) {
         for turn in self.state.holding.take(index, event) {
             let overlaps = self.state.holding.overlaps();
-            if let Some(begun) = overlaps.get(self.overlaps.len()) {
-                let lock = begun.lock.clone();
-                self.rows.push(Row::new(RowKind::Clash { lock: lock.clone() }, index));
-                let from = (self.rows.len() - 1, index);
-                self.overlaps.push(Overlap { lock, from, to: None });
+            for begun in overlaps.iter().skip(self.overlaps.len()) {
+                self.rows.push(Row::new(RowKind::Clash { lock: begun.lock.clone() }, index));
             }
-            let row = self.now();
-            for (overlap, ended) in self.overlaps.iter_mut().zip(self.state.holding.overlaps()) {
-                if ended.end.is_some() {
-                    overlap.to.get_or_insert((row, index));
-                }
-            }
+            let here = (self.now(), index);
+            Clash::update(&mut self.overlaps, self.state.holding.overlaps(), here);
             let holders: Vec<ActorId> = self.state.holding.holders(&turn.lock).collect();
             let mut columns: Vec<usize> =
                 holders.iter().chain([&turn.actor]).filter_map(|actor| self.columns.of(*actor)).collect();

@@ -12,7 +12,7 @@ use super::{header, lanes, plot::Plot, prelude::*, strip};
 use crate::{
     clock::LessonTime,
     ui::{
-        chart::{Detail, Pair, sequence::Sequence},
+        chart::{Pair, sequence::Sequence},
         keys::Place,
         state::{
             catalogue::CatalogueEntry,
@@ -23,8 +23,6 @@ use crate::{
     world::World,
 };
 
-/// Columns that the newest words get right of the playhead: labels, and commands.
-const TAIL: (u16, u16) = (22, 40);
 /// Rows of the verdicts at least, frame included.
 const VERDICTS: u16 = 5;
 
@@ -155,13 +153,9 @@ impl<'a> CompareView<'a> {
     /// The window onto the axis, the same for both runs.
     fn plot(&self, area: Rect, position: usize) -> Plot {
         let head = self.pair.head(self.slots);
-        let tail = match self.pair.charts[0].detail() {
-            Detail::Labels => TAIL.0,
-            Detail::Wires => TAIL.1,
-        };
-        let follows = head.saturating_sub(u32::from(area.width - tail.min(area.width / 2)));
         // Nothing is gained by showing what is right of the end.
-        let left = follows.min(self.pair.end().saturating_sub(area.width.into()));
+        let left = Plot::following(head, self.pair.charts[0].detail, area)
+            .min(self.pair.end().saturating_sub(area.width.into()));
         Plot { left, head, position, area }
     }
 
@@ -188,7 +182,7 @@ impl<'a> CompareView<'a> {
         for side in [0, 1] {
             verdicts::draw(self, side, areas.verdicts[side], buf);
         }
-        let hints = strip::hints(self.context, Place::Comparison, areas.hints.width);
+        let hints = strip::hints(self.context, Place::Comparison, &[], areas.hints.width);
         buf.set_line(areas.hints.x, areas.hints.y, &hints, areas.hints.width);
     }
 

@@ -6,7 +6,7 @@ use super::{CompareView, words};
 use crate::{
     ui::{
         state::screen::ComparePhase,
-        view::{narration, paragraph, prelude::*, verdict},
+        view::{paragraph, prelude::*, verdict},
     },
     verdict::Outcome,
 };
@@ -87,6 +87,11 @@ pub fn draw(view: &CompareView<'_>, side: usize, area: Rect, buf: &mut Buffer) {
     let block = view.context.theme.pane(false).title(Line::from(title));
     block.render(area, buf);
     let inner = inside(area);
-    let more = (view.context.theme, words::MORE.get(view.context.lang));
-    narration::draw(&lines(view, side, inner.width.into()), view.verdicts, more, inner, buf);
+    paragraph::draw_with_more(
+        &lines(view, side, inner.width.into()),
+        view.verdicts,
+        view.context,
+        inner,
+        buf,
+    );
 }

@@ -4,6 +4,8 @@
 pub(crate) mod choice;
 pub(crate) mod status;
 
+use std::ops::Range;
+
 use super::{LessonView, paragraph, prelude::*};
 use crate::{
     lesson::PRIMARY,
@@ -77,9 +79,8 @@ impl<'a> LessonView<'a> {
         let pane = FreePane { view: self, free: view, width: width.into() };
         let from = pane.before().len();
         let line = line.checked_sub(from)?;
-        pane.places().position(|(row, rows, columns)| {
-            (row..row + rows).contains(&line) && columns.contains(&usize::from(column))
-        })
+        let is_there = |block: &Block| block.rows.contains(&line) && block.columns.contains(&column.into());
+        pane.blocks().iter().position(is_there)
     }
 }
 
@@ -87,6 +88,13 @@ struct FreePane<'v, 'a> {
     view: &'v LessonView<'a>,
     free: FreeView<'a>,
     width: usize,
+}
+
+/// The lines of a client, and the rows and columns that it has to itself.
+struct Block {
+    lines: Vec<Line<'static>>,
+    rows: Range<usize>,
+    columns: Range<usize>,
 }
 
 impl<'a> FreePane<'_, 'a> {
@@ -109,56 +117,38 @@ impl<'a> FreePane<'_, 'a> {
         paragraph::hang(Span::styled(head.to_owned(), scene.style(head_role)), lines)
     }
 
-    /// How many columns the clients stand in, and how wide each is.
-    fn columns(&self) -> (usize, usize) {
-        if self.free.keyed().len() > COLUMN && self.width >= TWO_COLUMNS {
-            (2, self.width / 2)
-        } else {
-            (1, self.width)
-        }
-    }
-
-    fn blocks(&self) -> Vec<Vec<Line<'static>>> {
-        let keyed = self.free.keyed();
-        let scene = self.scene();
-        let (_, width) = self.columns();
-        let names = keyed.iter().map(|actor| text::width(scene.name(*actor)));
-        let wide = names.max().unwrap_or(0);
-        let rows = keyed.iter().enumerate().map(|(n, actor)| {
+    /// Each client that has a key, and where it stands below what is above all of them.
+    fn blocks(&self) -> Vec<Block> {
+        let (keyed, scene) = (self.free.keyed(), self.scene());
+        let columns = if keyed.len() > COLUMN && self.width >= TWO_COLUMNS { 2 } else { 1 };
+        let width = self.width / columns;
+        let names = keyed.iter().map(|actor| text::width(scene.name(*actor))).max().unwrap_or(0);
+        let block = |(n, actor): (usize, &ActorId)| {
             let prospect = self.free.free.outlook.actors.get(actor.0 as usize);
-            self.actor(n, *actor, prospect, (wide, width))
-        });
-        rows.collect()
-    }
-
-    /// Where each client stands below what is above all of them: its first row, how many, and its columns.
-    fn places(&self) -> impl Iterator<Item = (usize, usize, std::ops::Range<usize>)> {
-        let (columns, width) = self.columns();
-        let blocks: Vec<usize> = self.blocks().iter().map(Vec::len).collect();
+            Block { lines: self.actor(n, *actor, prospect, (names, width)), rows: 0..0, columns: 0..0 }
+        };
+        let mut blocks: Vec<Block> = keyed.iter().enumerate().map(block).collect();
         let half = blocks.len().div_ceil(columns);
         let mut row = 0;
-        let mut places = Vec::new();
         for n in 0..half {
-            let beside: Vec<usize> =
-                (0..columns).map(|c| c * half + n).filter(|n| *n < blocks.len()).collect();
-            let rows = beside.iter().map(|n| blocks[*n]).max().unwrap_or(0);
-            places.extend(
-                beside.iter().enumerate().map(|(c, n)| (*n, (row, rows, c * width..(c + 1) * width))),
-            );
-            row += rows;
+            let beside = || (n..keyed.len()).step_by(half);
+            let end = row + beside().map(|n| blocks[n].lines.len()).max().unwrap_or(0);
+            for (column, n) in beside().enumerate() {
+                blocks[n].rows = row..end;
+                blocks[n].columns = column * width..(column + 1) * width;
+            }
+            row = end;
         }
-        places.sort_by_key(|(n, _)| *n);
-        places.into_iter().map(|(_, place)| place)
+        blocks
     }
 
     fn actors(&self) -> Vec<Line<'static>> {
-        let (_, width) = self.columns();
         let mut lines: Vec<Line<'static>> = Vec::new();
-        for (block, (row, rows, columns)) in self.blocks().into_iter().zip(self.places()) {
-            lines.resize(lines.len().max(row + rows), Line::default());
-            for (line, own) in lines[row..].iter_mut().zip(block) {
+        for Block { lines: own, rows, columns } in self.blocks() {
+            lines.resize(lines.len().max(rows.end), Line::default());
+            for (line, own) in lines[rows.start..].iter_mut().zip(own) {
                 if columns.start > 0 {
-                    let gap = width.saturating_sub(line.width());
+                    let gap = columns.start.saturating_sub(line.width());
                     line.spans.push(Span::raw(" ".repeat(gap)));
                 }
                 line.spans.extend(own.spans);

@@ -5,7 +5,7 @@ use crate::{
     run::explore::Failing,
     ui::{
         state::outcomes::{Exploration, ExplorationOptions, Phase},
-        view::{narration, paragraph, prelude::*},
+        view::{paragraph, prelude::*},
     },
 };
 
@@ -124,5 +124,5 @@ pub(super) fn draw(view: &OutcomesView<'_>, exploration: &Exploration, area: Rec
             view.style(Role::Text),
         ));
     }
-    narration::draw(&lines, 0, (view.context.theme, words::MORE.get(view.context.lang)), inner, buf);
+    paragraph::draw_with_more(&lines, 0, view.context, inner, buf);
 }

@@ -1,6 +1,6 @@
 //! A histogram of outcomes: a row for each with its bar, how often it was seen, its share, and a word beside it.
 
-use super::first_in_sight;
+use super::List;
 use crate::{
     run::race::Outcome,
     ui::view::{paragraph, prelude::*},
@@ -57,17 +57,8 @@ pub struct Row {
     pub chosen: bool,
 }
 
-/// The first row in sight.
-fn start(rows: &[Row], height: u16) -> usize {
-    let chosen = rows.iter().position(|row| row.chosen).unwrap_or(0);
-    first_in_sight(chosen, rows.len(), height)
-}
-
-/// The row at a row of the screen, by its place.
-pub fn at(rows: &[Row], theme: Theme, area: Rect, y: u16) -> Option<usize> {
-    let inner = theme.pane(true).inner(area);
-    let place = start(rows, inner.height) + usize::from(y.checked_sub(inner.y)?);
-    (y < inner.bottom() && place < rows.len()).then_some(place)
+pub(super) fn list(rows: &[Row], theme: Theme, area: Rect) -> List {
+    List::new(theme, area, rows.iter().position(|row| row.chosen), rows.len())
 }
 
 /// Draws the histogram: whether keys go there, and what is said where there are no rows.
@@ -90,7 +81,7 @@ pub fn draw(
         return;
     }
     let columns = Columns::of(rows, inner.width.into());
-    let from = start(rows, inner.height);
+    let from = list(rows, theme, area).from;
     for (y, row) in (inner.top()..inner.bottom()).zip(rows.iter().skip(from)) {
         buf.set_line(inner.x, y, &line(theme, row, &columns), inner.width);
         if row.chosen && focused {

@@ -3,14 +3,13 @@
 
 mod exploration;
 pub(crate) mod histogram;
-mod layout;
 mod races;
 mod single;
 
 pub use single::{SingleRace, SingleRun};
 
 use histogram::{Row, percent, words_of};
-use layout::Areas;
+use ratatui::layout::{Constraint, Layout};
 
 use super::{
     header::{self, Title},
@@ -31,6 +30,11 @@ use crate::{
 
 /// The longest progress bar, in cells.
 const BAR: usize = 30;
+
+/// Screens wider than this have the details beside the outcomes.
+const WIDE: u16 = 130;
+/// There is always room for so many outcomes, so that the first ones move nothing.
+const FEW: usize = 6;
 
 #[derive(Debug, Clone, Copy)]
 pub struct OutcomesView<'a> {
@@ -71,9 +75,10 @@ impl OutcomesView<'_> {
     pub fn hit(&self, area: Rect, at: (u16, u16)) -> OutcomesHit {
         let areas = self.areas(area);
         let place = if areas.outcomes.contains(at.into()) {
-            histogram::at(&self.rows(), self.context.theme, areas.outcomes, at.1).map(OutcomesHit::Outcome)
+            let list = histogram::list(&self.rows(), self.context.theme, areas.outcomes);
+            list.at(at.1).map(OutcomesHit::Outcome)
         } else if areas.details.contains(at.into()) {
-            races::at(self, areas.details, at.1).map(OutcomesHit::Race)
+            races::list(self, areas.details).and_then(|list| list.at(at.1)).map(OutcomesHit::Race)
         } else {
             None
         };
@@ -96,7 +101,7 @@ impl OutcomesView<'_> {
             Source::Exploration(exploration) => exploration::draw(self, exploration, areas.details, buf),
         }
         let width = areas.hints.width;
-        let hints = strip::hints(self.context, self.place(), width);
+        let hints = strip::hints(self.context, self.place(), &[], width);
         buf.set_line(areas.hints.x, areas.hints.y, &hints, width);
     }
 
@@ -197,8 +202,55 @@ impl Summary<'_> {
     }
 }
 
-/// The first line in sight of a list in which one is chosen: that one stays there, with one before and one after it.
-fn first_in_sight(chosen: usize, count: usize, height: u16) -> usize {
-    let height = usize::from(height);
-    (chosen + 2).saturating_sub(height).min(count.saturating_sub(height))
+/// A list in a frame, of which one line is chosen: what of it is in sight.
+struct List {
+    inner: Rect,
+    from: usize,
+    count: usize,
+}
+
+impl List {
+    fn new(theme: Theme, area: Rect, chosen: Option<usize>, count: usize) -> Self {
+        let inner = theme.pane(true).inner(area);
+        Self { inner, from: paragraph::start((chosen.unwrap_or(0), 1), count, inner.height), count }
+    }
+
+    /// The line at a row of the screen, by its place.
+    fn at(&self, y: u16) -> Option<usize> {
+        let place = self.from + usize::from(y.checked_sub(self.inner.y)?);
+        (y < self.inner.bottom() && place < self.count).then_some(place)
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+pub struct Areas {
+    pub header: Rect,
+    pub summary: Rect,
+    pub outcomes: Rect,
+    pub details: Rect,
+    pub hints: Rect,
+}
+
+impl Areas {
+    /// Divides a screen for so many lines of summary and so many outcomes; the details have `below` rows at least, with
+    /// their frame, where they are not beside the outcomes.
+    pub fn of(area: Rect, (summary, outcomes): (usize, usize), below: u16) -> Self {
+        let rows = |count: usize| u16::try_from(count).unwrap_or(u16::MAX);
+        let [header, summary, body, hints] = Layout::vertical([
+            Constraint::Length(1),
+            Constraint::Length(rows(summary).min(area.height / 2)),
+            Constraint::Min(1),
+            Constraint::Length(1),
+        ])
+        .areas(area);
+        let [outcomes, details] = if area.width >= WIDE {
+            Layout::horizontal([Constraint::Percentage(66), Constraint::Min(1)]).areas(body)
+        } else {
+            // The histogram takes what it needs, and leaves some of the details in sight.
+            let most = body.height.saturating_sub(below).max(body.height / 2);
+            let wanted = rows(outcomes.max(FEW) + 2).min(most);
+            Layout::vertical([Constraint::Length(wanted), Constraint::Min(0)]).areas(body)
+        };
+        Self { header, summary, outcomes, details, hints }
+    }
 }

@@ -1,7 +1,7 @@
 //! What is particular to races: how far they are, and those that came out as the chosen outcome says.
 
 use super::{
-    BAR, OutcomesView, Summary, first_in_sight,
+    BAR, List, OutcomesView, Summary,
     histogram::{percent, words_of},
 };
 use crate::{
@@ -75,16 +75,9 @@ fn progress(summary: &mut Summary<'_>) {
     summary.bar((full, cells), &count, fast);
 }
 
-fn start(view: &OutcomesView<'_>, kind: &Kind, height: u16) -> usize {
-    let chosen = view.outcomes.chosen_race().unwrap_or(0);
-    first_in_sight(chosen, kind.numbers().len(), height)
-}
-
-pub(super) fn at(view: &OutcomesView<'_>, area: Rect, y: u16) -> Option<usize> {
-    let inner = view.context.theme.pane(true).inner(area);
-    let kind = view.outcomes.chosen_races()?;
-    let place = start(view, kind, inner.height) + usize::from(y.checked_sub(inner.y)?);
-    (y < inner.bottom() && place < kind.numbers().len()).then_some(place)
+pub(super) fn list(view: &OutcomesView<'_>, area: Rect) -> Option<List> {
+    let races = view.outcomes.chosen_races()?.numbers().len();
+    Some(List::new(view.context.theme, area, view.outcomes.chosen_race(), races))
 }
 
 pub(super) fn draw(view: &OutcomesView<'_>, races: &Races, area: Rect, buf: &mut Buffer) {
@@ -105,10 +98,9 @@ pub(super) fn draw(view: &OutcomesView<'_>, races: &Races, area: Rect, buf: &mut
         block = block.title_bottom(Line::styled(words, view.style(Role::Warning)).right_aligned());
     }
     let inner = paragraph::frame(block, area, buf);
-    let Some(kind) = view.outcomes.chosen_races() else {
+    let (Some(kind), Some(List { from, .. })) = (view.outcomes.chosen_races(), list(view, area)) else {
         return;
     };
-    let from = start(view, kind, inner.height);
     let digits = kind.numbers().last().map_or(1, |last| (u64::from(*last) + 1).to_string().len());
     for (y, place) in (inner.top()..inner.bottom()).zip(from..kind.numbers().len()) {
         let number = kind.numbers()[place];

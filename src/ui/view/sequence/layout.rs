@@ -2,10 +2,7 @@
 
 use ratatui::layout::Rect;
 
-use super::{
-    arrow::Arrow,
-    window::{self, Window},
-};
+use super::{arrow::Arrow, window::Window};
 use crate::ui::view::Scene;
 
 #[derive(Debug, Clone)]
@@ -36,11 +33,6 @@ pub struct View {
 pub(crate) fn reach(scene: &Scene<'_>) -> u16 {
     let known = scene.sequence.known(scene.world.position);
     u16::try_from(known.saturating_sub(1)).unwrap_or(u16::MAX)
-}
-
-/// How many clients can be left out at the left.
-pub(crate) fn aside_reach(scene: &Scene<'_>, area: Rect) -> u16 {
-    window::reach(scene, area)
 }
 
 impl Layout {

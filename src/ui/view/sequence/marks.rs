@@ -3,9 +3,13 @@
 use super::{
     arrow::{self, Words},
     layout::Layout,
-    put, write,
+    write,
 };
-use crate::ui::{chart::sequence::Row, view::prelude::*, words::fault};
+use crate::ui::{
+    chart::sequence::Row,
+    view::{cells, prelude::*},
+    words::fault,
+};
 
 /// Words beside a lifeline: at its right, or at its left where there is more room.
 pub(crate) fn beside(layout: &Layout, (column, y): (usize, u16), words: &Words, buf: &mut Buffer) {
@@ -49,7 +53,7 @@ pub(crate) fn draw_fault(
     };
     let style = scene.style(Role::Danger);
     for x in columns.iter().filter_map(|column| layout.window.line(*column)) {
-        put(buf, (x, y), glyph, style);
+        cells::put(buf, (x, y), glyph, style);
     }
     // After the marks: no mark may stand in the words.
     if let Some(last) = columns.last() {
@@ -64,14 +68,14 @@ pub(crate) fn draw_link(
     buf: &mut Buffer,
 ) {
     let position = scene.world.position;
-    let fault_of = |event: usize| match scene.log.events().get(event).map(|event| &event.kind) {
+    let fault_of = |event: usize| match scene.event(event) {
         Some(EventKind::Fault(fault)) => Some(fault),
         _ => None,
     };
     let Some(first) = fault_of(row.event) else { return };
     let glyph = fault::glyph(first);
     let links = std::iter::once(row.event)
-        .chain(row.further().iter().copied())
+        .chain(row.more.iter().copied())
         .filter(|event| *event < position)
         .filter_map(|event| fault_of(event)?.link().map(ToString::to_string));
     let links = links.collect::<Vec<_>>().join(", ");
@@ -81,7 +85,7 @@ pub(crate) fn draw_link(
     let seen = ends.iter().filter(|(_, _, event)| *event < position);
     for (from, to, _) in seen {
         let (left, right) = layout.window.between(*from, *to);
-        put(buf, (left + right.saturating_sub(left) / 2, y), glyph, style);
+        cells::put(buf, (left + right.saturating_sub(left) / 2, y), glyph, style);
     }
     // After the marks: no mark may stand in the words.
     draw_words(layout, (&words, y), style, buf);
@@ -92,7 +96,7 @@ pub(crate) fn draw_gap(scene: &Scene<'_>, layout: &Layout, (words, y): (&str, u1
     let plot = layout.window.plot;
     let lines: Vec<u16> = layout.window.lines().map(|(_, x)| x).collect();
     for x in (plot.x..plot.right()).filter(|x| !lines.contains(x)) {
-        put(buf, (x, y), "┈", scene.style(Role::Chrome));
+        cells::put(buf, (x, y), "┈", scene.style(Role::Chrome));
     }
     draw_words(layout, (words, y), scene.style(Role::Chrome), buf);
 }
