@@ -24,6 +24,15 @@ pub enum Observed {
     Zookeeper(ZnodeTree),
 }
 
+impl Observed {
+    pub fn role(&self) -> Option<&Role> {
+        match self {
+            Self::Redis(space) => space.role.as_ref(),
+            Self::Zookeeper(_) => None,
+        }
+    }
+}
+
 /// The keys of a Redis server, by name.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Keyspace {

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use super::{BURST, Burst, CROWD, Chart};
+use super::{APART, BURST, Burst, CROWD, Chart, Lane};
 use crate::{
     clock::LessonTime,
     log::{Actor, Event, EventKind, Fault, Log},
@@ -32,6 +32,39 @@ fn linear(columns: f64) -> Duration {
     Duration::from_secs_f64((millis / 1000.0).clamp(0.0, 86_400.0))
 }
 
+/// How close things stand on the axis: as usual, or closer where a whole story is to be seen at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Compression {
+    /// Stretches of time are drawn so many times shorter.
+    pub(crate) shorter: u32,
+    /// So many columns of a tick's words are shown where the rest has to give way; `None` for all of them.
+    pub(crate) words: Option<u32>,
+}
+
+impl Default for Compression {
+    fn default() -> Self {
+        Self { shorter: 1, words: None }
+    }
+}
+
+impl Compression {
+    /// The first column at which a lane's next tick may stand.
+    pub(crate) fn room(self, lane: &Lane) -> u32 {
+        match (self.words, lane.marks.last()) {
+            (Some(words), Some(mark)) => lane.end.min(mark.x + words),
+            _ => lane.end,
+        }
+    }
+
+    pub(crate) fn apart(self) -> u32 {
+        if self.words.is_some_and(|words| words < APART) { 1 } else { APART }
+    }
+
+    pub(crate) fn of(self, columns: u32) -> u32 {
+        columns.div_ceil(self.shorter)
+    }
+}
+
 impl Chart {
     pub fn column(&self, event: usize) -> u32 {
         self.columns.get(event).copied().unwrap_or_default()
@@ -47,9 +80,7 @@ impl Chart {
     /// The column at which a playhead stands: `position` events are over and the time shown is `display`.
     pub fn playhead(&self, log: &Log, position: usize, display: LessonTime) -> u32 {
         let position = position.min(self.columns.len());
-        let Some(last) = position.checked_sub(1) else {
-            return 0;
-        };
+        let Some(last) = position.checked_sub(1) else { return 0 };
         let before = self.columns[last];
         let passed = stretch(display.since(log.events()[last].at));
         match self.columns.get(position) {
@@ -68,9 +99,7 @@ impl Chart {
     pub fn moment(&self, log: &Log, column: u32, position: usize, display: LessonTime) -> LessonTime {
         let known = &self.columns[..position.min(self.columns.len())];
         let next = known.partition_point(|x| *x <= column);
-        let Some(last) = next.checked_sub(1) else {
-            return LessonTime::ZERO;
-        };
+        let Some(last) = next.checked_sub(1) else { return LessonTime::ZERO };
         let (from, before) = (log.events()[last].at, self.columns[last]);
         let elapsed = f64::from(column - before);
         match known.get(next) {
@@ -119,9 +148,7 @@ impl Chart {
             | EventKind::Took { actor, .. }
             | EventKind::Counted { actor, .. }
             | EventKind::Waits { actor, .. } => {
-                let Some(lane) = self.lanes.get(actor.0 as usize) else {
-                    return after;
-                };
+                let Some(lane) = self.lanes.get(actor.0 as usize) else { return after };
                 if lane.band.is_none() && lane.takes_note(log, &event.kind, event.at) {
                     return after;
                 }

@@ -86,9 +86,7 @@ impl Band {
     }
 
     pub(crate) fn count(&mut self, kind: &EventKind, x: u32, event: usize) {
-        let Some((what, notified)) = name(kind) else {
-            return;
-        };
+        let Some((what, notified)) = name(kind) else { return };
         if let Some(run) = self.position(what, notified) {
             self.runs[run].count += 1;
             return;

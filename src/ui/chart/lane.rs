@@ -188,9 +188,7 @@ impl Mark {
     }
 
     fn words(&self, log: &Log, event: usize, (detail, position): (Detail, usize)) -> String {
-        let Some(event) = log.events().get(event) else {
-            return String::new();
-        };
+        let Some(event) = log.events().get(event) else { return String::new() };
         match &event.kind {
             EventKind::Sent { label, command, .. } => {
                 let command = match detail {

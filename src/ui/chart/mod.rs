@@ -5,7 +5,6 @@
 //! was drawn moves when more happens, and a frame looks only at what is visible.
 
 pub(crate) mod axis;
-pub(crate) mod compression;
 pub(crate) mod crowd;
 pub(crate) mod lane;
 pub(crate) mod pair;
@@ -26,7 +25,7 @@ use crate::{
     log::{ActorId, Belief, Condition, Event, EventKind, Fault, Log, OpId, Stop, Target},
     world::{Holding, Overlap},
 };
-use compression::Compression;
+use axis::Compression;
 
 /// Screens narrower than this get labels on the lanes instead of commands.
 const NARROW: u16 = 100;
@@ -283,9 +282,7 @@ impl Chart {
     }
 
     fn mark(&mut self, log: &Log, index: usize, actor: ActorId, x: u32) {
-        let Some(lane) = self.lanes.get_mut(actor.0 as usize) else {
-            return;
-        };
+        let Some(lane) = self.lanes.get_mut(actor.0 as usize) else { return };
         let event = &log.events()[index];
         if lane.takes_note(log, &event.kind, event.at) {
             lane.note(log, index, self.detail);
@@ -318,9 +315,7 @@ impl Chart {
     }
 
     fn believe(&mut self, actor: ActorId, lock: &str, belief: Belief, here: (u32, usize)) {
-        let Some(lane) = self.lanes.get_mut(actor.0 as usize) else {
-            return;
-        };
+        let Some(lane) = self.lanes.get_mut(actor.0 as usize) else { return };
         let before = lane.believe(lock, belief, here);
         if let Some(band) = lane.band {
             self.bands[band].believe(before, belief, here);
@@ -360,9 +355,7 @@ impl Chart {
     }
 
     fn process_fault(&mut self, log: &Log, actor: ActorId, condition: Condition, (x, index): (u32, usize)) {
-        let Some(lane) = self.lanes.get_mut(actor.0 as usize) else {
-            return;
-        };
+        let Some(lane) = self.lanes.get_mut(actor.0 as usize) else { return };
         lane.mark(log, index, x, self.detail);
         let (ended, band) = (lane.fault(condition, (x, index)), lane.band);
         for belief in ended {

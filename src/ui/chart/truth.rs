@@ -142,9 +142,7 @@ impl Truth {
     }
 
     fn renew(&mut self, name: &str, key: &KeyState, event: usize, from: LessonTime) {
-        let Some(to) = key.expires_at else {
-            return;
-        };
+        let Some(to) = key.expires_at else { return };
         let leases = self.leases.entry(name.to_owned()).or_default();
         if leases.last().is_none_or(|lease| lease.to != to) {
             leases.push(Lease { event, from, to });

@@ -5,10 +5,8 @@ use std::{collections::HashMap, time::Duration};
 use super::{Flight, Hop, Load, MESSAGE, NOTICEABLE, Wait};
 use crate::{
     clock::LessonTime,
-    log::{
-        Actor, ActorId, Condition, EventKind, Fault, LinkId, Log, Observed, OpId, Reply, Role, Target, Way,
-    },
-    world::{Doing, LinkState, World},
+    log::{ActorId, Condition, EventKind, Fault, LinkId, Log, Observed, OpId, Reply, Role, Target, Way},
+    world::{Doing, LinkState, ServerWorld, World},
 };
 
 /// So many messages of a beat can be followed one by one; more of them are a wave.
@@ -44,7 +42,6 @@ struct Open {
 
 struct Composer<'a> {
     log: &'a Log,
-    actors: &'a [Actor],
     wait: Duration,
     flight: Flight,
     beat: Beat,
@@ -76,12 +73,10 @@ impl<'a> Composer<'a> {
             LinkState::Held(way) => Some((link.clone(), *way)),
             LinkState::Cut => None,
         };
-        let is_master = |observed: &Option<Observed>| matches!(observed, Some(Observed::Redis(space)) if space.role == Some(Role::Master));
-        let masters = base.servers.iter().filter(|server| is_master(&server.observed));
-        let actors = log.actors();
+        let role = |server: &'a ServerWorld| server.observed.as_ref().and_then(Observed::role);
+        let masters = base.servers.iter().filter(|server| role(server) == Some(&Role::Master));
         let mut composer = Self {
             log,
-            actors,
             wait,
             flight: Flight { from: base.position, begin, ..Flight::default() },
             beat: Beat::Rest,
@@ -111,7 +106,7 @@ impl<'a> Composer<'a> {
         if server == "local" {
             return None;
         }
-        let client = self.actors.get(actor.0 as usize).map_or("", |actor| &actor.client);
+        let client = self.log.actor(*actor).map_or("", |actor| &actor.client);
         let link = LinkId::new(client, server);
         let way = self.held.iter().find(|(held, _)| *held == link).map(|(_, way)| *way);
         let open = Open {
@@ -125,8 +120,7 @@ impl<'a> Composer<'a> {
     }
 
     fn is_crowd(&self, actor: ActorId) -> bool {
-        let actor = self.actors.get(actor.0 as usize);
-        actor.is_some_and(|actor| actor.crowd)
+        self.log.actor(actor).is_some_and(|actor| actor.crowd)
     }
 
     fn take(&mut self, index: usize, to: usize) {
@@ -165,11 +159,7 @@ impl<'a> Composer<'a> {
                 self.hop(Load::Fault, (index, index), None, (0.0, 1.0));
                 self.fault(fault);
             }
-            EventKind::State(state) => {
-                if let Observed::Redis(space) = &state.observed {
-                    landing = self.role(index, &state.server, space.role.as_ref());
-                }
-            }
+            EventKind::State(state) => landing = self.role(index, &state.server, state.observed.role()),
             EventKind::Stop { .. } => {
                 self.rest();
                 landing = Some(self.time.1);
@@ -384,13 +374,8 @@ pub fn predecessor<'a>(log: &'a Log, event: usize, server: &str) -> Option<&'a s
     let mut was_replica = false;
     let mut before = None;
     for event in log.events()[..event.min(log.len())].iter().rev() {
-        let EventKind::State(state) = &event.kind else {
-            continue;
-        };
-        let Observed::Redis(space) = &state.observed else {
-            continue;
-        };
-        match &space.role {
+        let EventKind::State(state) = &event.kind else { continue };
+        match state.observed.role() {
             Some(Role::Master) if state.server != server && before.is_none() => before = Some(&*state.server),
             Some(Role::Replica { .. }) if state.server == server => was_replica = true,
             _ => {}

@@ -150,9 +150,7 @@ impl Flight {
     /// Everything that belongs together with what is on its way at a moment: arrived, on its way, or not yet sent.
     pub fn beat(&self, at: Duration) -> &[Hop] {
         let begun = self.hops.partition_point(|hop| hop.time.0 <= at);
-        let Some(last) = begun.checked_sub(1).map(|last| self.hops[last].beat) else {
-            return &[];
-        };
+        let Some(last) = begun.checked_sub(1).map(|last| self.hops[last].beat) else { return &[] };
         let first = self.hops.partition_point(|hop| hop.beat < last);
         let end = self.hops.partition_point(|hop| hop.beat <= last);
         let hops = &self.hops[first..end];

@@ -80,6 +80,10 @@ impl Story {
         self.add(EventKind::Stop { item: 0, stop: Stop::Move })
     }
 
+    fn fault(&mut self, fault: Fault) -> usize {
+        self.add(EventKind::Fault(fault))
+    }
+
     fn role(&mut self, server: &str, role: Role) -> usize {
         let space = Keyspace { role: Some(role), ..Keyspace::default() };
         self.add(EventKind::State(ServerState { server: server.into(), observed: Observed::Redis(space) }))
@@ -89,6 +93,10 @@ impl Story {
     fn flight(&self, from: usize) -> Flight {
         flight(&self.log, from, self.log.len(), TEMPO)
     }
+}
+
+fn link() -> LinkId {
+    LinkId::new("A", "redis")
 }
 
 fn flight(log: &Log, from: usize, to: usize, tempo: Tempo) -> Flight {
@@ -109,7 +117,7 @@ fn a_command_goes_down_and_its_reply_comes_up_and_is_known_when_it_arrives() {
     story.stop();
     let flight = story.flight(1);
     assert_eq!(loads(&flight), [(Load::Command, sent), (Load::Reply, replied)]);
-    let [down, up] = flight.hops else { panic!("two hops") };
+    let [down, up] = flight.hops[..] else { panic!("two hops") };
     assert_eq!((down.time, up.time), ((Duration::ZERO, MESSAGE), (MESSAGE, 2 * MESSAGE)));
     assert_eq!(up.at, sent, "back where the command came from");
     assert_eq!(flight.lasts, 2 * MESSAGE);
@@ -177,7 +185,7 @@ fn a_crowd_that_asks_one_after_another_is_a_swarm() {
 #[test]
 fn a_held_command_stops_half_way_until_it_is_released() {
     let mut story = Story::new();
-    story.add(EventKind::Fault(Fault::Hold { link: LinkId::new("A", "redis"), way: Way::Both }));
+    story.fault(Fault::Hold { link: link(), way: Way::Both });
     let from = story.log.len();
     let sent = story.sent(1, 0);
     story.stop();
@@ -186,7 +194,7 @@ fn a_held_command_stops_half_way_until_it_is_released() {
     };
     assert_eq!(ways(&story.flight(from)), [(Load::Command, (0.0, 0.5))]);
     let from = story.log.len();
-    let release = story.add(EventKind::Fault(Fault::Release { link: LinkId::new("A", "redis") }));
+    let release = story.fault(Fault::Release { link: link() });
     let replied = story.replied(1, 0);
     let flight = story.flight(from);
     assert_eq!(loads(&flight), [(Load::Fault, release), (Load::Command, sent), (Load::Reply, replied)]);
@@ -204,10 +212,10 @@ fn what_is_lost_breaks_half_way() {
     assert!(up.breaks && up.way == (0.0, 0.5), "{up:?}");
 
     let mut story = Story::new();
-    story.add(EventKind::Fault(Fault::Hold { link: LinkId::new("A", "redis"), way: Way::Both }));
+    story.fault(Fault::Hold { link: link(), way: Way::Both });
     story.sent(1, 0);
     let from = story.log.len();
-    story.add(EventKind::Fault(Fault::Drop { link: LinkId::new("A", "redis") }));
+    story.fault(Fault::Drop { link: link() });
     story.answered(1, 0, Reply::Lost("connection closed".into()));
     let flight = story.flight(from);
     let up = flight.hops[1];
@@ -220,7 +228,7 @@ fn a_promotion_goes_from_the_old_master_to_the_new_one() {
     story.role("master", Role::Master);
     story.role("replica1", Role::Replica { of: "master".into() });
     let from = story.log.len();
-    story.add(EventKind::Fault(Fault::KillServer { server: "master".into() }));
+    story.fault(Fault::KillServer { server: "master".into() });
     let promoted = story.role("replica1", Role::Master);
     story.role("replica1", Role::Master);
     let flight = story.flight(from);
@@ -285,12 +293,8 @@ fn tell(steps: &[Step]) -> Log {
                 story.answered(op, actor, reply);
             }
             Step::Notified(actor) => drop(story.notified(actor)),
-            Step::Hold => {
-                story.add(EventKind::Fault(Fault::Hold { link: LinkId::new("A", "redis"), way: Way::Both }));
-            }
-            Step::Release => {
-                story.add(EventKind::Fault(Fault::Release { link: LinkId::new("A", "redis") }));
-            }
+            Step::Hold => drop(story.fault(Fault::Hold { link: link(), way: Way::Both })),
+            Step::Release => drop(story.fault(Fault::Release { link: link() })),
             Step::Wait(millis) => story.at += millis * 1_000_000,
             Step::Stop => drop(story.stop()),
             _ => {}
@@ -307,7 +311,7 @@ fn moments(flight: &Flight) -> impl Iterator<Item = Duration> + use<> {
 
 proptest! {
     #[test]
-    fn legs_cover_what_crossed_the_wire_in_order(steps in prop::collection::vec(step(), 0..120), from in 0.0..1.0f64) {
+    fn hops_cover_what_crossed_the_wire_in_order(steps in prop::collection::vec(step(), 0..120), from in 0.0..1.0f64) {
         let log = tell(&steps);
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "a share of a small number")]
         let from = 1 + ((log.len() - 1) as f64 * from) as usize;
@@ -321,7 +325,7 @@ proptest! {
         let events: Vec<usize> = flight.hops.iter().filter(released).map(|hop| hop.event).collect();
         prop_assert_eq!(events, expected);
         let mut before = Duration::ZERO;
-        for hop in flight.hops {
+        for hop in &flight.hops {
             prop_assert!(hop.time.0 <= hop.time.1 && hop.time.1 <= flight.lasts);
             prop_assert!(hop.swarm || hop.time.0 >= before);
             before = before.max(hop.time.0);
@@ -365,7 +369,7 @@ proptest! {
         let part = tell(&steps);
         let whole = tell(&[steps, few(&more)].concat());
         let (before, after) = (flight(&part, 1, part.len(), TEMPO), flight(&whole, 1, whole.len(), TEMPO));
-        prop_assert_eq!(before.hops, &after.hops[..before.hops.len()]);
-        prop_assert_eq!(before.waits, &after.waits[..before.waits.len()]);
+        prop_assert_eq!(&before.hops[..], &after.hops[..before.hops.len()]);
+        prop_assert_eq!(&before.waits[..], &after.waits[..before.waits.len()]);
     }
 }

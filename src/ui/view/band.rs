@@ -22,9 +22,7 @@ const WIDEST: u16 = 60;
 /// The members worth a lane of their own: who holds, who has been told, then the first of the rest.
 pub fn sample(scene: &Scene<'_>, band: &Band, room: usize) -> Vec<ActorId> {
     let rank = |member: &ActorId| {
-        let Some(actor) = scene.world.actor(*member) else {
-            return 4;
-        };
+        let Some(actor) = scene.world.actor(*member) else { return 4 };
         let holds = actor.beliefs.values().any(|span| span.belief == Belief::Holding);
         match (holds, actor.life) {
             (true, _) => 0,
@@ -46,9 +44,7 @@ pub fn sample(scene: &Scene<'_>, band: &Band, room: usize) -> Vec<ActorId> {
 }
 
 pub fn draw(scene: &Scene<'_>, plot: &Plot, band: &Band, (y, bottom): (u16, u16), buf: &mut Buffer) {
-    let Some(first) = band.members.first() else {
-        return;
-    };
+    let Some(first) = band.members.first() else { return };
     let style = scene.actor_style(*first);
     let members = || band.members.iter().filter_map(|member| scene.world.actor(*member));
     let count = |belief: Belief| {
@@ -87,14 +83,10 @@ pub fn draw(scene: &Scene<'_>, plot: &Plot, band: &Band, (y, bottom): (u16, u16)
 
 /// Many members are reached one after another: a wave that goes through the crowd, right of the playhead.
 fn draw_wave(scene: &Scene<'_>, plot: &Plot, band: &Band, y: u16, buf: &mut Buffer) {
-    let Some((flight, at)) = scene.flight.and_then(|in_flight| in_flight.flight) else {
-        return;
-    };
+    let Some((flight, at)) = scene.flight.and_then(|in_flight| in_flight.flight) else { return };
     let is_member = |hop: &&Hop| hop.actor.is_some_and(|actor| band.members.binary_search(&actor).is_ok());
     let hops: Vec<&Hop> = flight.beat(at).iter().filter(is_member).collect();
-    let (Some(first), Some(x)) = (hops.first(), plot.screen(plot.head)) else {
-        return;
-    };
+    let (Some(first), Some(x)) = (hops.first(), plot.screen(plot.head)) else { return };
     let room = (plot.area.right() - x).saturating_sub(2).min(WIDEST);
     if hops.len() < CREST.len() || usize::from(room) < CREST.len() {
         return;
@@ -167,9 +159,7 @@ pub fn event_at(plot: &Plot, band: &Band, x: u16) -> Option<usize> {
 }
 
 fn draw_level(scene: &Scene<'_>, plot: &Plot, band: &Band, y: u16, buf: &mut Buffer) {
-    let Some(first) = band.members.first() else {
-        return;
-    };
+    let Some(first) = band.members.first() else { return };
     let style = scene.actor_style(*first).add_modifier(Modifier::DIM);
     for x in plot.left..=plot.head.min(plot.right().saturating_sub(1)) {
         let level = band.level(x, plot.position);

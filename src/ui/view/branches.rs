@@ -80,9 +80,7 @@ fn choices(log: &Log, lang: Lang) -> Vec<String> {
     let steps = Steps::of(log);
     let mut parts = Vec::new();
     for (n, event) in log.events().iter().enumerate() {
-        let EventKind::Chose(choice) = &event.kind else {
-            continue;
-        };
+        let EventKind::Chose(choice) = &event.kind else { continue };
         parts.push(match choice {
             Choice::Move { actor } => {
                 let end = steps.after(n).first().map_or(log.len(), |step| step.position);

@@ -1,10 +1,5 @@
 //! The catalogue: lessons by track on the left, the chosen one on the right.
 
-use ratatui::{
-    layout::{Constraint, Layout},
-    widgets::Widget,
-};
-
 use super::{
     paragraph::{self, text_area},
     prelude::*,
@@ -46,14 +41,6 @@ impl<'a> CatalogueView<'a> {
         }
     }
 
-    /// The place whose keys are told of at the bottom.
-    fn hinted(&self) -> Place {
-        match self.focus {
-            CatalogueFocus::Search => Place::Field,
-            CatalogueFocus::Lessons | CatalogueFocus::Variants(_) => self.place(),
-        }
-    }
-
     /// The variant that is chosen, where the keys go to the variants.
     fn variant(&self) -> Option<usize> {
         match self.focus {
@@ -78,7 +65,7 @@ impl<'a> CatalogueView<'a> {
 
     pub fn reach(&self, area: Rect) -> u16 {
         let [_, _, right, _] = Self::areas(area);
-        let inner = text_area(ratatui::widgets::Block::bordered().inner(right));
+        let inner = text_area(Block::bordered().inner(right));
         let lines = self.selected().map_or(0, |entry| self.description(entry, inner.width).0.len());
         u16::try_from(lines).unwrap_or(u16::MAX).saturating_sub(inner.height)
     }
@@ -100,7 +87,8 @@ impl<'a> CatalogueView<'a> {
         }
         self.draw_list(left, buf);
         self.draw_entry(right, buf);
-        buf.set_line(foot.x, foot.y, &strip::hints(self.context, self.hinted(), &[], foot.width), foot.width);
+        let place = if self.focus == CatalogueFocus::Search { Place::Field } else { self.place() };
+        buf.set_line(foot.x, foot.y, &strip::hints(self.context, place, &[], foot.width), foot.width);
     }
 
     fn done_in(&self, entry: &CatalogueEntry, variant: &str) -> Option<String> {
@@ -138,19 +126,12 @@ impl<'a> CatalogueView<'a> {
 
     /// What is said of a lesson, and the row after the variant that is chosen.
     fn description(&self, entry: &CatalogueEntry, width: u16) -> (Vec<Line<'static>>, usize) {
-        match &entry.broken {
-            Some(error) => (self.broken(error, width), 0),
-            None => self.entry_lines(entry, width),
-        }
-    }
-
-    fn broken(&self, error: &str, width: u16) -> Vec<Line<'static>> {
-        let width = usize::from(width);
-        let mut lines =
-            paragraph::plain(words::BROKEN.get(self.context.lang), width, self.style(Role::Danger));
+        let Some(error) = &entry.broken else { return self.entry_lines(entry, width) };
+        let broken = words::BROKEN.get(self.context.lang);
+        let mut lines = paragraph::plain(broken, width.into(), self.style(Role::Danger));
         lines.push(Line::default());
-        lines.extend(paragraph::plain(error, width, Style::new()));
-        lines
+        lines.extend(paragraph::plain(error, width.into(), Style::new()));
+        (lines, 0)
     }
 
     fn entry_lines(&self, entry: &CatalogueEntry, width: u16) -> (Vec<Line<'static>>, usize) {

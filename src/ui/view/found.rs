@@ -1,7 +1,5 @@
 //! Texts with the letters marked that were searched for, and the line in which they are typed.
 
-use ratatui::layout::Position;
-
 use super::prelude::*;
 
 const PROMPT: u16 = 3;

@@ -67,9 +67,7 @@ pub fn draw(scene: &Scene<'_>, plot: &Plot, places: &Places<'_>, buf: &mut Buffe
             Load::Promotion => promote(scene, places, hop.event, progress, buf),
             Load::Command | Load::Reply | Load::Notice if hop.swarm => {}
             Load::Command | Load::Reply | Load::Notice => {
-                let Some((thread, glyph)) = travel(scene, plot, places, (hop, progress)) else {
-                    continue;
-                };
+                let Some((thread, glyph)) = travel(scene, plot, places, (hop, progress)) else { continue };
                 // Of a wave many share one line: it is drawn once, as far as the first of them has come.
                 match threads.iter_mut().find(|known| known.is_that_of(&thread)) {
                     Some(known) => known.come = known.come.max(thread.come),
@@ -182,9 +180,7 @@ fn stream(
     (hop, at): (&Hop, Duration),
     buf: &mut Buffer,
 ) {
-    let (Some((x, top, bottom)), Some(actor)) = (line(scene, plot, places, hop), hop.actor) else {
-        return;
-    };
+    let (Some((x, top, bottom)), Some(actor)) = (line(scene, plot, places, hop), hop.actor) else { return };
     let style = scene.actor_style(actor);
     for y in top + 1..=bottom {
         if (u128::from(y) + at.as_millis() / STREAM).is_multiple_of(3) {
@@ -202,27 +198,17 @@ fn held(scene: &Scene<'_>, plot: &Plot, places: &Places<'_>, buf: &mut Buffer) {
         return;
     }
     for actor in &scene.world.actors {
-        let Doing::InFlight { exchange, .. } = actor.doing else {
-            continue;
-        };
-        let Some(exchange) = scene.world.exchanges.get(exchange) else {
-            continue;
-        };
+        let Doing::InFlight { exchange, .. } = actor.doing else { continue };
+        let Some(exchange) = scene.world.exchanges.get(exchange) else { continue };
         let sent = &scene.log.events()[exchange.sent].kind;
-        let EventKind::Sent { actor: who, server, .. } = sent else {
-            continue;
-        };
+        let EventKind::Sent { actor: who, server, .. } = sent else { continue };
         let link = LinkId::new(&actor.who.client, server);
         let moving = scene.flight.is_some_and(|in_flight| {
             let mut hops = in_flight.hops();
             hops.any(|(hop, _)| hop.at == exchange.sent && hop.load != Load::Notice)
         });
-        let Some(LinkState::Held(way)) = links.get(&link) else {
-            continue;
-        };
-        let Some(x) = plot.screen(scene.chart.column(exchange.sent)) else {
-            continue;
-        };
+        let Some(LinkState::Held(way)) = links.get(&link) else { continue };
+        let Some(x) = plot.screen(scene.chart.column(exchange.sent)) else { continue };
         let (top, bottom) = (places.client(scene, *who), places.server(server));
         if moving || top >= bottom {
             continue;
@@ -246,9 +232,7 @@ fn held(scene: &Scene<'_>, plot: &Plot, places: &Places<'_>, buf: &mut Buffer) {
 
 /// A fault's marks flash: on its client's lanes, and on the names of the servers that it is about.
 fn flash(scene: &Scene<'_>, plot: &Plot, places: &Places<'_>, event: usize, buf: &mut Buffer) {
-    let Some(EventKind::Fault(fault)) = scene.event(event) else {
-        return;
-    };
+    let Some(fault) = scene.fault(event) else { return };
     let (client, servers) = match fault.target() {
         Target::Client(client) => (client, ["", ""]),
         Target::Server(server) => ("", [server, ""]),
@@ -276,16 +260,10 @@ fn flash(scene: &Scene<'_>, plot: &Plot, places: &Places<'_>, event: usize, buf:
 
 /// Being the master moves from one server's row to another's.
 fn promote(scene: &Scene<'_>, places: &Places<'_>, event: usize, progress: f32, buf: &mut Buffer) {
-    let Some(EventKind::State(state)) = scene.event(event) else {
-        return;
-    };
-    let Some(before) = predecessor(scene.log, event, &state.server) else {
-        return;
-    };
+    let Some(EventKind::State(state)) = scene.event(event) else { return };
+    let Some(before) = predecessor(scene.log, event, &state.server) else { return };
     let of = |server: &str| places.servers.iter().find(|(name, _)| *name == server);
-    let (Some((_, from)), Some((_, to))) = (of(before), of(&state.server)) else {
-        return;
-    };
+    let (Some((_, from)), Some((_, to))) = (of(before), of(&state.server)) else { return };
     let here = if from <= to { row(*from, *to, progress) } else { row(*to, *from, 1.0 - progress) };
     flash_name(places, here, buf);
     put(places.role, here, glyphs::MASTER, scene.style(Role::Accent), buf);

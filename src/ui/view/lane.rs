@@ -31,9 +31,7 @@ pub fn event_at(scene: &Scene<'_>, plot: &Plot, actor: ActorId, x: u16) -> Optio
 }
 
 pub fn draw(scene: &Scene<'_>, plot: &Plot, actor: ActorId, (y, height): (u16, u16), buf: &mut Buffer) {
-    let Some(lane) = scene.chart.lanes.get(actor.0 as usize) else {
-        return;
-    };
+    let Some(lane) = scene.chart.lanes.get(actor.0 as usize) else { return };
     let bar_y = y + u16::from(height > 1);
     let bar_height = if height > 3 { height - 2 } else { 1 };
     // Bars begin in order, so those that begin right of the window end the search.
@@ -67,9 +65,7 @@ fn draw_bar(
     (actor, y, rows): (ActorId, u16, u16),
     buf: &mut Buffer,
 ) {
-    let Some(columns) = plot.stretch(bar.from, bar.to) else {
-        return;
-    };
+    let Some(columns) = plot.stretch(bar.from, bar.to) else { return };
     let client = scene.actor_style(actor);
     let (symbol, style) = match bar.kind {
         BarKind::Belief(belief @ Belief::Holding) => (glyphs::belief(belief), client),
@@ -92,13 +88,9 @@ fn draw_bar(
         return;
     }
     // The failure itself: nothing on the screen is as red as this.
-    let Some(columns) = plot.stretch(bar.from, bar.left.or(bar.to)) else {
-        return;
-    };
+    let Some(columns) = plot.stretch(bar.from, bar.left.or(bar.to)) else { return };
     for clash in scene.chart.clashes.iter().filter(|clash| clash.lock == bar.lock) {
-        let Some((from, to)) = plot.stretch(clash.from, clash.to) else {
-            continue;
-        };
+        let Some((from, to)) = plot.stretch(clash.from, clash.to) else { continue };
         let both = (from.max(columns.0), to.min(columns.1));
         if both.0 < both.1 {
             let (symbol, style) = scene.theme.clash();
@@ -116,13 +108,9 @@ fn draw_mark(
     (actor, y, limit): (ActorId, u16, u16),
     buf: &mut Buffer,
 ) {
-    let Some(event) = scene.log.events().get(mark.event) else {
-        return;
-    };
+    let Some(event) = scene.log.events().get(mark.event) else { return };
     // A tick that has left the window takes its words with it.
-    let Some(x) = plot.screen(mark.x) else {
-        return;
-    };
+    let Some(x) = plot.screen(mark.x) else { return };
     let client = scene.actor_style(actor);
     let text_style = match &event.kind {
         EventKind::Sent { .. } => match mark.reply(scene.log, plot.position) {

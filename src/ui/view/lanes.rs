@@ -9,7 +9,10 @@ use super::{
     prelude::*,
     truth,
 };
-use crate::log::{self, Observed};
+use crate::{
+    log::{self, Observed},
+    world::ServerWorld,
+};
 
 /// The narrowest and the widest that names may be.
 pub const NAMES: (usize, usize) = (3, 12);
@@ -139,12 +142,8 @@ fn last_actor(scene: &Scene<'_>) -> Option<ActorId> {
 fn follow(scene: &Scene<'_>, actor: Option<ActorId>, division: &Division) -> u16 {
     let chosen = || scene.event(scene.selected?)?.actor();
     let actor = actor.or_else(chosen).or_else(|| last_actor(scene));
-    let Some(actor) = actor.filter(|_| division.hidden > 0) else {
-        return 0;
-    };
-    let Some(at) = division.rows.iter().position(|row| *row == Row::Actor(actor)) else {
-        return 0;
-    };
+    let Some(actor) = actor.filter(|_| division.hidden > 0) else { return 0 };
+    let Some(at) = division.rows.iter().position(|row| *row == Row::Actor(actor)) else { return 0 };
     let bottom = total(&division.rows[..=at], division.height);
     bottom.saturating_sub(division.lanes.height).min(division.hidden)
 }
@@ -293,16 +292,11 @@ pub fn draw_without_axis(
 }
 
 fn is_master(scene: &Scene<'_>, name: &str) -> bool {
-    let role = |observed: &Option<Observed>| match observed {
-        Some(Observed::Redis(space)) => space.role.clone(),
-        _ => None,
-    };
+    let role = |server: &ServerWorld| server.observed.as_ref().and_then(Observed::role).cloned();
     let servers = &scene.world.servers;
-    let follows = |server: &crate::world::ServerWorld| {
-        matches!(role(&server.observed), Some(log::Role::Replica { .. }))
-    };
-    let mut masters = servers.iter().filter(|server| role(&server.observed) == Some(log::Role::Master));
-    servers.iter().any(follows) && masters.any(|server| server.info.name == name)
+    let mut masters = servers.iter().filter(|server| role(server) == Some(log::Role::Master));
+    servers.iter().any(|server| matches!(role(server), Some(log::Role::Replica { .. })))
+        && masters.any(|server| server.info.name == name)
 }
 
 fn draw_row(

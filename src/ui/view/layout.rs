@@ -1,10 +1,9 @@
 //! Where the panes of the lesson screen are, on any size of screen.
 
-use ratatui::layout::{Constraint, Layout, Rect};
-
 use super::{
     lanes,
     lesson::{LessonView, inside},
+    prelude::*,
 };
 use crate::ui::{
     keys::Pane,

@@ -1,11 +1,11 @@
 //! The lesson screen: header, story, lanes, servers, wire, hints. It divides the screen and must not know how
 //! a pane is drawn.
 
-use ratatui::{style::Stylize as _, widgets::Block};
+use ratatui::style::Stylize as _;
 
 use super::{
     FreeView, SingleRun, failure, header, lanes, layout::Areas, paragraph, prelude::*, scrubber::Scrubber,
-    sequence, servers, strip, verdict, wire,
+    sequence, servers, strip, wire,
 };
 use crate::{
     clock::ClockKind,
@@ -114,7 +114,7 @@ impl<'a> LessonView<'a> {
     pub(crate) fn story_lines(&self, area: Rect) -> Vec<Line<'static>> {
         let width = inside(area).width.saturating_sub(2);
         if let Some(verdict) = self.verdict() {
-            return verdict::lines(&self.scene, verdict, &self.asking, (self.entry, self.variant), width);
+            return self.verdict_lines(verdict, width.into());
         }
         if let Some(free) = self.free {
             return self.free_lines(free, width);
@@ -231,20 +231,16 @@ impl<'a> LessonView<'a> {
             (false, None) if self.scene.world.narration.is_empty() => words::INTRO,
             (false, None) => words::STORY,
         };
-        let title = Line::from(format!(" {} ", title.get(lang)));
-        let inner = self.frame(Pane::Story, title, area, buf);
-        let hint = shown.filter(|_| self.verdict().is_none() && !chosen);
-        if chosen {
-            let room = area.width.saturating_sub(16);
-            let hints = strip::named(
-                self.scene.context(),
-                &[(&["go-there"], words::GO_THERE), (&["leave"], words::LET_GO)],
-                room,
-            );
-            buf.set_line(area.x + 2, area.bottom().saturating_sub(1), &hints, room);
-        }
-        if let Some(hint) = hint.and_then(|shown| self.asking.hint(&self.scene, shown)) {
-            let room = area.width.saturating_sub(16);
+        let inner = self.frame(Pane::Story, title.get(lang), area, buf);
+        let room = area.width.saturating_sub(16);
+        let hint = if chosen {
+            let keys: [(&[&str], _); 2] = [(&["go-there"], words::GO_THERE), (&["leave"], words::LET_GO)];
+            Some(strip::named(self.scene.context(), &keys, room))
+        } else {
+            let shown = shown.filter(|_| self.verdict().is_none());
+            shown.and_then(|shown| self.asking.hint(&self.scene, shown))
+        };
+        if let Some(hint) = hint {
             buf.set_line(area.x + 2, area.bottom().saturating_sub(1), &hint, room);
         }
         let inner = paragraph::text_area(inner);
@@ -263,8 +259,7 @@ impl<'a> LessonView<'a> {
                 Lens::Timeline if believes => words::LANES,
                 Lens::Timeline => words::LANES_FREE,
             };
-            let title = Line::from(format!(" {} ", title.get(lang)));
-            let inner = self.frame(Pane::Lanes, title, areas.lanes, buf);
+            let inner = self.frame(Pane::Lanes, title.get(lang), areas.lanes, buf);
             match self.lens {
                 Lens::Timeline => lanes::draw(scene, self.scrolls.get(Pane::Lanes), inner, buf),
                 Lens::Sequence => {
@@ -275,15 +270,12 @@ impl<'a> LessonView<'a> {
             self.draw_counters(areas.lanes, buf);
         }
         if !areas.servers.is_empty() {
-            let room = usize::from(areas.servers.width.saturating_sub(2));
-            let title = Line::from(text::fit(&servers::title(scene), room).into_owned());
-            let inner = self.frame(Pane::Servers, title, areas.servers, buf);
+            let inner = self.frame(Pane::Servers, &servers::title(scene), areas.servers, buf);
             let lines = self.server_lines(inner.width);
             paragraph::draw(&lines, self.scrolls.get(Pane::Servers).unwrap_or(0), inner, buf);
         }
         if !areas.wire.is_empty() {
-            let title = Line::from(format!(" {} ", words::WIRE.get(lang)));
-            let inner = self.frame(Pane::Wire, title, areas.wire, buf);
+            let inner = self.frame(Pane::Wire, words::WIRE.get(lang), areas.wire, buf);
             wire::draw(scene, self.scrolls.get(Pane::Wire), inner, buf);
         }
     }
@@ -291,7 +283,7 @@ impl<'a> LessonView<'a> {
     /// What the servers hold. In the middle of a race nobody has looked.
     fn server_lines(&self, width: u16) -> Vec<Line<'a>> {
         let seen = self.scene.world.servers.iter().any(|server| server.observed.is_some());
-        if self.single.is_some_and(|single| single.is_read_at_its_end()) && !seen {
+        if !seen && matches!(self.single, Some(SingleRun::Race(_))) {
             let words = words::NOT_READ.get(self.scene.lang);
             return vec![Line::styled(words, self.scene.style(Role::Chrome))];
         }
@@ -349,8 +341,10 @@ impl<'a> LessonView<'a> {
     }
 
     /// Draws a pane's frame; gives its inside.
-    fn frame(&self, pane: Pane, title: Line<'_>, area: Rect, buf: &mut Buffer) -> Rect {
+    fn frame(&self, pane: Pane, title: &str, area: Rect, buf: &mut Buffer) -> Rect {
         let focused = self.focus == pane;
+        let title = format!(" {title} ");
+        let title = Line::from(text::fit(&title, area.width.saturating_sub(2).into()));
         let role = if focused { Role::Accent } else { Role::Chrome };
         let block = self.scene.theme.pane(focused).title(title.style(self.scene.style(role)));
         paragraph::frame(block, area, buf)

@@ -1,7 +1,5 @@
 //! The catalogue's list: lessons by track with how far one has come, or what a search found.
 
-use ratatui::{layout::Position, widgets::Widget};
-
 use super::{CatalogueView, found, paragraph, prelude::*};
 use crate::{
     lesson::Track,
@@ -167,9 +165,7 @@ impl CatalogueView<'_> {
     }
 
     fn is_done(&self, entry: &CatalogueEntry) -> bool {
-        let Some(variants) = self.progress.lessons.get(&entry.id) else {
-            return false;
-        };
+        let Some(variants) = self.progress.lessons.get(&entry.id) else { return false };
         let finished = |name: &String| variants.get(name).is_some_and(|record| record.finished);
         entry.variants.iter().all(|variant| finished(&variant.name))
     }

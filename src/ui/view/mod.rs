@@ -58,13 +58,14 @@ pub(crate) use palette::PaletteView;
 
 pub(crate) use scene::Scene;
 
+use prelude::*;
+
 use super::{
     keys::{KeyMap, Place},
     state::screen::Overlay,
     theme::text::wrap,
 };
 use crate::printable::is_harmless;
-use prelude::*;
 
 /// The smallest screen that anything but an apology fits on.
 pub const SMALLEST: (u16, u16) = (60, 16);

@@ -1,6 +1,6 @@
 //! What stands over a screen: framed boxes, and pages of text that scroll in one.
 
-use ratatui::widgets::{Clear, Widget};
+use ratatui::widgets::Clear;
 
 use super::{paragraph, prelude::*, strip};
 use crate::ui::keys::Place;
@@ -30,9 +30,7 @@ fn frame(page: &Page, area: Rect) -> Rect {
 /// Empties a part of the screen, and with it the wide characters of which it would leave the first half.
 pub fn clear(area: Rect, buf: &mut Buffer) {
     Clear.render(area, buf);
-    let Some(before) = area.x.checked_sub(1) else {
-        return;
-    };
+    let Some(before) = area.x.checked_sub(1) else { return };
     for y in area.top()..area.bottom() {
         if let Some(cell) = buf.cell_mut((before, y))
             && text::width(cell.symbol()) > 1

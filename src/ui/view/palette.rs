@@ -1,7 +1,5 @@
 //! The command palette: a line to type in, and what matches it with its keys.
 
-use ratatui::layout::Position;
-
 use super::{SMALLEST, found, lesson::inside, overlay, paragraph, prelude::*};
 use crate::ui::{
     keys::Place,

@@ -1,7 +1,5 @@
 //! Words in lines, wrapped to a width; and lines within a frame.
 
-use ratatui::widgets::{Block, Widget};
-
 use super::prelude::*;
 
 /// Words in one style.

@@ -82,9 +82,7 @@ impl Plot {
 
     /// The line that marks the playhead, where nothing else stands.
     pub fn playhead(&self, scene: &Scene<'_>, rows: Rect, buf: &mut Buffer) {
-        let Some(x) = self.screen(self.head) else {
-            return;
-        };
+        let Some(x) = self.screen(self.head) else { return };
         for y in rows.top()..rows.bottom() {
             if let Some(cell) = buf.cell_mut((x, y))
                 && cell.symbol() == " "
@@ -97,9 +95,7 @@ impl Plot {
     /// The line through everything that happened at the moment of the chosen event.
     pub fn hairline(&self, scene: &Scene<'_>, rows: Rect, buf: &mut Buffer) {
         let chosen = scene.selected.map(|event| scene.chart.column(event));
-        let Some(x) = chosen.and_then(|column| self.screen(column)) else {
-            return;
-        };
+        let Some(x) = chosen.and_then(|column| self.screen(column)) else { return };
         for y in rows.top()..rows.bottom() {
             if let Some(cell) = buf.cell_mut((x, y))
                 && matches!(cell.symbol(), " " | "┊")

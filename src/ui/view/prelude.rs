@@ -2,9 +2,10 @@
 
 pub(crate) use ratatui::{
     buffer::Buffer,
-    layout::Rect,
+    layout::{Constraint, Layout, Position, Rect},
     style::{Modifier, Style},
     text::{Line, Span},
+    widgets::{Block, Widget},
 };
 
 pub(crate) use super::{Context, Scene};

@@ -39,9 +39,7 @@ impl<'a> Asking<'a> {
 
     /// The choice that stands on the `line`-th line of a pane of that width.
     pub(crate) fn choice(scene: &Scene<'_>, shown: Shown<'_>, (line, width): (usize, u16)) -> Option<usize> {
-        let Shown::Question(question) = shown else {
-            return None;
-        };
+        let Shown::Question(question) = shown else { return None };
         let width = usize::from(width);
         let rows = |words: &str, indent: usize| text::wrap(words, width.saturating_sub(indent)).len();
         let mut from = rows(question.q.get(scene.lang), 0);
@@ -100,9 +98,7 @@ impl<'a> Asking<'a> {
 
     /// What to press, for the pane's frame.
     pub(crate) fn hint(&self, scene: &Scene<'_>, shown: Shown<'_>) -> Option<Line<'static>> {
-        let Shown::Question(question) = shown else {
-            return None;
-        };
+        let Shown::Question(question) = shown else { return None };
         let key = |id: &str| scene.keys.label(id);
         let last = key(&format!("answer-{}", question.choices.len()));
         let (first, skip, step) = (key("answer-1"), key("skip"), key("step"));
@@ -131,9 +127,7 @@ impl<'a> Asking<'a> {
         let mut lines = vec![Line::default()];
         lines.extend(hanging(scene, ("", Role::Accent), &words, Role::Accent, width));
         for question in questions {
-            let Some(Answer::Chosen(n)) = self.answers.get(question.item) else {
-                continue;
-            };
+            let Some(Answer::Chosen(n)) = self.answers.get(question.item) else { continue };
             if Answer::Chosen(n).is_right(question) != Some(false) {
                 continue;
             }

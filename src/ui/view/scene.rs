@@ -6,7 +6,7 @@
 use super::prelude::*;
 use crate::{
     clock::LessonTime,
-    log::Log,
+    log::{Fault, Log, Reply},
     ui::{
         chart::{Chart, Owner, sequence::Sequence},
         flight::InFlight,
@@ -43,6 +43,21 @@ impl<'a> Scene<'a> {
     /// What happened.
     pub fn event(&self, index: usize) -> Option<&'a EventKind> {
         self.log.events().get(index).map(|event| &event.kind)
+    }
+
+    pub fn fault(&self, event: usize) -> Option<&'a Fault> {
+        match self.event(event)? {
+            EventKind::Fault(fault) => Some(fault),
+            _ => None,
+        }
+    }
+
+    /// The reply that an event is, as far as the playhead has come.
+    pub fn reply(&self, event: usize) -> Option<&'a Reply> {
+        match self.event(event)? {
+            EventKind::Replied { reply, .. } if event < self.world.position => Some(reply),
+            _ => None,
+        }
     }
 
     pub fn style(&self, role: Role) -> Style {

@@ -1,7 +1,7 @@
 //! The scrubber: the whole story as one line, with marks for questions, faults and the violation.
 
-use super::{cells, prelude::*, wire};
-use crate::ui::chart::Beat;
+use super::{cells, prelude::*};
+use crate::ui::{chart::Beat, words::fault};
 
 #[derive(Debug, Clone, Copy)]
 pub struct Scrubber {
@@ -65,7 +65,7 @@ impl Scrubber {
         }
         for beat in beats {
             let x = self.column(beat.item + 1);
-            if let Some(glyph) = beat.fault.and_then(|event| wire::fault_glyph(scene, event)) {
+            if let Some(glyph) = beat.fault.and_then(|event| scene.fault(event)).map(fault::glyph) {
                 put(x, glyph, scene.style(Role::Danger));
             } else if beat.asks {
                 put(x, "?", scene.style(Role::Warning));

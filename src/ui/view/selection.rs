@@ -22,9 +22,7 @@ pub enum Order {
 /// The event so many places after the chosen one, as far as there are any; the newest where none is chosen.
 pub fn neighbour(scene: &Scene<'_>, order: Order, by: i32) -> Option<usize> {
     let events = events(scene, order);
-    let Some(chosen) = scene.selected else {
-        return events.last().copied();
-    };
+    let Some(chosen) = scene.selected else { return events.last().copied() };
     // What is told with others is passed with them, as a whole.
     let here = match order {
         Order::Timeline => chosen,
@@ -60,9 +58,7 @@ fn events(scene: &Scene<'_>, order: Order) -> Vec<usize> {
 
 /// Whether an event has a tick on the timeline: of a crowd, what many did or were told has one for all.
 fn is_tick(scene: &Scene<'_>, event: usize) -> bool {
-    let Some(logged) = scene.log.events().get(event) else {
-        return false;
-    };
+    let Some(logged) = scene.log.events().get(event) else { return false };
     let actor = match &logged.kind {
         EventKind::Fault(_) => return true,
         EventKind::Sent { actor, .. }
@@ -97,9 +93,7 @@ pub fn changes<'a>(scene: &Scene<'a>, event: usize) -> BTreeMap<&'a str, BTreeMa
     let mut changes = BTreeMap::new();
     let log = scene.log.events();
     let (sent, replied) = exchange(scene, event);
-    let Some(logged) = log.get(sent) else {
-        return changes;
-    };
+    let Some(logged) = log.get(sent) else { return changes };
     let last = match &logged.kind {
         // A reply that the playhead has not reached tells of nothing yet.
         EventKind::Sent { .. } => match replied {

@@ -7,15 +7,16 @@ mod marks;
 mod tests;
 mod window;
 
-use super::{cells, lane, prelude::*, wire};
-use crate::{
-    log::{Observed, Role as ServerRole},
-    ui::chart::sequence::{Look, Row, RowKind, Who},
-};
 use arrow::{Arrow, Words};
 use layout::{Layout, Placed};
 use marks::{beside, draw_fault, draw_gap, draw_link};
 use window::TIME;
+
+use super::{cells, lane, prelude::*, wire};
+use crate::{
+    log::Role as ServerRole,
+    ui::chart::sequence::{Look, Row, RowKind, Who},
+};
 
 pub(crate) use layout::{View, event_at};
 pub(crate) use window::reach as aside_reach;
@@ -157,19 +158,15 @@ fn draw_row(scene: &Scene<'_>, layout: &Layout, placed: &Placed, buf: &mut Buffe
         draw_arrow(scene, layout, (placed, arrow), buf);
         return;
     }
+    let warning = |words: String| vec![(words, scene.style(Role::Warning))];
     match &row.kind {
-        RowKind::Note { column } => {
-            let words = own_words(scene, row);
-            beside(layout, (*column, placed.y), &words, buf);
-        }
+        RowKind::Note { column } => beside(layout, (*column, placed.y), &own_words(scene, row), buf),
         RowKind::Expired { column, key } => {
             let words = words::EXPIRED.with(scene.lang, &[key]);
-            let words = vec![(words, scene.style(Role::Warning))];
-            beside(layout, (*column, placed.y), &words, buf);
+            beside(layout, (*column, placed.y), &warning(words), buf);
         }
         RowKind::Role { column } => {
-            let words = vec![(role_words(scene, row), scene.style(Role::Warning))];
-            beside(layout, (*column, placed.y), &words, buf);
+            beside(layout, (*column, placed.y), &warning(role_words(scene, row)), buf);
         }
         RowKind::Fault { columns } => draw_fault(scene, layout, (row, columns, placed.y), buf),
         RowKind::Link { ends } => draw_link(scene, layout, (row, ends, placed.y), buf),
@@ -201,9 +198,7 @@ fn draw_arrow(scene: &Scene<'_>, layout: &Layout, (placed, arrow): (&Placed, &Ar
     for (column, x) in layout.window.lines().filter(|(_, x)| (left..right).contains(x)) {
         // Lifelines that it only passes: who holds, or stands still, stays in front.
         let look = scene.sequence.lifelines[column].look(placed.row, position);
-        let Some((symbol, style)) = piece(scene, column, look) else {
-            continue;
-        };
+        let Some((symbol, style)) = piece(scene, column, look) else { continue };
         let (symbol, style) = match look {
             Look::Holding => ("╂", style),
             Look::Clashing | Look::Frozen => (symbol, style),
@@ -241,13 +236,10 @@ fn draw_arrow(scene: &Scene<'_>, layout: &Layout, (placed, arrow): (&Placed, &Ar
 fn own_words(scene: &Scene<'_>, row: &Row) -> Words {
     let position = scene.world.position;
     let mut words = arrow::note_words(scene, row.event);
-    let local = scene.event(row.event);
-    if let Some(EventKind::Sent { .. }) = local {
-        let reply = row.note.filter(|note| *note < position);
-        let reply = reply.and_then(|note| scene.log.events().get(note));
-        let (words_of, style) = match reply.map(|event| &event.kind) {
-            Some(EventKind::Replied { reply, .. }) => (reply.to_string(), wire::style(scene, reply)),
-            _ => ("…".to_owned(), scene.style(Role::Chrome)),
+    if let Some(EventKind::Sent { .. }) = scene.event(row.event) {
+        let (words_of, style) = match row.note.and_then(|note| scene.reply(note)) {
+            Some(reply) => (reply.to_string(), wire::style(scene, reply)),
+            None => ("…".to_owned(), scene.style(Role::Chrome)),
         };
         words.push((" → ".to_owned(), scene.style(Role::Chrome)));
         words.push((words_of, style.remove_modifier(Modifier::BOLD)));
@@ -260,15 +252,8 @@ fn own_words(scene: &Scene<'_>, row: &Row) -> Words {
 }
 
 fn role_words(scene: &Scene<'_>, row: &Row) -> String {
-    let state = match scene.event(row.event) {
-        Some(EventKind::State(state)) => &state.observed,
-        _ => return String::new(),
-    };
-    let role = match state {
-        Observed::Redis(space) => space.role.as_ref(),
-        Observed::Zookeeper(_) => None,
-    };
-    let role = match role {
+    let Some(EventKind::State(state)) = scene.event(row.event) else { return String::new() };
+    let role = match state.observed.role() {
         Some(ServerRole::Replica { of }) => words::REPLICA_OF.with(scene.lang, &[of]),
         _ => words::MASTER.get(scene.lang).to_owned(),
     };

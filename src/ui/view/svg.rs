@@ -75,10 +75,6 @@ impl Drawn<'_> {
         f32::from(self.wide) * CELL.0
     }
 
-    fn end(&self) -> u16 {
-        self.column + self.wide
-    }
-
     fn opacity(&self) -> f32 {
         if self.look.contains(Modifier::DIM) { 0.6 } else { 1.0 }
     }
@@ -150,9 +146,7 @@ fn blocks(svg: &mut String, cells: &[Drawn<'_>], row: u16) {
     };
     for run in cells.chunk_by(same) {
         let first = &run[0];
-        let Some(block) = shapes::block(first.symbol) else {
-            continue;
-        };
+        let Some(block) = shapes::block(first.symbol) else { continue };
         // What fills its cell from side to side is one shape with its neighbours.
         let whole = block.wide >= 1.0;
         let parts: Vec<(f32, f32)> = if whole {
@@ -162,15 +156,14 @@ fn blocks(svg: &mut String, cells: &[Drawn<'_>], row: u16) {
             run.iter().map(|cell| (cell.x() + block.left * CELL.0, block.wide * CELL.0)).collect()
         };
         for (x, width) in parts {
-            let _ = write!(
+            let _ = writeln!(
                 svg,
-                "<rect x=\"{x}\" y=\"{}\" width=\"{width}\" height=\"{}\" fill=\"{}\"",
+                "<rect x=\"{x}\" y=\"{}\" width=\"{width}\" height=\"{}\" fill=\"{}\"{}/>",
                 top(row) + block.top * CELL.1,
                 block.tall * CELL.1,
-                first.ink
+                first.ink,
+                opacity(block.dense * first.opacity())
             );
-            opacity(svg, block.dense * first.opacity());
-            svg.push_str("/>\n");
         }
     }
 }
@@ -192,16 +185,13 @@ fn lines(svg: &mut String, cells: &[Drawn<'_>], row: u16) {
         if path.is_empty() {
             continue;
         }
-        let _ = write!(
+        let dashes = pattern.1.map_or_else(String::new, |dashes| format!(" stroke-dasharray=\"{dashes}\""));
+        let (ink, opacity) = (&run[0].ink, opacity(run[0].opacity()));
+        let _ = writeln!(
             svg,
-            "<path d=\"{path}\" fill=\"none\" stroke=\"{}\" stroke-width=\"{}\"",
-            run[0].ink, pattern.0
+            "<path d=\"{path}\" fill=\"none\" stroke=\"{ink}\" stroke-width=\"{}\"{dashes}{opacity}/>",
+            pattern.0
         );
-        if let Some(dashes) = pattern.1 {
-            let _ = write!(svg, " stroke-dasharray=\"{dashes}\"");
-        }
-        opacity(svg, run[0].opacity());
-        svg.push_str("/>\n");
     }
 }
 
@@ -233,7 +223,7 @@ fn words(svg: &mut String, cells: &[Drawn<'_>], row: u16) {
             let last = word.iter().rposition(|cell| !blank(&cell)).unwrap_or(0);
             let word = &word[..=last];
             let said: String = word.iter().map(|cell| cell.symbol).collect();
-            let width = f32::from(word[last].end() - word[0].column) * CELL.0;
+            let width = word[last].x() + word[last].width() - word[0].x();
             let _ = write!(svg, "<text x=\"{}\" y=\"{y}\"", word[0].x());
             if word.len() > 1 {
                 let _ = write!(svg, " textLength=\"{width}\" lengthAdjust=\"spacingAndGlyphs\"");
@@ -246,23 +236,20 @@ fn words(svg: &mut String, cells: &[Drawn<'_>], row: u16) {
 
 /// The rest of a text element whose place is written.
 fn letters(svg: &mut String, cell: &Drawn<'_>, said: &str) {
-    let _ = write!(svg, " fill=\"{}\"", cell.ink);
-    opacity(svg, cell.opacity());
-    if cell.look.contains(Modifier::BOLD) {
-        svg.push_str(" font-weight=\"bold\"");
-    }
-    if cell.look.contains(Modifier::UNDERLINED) {
-        svg.push_str(" text-decoration=\"underline\"");
+    let weight = if cell.look.contains(Modifier::BOLD) { " font-weight=\"bold\"" } else { "" };
+    let line = if cell.look.contains(Modifier::UNDERLINED) {
+        " text-decoration=\"underline\""
     } else if cell.look.contains(Modifier::CROSSED_OUT) {
-        svg.push_str(" text-decoration=\"line-through\"");
-    }
-    let _ = writeln!(svg, ">{}</text>", escape(said));
+        " text-decoration=\"line-through\""
+    } else {
+        ""
+    };
+    let opacity = opacity(cell.opacity());
+    let _ = writeln!(svg, " fill=\"{}\"{opacity}{weight}{line}>{}</text>", cell.ink, escape(said));
 }
 
-fn opacity(svg: &mut String, opacity: f32) {
-    if opacity < 1.0 {
-        let _ = write!(svg, " opacity=\"{opacity}\"");
-    }
+fn opacity(opacity: f32) -> String {
+    if opacity < 1.0 { format!(" opacity=\"{opacity}\"") } else { String::new() }
 }
 
 fn escape(words: &str) -> String {

@@ -65,10 +65,7 @@ impl<'a> Row<'a> {
         let visible =
             self.truth.faults.iter().filter(|(column, event)| *event < plot.position && *column <= plot.head);
         let visible: Vec<(u16, &Fault)> = visible
-            .filter_map(|(column, event)| match &scene.log.events().get(*event)?.kind {
-                EventKind::Fault(fault) => Some((plot.screen(*column)?, fault)),
-                _ => None,
-            })
+            .filter_map(|(column, event)| Some((plot.screen(*column)?, scene.fault(*event)?)))
             .collect();
         for (n, (x, fault)) in visible.iter().enumerate() {
             let limit = visible.get(n + 1).map_or(plot.area.right(), |(next, _)| *next);
@@ -101,9 +98,7 @@ impl<'a> Row<'a> {
 
 /// What a key held, from the moment it was seen.
 fn draw_value(scene: &Scene<'_>, plot: &Plot, span: &Span, (y, named): (u16, bool), buf: &mut Buffer) {
-    let Some(columns) = plot.stretch(span.from, span.to) else {
-        return;
-    };
+    let Some(columns) = plot.stretch(span.from, span.to) else { return };
     plot.fill(columns, y, "─", scene.style(Role::Chrome), buf);
     let words = if named { format!("{} {} ", span.lock, span.token) } else { format!("{} ", span.token) };
     plot.write((columns.0, y), &words, columns.1.max(columns.0 + 1), scene.style(Role::Code), buf);
@@ -111,9 +106,7 @@ fn draw_value(scene: &Scene<'_>, plot: &Plot, span: &Span, (y, named): (u16, boo
 
 impl Row<'_> {
     fn draw_holder(&self, scene: &Scene<'_>, plot: &Plot, span: &Span, y: u16, buf: &mut Buffer) {
-        let Some(columns) = plot.stretch(span.from, span.to) else {
-            return;
-        };
+        let Some(columns) = plot.stretch(span.from, span.to) else { return };
         let owner = span.owner.and_then(|owner| scene.owner(owner));
         let style = owner.map_or(scene.style(Role::Chrome), |owner| scene.actor_style(owner));
         for x in columns.0..columns.1 {

@@ -1,38 +1,47 @@
 //! The verdict: each claim, what was expected and what was seen, what it amounts to and what to take away.
 
-use super::{paragraph, prelude::*};
-use crate::{
-    ui::state::{catalogue::CatalogueEntry, screen::Asking},
-    verdict::{ClaimResult, Outcome, Verdict, evidence},
-};
+use super::{LessonView, paragraph, prelude::*};
+use crate::verdict::{ClaimResult, Outcome, Verdict, evidence};
 
 /// The most lines of evidence for one claim.
 const EVIDENCE: usize = 3;
 
-pub fn lines(
-    scene: &Scene<'_>,
-    verdict: &Verdict,
-    asking: &Asking<'_>,
-    (entry, variant): (&CatalogueEntry, usize),
-    width: u16,
-) -> Vec<Line<'static>> {
-    let width = usize::from(width);
-    let mut lines = heading(scene, verdict.outcome, width);
-    if verdict.outcome == Outcome::NotShown {
-        let why = words::NOT_SHOWN_WHY.get(scene.lang);
-        lines.extend(paragraph::plain(why, width, scene.style(Role::Danger)));
-    } else if let Some(variant) = entry.variants.get(variant) {
-        let words = format!("{}: {}", words::TAKE_AWAY.get(scene.lang), variant.lesson.get(scene.lang));
-        lines.extend(paragraph::prose(&words, width, scene.style(Role::Text), scene.theme));
+impl LessonView<'_> {
+    pub(crate) fn verdict_lines(&self, verdict: &Verdict, width: usize) -> Vec<Line<'static>> {
+        let scene = &self.scene;
+        let mut lines = heading(scene, verdict.outcome, width);
+        if verdict.outcome == Outcome::NotShown {
+            let why = words::NOT_SHOWN_WHY.get(scene.lang);
+            lines.extend(paragraph::plain(why, width, scene.style(Role::Danger)));
+        } else if let Some(variant) = self.entry.variants.get(self.variant) {
+            let words = format!("{}: {}", words::TAKE_AWAY.get(scene.lang), variant.lesson.get(scene.lang));
+            lines.extend(paragraph::prose(&words, width, scene.style(Role::Text), scene.theme));
+        }
+        // What to take away, how the predictions went and where to go stand first; below them what proves it.
+        lines.extend(self.asking.predictions(scene, width));
+        lines.extend(self.next_steps(width));
+        lines.push(Line::default());
+        for claim in &verdict.claims {
+            lines.extend(claim_lines(scene, claim, width));
+        }
+        lines
     }
-    // What to take away, how the predictions went and where to go stand first; below them what proves it.
-    lines.extend(asking.predictions(scene, width));
-    lines.extend(hints(scene, entry, variant, width));
-    lines.push(Line::default());
-    for claim in &verdict.claims {
-        lines.extend(claim_lines(scene, claim, width));
+
+    fn next_steps(&self, width: usize) -> Vec<Line<'static>> {
+        let (scene, entry) = (&self.scene, self.entry);
+        let mut words = Vec::new();
+        if entry.variants.len() > 1 {
+            let next = &entry.variants[(self.variant + 1) % entry.variants.len()];
+            let values = [&scene.keys.label("next-variant"), next.title.get(scene.lang)];
+            words.push(words::TRY_VARIANT.with(scene.lang, &values));
+        }
+        if !entry.interview.is_empty() {
+            let values = [&scene.keys.label("interview"), &*entry.interview.len().to_string()];
+            words.push(words::TRY_CARDS.with(scene.lang, &values));
+        }
+        let style = scene.style(Role::Accent);
+        words.iter().flat_map(|words| paragraph::plain(words, width, style)).collect()
     }
-    lines
 }
 
 fn heading(scene: &Scene<'_>, outcome: Outcome, width: usize) -> Vec<Line<'static>> {
@@ -92,21 +101,4 @@ fn figures(scene: &Scene<'_>, claim: &ClaimResult) -> String {
 fn indented(words: &str, (indent, width): (usize, usize), style: Style) -> Vec<Line<'static>> {
     let lines = paragraph::plain(words, width.saturating_sub(indent), style);
     paragraph::hang(Span::raw(" ".repeat(indent)), lines)
-}
-
-fn hints(scene: &Scene<'_>, entry: &CatalogueEntry, variant: usize, width: usize) -> Vec<Line<'static>> {
-    let style = scene.style(Role::Accent);
-    let mut lines = Vec::new();
-    if entry.variants.len() > 1 {
-        let next = &entry.variants[(variant + 1) % entry.variants.len()];
-        let words = words::TRY_VARIANT
-            .with(scene.lang, &[&scene.keys.label("next-variant"), next.title.get(scene.lang)]);
-        lines.extend(paragraph::plain(&words, width, style));
-    }
-    if !entry.interview.is_empty() {
-        let words = words::TRY_CARDS
-            .with(scene.lang, &[&scene.keys.label("interview"), &entry.interview.len().to_string()]);
-        lines.extend(paragraph::plain(&words, width, style));
-    }
-    lines
 }

@@ -1,11 +1,7 @@
 //! The wire log: every command with its reply, and whatever else crossed the wire, up to the playhead.
 
-use super::{prelude::*, selection};
-use crate::{
-    log::Reply,
-    text::Words,
-    ui::{chart::WireRow, words::fault},
-};
+use super::{detail, prelude::*, selection};
+use crate::{log::Reply, text::Words, ui::chart::WireRow};
 
 const TIME: usize = 8;
 
@@ -94,9 +90,7 @@ fn actor(scene: &Scene<'_>, row: &WireRow) -> Option<ActorId> {
 }
 
 fn line<'a>(scene: &Scene<'a>, row: &WireRow, names: usize, width: usize) -> Line<'a> {
-    let Some(event) = scene.log.events().get(row.event) else {
-        return Line::default();
-    };
+    let Some(event) = scene.log.events().get(row.event) else { return Line::default() };
     let chrome = scene.style(Role::Chrome);
     let mut spans = vec![Span::styled(format!("{:>TIME$} ", time::moment(event.at)), chrome)];
     if let Some(actor) = actor(scene, row) {
@@ -124,13 +118,9 @@ fn line<'a>(scene: &Scene<'a>, row: &WireRow, names: usize, width: usize) -> Lin
             let notice = format!("↯ {what} {about}{many}");
             spans.push(Span::styled(text::fit(&notice, room).into_owned(), scene.style(Role::Warning)));
         }
-        EventKind::Fault(fault) => {
-            let words = fault::words(scene.lang, fault);
-            spans.push(Span::styled(text::fit(&words, room).into_owned(), scene.style(Role::Danger)));
-        }
-        EventKind::GaveUp { why, .. } => {
-            let words = format!("✗ {}: {why}", words::GAVE_UP.get(scene.lang));
-            spans.push(Span::styled(text::fit(&words, room).into_owned(), scene.style(Role::Danger)));
+        EventKind::Fault(_) | EventKind::GaveUp { .. } => {
+            let (words, style) = detail::own_words(scene, row.event);
+            spans.push(Span::styled(text::fit(&words, room).into_owned(), style));
         }
         EventKind::ServerDied { server, .. } => {
             let words = format!("✝ {server}: {}", words::SERVER_DIED.get(scene.lang));
@@ -142,12 +132,13 @@ fn line<'a>(scene: &Scene<'a>, row: &WireRow, names: usize, width: usize) -> Lin
 }
 
 fn reply(scene: &Scene<'_>, row: &WireRow) -> (String, Style) {
-    let event = row.replied.filter(|replied| *replied < scene.world.position);
-    let Some(EventKind::Replied { reply, .. }) = event.map(|event| &scene.log.events()[event].kind) else {
-        let words = format!("… {}", pending(scene, row.event).get(scene.lang));
-        return (words, scene.style(Role::Chrome));
-    };
-    (reply.to_string(), style(scene, reply))
+    match row.replied.and_then(|replied| scene.reply(replied)) {
+        Some(reply) => (reply.to_string(), style(scene, reply)),
+        None => {
+            let words = format!("… {}", pending(scene, row.event).get(scene.lang));
+            (words, scene.style(Role::Chrome))
+        }
+    }
 }
 
 /// What a command without a reply does: it is on its way, or waits for a mutex of its own process.
@@ -164,12 +155,5 @@ pub fn style(scene: &Scene<'_>, reply: &Reply) -> Style {
         Reply::Value(value) if value.is_null() => scene.style(Role::Warning),
         Reply::Value(_) => scene.style(Role::Fresh),
         Reply::Error { .. } | Reply::Lost(_) => scene.style(Role::Danger),
-    }
-}
-
-pub fn fault_glyph(scene: &Scene<'_>, event: usize) -> Option<&'static str> {
-    match scene.event(event)? {
-        EventKind::Fault(fault) => Some(fault::glyph(fault)),
-        _ => None,
     }
 }

@@ -1,6 +1,8 @@
 //! Who has a column: every client (every thread of one that has several, a large crowd as one) and, right of them,
 //! every server.
 
+use std::collections::HashMap;
+
 use crate::{
     log::{Actor, ActorId, ServerInfo},
     ui::chart::FEW,
@@ -30,45 +32,32 @@ pub struct Columns {
 impl Columns {
     pub(crate) fn new(actors: &[Actor], servers: &[ServerInfo]) -> Self {
         let mut columns = Self::default();
-        let large = |actor: &Actor| {
-            let members = actors.iter().filter(|other| other.client == actor.client);
-            actor.crowd && members.count() > FEW
-        };
-        // Members of a crowd stand together, so that the neighbour's column answers for most of them.
-        let mut last: Option<(&str, usize)> = None;
+        // Of each client that is a crowd: how many it has, and its column.
+        let mut crowds: HashMap<&str, (usize, Option<usize>)> = HashMap::new();
+        for actor in actors.iter().filter(|actor| actor.crowd) {
+            crowds.entry(&actor.client).or_default().0 += 1;
+        }
         for (n, actor) in actors.iter().enumerate() {
             let id = ActorId(u32::try_from(n).unwrap_or(u32::MAX));
-            let neighbour = last.filter(|(client, _)| actor.crowd && *client == actor.client);
-            let column = if let Some((_, column)) = neighbour {
-                column
-            } else if large(actor) {
-                columns.crowd(actor, id)
-            } else {
-                columns.all.push(Who::Actor(id));
-                columns.all.len() - 1
+            let crowd = crowds.get_mut(actor.client.as_str()).filter(|_| actor.crowd);
+            let next = columns.all.len();
+            let column = match crowd.filter(|(members, _)| *members > FEW) {
+                Some((members, column)) => *column.get_or_insert_with(|| {
+                    let client = actor.client.clone();
+                    columns.all.push(Who::Crowd { client, first: id, members: *members });
+                    next
+                }),
+                None => {
+                    columns.all.push(Who::Actor(id));
+                    next
+                }
             };
-            if let Who::Crowd { members, .. } = &mut columns.all[column] {
-                *members += 1;
-                last = Some((&actor.client, column));
-            }
             columns.of_actor.push(column);
         }
         columns.clients = columns.all.len();
         let servers = servers.iter().map(|server| Who::Server(server.name.clone()));
         columns.all.extend(servers);
         columns
-    }
-
-    /// The column of a crowd: made for its first member.
-    fn crowd(&mut self, actor: &Actor, first: ActorId) -> usize {
-        let known = self.all.iter().position(|who| match who {
-            Who::Crowd { client, .. } => *client == actor.client,
-            _ => false,
-        });
-        known.unwrap_or_else(|| {
-            self.all.push(Who::Crowd { client: actor.client.clone(), first, members: 0 });
-            self.all.len() - 1
-        })
     }
 
     pub fn of(&self, actor: ActorId) -> Option<usize> {

@@ -52,9 +52,7 @@ impl Sequence {
     }
 
     pub(crate) fn server_ends(&mut self, server: &str, index: usize) {
-        let Some(column) = self.columns.server(server) else {
-            return;
-        };
+        let Some(column) = self.columns.server(server) else { return };
         // What it held is gone with it, and no TTL ended.
         if let Some(server) = self.state.servers.get_mut(server) {
             server.leases.clear();
@@ -130,9 +128,7 @@ impl Sequence {
     /// Their client is dead: whatever the server answers, nobody hears it.
     fn orphan(&mut self, log: &Log, actors: &[ActorId], index: usize) {
         for sent in self.on_their_way(log, actors) {
-            let EventKind::Sent { op, actor, server, .. } = &log.events()[sent].kind else {
-                continue;
-            };
+            let EventKind::Sent { op, actor, server, .. } = &log.events()[sent].kind else { continue };
             self.state.in_flight.remove(op);
             if let (Some(client), Some(server)) = (self.columns.of(*actor), self.columns.server(server)) {
                 let kind = RowKind::Message { client, server, message: Message::Orphaned { sent } };
@@ -145,9 +141,7 @@ impl Sequence {
     /// What a link had held goes on.
     fn deliver(&mut self, log: &Log, LinkId { from, to }: &LinkId, index: usize) {
         for sent in self.on_their_way(log, &log.actors_of(from).collect::<Vec<_>>()) {
-            let EventKind::Sent { server, .. } = &log.events()[sent].kind else {
-                continue;
-            };
+            let EventKind::Sent { server, .. } = &log.events()[sent].kind else { continue };
             let row = self.row_of(sent).and_then(|row| self.rows.get(row));
             let held = row.and_then(|row| match row.kind {
                 RowKind::Message { client, server, message: Message::Sent(Passage::Held) } => {

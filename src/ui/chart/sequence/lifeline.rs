@@ -28,20 +28,14 @@ pub(crate) struct Mind {
 
 impl Mind {
     fn look(&self) -> Look {
-        if self.dead {
-            Look::Dead
-        } else if self.frozen {
-            Look::Frozen
-        } else if !self.clashing.is_empty() {
-            Look::Clashing
-        } else if self.holding > 0 {
-            Look::Holding
-        } else if self.unsure > 0 {
-            Look::Unsure
-        } else if self.waiting > 0 {
-            Look::Waiting
-        } else {
-            Look::Idle
+        match self {
+            Self { dead: true, .. } => Look::Dead,
+            Self { frozen: true, .. } => Look::Frozen,
+            Self { clashing, .. } if !clashing.is_empty() => Look::Clashing,
+            Self { holding: 1.., .. } => Look::Holding,
+            Self { unsure: 1.., .. } => Look::Unsure,
+            Self { waiting: 1.., .. } => Look::Waiting,
+            _ => Look::Idle,
         }
     }
 }

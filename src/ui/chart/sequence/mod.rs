@@ -197,9 +197,7 @@ impl Sequence {
             EventKind::Replied { op, actor, label, reply } => {
                 let client = self.columns.of(*actor)?;
                 let sent = self.state.in_flight.remove(op)?;
-                let EventKind::Sent { server, .. } = &log.events()[sent].kind else {
-                    return None;
-                };
+                let EventKind::Sent { server, .. } = &log.events()[sent].kind else { return None };
                 let Some(server) = self.columns.server(server) else {
                     // A lock of the process itself: the answer stands beside the question.
                     let row = self.row_of(sent)?;
@@ -245,9 +243,7 @@ impl Sequence {
 
     fn believe(&mut self, actor: ActorId, lock: &str, belief: Belief) {
         let before = self.state.beliefs.insert((actor, lock.to_owned()), belief);
-        let Some(column) = self.columns.of(actor) else {
-            return;
-        };
+        let Some(column) = self.columns.of(actor) else { return };
         let mind = &mut self.lifelines[column].mind;
         for (belief, more) in [(before.unwrap_or(Belief::Nothing), false), (belief, true)] {
             let count = match belief {
@@ -308,9 +304,7 @@ impl Sequence {
         self.states.push(Seen { event: index, before: known });
         let server = self.state.servers.entry(state.server.clone()).or_default();
         server.event = Some(index);
-        let (Observed::Redis(space), Some(column)) = (&state.observed, column) else {
-            return;
-        };
+        let (Observed::Redis(space), Some(column)) = (&state.observed, column) else { return };
         let role = std::mem::replace(&mut server.role, space.role.clone());
         let leases = space.keys.iter().filter_map(|(name, key)| Some((name.clone(), key.expires_at?)));
         let leases = std::mem::replace(&mut server.leases, leases.collect());

@@ -15,9 +15,7 @@ pub fn draw(view: &CompareView<'_>, area: Rect, buf: &mut Buffer) {
     let marks = view.marks();
     let mut column = plot.left;
     while let Some((x, at)) = view.pair.time_at(column, view.slots) {
-        let Some(screen) = plot.screen(x).filter(|_| x + TICKS <= plot.head) else {
-            break;
-        };
+        let Some(screen) = plot.screen(x).filter(|_| x + TICKS <= plot.head) else { break };
         column = x + TICKS;
         // The words of a mark are not to be cut by another time.
         if marks.iter().any(|(mark, _)| x.abs_diff(*mark) < TICKS) {

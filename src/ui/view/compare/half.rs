@@ -47,15 +47,11 @@ fn heading(view: &CompareView<'_>, side: usize, area: Rect, buf: &mut Buffer) {
     let (called, role) = view.called(side);
     let title = view.entry.variants.get(view.sides[side].variant);
     let title = title.map_or("", |variant| variant.title.get(view.context.lang));
-    let clock = match view.sides[side].log {
-        Some(_) => match view.sides[side].world.clock {
-            ClockKind::Controlled => "",
-            ClockKind::Wall => words::WALL.get(view.context.lang),
-            ClockKind::Recorded => words::RECORDED.get(view.context.lang),
-        },
-        None => "",
+    let clock = match (view.sides[side].log, view.sides[side].world.clock) {
+        (None, _) | (_, ClockKind::Controlled) => String::new(),
+        (_, ClockKind::Wall) => format!(" {} ", words::WALL.get(view.context.lang)),
+        (_, ClockKind::Recorded) => format!(" {} ", words::RECORDED.get(view.context.lang)),
     };
-    let clock = if clock.is_empty() { String::new() } else { format!(" {clock} ") };
     let room = width.saturating_sub(taken + text::width(called) + text::width(&clock) + 6);
     let line = Line::from(vec![
         Span::styled(format!(" {called} "), style(role).add_modifier(Modifier::BOLD | Modifier::REVERSED)),
@@ -118,9 +114,7 @@ fn worst(world: &World) -> Option<&Overlap> {
 /// The mark where the run parts from the other: a line from its heading to the axis, in front of what is empty.
 pub fn mark(view: &CompareView<'_>, side: usize, (names, area, axis): (usize, Rect, Rect), buf: &mut Buffer) {
     let made = view.difference.and_then(|difference| difference.moves[side].as_ref());
-    let Some(made) = made.filter(|made| made.event < view.sides[side].world.position) else {
-        return;
-    };
+    let Some(made) = made.filter(|made| made.event < view.sides[side].world.position) else { return };
     let style = view.context.theme.style(Role::Warning).add_modifier(Modifier::BOLD);
     let plot = view.plot(lanes::right_of(names, axis), view.sides[side].world.position);
     let column = view.pair.charts[side].column(made.event);
@@ -137,9 +131,7 @@ pub fn mark(view: &CompareView<'_>, side: usize, (names, area, axis): (usize, Re
     let bottom = scene.map_or(0, |scene| lanes::bottom_of_actors(&scene, CompareView::lanes_area(area)));
     let rows = if side == 0 { area.y + 1..axis.bottom() } else { axis.y..area.bottom() };
     for y in rows.filter(|y| *y != area.y) {
-        let Some(cell) = buf.cell_mut((x, y)) else {
-            continue;
-        };
+        let Some(cell) = buf.cell_mut((x, y)) else { continue };
         match cell.symbol() {
             " " | glyphs::PLAYHEAD => {
                 cell.set_symbol(glyphs::DIFFERENCE_LINE).set_style(style);

@@ -6,8 +6,6 @@ pub(crate) mod half;
 pub(crate) mod parting;
 pub(crate) mod verdicts;
 
-use ratatui::layout::{Constraint, Layout};
-
 use super::{header, lanes, plot::Plot, prelude::*, strip};
 use crate::{
     clock::LessonTime,
@@ -211,9 +209,7 @@ impl<'a> CompareView<'a> {
 
     /// Where the runs part, as columns and times: on each side that has come so far.
     fn marks(&self) -> Vec<(u32, LessonTime)> {
-        let Some(difference) = self.difference else {
-            return Vec::new();
-        };
+        let Some(difference) = self.difference else { return Vec::new() };
         let sides = difference.moves.iter().enumerate();
         sides
             .filter_map(|(side, made)| {

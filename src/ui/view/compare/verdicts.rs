@@ -1,7 +1,5 @@
 //! Both verdicts, side by side.
 
-use ratatui::widgets::{Block, Widget};
-
 use super::{CompareView, words};
 use crate::{
     ui::{
@@ -27,9 +25,7 @@ fn lines(view: &CompareView<'_>, side: usize, width: usize) -> Vec<Line<'static>
             lines
         }
         ComparePhase::Judged(judged) => {
-            let Some(scene) = view.scene(side) else {
-                return Vec::new();
-            };
+            let Some(scene) = view.scene(side) else { return Vec::new() };
             let mut lines: Vec<Line<'static>> = Vec::new();
             for claim in &judged.claims {
                 lines.extend(verdict::claim_lines(&scene, claim, width));

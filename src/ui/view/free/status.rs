@@ -34,9 +34,7 @@ impl<'a> FreePane<'_, 'a> {
     fn breach(&self) -> Vec<Line<'static>> {
         let scene = self.scene();
         let (log, lang) = (scene.log, scene.lang);
-        let Some(breached) = self.fresh() else {
-            return Vec::new();
-        };
+        let Some(breached) = self.fresh() else { return Vec::new() };
         let banner = format!(" {} {} ", glyphs::CUT, words::BROKE_IT.get(lang));
         let mut lines =
             self.row(&banner, Role::Danger, &format!(" {}", breached.says.get(lang)), Role::Danger);
@@ -84,9 +82,7 @@ impl<'a> FreePane<'_, 'a> {
     /// What the variant's invariants challenge to, and which of them have been broken.
     fn goals(&self) -> Vec<Line<'static>> {
         let (scene, lang) = (self.scene(), self.scene().lang);
-        let Some(variant) = self.view.entry.variants.get(self.view.variant) else {
-            return Vec::new();
-        };
+        let Some(variant) = self.view.entry.variants.get(self.view.variant) else { return Vec::new() };
         let goal = match variant.expect {
             Expect::Shown => words::GOAL,
             Expect::Prevented => words::GOAL_FIXED,

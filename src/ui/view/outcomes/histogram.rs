@@ -1,6 +1,6 @@
 //! A histogram of outcomes: a row for each with its bar, how often it was seen, its share, and a word beside it.
 
-use super::List;
+use super::{List, OutcomesView};
 use crate::{
     run::race::Outcome,
     ui::view::{paragraph, prelude::*},
@@ -61,15 +61,10 @@ pub(super) fn list(rows: &[Row], theme: Theme, area: Rect) -> List {
     List::new(theme, area, rows.iter().position(|row| row.chosen), rows.len())
 }
 
-/// Draws the histogram: whether keys go there, and what is said where there are no rows.
-pub fn draw(
-    rows: &[Row],
-    context: Context<'_>,
-    (focused, nothing): (bool, words::Words),
-    area: Rect,
-    buf: &mut Buffer,
-) {
-    let Context { theme, lang, .. } = context;
+/// Draws the histogram; `nothing` is said where there are no rows.
+pub(super) fn draw(view: &OutcomesView<'_>, nothing: words::Words, area: Rect, buf: &mut Buffer) {
+    let (rows, Context { theme, lang, .. }) = (&view.rows(), view.context);
+    let focused = view.outcomes.chosen_race().is_none();
     let role = if focused { Role::Accent } else { Role::Chrome };
     let title = format!(" {} ", words::OUTCOMES.get(lang));
     let block = theme.pane(focused).title(Span::styled(title, theme.style(role)));

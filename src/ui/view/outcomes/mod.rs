@@ -9,7 +9,6 @@ mod single;
 pub use single::{SingleRace, SingleRun};
 
 use histogram::{Row, percent, words_of};
-use ratatui::layout::{Constraint, Layout};
 
 use super::{
     header::{self, Title},
@@ -90,12 +89,11 @@ impl OutcomesView<'_> {
         self.draw_header(areas.header, buf);
         let summary = self.summary(area.width);
         paragraph::draw(&summary, 0, areas.summary, buf);
-        let focused = self.outcomes.chosen_race().is_none();
         let nothing = match self.outcomes.source() {
             Source::Races(_) => words::NOTHING_YET,
             Source::Exploration(_) => exploration::nothing(self),
         };
-        histogram::draw(&self.rows(), self.context, (focused, nothing), areas.outcomes, buf);
+        histogram::draw(self, nothing, areas.outcomes, buf);
         match self.outcomes.source() {
             Source::Races(races) => races::draw(self, races, areas.details, buf),
             Source::Exploration(exploration) => exploration::draw(self, exploration, areas.details, buf),

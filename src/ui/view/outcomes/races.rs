@@ -40,9 +40,7 @@ pub(super) fn summarize(races: &Races, summary: &mut Summary<'_>) {
     } else {
         summary.say(words::NOTHING_YET.get(lang), Role::Chrome);
     }
-    let Some(info) = &races.info else {
-        return;
-    };
+    let Some(info) = &races.info else { return };
     for invariant in &info.invariants {
         let broke = races.kept.broke(&invariant.name);
         if broke > 0 {

@@ -45,17 +45,10 @@ impl SingleRun<'_> {
             Self::Order(exploration) => order(exploration, scene, width),
         }
     }
-
-    /// Whether what servers hold is read only at its end.
-    pub(crate) fn is_read_at_its_end(&self) -> bool {
-        matches!(self, Self::Race(_))
-    }
 }
 
 fn order(exploration: &Exploration, scene: &Scene<'_>, width: u16) -> Vec<Line<'static>> {
-    let Some(found) = &exploration.found else {
-        return Vec::new();
-    };
+    let Some(found) = &exploration.found else { return Vec::new() };
     let (lang, columns) = (scene.lang, usize::from(width));
     let mut lines = Vec::new();
     let mut tell = |words: &str, role: Role| {

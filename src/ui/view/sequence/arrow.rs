@@ -5,7 +5,7 @@ use crate::{
     log::Reply,
     ui::{
         chart::sequence::{Message, Passage, Row, RowKind},
-        view::{prelude::*, wire},
+        view::{detail, prelude::*, wire},
     },
 };
 
@@ -44,9 +44,7 @@ pub fn fitted(words: &Words, mut room: usize) -> Words {
 
 impl Arrow {
     pub fn new(scene: &Scene<'_>, window: &Window, row: &Row) -> Option<Self> {
-        let RowKind::Message { client: from, server: to, message } = row.kind else {
-            return None;
-        };
+        let RowKind::Message { client: from, server: to, message } = row.kind else { return None };
         let (left, right) = window.between(from, to);
         let middle = left + right.saturating_sub(left) / 2;
         let sender = match message {
@@ -149,22 +147,15 @@ fn words_of(scene: &Scene<'_>, row: &Row, message: Message) -> Words {
 
 /// What a client does by itself.
 pub fn note_words(scene: &Scene<'_>, note: usize) -> Words {
-    let Some(event) = scene.log.events().get(note) else {
-        return Words::new();
-    };
-    let (words, role) = match &event.kind {
-        EventKind::Counted { counter, by, .. } => (format!("{counter} {by:+}"), Role::Good),
+    let Some(event) = scene.log.events().get(note) else { return Words::new() };
+    vec![match &event.kind {
         EventKind::Waits { label, until, .. } => {
             let duration = time::stretch(until.since(event.at));
             let what = if scene.log.tries_again(note) { glyphs::AGAIN } else { label };
-            (format!("{what} {duration}"), Role::Chrome)
+            (format!("{what} {duration}"), scene.style(Role::Chrome))
         }
-        EventKind::Took { what, about, .. } => {
-            let words = words::TAKES_NOTICE.with(scene.lang, &[&format!("{what} {about}")]);
-            (format!("{} {words}", glyphs::NOTIFIED), Role::Warning)
-        }
-        EventKind::Sent { command, .. } => (command.to_string(), Role::Text),
+        EventKind::Sent { command, .. } => (command.to_string(), scene.style(Role::Text)),
+        EventKind::Counted { .. } | EventKind::Took { .. } => detail::own_words(scene, note),
         _ => return Words::new(),
-    };
-    vec![(words, scene.style(role))]
+    }]
 }

@@ -36,9 +36,7 @@ pub(crate) fn draw_fault(
     (row, columns, y): (&Row, &[usize], u16),
     buf: &mut Buffer,
 ) {
-    let Some(event) = scene.log.events().get(row.event) else {
-        return;
-    };
+    let Some(event) = scene.log.events().get(row.event) else { return };
     let (glyph, words) = match &event.kind {
         EventKind::Fault(fault) => {
             let words = format!("{} {}", fault.target(), fault::done(scene.lang, fault));
@@ -68,16 +66,12 @@ pub(crate) fn draw_link(
     buf: &mut Buffer,
 ) {
     let position = scene.world.position;
-    let fault_of = |event: usize| match scene.event(event) {
-        Some(EventKind::Fault(fault)) => Some(fault),
-        _ => None,
-    };
-    let Some(first) = fault_of(row.event) else { return };
+    let Some(first) = scene.fault(row.event) else { return };
     let glyph = fault::glyph(first);
     let links = std::iter::once(row.event)
         .chain(row.more.iter().copied())
         .filter(|event| *event < position)
-        .filter_map(|event| fault_of(event)?.link().map(ToString::to_string));
+        .filter_map(|event| scene.fault(event)?.link().map(ToString::to_string));
     let links = links.collect::<Vec<_>>().join(", ");
     let words = format!(" {glyph} {}: {links} ", fault::done(scene.lang, first));
     let style = scene.style(Role::Danger);
