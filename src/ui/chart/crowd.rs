@@ -7,8 +7,8 @@ use crate::{
 };
 
 /// Crowds of up to this many members get lanes of their own.
-pub(crate) const FEW: usize = 6;
-const WORDS: usize = 26;
+const FEW: usize = 6;
+const LONGEST_RUN: usize = 26;
 
 /// The same thing, done by or told to many within one step.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,21 +42,28 @@ pub struct Band {
     end: u32,
 }
 
-/// Folds every crowd that is too large for lanes of its own.
-pub(crate) fn fold(actors: &[Actor], lanes: &mut [Lane]) -> Vec<Band> {
-    let mut bands: Vec<Band> = Vec::new();
+/// Crowds that are too large for lanes and columns of their own: the client, and its members.
+pub(crate) fn crowds(actors: &[Actor]) -> Vec<(&str, Vec<ActorId>)> {
+    let mut crowds: Vec<(&str, Vec<ActorId>)> = Vec::new();
     for (n, actor) in actors.iter().enumerate().filter(|(_, actor)| actor.crowd) {
         let id = ActorId(u32::try_from(n).unwrap_or(u32::MAX));
-        match bands.iter_mut().find(|band| band.client == actor.client) {
-            Some(band) => band.members.push(id),
-            None => bands.push(Band { client: actor.client.clone(), members: vec![id], ..Band::default() }),
+        match crowds.iter_mut().find(|(client, _)| *client == actor.client) {
+            Some((_, members)) => members.push(id),
+            None => crowds.push((&actor.client, vec![id])),
         }
     }
-    bands.retain(|band| band.members.len() > FEW);
-    for (n, band) in bands.iter().enumerate() {
-        for member in &band.members {
-            lanes[member.0 as usize].band = Some(n);
+    crowds.retain(|(_, members)| members.len() > FEW);
+    crowds
+}
+
+/// Folds every large crowd into a band.
+pub(crate) fn fold(actors: &[Actor], lanes: &mut [Lane]) -> Vec<Band> {
+    let mut bands = Vec::new();
+    for (client, members) in crowds(actors) {
+        for member in &members {
+            lanes[member.0 as usize].band = Some(bands.len());
         }
+        bands.push(Band { client: client.to_owned(), members, ..Band::default() });
     }
     bands
 }
@@ -92,7 +99,7 @@ impl Band {
             return;
         }
         self.runs.push(Run { x, first: event, what: what.to_owned(), notified, count: 1 });
-        let words = u32::try_from(text::width(what).min(WORDS)).unwrap_or_default();
+        let words = u32::try_from(text::width(what).min(LONGEST_RUN)).unwrap_or_default();
         self.end = x + words + 9;
     }
 

@@ -10,8 +10,8 @@ use crate::{
     },
 };
 
-const COMMAND: usize = 26;
-const REPLY: usize = 12;
+const COMMAND_COLUMNS: usize = 26;
+const REPLY_COLUMNS: usize = 12;
 
 /// A tick on a lane: an event, and the reply to it where there is one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -197,14 +197,16 @@ impl Mark {
                 };
                 let reply = self.reply(log, position).map(ToString::to_string);
                 let reply = reply.as_deref().unwrap_or("…");
-                format!("{} → {}", text::fit(&command, COMMAND), text::fit(reply, REPLY))
+                format!("{} → {}", text::fit(&command, COMMAND_COLUMNS), text::fit(reply, REPLY_COLUMNS))
             }
-            EventKind::Notified { what, .. } => format!("↯ {}", text::fit(what, COMMAND)),
-            EventKind::Took { label, .. } => format!("↯ {}", text::fit(label, COMMAND)),
-            EventKind::Counted { counter, by, .. } => format!("{} {by:+}", text::fit(counter, COMMAND)),
+            EventKind::Notified { what, .. } => format!("↯ {}", text::fit(what, COMMAND_COLUMNS)),
+            EventKind::Took { label, .. } => format!("↯ {}", text::fit(label, COMMAND_COLUMNS)),
+            EventKind::Counted { counter, by, .. } => {
+                format!("{} {by:+}", text::fit(counter, COMMAND_COLUMNS))
+            }
             EventKind::Waits { label, until, .. } => {
                 let duration = time::stretch(until.since(event.at));
-                format!("{} {duration}", text::fit(label, COMMAND))
+                format!("{} {duration}", text::fit(label, COMMAND_COLUMNS))
             }
             EventKind::GaveUp { .. } => "✗ error".to_owned(),
             EventKind::Fault(fault) => match fault.target() {
@@ -213,7 +215,7 @@ impl Mark {
                 }
                 Target::Client(_) => fault::mark(fault),
                 Target::Link(link) => {
-                    format!("{} {}", fault::glyph(fault), text::fit(&link.to_string(), COMMAND))
+                    format!("{} {}", fault::glyph(fault), text::fit(&link.to_string(), COMMAND_COLUMNS))
                 }
                 // Servers have no lanes of clients.
                 Target::Server(_) => String::new(),

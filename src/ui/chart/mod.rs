@@ -12,7 +12,6 @@ pub mod sequence;
 pub(crate) mod truth;
 
 pub use axis::stretch;
-pub(crate) use crowd::FEW;
 pub use crowd::{Band, Level, Run};
 pub use lane::{Bar, BarKind, Lane, Mark};
 pub use pair::Pair;

@@ -12,12 +12,12 @@ use crate::{
 
 /// Rows of a band: counts, runs, level.
 pub const ROWS: u16 = 3;
-const LONGEST: u32 = 44;
+const LONGEST_RUN: u32 = 44;
 const LEVELS: [&str; 8] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
 
 /// The crest of a wave, from its front backward.
 const CREST: [&str; 6] = ["█", "▇", "▆", "▅", "▄", "▃"];
-const WIDEST: u16 = 60;
+const WIDEST_WAVE: u16 = 60;
 
 /// The members worth a lane of their own: who holds, who has been told, then the first of the rest.
 pub fn sample(scene: &Scene<'_>, band: &Band, room: usize) -> Vec<ActorId> {
@@ -54,14 +54,10 @@ pub fn draw(scene: &Scene<'_>, plot: &Plot, band: &Band, (y, bottom): (u16, u16)
     let notified: usize = members().map(|actor| actor.notified).sum();
     let word = |words: words::Words| words.get(scene.lang);
     let holding = &scene.world.holding;
-    let mut overlaps = holding.overlaps().iter().filter(|overlap| overlap.end.is_none());
-    let loud = if overlaps
-        .any(|overlap| holding.holders(&overlap.lock).any(|actor| band.members.contains(&actor)))
-    {
-        Role::Danger
-    } else {
-        Role::Fresh
-    };
+    let overlaps = holding.overlaps().iter().filter(|overlap| overlap.end.is_none());
+    let mut holders = overlaps.flat_map(|overlap| holding.holders(&overlap.lock));
+    let clashes = holders.any(|actor| band.members.contains(&actor));
+    let loud = if clashes { Role::Danger } else { Role::Fresh };
     let line = Line::from(vec![
         Span::styled(format!("×{}  ", band.members.len()), style.add_modifier(Modifier::BOLD)),
         Span::styled(format!("{} ", word(words::belief(Belief::Waiting))), scene.style(Role::Chrome)),
@@ -87,7 +83,7 @@ fn draw_wave(scene: &Scene<'_>, plot: &Plot, band: &Band, y: u16, buf: &mut Buff
     let is_member = |hop: &&Hop| hop.actor.is_some_and(|actor| band.members.binary_search(&actor).is_ok());
     let hops: Vec<&Hop> = flight.beat(at).iter().filter(is_member).collect();
     let (Some(first), Some(x)) = (hops.first(), plot.screen(plot.head)) else { return };
-    let room = (plot.area.right() - x).saturating_sub(2).min(WIDEST);
+    let room = (plot.area.right() - x).saturating_sub(2).min(WIDEST_WAVE);
     if hops.len() < CREST.len() || usize::from(room) < CREST.len() {
         return;
     }
@@ -111,7 +107,7 @@ fn draw_wave(scene: &Scene<'_>, plot: &Plot, band: &Band, y: u16, buf: &mut Buff
 }
 
 fn draw_runs(scene: &Scene<'_>, plot: &Plot, band: &Band, y: u16, buf: &mut Buffer) {
-    let first = band.runs.partition_point(|run| run.x + LONGEST < plot.left);
+    let first = band.runs.partition_point(|run| run.x + LONGEST_RUN < plot.left);
     let visible: Vec<_> = band.runs[first..]
         .iter()
         .take_while(|run| run.x < plot.right() && run.first < plot.position && run.x <= plot.head)

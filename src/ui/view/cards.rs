@@ -1,10 +1,7 @@
 //! Interview questions with their answers.
 
-use super::{
-    overlay::Page,
-    paragraph::{hang, plain, prose},
-    prelude::*,
-};
+use super::paragraph::{hang, plain, prose};
+use super::{overlay::Page, prelude::*};
 use crate::ui::state::catalogue::CatalogueEntry;
 
 const INDENT: usize = 3;

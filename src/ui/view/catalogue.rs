@@ -1,10 +1,6 @@
 //! The catalogue: lessons by track on the left, the chosen one on the right.
 
-use super::{
-    paragraph::{self, text_area},
-    prelude::*,
-    strip,
-};
+use super::{paragraph, prelude::*, strip};
 use crate::{
     lesson::Expect,
     ui::{
@@ -65,7 +61,7 @@ impl<'a> CatalogueView<'a> {
 
     pub fn reach(&self, area: Rect) -> u16 {
         let [_, _, right, _] = Self::areas(area);
-        let inner = text_area(Block::bordered().inner(right));
+        let inner = paragraph::text_area(Block::bordered().inner(right));
         let lines = self.selected().map_or(0, |entry| self.description(entry, inner.width).0.len());
         u16::try_from(lines).unwrap_or(u16::MAX).saturating_sub(inner.height)
     }
@@ -88,7 +84,7 @@ impl<'a> CatalogueView<'a> {
         self.draw_list(left, buf);
         self.draw_entry(right, buf);
         let place = if self.focus == CatalogueFocus::Search { Place::Field } else { self.place() };
-        buf.set_line(foot.x, foot.y, &strip::hints(self.context, place, &[], foot.width), foot.width);
+        strip::draw(self.context, place, &[], foot, buf);
     }
 
     fn done_in(&self, entry: &CatalogueEntry, variant: &str) -> Option<String> {
@@ -116,7 +112,7 @@ impl<'a> CatalogueView<'a> {
         let room = usize::from(area.width.saturating_sub(6));
         let heading = format!(" {} ", text::fit(entry.title.get(self.context.lang), room));
         let block = self.context.theme.pane(focused).title(Span::styled(heading, self.style(Role::Accent)));
-        let inner = text_area(paragraph::frame(block, area, buf));
+        let inner = paragraph::text_area(paragraph::frame(block, area, buf));
         let (lines, end) = self.description(entry, inner.width);
         // The chosen variant stays in sight.
         let end = u16::try_from(end).unwrap_or(u16::MAX);

@@ -2,7 +2,7 @@
 
 use super::prelude::*;
 
-const PROMPT: u16 = 3;
+const PROMPT_COLUMNS: u16 = 3;
 
 /// A text in at most so many columns, its marked characters lit. Where it is too long, what is marked stays in
 /// sight.
@@ -78,7 +78,7 @@ fn lit_up(style: Style, theme: Theme) -> Style {
 pub fn field(typed: &str, sign: &str, beside: &str, theme: Theme, area: Rect, buf: &mut Buffer) {
     let (shown, room) = (tail(typed, area, beside), area.width);
     buf.set_stringn(area.x + 1, area.y, sign, 1, theme.style(Role::Accent));
-    buf.set_stringn(area.x + PROMPT, area.y, &shown, room.into(), theme.style(Role::Text));
+    buf.set_stringn(area.x + PROMPT_COLUMNS, area.y, &shown, room.into(), theme.style(Role::Text));
     let columns = u16::try_from(text::width(beside)).unwrap_or(room).min(room);
     let at = area.right() - columns;
     buf.set_stringn(at, area.y, beside, columns.into(), theme.style(Role::Chrome));
@@ -90,12 +90,12 @@ pub fn field(typed: &str, sign: &str, beside: &str, theme: Theme, area: Rect, bu
 
 pub fn cursor(typed: &str, beside: &str, area: Rect) -> Position {
     let columns = u16::try_from(text::width(&tail(typed, area, beside))).unwrap_or(0);
-    Position::new(area.x + PROMPT + columns, area.y)
+    Position::new(area.x + PROMPT_COLUMNS + columns, area.y)
 }
 
 /// The end of what was typed, as far as it fits with the cursor after it.
 fn tail(typed: &str, area: Rect, beside: &str) -> String {
-    let room = usize::from(area.width.saturating_sub(PROMPT + 2)).saturating_sub(text::width(beside));
+    let room = usize::from(area.width.saturating_sub(PROMPT_COLUMNS + 2)).saturating_sub(text::width(beside));
     let clean = text::clean(typed);
     if text::width(&clean) <= room {
         return clean.into_owned();

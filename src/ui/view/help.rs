@@ -1,11 +1,8 @@
 //! The help: the keys of what has the focus, then the rest of the screen's, then how to read the lanes, then the other
 //! screens' keys. All of them come from the table of actions.
 
-use super::{
-    overlay::Page,
-    paragraph::{hang, plain, prose},
-    prelude::*,
-};
+use super::paragraph::{hang, plain, prose};
+use super::{overlay::Page, prelude::*};
 use crate::ui::keys::{KeyMap, Place, TABLE};
 
 /// Columns of the keys.

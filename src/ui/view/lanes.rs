@@ -1,14 +1,7 @@
 //! The timelines: a lane per actor, a band per crowd, a lane per server below them, time to the right. It
 //! decides who gets which rows and must not know how a lane is drawn.
 
-use super::{
-    band,
-    in_flight::{self, Places},
-    lane,
-    plot::Plot,
-    prelude::*,
-    truth,
-};
+use super::{band, in_flight, lane, plot::Plot, prelude::*, truth};
 use crate::{
     log::{self, Observed},
     world::ServerWorld,
@@ -17,7 +10,7 @@ use crate::{
 /// The narrowest and the widest that names may be.
 pub const NAMES: (usize, usize) = (3, 12);
 
-const SERVERS: u16 = 8;
+const MOST_SERVER_ROWS: u16 = 8;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Row {
@@ -107,14 +100,14 @@ fn divide(scene: &Scene<'_>, area: Rect) -> Division {
 /// Rows of servers: three, or more where the actors leave room for them.
 fn server_rows(scene: &Scene<'_>, area: Rect) -> u16 {
     let actors = total(&rows(scene, area.height), (lane::CLEAR, band::ROWS));
-    let most = area.height.saturating_sub(actors + 1).clamp(3, SERVERS);
+    let most = area.height.saturating_sub(actors + 1).clamp(3, MOST_SERVER_ROWS);
     u16::try_from(truth::rows(scene).len()).unwrap_or(u16::MAX).min(most)
 }
 
 /// Rows that the lanes can use, with those of the servers and the axis.
 pub fn wanted(scene: &Scene<'_>, area: Rect) -> u16 {
     // Not how many rows the servers need now: a pane that grows with every lock is no calm sight.
-    let servers = u16::try_from(scene.chart.truths.len()).unwrap_or(u16::MAX).clamp(3, SERVERS);
+    let servers = u16::try_from(scene.chart.truths.len()).unwrap_or(u16::MAX).clamp(3, MOST_SERVER_ROWS);
     total(&rows(scene, area.height), (lane::HIGHEST, band::ROWS)).saturating_add(servers + 1)
 }
 
@@ -251,11 +244,11 @@ pub fn draw_without_axis(
     let above = Rect { height: division.below.bottom() - area.y, ..plot.area };
     // First, so that everything else stands in front of it.
     plot.playhead(scene, above, buf);
-    let mut places = Places {
+    let mut places = in_flight::Places {
         left: area.x,
         role: plot.area.x.saturating_sub(1),
         rows: (area.y, division.below.bottom().saturating_sub(1)),
-        ..Places::default()
+        ..in_flight::Places::default()
     };
     for (row, y) in placed(scene, scroll, &division) {
         draw_row(scene, plot, row, (y, &division, names), buf);

@@ -1,16 +1,12 @@
 //! Where the panes of the lesson screen are, on any size of screen.
 
-use super::{
-    lanes,
-    lesson::{LessonView, inside},
-    prelude::*,
-};
+use super::{LessonView, lanes, lesson::inside, prelude::*};
 use crate::ui::{
     keys::Pane,
     state::screen::{Form, Lens},
 };
 
-const READABLE: u16 = 96;
+const WIDEST_PAGE: u16 = 96;
 /// From this size on, panes stand beside the story rather than all below it.
 const WIDE: (u16, u16) = (150, 40);
 /// Rows of the story and the servers beside it, where neither needs more.
@@ -59,7 +55,7 @@ impl LessonView<'_> {
         let mut areas = Areas { header, warning, scrubber, hints, ..Areas::default() };
         if self.is_fresh() {
             // A page to read: not wider than the eye likes, as high as it needs, in the middle.
-            let width = body.width.min(READABLE);
+            let width = body.width.min(WIDEST_PAGE);
             areas.story = body.centered(width.into(), self.story_height(Rect { width, ..body }).into());
             return areas;
         }

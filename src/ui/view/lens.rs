@@ -3,13 +3,7 @@
 
 use ratatui::{layout::Rect, text::Line};
 
-use super::{
-    LessonView, detail, lanes,
-    lesson::inside,
-    selection::{self, Order},
-    sequence::{self, layout::View},
-    wire,
-};
+use super::{LessonView, detail, lanes, lesson::inside, selection, sequence, wire};
 use crate::ui::{keys::Pane, state::screen::Lens};
 
 impl LessonView<'_> {
@@ -33,9 +27,9 @@ impl LessonView<'_> {
     /// yet.
     pub fn neighbour(&self, by: i32) -> Option<usize> {
         let of = match (self.focus, self.lens) {
-            (Pane::Wire, _) => Order::Wire,
-            (_, Lens::Timeline) => Order::Timeline,
-            (_, Lens::Sequence) => Order::Sequence,
+            (Pane::Wire, _) => selection::Order::Wire,
+            (_, Lens::Timeline) => selection::Order::Timeline,
+            (_, Lens::Sequence) => selection::Order::Sequence,
         };
         selection::neighbour(&self.scene, of, by)
     }
@@ -52,8 +46,8 @@ impl LessonView<'_> {
         event.or_else(|| wire::event_at(&self.scene, back, inside(areas.wire), (x, y)))
     }
 
-    pub(crate) fn view(&self) -> View {
-        View { back: self.scrolls.get(Pane::Lanes), aside: self.aside }
+    pub(crate) fn view(&self) -> sequence::View {
+        sequence::View { back: self.scrolls.get(Pane::Lanes), aside: self.aside }
     }
 
     /// What the story's pane says: about the chosen event, where there is one.

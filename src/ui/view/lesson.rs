@@ -208,8 +208,7 @@ impl<'a> LessonView<'a> {
         }
         if !areas.hints.is_empty() {
             let idle = self.free.map_or_else(Vec::new, |free| free.idle());
-            let hints = strip::hints(self.scene.context(), self.place(), &idle, areas.hints.width);
-            buf.set_line(areas.hints.x, areas.hints.y, &hints, areas.hints.width);
+            strip::draw(self.scene.context(), self.place(), &idle, areas.hints, buf);
         }
         if let RunPhase::Failed(failure) = self.phase
             && self.at_end()
@@ -342,12 +341,7 @@ impl<'a> LessonView<'a> {
 
     /// Draws a pane's frame; gives its inside.
     fn frame(&self, pane: Pane, title: &str, area: Rect, buf: &mut Buffer) -> Rect {
-        let focused = self.focus == pane;
-        let title = format!(" {title} ");
-        let title = Line::from(text::fit(&title, area.width.saturating_sub(2).into()));
-        let role = if focused { Role::Accent } else { Role::Chrome };
-        let block = self.scene.theme.pane(focused).title(title.style(self.scene.style(role)));
-        paragraph::frame(block, area, buf)
+        paragraph::pane(self.scene.context(), title, self.focus == pane, area, buf)
     }
 }
 

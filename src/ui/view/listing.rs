@@ -9,7 +9,7 @@ use crate::{
     },
 };
 
-const BAR: usize = 8;
+const LONGEST_BAR: usize = 8;
 /// Rows of the search above what it found.
 const FIELD: u16 = 2;
 
@@ -45,10 +45,7 @@ impl CatalogueView<'_> {
 
     pub(crate) fn draw_list(&self, area: Rect, buf: &mut Buffer) {
         let focused = !matches!(self.focus, CatalogueFocus::Variants(_));
-        let heading = format!(" {} ", words::LESSONS.get(self.context.lang));
-        let role = if focused { Role::Accent } else { Role::Chrome };
-        let block = self.context.theme.pane(focused).title(Span::styled(heading, self.style(role)));
-        block.render(area, buf);
+        paragraph::pane(self.context, words::LESSONS.get(self.context.lang), focused, area, buf);
         let (field, inner) = self.list_areas(area);
         if let Some(search) = self.search {
             self.draw_field(search, field, buf);
@@ -128,7 +125,7 @@ impl CatalogueView<'_> {
         let lessons = self.catalogue.entries.iter().filter(|entry| entry.track == track);
         let done: Vec<bool> = lessons.map(|entry| self.is_done(entry)).collect();
         let (all, done) = (done.len(), done.iter().filter(|done| **done).count());
-        let cells = all.min(BAR);
+        let cells = all.min(LONGEST_BAR);
         // Full only when everything is done, and begun as soon as anything is.
         let full = if done == 0 { 0 } else { (done * cells / all).max(1) };
         let name = words::track(track).get(self.context.lang);

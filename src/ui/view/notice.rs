@@ -66,7 +66,7 @@ impl Notice {
     }
 }
 
-const MOST: usize = 4;
+const MOST_ROWS: usize = 4;
 
 /// Draws it over the screen's last rows, as many as it needs.
 pub fn draw(notice: &Notice, context: Context<'_>, area: Rect, buf: &mut Buffer) {
@@ -76,7 +76,7 @@ pub fn draw(notice: &Notice, context: Context<'_>, area: Rect, buf: &mut Buffer)
     }
     let width = usize::from(area.width);
     let rows = text::wrap(&notice.words(context.keys, context.lang), width.saturating_sub(2));
-    let most = MOST.min(area.height.into());
+    let most = MOST_ROWS.min(area.height.into());
     for (n, row) in rows.iter().take(most).rev().enumerate() {
         let y = area.bottom() - 1 - u16::try_from(n).unwrap_or(0);
         overlay::clear(Rect { y, height: 1, ..area }, buf);

@@ -52,6 +52,15 @@ pub fn frame(block: Block<'_>, area: Rect, buf: &mut Buffer) -> Rect {
     inner
 }
 
+/// Draws the frame of a pane, in colour where the keys go there; gives its inside.
+pub fn pane(context: Context<'_>, title: &str, focused: bool, area: Rect, buf: &mut Buffer) -> Rect {
+    let role = if focused { Role::Accent } else { Role::Chrome };
+    let title = format!(" {title} ");
+    let title = text::fit(&title, area.width.saturating_sub(2).into());
+    let title = Span::styled(title, context.theme.style(role));
+    frame(context.theme.pane(focused).title(title), area, buf)
+}
+
 /// A frame's inside without the columns next to it.
 pub fn text_area(inner: Rect) -> Rect {
     Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner }

@@ -23,6 +23,11 @@ pub fn hints(context: Context<'_>, place: Place, idle: &[&str], width: u16) -> L
     line(named, context, width)
 }
 
+/// The same, drawn.
+pub fn draw(context: Context<'_>, place: Place, idle: &[&str], area: Rect, buf: &mut Buffer) {
+    buf.set_line(area.x, area.y, &hints(context, place, idle, area.width), area.width);
+}
+
 /// These actions, by name, with words of their own.
 pub fn named(context: Context<'_>, hints: &[(&[&str], Words)], width: u16) -> Line<'static> {
     let named = hints.iter().map(|(ids, words)| {

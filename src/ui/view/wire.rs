@@ -3,7 +3,7 @@
 use super::{detail, prelude::*, selection};
 use crate::{log::Reply, text::Words, ui::chart::WireRow};
 
-const TIME: usize = 8;
+const TIME_COLUMNS: usize = 8;
 
 pub fn rows(scene: &Scene<'_>) -> usize {
     scene.chart.wire.partition_point(|row| row.event < scene.world.position)
@@ -92,7 +92,7 @@ fn actor(scene: &Scene<'_>, row: &WireRow) -> Option<ActorId> {
 fn line<'a>(scene: &Scene<'a>, row: &WireRow, names: usize, width: usize) -> Line<'a> {
     let Some(event) = scene.log.events().get(row.event) else { return Line::default() };
     let chrome = scene.style(Role::Chrome);
-    let mut spans = vec![Span::styled(format!("{:>TIME$} ", time::moment(event.at)), chrome)];
+    let mut spans = vec![Span::styled(format!("{:>TIME_COLUMNS$} ", time::moment(event.at)), chrome)];
     if let Some(actor) = actor(scene, row) {
         let member = scene.world.actor(actor).filter(|_| row.count > 1);
         let name = member.map_or(scene.name(actor), |member| &member.who.client);
@@ -101,7 +101,7 @@ fn line<'a>(scene: &Scene<'a>, row: &WireRow, names: usize, width: usize) -> Lin
     } else {
         spans.push(Span::raw(" ".repeat(names + 3)));
     }
-    let room = width.saturating_sub(TIME + names + 4);
+    let room = width.saturating_sub(TIME_COLUMNS + names + 4);
     match &event.kind {
         EventKind::Sent { command, server, .. } => {
             let (reply, style) = reply(scene, row);

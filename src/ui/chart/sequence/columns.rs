@@ -1,11 +1,9 @@
 //! Who has a column: every client (every thread of one that has several, a large crowd as one) and, right of them,
 //! every server.
 
-use std::collections::HashMap;
-
 use crate::{
     log::{Actor, ActorId, ServerInfo},
-    ui::chart::FEW,
+    ui::chart::crowd,
 };
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,26 +30,24 @@ pub struct Columns {
 impl Columns {
     pub(crate) fn new(actors: &[Actor], servers: &[ServerInfo]) -> Self {
         let mut columns = Self::default();
-        // Of each client that is a crowd: how many it has, and its column.
-        let mut crowds: HashMap<&str, (usize, Option<usize>)> = HashMap::new();
-        for actor in actors.iter().filter(|actor| actor.crowd) {
-            crowds.entry(&actor.client).or_default().0 += 1;
-        }
+        let crowds = crowd::crowds(actors);
+        let mut of_crowd: Vec<Option<usize>> = vec![None; crowds.len()];
         for (n, actor) in actors.iter().enumerate() {
-            let id = ActorId(u32::try_from(n).unwrap_or(u32::MAX));
-            let crowd = crowds.get_mut(actor.client.as_str()).filter(|_| actor.crowd);
+            let first = ActorId(u32::try_from(n).unwrap_or(u32::MAX));
             let next = columns.all.len();
-            let column = match crowd.filter(|(members, _)| *members > FEW) {
-                Some((members, column)) => *column.get_or_insert_with(|| {
-                    let client = actor.client.clone();
-                    columns.all.push(Who::Crowd { client, first: id, members: *members });
-                    next
-                }),
-                None => {
-                    columns.all.push(Who::Actor(id));
-                    next
-                }
-            };
+            let crowd = crowds.iter().position(|(client, _)| actor.crowd && *client == actor.client);
+            let column = crowd.and_then(|crowd| of_crowd[crowd]).unwrap_or(next);
+            if column == next {
+                columns.all.push(match crowd {
+                    Some(crowd) => {
+                        Who::Crowd { client: actor.client.clone(), first, members: crowds[crowd].1.len() }
+                    }
+                    None => Who::Actor(first),
+                });
+            }
+            if let Some(crowd) = crowd {
+                of_crowd[crowd] = Some(column);
+            }
             columns.of_actor.push(column);
         }
         columns.clients = columns.all.len();

@@ -3,7 +3,7 @@
 use super::{CompareView, time};
 use crate::ui::view::prelude::*;
 
-const TICKS: u32 = 12;
+const BETWEEN_TIMES: u32 = 12;
 
 pub fn draw(view: &CompareView<'_>, area: Rect, buf: &mut Buffer) {
     if area.is_empty() {
@@ -15,10 +15,10 @@ pub fn draw(view: &CompareView<'_>, area: Rect, buf: &mut Buffer) {
     let marks = view.marks();
     let mut column = plot.left;
     while let Some((x, at)) = view.pair.time_at(column, view.slots) {
-        let Some(screen) = plot.screen(x).filter(|_| x + TICKS <= plot.head) else { break };
-        column = x + TICKS;
+        let Some(screen) = plot.screen(x).filter(|_| x + BETWEEN_TIMES <= plot.head) else { break };
+        column = x + BETWEEN_TIMES;
         // The words of a mark are not to be cut by another time.
-        if marks.iter().any(|(mark, _)| x.abs_diff(*mark) < TICKS) {
+        if marks.iter().any(|(mark, _)| x.abs_diff(*mark) < BETWEEN_TIMES) {
             column = x + 1;
             continue;
         }
@@ -28,7 +28,7 @@ pub fn draw(view: &CompareView<'_>, area: Rect, buf: &mut Buffer) {
     for (x, at) in marks {
         if let Some(screen) = plot.screen(x) {
             // Right before the playhead there is room for its own time only, and the words below say this one.
-            let words = if plot.head.abs_diff(x) < TICKS {
+            let words = if plot.head.abs_diff(x) < BETWEEN_TIMES {
                 glyphs::DIFFERENCE.to_owned()
             } else {
                 format!("{}{} ", glyphs::DIFFERENCE, time::moment(at))

@@ -180,8 +180,7 @@ impl<'a> CompareView<'a> {
         for side in [0, 1] {
             verdicts::draw(self, side, areas.verdicts[side], buf);
         }
-        let hints = strip::hints(self.context, Place::Comparison, &[], areas.hints.width);
-        buf.set_line(areas.hints.x, areas.hints.y, &hints, areas.hints.width);
+        strip::draw(self.context, Place::Comparison, &[], areas.hints, buf);
     }
 
     fn draw_header(&self, area: Rect, buf: &mut Buffer) {

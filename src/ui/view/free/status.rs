@@ -11,7 +11,7 @@ use crate::{
     world::Breached,
 };
 
-const EVIDENCE: usize = 4;
+const EVIDENCE_LINES: usize = 4;
 
 impl<'a> FreePane<'_, 'a> {
     /// What stands above the clients: what was broken, what was said, the challenges.
@@ -43,7 +43,7 @@ impl<'a> FreePane<'_, 'a> {
             if let Some(why) = why {
                 lines.extend(self.row("  ", Role::Text, why.get(lang), Role::Text));
             }
-            for line in evidence(log, "", events, EVIDENCE) {
+            for line in evidence(log, "", events, EVIDENCE_LINES) {
                 lines.extend(self.row("  ↳ ", Role::Chrome, line.get(lang), Role::Text));
             }
         }

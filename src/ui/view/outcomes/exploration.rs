@@ -105,9 +105,8 @@ pub(super) fn draw(view: &OutcomesView<'_>, exploration: &Exploration, area: Rec
     if area.height < 2 || area.width < 4 {
         return;
     }
-    let title = format!(" {} ", words::SHORTEST.get(view.context.lang));
-    let block = view.context.theme.pane(false).title(Span::styled(title, view.style(Role::Chrome)));
-    let inner = paragraph::text_area(paragraph::frame(block, area, buf));
+    let title = words::SHORTEST.get(view.context.lang);
+    let inner = paragraph::text_area(paragraph::pane(view.context, title, false, area, buf));
     let found = exploration.found.as_ref();
     let shortest = found.and_then(|found| found.explored.shortest.as_ref());
     let (words, role) = match (shortest, found) {

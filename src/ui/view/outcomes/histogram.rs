@@ -8,7 +8,7 @@ use crate::{
 
 /// The shortest bar worth drawing.
 const BAR: usize = 6;
-const CELL: &str = "█";
+const BAR_CELL: &str = "█";
 
 pub fn words_of(outcome: &Outcome, lang: Lang) -> String {
     let locks = outcome.locks.iter();
@@ -65,10 +65,7 @@ pub(super) fn list(rows: &[Row], theme: Theme, area: Rect) -> List {
 pub(super) fn draw(view: &OutcomesView<'_>, nothing: words::Words, area: Rect, buf: &mut Buffer) {
     let (rows, Context { theme, lang, .. }) = (&view.rows(), view.context);
     let focused = view.outcomes.chosen_race().is_none();
-    let role = if focused { Role::Accent } else { Role::Chrome };
-    let title = format!(" {} ", words::OUTCOMES.get(lang));
-    let block = theme.pane(focused).title(Span::styled(title, theme.style(role)));
-    let inner = paragraph::frame(block, area, buf);
+    let inner = paragraph::pane(view.context, words::OUTCOMES.get(lang), focused, area, buf);
     if rows.is_empty() {
         let words = format!(" {}", nothing.get(lang));
         let style = theme.style(Role::Chrome);
@@ -136,7 +133,7 @@ fn line(theme: Theme, row: &Row, columns: &Columns) -> Line<'static> {
         Span::styled(format!("{glyph} "), style(role)),
         Span::styled(text::pad(&row.words, columns.words), style(role)),
         Span::raw("  "),
-        Span::styled(text::pad(&CELL.repeat(cells), columns.bar), style(bar)),
+        Span::styled(text::pad(&BAR_CELL.repeat(cells), columns.bar), style(bar)),
         Span::styled(format!("  {:>1$}", grouped(row.count), columns.count), style(Role::Text)),
         Span::styled(format!("  {:>1$}", row.percent, columns.percent), style(Role::Chrome)),
     ];

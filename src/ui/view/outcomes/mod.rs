@@ -10,12 +10,7 @@ pub use single::{SingleRace, SingleRun};
 
 use histogram::{Row, percent, words_of};
 
-use super::{
-    header::{self, Title},
-    paragraph,
-    prelude::*,
-    strip,
-};
+use super::{header, paragraph, prelude::*, strip};
 use crate::{
     clock::ClockKind,
     ui::{
@@ -98,9 +93,7 @@ impl OutcomesView<'_> {
             Source::Races(races) => races::draw(self, races, areas.details, buf),
             Source::Exploration(exploration) => exploration::draw(self, exploration, areas.details, buf),
         }
-        let width = areas.hints.width;
-        let hints = strip::hints(self.context, self.place(), &[], width);
-        buf.set_line(areas.hints.x, areas.hints.y, &hints, width);
+        strip::draw(self.context, self.place(), &[], areas.hints, buf);
     }
 
     fn rows(&self) -> Vec<Row> {
@@ -152,7 +145,7 @@ impl OutcomesView<'_> {
                 self.style(Role::Warning),
             ));
         }
-        let title = Title {
+        let title = header::Title {
             glyph: (glyph, role),
             entry: self.entry,
             variant: self.variant,

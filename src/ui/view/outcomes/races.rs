@@ -1,9 +1,6 @@
 //! What is particular to races: how far they are, and those that came out as the chosen outcome says.
 
-use super::{
-    BAR, List, OutcomesView, Summary,
-    histogram::{percent, words_of},
-};
+use super::{BAR, List, OutcomesView, Summary, histogram};
 use crate::{
     log::Log,
     run::race::{Kind, MOST_EVENTS},
@@ -31,7 +28,7 @@ pub(super) fn summarize(races: &Races, summary: &mut Summary<'_>) {
         progress(summary);
     }
     if violated > 0 {
-        let share = percent(violated.into(), done.into());
+        let share = histogram::percent(violated.into(), done.into());
         let words = words::BROKE.with(lang, &[&violated.to_string(), &done.to_string(), &share]);
         summary.say(&format!("{} {words}", glyphs::CUT), Role::Danger);
     } else if done > 0 {
@@ -84,7 +81,8 @@ pub(super) fn draw(view: &OutcomesView<'_>, races: &Races, area: Rect, buf: &mut
     let room = usize::from(area.width.saturating_sub(4));
     let mut title = words::THOSE_RACES.get(view.context.lang).to_owned();
     if let Some(outcome) = view.outcomes.chosen() {
-        title = words::ABOUT.with(view.context.lang, &[&title, &words_of(outcome, view.context.lang)]);
+        title =
+            words::ABOUT.with(view.context.lang, &[&title, &histogram::words_of(outcome, view.context.lang)]);
     }
     let title = format!(" {} ", text::fit(&title, room.saturating_sub(2)));
     let mut block = view.context.theme.pane(chosen.is_some()).title(Span::styled(title, view.style(role)));

@@ -1,10 +1,6 @@
 //! Rows without an arrow: words beside a lifeline, marks on those that a fault hit, lines across all columns.
 
-use super::{
-    arrow::{self, Words},
-    layout::Layout,
-    write,
-};
+use super::{arrow, layout::Layout, write};
 use crate::ui::{
     chart::sequence::Row,
     view::{cells, prelude::*},
@@ -12,7 +8,7 @@ use crate::ui::{
 };
 
 /// Words beside a lifeline: at its right, or at its left where there is more room.
-pub(crate) fn beside(layout: &Layout, (column, y): (usize, u16), words: &Words, buf: &mut Buffer) {
+pub(crate) fn beside(layout: &Layout, (column, y): (usize, u16), words: &arrow::Words, buf: &mut Buffer) {
     let plot = layout.window.plot;
     let width = u16::try_from(arrow::width(words)).unwrap_or(plot.width);
     let Some(x) = layout.window.line(column) else {
