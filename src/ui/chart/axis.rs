@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use super::{APART, BURST, Burst, CROWD, Chart, Lane};
+use super::{APART, BURST, Burst, CROWD, Chart, Lane, ticking};
 use crate::{
     clock::LessonTime,
     log::{Actor, Event, EventKind, Fault, Log},
@@ -142,30 +142,22 @@ impl Chart {
         let same = burst != Burst::Broken && burst == self.state.burst && passed < BURST;
         self.state.burst = burst;
         let after = cursor + if same { 0 } else { self.compression.of(stretch(passed)) };
-        match &event.kind {
-            EventKind::Sent { actor, .. }
-            | EventKind::Notified { actor, .. }
-            | EventKind::Took { actor, .. }
-            | EventKind::Counted { actor, .. }
-            | EventKind::Waits { actor, .. } => {
-                let Some(lane) = self.lanes.get(actor.0 as usize) else { return after };
-                if lane.band.is_none() && lane.takes_note(log, &event.kind, event.at) {
-                    return after;
-                }
-                let apart = if same { cursor } else { after.max(cursor + self.compression.apart()) };
-                match lane.band {
-                    Some(band) => self.bands[band].room(&event.kind, cursor, apart),
-                    None => apart.max(self.compression.room(lane)),
-                }
-            }
-            EventKind::Fault(fault) => {
-                let room = match self.hit(fault) {
-                    Some(truth) => truth.fault_room,
-                    None => self.words_before(log, fault),
-                };
-                after.max(cursor + self.compression.apart()).max(room)
-            }
-            _ => after,
+        if let EventKind::Fault(fault) = &event.kind {
+            let room = match self.hit(fault) {
+                Some(truth) => truth.fault_room,
+                None => self.words_before(log, fault),
+            };
+            return after.max(cursor + self.compression.apart()).max(room);
+        }
+        let lane = ticking(&event.kind).and_then(|actor| self.lanes.get(actor.0 as usize));
+        let Some(lane) = lane else { return after };
+        if lane.band.is_none() && lane.takes_note(log, &event.kind, event.at) {
+            return after;
+        }
+        let apart = if same { cursor } else { after.max(cursor + self.compression.apart()) };
+        match lane.band {
+            Some(band) => self.bands[band].room(&event.kind, cursor, apart),
+            None => apart.max(self.compression.room(lane)),
         }
     }
 

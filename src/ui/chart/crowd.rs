@@ -26,7 +26,6 @@ pub struct Run {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Level {
     pub x: u32,
-    /// The event that made it so.
     pub event: usize,
     pub waiting: usize,
     pub holding: usize,
@@ -56,7 +55,6 @@ pub(crate) fn crowds(actors: &[Actor]) -> Vec<(&str, Vec<ActorId>)> {
     crowds
 }
 
-/// Folds every large crowd into a band.
 pub(crate) fn fold(actors: &[Actor], lanes: &mut [Lane]) -> Vec<Band> {
     let mut bands = Vec::new();
     for (client, members) in crowds(actors) {

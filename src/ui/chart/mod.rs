@@ -34,7 +34,6 @@ const NARROW: u16 = 100;
 pub enum Detail {
     /// The operation's label and its reply, for narrow screens.
     Labels,
-    /// The command and its reply.
     #[default]
     Wires,
 }
@@ -104,7 +103,6 @@ impl Beat {
 #[derive(Debug, Clone, Default)]
 pub struct Chart {
     pub lanes: Vec<Lane>,
-    /// Crowds that are folded into one band each.
     pub bands: Vec<Band>,
     pub truths: Vec<Truth>,
     pub wire: Vec<WireRow>,
@@ -117,7 +115,6 @@ pub struct Chart {
     state: FoldState,
 }
 
-/// What the fold has to remember from one event to the next.
 #[derive(Debug, Clone, Default)]
 struct FoldState {
     at: LessonTime,
@@ -133,7 +130,6 @@ struct FoldState {
     left_story: bool,
 }
 
-/// Where the reply of a command belongs.
 #[derive(Debug, Clone, Copy)]
 struct Flight {
     lane: usize,
@@ -158,6 +154,18 @@ const APART: u32 = 2;
 /// The most columns that one step of a folded crowd gets: hundreds of members take their turns one after another,
 /// and what came before must stay in sight.
 const CROWD: u32 = 20;
+
+/// On whose lane an event has a tick, faults apart.
+pub(crate) fn ticking(kind: &EventKind) -> Option<ActorId> {
+    match kind {
+        EventKind::Sent { actor, .. }
+        | EventKind::Notified { actor, .. }
+        | EventKind::Took { actor, .. }
+        | EventKind::Counted { actor, .. }
+        | EventKind::Waits { actor, .. } => Some(*actor),
+        _ => None,
+    }
+}
 
 impl Chart {
     pub fn new(detail: Detail) -> Self {

@@ -33,7 +33,6 @@ pub struct Span {
     pub to: Option<(u32, usize)>,
 }
 
-/// An owner, as a server knows one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Owner {
     /// The actor whose command wrote the key.

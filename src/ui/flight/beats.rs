@@ -51,7 +51,6 @@ struct Composer<'a> {
     /// Its first event and its first hop.
     first: (usize, usize),
     now: LessonTime,
-    /// Links that hold what is sent.
     held: Vec<(LinkId, Way)>,
     open: HashMap<OpId, Open>,
     masters: Vec<String>,

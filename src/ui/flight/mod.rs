@@ -51,7 +51,6 @@ pub enum Load {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Hop {
     pub load: Load,
-    /// The event that it is about.
     pub event: usize,
     /// The event at whose column it is seen: a reply goes back where its command came from.
     pub at: usize,

@@ -26,27 +26,19 @@ pub fn marked(
         let fits = |start: &usize| usize::from(*start > 0) + wide(*start, end) < columns;
         start = (0..first).find(fits).unwrap_or(first);
     }
-    let mut shown: String = chars[start..].iter().collect();
     let mut spans = Vec::new();
     let mut room = columns;
     if start > 0 {
         spans.push(Span::styled("…", style));
         room = room.saturating_sub(1);
     }
-    shown = text::fit(&shown, room).into_owned();
-    let mut run = String::new();
-    let mut lit = false;
-    let lit_style = lit_up(style, theme);
-    for (at, c) in (start..).zip(shown.chars()) {
-        let now = marks.binary_search(&at).is_ok() && chars.get(at) == Some(&c);
-        if now != lit && !run.is_empty() {
-            spans.push(Span::styled(std::mem::take(&mut run), if lit { lit_style } else { style }));
-        }
-        lit = now;
-        run.push(c);
-    }
-    if !run.is_empty() {
-        spans.push(Span::styled(run, if lit { lit_style } else { style }));
+    let shown: String = chars[start..].iter().collect();
+    let shown = text::fit(&shown, room);
+    let is_lit = |at: usize, c: char| marks.binary_search(&at).is_ok() && chars.get(at) == Some(&c);
+    let shown: Vec<(char, bool)> = (start..).zip(shown.chars()).map(|(at, c)| (c, is_lit(at, c))).collect();
+    for run in shown.chunk_by(|(_, one), (_, next)| one == next) {
+        let words: String = run.iter().map(|(c, _)| c).collect();
+        spans.push(Span::styled(words, if run[0].1 { lit_up(style, theme) } else { style }));
     }
     spans
 }

@@ -251,14 +251,23 @@ pub fn draw_without_axis(
         ..in_flight::Places::default()
     };
     for (row, y) in placed(scene, scroll, &division) {
-        draw_row(scene, plot, row, (y, &division, names), buf);
-        match row {
-            Row::Actor(actor) => places.actors.push((actor, y)),
-            Row::Band(n) => {
-                let last = y + (division.height.1 - 1).min(1);
-                places.bands.push((n, last.min(division.lanes.bottom() - 1)));
+        let (name, style) = match row {
+            Row::Actor(actor) => {
+                lane::draw(scene, plot, actor, (y, division.height.0), buf);
+                places.actors.push((actor, y));
+                lane::name(scene, actor, names)
             }
-        }
+            Row::Band(n) => {
+                let band = &scene.chart.bands[n];
+                let bottom = (y + division.height.1).min(division.lanes.bottom());
+                band::draw(scene, plot, band, (y, bottom), buf);
+                // From its second row things go down, where it has one.
+                places.bands.push((n, bottom.min(y + 2) - 1));
+                let style = band.members.first().map(|first| scene.actor_style(*first));
+                (text::fit(&band.client, names).into_owned(), style.unwrap_or_default())
+            }
+        };
+        buf.set_stringn(area.x, y, name, names, style);
     }
     places.actors.sort_unstable();
     for (y, row) in (division.below.top()..division.below.bottom()).zip(&servers) {
@@ -290,34 +299,6 @@ fn is_master(scene: &Scene<'_>, name: &str) -> bool {
     let mut masters = servers.iter().filter(|server| role(server) == Some(log::Role::Master));
     servers.iter().any(|server| matches!(role(server), Some(log::Role::Replica { .. })))
         && masters.any(|server| server.info.name == name)
-}
-
-fn draw_row(
-    scene: &Scene<'_>,
-    plot: &Plot,
-    row: Row,
-    (y, division, names): (u16, &Division, usize),
-    buf: &mut Buffer,
-) {
-    let x = division.lanes.x;
-    let mut label = |words: &str, style: Style| {
-        buf.set_stringn(x, y, words, names, style);
-    };
-    match row {
-        Row::Actor(actor) => {
-            let (words, style) = lane::name(scene, actor, names);
-            label(&words, style);
-            lane::draw(scene, plot, actor, (y, division.height.0), buf);
-        }
-        Row::Band(n) => {
-            let band = &scene.chart.bands[n];
-            if let Some(first) = band.members.first() {
-                label(&text::fit(&band.client, names), scene.actor_style(*first));
-            }
-            let bottom = (y + division.height.1).min(division.lanes.bottom());
-            band::draw(scene, plot, band, (y, bottom), buf);
-        }
-    }
 }
 
 /// Two holders at this very moment: said in words too, for those who do not see red.

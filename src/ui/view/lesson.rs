@@ -19,7 +19,6 @@ use crate::{
     verdict::Verdict,
 };
 
-/// What is at a place of the screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hit {
     Nothing,
@@ -147,12 +146,13 @@ impl<'a> LessonView<'a> {
     /// The variants with the chosen one, which servers, and what to press.
     fn opening(&self, width: u16) -> Vec<Line<'static>> {
         let scene = &self.scene;
+        let line = |words: &str, role: Role| {
+            Line::styled(text::fit(words, width.into()).into_owned(), scene.style(role))
+        };
         let mut lines = Vec::new();
         for (n, variant) in self.entry.variants.iter().enumerate() {
             let (tick, role) = if n == self.variant { ("▸", Role::Accent) } else { (" ", Role::Chrome) };
-            let words = format!("{tick} {}. {}", n + 1, variant.title.get(scene.lang));
-            let words = text::fit(&words, width.into()).into_owned();
-            lines.push(Line::styled(words, scene.style(role)));
+            lines.push(line(&format!("{tick} {}. {}", n + 1, variant.title.get(scene.lang)), role));
         }
         lines.push(Line::default());
         for server in &scene.world.servers {
@@ -162,15 +162,12 @@ impl<'a> LessonView<'a> {
                 ClockKind::Controlled | ClockKind::Wall => &server.info.address,
             };
             let words = format!("{} {} · {place}", server.info.product, server.info.version);
-            let words = text::fit(&words, width.into()).into_owned();
-            lines.push(Line::styled(words, scene.style(Role::Chrome)));
+            lines.push(line(&words, Role::Chrome));
         }
         // One for all servers of a lab. A recording has none.
         let mut servers = scene.world.servers.iter();
         if let Some(password) = servers.find_map(|server| server.info.password.as_ref()) {
-            let words = words::PASSWORD.with(scene.lang, &[password]);
-            let words = text::fit(&words, width.into()).into_owned();
-            lines.push(Line::styled(words, scene.style(Role::Chrome)));
+            lines.push(line(&words::PASSWORD.with(scene.lang, &[password]), Role::Chrome));
         }
         let (words, role) = match self.phase {
             RunPhase::Booting => (words::BOOTING, Role::Warning),
@@ -293,7 +290,6 @@ impl<'a> LessonView<'a> {
         Scrubber::new(&self.scene, self.beats(), areas.scrubber)
     }
 
-    /// What a click or a turn of the wheel at a place is about.
     pub fn hit(&self, area: Rect, (x, y): (u16, u16)) -> Hit {
         let areas = self.areas(area);
         if areas.scrubber.contains((x, y).into()) {
@@ -309,7 +305,6 @@ impl<'a> LessonView<'a> {
         }
     }
 
-    /// The choice of a question that is written on a row of the screen.
     fn choice(&self, story: Rect, (x, y): (u16, u16)) -> Option<usize> {
         if self.verdict().is_some() || self.scene.selected.is_some() {
             return None;
@@ -339,7 +334,6 @@ impl<'a> LessonView<'a> {
         }
     }
 
-    /// Draws a pane's frame; gives its inside.
     fn frame(&self, pane: Pane, title: &str, area: Rect, buf: &mut Buffer) -> Rect {
         paragraph::pane(self.scene.context(), title, self.focus == pane, area, buf)
     }

@@ -70,7 +70,6 @@ use crate::printable::is_harmless;
 /// The smallest screen that anything but an apology fits on.
 pub const SMALLEST: (u16, u16) = (60, 16);
 
-/// What every screen is drawn with.
 #[derive(Debug, Clone, Copy)]
 pub struct Context<'a> {
     pub keys: &'a KeyMap,

@@ -2,7 +2,6 @@
 
 use super::prelude::*;
 
-/// Words in one style.
 pub fn plain(words: &str, width: usize, style: Style) -> Vec<Line<'static>> {
     text::wrap(words, width).into_iter().map(|row| Line::styled(row, style)).collect()
 }
@@ -45,7 +44,6 @@ pub fn hang(mark: Span<'static>, lines: Vec<Line<'static>>) -> Vec<Line<'static>
     hung.collect()
 }
 
-/// Draws a frame; gives its inside.
 pub fn frame(block: Block<'_>, area: Rect, buf: &mut Buffer) -> Rect {
     let inner = block.inner(area);
     block.render(area, buf);

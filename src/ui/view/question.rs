@@ -144,14 +144,12 @@ fn says<'q>(question: &'q Question, n: usize, scene: &Scene<'_>) -> &'q str {
     question.choices.get(n).map_or("?", |choice| choice.says.get(scene.lang))
 }
 
-/// The right answers in words.
 fn right(question: &Question, scene: &Scene<'_>) -> String {
     let right = question.right.as_deref().unwrap_or_default();
     let all: Vec<&str> = right.iter().map(|n| says(question, *n, scene)).collect();
     all.join(" / ")
 }
 
-/// Words that wrap behind a mark.
 fn hanging(
     scene: &Scene<'_>,
     (mark, mark_role): (&str, Role),

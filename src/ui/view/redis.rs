@@ -13,7 +13,6 @@ const BAR: (usize, usize) = (12, 6);
 const NARROW: usize = 40;
 
 impl<'a> ServerPane<'_, 'a> {
-    /// A line for each key.
     pub(crate) fn keys(&self, space: &'a Keyspace) -> Vec<Line<'a>> {
         let removed = self.server.changes.iter().filter(|(_, change)| **change == Change::Removed);
         let names = space.keys.keys().chain(removed.map(|(name, _)| name));

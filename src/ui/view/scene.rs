@@ -40,7 +40,6 @@ impl<'a> Scene<'a> {
         Context { keys: self.keys, theme: self.theme, lang: self.lang }
     }
 
-    /// What happened.
     pub fn event(&self, index: usize) -> Option<&'a EventKind> {
         self.log.events().get(index).map(|event| &event.kind)
     }

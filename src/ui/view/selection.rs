@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::{Scene, wire};
 use crate::{
     log::{EventKind, Observed},
+    ui::chart::ticking,
     world::{self, Change},
 };
 
@@ -58,16 +59,8 @@ fn events(scene: &Scene<'_>, order: Order) -> Vec<usize> {
 
 /// Whether an event has a tick on the timeline: of a crowd, what many did or were told has one for all.
 fn is_tick(scene: &Scene<'_>, event: usize) -> bool {
-    let Some(logged) = scene.log.events().get(event) else { return false };
-    let actor = match &logged.kind {
-        EventKind::Fault(_) => return true,
-        EventKind::Sent { actor, .. }
-        | EventKind::Notified { actor, .. }
-        | EventKind::Took { actor, .. }
-        | EventKind::Counted { actor, .. }
-        | EventKind::Waits { actor, .. } => *actor,
-        _ => return false,
-    };
+    let Some(kind) = scene.event(event) else { return false };
+    let Some(actor) = ticking(kind) else { return matches!(kind, EventKind::Fault(_)) };
     let lane = scene.chart.lanes.get(actor.0 as usize);
     let band = lane.and_then(|lane| scene.chart.bands.get(lane.band?));
     band.is_none_or(|band| band.runs.binary_search_by_key(&event, |run| run.first).is_ok())

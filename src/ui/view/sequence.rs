@@ -145,7 +145,6 @@ fn draw_lifelines(scene: &Scene<'_>, layout: &Layout, buf: &mut Buffer) {
     }
 }
 
-/// Writes words from a column on, within limits.
 pub(crate) fn write(words: &Words, (mut x, y): (u16, u16), limit: u16, buf: &mut Buffer) {
     for (part, style) in words {
         x = cells::write((x, y), part, limit, *style, buf);

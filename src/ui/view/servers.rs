@@ -16,7 +16,6 @@ static NO_CHANGES: Changes = Changes::new();
 /// So many of those that are not there any more are named.
 const GONE: usize = 3;
 
-/// One server in the pane.
 pub(crate) struct ServerPane<'v, 'a> {
     pub scene: &'v Scene<'a>,
     pub server: &'a ServerWorld,

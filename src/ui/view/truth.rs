@@ -94,17 +94,7 @@ impl<'a> Row<'a> {
             }
         }
     }
-}
 
-/// What a key held, from the moment it was seen.
-fn draw_value(scene: &Scene<'_>, plot: &Plot, span: &Span, (y, named): (u16, bool), buf: &mut Buffer) {
-    let Some(columns) = plot.stretch(span.from, span.to) else { return };
-    plot.fill(columns, y, "─", scene.style(Role::Chrome), buf);
-    let words = if named { format!("{} {} ", span.lock, span.token) } else { format!("{} ", span.token) };
-    plot.write((columns.0, y), &words, columns.1.max(columns.0 + 1), scene.style(Role::Code), buf);
-}
-
-impl Row<'_> {
     fn draw_holder(&self, scene: &Scene<'_>, plot: &Plot, span: &Span, y: u16, buf: &mut Buffer) {
         let Some(columns) = plot.stretch(span.from, span.to) else { return };
         let owner = span.owner.and_then(|owner| scene.owner(owner));
@@ -134,4 +124,12 @@ impl Row<'_> {
         let steps: [f64; 7] = [0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875];
         Some(steps.iter().take_while(|step| share > **step).count())
     }
+}
+
+/// What a key held, from the moment it was seen.
+fn draw_value(scene: &Scene<'_>, plot: &Plot, span: &Span, (y, named): (u16, bool), buf: &mut Buffer) {
+    let Some(columns) = plot.stretch(span.from, span.to) else { return };
+    plot.fill(columns, y, "─", scene.style(Role::Chrome), buf);
+    let words = if named { format!("{} {} ", span.lock, span.token) } else { format!("{} ", span.token) };
+    plot.write((columns.0, y), &words, columns.1.max(columns.0 + 1), scene.style(Role::Code), buf);
 }

@@ -3,8 +3,7 @@
 use super::{LessonView, paragraph, prelude::*};
 use crate::verdict::{ClaimResult, Outcome, Verdict, evidence};
 
-/// The most lines of evidence for one claim.
-const EVIDENCE: usize = 3;
+const EVIDENCE_LINES: usize = 3;
 
 impl LessonView<'_> {
     pub(crate) fn verdict_lines(&self, verdict: &Verdict, width: usize) -> Vec<Line<'static>> {
@@ -80,7 +79,7 @@ pub fn claim_lines(scene: &Scene<'_>, claim: &ClaimResult, width: usize) -> Vec<
         };
         lines.extend(indented(&figures, (INDENT + 2, width), style));
     }
-    for evidence in evidence(scene.log, &claim.claim, &claim.evidence, EVIDENCE) {
+    for evidence in evidence(scene.log, &claim.claim, &claim.evidence, EVIDENCE_LINES) {
         let words = format!("↳ {}", text::clean(evidence.get(scene.lang)));
         lines.extend(indented(&words, (INDENT + 2, width), scene.style(Role::Chrome)));
     }

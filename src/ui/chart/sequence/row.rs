@@ -2,13 +2,11 @@
 
 use crate::clock::LessonTime;
 
+/// How far a command gets: to its server, or to the link that holds it or was cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Passage {
-    /// To the server.
     Through,
-    /// To the link, which held it.
     Held,
-    /// To the link, which was cut.
     Cut,
 }
 
@@ -51,7 +49,6 @@ pub enum RowKind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
     pub kind: RowKind,
-    /// The event that made it.
     pub event: usize,
     /// What came of it at once: a counter that grew, a wait that began; of a lock of the process, the reply.
     pub note: Option<usize>,
