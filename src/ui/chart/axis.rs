@@ -161,8 +161,7 @@ impl Chart {
         }
     }
 
-    /// Where what the actors that a fault hits did last has been told: what they were about when they died is the
-    /// point.
+    /// Behind the words of what the actors did that a fault hits: what they were about when they died is the point.
     fn words_before(&self, log: &Log, fault: &Fault) -> u32 {
         let hit = |actor: &Actor| fault.client() == Some(&actor.client);
         let lanes = log.actors().iter().zip(&self.lanes);

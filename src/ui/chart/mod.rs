@@ -195,9 +195,11 @@ impl Chart {
         self.columns.push(x);
         self.state.at = event.at;
         self.hold(event, (x, index));
+        if let Some(actor) = ticking(&event.kind) {
+            self.mark(log, index, actor, x);
+        }
         match &event.kind {
             EventKind::Sent { op, actor, .. } => {
-                self.mark(log, index, *actor, x);
                 let lane = actor.0 as usize;
                 let mark = self.lanes.get(lane).map_or(0, |lane| lane.marks.len().saturating_sub(1));
                 let row = self.wire.len();
@@ -212,18 +214,10 @@ impl Chart {
                     }
                 }
             }
-            EventKind::Notified { actor, .. } => {
-                self.mark(log, index, *actor, x);
-                self.notify(log, index);
-            }
-            EventKind::Took { actor, .. }
-            | EventKind::Counted { actor, .. }
-            | EventKind::Waits { actor, .. } => {
-                self.mark(log, index, *actor, x);
-            }
+            EventKind::Notified { .. } => self.notify(log, index),
             EventKind::Believes { actor, lock, belief } => self.believe(*actor, lock, *belief, (x, index)),
             EventKind::State(state) => {
-                if let Some(truth) = self.truths.iter_mut().find(|truth| truth.server == state.server) {
+                if let Some(truth) = self.truth(&state.server) {
                     truth.observe(log, index, x, &state.observed);
                 }
             }
@@ -234,8 +228,8 @@ impl Chart {
                 if let Some(truth) = self.hit(fault) {
                     truth.fault(fault, (x, index));
                 }
-                if let Some(server) = fault.killed_server() {
-                    self.server_ended(server, x, index);
+                if let Some(truth) = fault.killed_server().and_then(|server| self.truth(server)) {
+                    truth.end(x, index);
                 }
             }
             EventKind::GaveUp { actor, .. } => {
@@ -246,7 +240,9 @@ impl Chart {
             }
             EventKind::ServerDied { server, .. } => {
                 self.wire.push(WireRow::new(index));
-                self.server_ended(server, x, index);
+                if let Some(truth) = self.truth(server) {
+                    truth.end(x, index);
+                }
             }
             EventKind::Stop { item, stop } => {
                 let clashing = |clash: &Clash| clash.to.is_none_or(|(_, event)| event > self.state.step);
@@ -274,18 +270,15 @@ impl Chart {
 
     /// The lane of the server that a fault is marked on.
     fn hit(&mut self, fault: &Fault) -> Option<&mut Truth> {
-        let server = match fault.target() {
-            Target::Client(_) => return None,
-            Target::Server(server) => server,
-            Target::Link(link) => &link.from,
-        };
-        self.truths.iter_mut().find(|truth| truth.server == server)
+        match fault.target() {
+            Target::Client(_) => None,
+            Target::Server(server) => self.truth(server),
+            Target::Link(link) => self.truth(&link.from),
+        }
     }
 
-    fn server_ended(&mut self, server: &str, x: u32, event: usize) {
-        for truth in self.truths.iter_mut().filter(|truth| truth.server == server) {
-            truth.end(x, event);
-        }
+    fn truth(&mut self, server: &str) -> Option<&mut Truth> {
+        self.truths.iter_mut().find(|truth| truth.server == server)
     }
 
     fn mark(&mut self, log: &Log, index: usize, actor: ActorId, x: u32) {

@@ -22,7 +22,6 @@ pub enum About {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Span {
     pub about: About,
-    /// The key or the path.
     pub lock: String,
     pub owner: Option<Owner>,
     /// What the lock's key holds, where it is a key.
@@ -72,13 +71,6 @@ impl Truth {
         Self { server: server.to_owned(), ..Self::default() }
     }
 
-    /// The lease of a key as it was last given among the first `position` events.
-    pub fn lease(&self, key: &str, position: usize) -> Option<Lease> {
-        let leases = self.leases.get(key)?;
-        let known = leases.partition_point(|lease| lease.event < position);
-        known.checked_sub(1).map(|n| leases[n])
-    }
-
     /// The lease of a key as it was in force at a moment, as far as the first `position` events tell.
     pub fn lease_at(&self, key: &str, moment: LessonTime, position: usize) -> Option<Lease> {
         let leases = self.leases.get(key)?;
@@ -93,7 +85,6 @@ impl Truth {
         self.fault_room = here.0 + u32::try_from(columns).unwrap_or_default();
     }
 
-    /// Ends everything that the server holds: it is dead.
     pub(crate) fn end(&mut self, x: u32, event: usize) {
         for span in self.spans.iter_mut().filter(|span| span.to.is_none()) {
             span.to = Some((x, event));

@@ -13,7 +13,6 @@ use crate::{
 const FEW: usize = 6;
 /// From so many messages of a crowd on, that one member after another sends and gets, nobody can follow one.
 const SWARM: usize = 24;
-/// How long a wave lasts.
 const WAVE: Duration = Duration::from_millis(500);
 /// Half of the way: where what is held stands, and what is lost breaks.
 const HALF: f32 = 0.5;
@@ -309,7 +308,6 @@ impl<'a> Composer<'a> {
         });
     }
 
-    /// What a fault does to what is on its way.
     fn fault(&mut self, fault: &Fault) {
         match (fault.target(), fault.leaves()) {
             (Target::Link(link), Condition::Held(way)) => {

@@ -89,7 +89,6 @@ impl Story {
         self.add(EventKind::State(ServerState { server: server.into(), observed: Observed::Redis(space) }))
     }
 
-    /// From after the first event.
     fn flight(&self, from: usize) -> Flight {
         flight(&self.log, from, self.log.len(), TEMPO)
     }
@@ -275,7 +274,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-fn tell(steps: &[Step]) -> Log {
+fn log_of(steps: &[Step]) -> Log {
     let mut story = Story::new();
     let mut open: Vec<(u64, u32)> = Vec::new();
     for (n, step) in (1..).zip(steps) {
@@ -303,16 +302,10 @@ fn tell(steps: &[Step]) -> Log {
     story.log
 }
 
-/// What is to be seen at so many moments from the beginning to the end.
-fn moments(flight: &Flight) -> impl Iterator<Item = Duration> + use<> {
-    let lasts = flight.lasts;
-    (0..=60u32).map(move |n| lasts * n / 60)
-}
-
 proptest! {
     #[test]
     fn hops_cover_what_crossed_the_wire_in_order(steps in prop::collection::vec(step(), 0..120), from in 0.0..1.0f64) {
-        let log = tell(&steps);
+        let log = log_of(&steps);
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "a share of a small number")]
         let from = 1 + ((log.len() - 1) as f64 * from) as usize;
         let flight = flight(&log, from, log.len(), TEMPO);
@@ -343,11 +336,11 @@ proptest! {
 
     #[test]
     fn position_and_time_never_fall_and_end_where_they_should(steps in prop::collection::vec(step(), 0..120), calm: bool) {
-        let log = tell(&steps);
+        let log = log_of(&steps);
         let flight = flight(&log, 1, log.len(), if calm { CALM } else { TEMPO });
         prop_assert!(!calm || flight.hops.is_empty());
         let mut before = (flight.position(Duration::ZERO), flight.begin);
-        for at in moments(&flight) {
+        for at in (0..=60u32).map(|n| flight.lasts * n / 60) {
             let here = (flight.position(at), flight.display(at));
             prop_assert!(here.0 >= before.0 && here.1 >= before.1);
             // Nothing is shown to have happened before its time.
@@ -366,8 +359,8 @@ proptest! {
             steps.iter().copied().filter(|step| !matches!(step, Step::Notified(_) | Step::Sent(2..))).collect()
         };
         let steps = few(&steps);
-        let part = tell(&steps);
-        let whole = tell(&[steps, few(&more)].concat());
+        let part = log_of(&steps);
+        let whole = log_of(&[steps, few(&more)].concat());
         let (before, after) = (flight(&part, 1, part.len(), TEMPO), flight(&whole, 1, whole.len(), TEMPO));
         prop_assert_eq!(&before.hops[..], &after.hops[..before.hops.len()]);
         prop_assert_eq!(&before.waits[..], &after.waits[..before.waits.len()]);

@@ -125,7 +125,7 @@ fn draw_runs(scene: &Scene<'_>, plot: &Plot, band: &Band, y: u16, buf: &mut Buff
         let after = plot.write((x, y), tick, limit, style, buf);
         let words = if run.count > 1 { format!("{} ×{}", run.what, run.count) } else { run.what.clone() };
         let after = plot.write((after, y), &words, limit.saturating_sub(1).max(after), style, buf);
-        if scene.selected.is_some_and(|event| tells(scene, band, run, event)) {
+        if scene.selected.is_some_and(|event| covers(scene, band, run, event)) {
             let tick = Rect { x, y, width: after.saturating_sub(x), height: 1 };
             scene.theme.choose(tick, buf);
         }
@@ -133,7 +133,7 @@ fn draw_runs(scene: &Scene<'_>, plot: &Plot, band: &Band, y: u16, buf: &mut Buff
 }
 
 /// Whether a run tells an event: one of the same kind, of a member, before the next such run.
-fn tells(scene: &Scene<'_>, band: &Band, run: &Run, event: usize) -> bool {
+fn covers(scene: &Scene<'_>, band: &Band, run: &Run, event: usize) -> bool {
     let (event, _) = selection::exchange(scene, event);
     let same = |from: usize| scene.sequence.row_of(from);
     run.first == event

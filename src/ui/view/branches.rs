@@ -11,10 +11,8 @@ pub fn draw(view: &LessonView<'_>, chosen: usize, area: Rect, buf: &mut Buffer) 
     let Some(free) = view.free else { return };
     let rows = free.branches.rows(scene.log);
     let wanted = u16::try_from(rows.len().max(2) + 2).unwrap_or(u16::MAX);
-    let frame = area.centered(
-        area.width.saturating_sub(4).min(110).into(),
-        wanted.min(area.height.saturating_sub(2)).into(),
-    );
+    let (width, height) = (area.width.saturating_sub(4).min(110), wanted.min(area.height.saturating_sub(2)));
+    let frame = area.centered(width.into(), height.into());
     let title = words::TREE.get(scene.lang);
     let inner = overlay::popup(scene.context(), title, Place::Branches, frame, buf);
     if rows.is_empty() {

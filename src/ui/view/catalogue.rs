@@ -1,6 +1,6 @@
 //! The catalogue: lessons by track on the left, the chosen one on the right.
 
-use super::{paragraph, prelude::*, strip};
+use super::{lesson::inside, paragraph, prelude::*, strip};
 use crate::{
     lesson::Expect,
     ui::{
@@ -61,7 +61,7 @@ impl<'a> CatalogueView<'a> {
 
     pub fn reach(&self, area: Rect) -> u16 {
         let [_, _, right, _] = Self::areas(area);
-        let inner = paragraph::text_area(Block::bordered().inner(right));
+        let inner = paragraph::text_area(inside(right));
         let lines = self.selected().map_or(0, |entry| self.description(entry, inner.width).0.len());
         u16::try_from(lines).unwrap_or(u16::MAX).saturating_sub(inner.height)
     }
@@ -74,10 +74,8 @@ impl<'a> CatalogueView<'a> {
         ]);
         buf.set_line(head.x + 1, head.y, &title, head.width.saturating_sub(1));
         if self.selected().is_some_and(|entry| entry.recorded) {
-            let mark = Line::styled(
-                format!(" {} ", words::RECORDED.get(self.context.lang)),
-                self.style(Role::Warning),
-            );
+            let mark = format!(" {} ", words::RECORDED.get(self.context.lang));
+            let mark = Line::styled(mark, self.style(Role::Warning));
             let width = u16::try_from(mark.width()).unwrap_or(head.width).min(head.width);
             buf.set_line(head.right() - width, head.y, &mark, width);
         }
@@ -131,30 +129,18 @@ impl<'a> CatalogueView<'a> {
     }
 
     fn entry_lines(&self, entry: &CatalogueEntry, width: u16) -> (Vec<Line<'static>>, usize) {
-        let columns = usize::from(width);
-        let mut lines = paragraph::prose(
-            entry.summary.get(self.context.lang),
-            width.into(),
-            self.context.theme.style(Role::Text),
-            self.context.theme,
-        );
+        let (columns, Context { theme, lang, .. }) = (usize::from(width), self.context);
+        let prose = |words: &str| paragraph::prose(words, columns, theme.style(Role::Text), theme);
+        let plain = |words: &str, role| paragraph::plain(words, columns, theme.style(role));
+        let mut lines = prose(entry.summary.get(lang));
         lines.push(Line::default());
-        let labs: Vec<&str> =
-            entry.labs().into_iter().map(|lab| lab.topology().title.get(self.context.lang)).collect();
-        let facts = format!(
-            "{}: {} · {}",
-            words::NEEDS.get(self.context.lang),
-            labs.join(" + "),
-            words::MINUTES.with(self.context.lang, &[&entry.minutes.to_string()]),
-        );
-        lines.extend(paragraph::plain(&facts, columns, self.style(Role::Chrome)));
+        let labs: Vec<&str> = entry.labs().into_iter().map(|lab| lab.topology().title.get(lang)).collect();
+        let minutes = words::MINUTES.with(lang, &[&entry.minutes.to_string()]);
+        let facts = format!("{}: {} · {minutes}", words::NEEDS.get(lang), labs.join(" + "));
+        lines.extend(plain(&facts, Role::Chrome));
         if entry.recorded {
-            let words = format!(
-                "{}: {}",
-                words::RECORDED.get(self.context.lang),
-                words::HOW_LIVE.get(self.context.lang)
-            );
-            lines.extend(paragraph::plain(&words, columns, self.style(Role::Warning)));
+            let words = format!("{}: {}", words::RECORDED.get(lang), words::HOW_LIVE.get(lang));
+            lines.extend(plain(&words, Role::Warning));
         } else {
             lines.extend(self.served(entry, columns));
         }
@@ -177,12 +163,7 @@ impl<'a> CatalogueView<'a> {
             lines.push(Line::styled(cards, self.style(Role::Chrome)));
         }
         lines.push(Line::default());
-        lines.extend(paragraph::prose(
-            entry.intro.get(self.context.lang),
-            width.into(),
-            self.context.theme.style(Role::Text),
-            self.context.theme,
-        ));
+        lines.extend(prose(entry.intro.get(lang)));
         (lines, end)
     }
 
@@ -193,12 +174,8 @@ impl<'a> CatalogueView<'a> {
             (glyphs::CUT, words::NOT_SERVED, Role::Warning)
         };
         let style = self.style(role).remove_modifier(Modifier::BOLD);
-        let rows = paragraph::prose(
-            words.get(self.context.lang),
-            columns.saturating_sub(2),
-            style,
-            self.context.theme,
-        );
+        let words = words.get(self.context.lang);
+        let rows = paragraph::prose(words, columns.saturating_sub(2), style, self.context.theme);
         paragraph::hang(Span::styled(format!("{glyph} "), style), rows)
     }
 

@@ -4,8 +4,7 @@ use super::prelude::*;
 
 const PROMPT_COLUMNS: u16 = 3;
 
-/// A text in at most so many columns, its marked characters lit. Where it is too long, what is marked stays in
-/// sight.
+/// A text in at most so many columns, its marked characters lit and, where it is too long, in sight.
 pub fn marked(
     words: &str,
     marks: &[usize],

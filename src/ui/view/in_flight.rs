@@ -70,7 +70,7 @@ pub fn draw(scene: &Scene<'_>, plot: &Plot, places: &Places<'_>, buf: &mut Buffe
                 let Some((thread, glyph)) = travel(scene, plot, places, (hop, progress)) else { continue };
                 // Of a wave many share one line: it is drawn once, as far as the first of them has come.
                 match threads.iter_mut().find(|known| known.is_that_of(&thread)) {
-                    Some(known) => known.come = known.come.max(thread.come),
+                    Some(known) => known.passed = known.passed.max(thread.passed),
                     None => threads.push(thread),
                 }
                 if glyphs.last() != Some(&glyph) {
@@ -103,7 +103,7 @@ struct Thread {
     /// From the row where it sets out to the row where it arrives.
     rows: (u16, u16),
     /// How many rows are behind it.
-    come: u16,
+    passed: u16,
     style: Style,
 }
 
@@ -116,7 +116,7 @@ impl Thread {
         let (from, to) = self.rows;
         for n in 0..=from.abs_diff(to) {
             let y = if from < to { from + n } else { from - n };
-            let look = if n < self.come { (glyphs::PATH, self.style) } else { (glyphs::PLAYHEAD, faint) };
+            let look = if n < self.passed { (glyphs::PATH, self.style) } else { (glyphs::PLAYHEAD, faint) };
             thread(self.x, y, look, buf);
         }
     }
@@ -166,7 +166,7 @@ fn travel(
     let thread = Thread {
         x,
         rows: if down { (top, bottom) } else { (bottom, top) },
-        come: here.abs_diff(if down { top } else { bottom }),
+        passed: here.abs_diff(if down { top } else { bottom }),
         style: if hop.load == Load::Notice { style } else { client },
     };
     Some((thread, (x, here, glyph, style)))
@@ -216,11 +216,11 @@ fn held(scene: &Scene<'_>, plot: &Plot, places: &Places<'_>, buf: &mut Buffer) {
         let here = row(top + 1, bottom, HALF);
         let style = scene.actor_style(*who);
         // A command has come from above and is stopped below, a reply the other way round.
-        let (come, stop) = match way {
+        let (passed, stop) = match way {
             Way::Both | Way::Requests => (top + 1..here, here + 1),
             Way::Replies => (here + 1..bottom + 1, here - 1),
         };
-        for y in come {
+        for y in passed {
             thread(x, y, (glyphs::PATH, style), buf);
         }
         put(x, here, scene.glyph(*who), style.add_modifier(Modifier::BOLD), buf);

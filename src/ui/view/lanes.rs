@@ -111,7 +111,6 @@ pub fn wanted(scene: &Scene<'_>, area: Rect) -> u16 {
     total(&rows(scene, area.height), (lane::HIGHEST, band::ROWS)).saturating_add(servers + 1)
 }
 
-/// The part of the pane that is left above the axis.
 fn above_axis(area: Rect) -> Rect {
     Rect { height: area.height.saturating_sub(1), ..area }
 }
@@ -212,7 +211,6 @@ pub fn names(scene: &Scene<'_>, area: Rect) -> usize {
     rows.chain(servers).max().unwrap_or(0).clamp(NAMES.0, NAMES.1)
 }
 
-/// The part of an area that is right of the names.
 pub fn right_of(names: usize, area: Rect) -> Rect {
     let gutter = u16::try_from(names + 1).unwrap_or(area.width).min(area.width);
     Rect { x: area.x + gutter, width: area.width - gutter, ..area }

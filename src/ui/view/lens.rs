@@ -1,5 +1,4 @@
-//! The two ways to look at one log, and the event that is chosen in either: what the lesson's screen answers about
-//! them.
+//! The two ways to look at one log, and the event that is chosen in either.
 
 use ratatui::{layout::Rect, text::Line};
 
@@ -19,12 +18,7 @@ impl LessonView<'_> {
         pane == Pane::Wire || (pane == Pane::Lanes && self.lens == Lens::Sequence)
     }
 
-    pub fn selected(&self) -> Option<usize> {
-        self.scene.selected
-    }
-
-    /// The event so many places after the chosen one in the pane with the focus; the newest where none is chosen
-    /// yet.
+    /// The event so many places after the chosen one in the pane with the focus; the newest if none is chosen.
     pub fn neighbour(&self, by: i32) -> Option<usize> {
         let of = match (self.focus, self.lens) {
             (Pane::Wire, _) => selection::Order::Wire,
@@ -51,7 +45,7 @@ impl LessonView<'_> {
     }
 
     /// What the story's pane says: about the chosen event, where there is one.
-    pub(crate) fn told_lines(&self, area: Rect) -> Vec<Line<'static>> {
+    pub(crate) fn story_pane_lines(&self, area: Rect) -> Vec<Line<'static>> {
         match self.scene.selected {
             Some(event) => detail::lines(&self.scene, event, inside(area).width.saturating_sub(2)),
             None => self.story_lines(area),

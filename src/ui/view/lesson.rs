@@ -1,5 +1,4 @@
-//! The lesson screen: header, story, lanes, servers, wire, hints. It divides the screen and must not know how
-//! a pane is drawn.
+//! The lesson screen: it divides the screen into panes and must not know how a pane is drawn.
 
 use ratatui::style::Stylize as _;
 
@@ -95,17 +94,13 @@ impl<'a> LessonView<'a> {
     pub fn reach(&self, pane: Pane, area: Rect) -> u16 {
         let areas = self.areas(area);
         let over = |lines: usize, area: Rect| {
-            let inner = inside(area);
-            u16::try_from(lines).unwrap_or(u16::MAX).saturating_sub(inner.height)
+            u16::try_from(lines).unwrap_or(u16::MAX).saturating_sub(inside(area).height)
         };
         match pane {
-            Pane::Story => over(self.told_lines(areas.story).len(), areas.story),
+            Pane::Story => over(self.story_pane_lines(areas.story).len(), areas.story),
             Pane::Lanes if self.lens == Lens::Sequence => sequence::layout::reach(&self.scene),
             Pane::Lanes => lanes::reach(&self.scene, inside(areas.lanes)),
-            Pane::Servers => {
-                let lines = self.server_lines(inside(areas.servers).width).len();
-                over(lines, areas.servers)
-            }
+            Pane::Servers => over(self.server_lines(inside(areas.servers).width).len(), areas.servers),
             Pane::Wire => wire::reach(&self.scene, inside(areas.wire).height),
         }
     }
@@ -129,8 +124,8 @@ impl<'a> LessonView<'a> {
             Some(said) => &said.zh,
             None => self.entry.intro.get(self.scene.lang),
         };
-        let mut lines =
-            paragraph::prose(words, width.into(), self.scene.theme.style(Role::Text), self.scene.theme);
+        let theme = self.scene.theme;
+        let mut lines = paragraph::prose(words, width.into(), theme.style(Role::Text), theme);
         if self.form == Form::Presenting && !self.is_fresh() {
             // For the last row of a classroom: bold, and with air between the lines.
             let lines_and_air = lines.into_iter().flat_map(|line| [Line::default(), line.bold()]);
@@ -187,14 +182,9 @@ impl<'a> LessonView<'a> {
         header::draw(self, areas.header, buf);
         if !areas.warning.is_empty() {
             let words = format!(" {}", words::WALL_WARNING.get(lang));
-            let words = text::pad(&words, areas.warning.width.into());
-            buf.set_stringn(
-                areas.warning.x,
-                areas.warning.y,
-                words,
-                areas.warning.width.into(),
-                self.scene.style(Role::Warning),
-            );
+            let Rect { x, y, width, .. } = areas.warning;
+            let words = text::pad(&words, width.into());
+            buf.set_stringn(x, y, words, width.into(), self.scene.style(Role::Warning));
         }
         if !areas.story.is_empty() {
             self.draw_story(areas.story, buf);
@@ -241,7 +231,7 @@ impl<'a> LessonView<'a> {
         }
         let inner = paragraph::text_area(inner);
         let scroll = self.scrolls.get(Pane::Story).unwrap_or(0);
-        paragraph::draw_with_more(&self.told_lines(area), scroll, self.scene.context(), inner, buf);
+        paragraph::draw_with_more(&self.story_pane_lines(area), scroll, self.scene.context(), inner, buf);
     }
 
     fn draw_panes(&self, areas: &Areas, buf: &mut Buffer) {

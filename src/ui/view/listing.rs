@@ -167,8 +167,7 @@ impl CatalogueView<'_> {
         entry.variants.iter().all(|variant| finished(&variant.name))
     }
 
-    /// What was done of a lesson, in place of how long it takes: a tick once every variant's verdict was
-    /// reached, and how many predictions came true.
+    /// What was done of a lesson: a tick once every verdict was reached, and how many predictions came true.
     fn done(&self, entry: &CatalogueEntry) -> Option<String> {
         let variants = self.progress.lessons.get(&entry.id)?;
         let asked: usize = variants.values().map(|record| record.asked).sum();

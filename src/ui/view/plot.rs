@@ -1,5 +1,4 @@
-//! The window through which the elastic time axis is seen: columns of the chart to columns of the screen, bars, ticks,
-//! the axis itself.
+//! The window through which the elastic time axis is seen: columns of the chart to columns of the screen.
 
 use super::{cells, prelude::*};
 use crate::ui::chart::Detail;
@@ -52,8 +51,7 @@ impl Plot {
         (offset < self.area.width).then_some(self.area.x + offset)
     }
 
-    /// The visible columns of a stretch up to the playhead, at least one wide: on the screen, first and after
-    /// the last.
+    /// The columns of the screen, first and after the last, of a stretch up to the playhead, at least one wide.
     pub fn stretch(&self, from: (u32, usize), to: Option<(u32, usize)>) -> Option<(u16, u16)> {
         if from.1 >= self.position || from.0 > self.head {
             return None;

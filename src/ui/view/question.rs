@@ -6,40 +6,35 @@ use crate::{
     world::{Question, Told},
 };
 
-/// What a story pane shows instead of the narrator's words.
+/// The question that a story pane is about, and whether it tells what became of it.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Shown<'a> {
-    /// A question, to be answered or answered already.
-    Question(&'a Question),
-    /// What became of it.
-    Decision(&'a Question),
+pub(crate) struct Shown<'a> {
+    question: &'a Question,
+    decided: bool,
 }
 
 impl<'a> Asking<'a> {
-    /// The question that the pane is about at the playhead.
     pub(crate) fn shown(&self, scene: &Scene<'a>) -> Option<Shown<'a>> {
-        if !self.on {
-            return None;
-        }
-        let world = scene.world;
-        match world.told {
-            Told::Nothing | Told::Narration => None,
-            Told::Question(n) => world.questions.get(n).map(Shown::Question),
-            Told::Decision(n) => world.questions.get(n).map(Shown::Decision),
-        }
+        let (n, decided) = match scene.world.told {
+            Told::Question(n) if self.on => (n, false),
+            Told::Decision(n) if self.on => (n, true),
+            _ => return None,
+        };
+        Some(Shown { question: scene.world.questions.get(n)?, decided })
     }
 
     pub(crate) fn lines(&self, scene: &Scene<'_>, shown: Shown<'_>, width: u16) -> Vec<Line<'static>> {
         let width = usize::from(width);
-        match shown {
-            Shown::Question(question) => self.question(scene, question, width),
-            Shown::Decision(question) => self.decision(scene, question, width),
+        if shown.decided {
+            self.decision(scene, shown.question, width)
+        } else {
+            self.question(scene, shown.question, width)
         }
     }
 
     /// The choice that stands on the `line`-th line of a pane of that width.
     pub(crate) fn choice(scene: &Scene<'_>, shown: Shown<'_>, (line, width): (usize, u16)) -> Option<usize> {
-        let Shown::Question(question) = shown else { return None };
+        let Shown { question, decided: false } = shown else { return None };
         let width = usize::from(width);
         let rows = |words: &str, indent: usize| text::wrap(words, width.saturating_sub(indent)).len();
         let mut from = rows(question.q.get(scene.lang), 0);
@@ -98,7 +93,7 @@ impl<'a> Asking<'a> {
 
     /// What to press, for the pane's frame.
     pub(crate) fn hint(&self, scene: &Scene<'_>, shown: Shown<'_>) -> Option<Line<'static>> {
-        let Shown::Question(question) = shown else { return None };
+        let Shown { question, decided: false } = shown else { return None };
         let key = |id: &str| scene.keys.label(id);
         let last = key(&format!("answer-{}", question.choices.len()));
         let (first, skip, step) = (key("answer-1"), key("skip"), key("step"));

@@ -54,7 +54,7 @@ impl<'a> ServerPane<'_, 'a> {
         }
         let left = end.since(scene.display);
         let truth = scene.chart.truths.iter().find(|truth| truth.server == self.server.info.name);
-        let given = truth.and_then(|truth| truth.lease(name, scene.world.position));
+        let given = truth.and_then(|truth| truth.lease_at(name, scene.display, scene.world.position));
         let whole = given.map_or(left, |Lease { from, to, .. }| to.since(from)).max(left);
         let share = left.as_secs_f64() / whole.as_secs_f64().max(f64::EPSILON);
         let bar = if self.width < NARROW { BAR.1 } else { BAR.0 };

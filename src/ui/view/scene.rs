@@ -78,7 +78,6 @@ impl<'a> Scene<'a> {
         self.world.actor(actor).map_or("?", |actor| &actor.who.name)
     }
 
-    /// The actor that a server knows as an owner.
     pub fn owner(&self, owner: Owner) -> Option<ActorId> {
         match owner {
             Owner::Actor(actor) => Some(actor),

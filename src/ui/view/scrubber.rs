@@ -24,8 +24,7 @@ impl Scrubber {
         self.area.x + u16::try_from(offset).unwrap_or(self.area.width)
     }
 
-    /// The position that a click on a column asks for: that of the nearest step that is known, or 0 for the
-    /// beginning.
+    /// The position that a click on a column asks for: that of the nearest known step, or 0 for the beginning.
     pub fn position(&self, scene: &Scene<'_>, x: u16) -> usize {
         let distance = |steps: usize| self.column(steps).abs_diff(x);
         let mut best = (distance(0), 0);

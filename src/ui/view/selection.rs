@@ -12,7 +12,6 @@ use crate::{
 /// How far ahead the state is looked for that an event left behind.
 const AHEAD: usize = 4000;
 
-/// In which order events are gone through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
     Timeline,
@@ -95,7 +94,8 @@ pub fn changes<'a>(scene: &Scene<'a>, event: usize) -> BTreeMap<&'a str, BTreeMa
         },
         EventKind::Fault(_) | EventKind::ServerDied { .. } => sent,
         EventKind::State(_) => {
-            changes.extend(change(scene, sent, before(scene, sent)));
+            let before = scene.sequence.states_from(sent).next().and_then(|(_, before)| before);
+            changes.extend(change(scene, sent, before));
             return changes;
         }
         _ => return changes,
@@ -116,10 +116,6 @@ pub fn changes<'a>(scene: &Scene<'a>, event: usize) -> BTreeMap<&'a str, BTreeMa
         changes.extend(change(scene, state, before));
     }
     changes
-}
-
-fn before(scene: &Scene<'_>, state: usize) -> Option<usize> {
-    scene.sequence.states_from(state).next().and_then(|(_, before)| before)
 }
 
 fn change<'a>(

@@ -75,14 +75,8 @@ fn draw_names(scene: &Scene<'_>, layout: &Layout, buf: &mut Buffer) {
     let (before, after) = window.hidden;
     if before + after > 0 {
         let words = format!("◂{before} {after}▸");
-        let words = text::fit(&words, usize::from(TIME) - 1).into_owned();
-        buf.set_stringn(
-            window.plot.x - TIME,
-            layout.header,
-            words,
-            usize::from(TIME) - 1,
-            scene.style(Role::Warning),
-        );
+        let (x, room) = (window.plot.x - TIME, usize::from(TIME) - 1);
+        buf.set_stringn(x, layout.header, text::fit(&words, room), room, scene.style(Role::Warning));
     }
 }
 

@@ -41,8 +41,7 @@ pub fn lines<'a>(scene: &Scene<'a>, width: u16) -> Vec<Line<'a>> {
 }
 
 impl<'a> ServerPane<'_, 'a> {
-    /// What the line of a key or a path begins with, and how its name looks: by what the newest event and the chosen
-    /// one did to it.
+    /// What the line of a key or a path begins with, and how its name looks: by what was done to it.
     pub fn mark(&self, name: &str) -> (Span<'static>, Style) {
         let (sign, role) = match self.server.changes.get(name) {
             _ if self.marked.contains_key(name) => ("▸ ", Role::Selected),

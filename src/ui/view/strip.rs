@@ -6,8 +6,7 @@ use crate::{
     ui::keys::{Hint, Place, TABLE},
 };
 
-/// As many hints for a place as fit, the most needed first. What has no key is left out, and what would do nothing now:
-/// the `idle` actions, by name.
+/// As many hints for a place as fit, the most needed first; no actions without keys, and none that are `idle`.
 pub fn hints(context: Context<'_>, place: Place, idle: &[&str], width: u16) -> Line<'static> {
     let mut hints: Vec<(u8, usize, &Hint)> = Vec::new();
     for (n, row) in TABLE.iter().enumerate().filter(|(_, row)| !idle.contains(&row.id)) {
@@ -23,7 +22,6 @@ pub fn hints(context: Context<'_>, place: Place, idle: &[&str], width: u16) -> L
     line(named, context, width)
 }
 
-/// The same, drawn.
 pub fn draw(context: Context<'_>, place: Place, idle: &[&str], area: Rect, buf: &mut Buffer) {
     buf.set_line(area.x, area.y, &hints(context, place, idle, area.width), area.width);
 }

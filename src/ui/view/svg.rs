@@ -80,7 +80,6 @@ impl Drawn<'_> {
     }
 }
 
-/// The ground that most cells have.
 fn paper(buffer: &Buffer) -> String {
     let mut counts: HashMap<_, usize> = HashMap::new();
     for cell in &buffer.content {

@@ -114,8 +114,7 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// How much of the lock's lease is left at a column, as an index into [`glyphs::LEASE`]; nothing where the key
-    /// has no lease.
+    /// How much of the lease is left at a column, as an index into [`glyphs::LEASE`], where the key has one.
     fn left(&self, scene: &Scene<'_>, plot: &Plot, column: u32) -> Option<usize> {
         let moment = scene.chart.moment(scene.log, column, plot.position, scene.display);
         let lease = self.truth.lease_at(self.lock?, moment, plot.position)?;

@@ -102,7 +102,7 @@ fn line<'a>(scene: &Scene<'a>, row: &WireRow, names: usize, width: usize) -> Lin
         spans.push(Span::raw(" ".repeat(names + 3)));
     }
     let room = width.saturating_sub(TIME_COLUMNS + names + 4);
-    match &event.kind {
+    let (words, style) = match &event.kind {
         EventKind::Sent { command, server, .. } => {
             let (reply, style) = reply(scene, row);
             // A reply decides more than the end of a long command does.
@@ -112,22 +112,20 @@ fn line<'a>(scene: &Scene<'a>, row: &WireRow, names: usize, width: usize) -> Lin
             spans.push(Span::styled(text::fit(&command.to_string(), left).into_owned(), style_wire));
             spans.push(Span::styled(" → ", chrome));
             spans.push(Span::styled(reply, style));
+            return Line::from(spans);
         }
         EventKind::Notified { about, what, .. } => {
             let many = if row.count > 1 { format!(" ×{}", row.count) } else { String::new() };
-            let notice = format!("↯ {what} {about}{many}");
-            spans.push(Span::styled(text::fit(&notice, room).into_owned(), scene.style(Role::Warning)));
+            (format!("↯ {what} {about}{many}"), scene.style(Role::Warning))
         }
-        EventKind::Fault(_) | EventKind::GaveUp { .. } => {
-            let (words, style) = detail::own_words(scene, row.event);
-            spans.push(Span::styled(text::fit(&words, room).into_owned(), style));
-        }
+        EventKind::Fault(_) | EventKind::GaveUp { .. } => detail::own_words(scene, row.event),
         EventKind::ServerDied { server, .. } => {
-            let words = format!("✝ {server}: {}", words::SERVER_DIED.get(scene.lang));
-            spans.push(Span::styled(text::fit(&words, room).into_owned(), scene.style(Role::Danger)));
+            let words = words::SERVER_DIED.get(scene.lang);
+            (format!("✝ {server}: {words}"), scene.style(Role::Danger))
         }
-        _ => {}
-    }
+        _ => return Line::from(spans),
+    };
+    spans.push(Span::styled(text::fit(&words, room).into_owned(), style));
     Line::from(spans)
 }
 

@@ -1,5 +1,4 @@
-//! Who has a column: every client (every thread of one that has several, a large crowd as one) and, right of them,
-//! every server.
+//! Who has a column: every client and thread, a large crowd as one, and right of them every server.
 
 use crate::{
     log::{Actor, ActorId, ServerInfo},

@@ -44,10 +44,10 @@ impl Sequence {
             if matches!(condition, Condition::Ahead(_)) {
                 return;
             }
-            let mind = &mut self.lifelines[column].mind;
-            mind.frozen = condition == Condition::Frozen;
-            mind.dead &= condition != Condition::Restarted;
-            self.turn(column, index);
+            let state = &mut self.lifelines[column].state;
+            state.frozen = condition == Condition::Frozen;
+            state.dead &= condition != Condition::Restarted;
+            self.update(column, index);
         }
     }
 
@@ -58,12 +58,12 @@ impl Sequence {
             server.leases.clear();
             server.event = None;
         }
-        if self.lifelines[column].mind.dead {
+        if self.lifelines[column].state.dead {
             return;
         }
         self.hit(vec![column], index);
-        self.lifelines[column].mind.dead = true;
-        self.turn(column, index);
+        self.lifelines[column].state.dead = true;
+        self.update(column, index);
     }
 
     fn hit(&mut self, columns: Vec<usize>, index: usize) {
@@ -79,9 +79,9 @@ impl Sequence {
             self.actors_end(log, &actors, &columns, index);
         }
         for column in columns {
-            let mind = &mut self.lifelines[column].mind;
-            mind.frozen = fault.leaves() == Condition::Frozen && !mind.dead;
-            self.turn(column, index);
+            let state = &mut self.lifelines[column].state;
+            state.frozen = fault.leaves() == Condition::Frozen && !state.dead;
+            self.update(column, index);
         }
     }
 
@@ -96,7 +96,7 @@ impl Sequence {
             .collect();
         held.sort();
         for column in columns {
-            self.lifelines[*column].mind.dead = true;
+            self.lifelines[*column].state.dead = true;
         }
         for (actor, lock) in held {
             self.believe(actor, &lock, Belief::Nothing);
@@ -110,7 +110,7 @@ impl Sequence {
         columns.retain(|column| !self.columns.is_crowd(*column));
         self.actors_end(log, &[actor], &columns, index);
         for column in columns {
-            self.turn(column, index);
+            self.update(column, index);
         }
     }
 
@@ -138,7 +138,6 @@ impl Sequence {
         }
     }
 
-    /// What a link had held goes on.
     fn deliver(&mut self, log: &Log, LinkId { from, to }: &LinkId, index: usize) {
         for sent in self.on_their_way(log, &log.actors_of(from).collect::<Vec<_>>()) {
             let EventKind::Sent { server, .. } = &log.events()[sent].kind else { continue };

@@ -16,7 +16,7 @@ pub enum Look {
 
 /// What a column's process is, and what those in it believe.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Mind {
+pub(crate) struct ColumnState {
     pub waiting: usize,
     pub unsure: usize,
     pub holding: usize,
@@ -26,7 +26,7 @@ pub(crate) struct Mind {
     pub dead: bool,
 }
 
-impl Mind {
+impl ColumnState {
     fn look(&self) -> Look {
         match self {
             Self { dead: true, .. } => Look::Dead,
@@ -49,14 +49,14 @@ struct Change {
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Lifeline {
-    pub(crate) mind: Mind,
+    pub(crate) state: ColumnState,
     changes: Vec<Change>,
 }
 
 impl Lifeline {
-    /// Takes over what the mind has become, from a row on.
-    pub(crate) fn turn(&mut self, row: usize, event: usize) {
-        let look = self.mind.look();
+    /// Takes over what the state has become, from a row on.
+    pub(crate) fn update(&mut self, row: usize, event: usize) {
+        let look = self.state.look();
         let before = self.changes.last().map(|change| change.look);
         if before.unwrap_or_default() != look {
             self.changes.push(Change { row, event, look });

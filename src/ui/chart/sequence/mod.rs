@@ -32,13 +32,6 @@ const GAP: Duration = Duration::from_millis(100);
 /// What happens this soon after a reply came of it.
 const BURST: Duration = Duration::from_millis(5);
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Seen {
-    event: usize,
-    /// The event at which the same server was seen before.
-    before: Option<usize>,
-}
-
 #[derive(Debug, Clone, Default)]
 pub struct Sequence {
     pub columns: Columns,
@@ -46,7 +39,8 @@ pub struct Sequence {
     pub rows: Vec<Row>,
     pub overlaps: Vec<Clash<usize>>,
     places: Vec<usize>,
-    states: Vec<Seen>,
+    /// The events with states of servers, and those at which the same server was seen before.
+    states: Vec<(usize, Option<usize>)>,
     state: FoldState,
 }
 
@@ -99,8 +93,8 @@ impl Sequence {
     /// The state seen at an event, and the event at which the same server was seen before: of the first state at
     /// or after `event`.
     pub fn states_from(&self, event: usize) -> impl Iterator<Item = (usize, Option<usize>)> + '_ {
-        let first = self.states.partition_point(|seen| seen.event < event);
-        self.states[first..].iter().map(|seen| (seen.event, seen.before))
+        let first = self.states.partition_point(|(seen, _)| *seen < event);
+        self.states[first..].iter().copied()
     }
 
     fn place(&mut self, log: &Log, index: usize) {
@@ -111,10 +105,10 @@ impl Sequence {
         }
         self.pass(event.at, index);
         let rows = self.rows.len();
-        let row = self.tell(log, index);
+        let row = self.add(log, index);
         self.hold(event, index);
         if let Some(column) = event.kind.actor().and_then(|actor| self.columns.of(actor)) {
-            self.turn(column, index);
+            self.update(column, index);
         }
         // A row that was added to is the event's place; else the newest, which may be its own.
         let newest = self.rows.len().saturating_sub(1);
@@ -137,7 +131,7 @@ impl Sequence {
     }
 
     /// Tells an event in a row; gives the row if it is one that was there.
-    fn tell(&mut self, log: &Log, index: usize) -> Option<usize> {
+    fn add(&mut self, log: &Log, index: usize) -> Option<usize> {
         let event = &log.events()[index];
         match &event.kind {
             EventKind::Sent { .. } | EventKind::Replied { .. } | EventKind::Notified { .. } => {
@@ -244,12 +238,12 @@ impl Sequence {
     fn believe(&mut self, actor: ActorId, lock: &str, belief: Belief) {
         let before = self.state.beliefs.insert((actor, lock.to_owned()), belief);
         let Some(column) = self.columns.of(actor) else { return };
-        let mind = &mut self.lifelines[column].mind;
+        let state = &mut self.lifelines[column].state;
         for (belief, more) in [(before.unwrap_or(Belief::Nothing), false), (belief, true)] {
             let count = match belief {
-                Belief::Holding => &mut mind.holding,
-                Belief::Waiting => &mut mind.waiting,
-                Belief::Unsure => &mut mind.unsure,
+                Belief::Holding => &mut state.holding,
+                Belief::Waiting => &mut state.waiting,
+                Belief::Unsure => &mut state.unsure,
                 Belief::Nothing => continue,
             };
             *count = if more { *count + 1 } else { count.saturating_sub(1) };
@@ -272,20 +266,20 @@ impl Sequence {
             for column in columns {
                 let mut own = holders.iter().filter(|holder| self.columns.of(**holder) == Some(column));
                 let clashes = holders.len() > 1 && own.next().is_some();
-                let clashing = &mut self.lifelines[column].mind.clashing;
+                let clashing = &mut self.lifelines[column].state.clashing;
                 clashing.retain(|other| *other != turn.lock);
                 if clashes {
                     clashing.push(turn.lock.clone());
                 }
-                self.turn(column, index);
+                self.update(column, index);
             }
         }
     }
 
     /// What has become of a column shows from the newest row on.
-    fn turn(&mut self, column: usize, index: usize) {
+    fn update(&mut self, column: usize, index: usize) {
         let row = self.now();
-        self.lifelines[column].turn(row, index);
+        self.lifelines[column].update(row, index);
     }
 
     /// The row from which on something shows that happens now: the newest, or the one after time that passed.
@@ -301,7 +295,7 @@ impl Sequence {
     fn observe(&mut self, state: &ServerState, at: LessonTime, index: usize) {
         let column = self.columns.server(&state.server);
         let known = self.state.servers.get(&state.server).and_then(|server| server.event);
-        self.states.push(Seen { event: index, before: known });
+        self.states.push((index, known));
         let server = self.state.servers.entry(state.server.clone()).or_default();
         server.event = Some(index);
         let (Observed::Redis(space), Some(column)) = (&state.observed, column) else { return };

@@ -29,8 +29,7 @@ pub enum Message {
 pub enum RowKind {
     /// Something that goes over the wire.
     Message { client: usize, server: usize, message: Message },
-    /// Something that a client does by itself: it waits, counts, takes a notification, uses a lock of its own
-    /// process.
+    /// Something that a client does by itself: it waits, counts, takes a notification, uses a local lock.
     Note { column: usize },
     /// A server's key reached the end of its TTL.
     Expired { column: usize, key: String },

@@ -68,6 +68,8 @@ fn badge(view: &CompareView<'_>, side: usize) -> Vec<Span<'static>> {
     let style = |role| view.context.theme.style(role);
     let world = view.sides[side].world;
     let mut spans = Vec::new();
+    let mut say = |words: &str, style: Style| spans.push(Span::styled(format!(" {words} "), style));
+    let loud = style(Role::Danger).add_modifier(Modifier::REVERSED);
     let other = view.sides[1 - side].world;
     // A figure that is not the same on both sides is what the comparison is about.
     let figure = |differs: bool| {
@@ -75,22 +77,19 @@ fn badge(view: &CompareView<'_>, side: usize) -> Vec<Span<'static>> {
     };
     for (name, value) in &world.counters {
         let differs = !other.counters.is_empty() && other.counters.get(name) != Some(value);
-        let words = format!(" {} {value} ", text::fit(name, 16));
-        spans.push(Span::styled(words, figure(differs)));
+        say(&format!("{} {value}", text::fit(name, 16)), figure(differs));
     }
     let notified = |world: &World| world.actors.iter().map(|actor| actor.notified).sum::<usize>();
     if notified(world) > 0 {
         let differs = notified(other) > 0 && notified(other) != notified(world);
-        let words = format!(" {} {} ", words::NOTIFIED.get(view.context.lang), notified(world));
-        spans.push(Span::styled(words, figure(differs)));
+        let words = words::NOTIFIED.get(view.context.lang);
+        say(&format!("{words} {}", notified(world)), figure(differs));
     }
     if matches!(view.sides[side].phase, ComparePhase::Failed(_)) {
-        let words = format!(" ✗ {} ", words::RUN_FAILED.get(view.context.lang));
-        spans.push(Span::styled(words, style(Role::Danger).add_modifier(Modifier::REVERSED)));
+        say(&format!("✗ {}", words::RUN_FAILED.get(view.context.lang)), loud);
     } else if let Some(worst) = worst(world) {
         let most = worst.holders.len().to_string();
-        let words = format!(" {} ", words::CLASH.with(view.context.lang, &[&most]));
-        spans.push(Span::styled(words, style(Role::Danger).add_modifier(Modifier::REVERSED)));
+        say(&words::CLASH.with(view.context.lang, &[&most]), loud);
         let who = worst.holders.iter().filter_map(|holder| world.actor(*holder));
         let who: Vec<&str> = who.map(|actor| actor.who.name.as_str()).take(3).collect();
         let (who, from) = (who.join(" + "), time::moment(worst.from));
@@ -98,10 +97,9 @@ fn badge(view: &CompareView<'_>, side: usize) -> Vec<Span<'static>> {
             Some(to) => words::FROM_TO.with(view.context.lang, &[&who, &from, &time::moment(to)]),
             None => words::SINCE.with(view.context.lang, &[&who, &from]),
         };
-        spans.push(Span::styled(format!(" {span} "), style(Role::Danger)));
+        say(&span, style(Role::Danger));
     } else if !other.holding.overlaps().is_empty() && world.holding.ever() {
-        let words = format!(" ✓ {} ", words::ONE_AT_A_TIME.get(view.context.lang));
-        spans.push(Span::styled(words, style(Role::Good)));
+        say(&format!("✓ {}", words::ONE_AT_A_TIME.get(view.context.lang)), style(Role::Good));
     }
     spans
 }

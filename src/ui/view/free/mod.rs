@@ -1,32 +1,31 @@
 //! Free play in the story's pane: the challenge, who can move and what that would send, time, faults; and what came of
 //! the last choice. It must not know how a choice is carried out.
 
-pub(crate) mod choice;
 pub(crate) mod status;
 
-use std::ops::Range;
+use std::{ops::Range, time::Duration};
 
 use super::{LessonView, paragraph, prelude::*};
 use crate::{
     lesson::PRIMARY,
     log::{
         Choice,
-        outlook::{Hindered, Prospect},
+        outlook::{Hindered, Outlook, Prospect},
     },
-    ui::state::{
-        branches::Branches,
-        free::{AMOUNTS, Free},
+    ui::{
+        state::{
+            branches::Branches,
+            free::{AMOUNTS, Free},
+        },
+        words::fault,
     },
+    world::World,
 };
-
-pub(crate) use choice::amount;
-pub use choice::choice;
 
 /// More clients than this stand in two columns, where the pane is so wide.
 const COLUMN: usize = 4;
 const TWO_COLUMNS: usize = 76;
 
-/// Free play, as the screen shows it.
 #[derive(Debug, Clone, Copy)]
 pub struct FreeView<'a> {
     /// What may happen next, and what was said of the last choice.
@@ -109,7 +108,6 @@ impl<'a> FreePane<'_, 'a> {
         lines
     }
 
-    /// A row with a hanging indent.
     fn row(&self, head: &str, head_role: Role, words: &str, role: Role) -> Vec<Line<'static>> {
         let scene = self.scene();
         let room = self.width.saturating_sub(text::width(head));
@@ -207,8 +205,7 @@ impl<'a> FreePane<'_, 'a> {
         lines
     }
 
-    /// What an actor did next after the playhead, where the learner looks back; what it would do now, if it has done
-    /// nothing since.
+    /// What an actor did next after the playhead, or would do now if it has done nothing since.
     fn went_on(&self, actor: ActorId, prospect: Option<&Prospect>) -> Option<String> {
         let scene = self.scene();
         let later = scene.log.events().get(scene.world.position..)?.iter();
@@ -275,5 +272,31 @@ impl<'a> FreePane<'_, 'a> {
             }
         }
         lines
+    }
+}
+
+/// A choice in words, as something to do.
+pub fn choice(choice: &Choice, outlook: &Outlook, world: &World, lang: Lang) -> String {
+    let name = |actor: ActorId| world.actor(actor).map_or("?", |actor| actor.who.name.as_str());
+    match choice {
+        Choice::Move { actor } => {
+            let next = outlook.actors.get(actor.0 as usize).and_then(|p| p.next.as_ref());
+            let wire = next.map_or_else(String::new, |next| format!("{} {}", next.label, next.wire));
+            words::MOVES.with(lang, &[name(*actor), text::clean(wire.trim()).as_ref()])
+        }
+        Choice::Timer => match outlook.timer {
+            Some(timer) => words::TO_TIMER.with(lang, &[&time::moment(timer.at), name(timer.actor)]),
+            None => String::new(),
+        },
+        Choice::Pass { millis } => words::BY.with(lang, &[&amount(*millis)]),
+        Choice::Cause(fault) => fault::to_do(lang, fault),
+    }
+}
+
+pub(crate) fn amount(millis: u64) -> String {
+    if millis.is_multiple_of(100) {
+        time::stretch(Duration::from_millis(millis))
+    } else {
+        format!("{millis}ms")
     }
 }

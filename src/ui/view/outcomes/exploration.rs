@@ -117,11 +117,8 @@ pub(super) fn draw(view: &OutcomesView<'_>, exploration: &Exploration, area: Rec
     let mut lines = paragraph::plain(&words, inner.width.into(), view.style(role));
     if let Some(why) = found.and_then(|found| found.why.as_ref()) {
         lines.push(Line::default());
-        lines.extend(paragraph::plain(
-            why.get(view.context.lang),
-            inner.width.into(),
-            view.style(Role::Text),
-        ));
+        let why = why.get(view.context.lang);
+        lines.extend(paragraph::plain(why, inner.width.into(), view.style(Role::Text)));
     }
     paragraph::draw_with_more(&lines, 0, view.context, inner, buf);
 }

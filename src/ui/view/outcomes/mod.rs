@@ -99,14 +99,13 @@ impl OutcomesView<'_> {
     fn rows(&self) -> Vec<Row> {
         let (seen, chosen) = (self.outcomes.seen(), self.outcomes.chosen());
         let all = seen.iter().map(|seen| seen.runs).sum();
+        let seed = |seed: u64| words::SEED.with(self.context.lang, &[&seed.to_string()]);
         let rows = seen.iter().map(|seen| Row {
             broke: seen.violates,
             count: seen.runs,
             words: text::clean(&words_of(seen.outcome, self.context.lang)).into_owned(),
             percent: percent(seen.runs, all),
-            beside: seen
-                .seed
-                .map_or_else(String::new, |seed| words::SEED.with(self.context.lang, &[&seed.to_string()])),
+            beside: seen.seed.map(seed).unwrap_or_default(),
             chosen: Some(seen.outcome) == chosen,
         });
         rows.collect()
@@ -134,16 +133,12 @@ impl OutcomesView<'_> {
             Phase::Complete => complete,
             Phase::Failed(_) => words::RACES_FAILED,
         };
-        let mut right = vec![Span::styled(
-            format!(" {} ", doing.get(self.context.lang)),
-            self.style(role).remove_modifier(Modifier::BOLD),
-        )];
+        let doing = format!(" {} ", doing.get(self.context.lang));
+        let mut right = vec![Span::styled(doing, self.style(role).remove_modifier(Modifier::BOLD))];
         let info = self.outcomes.races().and_then(|races| races.info.as_ref());
         if info.is_some_and(|info| info.clock == ClockKind::Wall) {
-            right.push(Span::styled(
-                format!(" {} ", words::WALL.get(self.context.lang)),
-                self.style(Role::Warning),
-            ));
+            let clock = format!(" {} ", words::WALL.get(self.context.lang));
+            right.push(Span::styled(clock, self.style(Role::Warning)));
         }
         let title = header::Title {
             glyph: (glyph, role),
@@ -166,7 +161,6 @@ impl OutcomesView<'_> {
     }
 }
 
-/// The lines above the outcomes, as they are written.
 struct Summary<'a> {
     view: &'a OutcomesView<'a>,
     columns: usize,
