@@ -6,7 +6,7 @@ use ratatui::{buffer::Buffer, layout::Rect, style::Color};
 
 use crate::ui::{
     theme::{Environment, Role, Theme, ThemeName},
-    view::svg::hex,
+    view::svg::ink::colour as hex,
 };
 
 /// Clients that have colours of their own.

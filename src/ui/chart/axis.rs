@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use super::{BURST, Burst, CROWD, Chart};
+use super::{APART, BURST, Burst, CROWD, Chart, Lane, ticking};
 use crate::{
     clock::LessonTime,
     log::{Actor, Event, EventKind, Fault, Log},
@@ -32,6 +32,39 @@ fn linear(columns: f64) -> Duration {
     Duration::from_secs_f64((millis / 1000.0).clamp(0.0, 86_400.0))
 }
 
+/// How close things stand on the axis: as usual, or closer where a whole story is to be seen at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Compression {
+    /// Stretches of time are drawn so many times shorter.
+    pub(crate) shorter: u32,
+    /// So many columns of a tick's words are shown where the rest has to give way; `None` for all of them.
+    pub(crate) words: Option<u32>,
+}
+
+impl Default for Compression {
+    fn default() -> Self {
+        Self { shorter: 1, words: None }
+    }
+}
+
+impl Compression {
+    /// The first column at which a lane's next tick may stand.
+    pub(crate) fn room(self, lane: &Lane) -> u32 {
+        match (self.words, lane.marks.last()) {
+            (Some(words), Some(mark)) => lane.end.min(mark.x + words),
+            _ => lane.end,
+        }
+    }
+
+    pub(crate) fn apart(self) -> u32 {
+        if self.words.is_some_and(|words| words < APART) { 1 } else { APART }
+    }
+
+    pub(crate) fn of(self, columns: u32) -> u32 {
+        columns.div_ceil(self.shorter)
+    }
+}
+
 impl Chart {
     pub fn column(&self, event: usize) -> u32 {
         self.columns.get(event).copied().unwrap_or_default()
@@ -47,9 +80,7 @@ impl Chart {
     /// The column at which a playhead stands: `position` events are over and the time shown is `display`.
     pub fn playhead(&self, log: &Log, position: usize, display: LessonTime) -> u32 {
         let position = position.min(self.columns.len());
-        let Some(last) = position.checked_sub(1) else {
-            return 0;
-        };
+        let Some(last) = position.checked_sub(1) else { return 0 };
         let before = self.columns[last];
         let passed = stretch(display.since(log.events()[last].at));
         match self.columns.get(position) {
@@ -68,9 +99,7 @@ impl Chart {
     pub fn moment(&self, log: &Log, column: u32, position: usize, display: LessonTime) -> LessonTime {
         let known = &self.columns[..position.min(self.columns.len())];
         let next = known.partition_point(|x| *x <= column);
-        let Some(last) = next.checked_sub(1) else {
-            return LessonTime::ZERO;
-        };
+        let Some(last) = next.checked_sub(1) else { return LessonTime::ZERO };
         let (from, before) = (log.events()[last].at, self.columns[last]);
         let elapsed = f64::from(column - before);
         match known.get(next) {
@@ -113,37 +142,26 @@ impl Chart {
         let same = burst != Burst::Broken && burst == self.state.burst && passed < BURST;
         self.state.burst = burst;
         let after = cursor + if same { 0 } else { self.compression.of(stretch(passed)) };
-        match &event.kind {
-            EventKind::Sent { actor, .. }
-            | EventKind::Notified { actor, .. }
-            | EventKind::Took { actor, .. }
-            | EventKind::Counted { actor, .. }
-            | EventKind::Waits { actor, .. } => {
-                let Some(lane) = self.lanes.get(actor.0 as usize) else {
-                    return after;
-                };
-                if lane.band.is_none() && lane.takes_note(log, &event.kind, event.at) {
-                    return after;
-                }
-                let apart = if same { cursor } else { after.max(cursor + self.compression.apart()) };
-                match lane.band {
-                    Some(band) => self.bands[band].room(&event.kind, cursor, apart),
-                    None => apart.max(self.compression.room(lane)),
-                }
-            }
-            EventKind::Fault(fault) => {
-                let room = match self.hit(fault) {
-                    Some(truth) => truth.fault_room,
-                    None => self.words_before(log, fault),
-                };
-                after.max(cursor + self.compression.apart()).max(room)
-            }
-            _ => after,
+        if let EventKind::Fault(fault) = &event.kind {
+            let room = match self.hit(fault) {
+                Some(truth) => truth.fault_room,
+                None => self.words_before(log, fault),
+            };
+            return after.max(cursor + self.compression.apart()).max(room);
+        }
+        let lane = ticking(&event.kind).and_then(|actor| self.lanes.get(actor.0 as usize));
+        let Some(lane) = lane else { return after };
+        if lane.band.is_none() && lane.takes_note(log, &event.kind, event.at) {
+            return after;
+        }
+        let apart = if same { cursor } else { after.max(cursor + self.compression.apart()) };
+        match lane.band {
+            Some(band) => self.bands[band].room(&event.kind, cursor, apart),
+            None => apart.max(self.compression.room(lane)),
         }
     }
 
-    /// Where what the actors that a fault hits did last has been told: what they were about when they died is the
-    /// point.
+    /// Behind the words of what the actors did that a fault hits: what they were about when they died is the point.
     fn words_before(&self, log: &Log, fault: &Fault) -> u32 {
         let hit = |actor: &Actor| fault.client() == Some(&actor.client);
         let lanes = log.actors().iter().zip(&self.lanes);

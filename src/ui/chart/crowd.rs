@@ -1,19 +1,18 @@
 //! Crowds: hundreds of actors in one band, told as runs of the same thing and as a level of waiters.
 
-use crate::log::{Actor, ActorId, Belief, EventKind, Log};
-use crate::ui::theme::text;
-
 use super::Lane;
+use crate::{
+    log::{Actor, ActorId, Belief, EventKind, Log},
+    ui::theme::text,
+};
 
 /// Crowds of up to this many members get lanes of their own.
-pub(crate) const FEW: usize = 6;
-/// The widest that a run's words may be.
-const WORDS: usize = 26;
+const FEW: usize = 6;
+const LONGEST_RUN: usize = 26;
 
 /// The same thing, done by or told to many within one step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Run {
-    /// Its column.
     pub x: u32,
     pub first: usize,
     /// What: an operation's label, or what a notification says.
@@ -26,9 +25,7 @@ pub struct Run {
 /// How many believed what, from a column on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Level {
-    /// From which column on.
     pub x: u32,
-    /// The event that made it so.
     pub event: usize,
     pub waiting: usize,
     pub holding: usize,
@@ -44,26 +41,31 @@ pub struct Band {
     end: u32,
 }
 
-/// Folds every crowd that is too large for lanes of its own.
-pub(crate) fn fold(actors: &[Actor], lanes: &mut [Lane]) -> Vec<Band> {
-    let mut bands: Vec<Band> = Vec::new();
+/// Crowds that are too large for lanes and columns of their own: the client, and its members.
+pub(crate) fn crowds(actors: &[Actor]) -> Vec<(&str, Vec<ActorId>)> {
+    let mut crowds: Vec<(&str, Vec<ActorId>)> = Vec::new();
     for (n, actor) in actors.iter().enumerate().filter(|(_, actor)| actor.crowd) {
         let id = ActorId(u32::try_from(n).unwrap_or(u32::MAX));
-        match bands.iter_mut().find(|band| band.client == actor.client) {
-            Some(band) => band.members.push(id),
-            None => bands.push(Band { client: actor.client.clone(), members: vec![id], ..Band::default() }),
+        match crowds.iter_mut().find(|(client, _)| *client == actor.client) {
+            Some((_, members)) => members.push(id),
+            None => crowds.push((&actor.client, vec![id])),
         }
     }
-    bands.retain(|band| band.members.len() > FEW);
-    for (n, band) in bands.iter().enumerate() {
-        for member in &band.members {
-            lanes[member.0 as usize].band = Some(n);
+    crowds.retain(|(_, members)| members.len() > FEW);
+    crowds
+}
+
+pub(crate) fn fold(actors: &[Actor], lanes: &mut [Lane]) -> Vec<Band> {
+    let mut bands = Vec::new();
+    for (client, members) in crowds(actors) {
+        for member in &members {
+            lanes[member.0 as usize].band = Some(bands.len());
         }
+        bands.push(Band { client: client.to_owned(), members, ..Band::default() });
     }
     bands
 }
 
-/// What an event of a member is called in the band.
 fn name(kind: &EventKind) -> Option<(&str, bool)> {
     match kind {
         EventKind::Sent { label, .. } | EventKind::Took { label, .. } | EventKind::Waits { label, .. } => {
@@ -89,19 +91,16 @@ impl Band {
     }
 
     pub(crate) fn count(&mut self, kind: &EventKind, x: u32, event: usize) {
-        let Some((what, notified)) = name(kind) else {
-            return;
-        };
+        let Some((what, notified)) = name(kind) else { return };
         if let Some(run) = self.position(what, notified) {
             self.runs[run].count += 1;
             return;
         }
         self.runs.push(Run { x, first: event, what: what.to_owned(), notified, count: 1 });
-        let words = u32::try_from(text::width(what).min(WORDS)).unwrap_or_default();
+        let words = u32::try_from(text::width(what).min(LONGEST_RUN)).unwrap_or_default();
         self.end = x + words + 9;
     }
 
-    /// Whether an event is one of a run, as far as its own words tell.
     pub fn is_of(&self, log: &Log, run: &Run, event: usize) -> bool {
         let kind = log.events().get(event).map(|event| &event.kind);
         kind.and_then(name) == Some((&run.what, run.notified))

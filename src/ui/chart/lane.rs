@@ -1,5 +1,6 @@
 //! One actor's lane: ticks for what it did, bars for what it believed.
 
+use super::Detail;
 use crate::{
     clock::LessonTime,
     log::{Actor, Belief, Condition, EventKind, Log, Reply, Target},
@@ -9,20 +10,14 @@ use crate::{
     },
 };
 
-use super::Detail;
-
-/// The widest that a command may be on a lane.
-const COMMAND: usize = 26;
-/// The widest that a reply may be on a lane.
-const REPLY: usize = 12;
+const COMMAND_COLUMNS: usize = 26;
+const REPLY_COLUMNS: usize = 12;
 
 /// A tick on a lane: an event, and the reply to it where there is one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mark {
-    /// Its column.
     pub x: u32,
     pub event: usize,
-    /// The reply's event.
     pub reply: Option<usize>,
     /// What came of it at once: a counter that grew, a wait that began.
     pub note: Option<usize>,
@@ -31,9 +26,7 @@ pub struct Mark {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BarKind {
     Belief(Belief),
-    /// The process is stopped.
     Frozen,
-    /// The process is no more.
     Dead,
 }
 
@@ -52,11 +45,9 @@ pub struct Bar {
 
 #[derive(Debug, Clone, Default)]
 pub struct Lane {
-    /// The band that it is folded into.
     pub band: Option<usize>,
     /// The place of its client among the clients: threads and members share a colour.
     pub client: usize,
-    /// Ticks, from left to right.
     pub marks: Vec<Mark>,
     /// Bars, in the order in which they began.
     pub bars: Vec<Bar>,
@@ -64,7 +55,6 @@ pub struct Lane {
     pub(crate) end: u32,
 }
 
-/// A lane for every actor, empty.
 pub(crate) fn lanes(actors: &[Actor]) -> Vec<Lane> {
     let mut clients: Vec<&str> = Vec::new();
     let mut lanes = Vec::with_capacity(actors.len());
@@ -81,9 +71,16 @@ pub(crate) fn lanes(actors: &[Actor]) -> Vec<Lane> {
 
 impl Lane {
     pub(crate) fn mark(&mut self, log: &Log, event: usize, x: u32, detail: Detail) {
-        let mark = Mark { x, event, reply: None, note: None };
-        self.marks.push(mark);
-        self.end = self.end.max(x + columns(&mark.text(log, detail, usize::MAX)));
+        self.marks.push(Mark { x, event, reply: None, note: None });
+        self.make_room(self.marks.len() - 1, log, detail);
+    }
+
+    /// Keeps the next tick off the words of one of them.
+    fn make_room(&mut self, mark: usize, log: &Log, detail: Detail) {
+        let mark = self.marks[mark];
+        // The tick itself, and a space on each side of the words.
+        let words = text::width(&mark.text(log, detail, usize::MAX)) + 3;
+        self.end = self.end.max(mark.x + u32::try_from(words).unwrap_or_default());
     }
 
     /// Whether what happens now came of the last command: it is told beside it and needs no tick.
@@ -97,15 +94,19 @@ impl Lane {
     pub(crate) fn note(&mut self, log: &Log, event: usize, detail: Detail) {
         if let Some(mark) = self.marks.last_mut() {
             mark.note = Some(event);
-            self.end = self.end.max(mark.x + columns(&mark.text(log, detail, usize::MAX)));
+            self.make_room(self.marks.len() - 1, log, detail);
         }
     }
 
     pub(crate) fn reply(&mut self, mark: usize, reply: usize, log: &Log, detail: Detail) {
-        if let Some(mark) = self.marks.get_mut(mark) {
-            mark.reply = Some(reply);
-            self.end = self.end.max(mark.x + columns(&mark.text(log, detail, usize::MAX)));
+        if let Some(known) = self.marks.get_mut(mark) {
+            known.reply = Some(reply);
+            self.make_room(mark, log, detail);
         }
+    }
+
+    fn begin(&mut self, kind: BarKind, lock: &str, from: (u32, usize)) {
+        self.bars.push(Bar { kind, lock: lock.to_owned(), from, to: None, left: None });
     }
 
     /// Begins and ends bars; gives what was believed before.
@@ -125,13 +126,7 @@ impl Lane {
             None => Belief::Nothing,
         };
         if belief != Belief::Nothing {
-            self.bars.push(Bar {
-                kind: BarKind::Belief(belief),
-                lock: lock.to_owned(),
-                from: here,
-                to: None,
-                left: None,
-            });
+            self.begin(BarKind::Belief(belief), lock, here);
         }
         before
     }
@@ -155,21 +150,9 @@ impl Lane {
                         ended.push(belief);
                     }
                 }
-                self.bars.push(Bar {
-                    kind: BarKind::Dead,
-                    lock: String::new(),
-                    from: here,
-                    to: None,
-                    left: None,
-                });
+                self.begin(BarKind::Dead, "", here);
             }
-            Condition::Frozen => self.bars.push(Bar {
-                kind: BarKind::Frozen,
-                lock: String::new(),
-                from: here,
-                to: None,
-                left: None,
-            }),
+            Condition::Frozen => self.begin(BarKind::Frozen, "", here),
             Condition::Running => {
                 let frozen = |bar: &&mut Bar| bar.kind == BarKind::Frozen && bar.to.is_none();
                 if let Some(bar) = self.bars.iter_mut().rev().find(frozen) {
@@ -205,9 +188,7 @@ impl Mark {
     }
 
     fn words(&self, log: &Log, event: usize, (detail, position): (Detail, usize)) -> String {
-        let Some(event) = log.events().get(event) else {
-            return String::new();
-        };
+        let Some(event) = log.events().get(event) else { return String::new() };
         match &event.kind {
             EventKind::Sent { label, command, .. } => {
                 let command = match detail {
@@ -216,14 +197,16 @@ impl Mark {
                 };
                 let reply = self.reply(log, position).map(ToString::to_string);
                 let reply = reply.as_deref().unwrap_or("…");
-                format!("{} → {}", text::fit(&command, COMMAND), text::fit(reply, REPLY))
+                format!("{} → {}", text::fit(&command, COMMAND_COLUMNS), text::fit(reply, REPLY_COLUMNS))
             }
-            EventKind::Notified { what, .. } => format!("↯ {}", text::fit(what, COMMAND)),
-            EventKind::Took { label, .. } => format!("↯ {}", text::fit(label, COMMAND)),
-            EventKind::Counted { counter, by, .. } => format!("{} {by:+}", text::fit(counter, COMMAND)),
+            EventKind::Notified { what, .. } => format!("↯ {}", text::fit(what, COMMAND_COLUMNS)),
+            EventKind::Took { label, .. } => format!("↯ {}", text::fit(label, COMMAND_COLUMNS)),
+            EventKind::Counted { counter, by, .. } => {
+                format!("{} {by:+}", text::fit(counter, COMMAND_COLUMNS))
+            }
             EventKind::Waits { label, until, .. } => {
                 let duration = time::stretch(until.since(event.at));
-                format!("{} {duration}", text::fit(label, COMMAND))
+                format!("{} {duration}", text::fit(label, COMMAND_COLUMNS))
             }
             EventKind::GaveUp { .. } => "✗ error".to_owned(),
             EventKind::Fault(fault) => match fault.target() {
@@ -232,7 +215,7 @@ impl Mark {
                 }
                 Target::Client(_) => fault::mark(fault),
                 Target::Link(link) => {
-                    format!("{} {}", fault::glyph(fault), text::fit(&link.to_string(), COMMAND))
+                    format!("{} {}", fault::glyph(fault), text::fit(&link.to_string(), COMMAND_COLUMNS))
                 }
                 // Servers have no lanes of clients.
                 Target::Server(_) => String::new(),
@@ -241,7 +224,6 @@ impl Mark {
         }
     }
 
-    /// Its reply, if that is among the first `position` events.
     pub fn reply<'a>(&self, log: &'a Log, position: usize) -> Option<&'a Reply> {
         let event = self.reply.filter(|reply| *reply < position)?;
         match &log.events().get(event)?.kind {
@@ -249,9 +231,4 @@ impl Mark {
             _ => None,
         }
     }
-}
-
-fn columns(text: &str) -> u32 {
-    // The tick itself, and a space on each side of the words.
-    u32::try_from(text::width(text)).unwrap_or_default() + 3
 }

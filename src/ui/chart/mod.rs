@@ -5,21 +5,16 @@
 //! was drawn moves when more happens, and a frame looks only at what is visible.
 
 pub(crate) mod axis;
-pub(crate) mod compression;
 pub(crate) mod crowd;
 pub(crate) mod lane;
 pub(crate) mod pair;
 pub mod sequence;
-pub(crate) mod track;
 pub(crate) mod truth;
 
 pub use axis::stretch;
-use compression::Compression;
-pub(crate) use crowd::FEW;
 pub use crowd::{Band, Level, Run};
 pub use lane::{Bar, BarKind, Lane, Mark};
 pub use pair::Pair;
-pub use track::Beat;
 pub use truth::{About, Lease, Owner, Span, Truth, is_lock_key};
 
 use std::{collections::HashMap, time::Duration};
@@ -27,8 +22,9 @@ use std::{collections::HashMap, time::Duration};
 use crate::{
     clock::LessonTime,
     log::{ActorId, Belief, Condition, Event, EventKind, Fault, Log, OpId, Stop, Target},
-    world::Holding,
+    world::{Holding, Overlap},
 };
+use axis::Compression;
 
 /// Screens narrower than this get labels on the lanes instead of commands.
 const NARROW: u16 = 100;
@@ -38,24 +34,19 @@ const NARROW: u16 = 100;
 pub enum Detail {
     /// The operation's label and its reply, for narrow screens.
     Labels,
-    /// The command and its reply.
     #[default]
     Wires,
 }
 
 impl Detail {
-    /// What a screen of so many columns has room for.
     pub fn fitting(columns: u16) -> Self {
         if columns < NARROW { Self::Labels } else { Self::Wires }
     }
 }
 
-/// A line of the wire log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WireRow {
-    /// The index of the event that the line is about.
     pub event: usize,
-    /// The index of the reply, once there is one.
     pub replied: Option<usize>,
     /// How many members of a crowd were told the same at once.
     pub count: usize,
@@ -67,35 +58,63 @@ impl WireRow {
     }
 }
 
-/// A stretch with two or more holders of one lock.
+/// A stretch with two or more holders of one lock: where it begins and ends, in columns or rows, and by which events.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Clash {
+pub struct Clash<X = u32> {
     pub lock: String,
-    /// Where it begins, and the event that began it.
-    pub from: (u32, usize),
-    /// Where it ends, and the event that ended it.
-    pub to: Option<(u32, usize)>,
+    pub from: (X, usize),
+    pub to: Option<(X, usize)>,
+}
+
+impl<X: Copy> Clash<X> {
+    /// Begins and ends what has begun and ended by now.
+    fn update(clashes: &mut Vec<Self>, overlaps: &[Overlap], here: (X, usize)) {
+        for (overlap, clash) in overlaps.iter().zip(&mut *clashes) {
+            if overlap.end.is_some() {
+                clash.to.get_or_insert(here);
+            }
+        }
+        let begun = overlaps.iter().skip(clashes.len());
+        clashes.extend(begun.map(|overlap| Self { lock: overlap.lock.clone(), from: here, to: None }));
+    }
+}
+
+/// A step of the story, and what it was about: what the scrubber shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Beat {
+    /// The step of the story, from 0 on. A step may have several stops.
+    pub item: usize,
+    /// The position of a playhead that stands right behind it.
+    pub position: usize,
+    pub asks: bool,
+    /// The fault that was caused in it, by its event.
+    pub fault: Option<usize>,
+    pub clash: bool,
+}
+
+impl Beat {
+    /// Whether it is worth going to.
+    pub const fn is_marked(&self) -> bool {
+        self.asks || self.fault.is_some() || self.clash
+    }
 }
 
 /// The elastic time axis and what is drawn along it.
 #[derive(Debug, Clone, Default)]
 pub struct Chart {
     pub lanes: Vec<Lane>,
-    /// Crowds that are folded into one band each.
     pub bands: Vec<Band>,
     pub truths: Vec<Truth>,
-    /// Everything that went over the wire, oldest first.
     pub wire: Vec<WireRow>,
     pub clashes: Vec<Clash>,
     pub beats: Vec<Beat>,
     /// The column of every event; never falls.
     columns: Vec<u32>,
-    detail: Detail,
+    pub detail: Detail,
     compression: Compression,
     state: FoldState,
 }
 
-/// What the fold has to remember from one event to the next.
 #[derive(Debug, Clone, Default)]
 struct FoldState {
     at: LessonTime,
@@ -111,7 +130,6 @@ struct FoldState {
     left_story: bool,
 }
 
-/// Where the reply of a command belongs.
 #[derive(Debug, Clone, Copy)]
 struct Flight {
     lane: usize,
@@ -137,14 +155,21 @@ const APART: u32 = 2;
 /// and what came before must stay in sight.
 const CROWD: u32 = 20;
 
+/// On whose lane an event has a tick, faults apart.
+pub(crate) fn ticking(kind: &EventKind) -> Option<ActorId> {
+    match kind {
+        EventKind::Sent { actor, .. }
+        | EventKind::Notified { actor, .. }
+        | EventKind::Took { actor, .. }
+        | EventKind::Counted { actor, .. }
+        | EventKind::Waits { actor, .. } => Some(*actor),
+        _ => None,
+    }
+}
+
 impl Chart {
-    /// A chart on which nothing has happened.
     pub fn new(detail: Detail) -> Self {
         Self { detail, ..Self::default() }
-    }
-
-    pub fn detail(&self) -> Detail {
-        self.detail
     }
 
     pub fn advance(&mut self, log: &Log) {
@@ -165,15 +190,16 @@ impl Chart {
         }
     }
 
-    /// Puts an event into its column.
     fn put(&mut self, log: &Log, index: usize, x: u32) {
         let event = &log.events()[index];
         self.columns.push(x);
         self.state.at = event.at;
         self.hold(event, (x, index));
+        if let Some(actor) = ticking(&event.kind) {
+            self.mark(log, index, actor, x);
+        }
         match &event.kind {
             EventKind::Sent { op, actor, .. } => {
-                self.mark(log, index, *actor, x);
                 let lane = actor.0 as usize;
                 let mark = self.lanes.get(lane).map_or(0, |lane| lane.marks.len().saturating_sub(1));
                 let row = self.wire.len();
@@ -188,18 +214,10 @@ impl Chart {
                     }
                 }
             }
-            EventKind::Notified { actor, .. } => {
-                self.mark(log, index, *actor, x);
-                self.tell(log, index, *actor);
-            }
-            EventKind::Took { actor, .. }
-            | EventKind::Counted { actor, .. }
-            | EventKind::Waits { actor, .. } => {
-                self.mark(log, index, *actor, x);
-            }
+            EventKind::Notified { .. } => self.notify(log, index),
             EventKind::Believes { actor, lock, belief } => self.believe(*actor, lock, *belief, (x, index)),
             EventKind::State(state) => {
-                if let Some(truth) = self.truths.iter_mut().find(|truth| truth.server == state.server) {
+                if let Some(truth) = self.truth(&state.server) {
                     truth.observe(log, index, x, &state.observed);
                 }
             }
@@ -210,8 +228,8 @@ impl Chart {
                 if let Some(truth) = self.hit(fault) {
                     truth.fault(fault, (x, index));
                 }
-                if let Some(server) = fault.killed_server() {
-                    self.server_ended(server, x, index);
+                if let Some(truth) = fault.killed_server().and_then(|server| self.truth(server)) {
+                    truth.end(x, index);
                 }
             }
             EventKind::GaveUp { actor, .. } => {
@@ -222,7 +240,9 @@ impl Chart {
             }
             EventKind::ServerDied { server, .. } => {
                 self.wire.push(WireRow::new(index));
-                self.server_ended(server, x, index);
+                if let Some(truth) = self.truth(server) {
+                    truth.end(x, index);
+                }
             }
             EventKind::Stop { item, stop } => {
                 let clashing = |clash: &Clash| clash.to.is_none_or(|(_, event)| event > self.state.step);
@@ -250,25 +270,19 @@ impl Chart {
 
     /// The lane of the server that a fault is marked on.
     fn hit(&mut self, fault: &Fault) -> Option<&mut Truth> {
-        let server = match fault.target() {
-            Target::Client(_) => return None,
-            Target::Server(server) => server,
-            Target::Link(link) => &link.from,
-        };
-        self.truths.iter_mut().find(|truth| truth.server == server)
-    }
-
-    /// A dead server holds nothing any more.
-    fn server_ended(&mut self, server: &str, x: u32, event: usize) {
-        for truth in self.truths.iter_mut().filter(|truth| truth.server == server) {
-            truth.end(x, event);
+        match fault.target() {
+            Target::Client(_) => None,
+            Target::Server(server) => self.truth(server),
+            Target::Link(link) => self.truth(&link.from),
         }
     }
 
+    fn truth(&mut self, server: &str) -> Option<&mut Truth> {
+        self.truths.iter_mut().find(|truth| truth.server == server)
+    }
+
     fn mark(&mut self, log: &Log, index: usize, actor: ActorId, x: u32) {
-        let Some(lane) = self.lanes.get_mut(actor.0 as usize) else {
-            return;
-        };
+        let Some(lane) = self.lanes.get_mut(actor.0 as usize) else { return };
         let event = &log.events()[index];
         if lane.takes_note(log, &event.kind, event.at) {
             lane.note(log, index, self.detail);
@@ -281,7 +295,7 @@ impl Chart {
     }
 
     /// A notification: to a crowd that is told the same, one line for all of it.
-    fn tell(&mut self, log: &Log, index: usize, actor: ActorId) {
+    fn notify(&mut self, log: &Log, index: usize) {
         let of = |event: usize| match &log.events()[event].kind {
             EventKind::Notified { actor, about, what, .. } => {
                 let band = self.lanes.get(actor.0 as usize).and_then(|lane| lane.band);
@@ -289,11 +303,11 @@ impl Chart {
             }
             _ => None,
         };
-        let folded = self.lanes.get(actor.0 as usize).is_some_and(|lane| lane.band.is_some());
+        let told = of(index);
         let same = self
             .wire
             .last()
-            .is_some_and(|row| folded && row.event >= self.state.step && of(row.event) == of(index));
+            .is_some_and(|row| row.event >= self.state.step && told.is_some() && of(row.event) == told);
         match self.wire.last_mut() {
             Some(row) if same => row.count += 1,
             _ => self.wire.push(WireRow::new(index)),
@@ -301,9 +315,7 @@ impl Chart {
     }
 
     fn believe(&mut self, actor: ActorId, lock: &str, belief: Belief, here: (u32, usize)) {
-        let Some(lane) = self.lanes.get_mut(actor.0 as usize) else {
-            return;
-        };
+        let Some(lane) = self.lanes.get_mut(actor.0 as usize) else { return };
         let before = lane.believe(lock, belief, here);
         if let Some(band) = lane.band {
             self.bands[band].believe(before, belief, here);
@@ -323,18 +335,7 @@ impl Chart {
                 lane.leave(&turn.lock, here);
             }
         }
-        let overlaps = self.state.holding.overlaps();
-        for (overlap, clash) in overlaps.iter().zip(&mut self.clashes) {
-            if overlap.end.is_some() {
-                clash.to.get_or_insert(here);
-            }
-        }
-        let begun = overlaps.iter().skip(self.clashes.len()).map(|overlap| Clash {
-            lock: overlap.lock.clone(),
-            from: here,
-            to: None,
-        });
-        self.clashes.extend(begun);
+        Clash::update(&mut self.clashes, self.state.holding.overlaps(), here);
     }
 
     fn fault(&mut self, log: &Log, index: usize, x: u32, fault: &Fault) {
@@ -354,9 +355,7 @@ impl Chart {
     }
 
     fn process_fault(&mut self, log: &Log, actor: ActorId, condition: Condition, (x, index): (u32, usize)) {
-        let Some(lane) = self.lanes.get_mut(actor.0 as usize) else {
-            return;
-        };
+        let Some(lane) = self.lanes.get_mut(actor.0 as usize) else { return };
         lane.mark(log, index, x, self.detail);
         let (ended, band) = (lane.fault(condition, (x, index)), lane.band);
         for belief in ended {

@@ -3,7 +3,6 @@
 use super::{Chart, Compression, Detail};
 use crate::{clock::LessonTime, log::Log, verdict::compare::Timeline};
 
-/// Two charts whose columns mean the same times.
 #[derive(Debug, Clone, Default)]
 pub struct Pair {
     pub charts: [Chart; 2],

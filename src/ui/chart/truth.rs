@@ -14,9 +14,7 @@ const LOOK_BACK: usize = 400;
 /// Whether a row is about who has a lock or about what a key holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum About {
-    /// A lock: a key or a node.
     Lock,
-    /// A plain value, such as the stock.
     Value,
 }
 
@@ -24,9 +22,7 @@ pub enum About {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Span {
     pub about: About,
-    /// The key or the path.
     pub lock: String,
-    /// Who, where it can be told.
     pub owner: Option<Owner>,
     /// What the lock's key holds, where it is a key.
     pub token: String,
@@ -36,7 +32,6 @@ pub struct Span {
     pub to: Option<(u32, usize)>,
 }
 
-/// An owner, as a server knows one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Owner {
     /// The actor whose command wrote the key.
@@ -50,9 +45,7 @@ pub enum Owner {
 pub struct Lease {
     /// The event at which it was seen first.
     pub event: usize,
-    /// When that was.
     pub from: LessonTime,
-    /// When it ends.
     pub to: LessonTime,
 }
 
@@ -60,7 +53,6 @@ pub struct Lease {
 pub struct Truth {
     pub server: String,
     pub spans: Vec<Span>,
-    /// The locks, in the order in which they appeared.
     pub locks: Vec<String>,
     /// Faults that hit it or a link that it opened: the column and the event of each.
     pub faults: Vec<(u32, usize)>,
@@ -79,13 +71,6 @@ impl Truth {
         Self { server: server.to_owned(), ..Self::default() }
     }
 
-    /// The lease of a key as it was last given among the first `position` events.
-    pub fn lease(&self, key: &str, position: usize) -> Option<Lease> {
-        let leases = self.leases.get(key)?;
-        let known = leases.partition_point(|lease| lease.event < position);
-        known.checked_sub(1).map(|n| leases[n])
-    }
-
     /// The lease of a key as it was in force at a moment, as far as the first `position` events tell.
     pub fn lease_at(&self, key: &str, moment: LessonTime, position: usize) -> Option<Lease> {
         let leases = self.leases.get(key)?;
@@ -100,7 +85,6 @@ impl Truth {
         self.fault_room = here.0 + u32::try_from(columns).unwrap_or_default();
     }
 
-    /// Ends everything that the server holds: it is dead.
     pub(crate) fn end(&mut self, x: u32, event: usize) {
         for span in self.spans.iter_mut().filter(|span| span.to.is_none()) {
             span.to = Some((x, event));
@@ -151,9 +135,7 @@ impl Truth {
     }
 
     fn renew(&mut self, name: &str, key: &KeyState, event: usize, from: LessonTime) {
-        let Some(to) = key.expires_at else {
-            return;
-        };
+        let Some(to) = key.expires_at else { return };
         let leases = self.leases.entry(name.to_owned()).or_default();
         if leases.last().is_none_or(|lease| lease.to != to) {
             leases.push(Lease { event, from, to });

@@ -5,24 +5,20 @@ use std::{collections::HashMap, time::Duration};
 use super::{Flight, Hop, Load, MESSAGE, NOTICEABLE, Wait};
 use crate::{
     clock::LessonTime,
-    log::{
-        Actor, ActorId, Condition, EventKind, Fault, LinkId, Log, Observed, OpId, Reply, Role, Target, Way,
-    },
-    world::World,
+    log::{ActorId, Condition, EventKind, Fault, LinkId, Log, Observed, OpId, Reply, Role, Target, Way},
+    world::{ServerWorld, World},
 };
 
 /// So many messages of a beat can be followed one by one; more of them are a wave.
 const FEW: usize = 6;
 /// From so many messages of a crowd on, that one member after another sends and gets, nobody can follow one.
 const SWARM: usize = 24;
-/// How long a wave lasts.
 const WAVE: Duration = Duration::from_millis(500);
 /// Half of the way: where what is held stands, and what is lost breaks.
 const HALF: f32 = 0.5;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Beat {
-    /// Nothing yet.
     Rest,
     /// Commands.
     Down,
@@ -30,11 +26,9 @@ enum Beat {
     Up,
     /// A crowd's commands and replies, up to this event.
     Swarm(usize),
-    /// Faults.
     Fault,
 }
 
-/// A command without a reply so far.
 #[derive(Debug, Clone)]
 struct Open {
     sent: usize,
@@ -47,7 +41,6 @@ struct Open {
 
 struct Composer<'a> {
     log: &'a Log,
-    actors: &'a [Actor],
     wait: Duration,
     flight: Flight,
     beat: Beat,
@@ -57,7 +50,6 @@ struct Composer<'a> {
     /// Its first event and its first hop.
     first: (usize, usize),
     now: LessonTime,
-    /// Links that hold what is sent.
     held: Vec<(LinkId, Way)>,
     open: HashMap<OpId, Open>,
     masters: Vec<String>,
@@ -75,12 +67,10 @@ pub(crate) fn compose(log: &Log, base: &World, to: usize, begin: LessonTime, wai
 
 impl<'a> Composer<'a> {
     fn new(log: &'a Log, base: &'a World, begin: LessonTime, wait: Duration) -> Self {
-        let is_master = |observed: &Option<Observed>| matches!(observed, Some(Observed::Redis(space)) if space.role == Some(Role::Master));
-        let masters = base.servers.iter().filter(|server| is_master(&server.observed));
-        let actors = log.actors();
+        let role = |server: &'a ServerWorld| server.observed.as_ref().and_then(Observed::role);
+        let masters = base.servers.iter().filter(|server| role(server) == Some(&Role::Master));
         let mut composer = Self {
             log,
-            actors,
             wait,
             flight: Flight { from: base.position, begin, ..Flight::default() },
             beat: Beat::Rest,
@@ -108,7 +98,7 @@ impl<'a> Composer<'a> {
         if server == "local" {
             return None;
         }
-        let client = self.actors.get(actor.0 as usize).map_or("", |actor| &actor.client);
+        let client = self.log.actor(*actor).map_or("", |actor| &actor.client);
         let link = LinkId::new(client, server);
         let way = self.held.iter().find(|(held, _)| *held == link).map(|(_, way)| *way);
         let open = Open {
@@ -122,8 +112,7 @@ impl<'a> Composer<'a> {
     }
 
     fn is_crowd(&self, actor: ActorId) -> bool {
-        let actor = self.actors.get(actor.0 as usize);
-        actor.is_some_and(|actor| actor.crowd)
+        self.log.actor(actor).is_some_and(|actor| actor.crowd)
     }
 
     fn take(&mut self, index: usize, to: usize) {
@@ -162,11 +151,7 @@ impl<'a> Composer<'a> {
                 self.hop(Load::Fault, (index, index), None, (0.0, 1.0));
                 self.fault(fault);
             }
-            EventKind::State(state) => {
-                if let Observed::Redis(space) = &state.observed {
-                    landing = self.role(index, &state.server, space.role.as_ref());
-                }
-            }
+            EventKind::State(state) => landing = self.role(index, &state.server, state.observed.role()),
             EventKind::Stop { .. } => {
                 self.rest();
                 landing = Some(self.time.1);
@@ -317,7 +302,6 @@ impl<'a> Composer<'a> {
         });
     }
 
-    /// What a fault does to what is on its way.
     fn fault(&mut self, fault: &Fault) {
         match (fault.target(), fault.leaves()) {
             (Target::Link(link), Condition::Held(way)) => {
@@ -381,13 +365,8 @@ pub fn predecessor<'a>(log: &'a Log, event: usize, server: &str) -> Option<&'a s
     let mut was_replica = false;
     let mut before = None;
     for event in log.events()[..event.min(log.len())].iter().rev() {
-        let EventKind::State(state) = &event.kind else {
-            continue;
-        };
-        let Observed::Redis(space) = &state.observed else {
-            continue;
-        };
-        match &space.role {
+        let EventKind::State(state) = &event.kind else { continue };
+        match state.observed.role() {
             Some(Role::Master) if state.server != server && before.is_none() => before = Some(&*state.server),
             Some(Role::Replica { .. }) if state.server == server => was_replica = true,
             _ => {}

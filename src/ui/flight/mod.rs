@@ -30,7 +30,6 @@ const NOTICEABLE: Duration = Duration::from_millis(50);
 pub struct Tempo {
     /// How long a wait of a second or more takes; zero where waits are not animated.
     pub wait: Duration,
-    /// How long everything together takes at the most.
     pub longest: Duration,
     /// Whether messages are seen to travel. Without them a flight is one smooth passing of time.
     pub messages: bool,
@@ -38,7 +37,6 @@ pub struct Tempo {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Load {
-    /// A command, from a client to a server.
     Command,
     Reply,
     /// A notification, from a server to one of its watchers.
@@ -53,17 +51,14 @@ pub enum Load {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Hop {
     pub load: Load,
-    /// The event that it is about.
     pub event: usize,
     /// The event at whose column it is seen: a reply goes back where its command came from.
     pub at: usize,
-    /// Whose it is, where it is a client's.
     pub actor: Option<ActorId>,
     /// When it sets out and when it arrives, since the flight's beginning.
     pub time: (Duration, Duration),
     /// Which part of the way it goes: all of it is `(0.0, 1.0)`.
     pub way: (f32, f32),
-    /// Whether it breaks where it ends.
     pub breaks: bool,
     /// Which things belong together: they are on their way at the same time.
     pub beat: usize,
@@ -86,7 +81,6 @@ impl Hop {
 /// A wait within a flight: lesson time passes from one moment to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wait {
-    /// When, since the flight's beginning.
     pub time: (Duration, Duration),
     pub passes: (LessonTime, LessonTime),
 }
@@ -94,12 +88,15 @@ pub struct Wait {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Flight {
     from: usize,
-    begin: LessonTime,
-    hops: Vec<Hop>,
-    waits: Vec<Wait>,
+    /// The lesson time shown before it.
+    pub begin: LessonTime,
+    /// In the order in which they set out.
+    pub hops: Vec<Hop>,
+    pub waits: Vec<Wait>,
     /// When each event happens, as it is seen and in lesson time.
     landings: Vec<(Duration, LessonTime)>,
-    lasts: Duration,
+    /// How long it takes if nothing hurries it.
+    pub lasts: Duration,
 }
 
 impl Flight {
@@ -141,25 +138,6 @@ impl Flight {
         self.from..self.from + self.landings.len()
     }
 
-    pub fn begin(&self) -> LessonTime {
-        self.begin
-    }
-
-    /// How long it takes if nothing hurries it.
-    pub fn lasts(&self) -> Duration {
-        self.lasts
-    }
-
-    /// Everything that travels, in the order in which it sets out.
-    pub fn hops(&self) -> &[Hop] {
-        &self.hops
-    }
-
-    /// The waits, in order.
-    pub fn waits(&self) -> &[Wait] {
-        &self.waits
-    }
-
     /// What is on its way at a moment, with how much of the way is behind it.
     pub fn in_flight(&self, at: Duration) -> impl Iterator<Item = (&Hop, f32)> {
         self.hops
@@ -171,9 +149,7 @@ impl Flight {
     /// Everything that belongs together with what is on its way at a moment: arrived, on its way, or not yet sent.
     pub fn beat(&self, at: Duration) -> &[Hop] {
         let begun = self.hops.partition_point(|hop| hop.time.0 <= at);
-        let Some(last) = begun.checked_sub(1).map(|last| self.hops[last].beat) else {
-            return &[];
-        };
+        let Some(last) = begun.checked_sub(1).map(|last| self.hops[last].beat) else { return &[] };
         let first = self.hops.partition_point(|hop| hop.beat < last);
         let end = self.hops.partition_point(|hop| hop.beat <= last);
         let hops = &self.hops[first..end];
@@ -181,12 +157,10 @@ impl Flight {
         if lasts { hops } else { &[] }
     }
 
-    /// How many events of the log have happened at a moment.
     pub fn position(&self, at: Duration) -> usize {
         self.from + self.landings.partition_point(|(landing, _)| *landing <= at)
     }
 
-    /// The lesson time to be shown at a moment.
     pub fn display(&self, at: Duration) -> LessonTime {
         let happened = self.position(at).checked_sub(self.from + 1);
         let happened = happened.map_or(self.begin, |last| self.landings[last].1);
@@ -214,7 +188,6 @@ impl<'a> InFlight<'a> {
         self.flight.is_some_and(|(flight, _)| self.forward && flight.range().end == position)
     }
 
-    /// What is on its way, with how much of the way is behind it.
     pub fn hops(self) -> impl Iterator<Item = (&'a Hop, f32)> {
         self.flight.into_iter().flat_map(|(flight, at)| flight.in_flight(at))
     }

@@ -54,15 +54,22 @@ impl Story {
         self.add(EventKind::Stop { item: 0, stop: Stop::Move })
     }
 
+    fn fault(&mut self, fault: Fault) -> usize {
+        self.add(EventKind::Fault(fault))
+    }
+
     fn role(&mut self, server: &str, role: Role) -> usize {
         let space = Keyspace { role: Some(role), ..Keyspace::default() };
         self.add(EventKind::State(ServerState { server: server.into(), observed: Observed::Redis(space) }))
     }
 
-    /// From after the first event.
     fn flight(&self, from: usize) -> Flight {
         flight(&self.log, from, self.log.len(), TEMPO)
     }
+}
+
+fn link() -> LinkId {
+    LinkId::new("A", "redis")
 }
 
 fn flight(log: &Log, from: usize, to: usize, tempo: Tempo) -> Flight {
@@ -72,7 +79,7 @@ fn flight(log: &Log, from: usize, to: usize, tempo: Tempo) -> Flight {
 }
 
 fn loads(flight: &Flight) -> Vec<(Load, usize)> {
-    flight.hops().iter().map(|hop| (hop.load, hop.event)).collect()
+    flight.hops.iter().map(|hop| (hop.load, hop.event)).collect()
 }
 
 #[test]
@@ -83,10 +90,10 @@ fn a_command_goes_down_and_its_reply_comes_up_and_is_known_when_it_arrives() {
     story.stop();
     let flight = story.flight(1);
     assert_eq!(loads(&flight), [(Load::Command, sent), (Load::Reply, replied)]);
-    let [down, up] = flight.hops() else { panic!("two hops") };
+    let [down, up] = flight.hops[..] else { panic!("two hops") };
     assert_eq!((down.time, up.time), ((Duration::ZERO, MESSAGE), (MESSAGE, 2 * MESSAGE)));
     assert_eq!(up.at, sent, "back where the command came from");
-    assert_eq!(flight.lasts(), 2 * MESSAGE);
+    assert_eq!(flight.lasts, 2 * MESSAGE);
     assert_eq!(flight.position(Duration::ZERO), sent + 1);
     assert_eq!(flight.position((2 * MESSAGE).saturating_sub(Duration::from_nanos(1))), sent + 1);
     assert_eq!(flight.position(2 * MESSAGE), story.log.len());
@@ -102,7 +109,7 @@ fn what_is_sent_together_travels_together() {
         story.replied(n, u32::try_from(n).expect("small"));
     }
     let flight = story.flight(1);
-    let times: Vec<_> = flight.hops().iter().map(|hop| hop.time.0).collect();
+    let times: Vec<_> = flight.hops.iter().map(|hop| hop.time.0).collect();
     assert_eq!(times, [Duration::ZERO, Duration::ZERO, MESSAGE, MESSAGE]);
 }
 
@@ -113,7 +120,7 @@ fn a_lock_within_a_process_crosses_no_wire() {
     story.replied(1, 0);
     story.stop();
     let flight = story.flight(1);
-    assert!(flight.hops().is_empty() && flight.lasts().is_zero());
+    assert!(flight.hops.is_empty() && flight.lasts.is_zero());
 }
 
 #[test]
@@ -125,9 +132,9 @@ fn hundreds_of_notifications_are_one_wave_that_arrives_bit_by_bit() {
     }
     story.stop();
     let flight = story.flight(1);
-    assert!(flight.hops().iter().all(|hop| hop.time.0.is_zero() && hop.beat == 1));
-    assert!(flight.lasts() <= 2 * MESSAGE);
-    let at = flight.lasts().mul_f64(0.7);
+    assert!(flight.hops.iter().all(|hop| hop.time.0.is_zero() && hop.beat == 1));
+    assert!(flight.lasts <= 2 * MESSAGE);
+    let at = flight.lasts.mul_f64(0.7);
     assert!((first + 10..first + 30).contains(&flight.position(at)), "{}", flight.position(at));
 }
 
@@ -140,32 +147,32 @@ fn a_crowd_that_asks_one_after_another_is_a_swarm() {
     }
     story.stop();
     let flight = story.flight(1);
-    assert!(flight.hops().iter().all(|hop| hop.swarm));
-    assert_eq!(flight.lasts(), 2 * MESSAGE);
+    assert!(flight.hops.iter().all(|hop| hop.swarm));
+    assert_eq!(flight.lasts, 2 * MESSAGE);
     // At every moment before its end it is known to be one.
     for n in 2..100 {
-        assert!(!flight.beat(flight.lasts() * n / 100).is_empty(), "{n}");
+        assert!(!flight.beat(flight.lasts * n / 100).is_empty(), "{n}");
     }
 }
 
 #[test]
 fn a_held_command_stops_half_way_until_it_is_released() {
     let mut story = Story::new();
-    story.add(EventKind::Fault(Fault::Hold { link: LinkId::new("A", "redis"), way: Way::Both }));
+    story.fault(Fault::Hold { link: link(), way: Way::Both });
     let from = story.log.len();
     let sent = story.sent(1, 0);
     story.stop();
     let ways = |flight: &Flight| -> Vec<(Load, (f32, f32))> {
-        flight.hops().iter().map(|hop| (hop.load, hop.way)).collect()
+        flight.hops.iter().map(|hop| (hop.load, hop.way)).collect()
     };
     assert_eq!(ways(&story.flight(from)), [(Load::Command, (0.0, 0.5))]);
     let from = story.log.len();
-    let release = story.add(EventKind::Fault(Fault::Release { link: LinkId::new("A", "redis") }));
+    let release = story.fault(Fault::Release { link: link() });
     let replied = story.replied(1, 0);
     let flight = story.flight(from);
     assert_eq!(loads(&flight), [(Load::Fault, release), (Load::Command, sent), (Load::Reply, replied)]);
-    assert_eq!(flight.hops()[1].way, (0.5, 1.0));
-    assert_eq!(flight.hops()[2].way, (0.0, 1.0));
+    assert_eq!(flight.hops[1].way, (0.5, 1.0));
+    assert_eq!(flight.hops[2].way, (0.0, 1.0));
 }
 
 #[test]
@@ -174,17 +181,17 @@ fn what_is_lost_breaks_half_way() {
     story.sent(1, 0);
     story.answered(1, 0, Reply::Lost("connection closed".into()));
     let flight = story.flight(1);
-    let up = flight.hops()[1];
+    let up = flight.hops[1];
     assert!(up.breaks && up.way == (0.0, 0.5), "{up:?}");
 
     let mut story = Story::new();
-    story.add(EventKind::Fault(Fault::Hold { link: LinkId::new("A", "redis"), way: Way::Both }));
+    story.fault(Fault::Hold { link: link(), way: Way::Both });
     story.sent(1, 0);
     let from = story.log.len();
-    story.add(EventKind::Fault(Fault::Drop { link: LinkId::new("A", "redis") }));
+    story.fault(Fault::Drop { link: link() });
     story.answered(1, 0, Reply::Lost("connection closed".into()));
     let flight = story.flight(from);
-    let up = flight.hops()[1];
+    let up = flight.hops[1];
     assert!(up.breaks && up.way == (0.5, 0.5), "where it was held: {up:?}");
 }
 
@@ -194,13 +201,13 @@ fn a_promotion_goes_from_the_old_master_to_the_new_one() {
     story.role("master", Role::Master);
     story.role("replica1", Role::Replica { of: "master".into() });
     let from = story.log.len();
-    story.add(EventKind::Fault(Fault::KillServer { server: "master".into() }));
+    story.fault(Fault::KillServer { server: "master".into() });
     let promoted = story.role("replica1", Role::Master);
     story.role("replica1", Role::Master);
     let flight = story.flight(from);
     assert_eq!(loads(&flight)[1..], [(Load::Promotion, promoted)]);
     assert_eq!(super::predecessor(&story.log, promoted, "replica1"), Some("master"));
-    assert_eq!(flight.position(flight.hops()[1].time.1.saturating_sub(MESSAGE)), promoted);
+    assert_eq!(flight.position(flight.hops[1].time.1.saturating_sub(MESSAGE)), promoted);
 }
 
 #[test]
@@ -213,7 +220,7 @@ fn a_wait_passes_time_before_what_ends_it() {
     let half = flight.display(Duration::from_millis(300));
     assert_eq!(half.as_millis(), 1500);
     assert_eq!(flight.position(Duration::from_millis(599)), waited);
-    assert_eq!(flight.hops()[0].time.0, Duration::from_millis(600));
+    assert_eq!(flight.hops[0].time.0, Duration::from_millis(600));
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -241,7 +248,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-fn tell(steps: &[Step]) -> Log {
+fn log_of(steps: &[Step]) -> Log {
     let mut story = Story::new();
     let mut open: Vec<(u64, u32)> = Vec::new();
     for (n, step) in (1..).zip(steps) {
@@ -259,12 +266,8 @@ fn tell(steps: &[Step]) -> Log {
                 story.answered(op, actor, reply);
             }
             Step::Notified(actor) => drop(story.notified(actor)),
-            Step::Hold => {
-                story.add(EventKind::Fault(Fault::Hold { link: LinkId::new("A", "redis"), way: Way::Both }));
-            }
-            Step::Release => {
-                story.add(EventKind::Fault(Fault::Release { link: LinkId::new("A", "redis") }));
-            }
+            Step::Hold => drop(story.fault(Fault::Hold { link: link(), way: Way::Both })),
+            Step::Release => drop(story.fault(Fault::Release { link: link() })),
             Step::Wait(millis) => {
                 story.log.pass(Duration::from_millis(millis));
             }
@@ -275,16 +278,10 @@ fn tell(steps: &[Step]) -> Log {
     story.log.finish()
 }
 
-/// What is to be seen at so many moments from the beginning to the end.
-fn moments(flight: &Flight) -> impl Iterator<Item = Duration> + use<> {
-    let lasts = flight.lasts();
-    (0..=60u32).map(move |n| lasts * n / 60)
-}
-
 proptest! {
     #[test]
-    fn legs_cover_what_crossed_the_wire_in_order(steps in prop::collection::vec(step(), 0..120), from in 0.0..1.0f64) {
-        let log = tell(&steps);
+    fn hops_cover_what_crossed_the_wire_in_order(steps in prop::collection::vec(step(), 0..120), from in 0.0..1.0f64) {
+        let log = log_of(&steps);
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "a share of a small number")]
         let from = 1 + ((log.len() - 1) as f64 * from) as usize;
         let flight = flight(&log, from, log.len(), TEMPO);
@@ -294,11 +291,11 @@ proptest! {
         );
         let expected: Vec<usize> = (from..log.len()).filter(crossed).collect();
         let released = |hop: &&Hop| hop.load != Load::Command || hop.way.0 == 0.0;
-        let events: Vec<usize> = flight.hops().iter().filter(released).map(|hop| hop.event).collect();
+        let events: Vec<usize> = flight.hops.iter().filter(released).map(|hop| hop.event).collect();
         prop_assert_eq!(events, expected);
         let mut before = Duration::ZERO;
-        for hop in flight.hops() {
-            prop_assert!(hop.time.0 <= hop.time.1 && hop.time.1 <= flight.lasts());
+        for hop in &flight.hops {
+            prop_assert!(hop.time.0 <= hop.time.1 && hop.time.1 <= flight.lasts);
             prop_assert!(hop.swarm || hop.time.0 >= before);
             before = before.max(hop.time.0);
             // A command is known when it sets out, and whatever comes to a client when it has arrived.
@@ -315,11 +312,11 @@ proptest! {
 
     #[test]
     fn position_and_time_never_fall_and_end_where_they_should(steps in prop::collection::vec(step(), 0..120), calm: bool) {
-        let log = tell(&steps);
+        let log = log_of(&steps);
         let flight = flight(&log, 1, log.len(), if calm { CALM } else { TEMPO });
-        prop_assert!(!calm || flight.hops().is_empty());
-        let mut before = (flight.position(Duration::ZERO), flight.begin());
-        for at in moments(&flight) {
+        prop_assert!(!calm || flight.hops.is_empty());
+        let mut before = (flight.position(Duration::ZERO), flight.begin);
+        for at in (0..=60u32).map(|n| flight.lasts * n / 60) {
             let here = (flight.position(at), flight.display(at));
             prop_assert!(here.0 >= before.0 && here.1 >= before.1);
             // Nothing is shown to have happened before its time.
@@ -328,7 +325,7 @@ proptest! {
             before = here;
         }
         prop_assert_eq!(before.0, log.len());
-        prop_assert_eq!(before.1, World::fold(&log, log.len()).now.max(flight.begin()));
+        prop_assert_eq!(before.1, World::fold(&log, log.len()).now.max(flight.begin));
     }
 
     #[test]
@@ -338,10 +335,10 @@ proptest! {
             steps.iter().copied().filter(|step| !matches!(step, Step::Notified(_) | Step::Sent(2..))).collect()
         };
         let steps = few(&steps);
-        let part = tell(&steps);
-        let whole = tell(&[steps, few(&more)].concat());
+        let part = log_of(&steps);
+        let whole = log_of(&[steps, few(&more)].concat());
         let (before, after) = (flight(&part, 1, part.len(), TEMPO), flight(&whole, 1, whole.len(), TEMPO));
-        prop_assert_eq!(before.hops(), &after.hops()[..before.hops().len()]);
-        prop_assert_eq!(before.waits(), &after.waits()[..before.waits().len()]);
+        prop_assert_eq!(&before.hops[..], &after.hops[..before.hops.len()]);
+        prop_assert_eq!(&before.waits[..], &after.waits[..before.waits.len()]);
     }
 }

@@ -38,8 +38,8 @@ impl Animation {
         speed: f64,
         now: Instant,
     ) -> Self {
-        let shown = if forward { Duration::ZERO } else { flight.lasts() };
-        let rate = (flight.lasts().as_secs_f64() / tempo.longest.as_secs_f64()).max(1.0);
+        let shown = if forward { Duration::ZERO } else { flight.lasts };
+        let rate = (flight.lasts.as_secs_f64() / tempo.longest.as_secs_f64()).max(1.0);
         Self {
             flight,
             tempo,
@@ -101,7 +101,7 @@ impl Animation {
         let passed = now.saturating_duration_since(since).mul_f64(self.speed * self.rate);
         if self.forward {
             self.shown = from + passed;
-            self.shown >= self.flight.lasts()
+            self.shown >= self.flight.lasts
         } else {
             self.shown = from.saturating_sub(passed);
             self.shown.is_zero()
@@ -139,7 +139,7 @@ impl Animation {
     pub(crate) fn extend(&mut self, flight: Flight, now: Instant) {
         self.go(now);
         self.flight = flight;
-        let left = self.flight.lasts().saturating_sub(self.shown).as_secs_f64();
+        let left = self.flight.lasts.saturating_sub(self.shown).as_secs_f64();
         let time = self.tempo.longest.saturating_sub(self.elapsed).max(MESSAGE);
         self.rate = (left / time.as_secs_f64()).max(1.0);
     }
@@ -180,7 +180,7 @@ mod tests {
     fn backward_is_forward_in_a_mirror() {
         let (log, now) = (log(2), Instant::now());
         let (mut forward, mut backward) = (animation(&log, true, 1.0, now), animation(&log, false, 1.0, now));
-        let lasts = forward.flight().lasts();
+        let lasts = forward.flight().lasts;
         for n in 1..100 {
             let at = lasts * n / 100;
             assert!(!forward.tick(now + at) && !backward.tick(now + lasts.saturating_sub(at)));

@@ -130,7 +130,7 @@ impl Playback {
 
     /// Another log takes the place of what happened, with the playhead behind all of it.
     pub fn replace(&mut self, log: Log) {
-        self.chart = Chart::new(self.chart.detail());
+        self.chart = Chart::new(self.chart.detail);
         self.sequence = Sequence::default();
         self.steps = Steps::default();
         self.world = World::default();
@@ -145,7 +145,7 @@ impl Playback {
     }
 
     pub fn set_detail(&mut self, detail: Detail) {
-        if self.chart.detail() != detail {
+        if self.chart.detail != detail {
             self.chart = Chart::new(detail);
             self.chart.advance(&self.log);
         }
@@ -200,14 +200,14 @@ impl Playback {
     fn go(&mut self, target: usize, wait: Duration, now: Instant) {
         if let Some(animation) = self.animation.as_mut().filter(|animation| animation.is_forward()) {
             // The animation under way takes in what has happened since it began.
-            let begin = animation.flight().begin();
+            let begin = animation.flight().begin;
             let flight = Flight::between(&self.log, animation.base(), target, begin, animation.tempo());
             animation.extend(flight, now);
             return;
         }
         let tempo = self.tempo(wait);
         let flight = Flight::between(&self.log, &self.world, target, self.display, tempo);
-        if flight.lasts().is_zero() {
+        if flight.lasts.is_zero() {
             self.jump(target);
             return;
         }
@@ -357,7 +357,7 @@ impl Playback {
             let base = World::fold(&self.log, target);
             let begin = self.log.time_at(target);
             let flight = Flight::between(&self.log, &base, self.world.position, begin, tempo);
-            if !flight.lasts().is_zero() {
+            if !flight.lasts.is_zero() {
                 self.animation = Some(Animation::new(flight, (base, tempo), false, self.speed, now));
                 return true;
             }

@@ -1,64 +1,28 @@
 //! A crowd's band: how many wait, hold, were notified; what they did together; the level of waiters over time.
 
-use ratatui::{
-    buffer::Buffer,
-    layout::Rect,
-    style::Modifier,
-    text::{Line, Span},
-};
-
-use super::{Scene, plot::Plot, selection};
-use crate::ui::{
-    chart::{Band, Run},
-    theme::{Role, text},
-    words,
-};
+use super::{plot::Plot, prelude::*, selection};
 use crate::{
-    log::{ActorId, Belief},
-    ui::flight::{Hop, Load},
+    log::Belief,
+    ui::{
+        chart::{Band, Run},
+        flight::{Hop, Load},
+    },
     world::Life,
 };
 
 /// Rows of a band: counts, runs, level.
 pub const ROWS: u16 = 3;
-/// Columns of the longest run's words.
-const LONGEST: u32 = 44;
+const LONGEST_RUN: u32 = 44;
 const LEVELS: [&str; 8] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
 
 /// The crest of a wave, from its front backward.
 const CREST: [&str; 6] = ["█", "▇", "▆", "▅", "▄", "▃"];
-/// The widest that a wave is.
-const WIDEST: u16 = 60;
-
-/// How many members believe what at the playhead.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Counts {
-    waiting: usize,
-    holding: usize,
-    notified: usize,
-}
-
-fn counts(scene: &Scene<'_>, band: &Band) -> Counts {
-    let mut counts = Counts::default();
-    for actor in band.members.iter().filter_map(|member| scene.world.actor(*member)) {
-        counts.notified += actor.notified;
-        for belief in actor.beliefs.values() {
-            match belief {
-                Belief::Waiting => counts.waiting += 1,
-                Belief::Holding => counts.holding += 1,
-                Belief::Unsure | Belief::Nothing => {}
-            }
-        }
-    }
-    counts
-}
+const WIDEST_WAVE: u16 = 60;
 
 /// The members worth a lane of their own: who holds, who has been told, then the first of the rest.
 pub fn sample(scene: &Scene<'_>, band: &Band, room: usize) -> Vec<ActorId> {
     let rank = |member: &ActorId| {
-        let Some(actor) = scene.world.actor(*member) else {
-            return 4;
-        };
+        let Some(actor) = scene.world.actor(*member) else { return 4 };
         let holds = actor.beliefs.values().any(|belief| *belief == Belief::Holding);
         match (holds, actor.life) {
             (true, _) => 0,
@@ -79,31 +43,29 @@ pub fn sample(scene: &Scene<'_>, band: &Band, room: usize) -> Vec<ActorId> {
     sample
 }
 
-/// Draws the band's rows from `y` on, as many as there is room for.
 pub fn draw(scene: &Scene<'_>, plot: &Plot, band: &Band, (y, bottom): (u16, u16), buf: &mut Buffer) {
-    let Some(first) = band.members.first() else {
-        return;
-    };
+    let Some(first) = band.members.first() else { return };
     let style = scene.actor_style(*first);
-    let counts = counts(scene, band);
+    let members = || band.members.iter().filter_map(|member| scene.world.actor(*member));
+    let count = |belief: Belief| {
+        let beliefs = members().flat_map(|actor| actor.beliefs.values());
+        beliefs.filter(|known| **known == belief).count()
+    };
+    let notified: usize = members().map(|actor| actor.notified).sum();
     let word = |words: words::Words| words.get(scene.lang);
     let holding = &scene.world.holding;
-    let mut overlaps = holding.overlaps().iter().filter(|overlap| overlap.end.is_none());
-    let loud = if overlaps
-        .any(|overlap| holding.holders(&overlap.lock).any(|actor| band.members.contains(&actor)))
-    {
-        Role::Danger
-    } else {
-        Role::Fresh
-    };
+    let overlaps = holding.overlaps().iter().filter(|overlap| overlap.end.is_none());
+    let mut holders = overlaps.flat_map(|overlap| holding.holders(&overlap.lock));
+    let clashes = holders.any(|actor| band.members.contains(&actor));
+    let loud = if clashes { Role::Danger } else { Role::Fresh };
     let line = Line::from(vec![
         Span::styled(format!("×{}  ", band.members.len()), style.add_modifier(Modifier::BOLD)),
         Span::styled(format!("{} ", word(words::belief(Belief::Waiting))), scene.style(Role::Chrome)),
-        Span::styled(format!("{}  ", counts.waiting), scene.style(Role::Fresh)),
+        Span::styled(format!("{}  ", count(Belief::Waiting)), scene.style(Role::Fresh)),
         Span::styled(format!("{} ", word(words::belief(Belief::Holding))), scene.style(Role::Chrome)),
-        Span::styled(format!("{}  ", counts.holding), scene.style(loud)),
+        Span::styled(format!("{}  ", count(Belief::Holding)), scene.style(loud)),
         Span::styled(format!("{} ", word(words::NOTIFIED)), scene.style(Role::Chrome)),
-        Span::styled(counts.notified.to_string(), scene.style(Role::Warning)),
+        Span::styled(notified.to_string(), scene.style(Role::Warning)),
     ]);
     buf.set_line(plot.area.x, y, &line, plot.area.width);
     if y + 1 < bottom {
@@ -117,15 +79,11 @@ pub fn draw(scene: &Scene<'_>, plot: &Plot, band: &Band, (y, bottom): (u16, u16)
 
 /// Many members are reached one after another: a wave that goes through the crowd, right of the playhead.
 fn draw_wave(scene: &Scene<'_>, plot: &Plot, band: &Band, y: u16, buf: &mut Buffer) {
-    let Some((flight, at)) = scene.flight.and_then(|in_flight| in_flight.flight) else {
-        return;
-    };
+    let Some((flight, at)) = scene.flight.and_then(|in_flight| in_flight.flight) else { return };
     let is_member = |hop: &&Hop| hop.actor.is_some_and(|actor| band.members.binary_search(&actor).is_ok());
     let hops: Vec<&Hop> = flight.beat(at).iter().filter(is_member).collect();
-    let (Some(first), Some(x)) = (hops.first(), plot.screen(plot.head)) else {
-        return;
-    };
-    let room = (plot.area.right() - x).saturating_sub(2).min(WIDEST);
+    let (Some(first), Some(x)) = (hops.first(), plot.screen(plot.head)) else { return };
+    let room = (plot.area.right() - x).saturating_sub(2).min(WIDEST_WAVE);
     if hops.len() < CREST.len() || usize::from(room) < CREST.len() {
         return;
     }
@@ -149,7 +107,7 @@ fn draw_wave(scene: &Scene<'_>, plot: &Plot, band: &Band, y: u16, buf: &mut Buff
 }
 
 fn draw_runs(scene: &Scene<'_>, plot: &Plot, band: &Band, y: u16, buf: &mut Buffer) {
-    let first = band.runs.partition_point(|run| run.x + LONGEST < plot.left);
+    let first = band.runs.partition_point(|run| run.x + LONGEST_RUN < plot.left);
     let visible: Vec<_> = band.runs[first..]
         .iter()
         .take_while(|run| run.x < plot.right() && run.first < plot.position && run.x <= plot.head)
@@ -167,7 +125,7 @@ fn draw_runs(scene: &Scene<'_>, plot: &Plot, band: &Band, y: u16, buf: &mut Buff
         let after = plot.write((x, y), tick, limit, style, buf);
         let words = if run.count > 1 { format!("{} ×{}", run.what, run.count) } else { run.what.clone() };
         let after = plot.write((after, y), &words, limit.saturating_sub(1).max(after), style, buf);
-        if scene.selected.is_some_and(|event| tells(scene, band, run, event)) {
+        if scene.selected.is_some_and(|event| covers(scene, band, run, event)) {
             let tick = Rect { x, y, width: after.saturating_sub(x), height: 1 };
             scene.theme.choose(tick, buf);
         }
@@ -175,7 +133,7 @@ fn draw_runs(scene: &Scene<'_>, plot: &Plot, band: &Band, y: u16, buf: &mut Buff
 }
 
 /// Whether a run tells an event: one of the same kind, of a member, before the next such run.
-fn tells(scene: &Scene<'_>, band: &Band, run: &Run, event: usize) -> bool {
+fn covers(scene: &Scene<'_>, band: &Band, run: &Run, event: usize) -> bool {
     let (event, _) = selection::exchange(scene, event);
     let same = |from: usize| scene.sequence.row_of(from);
     run.first == event
@@ -197,9 +155,7 @@ pub fn event_at(plot: &Plot, band: &Band, x: u16) -> Option<usize> {
 }
 
 fn draw_level(scene: &Scene<'_>, plot: &Plot, band: &Band, y: u16, buf: &mut Buffer) {
-    let Some(first) = band.members.first() else {
-        return;
-    };
+    let Some(first) = band.members.first() else { return };
     let style = scene.actor_style(*first).add_modifier(Modifier::DIM);
     for x in plot.left..=plot.head.min(plot.right().saturating_sub(1)) {
         let level = band.level(x, plot.position);

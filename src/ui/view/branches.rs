@@ -1,41 +1,20 @@
 //! The tree of branches of free play, over the lesson's screen: where each goes off and what was done in it.
 
-use ratatui::{
-    buffer::Buffer,
-    layout::Rect,
-    text::{Line, Span},
-};
-
-use super::{LessonView, free, overlay, paragraph, strip};
-use crate::ui::{
-    theme::{Role, glyphs, text},
-    words::{self, fault},
-};
+use super::{LessonView, free, overlay, paragraph, prelude::*};
 use crate::{
-    log::{Choice, Deed, EventKind, Log, Steps},
-    text::Lang,
-    ui::{keys::Place, state::branches::Row as BranchRow},
+    log::{Choice, Deed, Log, Steps},
+    ui::{keys::Place, state::branches::Row as BranchRow, words::fault},
 };
 
-/// Draws the tree with the chosen line.
 pub fn draw(view: &LessonView<'_>, chosen: usize, area: Rect, buf: &mut Buffer) {
     let scene = &view.scene;
     let Some(free) = view.free else { return };
     let rows = free.branches.rows(scene.log);
     let wanted = u16::try_from(rows.len().max(2) + 2).unwrap_or(u16::MAX);
-    let frame = area.centered(
-        area.width.saturating_sub(4).min(110).into(),
-        wanted.min(area.height.saturating_sub(2)).into(),
-    );
-    overlay::clear(frame, buf);
-    let hints = strip::hints(scene.context(), Place::Branches, frame.width.saturating_sub(4));
-    let title = format!(" {} ", words::TREE.get(scene.lang));
-    let block = scene
-        .theme
-        .pane(true)
-        .title(Span::styled(title, scene.style(Role::Accent)))
-        .title_bottom(hints.right_aligned());
-    let inner = paragraph::frame(block, frame, buf);
+    let (width, height) = (area.width.saturating_sub(4).min(110), wanted.min(area.height.saturating_sub(2)));
+    let frame = area.centered(width.into(), height.into());
+    let title = words::TREE.get(scene.lang);
+    let inner = overlay::popup(scene.context(), title, Place::Branches, frame, buf);
     if rows.is_empty() {
         let inner = paragraph::text_area(inner);
         let words = words::NO_BRANCHES.get(scene.lang);
@@ -43,8 +22,7 @@ pub fn draw(view: &LessonView<'_>, chosen: usize, area: Rect, buf: &mut Buffer) 
         paragraph::draw(&lines, 0, inner, buf);
         return;
     }
-    let height = usize::from(inner.height);
-    let start = (chosen + 1).saturating_sub(height);
+    let start = paragraph::start((chosen, 0), rows.len(), inner.height);
     for (y, (n, row)) in (inner.top()..inner.bottom()).zip(rows.iter().enumerate().skip(start)) {
         let line = line(view, row, n == chosen, inner.width.into());
         buf.set_line(inner.x, y, &line, inner.width);
@@ -96,14 +74,11 @@ fn summary(log: &Log, shared: usize, lang: Lang) -> String {
     parts.join(" → ")
 }
 
-/// Every choice of a run in few words.
 fn choices(log: &Log, lang: Lang) -> Vec<String> {
     let steps = Steps::of(log);
     let mut parts = Vec::new();
     for (n, event) in log.events().iter().enumerate() {
-        let EventKind::Chose(choice) = &event.kind else {
-            continue;
-        };
+        let EventKind::Chose(choice) = &event.kind else { continue };
         parts.push(match choice {
             Choice::Move { actor } => {
                 let end = steps.after(n).first().map_or(log.len(), |step| step.position);
@@ -120,7 +95,7 @@ fn choices(log: &Log, lang: Lang) -> Vec<String> {
             }
             Choice::Timer => {
                 let end = steps.after(n).first().map_or(log.len(), |step| step.position);
-                format!("+{}", crate::ui::theme::time::stretch(log.time_at(end).since(event.at)))
+                format!("+{}", time::stretch(log.time_at(end).since(event.at)))
             }
             Choice::Pass { millis } => format!("+{}", free::amount(*millis)),
             Choice::Cause(fault) => fault::to_do(lang, fault),

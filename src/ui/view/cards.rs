@@ -1,26 +1,24 @@
 //! Interview questions with their answers.
 
-use super::{
-    Context,
-    overlay::{Page, Paragraph},
-};
-use crate::ui::{state::catalogue::CatalogueEntry, theme::Role, words};
+use super::paragraph::{hang, plain, prose};
+use super::{overlay::Page, prelude::*};
+use crate::ui::state::catalogue::CatalogueEntry;
 
-pub fn page<'a>(entry: &CatalogueEntry, context: Context<'a>) -> Page<'a> {
-    let Context { theme, lang, .. } = context;
-    let mut paragraphs = Vec::new();
+const INDENT: usize = 3;
+
+pub fn page(entry: &CatalogueEntry, Context { theme, lang, .. }: Context<'_>, width: usize) -> Page {
+    let mut lines = Vec::new();
     for (n, card) in entry.interview.iter().enumerate() {
         if n > 0 {
-            paragraphs.push(Paragraph::Gap);
+            lines.push(Line::default());
         }
         let question = format!("{}. {}", n + 1, card.q.get(lang));
-        paragraphs.push(Paragraph::Words(question, 0, theme.style(Role::Accent)));
-        paragraphs.push(Paragraph::Words(card.a.get(lang).to_owned(), 3, theme.style(Role::Text)));
+        lines.extend(prose(&question, width, theme.style(Role::Accent), theme));
+        let answer = prose(card.a.get(lang), width.saturating_sub(INDENT), theme.style(Role::Text), theme);
+        lines.extend(hang(Span::raw(" ".repeat(INDENT)), answer));
     }
-    if paragraphs.is_empty() {
-        let nothing = words::NO_CARDS.get(lang).to_owned();
-        paragraphs.push(Paragraph::Words(nothing, 0, theme.style(Role::Chrome)));
+    if lines.is_empty() {
+        lines = plain(words::NO_CARDS.get(lang), width, theme.style(Role::Chrome));
     }
-    let title = format!("{} · {}", words::CARDS.get(lang), entry.title.get(lang));
-    Page { title, paragraphs, context }
+    Page { title: format!("{} · {}", words::CARDS.get(lang), entry.title.get(lang)), lines }
 }

@@ -1,22 +1,6 @@
 //! The catalogue: lessons by track on the left, the chosen one on the right.
 
-use ratatui::{
-    buffer::Buffer,
-    layout::{Constraint, Layout, Rect},
-    style::{Modifier, Style},
-    text::{Line, Span},
-    widgets::Widget,
-};
-
-use super::{
-    Context, narration,
-    paragraph::{self, text_area},
-    strip,
-};
-use crate::ui::{
-    theme::{Role, glyphs, text},
-    words,
-};
+use super::{lesson::inside, paragraph, prelude::*, strip};
 use crate::{
     lesson::Expect,
     ui::{
@@ -34,7 +18,6 @@ pub struct CatalogueView<'a> {
     pub catalogue: &'a Catalogue,
     pub progress: &'a Progress,
     pub selected: usize,
-    /// Where the keys go.
     pub focus: CatalogueFocus,
     pub search: Option<&'a Search>,
     pub scroll: u16,
@@ -51,14 +34,6 @@ impl<'a> CatalogueView<'a> {
         match self.focus {
             CatalogueFocus::Variants(_) => Place::Variants,
             CatalogueFocus::Lessons | CatalogueFocus::Search => Place::Catalogue,
-        }
-    }
-
-    /// The place whose keys are told of at the bottom.
-    fn hinted(&self) -> Place {
-        match self.focus {
-            CatalogueFocus::Search => Place::Field,
-            CatalogueFocus::Lessons | CatalogueFocus::Variants(_) => self.place(),
         }
     }
 
@@ -84,10 +59,9 @@ impl<'a> CatalogueView<'a> {
         [head, left, right, foot]
     }
 
-    /// How far the description can be scrolled on a screen of this size.
     pub fn reach(&self, area: Rect) -> u16 {
         let [_, _, right, _] = Self::areas(area);
-        let inner = text_area(ratatui::widgets::Block::bordered().inner(right));
+        let inner = paragraph::text_area(inside(right));
         let lines = self.selected().map_or(0, |entry| self.description(entry, inner.width).0.len());
         u16::try_from(lines).unwrap_or(u16::MAX).saturating_sub(inner.height)
     }
@@ -100,16 +74,15 @@ impl<'a> CatalogueView<'a> {
         ]);
         buf.set_line(head.x + 1, head.y, &title, head.width.saturating_sub(1));
         if self.selected().is_some_and(|entry| entry.recorded) {
-            let mark = Line::styled(
-                format!(" {} ", words::RECORDED.get(self.context.lang)),
-                self.style(Role::Warning),
-            );
+            let mark = format!(" {} ", words::RECORDED.get(self.context.lang));
+            let mark = Line::styled(mark, self.style(Role::Warning));
             let width = u16::try_from(mark.width()).unwrap_or(head.width).min(head.width);
             buf.set_line(head.right() - width, head.y, &mark, width);
         }
         self.draw_list(left, buf);
         self.draw_entry(right, buf);
-        buf.set_line(foot.x, foot.y, &strip::hints(self.context, self.hinted(), foot.width), foot.width);
+        let place = if self.focus == CatalogueFocus::Search { Place::Field } else { self.place() };
+        strip::draw(self.context, place, &[], foot, buf);
     }
 
     fn done_in(&self, entry: &CatalogueEntry, variant: &str) -> Option<String> {
@@ -137,53 +110,37 @@ impl<'a> CatalogueView<'a> {
         let room = usize::from(area.width.saturating_sub(6));
         let heading = format!(" {} ", text::fit(entry.title.get(self.context.lang), room));
         let block = self.context.theme.pane(focused).title(Span::styled(heading, self.style(Role::Accent)));
-        let inner = text_area(paragraph::frame(block, area, buf));
+        let inner = paragraph::text_area(paragraph::frame(block, area, buf));
         let (lines, end) = self.description(entry, inner.width);
         // The chosen variant stays in sight.
         let end = u16::try_from(end).unwrap_or(u16::MAX);
         let scroll = self.scroll.max(end.saturating_sub(inner.height));
-        let more = (self.context.theme, words::MORE.get(self.context.lang));
-        narration::draw(&lines, scroll, more, inner, buf);
+        paragraph::draw_with_more(&lines, scroll, self.context, inner, buf);
     }
 
     /// What is said of a lesson, and the row after the variant that is chosen.
     fn description(&self, entry: &CatalogueEntry, width: u16) -> (Vec<Line<'static>>, usize) {
-        match &entry.broken {
-            Some(error) => (self.broken(error, width), 0),
-            None => self.entry_lines(entry, width),
-        }
-    }
-
-    fn broken(&self, error: &str, width: u16) -> Vec<Line<'static>> {
-        let width = usize::from(width);
-        let mut lines =
-            paragraph::plain(words::BROKEN.get(self.context.lang), width, self.style(Role::Danger));
+        let Some(error) = &entry.broken else { return self.entry_lines(entry, width) };
+        let broken = words::BROKEN.get(self.context.lang);
+        let mut lines = paragraph::plain(broken, width.into(), self.style(Role::Danger));
         lines.push(Line::default());
-        lines.extend(paragraph::plain(error, width, Style::new()));
-        lines
+        lines.extend(paragraph::plain(error, width.into(), Style::new()));
+        (lines, 0)
     }
 
-    /// What is to be said of a lesson, and the row after the variant that is chosen.
     fn entry_lines(&self, entry: &CatalogueEntry, width: u16) -> (Vec<Line<'static>>, usize) {
-        let columns = usize::from(width);
-        let mut lines = narration::lines(entry.summary.get(self.context.lang), self.context.theme, width);
+        let (columns, Context { theme, lang, .. }) = (usize::from(width), self.context);
+        let prose = |words: &str| paragraph::prose(words, columns, theme.style(Role::Text), theme);
+        let plain = |words: &str, role| paragraph::plain(words, columns, theme.style(role));
+        let mut lines = prose(entry.summary.get(lang));
         lines.push(Line::default());
-        let labs: Vec<&str> =
-            entry.labs().into_iter().map(|lab| lab.topology().title.get(self.context.lang)).collect();
-        let facts = format!(
-            "{}: {} · {}",
-            words::NEEDS.get(self.context.lang),
-            labs.join(" + "),
-            words::MINUTES.with(self.context.lang, &[&entry.minutes.to_string()]),
-        );
-        lines.extend(paragraph::plain(&facts, columns, self.style(Role::Chrome)));
+        let labs: Vec<&str> = entry.labs().into_iter().map(|lab| lab.topology().title.get(lang)).collect();
+        let minutes = words::MINUTES.with(lang, &[&entry.minutes.to_string()]);
+        let facts = format!("{}: {} · {minutes}", words::NEEDS.get(lang), labs.join(" + "));
+        lines.extend(plain(&facts, Role::Chrome));
         if entry.recorded {
-            let words = format!(
-                "{}: {}",
-                words::RECORDED.get(self.context.lang),
-                words::HOW_LIVE.get(self.context.lang)
-            );
-            lines.extend(paragraph::plain(&words, columns, self.style(Role::Warning)));
+            let words = format!("{}: {}", words::RECORDED.get(lang), words::HOW_LIVE.get(lang));
+            lines.extend(plain(&words, Role::Warning));
         } else {
             lines.extend(self.served(entry, columns));
         }
@@ -206,7 +163,7 @@ impl<'a> CatalogueView<'a> {
             lines.push(Line::styled(cards, self.style(Role::Chrome)));
         }
         lines.push(Line::default());
-        lines.extend(narration::lines(entry.intro.get(self.context.lang), self.context.theme, width));
+        lines.extend(prose(entry.intro.get(lang)));
         (lines, end)
     }
 
@@ -217,12 +174,8 @@ impl<'a> CatalogueView<'a> {
             (glyphs::CUT, words::NOT_SERVED, Role::Warning)
         };
         let style = self.style(role).remove_modifier(Modifier::BOLD);
-        let rows = paragraph::prose(
-            words.get(self.context.lang),
-            columns.saturating_sub(2),
-            style,
-            self.context.theme,
-        );
+        let words = words.get(self.context.lang);
+        let rows = paragraph::prose(words, columns.saturating_sub(2), style, self.context.theme);
         paragraph::hang(Span::styled(format!("{glyph} "), style), rows)
     }
 

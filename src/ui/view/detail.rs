@@ -2,33 +2,15 @@
 
 use std::time::Duration;
 
-use ratatui::{
-    style::Style,
-    text::{Line, Span},
-};
+use super::{prelude::*, selection, wire};
+use crate::{log::Reply, ui::words::fault, world::Change};
 
-use super::{Scene, selection, wire};
-use crate::ui::{
-    theme::{Role, text, time},
-    words::{self, fault},
-};
-use crate::{
-    log::{ActorId, EventKind, Reply},
-    text::Lang,
-    world::Change,
-};
-
-/// Styled words that run on from line to line.
 type Words = Vec<(String, Style)>;
 
-/// The lines, each at most so wide.
 pub fn lines(scene: &Scene<'_>, event: usize, width: u16) -> Vec<Line<'static>> {
     let width = usize::from(width);
     let (sent, replied) = selection::exchange(scene, event);
-    let replied = replied.filter(|replied| *replied < scene.world.position);
-    let Some(logged) = scene.log.events().get(sent) else {
-        return Vec::new();
-    };
+    let Some(logged) = scene.log.events().get(sent) else { return Vec::new() };
     let mut lines = Vec::new();
     let mut heading: Words = vec![(time::moment(logged.at), scene.style(Role::Fresh))];
     let mut body: Words = Words::new();
@@ -73,24 +55,20 @@ fn who(scene: &Scene<'_>, actor: ActorId) -> (String, Style) {
     (words, scene.actor_style(actor))
 }
 
-/// How many were told the same in the same row.
 fn receivers(scene: &Scene<'_>, event: usize) -> usize {
     let row = scene.sequence.row_of(event);
     let row = row.and_then(|row| scene.sequence.rows.get(row));
     row.map_or(1, |row| row.count(scene.world.position))
 }
 
-/// The reply, when it came, and how long that took.
 fn reply_words(scene: &Scene<'_>, sent: usize, replied: Option<usize>) -> Words {
     let events = scene.log.events();
     let chrome = scene.style(Role::Chrome);
-    let Some((replied, from)) = replied.and_then(|replied| Some((events.get(replied)?, events.get(sent)?)))
-    else {
+    let arrival =
+        replied.and_then(|replied| Some((events.get(replied)?, events.get(sent)?, scene.reply(replied)?)));
+    let Some((replied, from, reply)) = arrival else {
         let words = format!("… {}", wire::pending(scene, sent).get(scene.lang));
         return vec![(words, chrome)];
-    };
-    let EventKind::Replied { reply, .. } = &replied.kind else {
-        return Words::new();
     };
     let words = match reply {
         Reply::Lost(why) => format!("✗ {}: {why}", words::LOST.get(scene.lang)),
@@ -110,16 +88,14 @@ fn brief(duration: Duration) -> String {
     }
 }
 
-fn own_words(scene: &Scene<'_>, event: usize) -> (String, Style) {
-    let Some(logged) = scene.log.events().get(event) else {
-        return Default::default();
-    };
+/// What is not said over a wire.
+pub fn own_words(scene: &Scene<'_>, event: usize) -> (String, Style) {
+    let Some(logged) = scene.log.events().get(event) else { return Default::default() };
     let (words, role) = match &logged.kind {
         EventKind::Replied { reply, .. } => (reply.to_string(), Role::Text),
         EventKind::Waits { label, until, .. } => {
-            let until = until.since(logged.at);
-            let words = words::WAITS.with(scene.lang, &[&time::stretch(until), label]);
-            (words, Role::Text)
+            let duration = time::stretch(until.since(logged.at));
+            (words::WAITS.with(scene.lang, &[&duration, label]), Role::Text)
         }
         EventKind::Waited { label, .. } => (words::WAITED.with(scene.lang, &[label]), Role::Text),
         EventKind::Took { about, what, .. } => {
@@ -127,23 +103,17 @@ fn own_words(scene: &Scene<'_>, event: usize) -> (String, Style) {
             (format!("↯ {words}"), Role::Warning)
         }
         EventKind::Believes { lock, belief, .. } => {
-            let belief = words::belief(*belief).get(scene.lang);
-            (format!("{lock}: {belief}"), Role::Text)
+            (format!("{lock}: {}", words::belief(*belief).get(scene.lang)), Role::Text)
         }
         EventKind::Counted { counter, by, .. } => (format!("{counter} {by:+}"), Role::Good),
         EventKind::Fault(fault) => (fault::words(scene.lang, fault), Role::Danger),
         EventKind::GaveUp { why, .. } => {
-            let words = words::GAVE_UP.get(scene.lang);
-            (format!("✗ {words}: {why}"), Role::Danger)
+            (format!("✗ {}: {why}", words::GAVE_UP.get(scene.lang)), Role::Danger)
         }
         EventKind::ServerDied { server, why } => {
-            let words = words::SERVER_DIED.get(scene.lang);
-            (format!("✝ {server}: {words} {why}"), Role::Danger)
+            (format!("✝ {server}: {} {why}", words::SERVER_DIED.get(scene.lang)), Role::Danger)
         }
-        EventKind::State(state) => {
-            let words = words::SEEN.with(scene.lang, &[&state.server]);
-            (words, Role::Text)
-        }
+        EventKind::State(state) => (words::SEEN.with(scene.lang, &[&state.server]), Role::Text),
         _ => (String::new(), Role::Text),
     };
     (text::clean(&words).into_owned(), scene.style(role))

@@ -1,14 +1,7 @@
 //! The message that a run cannot go on, over the lesson.
 
-use ratatui::{
-    buffer::Buffer,
-    layout::Rect,
-    style::Style,
-    text::{Line, Span},
-};
-
-use super::{Scene, overlay, paragraph, strip};
-use crate::ui::{state::screen::Failure, theme::Role, words};
+use super::{overlay, paragraph, prelude::*, strip};
+use crate::ui::state::screen::Failure;
 
 pub fn draw(scene: &Scene<'_>, failure: &Failure, area: Rect, buf: &mut Buffer) {
     let width = area.width.saturating_sub(8).min(96);
@@ -24,15 +17,12 @@ pub fn draw(scene: &Scene<'_>, failure: &Failure, area: Rect, buf: &mut Buffer) 
     let frame = area.centered(width.into(), height.min(area.height).into());
     overlay::clear(frame, buf);
     let danger = scene.style(Role::Danger);
-    let hints = strip::named(
-        scene.context(),
-        &[
-            (&["restart"], words::START_AGAIN),
-            (&["back", "step"], words::LOOK_BACK),
-            (&["leave"], words::TO_CATALOGUE),
-        ],
-        width.saturating_sub(4),
-    );
+    let keys: [(&[&str], _); 3] = [
+        (&["restart"], words::START_AGAIN),
+        (&["back", "step"], words::LOOK_BACK),
+        (&["leave"], words::TO_CATALOGUE),
+    ];
+    let hints = strip::named(scene.context(), &keys, width.saturating_sub(4));
     let block = scene
         .theme
         .pane(true)

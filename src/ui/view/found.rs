@@ -1,19 +1,10 @@
 //! Texts with the letters marked that were searched for, and the line in which they are typed.
 
-use ratatui::{
-    buffer::Buffer,
-    layout::{Position, Rect},
-    style::{Modifier, Style},
-    text::Span,
-};
+use super::prelude::*;
 
-use crate::ui::theme::{Role, Theme, text};
+const PROMPT_COLUMNS: u16 = 3;
 
-/// What stands before the typed text.
-const PROMPT: u16 = 3;
-
-/// A text in at most so many columns, its marked characters lit. Where it is too long, what is marked stays in
-/// sight.
+/// A text in at most so many columns, its marked characters lit and, where it is too long, in sight.
 pub fn marked(
     words: &str,
     marks: &[usize],
@@ -34,27 +25,19 @@ pub fn marked(
         let fits = |start: &usize| usize::from(*start > 0) + wide(*start, end) < columns;
         start = (0..first).find(fits).unwrap_or(first);
     }
-    let mut shown: String = chars[start..].iter().collect();
     let mut spans = Vec::new();
     let mut room = columns;
     if start > 0 {
         spans.push(Span::styled("…", style));
         room = room.saturating_sub(1);
     }
-    shown = text::fit(&shown, room).into_owned();
-    let mut run = String::new();
-    let mut lit = false;
-    let lit_style = lit_up(style, theme);
-    for (at, c) in (start..).zip(shown.chars()) {
-        let now = marks.binary_search(&at).is_ok() && chars.get(at) == Some(&c);
-        if now != lit && !run.is_empty() {
-            spans.push(Span::styled(std::mem::take(&mut run), if lit { lit_style } else { style }));
-        }
-        lit = now;
-        run.push(c);
-    }
-    if !run.is_empty() {
-        spans.push(Span::styled(run, if lit { lit_style } else { style }));
+    let shown: String = chars[start..].iter().collect();
+    let shown = text::fit(&shown, room);
+    let is_lit = |at: usize, c: char| marks.binary_search(&at).is_ok() && chars.get(at) == Some(&c);
+    let shown: Vec<(char, bool)> = (start..).zip(shown.chars()).map(|(at, c)| (c, is_lit(at, c))).collect();
+    for run in shown.chunk_by(|(_, one), (_, next)| one == next) {
+        let words: String = run.iter().map(|(c, _)| c).collect();
+        spans.push(Span::styled(words, if run[0].1 { lit_up(style, theme) } else { style }));
     }
     spans
 }
@@ -86,7 +69,7 @@ fn lit_up(style: Style, theme: Theme) -> Style {
 pub fn field(typed: &str, sign: &str, beside: &str, theme: Theme, area: Rect, buf: &mut Buffer) {
     let (shown, room) = (tail(typed, area, beside), area.width);
     buf.set_stringn(area.x + 1, area.y, sign, 1, theme.style(Role::Accent));
-    buf.set_stringn(area.x + PROMPT, area.y, &shown, room.into(), theme.style(Role::Text));
+    buf.set_stringn(area.x + PROMPT_COLUMNS, area.y, &shown, room.into(), theme.style(Role::Text));
     let columns = u16::try_from(text::width(beside)).unwrap_or(room).min(room);
     let at = area.right() - columns;
     buf.set_stringn(at, area.y, beside, columns.into(), theme.style(Role::Chrome));
@@ -96,15 +79,14 @@ pub fn field(typed: &str, sign: &str, beside: &str, theme: Theme, area: Rect, bu
     }
 }
 
-/// Where the next character will stand.
 pub fn cursor(typed: &str, beside: &str, area: Rect) -> Position {
     let columns = u16::try_from(text::width(&tail(typed, area, beside))).unwrap_or(0);
-    Position::new(area.x + PROMPT + columns, area.y)
+    Position::new(area.x + PROMPT_COLUMNS + columns, area.y)
 }
 
 /// The end of what was typed, as far as it fits with the cursor after it.
 fn tail(typed: &str, area: Rect, beside: &str) -> String {
-    let room = usize::from(area.width.saturating_sub(PROMPT + 2)).saturating_sub(text::width(beside));
+    let room = usize::from(area.width.saturating_sub(PROMPT_COLUMNS + 2)).saturating_sub(text::width(beside));
     let clean = text::clean(typed);
     if text::width(&clean) <= room {
         return clean.into_owned();

@@ -1,23 +1,11 @@
 //! The header: what, where, how fast, on which clock.
 
-use ratatui::{
-    buffer::Buffer,
-    layout::Rect,
-    style::Modifier,
-    text::{Line, Span},
-};
-
-use super::{Context, lesson::LessonView};
+use super::{lesson::LessonView, prelude::*};
 use crate::{
     clock::ClockKind,
-    log::EventKind,
-    ui::{
-        state::{
-            catalogue::CatalogueEntry,
-            screen::{Motion, RunPhase},
-        },
-        theme::{Role, text, time},
-        words,
+    ui::state::{
+        catalogue::CatalogueEntry,
+        screen::{Motion, RunPhase},
     },
 };
 

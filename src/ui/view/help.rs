@@ -1,69 +1,60 @@
 //! The help: the keys of what has the focus, then the rest of the screen's, then how to read the lanes, then the other
 //! screens' keys. All of them come from the table of actions.
 
-use super::{
-    Context,
-    overlay::{Page, Paragraph},
-};
-use crate::ui::{
-    keys::{KeyMap, Place, TABLE},
-    theme::{Role, glyphs, text},
-    words,
-};
+use super::paragraph::{hang, plain, prose};
+use super::{overlay::Page, prelude::*};
+use crate::ui::keys::{KeyMap, Place, TABLE};
 
 /// Columns of the keys.
 const KEYS: usize = 18;
 
 /// The page, on a screen where these places are live, the nearest first.
-pub fn page<'a>(context: Context<'a>, places: &[Place]) -> Page<'a> {
+pub fn page(context: Context<'_>, places: &[Place], width: usize) -> Page {
     let mut listed = vec![false; TABLE.len()];
-    let mut paragraphs = Vec::new();
     // Who is in free play takes no steps: how to read the lanes comes before those keys.
     let free = places.iter().position(|place| *place == Place::Free);
-    let before = free.map_or(places.len(), |free| free + 1);
-    for place in &places[..before] {
-        paragraphs.extend(section(context, *place, &mut listed));
-    }
-    paragraphs.extend(legend(context));
-    for place in &places[before..] {
-        paragraphs.push(Paragraph::Gap);
-        paragraphs.extend(section(context, *place, &mut listed));
-        paragraphs.pop();
-    }
-    for place in Place::ALL {
-        let others = section(context, place, &mut listed);
-        if !others.is_empty() {
-            paragraphs.push(Paragraph::Gap);
-            paragraphs.extend(others);
-            paragraphs.pop();
+    let (before, after) = places.split_at(free.map_or(places.len(), |free| free + 1));
+    let mut lines = Vec::new();
+    for place in before {
+        let section = section(context, *place, &mut listed, width);
+        if !section.is_empty() {
+            lines.extend(section);
+            lines.push(Line::default());
         }
     }
-    Page { title: words::HELP.get(context.lang).to_owned(), paragraphs, context }
+    lines.extend(legend(context, width));
+    for place in after.iter().copied().chain(Place::ALL) {
+        let section = section(context, place, &mut listed, width);
+        if !section.is_empty() {
+            lines.push(Line::default());
+            lines.extend(section);
+        }
+    }
+    Page { title: words::HELP.get(context.lang).to_owned(), lines }
 }
 
-/// A place's actions that were not told of yet: a heading, a row for each, a gap. Nothing where there are none.
-fn section(context: Context<'_>, place: Place, listed: &mut [bool]) -> Vec<Paragraph> {
+fn row(first: &str, style: Style, words: &str, width: usize) -> Vec<Line<'static>> {
+    let words = plain(words, width.saturating_sub(KEYS), Style::new());
+    hang(Span::styled(text::pad(first, KEYS), style), words)
+}
+
+/// A place's actions that were not listed yet: a heading, and a row for each. Nothing where there are none.
+fn section(context: Context<'_>, place: Place, listed: &mut [bool], width: usize) -> Vec<Line<'static>> {
     let Context { keys, theme, lang } = context;
-    let mut rows = Vec::new();
+    let mut lines = Vec::new();
     let mut n = 0;
-    while let Some(row) = TABLE.get(n) {
-        let (more, words) = row.fold.unwrap_or((0, row.name));
-        if row.places.contains(&place) && !listed[n] {
+    while let Some(action) = TABLE.get(n) {
+        let (more, words) = action.fold.unwrap_or((0, action.name));
+        if action.places.contains(&place) && !listed[n] {
             listed[n..=n + more].fill(true);
-            rows.push(Paragraph::Row(
-                (labels(keys, n, more), theme.style(Role::Code)),
-                KEYS,
-                words.get(lang).to_owned(),
-            ));
+            lines.extend(row(&labels(keys, n, more), theme.style(Role::Code), words.get(lang), width));
         }
         n += 1 + more;
     }
-    if rows.is_empty() {
-        return rows;
+    if !lines.is_empty() {
+        lines.splice(..0, prose(words::place(place).get(lang), width, theme.style(Role::Accent), theme));
     }
-    let title = words::place(place).get(lang).to_owned();
-    let heading = Paragraph::Words(title, 0, theme.style(Role::Accent));
-    [heading].into_iter().chain(rows).chain([Paragraph::Gap]).collect()
+    lines
 }
 
 /// The keys of a row and of so many after it: all of them where there is room, else the first of each.
@@ -79,18 +70,16 @@ fn labels(keys: &KeyMap, row: usize, more: usize) -> String {
     }
 }
 
-fn legend(Context { theme, lang, .. }: Context<'_>) -> Vec<Paragraph> {
-    let title = words::LEGEND.get(lang).to_owned();
-    let mut paragraphs = vec![Paragraph::Words(title, 0, theme.style(Role::Accent))];
+fn legend(Context { theme, lang, .. }: Context<'_>, width: usize) -> Vec<Line<'static>> {
+    let mut lines = prose(words::LEGEND.get(lang), width, theme.style(Role::Accent), theme);
     for (glyph, what) in words::LEGEND_ROWS {
         let (glyph, style) = match *glyph {
             glyphs::CLASH => theme.clash(),
             glyphs::KILLED => (glyphs::KILLED, theme.style(Role::Danger)),
             glyph => (glyph, theme.style(Role::Text)),
         };
-        paragraphs.push(Paragraph::Row((glyph.to_owned(), style), KEYS, what.get(lang).to_owned()));
+        lines.extend(row(glyph, style, what.get(lang), width));
     }
-    let axis = words::LEGEND_AXIS.get(lang).to_owned();
-    paragraphs.push(Paragraph::Words(axis, 0, theme.style(Role::Chrome)));
-    paragraphs
+    lines.extend(prose(words::LEGEND_AXIS.get(lang), width, theme.style(Role::Chrome), theme));
+    lines
 }

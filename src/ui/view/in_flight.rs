@@ -3,15 +3,9 @@
 
 use std::time::Duration;
 
-use ratatui::{
-    buffer::Buffer,
-    style::{Modifier, Style},
-};
-
-use super::{Scene, places::Places, plot::Plot};
-use crate::ui::theme::{Role, glyphs, text};
+use super::{plot::Plot, prelude::*};
 use crate::{
-    log::{EventKind, LinkId, Target, Way},
+    log::{LinkId, Target, Way},
     ui::flight::{Hop, Load, predecessor},
 };
 
@@ -21,6 +15,45 @@ const HALF: f32 = 0.5;
 const NEARLY: f32 = 0.15;
 /// How long the glyphs of a stream stay where they are, in milliseconds.
 const STREAM: u128 = 40;
+
+/// Where lanes and names stand on the screen: the first row of each.
+#[derive(Debug, Default)]
+pub struct Places<'a> {
+    /// Actors with lanes of their own in sight.
+    pub actors: Vec<(ActorId, u16)>,
+    /// Bands in sight: the last row of each, from which things go down.
+    pub bands: Vec<(usize, u16)>,
+    pub servers: Vec<(&'a str, u16)>,
+    /// The first row of all, and the last row of the servers.
+    pub rows: (u16, u16),
+    /// The first column of the names, and the column after them.
+    pub left: u16,
+    /// Where the sign of a master stands.
+    pub role: u16,
+}
+
+impl Places<'_> {
+    /// The row of a client: its lane's, or its band's, or the edge behind which it is.
+    pub fn client(&self, scene: &Scene<'_>, actor: ActorId) -> u16 {
+        if let Ok(n) = self.actors.binary_search_by_key(&actor, |(actor, _)| *actor) {
+            return self.actors[n].1;
+        }
+        let band = scene.chart.lanes.get(actor.0 as usize).and_then(|lane| lane.band);
+        let its = self.bands.iter().find(|(known, _)| Some(*known) == band);
+        let before = self.actors.iter().any(|(seen, _)| *seen < actor);
+        match its {
+            Some((_, y)) => *y,
+            None if before => self.rows.1.saturating_sub(1),
+            None => self.rows.0,
+        }
+    }
+
+    /// The row of a server, or the last one where it has none in sight.
+    pub fn server(&self, name: &str) -> u16 {
+        let its = self.servers.iter().find(|(server, _)| *server == name);
+        its.map_or(self.rows.1, |(_, y)| *y)
+    }
+}
 
 pub fn draw(scene: &Scene<'_>, plot: &Plot, places: &Places<'_>, buf: &mut Buffer) {
     let Some(in_flight) = scene.flight else { return };
@@ -33,12 +66,10 @@ pub fn draw(scene: &Scene<'_>, plot: &Plot, places: &Places<'_>, buf: &mut Buffe
             Load::Promotion => promote(scene, places, hop.event, progress, buf),
             Load::Command | Load::Reply | Load::Notice if hop.swarm => {}
             Load::Command | Load::Reply | Load::Notice => {
-                let Some((thread, glyph)) = travel(scene, plot, places, (hop, progress)) else {
-                    continue;
-                };
+                let Some((thread, glyph)) = travel(scene, plot, places, (hop, progress)) else { continue };
                 // Of a wave many share one line: it is drawn once, as far as the first of them has come.
                 match threads.iter_mut().find(|known| known.is_that_of(&thread)) {
-                    Some(known) => known.come = known.come.max(thread.come),
+                    Some(known) => known.passed = known.passed.max(thread.passed),
                     None => threads.push(thread),
                 }
                 if glyphs.last() != Some(&glyph) {
@@ -71,7 +102,7 @@ struct Thread {
     /// From the row where it sets out to the row where it arrives.
     rows: (u16, u16),
     /// How many rows are behind it.
-    come: u16,
+    passed: u16,
     style: Style,
 }
 
@@ -84,7 +115,7 @@ impl Thread {
         let (from, to) = self.rows;
         for n in 0..=from.abs_diff(to) {
             let y = if from < to { from + n } else { from - n };
-            let look = if n < self.come { (glyphs::PATH, self.style) } else { (glyphs::PLAYHEAD, faint) };
+            let look = if n < self.passed { (glyphs::PATH, self.style) } else { (glyphs::PLAYHEAD, faint) };
             thread(self.x, y, look, buf);
         }
     }
@@ -92,7 +123,7 @@ impl Thread {
 
 /// The column of a hop and the rows at its ends: the client's, and the server's.
 fn line(scene: &Scene<'_>, plot: &Plot, places: &Places<'_>, hop: &Hop) -> Option<(u16, u16, u16)> {
-    let (actor, server) = match &scene.log.events().get(hop.at)?.kind {
+    let (actor, server) = match scene.event(hop.at)? {
         EventKind::Sent { actor, server, .. } | EventKind::Notified { actor, server, .. } => (*actor, server),
         _ => return None,
     };
@@ -134,7 +165,7 @@ fn travel(
     let thread = Thread {
         x,
         rows: if down { (top, bottom) } else { (bottom, top) },
-        come: here.abs_diff(if down { top } else { bottom }),
+        passed: here.abs_diff(if down { top } else { bottom }),
         style: if hop.load == Load::Notice { style } else { client },
     };
     Some((thread, (x, here, glyph, style)))
@@ -148,9 +179,7 @@ fn stream(
     (hop, at): (&Hop, Duration),
     buf: &mut Buffer,
 ) {
-    let (Some((x, top, bottom)), Some(actor)) = (line(scene, plot, places, hop), hop.actor) else {
-        return;
-    };
+    let (Some((x, top, bottom)), Some(actor)) = (line(scene, plot, places, hop), hop.actor) else { return };
     let style = scene.actor_style(actor);
     for y in top + 1..=bottom {
         if (u128::from(y) + at.as_millis() / STREAM).is_multiple_of(3) {
@@ -172,9 +201,7 @@ fn held(scene: &Scene<'_>, plot: &Plot, places: &Places<'_>, buf: &mut Buffer) {
             continue;
         };
         let sent = &scene.log.events()[exchange.sent].kind;
-        let EventKind::Sent { actor: who, server, .. } = sent else {
-            continue;
-        };
+        let EventKind::Sent { actor: who, server, .. } = sent else { continue };
         let link = LinkId::new(&actor.who.client, server);
         let moving = scene.flight.is_some_and(|in_flight| {
             let mut hops = in_flight.hops();
@@ -193,11 +220,11 @@ fn held(scene: &Scene<'_>, plot: &Plot, places: &Places<'_>, buf: &mut Buffer) {
         let here = row(top + 1, bottom, HALF);
         let style = scene.actor_style(*who);
         // A command has come from above and is stopped below, a reply the other way round.
-        let (come, stop) = match way {
+        let (passed, stop) = match way {
             Way::Both | Way::Requests => (top + 1..here, here + 1),
             Way::Replies => (here + 1..bottom + 1, here - 1),
         };
-        for y in come {
+        for y in passed {
             thread(x, y, (glyphs::PATH, style), buf);
         }
         put(x, here, scene.glyph(*who), style.add_modifier(Modifier::BOLD), buf);
@@ -209,9 +236,7 @@ fn held(scene: &Scene<'_>, plot: &Plot, places: &Places<'_>, buf: &mut Buffer) {
 
 /// A fault's marks flash: on its client's lanes, and on the names of the servers that it is about.
 fn flash(scene: &Scene<'_>, plot: &Plot, places: &Places<'_>, event: usize, buf: &mut Buffer) {
-    let Some(EventKind::Fault(fault)) = scene.log.events().get(event).map(|event| &event.kind) else {
-        return;
-    };
+    let Some(fault) = scene.fault(event) else { return };
     let (client, servers) = match fault.target() {
         Target::Client(client) => (client, ["", ""]),
         Target::Server(server) => ("", [server, ""]),
@@ -228,7 +253,7 @@ fn flash(scene: &Scene<'_>, plot: &Plot, places: &Places<'_>, event: usize, buf:
         let lane = scene.chart.lanes.get(actor.0 as usize).filter(|_| its);
         let mark = lane.and_then(|lane| lane.marks.iter().rev().find(|mark| mark.event == event));
         if let (Some(mark), Some(x)) = (mark, x) {
-            let words = mark.text(scene.log, scene.chart.detail(), plot.position);
+            let words = mark.text(scene.log, scene.chart.detail, plot.position);
             let width = u16::try_from(text::width(&words) + 2).unwrap_or(u16::MAX);
             for x in x..x.saturating_add(width).min(plot.area.right()) {
                 reverse(x, *y, buf);
@@ -239,16 +264,10 @@ fn flash(scene: &Scene<'_>, plot: &Plot, places: &Places<'_>, event: usize, buf:
 
 /// Being the master moves from one server's row to another's.
 fn promote(scene: &Scene<'_>, places: &Places<'_>, event: usize, progress: f32, buf: &mut Buffer) {
-    let Some(EventKind::State(state)) = scene.log.events().get(event).map(|event| &event.kind) else {
-        return;
-    };
-    let Some(before) = predecessor(scene.log, event, &state.server) else {
-        return;
-    };
+    let Some(EventKind::State(state)) = scene.event(event) else { return };
+    let Some(before) = predecessor(scene.log, event, &state.server) else { return };
     let of = |server: &str| places.servers.iter().find(|(name, _)| *name == server);
-    let (Some((_, from)), Some((_, to))) = (of(before), of(&state.server)) else {
-        return;
-    };
+    let (Some((_, from)), Some((_, to))) = (of(before), of(&state.server)) else { return };
     let here = if from <= to { row(*from, *to, progress) } else { row(*to, *from, 1.0 - progress) };
     flash_name(places, here, buf);
     put(places.role, here, glyphs::MASTER, scene.style(Role::Accent), buf);

@@ -1,18 +1,9 @@
 //! One actor's lane: bars for what it believes, ticks for what it does, and red where two hold one lock.
 
-use ratatui::{
-    buffer::Buffer,
-    layout::Rect,
-    style::{Modifier, Style},
-};
-
-use super::{Scene, plot::Plot, selection, wire};
-use crate::ui::{
-    chart::{Bar, BarKind, Mark},
-    theme::{Role, glyphs, text},
-};
+use super::{plot::Plot, prelude::*, selection, wire};
 use crate::{
-    log::{ActorId, Belief, EventKind},
+    log::Belief,
+    ui::chart::{Bar, BarKind, Mark},
     world::Life,
 };
 
@@ -21,38 +12,11 @@ const LONGEST: u32 = 64;
 /// How many bars before the visible ones are looked at: those of other locks, which may still last.
 const BEFORE: usize = 32;
 
-/// How many rows a lane has: one, with ticks written over the bar; two, with ticks above it; three, with air
-/// below it; more, with a thicker bar, to be seen from the last row of a classroom.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Height(u16);
-
-impl Height {
-    /// The lowest.
-    pub const LOW: Self = Self(1);
-    /// The lowest with ticks above the bar.
-    pub const CLEAR: Self = Self(2);
-    pub const HIGH: Self = Self(6);
-
-    /// All of them, the highest first.
-    pub fn all() -> impl Iterator<Item = Self> {
-        (Self::LOW.0..=Self::HIGH.0).rev().map(Self)
-    }
-
-    /// Rows of a lane.
-    pub const fn rows(self) -> u16 {
-        self.0
-    }
-
-    /// Rows of ticks above the bar.
-    const fn above(self) -> u16 {
-        if self.0 > 1 { 1 } else { 0 }
-    }
-
-    /// Rows of the bar.
-    const fn bar(self) -> u16 {
-        if self.0 > 3 { self.0 - 2 } else { 1 }
-    }
-}
+/// How many rows a lane may have: one, with ticks written over the bar; two, with ticks above it; three, with air below
+/// it; more, with a thicker bar, to be seen from the last row of a classroom.
+pub const HIGHEST: u16 = 6;
+/// The lowest with ticks above the bar.
+pub const CLEAR: u16 = 2;
 
 /// The event of the tick that covers a column of the screen in a lane.
 pub fn event_at(scene: &Scene<'_>, plot: &Plot, actor: ActorId, x: u16) -> Option<usize> {
@@ -61,17 +25,15 @@ pub fn event_at(scene: &Scene<'_>, plot: &Plot, actor: ActorId, x: u16) -> Optio
     let known = |mark: &&Mark| mark.event < plot.position && mark.x <= plot.head;
     let before = marks.partition_point(|mark| mark.x <= column);
     let mark = marks[..before].iter().rev().find(known)?;
-    let words = mark.text(scene.log, scene.chart.detail(), plot.position);
+    let words = mark.text(scene.log, scene.chart.detail, plot.position);
     let width = u32::try_from(text::width(&words)).unwrap_or_default() + 2;
     (column < mark.x + width && mark.x >= plot.left).then_some(mark.event)
 }
 
-/// Draws the lane in its rows from `y` on.
-pub fn draw(scene: &Scene<'_>, plot: &Plot, actor: ActorId, (y, height): (u16, Height), buf: &mut Buffer) {
-    let Some(lane) = scene.chart.lanes.get(actor.0 as usize) else {
-        return;
-    };
-    let bars_y = y + height.above();
+pub fn draw(scene: &Scene<'_>, plot: &Plot, actor: ActorId, (y, height): (u16, u16), buf: &mut Buffer) {
+    let Some(lane) = scene.chart.lanes.get(actor.0 as usize) else { return };
+    let bar_y = y + u16::from(height > 1);
+    let bar_height = if height > 3 { height - 2 } else { 1 };
     // Bars begin in order, so those that begin right of the window end the search.
     let end = lane.bars.partition_point(|bar| bar.from.0 < plot.right());
     let ended = |bar: &Bar| bar.to.is_some_and(|(x, _)| x < plot.left);
@@ -82,7 +44,7 @@ pub fn draw(scene: &Scene<'_>, plot: &Plot, actor: ActorId, (y, height): (u16, H
         misses = if ended(&lane.bars[start]) { misses + 1 } else { 0 };
     }
     for bar in &lane.bars[start..end] {
-        draw_bar(scene, plot, bar, (actor, bars_y, height.bar()), buf);
+        draw_bar(scene, plot, bar, (actor, bar_y, bar_height), buf);
     }
     let first = lane.marks.partition_point(|mark| mark.x + LONGEST < plot.left);
     let visible: Vec<&Mark> = lane.marks[first..]
@@ -103,9 +65,7 @@ fn draw_bar(
     (actor, y, rows): (ActorId, u16, u16),
     buf: &mut Buffer,
 ) {
-    let Some(columns) = plot.stretch(bar.from, bar.to) else {
-        return;
-    };
+    let Some(columns) = plot.stretch(bar.from, bar.to) else { return };
     let client = scene.actor_style(actor);
     let (symbol, style) = match bar.kind {
         BarKind::Belief(belief @ Belief::Holding) => (glyphs::belief(belief), client),
@@ -128,13 +88,9 @@ fn draw_bar(
         return;
     }
     // The failure itself: nothing on the screen is as red as this.
-    let Some(columns) = plot.stretch(bar.from, bar.left.or(bar.to)) else {
-        return;
-    };
+    let Some(columns) = plot.stretch(bar.from, bar.left.or(bar.to)) else { return };
     for clash in scene.chart.clashes.iter().filter(|clash| clash.lock == bar.lock) {
-        let Some((from, to)) = plot.stretch(clash.from, clash.to) else {
-            continue;
-        };
+        let Some((from, to)) = plot.stretch(clash.from, clash.to) else { continue };
         let both = (from.max(columns.0), to.min(columns.1));
         if both.0 < both.1 {
             let (symbol, style) = scene.theme.clash();
@@ -152,13 +108,9 @@ fn draw_mark(
     (actor, y, limit): (ActorId, u16, u16),
     buf: &mut Buffer,
 ) {
-    let Some(event) = scene.log.events().get(mark.event) else {
-        return;
-    };
+    let Some(event) = scene.log.events().get(mark.event) else { return };
     // A tick that has left the window takes its words with it.
-    let Some(x) = plot.screen(mark.x) else {
-        return;
-    };
+    let Some(x) = plot.screen(mark.x) else { return };
     let client = scene.actor_style(actor);
     let text_style = match &event.kind {
         EventKind::Sent { .. } => match mark.reply(scene.log, plot.position) {
@@ -174,7 +126,7 @@ fn draw_mark(
         let (sent, _) = selection::exchange(scene, event);
         mark.event == sent || mark.note == Some(event)
     });
-    let words = mark.text(scene.log, scene.chart.detail(), plot.position);
+    let words = mark.text(scene.log, scene.chart.detail, plot.position);
     let tick = format!("{} ", scene.glyph(actor));
     let after = plot.write((x, y), &tick, limit, client.add_modifier(Modifier::BOLD), buf);
     let after = plot.write((after, y), &words, limit.saturating_sub(1).max(after), text_style, buf);

@@ -1,28 +1,17 @@
 //! The timelines: a lane per actor, a band per crowd, a lane per server below them, time to the right. It
 //! decides who gets which rows and must not know how a lane is drawn.
 
-use ratatui::{buffer::Buffer, layout::Rect, style::Style};
-
-use super::{
-    Scene, band, in_flight,
-    lane::{self, Height},
-    places::Places,
-    plot::Plot,
-    truth,
-};
-use crate::log::{self, ActorId, Observed};
-use crate::ui::{
-    theme::{Role, glyphs, text},
-    words,
+use super::{band, in_flight, lane, plot::Plot, prelude::*, truth};
+use crate::{
+    log::{self, Observed},
+    world::ServerWorld,
 };
 
 /// The narrowest and the widest that names may be.
 pub const NAMES: (usize, usize) = (3, 12);
 
-/// The most rows that servers get.
-const SERVERS: u16 = 8;
+const MOST_SERVER_ROWS: u16 = 8;
 
-/// What a row, or a few rows, are about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Row {
     Actor(ActorId),
@@ -56,11 +45,11 @@ fn rows(scene: &Scene<'_>, height: u16) -> Vec<Row> {
 }
 
 /// How high a lane is, and how many rows a band gets.
-type Sizes = (Height, u16);
+type Sizes = (u16, u16);
 
 fn row_height(row: Row, (height, band): Sizes) -> u16 {
     match row {
-        Row::Actor(_) => height.rows(),
+        Row::Actor(_) => height,
         Row::Band(_) => band,
     }
 }
@@ -84,6 +73,8 @@ struct Division {
     height: Sizes,
     lanes: Rect,
     below: Rect,
+    /// How many rows of lanes there is no room for.
+    hidden: u16,
 }
 
 fn divide(scene: &Scene<'_>, area: Rect) -> Division {
@@ -92,14 +83,13 @@ fn divide(scene: &Scene<'_>, area: Rect) -> Division {
     let rows = rows(scene, room);
     // Where its members are shown and there is little room, of the band itself only the counts are.
     let band = if scene.expanded && room < 4 * band::ROWS { 1 } else { band::ROWS };
-    let height = Height::all()
-        .map(|height| (height, band))
-        .find(|height| total(&rows, *height) <= room)
-        .unwrap_or((Height::LOW, band));
+    let mut heights = (1..=lane::HIGHEST).rev().map(|height| (height, band));
+    let height = heights.find(|height| total(&rows, *height) <= room).unwrap_or((1, band));
     // The truth stands right below the beliefs that it is compared with.
     let lanes = Rect { height: room.min(total(&rows, height)), ..area };
     Division {
         pinned: pinned(scene, &rows, height, room),
+        hidden: total(&rows, height).saturating_sub(lanes.height),
         rows,
         height,
         lanes,
@@ -109,19 +99,18 @@ fn divide(scene: &Scene<'_>, area: Rect) -> Division {
 
 /// Rows of servers: three, or more where the actors leave room for them.
 fn server_rows(scene: &Scene<'_>, area: Rect) -> u16 {
-    let actors = total(&rows(scene, area.height), (Height::CLEAR, band::ROWS));
-    let most = area.height.saturating_sub(actors + 1).clamp(3, SERVERS);
+    let actors = total(&rows(scene, area.height), (lane::CLEAR, band::ROWS));
+    let most = area.height.saturating_sub(actors + 1).clamp(3, MOST_SERVER_ROWS);
     u16::try_from(truth::rows(scene).len()).unwrap_or(u16::MAX).min(most)
 }
 
 /// Rows that the lanes can use, with those of the servers and the axis.
 pub fn wanted(scene: &Scene<'_>, area: Rect) -> u16 {
     // Not how many rows the servers need now: a pane that grows with every lock is no calm sight.
-    let servers = u16::try_from(scene.chart.truths.len()).unwrap_or(u16::MAX).clamp(3, SERVERS);
-    total(&rows(scene, area.height), (Height::HIGH, band::ROWS)).saturating_add(servers + 1)
+    let servers = u16::try_from(scene.chart.truths.len()).unwrap_or(u16::MAX).clamp(3, MOST_SERVER_ROWS);
+    total(&rows(scene, area.height), (lane::HIGHEST, band::ROWS)).saturating_add(servers + 1)
 }
 
-/// The part of the pane that is left above the axis.
 fn above_axis(area: Rect) -> Rect {
     Rect { height: area.height.saturating_sub(1), ..area }
 }
@@ -132,40 +121,28 @@ pub fn reach(scene: &Scene<'_>, area: Rect) -> u16 {
 
 /// How far they can be scrolled where there is no axis below them.
 pub fn reach_without_axis(scene: &Scene<'_>, area: Rect) -> u16 {
-    let division = divide(scene, area);
-    total(&division.rows, division.height).saturating_sub(division.lanes.height)
+    divide(scene, area).hidden
 }
 
-/// Which actor did something last.
 fn last_actor(scene: &Scene<'_>) -> Option<ActorId> {
     // While clients get ready nobody does anything, whatever they are told.
     let events = scene.log.events().get(scene.log.opening()..scene.world.position)?;
     events.iter().rev().take(64).find_map(|event| event.kind.actor())
 }
 
-fn chosen_actor(scene: &Scene<'_>) -> Option<ActorId> {
-    let event = scene.log.events().get(scene.selected?)?;
-    event.kind.actor()
-}
-
 /// The scroll at which an actor is in sight; the one that moved last, if none is named.
 fn follow(scene: &Scene<'_>, actor: Option<ActorId>, division: &Division) -> u16 {
-    let hidden = total(&division.rows, division.height).saturating_sub(division.lanes.height);
-    let actor = actor.or_else(|| chosen_actor(scene)).or_else(|| last_actor(scene));
-    let Some(actor) = actor.filter(|_| hidden > 0) else {
-        return 0;
-    };
-    let Some(at) = division.rows.iter().position(|row| *row == Row::Actor(actor)) else {
-        return 0;
-    };
+    let chosen = || scene.event(scene.selected?)?.actor();
+    let actor = actor.or_else(chosen).or_else(|| last_actor(scene));
+    let Some(actor) = actor.filter(|_| division.hidden > 0) else { return 0 };
+    let Some(at) = division.rows.iter().position(|row| *row == Row::Actor(actor)) else { return 0 };
     let bottom = total(&division.rows[..=at], division.height);
-    bottom.saturating_sub(division.lanes.height).min(hidden)
+    bottom.saturating_sub(division.lanes.height).min(division.hidden)
 }
 
 /// The rows that are on the screen, and where: whole or not at all.
 fn placed(scene: &Scene<'_>, scroll: Option<u16>, division: &Division) -> Vec<(Row, u16)> {
-    let hidden = total(&division.rows, division.height).saturating_sub(division.lanes.height);
-    let scroll = scroll.unwrap_or_else(|| follow(scene, None, division)).min(hidden);
+    let scroll = scroll.unwrap_or_else(|| follow(scene, None, division)).min(division.hidden);
     let fixed = total(&division.rows[..division.pinned], division.height);
     let mut placed = Vec::new();
     let mut at = 0u16;
@@ -207,7 +184,7 @@ pub fn event_at(scene: &Scene<'_>, scroll: Option<u16>, area: Rect, (x, y): (u16
 
 /// How many rows show everything, lanes two rows high.
 pub fn enough(scene: &Scene<'_>) -> u16 {
-    let rows = total(&rows(scene, u16::MAX), (Height::CLEAR, band::ROWS));
+    let rows = total(&rows(scene, u16::MAX), (lane::CLEAR, band::ROWS));
     rows.saturating_add(server_rows(scene, Rect::new(0, 0, 0, u16::MAX)))
 }
 
@@ -217,22 +194,23 @@ pub fn used(scene: &Scene<'_>, height: u16) -> u16 {
     division.lanes.height + division.below.height
 }
 
-/// The scroll at which an actor is in sight; the one that moved last, if none is named.
 pub fn scroll_to(scene: &Scene<'_>, actor: Option<ActorId>, area: Rect) -> u16 {
     follow(scene, actor, &divide(scene, area))
 }
 
-/// The row below the last lane of an actor.
 pub fn bottom_of_actors(scene: &Scene<'_>, area: Rect) -> u16 {
     divide(scene, area).lanes.bottom()
 }
 
-/// Columns that the names need.
 pub fn names(scene: &Scene<'_>, area: Rect) -> usize {
-    gutter(scene, &divide(scene, area).rows, &truth::rows(scene))
+    let rows = divide(scene, area).rows.into_iter().map(|row| match row {
+        Row::Actor(actor) => text::width(scene.name(actor)) + 2,
+        Row::Band(n) => text::width(&scene.chart.bands[n].client),
+    });
+    let servers = truth::rows(scene).into_iter().map(|row| text::width(row.name()));
+    rows.chain(servers).max().unwrap_or(0).clamp(NAMES.0, NAMES.1)
 }
 
-/// The part of an area that is right of the names.
 pub fn right_of(names: usize, area: Rect) -> Rect {
     let gutter = u16::try_from(names + 1).unwrap_or(area.width).min(area.width);
     Rect { x: area.x + gutter, width: area.width - gutter, ..area }
@@ -264,21 +242,30 @@ pub fn draw_without_axis(
     let above = Rect { height: division.below.bottom() - area.y, ..plot.area };
     // First, so that everything else stands in front of it.
     plot.playhead(scene, above, buf);
-    let mut places = Places {
+    let mut places = in_flight::Places {
         left: area.x,
         role: plot.area.x.saturating_sub(1),
         rows: (area.y, division.below.bottom().saturating_sub(1)),
-        ..Places::default()
+        ..in_flight::Places::default()
     };
     for (row, y) in placed(scene, scroll, &division) {
-        draw_row(scene, plot, row, (y, &division, names), buf);
-        match row {
-            Row::Actor(actor) => places.actors.push((actor, y)),
-            Row::Band(n) => {
-                let last = y + (division.height.1 - 1).min(1);
-                places.bands.push((n, last.min(division.lanes.bottom() - 1)));
+        let (name, style) = match row {
+            Row::Actor(actor) => {
+                lane::draw(scene, plot, actor, (y, division.height.0), buf);
+                places.actors.push((actor, y));
+                lane::name(scene, actor, names)
             }
-        }
+            Row::Band(n) => {
+                let band = &scene.chart.bands[n];
+                let bottom = (y + division.height.1).min(division.lanes.bottom());
+                band::draw(scene, plot, band, (y, bottom), buf);
+                // From its second row things go down, where it has one.
+                places.bands.push((n, bottom.min(y + 2) - 1));
+                let style = band.members.first().map(|first| scene.actor_style(*first));
+                (text::fit(&band.client, names).into_owned(), style.unwrap_or_default())
+            }
+        };
+        buf.set_stringn(area.x, y, name, names, style);
     }
     places.actors.sort_unstable();
     for (y, row) in (division.below.top()..division.below.bottom()).zip(&servers) {
@@ -304,56 +291,12 @@ pub fn draw_without_axis(
     division.below.bottom()
 }
 
-/// Whether a server is the master of others.
 fn is_master(scene: &Scene<'_>, name: &str) -> bool {
-    let role = |observed: &Option<Observed>| match observed {
-        Some(Observed::Redis(space)) => space.role.clone(),
-        _ => None,
-    };
+    let role = |server: &ServerWorld| server.observed.as_ref().and_then(Observed::role).cloned();
     let servers = &scene.world.servers;
-    let follows = |server: &crate::world::ServerWorld| {
-        matches!(role(&server.observed), Some(log::Role::Replica { .. }))
-    };
-    let mut masters = servers.iter().filter(|server| role(&server.observed) == Some(log::Role::Master));
-    servers.iter().any(follows) && masters.any(|server| server.info.name == name)
-}
-
-fn draw_row(
-    scene: &Scene<'_>,
-    plot: &Plot,
-    row: Row,
-    (y, division, names): (u16, &Division, usize),
-    buf: &mut Buffer,
-) {
-    let x = division.lanes.x;
-    let mut label = |words: &str, style: Style| {
-        buf.set_stringn(x, y, words, names, style);
-    };
-    match row {
-        Row::Actor(actor) => {
-            let (words, style) = lane::name(scene, actor, names);
-            label(&words, style);
-            lane::draw(scene, plot, actor, (y, division.height.0), buf);
-        }
-        Row::Band(n) => {
-            let band = &scene.chart.bands[n];
-            if let Some(first) = band.members.first() {
-                label(&text::fit(&band.client, names), scene.actor_style(*first));
-            }
-            let bottom = (y + division.height.1).min(division.lanes.bottom());
-            band::draw(scene, plot, band, (y, bottom), buf);
-        }
-    }
-}
-
-/// Columns of the names.
-fn gutter(scene: &Scene<'_>, rows: &[Row], servers: &[truth::Row<'_>]) -> usize {
-    let lanes = rows.iter().map(|row| match row {
-        Row::Actor(actor) => text::width(scene.name(*actor)) + 2,
-        Row::Band(n) => text::width(&scene.chart.bands[*n].client),
-    });
-    let servers = servers.iter().map(|row| text::width(row.name()));
-    lanes.chain(servers).max().unwrap_or(0).clamp(NAMES.0, NAMES.1)
+    let mut masters = servers.iter().filter(|server| role(server) == Some(log::Role::Master));
+    servers.iter().any(|server| matches!(role(server), Some(log::Role::Replica { .. })))
+        && masters.any(|server| server.info.name == name)
 }
 
 /// Two holders at this very moment: said in words too, for those who do not see red.
@@ -381,5 +324,5 @@ pub fn warn_below(scene: &Scene<'_>, frame: Rect, buf: &mut Buffer) {
 }
 
 fn loud(scene: &Scene<'_>) -> Style {
-    scene.style(Role::Danger).add_modifier(ratatui::style::Modifier::REVERSED)
+    scene.style(Role::Danger).add_modifier(Modifier::REVERSED)
 }

@@ -1,17 +1,12 @@
 //! Where the panes of the lesson screen are, on any size of screen.
 
-use crate::ui::state::screen::Form;
-use ratatui::layout::{Constraint, Layout, Rect};
-
-use super::{
-    lanes,
-    lesson::{LessonView, inside},
+use super::{LessonView, lanes, lesson::inside, prelude::*};
+use crate::ui::{
+    keys::Pane,
+    state::screen::{Form, Lens},
 };
-use crate::ui::keys::Pane;
-use crate::ui::state::screen::Lens;
 
-/// The widest page of text.
-const READABLE: u16 = 96;
+const WIDEST_PAGE: u16 = 96;
 /// From this size on, panes stand beside the story rather than all below it.
 const WIDE: (u16, u16) = (150, 40);
 /// Rows of the story and the servers beside it, where neither needs more.
@@ -60,7 +55,7 @@ impl LessonView<'_> {
         let mut areas = Areas { header, warning, scrubber, hints, ..Areas::default() };
         if self.is_fresh() {
             // A page to read: not wider than the eye likes, as high as it needs, in the middle.
-            let width = body.width.min(READABLE);
+            let width = body.width.min(WIDEST_PAGE);
             areas.story = body.centered(width.into(), self.story_height(Rect { width, ..body }).into());
             return areas;
         }
@@ -94,13 +89,11 @@ impl LessonView<'_> {
         areas
     }
 
-    /// Rows of the story's pane that show all of it.
     fn story_height(&self, area: Rect) -> u16 {
         let lines = u16::try_from(self.story_lines(area).len() + 2).unwrap_or(u16::MAX);
         lines.min(area.height)
     }
 
-    /// Rows of the story's pane above the others.
     fn story_share(&self, body: Rect) -> u16 {
         let usual = if body.height < 34 { 5 } else { 6 };
         if self.verdict().is_some() {
@@ -161,7 +154,6 @@ impl LessonView<'_> {
             Layout::vertical([Constraint::Min(1), Constraint::Length(wire)]).areas(rest);
     }
 
-    /// Rows that the timelines can use, with their frame.
     fn lanes_height(&self, area: Rect) -> u16 {
         match self.lens {
             Lens::Timeline => lanes::wanted(&self.scene, inside(area)).saturating_add(2),

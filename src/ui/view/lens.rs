@@ -1,22 +1,11 @@
-//! The two ways to look at one log, and the event that is chosen in either: what the lesson's screen answers about
-//! them.
+//! The two ways to look at one log, and the event that is chosen in either.
 
-use crate::ui::state::screen::Lens;
 use ratatui::{layout::Rect, text::Line};
 
-use crate::ui::{
-    keys::Pane,
-    view::{
-        LessonView, detail, lanes,
-        lesson::inside,
-        selection::{self, Order},
-        sequence::{self, layout::View},
-        wire,
-    },
-};
+use super::{LessonView, detail, lanes, lesson::inside, selection, sequence, wire};
+use crate::ui::{keys::Pane, state::screen::Lens};
 
 impl LessonView<'_> {
-    /// How many clients the sequence can leave out at the left.
     pub fn aside_reach(&self, area: Rect) -> u16 {
         match self.lens {
             Lens::Timeline => 0,
@@ -29,22 +18,16 @@ impl LessonView<'_> {
         pane == Pane::Wire || (pane == Pane::Lanes && self.lens == Lens::Sequence)
     }
 
-    pub fn selected(&self) -> Option<usize> {
-        self.scene.selected
-    }
-
-    /// The event so many places after the chosen one in the pane with the focus; the newest where none is chosen
-    /// yet.
+    /// The event so many places after the chosen one in the pane with the focus; the newest if none is chosen.
     pub fn neighbour(&self, by: i32) -> Option<usize> {
         let of = match (self.focus, self.lens) {
-            (Pane::Wire, _) => Order::Wire,
-            (_, Lens::Timeline) => Order::Timeline,
-            (_, Lens::Sequence) => Order::Sequence,
+            (Pane::Wire, _) => selection::Order::Wire,
+            (_, Lens::Timeline) => selection::Order::Timeline,
+            (_, Lens::Sequence) => selection::Order::Sequence,
         };
         selection::neighbour(&self.scene, of, by)
     }
 
-    /// The event that is told at a place of a screen of this size.
     pub fn event_at(&self, area: Rect, (x, y): (u16, u16)) -> Option<usize> {
         let areas = self.areas(area);
         let lanes = inside(areas.lanes);
@@ -57,12 +40,12 @@ impl LessonView<'_> {
         event.or_else(|| wire::event_at(&self.scene, back, inside(areas.wire), (x, y)))
     }
 
-    pub(crate) fn view(&self) -> View {
-        View { back: self.scrolls.get(Pane::Lanes), aside: self.aside }
+    pub(crate) fn view(&self) -> sequence::View {
+        sequence::View { back: self.scrolls.get(Pane::Lanes), aside: self.aside }
     }
 
     /// What the story's pane says: about the chosen event, where there is one.
-    pub(crate) fn told_lines(&self, area: Rect) -> Vec<Line<'static>> {
+    pub(crate) fn story_pane_lines(&self, area: Rect) -> Vec<Line<'static>> {
         match self.scene.selected {
             Some(event) => detail::lines(&self.scene, event, inside(area).width.saturating_sub(2)),
             None => self.story_lines(area),

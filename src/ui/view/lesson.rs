@@ -1,40 +1,27 @@
-//! The lesson screen: header, story, lanes, servers, wire, hints. It divides the screen and must not know how
-//! a pane is drawn.
+//! The lesson screen: it divides the screen into panes and must not know how a pane is drawn.
 
-use crate::ui::keys::Pane;
-use crate::ui::state::screen::{Motion, RunPhase, Scrolls};
-use ratatui::{
-    buffer::Buffer,
-    layout::Rect,
-    text::{Line, Span},
-    widgets::Block,
-};
+use ratatui::style::Stylize as _;
 
 use super::{
-    FreeView, Scene, SingleRun, failure, header, lanes, layout::Areas, narration, paragraph,
-    scrubber::Scrubber, servers, strip, verdict, wire,
-};
-use crate::ui::state::screen::{Asking, Form};
-use crate::ui::view::sequence;
-use crate::ui::{
-    state::screen::Lens,
-    theme::{Role, text},
-    words,
+    FreeView, SingleRun, failure, header, lanes, layout::Areas, paragraph, prelude::*, scrubber::Scrubber,
+    sequence, servers, strip, wire,
 };
 use crate::{
     clock::ClockKind,
-    log::EventKind,
-    ui::{keys::Place, state::catalogue::CatalogueEntry},
+    ui::{
+        keys::{Pane, Place},
+        state::{
+            catalogue::CatalogueEntry,
+            screen::{Asking, Form, Lens, Motion, RunPhase, Scrolls},
+        },
+    },
     verdict::Verdict,
 };
 
-/// What is at a place of the screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hit {
-    /// Nothing that can be clicked.
     Nothing,
     Pane(Pane),
-    /// An event, told in a pane.
     Event(Pane, usize),
     /// A position of the playhead, on the scrubber.
     Position(usize),
@@ -44,13 +31,10 @@ pub enum Hit {
 
 #[derive(Debug, Clone, Copy)]
 pub struct LessonView<'a> {
-    /// The log, the world, the time.
     pub scene: Scene<'a>,
     pub entry: &'a CatalogueEntry,
     pub variant: usize,
-    /// Where the run stands.
     pub phase: RunPhase<'a>,
-    /// Whether it moves by itself.
     pub motion: Motion,
     pub speed: f64,
     pub focus: Pane,
@@ -62,7 +46,6 @@ pub struct LessonView<'a> {
     pub asking: Asking<'a>,
     /// Where it is one run of many, and not of the story.
     pub single: Option<SingleRun<'a>>,
-    /// Free play, once the story has been left.
     pub free: Option<FreeView<'a>>,
 }
 
@@ -75,7 +58,6 @@ impl<'a> LessonView<'a> {
         }
     }
 
-    /// The place whose keys are told of at the bottom.
     pub(crate) fn place(&self) -> Place {
         match (self.single, self.free) {
             (Some(_), _) => Place::Single,
@@ -109,21 +91,16 @@ impl<'a> LessonView<'a> {
         !self.scene.log.is_empty() && self.scene.world.clock == ClockKind::Wall
     }
 
-    /// How far a pane can be scrolled on a screen of this size.
     pub fn reach(&self, pane: Pane, area: Rect) -> u16 {
         let areas = self.areas(area);
         let over = |lines: usize, area: Rect| {
-            let inner = inside(area);
-            u16::try_from(lines).unwrap_or(u16::MAX).saturating_sub(inner.height)
+            u16::try_from(lines).unwrap_or(u16::MAX).saturating_sub(inside(area).height)
         };
         match pane {
-            Pane::Story => over(self.told_lines(areas.story).len(), areas.story),
+            Pane::Story => over(self.story_pane_lines(areas.story).len(), areas.story),
             Pane::Lanes if self.lens == Lens::Sequence => sequence::layout::reach(&self.scene),
             Pane::Lanes => lanes::reach(&self.scene, inside(areas.lanes)),
-            Pane::Servers => {
-                let lines = self.server_lines(inside(areas.servers).width).len();
-                over(lines, areas.servers)
-            }
+            Pane::Servers => over(self.server_lines(inside(areas.servers).width).len(), areas.servers),
             Pane::Wire => wire::reach(&self.scene, inside(areas.wire).height),
         }
     }
@@ -131,7 +108,7 @@ impl<'a> LessonView<'a> {
     pub(crate) fn story_lines(&self, area: Rect) -> Vec<Line<'static>> {
         let width = inside(area).width.saturating_sub(2);
         if let Some(verdict) = self.verdict() {
-            return verdict::lines(&self.scene, verdict, &self.asking, (self.entry, self.variant), width);
+            return self.verdict_lines(verdict, width.into());
         }
         if let Some(free) = self.free {
             return self.free_lines(free, width);
@@ -142,10 +119,17 @@ impl<'a> LessonView<'a> {
         if let Some(single) = &self.single {
             return single.lines(&self.scene, width);
         }
-        let words = narration::words(&self.scene, self.entry.intro.get(self.scene.lang));
-        let mut lines = narration::lines(words, self.scene.theme, width);
+        let words = match self.scene.world.narration.last() {
+            Some(said) if self.scene.lang == Lang::En => &said.en,
+            Some(said) => &said.zh,
+            None => self.entry.intro.get(self.scene.lang),
+        };
+        let theme = self.scene.theme;
+        let mut lines = paragraph::prose(words, width.into(), theme.style(Role::Text), theme);
         if self.form == Form::Presenting && !self.is_fresh() {
-            lines = narration::large(lines);
+            // For the last row of a classroom: bold, and with air between the lines.
+            let lines_and_air = lines.into_iter().flat_map(|line| [Line::default(), line.bold()]);
+            lines = lines_and_air.skip(1).collect();
         }
         if self.is_fresh() {
             lines.push(Line::default());
@@ -157,12 +141,13 @@ impl<'a> LessonView<'a> {
     /// The variants with the chosen one, which servers, and what to press.
     fn opening(&self, width: u16) -> Vec<Line<'static>> {
         let scene = &self.scene;
+        let line = |words: &str, role: Role| {
+            Line::styled(text::fit(words, width.into()).into_owned(), scene.style(role))
+        };
         let mut lines = Vec::new();
         for (n, variant) in self.entry.variants.iter().enumerate() {
             let (tick, role) = if n == self.variant { ("▸", Role::Accent) } else { (" ", Role::Chrome) };
-            let words = format!("{tick} {}. {}", n + 1, variant.title.get(scene.lang));
-            let words = text::fit(&words, width.into()).into_owned();
-            lines.push(Line::styled(words, scene.style(role)));
+            lines.push(line(&format!("{tick} {}. {}", n + 1, variant.title.get(scene.lang)), role));
         }
         lines.push(Line::default());
         for server in &scene.world.servers {
@@ -172,15 +157,12 @@ impl<'a> LessonView<'a> {
                 ClockKind::Controlled | ClockKind::Wall => &server.info.address,
             };
             let words = format!("{} {} · {place}", server.info.product, server.info.version);
-            let words = text::fit(&words, width.into()).into_owned();
-            lines.push(Line::styled(words, scene.style(Role::Chrome)));
+            lines.push(line(&words, Role::Chrome));
         }
         // One for all servers of a lab. A recording has none.
         let mut servers = scene.world.servers.iter();
         if let Some(password) = servers.find_map(|server| server.info.password.as_ref()) {
-            let words = words::PASSWORD.with(scene.lang, &[password]);
-            let words = text::fit(&words, width.into()).into_owned();
-            lines.push(Line::styled(words, scene.style(Role::Chrome)));
+            lines.push(line(&words::PASSWORD.with(scene.lang, &[password]), Role::Chrome));
         }
         let (words, role) = match self.phase {
             RunPhase::Booting => (words::BOOTING, Role::Warning),
@@ -200,14 +182,9 @@ impl<'a> LessonView<'a> {
         header::draw(self, areas.header, buf);
         if !areas.warning.is_empty() {
             let words = format!(" {}", words::WALL_WARNING.get(lang));
-            let words = text::pad(&words, areas.warning.width.into());
-            buf.set_stringn(
-                areas.warning.x,
-                areas.warning.y,
-                words,
-                areas.warning.width.into(),
-                self.scene.style(Role::Warning),
-            );
+            let Rect { x, y, width, .. } = areas.warning;
+            let words = text::pad(&words, width.into());
+            buf.set_stringn(x, y, words, width.into(), self.scene.style(Role::Warning));
         }
         if !areas.story.is_empty() {
             self.draw_story(areas.story, buf);
@@ -218,8 +195,7 @@ impl<'a> LessonView<'a> {
         }
         if !areas.hints.is_empty() {
             let idle = self.free.map_or_else(Vec::new, |free| free.idle());
-            let hints = strip::hints_but(self.scene.context(), self.place(), &idle, areas.hints.width);
-            buf.set_line(areas.hints.x, areas.hints.y, &hints, areas.hints.width);
+            strip::draw(self.scene.context(), self.place(), &idle, areas.hints, buf);
         }
         if let RunPhase::Failed(failure) = self.phase
             && self.at_end()
@@ -241,26 +217,21 @@ impl<'a> LessonView<'a> {
             (false, None) if self.scene.world.narration.is_empty() => words::INTRO,
             (false, None) => words::STORY,
         };
-        let title = Line::from(format!(" {} ", title.get(lang)));
-        let inner = self.frame(Pane::Story, title, area, buf);
-        let hint = shown.filter(|_| self.verdict().is_none() && !chosen);
-        if chosen {
-            let room = area.width.saturating_sub(16);
-            let hints = strip::named(
-                self.scene.context(),
-                &[(&["go-there"], words::GO_THERE), (&["leave"], words::LET_GO)],
-                room,
-            );
-            buf.set_line(area.x + 2, area.bottom().saturating_sub(1), &hints, room);
-        }
-        if let Some(hint) = hint.and_then(|shown| self.asking.hint(&self.scene, shown)) {
-            let room = area.width.saturating_sub(16);
+        let inner = self.frame(Pane::Story, title.get(lang), area, buf);
+        let room = area.width.saturating_sub(16);
+        let hint = if chosen {
+            let keys: [(&[&str], _); 2] = [(&["go-there"], words::GO_THERE), (&["leave"], words::LET_GO)];
+            Some(strip::named(self.scene.context(), &keys, room))
+        } else {
+            let shown = shown.filter(|_| self.verdict().is_none());
+            shown.and_then(|shown| self.asking.hint(&self.scene, shown))
+        };
+        if let Some(hint) = hint {
             buf.set_line(area.x + 2, area.bottom().saturating_sub(1), &hint, room);
         }
         let inner = paragraph::text_area(inner);
-        let more = (self.scene.theme, words::MORE.get(lang));
         let scroll = self.scrolls.get(Pane::Story).unwrap_or(0);
-        narration::draw(&self.told_lines(area), scroll, more, inner, buf);
+        paragraph::draw_with_more(&self.story_pane_lines(area), scroll, self.scene.context(), inner, buf);
     }
 
     fn draw_panes(&self, areas: &Areas, buf: &mut Buffer) {
@@ -273,8 +244,7 @@ impl<'a> LessonView<'a> {
                 Lens::Timeline if believes => words::LANES,
                 Lens::Timeline => words::LANES_FREE,
             };
-            let title = Line::from(format!(" {} ", title.get(lang)));
-            let inner = self.frame(Pane::Lanes, title, areas.lanes, buf);
+            let inner = self.frame(Pane::Lanes, title.get(lang), areas.lanes, buf);
             match self.lens {
                 Lens::Timeline => lanes::draw(scene, self.scrolls.get(Pane::Lanes), inner, buf),
                 Lens::Sequence => {
@@ -285,15 +255,12 @@ impl<'a> LessonView<'a> {
             self.draw_counters(areas.lanes, buf);
         }
         if !areas.servers.is_empty() {
-            let room = usize::from(areas.servers.width.saturating_sub(2));
-            let title = Line::from(text::fit(&servers::title(scene), room).into_owned());
-            let inner = self.frame(Pane::Servers, title, areas.servers, buf);
+            let inner = self.frame(Pane::Servers, &servers::title(scene), areas.servers, buf);
             let lines = self.server_lines(inner.width);
             paragraph::draw(&lines, self.scrolls.get(Pane::Servers).unwrap_or(0), inner, buf);
         }
         if !areas.wire.is_empty() {
-            let title = Line::from(format!(" {} ", words::WIRE.get(lang)));
-            let inner = self.frame(Pane::Wire, title, areas.wire, buf);
+            let inner = self.frame(Pane::Wire, words::WIRE.get(lang), areas.wire, buf);
             wire::draw(scene, self.scrolls.get(Pane::Wire), inner, buf);
         }
     }
@@ -301,7 +268,7 @@ impl<'a> LessonView<'a> {
     /// What the servers hold. In the middle of a race nobody has looked.
     fn server_lines(&self, width: u16) -> Vec<Line<'a>> {
         let seen = self.scene.world.servers.iter().any(|server| server.observed.is_some());
-        if self.single.is_some_and(|single| single.is_read_at_its_end()) && !seen {
+        if !seen && matches!(self.single, Some(SingleRun::Race(_))) {
             let words = words::NOT_READ.get(self.scene.lang);
             return vec![Line::styled(words, self.scene.style(Role::Chrome))];
         }
@@ -312,7 +279,6 @@ impl<'a> LessonView<'a> {
         Scrubber::new(&self.scene, self.beats(), areas.scrubber)
     }
 
-    /// What a click or a turn of the wheel at a place is about.
     pub fn hit(&self, area: Rect, (x, y): (u16, u16)) -> Hit {
         let areas = self.areas(area);
         if areas.scrubber.contains((x, y).into()) {
@@ -328,7 +294,6 @@ impl<'a> LessonView<'a> {
         }
     }
 
-    /// The choice of a question that is written on a row of the screen.
     fn choice(&self, story: Rect, (x, y): (u16, u16)) -> Option<usize> {
         if self.verdict().is_some() || self.scene.selected.is_some() {
             return None;
@@ -358,12 +323,8 @@ impl<'a> LessonView<'a> {
         }
     }
 
-    /// Draws a pane's frame; gives its inside.
-    fn frame(&self, pane: Pane, title: Line<'_>, area: Rect, buf: &mut Buffer) -> Rect {
-        let focused = self.focus == pane;
-        let role = if focused { Role::Accent } else { Role::Chrome };
-        let block = self.scene.theme.pane(focused).title(title.style(self.scene.style(role)));
-        paragraph::frame(block, area, buf)
+    fn frame(&self, pane: Pane, title: &str, area: Rect, buf: &mut Buffer) -> Rect {
+        paragraph::pane(self.scene.context(), title, self.focus == pane, area, buf)
     }
 }
 

@@ -1,17 +1,6 @@
 //! The catalogue's list: lessons by track with how far one has come, or what a search found.
 
-use ratatui::{
-    buffer::Buffer,
-    layout::{Position, Rect},
-    text::{Line, Span},
-    widgets::Widget,
-};
-
-use super::{CatalogueView, found};
-use crate::ui::{
-    theme::{Role, glyphs, text},
-    words,
-};
+use super::{CatalogueView, found, paragraph, prelude::*};
 use crate::{
     lesson::Track,
     ui::state::{
@@ -20,8 +9,7 @@ use crate::{
     },
 };
 
-/// The longest bar of a track's progress.
-const BAR: usize = 8;
+const LONGEST_BAR: usize = 8;
 /// Rows of the search above what it found.
 const FIELD: u16 = 2;
 
@@ -37,7 +25,6 @@ impl CatalogueView<'_> {
         (Rect { height: field.min(1), ..inner }, rows)
     }
 
-    /// The lesson at a place of the screen.
     pub fn entry_at(&self, area: Rect, (x, y): (u16, u16)) -> Option<usize> {
         let [_, list, _, _] = Self::areas(area);
         let (_, inner) = self.list_areas(list);
@@ -49,7 +36,6 @@ impl CatalogueView<'_> {
         rows.get(row).and_then(|row| row.0)
     }
 
-    /// Where the next character of the search will stand.
     pub fn cursor(&self, area: Rect) -> Option<Position> {
         let search = self.search.filter(|_| self.focus == CatalogueFocus::Search)?;
         let fits = area.width >= super::SMALLEST.0 && area.height >= super::SMALLEST.1;
@@ -59,10 +45,7 @@ impl CatalogueView<'_> {
 
     pub(crate) fn draw_list(&self, area: Rect, buf: &mut Buffer) {
         let focused = !matches!(self.focus, CatalogueFocus::Variants(_));
-        let heading = format!(" {} ", words::LESSONS.get(self.context.lang));
-        let role = if focused { Role::Accent } else { Role::Chrome };
-        let block = self.context.theme.pane(focused).title(Span::styled(heading, self.style(role)));
-        block.render(area, buf);
+        paragraph::pane(self.context, words::LESSONS.get(self.context.lang), focused, area, buf);
         let (field, inner) = self.list_areas(area);
         if let Some(search) = self.search {
             self.draw_field(search, field, buf);
@@ -92,9 +75,8 @@ impl CatalogueView<'_> {
 
     /// The first row in sight: the chosen lesson stays there, with a little of what follows.
     fn list_start(&self, rows: &[Row], height: u16) -> usize {
-        let chosen = rows.iter().rposition(|row| row.0 == Some(self.selected));
-        let height = usize::from(height);
-        (chosen.unwrap_or(0) + 3).saturating_sub(height).min(rows.len().saturating_sub(height))
+        let chosen = rows.iter().rposition(|row| row.0 == Some(self.selected)).unwrap_or(0);
+        paragraph::start((chosen, 2), rows.len(), height)
     }
 
     fn rows(&self, width: usize) -> Vec<Row> {
@@ -143,7 +125,7 @@ impl CatalogueView<'_> {
         let lessons = self.catalogue.entries.iter().filter(|entry| entry.track == track);
         let done: Vec<bool> = lessons.map(|entry| self.is_done(entry)).collect();
         let (all, done) = (done.len(), done.iter().filter(|done| **done).count());
-        let cells = all.min(BAR);
+        let cells = all.min(LONGEST_BAR);
         // Full only when everything is done, and begun as soon as anything is.
         let full = if done == 0 { 0 } else { (done * cells / all).max(1) };
         let name = words::track(track).get(self.context.lang);
@@ -180,15 +162,12 @@ impl CatalogueView<'_> {
     }
 
     fn is_done(&self, entry: &CatalogueEntry) -> bool {
-        let Some(variants) = self.progress.lessons.get(&entry.id) else {
-            return false;
-        };
+        let Some(variants) = self.progress.lessons.get(&entry.id) else { return false };
         let finished = |name: &String| variants.get(name).is_some_and(|record| record.finished);
         entry.variants.iter().all(|variant| finished(&variant.name))
     }
 
-    /// What was done of a lesson, in place of how long it takes: a tick once every variant's verdict was
-    /// reached, and how many predictions came true.
+    /// What was done of a lesson: a tick once every verdict was reached, and how many predictions came true.
     fn done(&self, entry: &CatalogueEntry) -> Option<String> {
         let variants = self.progress.lessons.get(&entry.id)?;
         let asked: usize = variants.values().map(|record| record.asked).sum();

@@ -9,6 +9,7 @@ pub(crate) mod band;
 pub(crate) mod branches;
 pub(crate) mod cards;
 pub(crate) mod catalogue;
+mod cells;
 pub(crate) mod compare;
 pub(crate) mod covered;
 pub(crate) mod detail;
@@ -24,14 +25,13 @@ pub(crate) mod layout;
 mod lens;
 pub(crate) mod lesson;
 pub(crate) mod listing;
-pub(crate) mod narration;
 pub(crate) mod notice;
 pub(crate) mod outcomes;
 pub(crate) mod overlay;
 pub(crate) mod palette;
 pub(crate) mod paragraph;
-pub(crate) mod places;
 pub(crate) mod plot;
+mod prelude;
 pub(crate) mod question;
 pub(crate) mod redis;
 pub(crate) mod scene;
@@ -58,23 +58,18 @@ pub(crate) use palette::PaletteView;
 
 pub(crate) use scene::Scene;
 
-use crate::ui::state::screen::Overlay;
-use ratatui::{buffer::Buffer, layout::Rect};
+use prelude::*;
 
-use crate::{
-    printable::is_harmless,
-    text::Lang,
-    ui::{
-        keys::{KeyMap, Place},
-        theme::{Role, Theme, text::wrap},
-        words,
-    },
+use super::{
+    keys::{KeyMap, Place},
+    state::screen::Overlay,
+    theme::text::wrap,
 };
+use crate::printable::is_harmless;
 
 /// The smallest screen that anything but an apology fits on.
 pub const SMALLEST: (u16, u16) = (60, 16);
 
-/// What every screen is drawn with.
 #[derive(Debug, Clone, Copy)]
 pub struct Context<'a> {
     pub keys: &'a KeyMap,
@@ -86,9 +81,7 @@ pub struct Context<'a> {
 pub enum Screen<'a> {
     Catalogue(CatalogueView<'a>),
     Lesson(LessonView<'a>),
-    /// Two runs of a lesson beside each other.
     Compare(CompareView<'a>),
-    /// Many races of a variant, or every order of its moves.
     Outcomes(OutcomesView<'a>),
 }
 
@@ -114,14 +107,9 @@ pub fn draw(screen: &Screen<'_>, overlay: Overlay, area: Rect, buf: &mut Buffer)
                     branches::draw(view, row, area, buf);
                 }
             }
-            Overlay::Help(scroll) => {
-                let page = help::page(context, &screen.places());
-                overlay::draw(&page, scroll, area, buf);
-            }
-            Overlay::Cards(scroll) => {
-                if let Some(entry) = screen.entry() {
-                    let page = cards::page(entry, context);
-                    overlay::draw(&page, scroll, area, buf);
+            Overlay::Help(scroll) | Overlay::Cards(scroll) => {
+                if let Some(page) = screen.page(overlay, area) {
+                    overlay::draw(&page, context, scroll, area, buf);
                 }
             }
         }
@@ -180,17 +168,17 @@ impl<'a> Screen<'a> {
         }
     }
 
-    /// How far an overlay over this screen can be scrolled.
+    fn page(&self, overlay: Overlay, area: Rect) -> Option<overlay::Page> {
+        let (context, width) = (self.context(), overlay::columns(area));
+        match overlay {
+            Overlay::Nothing | Overlay::Palette | Overlay::Branches(_) => None,
+            Overlay::Help(_) => Some(help::page(context, &self.places(), width)),
+            Overlay::Cards(_) => Some(cards::page(self.entry()?, context, width)),
+        }
+    }
+
     pub fn overlay_reach(&self, overlay: Overlay, area: Rect) -> u16 {
-        let page = match overlay {
-            Overlay::Nothing | Overlay::Palette | Overlay::Branches(_) => return 0,
-            Overlay::Help(_) => help::page(self.context(), &self.places()),
-            Overlay::Cards(_) => match self.entry() {
-                Some(entry) => cards::page(entry, self.context()),
-                None => return 0,
-            },
-        };
-        overlay::reach(&page, area)
+        self.page(overlay, area).map_or(0, |page| overlay::reach(&page, area))
     }
 }
 

@@ -1,17 +1,12 @@
 //! A line or a few at the bottom of the screen about something that is no part of a lesson.
 
-use ratatui::{buffer::Buffer, layout::Rect};
-
-use super::{Context, overlay};
-use crate::ui::{
-    theme::{Role, ThemeName, text},
-    words,
-};
+use super::{overlay, prelude::*};
 use crate::{
-    text::{Lang, Text},
+    text::Text,
     ui::{
         keys::map::KeyMap,
         state::{progress::Trouble, screen::Mistakes},
+        theme::ThemeName,
     },
 };
 
@@ -29,10 +24,8 @@ pub enum Notice {
     NoOrder,
     /// The log of a race that was to be opened is gone.
     RaceForgotten {
-        /// The lesson.
         id: String,
         variant: String,
-        /// The race's seed.
         seed: u64,
     },
     Theme(ThemeName),
@@ -73,8 +66,7 @@ impl Notice {
     }
 }
 
-/// The most rows that it takes.
-const MOST: usize = 4;
+const MOST_ROWS: usize = 4;
 
 /// Draws it over the screen's last rows, as many as it needs.
 pub fn draw(notice: &Notice, context: Context<'_>, area: Rect, buf: &mut Buffer) {
@@ -84,7 +76,7 @@ pub fn draw(notice: &Notice, context: Context<'_>, area: Rect, buf: &mut Buffer)
     }
     let width = usize::from(area.width);
     let rows = text::wrap(&notice.words(context.keys, context.lang), width.saturating_sub(2));
-    let most = MOST.min(area.height.into());
+    let most = MOST_ROWS.min(area.height.into());
     for (n, row) in rows.iter().take(most).rev().enumerate() {
         let y = area.bottom() - 1 - u16::try_from(n).unwrap_or(0);
         overlay::clear(Rect { y, height: 1, ..area }, buf);

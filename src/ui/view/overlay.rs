@@ -1,68 +1,36 @@
-//! A page over a screen: a frame in the middle, a heading, text that scrolls.
+//! What stands over a screen: framed boxes, and pages of text that scroll in one.
 
-use ratatui::{
-    buffer::Buffer,
-    layout::Rect,
-    style::Style,
-    text::{Line, Span},
-    widgets::{Clear, Widget},
-};
+use ratatui::widgets::Clear;
 
-use super::{Context, paragraph, strip};
-use crate::ui::{
-    keys::Place,
-    theme::{Role, text},
-};
+use super::{paragraph, prelude::*, strip};
+use crate::ui::keys::Place;
 
+/// Lines that scroll, already wrapped to [`columns`].
 #[derive(Debug, Clone)]
-pub enum Paragraph {
-    /// Words that wrap, with a hanging indent of so many columns.
-    Words(String, usize, Style),
-    /// A row of two columns: the first never wraps.
-    Row((String, Style), usize, String),
-    /// An empty line.
-    Gap,
-}
-
-#[derive(Debug, Clone)]
-pub struct Page<'a> {
+pub struct Page {
     pub title: String,
-    pub paragraphs: Vec<Paragraph>,
-    pub context: Context<'a>,
+    pub lines: Vec<Line<'static>>,
 }
 
-fn frame(page: &Page<'_>, area: Rect) -> Rect {
-    let width = area.width.saturating_sub(4).min(92);
-    let lines = u16::try_from(lines(page, width.saturating_sub(4)).len()).unwrap_or(u16::MAX);
+fn width(area: Rect) -> u16 {
+    area.width.saturating_sub(4).min(92)
+}
+
+/// The columns that a page has for its text on a screen.
+pub fn columns(area: Rect) -> usize {
+    width(area).saturating_sub(4).into()
+}
+
+fn frame(page: &Page, area: Rect) -> Rect {
+    let lines = u16::try_from(page.lines.len()).unwrap_or(u16::MAX);
     let height = lines.saturating_add(2).min(area.height.saturating_sub(2));
-    area.centered(width.into(), height.into())
-}
-
-fn lines(page: &Page<'_>, width: u16) -> Vec<Line<'static>> {
-    let width = usize::from(width);
-    let mut lines = Vec::new();
-    for paragraph in &page.paragraphs {
-        match paragraph {
-            Paragraph::Gap => lines.push(Line::default()),
-            Paragraph::Words(words, indent, style) => {
-                let rows = paragraph::prose(words, width.saturating_sub(*indent), *style, page.context.theme);
-                lines.extend(paragraph::hang(Span::raw(" ".repeat(*indent)), rows));
-            }
-            Paragraph::Row((first, style), column, second) => {
-                let rows = paragraph::plain(second, width.saturating_sub(*column), Style::new());
-                lines.extend(paragraph::hang(Span::styled(text::pad(first, *column), *style), rows));
-            }
-        }
-    }
-    lines
+    area.centered(width(area).into(), height.into())
 }
 
 /// Empties a part of the screen, and with it the wide characters of which it would leave the first half.
 pub fn clear(area: Rect, buf: &mut Buffer) {
     Clear.render(area, buf);
-    let Some(before) = area.x.checked_sub(1) else {
-        return;
-    };
+    let Some(before) = area.x.checked_sub(1) else { return };
     for y in area.top()..area.bottom() {
         if let Some(cell) = buf.cell_mut((before, y))
             && text::width(cell.symbol()) > 1
@@ -72,22 +40,21 @@ pub fn clear(area: Rect, buf: &mut Buffer) {
     }
 }
 
-pub fn reach(page: &Page<'_>, area: Rect) -> u16 {
-    let frame = frame(page, area);
-    let lines = lines(page, frame.width.saturating_sub(4)).len();
-    u16::try_from(lines).unwrap_or(u16::MAX).saturating_sub(frame.height.saturating_sub(2))
+/// Draws the frame of a box over a screen, with the keys of a place at its bottom; gives its inside.
+pub fn popup(context: Context<'_>, title: &str, place: Place, frame: Rect, buf: &mut Buffer) -> Rect {
+    clear(frame, buf);
+    let hints = strip::hints(context, place, &[], frame.width.saturating_sub(4));
+    let title = Span::styled(format!(" {title} "), context.theme.style(Role::Accent));
+    let block = context.theme.pane(true).title(title).title_bottom(hints.right_aligned());
+    paragraph::frame(block, frame, buf)
 }
 
-pub fn draw(page: &Page<'_>, scroll: u16, area: Rect, buf: &mut Buffer) {
-    let frame = frame(page, area);
-    clear(frame, buf);
-    let hint = strip::hints(page.context, Place::Page, frame.width.saturating_sub(4));
-    let block = page
-        .context
-        .theme
-        .pane(true)
-        .title(Span::styled(format!(" {} ", page.title), page.context.theme.style(Role::Accent)))
-        .title_bottom(hint.right_aligned());
-    let inner = paragraph::text_area(paragraph::frame(block, frame, buf));
-    paragraph::draw(&lines(page, inner.width), scroll, inner, buf);
+pub fn reach(page: &Page, area: Rect) -> u16 {
+    let lines = u16::try_from(page.lines.len()).unwrap_or(u16::MAX);
+    lines.saturating_sub(frame(page, area).height.saturating_sub(2))
+}
+
+pub fn draw(page: &Page, context: Context<'_>, scroll: u16, area: Rect, buf: &mut Buffer) {
+    let inner = popup(context, &page.title, Place::Page, frame(page, area), buf);
+    paragraph::draw(&page.lines, scroll, paragraph::text_area(inner), buf);
 }

@@ -1,23 +1,11 @@
 //! The command palette: a line to type in, and what matches it with its keys.
 
-use ratatui::{
-    buffer::Buffer,
-    layout::{Position, Rect},
-    text::{Line, Span},
-    widgets::Widget,
-};
-
-use super::{Context, SMALLEST, found, overlay, strip};
+use super::{SMALLEST, found, lesson::inside, overlay, paragraph, prelude::*};
 use crate::ui::{
     keys::Place,
     state::palette::{Listed, Palette},
 };
-use crate::ui::{
-    theme::{Role, glyphs, text},
-    words,
-};
 
-/// The widest palette.
 const WIDEST: u16 = 92;
 
 #[derive(Debug, Clone, Copy)]
@@ -36,23 +24,9 @@ impl PaletteView<'_> {
         Rect { y: area.y + above, height, ..area.centered_horizontally(width.into()) }
     }
 
-    fn inside(frame: Rect) -> Rect {
-        Rect {
-            x: frame.x + 1,
-            y: frame.y + 1,
-            width: frame.width.saturating_sub(2),
-            height: frame.height.saturating_sub(2),
-        }
-    }
-
-    fn title(&self) -> words::Words {
-        if self.palette.faults { words::CAUSE } else { words::COMMANDS }
-    }
-
-    /// Where the next character will stand.
     pub fn cursor(&self, area: Rect) -> Option<Position> {
         let fits = area.width >= SMALLEST.0 && area.height >= SMALLEST.1;
-        fits.then(|| found::cursor(&self.palette.typed, "", Self::inside(Self::frame(area))))
+        fits.then(|| found::cursor(&self.palette.typed, "", inside(Self::frame(area))))
     }
 
     pub fn draw(&self, area: Rect, buf: &mut Buffer) {
@@ -60,28 +34,15 @@ impl PaletteView<'_> {
         if area.width < SMALLEST.0 || area.height < SMALLEST.1 {
             return;
         }
-        let frame = Self::frame(area);
-        overlay::clear(frame, buf);
-        let hints = strip::hints(self.context, Place::Field, frame.width - 4);
-        let title = Span::styled(
-            format!(" {} ", self.title().get(self.context.lang)),
-            self.context.theme.style(Role::Accent),
-        );
-        let block = self.context.theme.pane(true).title(title).title_bottom(hints.right_aligned());
-        block.render(frame, buf);
-        let inner = Self::inside(frame);
-        found::field(&self.palette.typed, "›", "", self.context.theme, inner, buf);
+        let Context { theme, lang, .. } = self.context;
+        let title = if self.palette.faults { words::CAUSE } else { words::COMMANDS };
+        let inner = overlay::popup(self.context, title.get(lang), Place::Field, Self::frame(area), buf);
+        found::field(&self.palette.typed, "›", "", theme, inner, buf);
         let rule = "─".repeat(inner.width.into());
-        buf.set_stringn(
-            inner.x,
-            inner.y + 1,
-            rule,
-            inner.width.into(),
-            self.context.theme.style(Role::Chrome),
-        );
+        buf.set_stringn(inner.x, inner.y + 1, rule, inner.width.into(), theme.style(Role::Chrome));
         let list = Rect { y: inner.y + 2, height: inner.height.saturating_sub(2), ..inner };
         self.draw_list(list, buf);
-        self.context.theme.finish(buf);
+        theme.finish(buf);
     }
 
     fn draw_list(&self, area: Rect, buf: &mut Buffer) {
@@ -91,15 +52,14 @@ impl PaletteView<'_> {
             buf.set_stringn(area.x + 3, area.y, nothing, area.width.saturating_sub(3).into(), style);
             return;
         }
-        let height = usize::from(area.height);
         let chosen = self.palette.chosen.min(self.listed.len() - 1);
-        let start = (chosen + 2).saturating_sub(height).min(self.listed.len().saturating_sub(height));
+        let start = paragraph::start((chosen, 1), self.listed.len(), area.height);
         let shown = self.listed.iter().enumerate().skip(start);
         for (y, (n, listed)) in (area.top()..area.bottom()).zip(shown) {
             let line = self.line(listed, n == chosen, area.width.into());
             buf.set_line(area.x, y, &line, area.width);
         }
-        let below = self.listed.len().saturating_sub(start + height);
+        let below = self.listed.len().saturating_sub(start + usize::from(area.height));
         if below > 0 {
             let sign = format!(" ▼ {below} ");
             let columns = text::width(&sign);

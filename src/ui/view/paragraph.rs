@@ -1,16 +1,7 @@
 //! Words in lines, wrapped to a width; and lines within a frame.
 
-use ratatui::{
-    buffer::Buffer,
-    layout::Rect,
-    style::Style,
-    text::{Line, Span},
-    widgets::{Block, Widget},
-};
+use super::prelude::*;
 
-use crate::ui::theme::{Role, Theme, text};
-
-/// Words in one style.
 pub fn plain(words: &str, width: usize, style: Style) -> Vec<Line<'static>> {
     text::wrap(words, width).into_iter().map(|row| Line::styled(row, style)).collect()
 }
@@ -53,16 +44,30 @@ pub fn hang(mark: Span<'static>, lines: Vec<Line<'static>>) -> Vec<Line<'static>
     hung.collect()
 }
 
-/// Draws a frame; gives its inside.
 pub fn frame(block: Block<'_>, area: Rect, buf: &mut Buffer) -> Rect {
     let inner = block.inner(area);
     block.render(area, buf);
     inner
 }
 
+/// Draws the frame of a pane, in colour where the keys go there; gives its inside.
+pub fn pane(context: Context<'_>, title: &str, focused: bool, area: Rect, buf: &mut Buffer) -> Rect {
+    let role = if focused { Role::Accent } else { Role::Chrome };
+    let title = format!(" {title} ");
+    let title = text::fit(&title, area.width.saturating_sub(2).into());
+    let title = Span::styled(title, context.theme.style(role));
+    frame(context.theme.pane(focused).title(title), area, buf)
+}
+
 /// A frame's inside without the columns next to it.
 pub fn text_area(inner: Rect) -> Rect {
     Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner }
+}
+
+/// The first line in sight of a list in which one is chosen: that one stays there, with so many after it.
+pub fn start((chosen, after): (usize, usize), count: usize, height: u16) -> usize {
+    let height = usize::from(height);
+    (chosen + after + 1).saturating_sub(height).min(count.saturating_sub(height))
 }
 
 /// Draws lines from the `scroll`-th on, as far as there is room; `true` where there are more below.
@@ -73,4 +78,17 @@ pub fn draw(lines: &[Line<'_>], scroll: u16, area: Rect, buf: &mut Buffer) -> bo
         buf.set_line(area.x, y, line, area.width);
     }
     scroll < hidden
+}
+
+/// Draws lines from the `scroll`-th on, with a sign where there are more below.
+pub fn draw_with_more(lines: &[Line<'_>], scroll: u16, context: Context<'_>, area: Rect, buf: &mut Buffer) {
+    if draw(lines, scroll, area, buf) {
+        let sign = format!(" ▼ {} ", words::MORE.get(context.lang));
+        let columns = u16::try_from(text::width(&sign)).unwrap_or_default().min(area.width);
+        let (x, y) = (area.right() - columns, area.bottom());
+        // On the frame below the text, where it covers no word.
+        if buf.area.contains((x, y).into()) {
+            buf.set_stringn(x, y, sign, columns.into(), context.theme.style(Role::Accent));
+        }
+    }
 }

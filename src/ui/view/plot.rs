@@ -1,13 +1,7 @@
-//! The window through which the elastic time axis is seen: columns of the chart to columns of the screen, bars, ticks,
-//! the axis itself.
+//! The window through which the elastic time axis is seen: columns of the chart to columns of the screen.
 
-use ratatui::{buffer::Buffer, layout::Rect, style::Style};
-
-use super::Scene;
-use crate::ui::{
-    chart::Detail,
-    theme::{Role, glyphs, text, time},
-};
+use super::{cells, prelude::*};
+use crate::ui::chart::Detail;
 
 /// Columns that the newest tick's words get right of the playhead: labels, and commands.
 const TAIL: (u16, u16) = (22, 40);
@@ -16,13 +10,10 @@ const TICKS: u32 = 12;
 
 #[derive(Debug, Clone, Copy)]
 pub struct Plot {
-    /// The chart's column at the left edge.
     pub left: u32,
-    /// The chart's column of the playhead.
     pub head: u32,
     /// How many events are over.
     pub position: usize,
-    /// Where it is on the screen.
     pub area: Rect,
 }
 
@@ -30,12 +21,7 @@ impl Plot {
     pub fn new(scene: &Scene<'_>, area: Rect) -> Self {
         let position = scene.world.position;
         let head = scene.chart.playhead(scene.log, position, scene.display);
-        let tail = match scene.chart.detail() {
-            Detail::Labels => TAIL.0,
-            Detail::Wires => TAIL.1,
-        };
-        let tail = tail.min(area.width / 2);
-        let left = head.saturating_sub(u32::from(area.width.saturating_sub(tail)));
+        let left = Self::following(head, scene.chart.detail, area);
         // What is chosen draws the window along, and what came before it stays in sight.
         let chosen = scene.selected.map(|event| scene.chart.column(event));
         let before = u32::from(area.width / 4);
@@ -46,19 +32,26 @@ impl Plot {
         Self { left, head, position, area }
     }
 
+    /// The left edge of a window that follows the playhead.
+    pub fn following(head: u32, detail: Detail, area: Rect) -> u32 {
+        let tail = match detail {
+            Detail::Labels => TAIL.0,
+            Detail::Wires => TAIL.1,
+        };
+        head.saturating_sub(u32::from(area.width - tail.min(area.width / 2)))
+    }
+
     /// The chart's column after the last visible one.
     pub fn right(&self) -> u32 {
         self.left + u32::from(self.area.width)
     }
 
-    /// The screen column of a chart column, if it is visible.
     pub fn screen(&self, x: u32) -> Option<u16> {
         let offset = u16::try_from(x.checked_sub(self.left)?).ok()?;
         (offset < self.area.width).then_some(self.area.x + offset)
     }
 
-    /// The visible columns of a stretch up to the playhead, at least one wide: on the screen, first and after
-    /// the last.
+    /// The columns of the screen, first and after the last, of a stretch up to the playhead, at least one wide.
     pub fn stretch(&self, from: (u32, usize), to: Option<(u32, usize)>) -> Option<(u16, u16)> {
         if from.1 >= self.position || from.0 > self.head {
             return None;
@@ -74,39 +67,20 @@ impl Plot {
         Some((self.screen(start)?, self.screen(end - 1)? + 1))
     }
 
-    /// Fills a stretch of a row.
     pub fn fill(&self, (from, to): (u16, u16), y: u16, symbol: &str, style: Style, buf: &mut Buffer) {
         for x in from..to.min(self.area.right()) {
-            if let Some(cell) = buf.cell_mut((x, y)) {
-                cell.reset();
-                cell.set_symbol(symbol).set_style(style);
-            }
+            cells::put(buf, (x, y), symbol, style);
         }
     }
 
     /// Writes words from a column on, up to a limit; gives the column after them.
-    pub fn write(&self, (x, y): (u16, u16), words: &str, limit: u16, style: Style, buf: &mut Buffer) -> u16 {
-        let room = limit.min(self.area.right()).saturating_sub(x);
-        if room == 0 || !buf.area.contains((x, y).into()) {
-            return x;
-        }
-        let words = text::fit(words, room.into());
-        let after = x + u16::try_from(text::width(&words)).unwrap_or(room);
-        // What stood there must not shine through: a style only adds to the one before.
-        for column in x..after {
-            if let Some(cell) = buf.cell_mut((column, y)) {
-                cell.reset();
-            }
-        }
-        buf.set_stringn(x, y, &words, room.into(), style);
-        after
+    pub fn write(&self, at: (u16, u16), words: &str, limit: u16, style: Style, buf: &mut Buffer) -> u16 {
+        cells::write(at, words, limit.min(self.area.right()), style, buf)
     }
 
     /// The line that marks the playhead, where nothing else stands.
     pub fn playhead(&self, scene: &Scene<'_>, rows: Rect, buf: &mut Buffer) {
-        let Some(x) = self.screen(self.head) else {
-            return;
-        };
+        let Some(x) = self.screen(self.head) else { return };
         for y in rows.top()..rows.bottom() {
             if let Some(cell) = buf.cell_mut((x, y))
                 && cell.symbol() == " "
@@ -119,9 +93,7 @@ impl Plot {
     /// The line through everything that happened at the moment of the chosen event.
     pub fn hairline(&self, scene: &Scene<'_>, rows: Rect, buf: &mut Buffer) {
         let chosen = scene.selected.map(|event| scene.chart.column(event));
-        let Some(x) = chosen.and_then(|column| self.screen(column)) else {
-            return;
-        };
+        let Some(x) = chosen.and_then(|column| self.screen(column)) else { return };
         for y in rows.top()..rows.bottom() {
             if let Some(cell) = buf.cell_mut((x, y))
                 && matches!(cell.symbol(), " " | "┊")

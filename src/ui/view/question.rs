@@ -1,48 +1,36 @@
 //! A question to the learner, what became of the prediction, and all predictions together.
 
-use crate::ui::state::screen::Asking;
-use ratatui::text::{Line, Span};
-
-use super::{Scene, paragraph};
-use crate::ui::{
-    theme::{Role, text},
-    words,
+use super::{paragraph, prelude::*};
+use crate::{
+    ui::state::{answers::Answer, screen::Asking},
+    world::Question,
 };
-use crate::{ui::state::answers::Answer, world::Question};
 
-/// What a story pane shows instead of the narrator's words.
+/// The question that a story pane is about, and whether it tells what became of it.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Shown<'a> {
-    /// A question, to be answered or answered already.
-    Question(&'a Question),
-    /// What became of it.
-    Decision(&'a Question),
+pub(crate) struct Shown<'a> {
+    question: &'a Question,
+    decided: bool,
 }
 
 impl<'a> Asking<'a> {
-    /// The question that the pane is about at the playhead.
     pub(crate) fn shown(&self, scene: &Scene<'a>) -> Option<Shown<'a>> {
-        if !self.on {
-            return None;
-        }
-        let question = scene.world.questions.get(scene.world.question?)?;
-        Some(if question.right.is_some() { Shown::Decision(question) } else { Shown::Question(question) })
+        let question = scene.world.questions.get(scene.world.question.filter(|_| self.on)?)?;
+        Some(Shown { question, decided: question.right.is_some() })
     }
 
-    /// The wrapped lines of the pane.
     pub(crate) fn lines(&self, scene: &Scene<'_>, shown: Shown<'_>, width: u16) -> Vec<Line<'static>> {
         let width = usize::from(width);
-        match shown {
-            Shown::Question(question) => self.question(scene, question, width),
-            Shown::Decision(question) => self.decision(scene, question, width),
+        if shown.decided {
+            self.decision(scene, shown.question, width)
+        } else {
+            self.question(scene, shown.question, width)
         }
     }
 
     /// The choice that stands on the `line`-th line of a pane of that width.
     pub(crate) fn choice(scene: &Scene<'_>, shown: Shown<'_>, (line, width): (usize, u16)) -> Option<usize> {
-        let Shown::Question(question) = shown else {
-            return None;
-        };
+        let Shown { question, decided: false } = shown else { return None };
         let width = usize::from(width);
         let rows = |words: &str, indent: usize| text::wrap(words, width.saturating_sub(indent)).len();
         let mut from = rows(question.q.get(scene.lang), 0);
@@ -101,9 +89,7 @@ impl<'a> Asking<'a> {
 
     /// What to press, for the pane's frame.
     pub(crate) fn hint(&self, scene: &Scene<'_>, shown: Shown<'_>) -> Option<Line<'static>> {
-        let Shown::Question(question) = shown else {
-            return None;
-        };
+        let Shown { question, decided: false } = shown else { return None };
         let key = |id: &str| scene.keys.label(id);
         let last = key(&format!("answer-{}", question.choices.len()));
         let (first, skip, step) = (key("answer-1"), key("skip"), key("step"));
@@ -132,9 +118,7 @@ impl<'a> Asking<'a> {
         let mut lines = vec![Line::default()];
         lines.extend(hanging(scene, ("", Role::Accent), &words, Role::Accent, width));
         for question in questions {
-            let Some(Answer::Chosen(n)) = self.answers.get(question.item) else {
-                continue;
-            };
+            let Some(Answer::Chosen(n)) = self.answers.get(question.item) else { continue };
             if Answer::Chosen(n).is_right(question) != Some(false) {
                 continue;
             }
@@ -151,14 +135,12 @@ fn says<'q>(question: &'q Question, n: usize, scene: &Scene<'_>) -> &'q str {
     question.choices.get(n).map_or("?", |choice| choice.says.get(scene.lang))
 }
 
-/// The right answers in words.
 fn right(question: &Question, scene: &Scene<'_>) -> String {
     let right = question.right.as_deref().unwrap_or_default();
     let all: Vec<&str> = right.iter().map(|n| says(question, *n, scene)).collect();
     all.join(" / ")
 }
 
-/// Words that wrap behind a mark.
 fn hanging(
     scene: &Scene<'_>,
     (mark, mark_role): (&str, Role),

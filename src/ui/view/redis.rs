@@ -1,22 +1,10 @@
 //! The keys of a Redis server, with their leases draining.
 
-use ratatui::{
-    style::{Modifier, Style},
-    text::{Line, Span},
-};
-
-use super::{
-    Scene,
-    servers::{self, Changes},
-};
-use crate::ui::{
-    chart::{Lease, is_lock_key},
-    theme::{Role, text, time},
-    words,
-};
+use super::{prelude::*, servers::ServerPane};
 use crate::{
     log::{KeyState, KeyValue, Keyspace},
-    world::{Change, ServerWorld},
+    ui::chart::{Lease, is_lock_key},
+    world::Change,
 };
 
 /// Cells of a lease's bar, and on a narrow pane.
@@ -24,102 +12,67 @@ const BAR: (usize, usize) = (12, 6);
 /// Panes narrower than this are narrow.
 const NARROW: usize = 40;
 
-/// One or two lines per key.
-pub fn lines<'a>(
-    scene: &Scene<'a>,
-    (server, marked): (&'a ServerWorld, &Changes),
-    space: &'a Keyspace,
-    width: usize,
-) -> Vec<Line<'a>> {
-    let removed = server.changes.iter().filter(|(_, change)| **change == Change::Removed);
-    let names = space.keys.keys().chain(removed.clone().map(|(name, _)| name));
-    let column = names.map(|name| text::width(name)).max().unwrap_or(0).min(width / 3).max(4);
-    let mut lines: Vec<Line<'a>> = space
-        .keys
-        .iter()
-        .map(|(name, key)| key_line(scene, (server, marked), (name, key), (column, width)))
-        .collect();
-    for (name, _) in removed.filter(|(name, _)| !marked.contains_key(*name)) {
-        let gone = Style::new().add_modifier(Modifier::CROSSED_OUT);
-        lines.push(Line::from(vec![
-            Span::styled("- ", scene.style(Role::Warning)),
-            Span::styled(text::fit(name, column).into_owned(), scene.style(Role::Chrome).patch(gone)),
-            Span::styled(format!("  {}", words::REMOVED.get(scene.lang)), scene.style(Role::Chrome)),
-        ]));
+impl<'a> ServerPane<'_, 'a> {
+    pub(crate) fn keys(&self, space: &'a Keyspace) -> Vec<Line<'a>> {
+        let removed = self.server.changes.iter().filter(|(_, change)| **change == Change::Removed);
+        let names = space.keys.keys().chain(removed.map(|(name, _)| name));
+        let column = names.map(|name| text::width(name)).max().unwrap_or(0).min(self.width / 3).max(4);
+        let keys = space.keys.iter().map(|(name, key)| self.key(name, key, column));
+        keys.chain(self.removed(column)).collect()
     }
-    lines
-}
 
-fn key_line<'a>(
-    scene: &Scene<'a>,
-    (server, marked): (&'a ServerWorld, &Changes),
-    (name, key): (&'a str, &'a KeyState),
-    (column, width): (usize, usize),
-) -> Line<'a> {
-    let change = server.changes.get(name);
-    let mark = match change {
-        Some(Change::Added) => "+ ",
-        Some(Change::Changed) => "~ ",
-        _ => "  ",
-    };
-    let over = key.expires_at.is_some_and(|end| scene.display >= end);
-    let fresh = if change.is_some() { Role::Fresh } else { Role::Text };
-    let mut name_style = scene.style(fresh);
-    if over {
-        name_style = scene.style(Role::Chrome).add_modifier(Modifier::CROSSED_OUT);
+    fn key(&self, name: &str, key: &KeyState, column: usize) -> Line<'a> {
+        let scene = self.scene;
+        let over = key.expires_at.is_some_and(|end| scene.display >= end);
+        let (mark, mut name_style) = self.mark(name);
+        if over && !self.marked.contains_key(name) {
+            name_style = scene.style(Role::Chrome).add_modifier(Modifier::CROSSED_OUT);
+        }
+        let fresh = if self.server.changes.contains_key(name) { Role::Fresh } else { Role::Text };
+        let lease = self.lease(name, key);
+        let lease_width: usize = lease.iter().map(|span| text::width(&span.content)).sum();
+        let room = self.width.saturating_sub(column + 4 + lease_width + 2);
+        let value = if over { String::new() } else { value(&key.value) };
+        let value = text::pad(&value, room.min(text::width(&value).max(10)));
+        let mut spans = vec![
+            mark,
+            Span::styled(text::pad(name, column), name_style),
+            Span::styled(format!("  {value}  "), scene.style(fresh)),
+        ];
+        spans.extend(lease);
+        Line::from(spans)
     }
-    let mut mark = (mark, scene.style(Role::Good));
-    if marked.contains_key(name) {
-        mark.0 = servers::mark(scene).0;
-        name_style = servers::mark(scene).1;
-    }
-    let bar = if width < NARROW { BAR.1 } else { BAR.0 };
-    let lease = lease(scene, server, (name, key), bar);
-    let lease_width: usize = lease.iter().map(|span| text::width(&span.content)).sum();
-    let room = width.saturating_sub(column + 4 + lease_width + 2);
-    let value = if over { String::new() } else { value(&key.value) };
-    let value = text::pad(&value, room.min(text::width(&value).max(10)));
-    let mut spans = vec![
-        Span::styled(mark.0, mark.1),
-        Span::styled(text::pad(name, column), name_style),
-        Span::styled(format!("  {value}  "), scene.style(fresh)),
-    ];
-    spans.extend(lease);
-    Line::from(spans)
-}
 
-fn lease<'a>(
-    scene: &Scene<'a>,
-    server: &ServerWorld,
-    (name, key): (&str, &KeyState),
-    bar: usize,
-) -> Vec<Span<'a>> {
-    let Some(end) = key.expires_at else {
-        let role = if is_lock_key(name, key) { Role::Warning } else { Role::Chrome };
-        return vec![Span::styled(words::NO_EXPIRY.get(scene.lang), scene.style(role))];
-    };
-    if scene.display >= end {
-        return vec![Span::styled(words::GONE.get(scene.lang), scene.style(Role::Warning))];
+    fn lease(&self, name: &str, key: &KeyState) -> Vec<Span<'a>> {
+        let scene = self.scene;
+        let Some(end) = key.expires_at else {
+            let role = if is_lock_key(name, key) { Role::Warning } else { Role::Chrome };
+            return vec![Span::styled(words::NO_EXPIRY.get(scene.lang), scene.style(role))];
+        };
+        if scene.display >= end {
+            return vec![Span::styled(words::GONE.get(scene.lang), scene.style(Role::Warning))];
+        }
+        let left = end.since(scene.display);
+        let truth = scene.chart.truths.iter().find(|truth| truth.server == self.server.info.name);
+        let given = truth.and_then(|truth| truth.lease_at(name, scene.display, scene.world.position));
+        let whole = given.map_or(left, |Lease { from, to, .. }| to.since(from)).max(left);
+        let share = left.as_secs_f64() / whole.as_secs_f64().max(f64::EPSILON);
+        let bar = if self.width < NARROW { BAR.1 } else { BAR.0 };
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            clippy::cast_precision_loss,
+            reason = "a share from 0 to 1 of a dozen cells"
+        )]
+        let full = ((share * bar as f64).ceil() as usize).min(bar);
+        let role = if share < 0.25 { Role::Warning } else { Role::Good };
+        let style = scene.style(role).remove_modifier(Modifier::BOLD);
+        vec![
+            Span::styled("▰".repeat(full), style),
+            Span::styled("▱".repeat(bar - full), scene.style(Role::Chrome)),
+            Span::styled(format!(" {:>5}", time::stretch(left)), style),
+        ]
     }
-    let left = end.since(scene.display);
-    let truth = scene.chart.truths.iter().find(|truth| truth.server == server.info.name);
-    let given = truth.and_then(|truth| truth.lease(name, scene.world.position));
-    let whole = given.map_or(left, |Lease { from, to, .. }| to.since(from)).max(left);
-    let share = left.as_secs_f64() / whole.as_secs_f64().max(f64::EPSILON);
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        clippy::cast_precision_loss,
-        reason = "a share from 0 to 1 of a dozen cells"
-    )]
-    let full = ((share * bar as f64).ceil() as usize).min(bar);
-    let role = if share < 0.25 { Role::Warning } else { Role::Good };
-    let style = scene.style(role).remove_modifier(Modifier::BOLD);
-    vec![
-        Span::styled("▰".repeat(full), style),
-        Span::styled("▱".repeat(bar - full), scene.style(Role::Chrome)),
-        Span::styled(format!(" {:>5}", time::stretch(left)), style),
-    ]
 }
 
 fn value(value: &KeyValue) -> String {

@@ -3,19 +3,15 @@
 //! **Architecture Invariant:** a scene is borrowed and read-only. A view can neither change the lesson nor ask
 //! anybody for more.
 
-use ratatui::{style::Style, text::Span};
-
-use super::Context;
-use crate::ui::chart::sequence::Sequence;
-use crate::ui::{
-    chart::{Chart, Owner},
-    theme::{Role, Theme, glyphs},
-};
+use super::prelude::*;
 use crate::{
     clock::LessonTime,
-    log::{ActorId, Log},
-    text::Lang,
-    ui::{flight::InFlight, keys::map::KeyMap},
+    log::{Fault, Log, Reply},
+    ui::{
+        chart::{Chart, Owner, sequence::Sequence},
+        flight::InFlight,
+        keys::map::KeyMap,
+    },
     world::World,
 };
 
@@ -24,15 +20,12 @@ pub struct Scene<'a> {
     pub log: &'a Log,
     /// What it amounts to at the playhead; `world.position` is the playhead.
     pub world: &'a World,
-    /// Where it stands on the time axis.
     pub chart: &'a Chart,
-    /// Its rows in the sequence.
     pub sequence: &'a Sequence,
     /// The event that the learner has chosen to look at, the same on every pane.
     pub selected: Option<usize>,
     /// The lesson time that is shown. While a wait is animated it runs ahead of the last event.
     pub display: LessonTime,
-    /// Which keys do what, for texts that name one.
     pub keys: &'a KeyMap,
     /// What is on its way at this moment; `None` for a learner who wants nothing to move.
     pub flight: Option<InFlight<'a>>,
@@ -45,6 +38,25 @@ pub struct Scene<'a> {
 impl<'a> Scene<'a> {
     pub(crate) fn context(&self) -> Context<'a> {
         Context { keys: self.keys, theme: self.theme, lang: self.lang }
+    }
+
+    pub fn event(&self, index: usize) -> Option<&'a EventKind> {
+        self.log.events().get(index).map(|event| &event.kind)
+    }
+
+    pub fn fault(&self, event: usize) -> Option<&'a Fault> {
+        match self.event(event)? {
+            EventKind::Fault(fault) => Some(fault),
+            _ => None,
+        }
+    }
+
+    /// The reply that an event is, as far as the playhead has come.
+    pub fn reply(&self, event: usize) -> Option<&'a Reply> {
+        match self.event(event)? {
+            EventKind::Replied { reply, .. } if event < self.world.position => Some(reply),
+            _ => None,
+        }
     }
 
     pub fn style(&self, role: Role) -> Style {
@@ -66,7 +78,6 @@ impl<'a> Scene<'a> {
         self.world.actor(actor).map_or("?", |actor| &actor.who.name)
     }
 
-    /// The actor that a server knows as an owner.
     pub fn owner(&self, owner: Owner) -> Option<ActorId> {
         match owner {
             Owner::Actor(actor) => Some(actor),

@@ -1,14 +1,8 @@
 //! The scrubber: the whole story as one line, with marks for questions, faults and the violation.
 
-use ratatui::{buffer::Buffer, layout::Rect, style::Style};
+use super::{cells, prelude::*};
+use crate::ui::{chart::Beat, words::fault};
 
-use super::{Scene, wire};
-use crate::ui::{
-    chart::Beat,
-    theme::{Role, glyphs},
-};
-
-/// The line: from where to where the story goes on the screen.
 #[derive(Debug, Clone, Copy)]
 pub struct Scrubber {
     area: Rect,
@@ -30,8 +24,7 @@ impl Scrubber {
         self.area.x + u16::try_from(offset).unwrap_or(self.area.width)
     }
 
-    /// The position that a click on a column asks for: that of the nearest step that is known, or 0 for the
-    /// beginning.
+    /// The position that a click on a column asks for: that of the nearest known step, or 0 for the beginning.
     pub fn position(&self, scene: &Scene<'_>, x: u16) -> usize {
         let distance = |steps: usize| self.column(steps).abs_diff(x);
         let mut best = (distance(0), 0);
@@ -44,7 +37,6 @@ impl Scrubber {
         best.1
     }
 
-    /// Draws the line.
     pub fn draw(&self, scene: &Scene<'_>, buf: &mut Buffer) {
         if self.area.is_empty() {
             return;
@@ -55,12 +47,7 @@ impl Scrubber {
         let known = self.column(steps(beats.last()));
         let over = beats.partition_point(|beat| beat.position <= scene.world.position);
         let head = self.column(steps(over.checked_sub(1).map(|n| &beats[n])));
-        let mut put = |x: u16, symbol: &str, style: Style| {
-            if let Some(cell) = buf.cell_mut((x, y)) {
-                cell.reset();
-                cell.set_symbol(symbol).set_style(style);
-            }
-        };
+        let mut put = |x: u16, symbol: &str, style: Style| cells::put(buf, (x, y), symbol, style);
         for x in self.area.left()..self.area.right() {
             let (symbol, role) = match x {
                 _ if x <= head => ("━", Role::Accent),
@@ -77,7 +64,7 @@ impl Scrubber {
         }
         for beat in beats {
             let x = self.column(beat.item + 1);
-            if let Some(glyph) = beat.fault.and_then(|event| wire::fault_glyph(scene, event)) {
+            if let Some(glyph) = beat.fault.and_then(|event| scene.fault(event)).map(fault::glyph) {
                 put(x, glyph, scene.style(Role::Danger));
             } else if beat.asks {
                 put(x, "?", scene.style(Role::Warning));

@@ -5,90 +5,61 @@ use std::collections::BTreeMap;
 use super::{Scene, wire};
 use crate::{
     log::{EventKind, Observed},
+    ui::chart::ticking,
     world::{self, Change},
 };
 
 /// How far ahead the state is looked for that an event left behind.
 const AHEAD: usize = 4000;
 
-/// In which order events are gone through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
     Timeline,
-    /// Rows of the sequence.
     Sequence,
-    /// Lines of the wire log.
     Wire,
 }
 
 /// The event so many places after the chosen one, as far as there are any; the newest where none is chosen.
 pub fn neighbour(scene: &Scene<'_>, order: Order, by: i32) -> Option<usize> {
-    let count = by.unsigned_abs() as usize;
-    let forward = by > 0;
-    let Some(chosen) = scene.selected else {
-        return match order {
-            Order::Timeline => (0..scene.world.position).rev().find(|event| is_tick(scene, *event)),
-            Order::Sequence => {
-                let known = scene.sequence.known(scene.world.position);
-                let rows = scene.sequence.rows[..known].iter().rev();
-                rows.filter(|row| row.is_chosen()).map(|row| row.event).next()
-            }
-            Order::Wire => scene.chart.wire[..wire::rows(scene)].last().map(|row| row.event),
-        };
-    };
-    let found = match order {
-        Order::Timeline if forward => {
-            (chosen + 1..scene.world.position).filter(|event| is_tick(scene, *event)).take(count).last()
+    let events = events(scene, order);
+    let Some(chosen) = scene.selected else { return events.last().copied() };
+    // What is told with others is passed with them, as a whole.
+    let here = match order {
+        Order::Timeline => chosen,
+        Order::Sequence => {
+            let row = scene.sequence.row_of(chosen).and_then(|row| scene.sequence.rows.get(row));
+            row.map_or(chosen, |row| row.event)
         }
-        Order::Timeline => (0..chosen).rev().filter(|event| is_tick(scene, *event)).take(count).last(),
+        Order::Wire => exchange(scene, chosen).0,
+    };
+    let count = by.unsigned_abs() as usize;
+    let found = if by > 0 {
+        let after = &events[events.partition_point(|event| *event <= here)..];
+        after.get(count - 1).or(after.last())
+    } else {
+        let before = &events[..events.partition_point(|event| *event < here)];
+        before.get(before.len().saturating_sub(count))
+    };
+    found.copied().or(Some(chosen))
+}
+
+/// The events that can be chosen, oldest first.
+fn events(scene: &Scene<'_>, order: Order) -> Vec<usize> {
+    match order {
+        Order::Timeline => (0..scene.world.position).filter(|event| is_tick(scene, *event)).collect(),
         Order::Sequence => {
             let known = scene.sequence.known(scene.world.position);
-            let rows = &scene.sequence.rows[..known];
-            let at = scene.sequence.row_of(chosen).unwrap_or(0).min(known);
-            // Several rows may tell one event: it is passed as a whole.
-            let other = |row: &&crate::ui::chart::sequence::Row| {
-                row.is_chosen() && row.event != rows[at.min(known - 1)].event
-            };
-            let row = if forward {
-                rows[at..].iter().filter(other).take(count).last()
-            } else {
-                rows[..at].iter().rev().filter(other).take(count).last()
-            };
-            row.map(|row| row.event)
+            let rows = scene.sequence.rows[..known].iter();
+            rows.filter(|row| row.is_chosen()).map(|row| row.event).collect()
         }
-        Order::Wire => {
-            let rows = &scene.chart.wire[..wire::rows(scene)];
-            let at = wire::row_of(scene, chosen);
-            let row = match (at, forward) {
-                (None, true) => Some(0),
-                (None, false) => None,
-                (Some(at), true) => Some((at + count).min(rows.len() - 1)),
-                // From an event between two lines, up is the line before it.
-                (Some(at), false) if rows[at].event < exchange(scene, chosen).0 => {
-                    Some((at + 1).saturating_sub(count))
-                }
-                (Some(at), false) => Some(at.saturating_sub(count)),
-            };
-            row.and_then(|row| rows.get(row)).map(|row| row.event)
-        }
-    };
-    found.or(Some(chosen))
+        Order::Wire => scene.chart.wire[..wire::rows(scene)].iter().map(|row| row.event).collect(),
+    }
 }
 
 /// Whether an event has a tick on the timeline: of a crowd, what many did or were told has one for all.
 fn is_tick(scene: &Scene<'_>, event: usize) -> bool {
-    let Some(logged) = scene.log.events().get(event) else {
-        return false;
-    };
-    let actor = match &logged.kind {
-        EventKind::Fault(_) => return true,
-        EventKind::Sent { actor, .. }
-        | EventKind::Notified { actor, .. }
-        | EventKind::Took { actor, .. }
-        | EventKind::Counted { actor, .. }
-        | EventKind::Waits { actor, .. } => *actor,
-        _ => return false,
-    };
+    let Some(kind) = scene.event(event) else { return false };
+    let Some(actor) = ticking(kind) else { return matches!(kind, EventKind::Fault(_)) };
     let lane = scene.chart.lanes.get(actor.0 as usize);
     let band = lane.and_then(|lane| scene.chart.bands.get(lane.band?));
     band.is_none_or(|band| band.runs.binary_search_by_key(&event, |run| run.first).is_ok())
@@ -97,7 +68,7 @@ fn is_tick(scene: &Scene<'_>, event: usize) -> bool {
 /// The command and, once it came, the reply that an event belongs to; else the event itself.
 pub fn exchange(scene: &Scene<'_>, event: usize) -> (usize, Option<usize>) {
     let exchanges = &scene.world.exchanges;
-    let found = match scene.log.events().get(event).map(|event| &event.kind) {
+    let found = match scene.event(event) {
         Some(EventKind::Sent { .. }) => exchanges.binary_search_by_key(&event, |exchange| exchange.sent).ok(),
         Some(EventKind::Replied { .. }) => {
             // Its command was sent before it, and seldom long before.
@@ -114,9 +85,7 @@ pub fn changes<'a>(scene: &Scene<'a>, event: usize) -> BTreeMap<&'a str, BTreeMa
     let mut changes = BTreeMap::new();
     let log = scene.log.events();
     let (sent, replied) = exchange(scene, event);
-    let Some(logged) = log.get(sent) else {
-        return changes;
-    };
+    let Some(logged) = log.get(sent) else { return changes };
     let last = match &logged.kind {
         // A reply that the playhead has not reached tells of nothing yet.
         EventKind::Sent { .. } => match replied {
@@ -125,7 +94,8 @@ pub fn changes<'a>(scene: &Scene<'a>, event: usize) -> BTreeMap<&'a str, BTreeMa
         },
         EventKind::Fault(_) | EventKind::ServerDied { .. } => sent,
         EventKind::State(_) => {
-            changes.extend(change(scene, sent, before(scene, sent)));
+            let before = scene.sequence.states_from(sent).next().and_then(|(_, before)| before);
+            changes.extend(change(scene, sent, before));
             return changes;
         }
         _ => return changes,
@@ -148,17 +118,13 @@ pub fn changes<'a>(scene: &Scene<'a>, event: usize) -> BTreeMap<&'a str, BTreeMa
     changes
 }
 
-fn before(scene: &Scene<'_>, state: usize) -> Option<usize> {
-    scene.sequence.states_from(state).next().and_then(|(_, before)| before)
-}
-
 fn change<'a>(
     scene: &Scene<'a>,
     state: usize,
     before: Option<usize>,
 ) -> Option<(&'a str, BTreeMap<String, Change>)> {
     let observed = |event: usize| -> Option<(&'a str, &'a Observed)> {
-        match &scene.log.events().get(event)?.kind {
+        match scene.event(event)? {
             EventKind::State(state) => Some((&state.server, &state.observed)),
             _ => None,
         }

@@ -7,30 +7,19 @@ mod marks;
 mod tests;
 mod window;
 
-use ratatui::{
-    buffer::Buffer,
-    layout::Rect,
-    style::{Modifier, Style},
+use arrow::{Arrow, Words};
+use layout::{Layout, Placed};
+use marks::{beside, draw_fault, draw_gap, draw_link};
+use window::TIME;
+
+use super::{cells, lane, prelude::*, wire};
+use crate::{
+    log::Role as ServerRole,
+    ui::chart::sequence::{Look, Row, RowKind, Who},
 };
 
-pub(crate) use crate::ui::view::sequence::layout::{View, aside_reach, event_at};
-use crate::ui::{
-    chart::sequence::{Look, Row, RowKind, Who},
-    view::sequence::{
-        arrow::{Arrow, Words},
-        layout::{Layout, Placed},
-        marks::{beside, draw_fault, draw_gap, draw_link},
-        window::TIME,
-    },
-};
-use crate::{
-    log::{EventKind, Role as ServerRole},
-    ui::{
-        theme::{Role, glyphs, text, time},
-        view::{Scene, lane, wire},
-        words,
-    },
-};
+pub(crate) use layout::{View, event_at};
+pub(crate) use window::reach as aside_reach;
 
 pub(crate) fn draw(scene: &Scene<'_>, view: View, area: Rect, buf: &mut Buffer) {
     if area.is_empty() || area.width <= TIME {
@@ -62,7 +51,6 @@ pub(crate) fn draw(scene: &Scene<'_>, view: View, area: Rect, buf: &mut Buffer) 
     }
 }
 
-/// Who the columns are.
 fn draw_names(scene: &Scene<'_>, layout: &Layout, buf: &mut Buffer) {
     let window = &layout.window;
     let lines: Vec<(usize, u16)> = window.lines().collect();
@@ -87,14 +75,8 @@ fn draw_names(scene: &Scene<'_>, layout: &Layout, buf: &mut Buffer) {
     let (before, after) = window.hidden;
     if before + after > 0 {
         let words = format!("◂{before} {after}▸");
-        let words = text::fit(&words, usize::from(TIME) - 1).into_owned();
-        buf.set_stringn(
-            window.plot.x - TIME,
-            layout.header,
-            words,
-            usize::from(TIME) - 1,
-            scene.style(Role::Warning),
-        );
+        let (x, room) = (window.plot.x - TIME, usize::from(TIME) - 1);
+        buf.set_stringn(x, layout.header, text::fit(&words, room), room, scene.style(Role::Warning));
     }
 }
 
@@ -133,7 +115,7 @@ fn draw_lifelines(scene: &Scene<'_>, layout: &Layout, buf: &mut Buffer) {
         for (column, x) in &columns {
             let look = scene.sequence.lifelines[*column].look(row, position);
             if let Some((symbol, style)) = piece(scene, *column, look) {
-                put(buf, (*x, y), symbol, style);
+                cells::put(buf, (*x, y), symbol, style);
             }
         }
     };
@@ -157,26 +139,10 @@ fn draw_lifelines(scene: &Scene<'_>, layout: &Layout, buf: &mut Buffer) {
     }
 }
 
-/// Sets a cell, and nothing of what stood there shines through.
-pub(crate) fn put(buf: &mut Buffer, place: (u16, u16), symbol: &str, style: Style) {
-    if let Some(cell) = buf.cell_mut(place) {
-        cell.reset();
-        cell.set_symbol(symbol).set_style(style);
-    }
-}
-
-/// Writes words from a column on, within limits; gives the column after them.
-pub(crate) fn write(words: &Words, (mut x, y): (u16, u16), limit: u16, buf: &mut Buffer) -> u16 {
+pub(crate) fn write(words: &Words, (mut x, y): (u16, u16), limit: u16, buf: &mut Buffer) {
     for (part, style) in words {
-        let part = text::fit(part, usize::from(limit.saturating_sub(x))).into_owned();
-        let width = u16::try_from(text::width(&part)).unwrap_or_default();
-        for column in x..x + width {
-            put(buf, (column, y), " ", Style::new());
-        }
-        buf.set_stringn(x, y, &part, width.into(), *style);
-        x += width;
+        x = cells::write((x, y), part, limit, *style, buf);
     }
-    x
 }
 
 fn draw_row(scene: &Scene<'_>, layout: &Layout, placed: &Placed, buf: &mut Buffer) {
@@ -185,19 +151,15 @@ fn draw_row(scene: &Scene<'_>, layout: &Layout, placed: &Placed, buf: &mut Buffe
         draw_arrow(scene, layout, (placed, arrow), buf);
         return;
     }
+    let warning = |words: String| vec![(words, scene.style(Role::Warning))];
     match &row.kind {
-        RowKind::Note { column } => {
-            let words = own_words(scene, row);
-            beside(layout, (*column, placed.y), &words, buf);
-        }
+        RowKind::Note { column } => beside(layout, (*column, placed.y), &own_words(scene, row), buf),
         RowKind::Expired { column, key } => {
             let words = words::EXPIRED.with(scene.lang, &[key]);
-            let words = vec![(words, scene.style(Role::Warning))];
-            beside(layout, (*column, placed.y), &words, buf);
+            beside(layout, (*column, placed.y), &warning(words), buf);
         }
         RowKind::Role { column } => {
-            let words = vec![(role_words(scene, row), scene.style(Role::Warning))];
-            beside(layout, (*column, placed.y), &words, buf);
+            beside(layout, (*column, placed.y), &warning(role_words(scene, row)), buf);
         }
         RowKind::Fault { columns } => draw_fault(scene, layout, (row, columns, placed.y), buf),
         RowKind::Link { ends } => draw_link(scene, layout, (row, ends, placed.y), buf),
@@ -224,28 +186,26 @@ fn draw_arrow(scene: &Scene<'_>, layout: &Layout, (placed, arrow): (&Placed, &Ar
     let y = placed.y + placed.height - 1;
     let position = scene.world.position;
     for x in left..right {
-        put(buf, (x, y), arrow.dash, arrow.style);
+        cells::put(buf, (x, y), arrow.dash, arrow.style);
     }
     for (column, x) in layout.window.lines().filter(|(_, x)| (left..right).contains(x)) {
         // Lifelines that it only passes: who holds, or stands still, stays in front.
         let look = scene.sequence.lifelines[column].look(placed.row, position);
-        let Some((symbol, style)) = piece(scene, column, look) else {
-            continue;
-        };
+        let Some((symbol, style)) = piece(scene, column, look) else { continue };
         let (symbol, style) = match look {
             Look::Holding => ("╂", style),
             Look::Clashing | Look::Frozen => (symbol, style),
             _ => ("┼", arrow.style),
         };
-        put(buf, (x, y), symbol, style);
+        cells::put(buf, (x, y), symbol, style);
     }
     if left < right {
-        put(buf, (right - 1, y), arrow.right, arrow.style);
-        put(buf, (left, y), arrow.left, arrow.style);
+        cells::put(buf, (right - 1, y), arrow.right, arrow.style);
+        cells::put(buf, (left, y), arrow.left, arrow.style);
         if right - left == 1 {
             // Too short for two ends: the one that says something.
             let head = if arrow.left == arrow.dash { arrow.right } else { arrow.left };
-            put(buf, (left, y), head, arrow.style);
+            cells::put(buf, (left, y), head, arrow.style);
         }
     }
     if arrow.is_short() {
@@ -269,13 +229,10 @@ fn draw_arrow(scene: &Scene<'_>, layout: &Layout, (placed, arrow): (&Placed, &Ar
 fn own_words(scene: &Scene<'_>, row: &Row) -> Words {
     let position = scene.world.position;
     let mut words = arrow::note_words(scene, row.event);
-    let local = scene.log.events().get(row.event).map(|event| &event.kind);
-    if let Some(EventKind::Sent { .. }) = local {
-        let reply = row.note.filter(|note| *note < position);
-        let reply = reply.and_then(|note| scene.log.events().get(note));
-        let (words_of, style) = match reply.map(|event| &event.kind) {
-            Some(EventKind::Replied { reply, .. }) => (reply.to_string(), wire::style(scene, reply)),
-            _ => ("…".to_owned(), scene.style(Role::Chrome)),
+    if let Some(EventKind::Sent { .. }) = scene.event(row.event) {
+        let (words_of, style) = match row.note.and_then(|note| scene.reply(note)) {
+            Some(reply) => (reply.to_string(), wire::style(scene, reply)),
+            None => ("…".to_owned(), scene.style(Role::Chrome)),
         };
         words.push((" → ".to_owned(), scene.style(Role::Chrome)));
         words.push((words_of, style.remove_modifier(Modifier::BOLD)));
@@ -288,11 +245,8 @@ fn own_words(scene: &Scene<'_>, row: &Row) -> Words {
 }
 
 fn role_words(scene: &Scene<'_>, row: &Row) -> String {
-    let state = match scene.log.events().get(row.event).map(|event| &event.kind) {
-        Some(EventKind::State(state)) => &state.observed,
-        _ => return String::new(),
-    };
-    let role = match state.role() {
+    let Some(EventKind::State(state)) = scene.event(row.event) else { return String::new() };
+    let role = match state.observed.role() {
         Some(ServerRole::Replica { of }) => words::REPLICA_OF.with(scene.lang, &[of]),
         _ => words::MASTER.get(scene.lang).to_owned(),
     };

@@ -2,27 +2,27 @@
 
 use std::collections::BTreeMap;
 
-use ratatui::{
-    style::Style,
-    text::{Line, Span},
-};
-
-use super::{Scene, redis, selection, tree};
-use crate::ui::{
-    theme::{Role, glyphs, text},
-    words::{self, fault},
-};
+use super::{prelude::*, selection};
 use crate::{
     log::{self, Observed},
+    ui::words::fault,
     world::{Change, ServerWorld},
 };
 
 /// What an event changed, by key or path.
-pub type Changes = BTreeMap<String, Change>;
+type Changes = BTreeMap<String, Change>;
 
 static NO_CHANGES: Changes = Changes::new();
 /// So many of those that are not there any more are named.
 const GONE: usize = 3;
+
+pub(crate) struct ServerPane<'v, 'a> {
+    pub scene: &'v Scene<'a>,
+    pub server: &'a ServerWorld,
+    /// What the chosen event changed on it.
+    pub marked: &'v Changes,
+    pub width: usize,
+}
 
 /// Every line of the pane. Large trees are folded, so there are never many.
 pub fn lines<'a>(scene: &Scene<'a>, width: u16) -> Vec<Line<'a>> {
@@ -30,97 +30,118 @@ pub fn lines<'a>(scene: &Scene<'a>, width: u16) -> Vec<Line<'a>> {
     let several = scene.world.servers.len() > 1;
     let changes = scene.selected.map(|event| selection::changes(scene, event)).unwrap_or_default();
     for server in &scene.world.servers {
-        if several || server.frozen || server.ahead_ms != 0 {
-            lines.push(heading(scene, server));
-        }
         let marked = changes.get(server.info.name.as_str()).unwrap_or(&NO_CHANGES);
-        lines.extend(server_lines(scene, server, marked, width.into()));
+        let pane = ServerPane { scene, server, marked, width: width.into() };
+        if several || server.frozen || server.ahead_ms != 0 {
+            lines.push(pane.heading());
+        }
+        lines.extend(pane.lines());
     }
     lines
 }
 
-/// What a line of something begins with that the chosen event changed, and how its name looks.
-pub fn mark(scene: &Scene<'_>) -> (&'static str, Style) {
-    ("▸ ", scene.style(Role::Selected))
-}
-
-/// What the chosen event changed and is not there any more.
-fn gone<'a>(scene: &Scene<'_>, server: &ServerWorld, marked: &Changes, width: usize) -> Vec<Line<'a>> {
-    let is_there = |name: &str| server.observed.as_ref().is_some_and(|held| held.entry(name).is_some());
-    let (sign, style) = mark(scene);
-    let names = marked.keys().filter(|name| !is_there(name)).take(GONE);
-    let line = |name: &String| {
-        Line::from(vec![
-            Span::styled(sign, scene.style(Role::Good)),
-            Span::styled(text::fit(name, width / 2).into_owned(), style),
-            Span::styled(format!("  {}", words::SINCE_GONE.get(scene.lang)), scene.style(Role::Chrome)),
-        ])
-    };
-    names.map(line).collect()
-}
-
-/// A server's name, with what it says that it is, and whether it stands still.
-fn heading<'a>(scene: &Scene<'_>, server: &ServerWorld) -> Line<'a> {
-    let mut spans = vec![Span::styled(server.info.name.clone(), scene.style(Role::Accent))];
-    let role = server.observed.as_ref().filter(|_| server.died.is_none()).and_then(Observed::role);
-    if let Some(role) = role {
-        let role = match role {
-            log::Role::Master => words::MASTER.get(scene.lang).to_owned(),
-            log::Role::Replica { of } => words::REPLICA_OF.get(scene.lang).replace("{}", of),
+impl<'a> ServerPane<'_, 'a> {
+    /// What the line of a key or a path begins with, and how its name looks: by what was done to it.
+    pub fn mark(&self, name: &str) -> (Span<'static>, Style) {
+        let (sign, role) = match self.server.changes.get(name) {
+            _ if self.marked.contains_key(name) => ("▸ ", Role::Selected),
+            Some(Change::Added) => ("+ ", Role::Fresh),
+            Some(Change::Changed) => ("~ ", Role::Fresh),
+            Some(Change::Removed) => ("  ", Role::Fresh),
+            None => ("  ", Role::Text),
         };
-        spans.push(Span::styled(format!(" · {role}"), scene.style(Role::Chrome)));
+        (Span::styled(sign, self.scene.style(Role::Good)), self.scene.style(role))
     }
-    if server.frozen {
-        let words = format!(" ▮ {}", words::FROZEN.get(scene.lang));
-        spans.push(Span::styled(words, scene.style(Role::Danger)));
-    }
-    if server.ahead_ms != 0 {
-        let words = format!(" {} {}", glyphs::CLOCK, fault::skew(scene.lang, server.ahead_ms));
-        spans.push(Span::styled(words, scene.style(Role::Danger)));
-    }
-    Line::from(spans)
-}
 
-fn server_lines<'a>(
-    scene: &Scene<'a>,
-    server: &'a ServerWorld,
-    marked: &Changes,
-    width: usize,
-) -> Vec<Line<'a>> {
-    let mut lines = Vec::new();
-    if let Some(why) = &server.died {
-        let words = format!("✝ {}", words::SERVER_DIED.get(scene.lang));
-        lines.push(Line::styled(words, scene.style(Role::Danger)));
-        let why = why.lines().next().unwrap_or_default();
-        lines.push(Line::styled(text::fit(why, width), scene.style(Role::Chrome)));
+    /// Lines of what the newest event removed.
+    pub fn removed(&self, width: usize) -> impl Iterator<Item = Line<'a>> {
+        let removed = |name: &&String| self.server.changes[*name] == Change::Removed;
+        let names = self.server.changes.keys().filter(removed);
+        let style = self.scene.style(Role::Chrome).add_modifier(Modifier::CROSSED_OUT);
+        names.filter(|name| !self.marked.contains_key(*name)).map(move |name| {
+            let sign = Span::styled("- ", self.scene.style(Role::Warning));
+            let name = Span::styled(text::fit(name, width).into_owned(), style);
+            self.absent(sign, name, words::REMOVED)
+        })
     }
-    let before = lines.len();
-    match &server.observed {
-        None => {}
-        Some(Observed::Redis(keys)) => lines.extend(redis::lines(scene, (server, marked), keys, width)),
-        Some(nodes) => lines.extend(tree::lines(scene, (server, marked), nodes, width)),
+
+    fn absent(&self, sign: Span<'a>, name: Span<'a>, why: words::Words) -> Line<'a> {
+        let why = format!("  {}", why.get(self.scene.lang));
+        Line::from(vec![sign, name, Span::styled(why, self.scene.style(Role::Chrome))])
     }
-    lines.extend(gone(scene, server, marked, width));
-    if lines.len() == before {
-        lines.push(Line::styled(words::EMPTY.get(scene.lang), scene.style(Role::Chrome)));
+
+    /// What the chosen event changed and is not there any more.
+    fn gone(&self) -> impl Iterator<Item = Line<'a>> {
+        let held = self.server.observed.as_ref();
+        let is_there = move |name: &str| held.is_some_and(|held| held.entry(name).is_some());
+        let names = self.marked.keys().filter(move |name| !is_there(name)).take(GONE);
+        names.map(|name| {
+            let (sign, style) = self.mark(name);
+            let name = Span::styled(text::fit(name, self.width / 2).into_owned(), style);
+            self.absent(sign, name, words::SINCE_GONE)
+        })
     }
-    for (name, value) in &server.metrics {
-        lines.push(Line::from(vec![
-            Span::styled(
-                format!("  {} ", text::fit(name, width.saturating_sub(8))),
-                scene.style(Role::Chrome),
-            ),
-            Span::styled(value.to_string(), scene.style(Role::Fresh)),
-        ]));
+
+    /// A server's name, with what it says that it is, and whether it stands still.
+    fn heading(&self) -> Line<'a> {
+        let Self { scene, server, .. } = self;
+        let mut spans = vec![Span::styled(server.info.name.clone(), scene.style(Role::Accent))];
+        if server.died.is_none() {
+            let role = match server.observed.as_ref().and_then(Observed::role) {
+                None => String::new(),
+                Some(log::Role::Master) => format!(" · {}", words::MASTER.get(scene.lang)),
+                Some(log::Role::Replica { of }) => {
+                    format!(" · {}", words::REPLICA_OF.with(scene.lang, &[of]))
+                }
+            };
+            spans.push(Span::styled(role, scene.style(Role::Chrome)));
+        }
+        if server.frozen {
+            let words = format!(" ▮ {}", words::FROZEN.get(scene.lang));
+            spans.push(Span::styled(words, scene.style(Role::Danger)));
+        }
+        if server.ahead_ms != 0 {
+            let words = format!(" {} {}", glyphs::CLOCK, fault::skew(scene.lang, server.ahead_ms));
+            spans.push(Span::styled(words, scene.style(Role::Danger)));
+        }
+        Line::from(spans)
     }
-    lines
+
+    fn lines(&self) -> Vec<Line<'a>> {
+        let Self { scene, server, width, .. } = *self;
+        let mut lines = Vec::new();
+        if let Some(why) = &server.died {
+            let words = format!("✝ {}", words::SERVER_DIED.get(scene.lang));
+            lines.push(Line::styled(words, scene.style(Role::Danger)));
+            let why = why.lines().next().unwrap_or_default();
+            lines.push(Line::styled(text::fit(why, width), scene.style(Role::Chrome)));
+        }
+        let before = lines.len();
+        match &server.observed {
+            None => {}
+            Some(Observed::Redis(keys)) => lines.extend(self.keys(keys)),
+            Some(nodes) => lines.extend(self.tree(nodes)),
+        }
+        lines.extend(self.gone());
+        if lines.len() == before {
+            lines.push(Line::styled(words::EMPTY.get(scene.lang), scene.style(Role::Chrome)));
+        }
+        for (name, value) in &server.metrics {
+            let name = format!("  {} ", text::fit(name, width.saturating_sub(8)));
+            lines.push(Line::from(vec![
+                Span::styled(name, scene.style(Role::Chrome)),
+                Span::styled(value.to_string(), scene.style(Role::Fresh)),
+            ]));
+        }
+        lines
+    }
 }
 
 /// The pane's title: product and version where there is one server.
 pub fn title(scene: &Scene<'_>) -> String {
     let heading = words::SERVERS.get(scene.lang);
     match scene.world.servers.as_slice() {
-        [server] => format!(" {heading} · {} {} ", server.info.product, server.info.version),
-        _ => format!(" {heading} "),
+        [server] => format!("{heading} · {} {}", server.info.product, server.info.version),
+        _ => heading.to_owned(),
     }
 }

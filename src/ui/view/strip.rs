@@ -1,21 +1,13 @@
 //! The bottom line: which keys do what, from the table of actions.
 
-use ratatui::text::{Line, Span};
-
-use super::Context;
-use crate::ui::theme::{Role, text};
+use super::prelude::*;
 use crate::{
     text::Words,
     ui::keys::{Hint, Place, TABLE},
 };
 
-/// As many hints for a place as fit, the most needed first. What has no key is left out.
-pub fn hints(context: Context<'_>, place: Place, width: u16) -> Line<'static> {
-    hints_but(context, place, &[], width)
-}
-
-/// The same without some actions, by name: what would do nothing now.
-pub fn hints_but(context: Context<'_>, place: Place, idle: &[&str], width: u16) -> Line<'static> {
+/// As many hints for a place as fit, the most needed first; no actions without keys, and none that are `idle`.
+pub fn hints(context: Context<'_>, place: Place, idle: &[&str], width: u16) -> Line<'static> {
     let mut hints: Vec<(u8, usize, &Hint)> = Vec::new();
     for (n, row) in TABLE.iter().enumerate().filter(|(_, row)| !idle.contains(&row.id)) {
         let here = row.hints.iter().filter(|hint| hint.place == place);
@@ -28,6 +20,10 @@ pub fn hints_but(context: Context<'_>, place: Place, idle: &[&str], width: u16) 
         Some((joined(&labels.collect::<Option<Vec<_>>>()?), hint.words))
     });
     line(named, context, width)
+}
+
+pub fn draw(context: Context<'_>, place: Place, idle: &[&str], area: Rect, buf: &mut Buffer) {
+    buf.set_line(area.x, area.y, &hints(context, place, idle, area.width), area.width);
 }
 
 /// These actions, by name, with words of their own.

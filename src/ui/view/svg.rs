@@ -8,18 +8,14 @@ pub(crate) mod shapes;
 
 use std::{collections::HashMap, fmt::Write as _};
 
-use ratatui::{
-    buffer::{Buffer, Cell},
-    style::{Color, Modifier},
-};
-
-use crate::ui::theme::text;
 use ink::{INK, PAPER, colour};
+use ratatui::buffer::Cell;
 use shapes::CELL;
+
+use super::prelude::*;
 
 /// Where a letter's foot stands in its cell.
 const BASELINE: f32 = 13.5;
-/// Space around the screen.
 const MARGIN: f32 = 12.0;
 /// Monospaced fonts of the usual systems, and those that have Chinese. Every picture names them.
 pub const FONTS: &str = "'DejaVu Sans Mono','Cascadia Mono',Menlo,Consolas,'Liberation Mono','Noto Sans Mono CJK SC',\
@@ -61,11 +57,6 @@ pub fn titled(buffer: &Buffer, title: &str) -> String {
     svg
 }
 
-/// A colour in a picture's words, or the default where it is the terminal's own.
-pub fn hex(shown: Color, default: &str) -> String {
-    colour(shown, default)
-}
-
 struct Drawn<'a> {
     column: u16,
     wide: u16,
@@ -84,21 +75,11 @@ impl Drawn<'_> {
         f32::from(self.wide) * CELL.0
     }
 
-    fn end(&self) -> u16 {
-        self.column + self.wide
-    }
-
     fn opacity(&self) -> f32 {
         if self.look.contains(Modifier::DIM) { 0.6 } else { 1.0 }
     }
-
-    /// Whether it is a letter that may stand in a run of letters.
-    fn is_ascii(&self) -> bool {
-        self.symbol.is_ascii()
-    }
 }
 
-/// The ground that most cells have.
 fn paper(buffer: &Buffer) -> String {
     let mut counts: HashMap<_, usize> = HashMap::new();
     for cell in &buffer.content {
@@ -136,21 +117,12 @@ fn drawn<'a>(cell: &'a Cell, column: u16, ground: &str) -> Drawn<'a> {
     }
 }
 
-/// Where a row begins.
 fn top(row: u16) -> f32 {
     f32::from(row) * CELL.1 + MARGIN
 }
 
-/// Neighbours that are alike, as one.
-fn runs<'c, 'a>(
-    cells: &'c [Drawn<'a>],
-    alike: impl Fn(&Drawn<'a>, &Drawn<'a>) -> bool,
-) -> impl Iterator<Item = &'c [Drawn<'a>]> {
-    cells.chunk_by(move |one, next| alike(one, next))
-}
-
 fn grounds(svg: &mut String, cells: &[Drawn<'_>], row: u16, paper: &str) {
-    for run in runs(cells, |one, next| one.paper == next.paper) {
+    for run in cells.chunk_by(|one, next| one.paper == next.paper) {
         let (first, last) = (&run[0], &run[run.len() - 1]);
         if first.paper == paper {
             continue;
@@ -171,11 +143,9 @@ fn blocks(svg: &mut String, cells: &[Drawn<'_>], row: u16) {
     let same = |one: &Drawn<'_>, next: &Drawn<'_>| {
         one.symbol == next.symbol && one.ink == next.ink && one.look == next.look
     };
-    for run in runs(cells, same) {
+    for run in cells.chunk_by(same) {
         let first = &run[0];
-        let Some(block) = shapes::block(first.symbol) else {
-            continue;
-        };
+        let Some(block) = shapes::block(first.symbol) else { continue };
         // What fills its cell from side to side is one shape with its neighbours.
         let whole = block.wide >= 1.0;
         let parts: Vec<(f32, f32)> = if whole {
@@ -185,15 +155,14 @@ fn blocks(svg: &mut String, cells: &[Drawn<'_>], row: u16) {
             run.iter().map(|cell| (cell.x() + block.left * CELL.0, block.wide * CELL.0)).collect()
         };
         for (x, width) in parts {
-            let _ = write!(
+            let _ = writeln!(
                 svg,
-                "<rect x=\"{x}\" y=\"{}\" width=\"{width}\" height=\"{}\" fill=\"{}\"",
+                "<rect x=\"{x}\" y=\"{}\" width=\"{width}\" height=\"{}\" fill=\"{}\"{}/>",
                 top(row) + block.top * CELL.1,
                 block.tall * CELL.1,
-                first.ink
+                first.ink,
+                opacity(block.dense * first.opacity())
             );
-            opacity(svg, block.dense * first.opacity());
-            svg.push_str("/>\n");
         }
     }
 }
@@ -205,7 +174,7 @@ fn lines(svg: &mut String, cells: &[Drawn<'_>], row: u16) {
         };
         pattern(one) == pattern(next) && one.ink == next.ink && one.look == next.look
     };
-    for run in runs(cells, same) {
+    for run in cells.chunk_by(same) {
         let shapes = run.iter().filter_map(|cell| shapes::lines(cell.symbol, (cell.x(), top(row))));
         let (mut path, mut pattern) = (String::new(), (1.0, None));
         for (shape, thick, dashes) in shapes {
@@ -215,27 +184,24 @@ fn lines(svg: &mut String, cells: &[Drawn<'_>], row: u16) {
         if path.is_empty() {
             continue;
         }
-        let _ = write!(
+        let dashes = pattern.1.map_or_else(String::new, |dashes| format!(" stroke-dasharray=\"{dashes}\""));
+        let (ink, opacity) = (&run[0].ink, opacity(run[0].opacity()));
+        let _ = writeln!(
             svg,
-            "<path d=\"{path}\" fill=\"none\" stroke=\"{}\" stroke-width=\"{}\"",
-            run[0].ink, pattern.0
+            "<path d=\"{path}\" fill=\"none\" stroke=\"{ink}\" stroke-width=\"{}\"{dashes}{opacity}/>",
+            pattern.0
         );
-        if let Some(dashes) = pattern.1 {
-            let _ = write!(svg, " stroke-dasharray=\"{dashes}\"");
-        }
-        opacity(svg, run[0].opacity());
-        svg.push_str("/>\n");
     }
 }
 
 fn words(svg: &mut String, cells: &[Drawn<'_>], row: u16) {
     let same = |one: &Drawn<'_>, next: &Drawn<'_>| {
-        one.is_ascii() && next.is_ascii() && one.ink == next.ink && one.look == next.look
+        one.symbol.is_ascii() && next.symbol.is_ascii() && one.ink == next.ink && one.look == next.look
     };
     let y = top(row) + BASELINE;
-    for run in runs(cells, same) {
+    for run in cells.chunk_by(same) {
         let first = &run[0];
-        if !first.is_ascii() {
+        if !first.symbol.is_ascii() {
             if shapes::block(first.symbol).is_none() && shapes::lines(first.symbol, (0.0, 0.0)).is_none() {
                 // In the middle of its cells, however wide the font has it.
                 let middle = first.x() + first.width() / 2.0;
@@ -256,7 +222,7 @@ fn words(svg: &mut String, cells: &[Drawn<'_>], row: u16) {
             let last = word.iter().rposition(|cell| !blank(&cell)).unwrap_or(0);
             let word = &word[..=last];
             let said: String = word.iter().map(|cell| cell.symbol).collect();
-            let width = f32::from(word[last].end() - word[0].column) * CELL.0;
+            let width = word[last].x() + word[last].width() - word[0].x();
             let _ = write!(svg, "<text x=\"{}\" y=\"{y}\"", word[0].x());
             if word.len() > 1 {
                 let _ = write!(svg, " textLength=\"{width}\" lengthAdjust=\"spacingAndGlyphs\"");
@@ -269,23 +235,20 @@ fn words(svg: &mut String, cells: &[Drawn<'_>], row: u16) {
 
 /// The rest of a text element whose place is written.
 fn letters(svg: &mut String, cell: &Drawn<'_>, said: &str) {
-    let _ = write!(svg, " fill=\"{}\"", cell.ink);
-    opacity(svg, cell.opacity());
-    if cell.look.contains(Modifier::BOLD) {
-        svg.push_str(" font-weight=\"bold\"");
-    }
-    if cell.look.contains(Modifier::UNDERLINED) {
-        svg.push_str(" text-decoration=\"underline\"");
+    let weight = if cell.look.contains(Modifier::BOLD) { " font-weight=\"bold\"" } else { "" };
+    let line = if cell.look.contains(Modifier::UNDERLINED) {
+        " text-decoration=\"underline\""
     } else if cell.look.contains(Modifier::CROSSED_OUT) {
-        svg.push_str(" text-decoration=\"line-through\"");
-    }
-    let _ = writeln!(svg, ">{}</text>", escape(said));
+        " text-decoration=\"line-through\""
+    } else {
+        ""
+    };
+    let opacity = opacity(cell.opacity());
+    let _ = writeln!(svg, " fill=\"{}\"{opacity}{weight}{line}>{}</text>", cell.ink, escape(said));
 }
 
-fn opacity(svg: &mut String, opacity: f32) {
-    if opacity < 1.0 {
-        let _ = write!(svg, " opacity=\"{opacity}\"");
-    }
+fn opacity(opacity: f32) -> String {
+    if opacity < 1.0 { format!(" opacity=\"{opacity}\"") } else { String::new() }
 }
 
 fn escape(words: &str) -> String {

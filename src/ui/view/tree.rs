@@ -1,77 +1,64 @@
 //! What a server holds as a tree of nodes: who owns what, who watches what.
 
-use ratatui::{
-    style::Modifier,
-    text::{Line, Span},
-};
-
-use super::{
-    Scene,
-    servers::{self, Changes},
-};
-use crate::ui::{
-    theme::{Role, text},
-    words,
-};
-use crate::{
-    log::{Entry, Observed},
-    world::{Change, ServerWorld},
-};
+use super::{prelude::*, servers::ServerPane};
+use crate::log::{Entry, Observed};
 
 /// Of more siblings than this, only the first and the last few are shown.
 const MANY: usize = 10;
 /// How many at the beginning and at the end.
 const ENDS: (usize, usize) = (5, 2);
-/// How many watchers are named.
-const NAMED: usize = 4;
+const NAMED_WATCHERS: usize = 4;
 
-/// A line per node, siblings folded where they are many.
-pub fn lines<'a>(
-    scene: &Scene<'a>,
-    (server, marked): (&'a ServerWorld, &Changes),
-    observed: &'a Observed,
-    width: usize,
-) -> Vec<Line<'a>> {
-    let mut lines = Vec::new();
-    let nodes: Vec<(&str, Entry<'a>)> = observed.entries().into_iter().collect();
-    let mut at = 0;
-    while at < nodes.len() {
+impl<'a> ServerPane<'_, 'a> {
+    /// A line per node, siblings folded where they are many.
+    pub(crate) fn tree(&self, observed: &'a Observed) -> Vec<Line<'a>> {
+        let scene = self.scene;
+        let mut lines = Vec::new();
+        let nodes: Vec<(&str, Entry<'a>)> = observed.entries().into_iter().collect();
         // Neighbours of one parent that have no children of their own stand together.
-        let parent = parent(nodes[at].0);
-        let run = nodes[at..].iter().take_while(|(path, _)| self::parent(path) == parent).count();
-        let hidden = if run > MANY { ENDS.0..run - ENDS.1 } else { run..run };
-        for (n, (path, node)) in nodes[at..at + run].iter().enumerate() {
-            if n == hidden.start && !hidden.is_empty() {
-                lines.push(more(scene, &nodes[at..at + run][hidden.clone()], depth(path)));
-            }
-            if !hidden.contains(&n) {
-                lines.push(line(scene, (server, marked), (*path, *node), width));
+        for run in nodes.chunk_by(|(one, _), (next, _)| parent(one) == parent(next)) {
+            let hidden = if run.len() > MANY { ENDS.0..run.len() - ENDS.1 } else { run.len()..run.len() };
+            for (n, (path, node)) in run.iter().enumerate() {
+                if n == hidden.start && !hidden.is_empty() {
+                    lines.push(more(scene, &run[hidden.clone()], depth(path)));
+                }
+                if !hidden.contains(&n) {
+                    lines.push(self.node(path, *node));
+                }
             }
         }
-        at += run;
+        for (path, watchers) in observed.watched_absent() {
+            let mut spans = vec![
+                Span::styled(format!("  {path} "), scene.style(Role::Chrome)),
+                Span::styled(words::ABSENT.get(scene.lang), scene.style(Role::Chrome)),
+            ];
+            spans.extend(watching(scene, watchers));
+            lines.push(Line::from(spans));
+        }
+        lines.extend(self.removed(self.width / 2).take(ENDS.0));
+        lines
     }
-    for (path, watchers) in observed.watched_absent() {
+
+    fn node(&self, path: &'a str, node: Entry<'a>) -> Line<'a> {
+        let scene = self.scene;
+        let (mark, style) = self.mark(path);
+        let depth = depth(path);
+        let name = if depth == 0 { path } else { path.rsplit('/').next().unwrap_or(path) };
         let mut spans = vec![
-            Span::styled(format!("  {path} "), scene.style(Role::Chrome)),
-            Span::styled(words::ABSENT.get(scene.lang), scene.style(Role::Chrome)),
+            mark,
+            Span::raw("  ".repeat(depth)),
+            Span::styled(text::fit(name, self.width / 2).into_owned(), style),
         ];
-        spans.extend(watching(scene, watchers));
-        lines.push(Line::from(spans));
+        if let Some(owner) = node.owner() {
+            spans.extend([Span::raw(" "), scene.session(owner)]);
+        }
+        if !node.text().is_empty() {
+            let data = format!(" \"{}\"", text::fit(node.text(), 16));
+            spans.push(Span::styled(data, scene.style(Role::Chrome)));
+        }
+        spans.extend(watching(scene, node.watchers()));
+        Line::from(spans)
     }
-    for (path, _) in server
-        .changes
-        .iter()
-        .filter(|(path, change)| **change == Change::Removed && !marked.contains_key(*path))
-        .take(ENDS.0)
-    {
-        let gone = scene.style(Role::Chrome).add_modifier(Modifier::CROSSED_OUT);
-        lines.push(Line::from(vec![
-            Span::styled("- ", scene.style(Role::Warning)),
-            Span::styled(text::fit(path, width / 2).into_owned(), gone),
-            Span::styled(format!("  {}", words::REMOVED.get(scene.lang)), scene.style(Role::Chrome)),
-        ]));
-    }
-    lines
 }
 
 fn parent(path: &str) -> &str {
@@ -82,52 +69,19 @@ fn depth(path: &str) -> usize {
     path.matches('/').count().saturating_sub(1)
 }
 
-fn line<'a>(
-    scene: &Scene<'a>,
-    (server, marked): (&ServerWorld, &Changes),
-    (path, node): (&'a str, Entry<'a>),
-    width: usize,
-) -> Line<'a> {
-    let change = server.changes.get(path);
-    let mark = match change {
-        Some(Change::Added) => "+ ",
-        Some(Change::Changed) => "~ ",
-        _ => "  ",
-    };
-    let role = if change.is_some() { Role::Fresh } else { Role::Text };
-    let (mark, style) =
-        if marked.contains_key(path) { servers::mark(scene) } else { (mark, scene.style(role)) };
-    let depth = depth(path);
-    let name = if depth == 0 { path } else { path.rsplit('/').next().unwrap_or(path) };
-    let mut spans = vec![
-        Span::styled(mark, scene.style(Role::Good)),
-        Span::raw("  ".repeat(depth)),
-        Span::styled(text::fit(name, width / 2).into_owned(), style),
-    ];
-    if let Some(owner) = node.owner() {
-        spans.push(Span::raw(" "));
-        spans.push(scene.session(owner));
-    }
-    if !node.text().is_empty() {
-        spans.push(Span::styled(format!(" \"{}\"", text::fit(node.text(), 16)), scene.style(Role::Chrome)));
-    }
-    spans.extend(watching(scene, node.watchers()));
-    Line::from(spans)
-}
-
 /// Who watches: all of them where they are few, else how many and the first.
 fn watching<'a>(scene: &Scene<'a>, watchers: &[i64]) -> Vec<Span<'a>> {
     if watchers.is_empty() {
         return Vec::new();
     }
+    let many = watchers.len() > NAMED_WATCHERS;
     let count = words::WATCHING.with(scene.lang, &[&watchers.len().to_string()]);
-    let role = if watchers.len() > NAMED { Role::Danger } else { Role::Warning };
+    let role = if many { Role::Danger } else { Role::Warning };
     let mut spans = vec![Span::styled(format!("  ◉ {count}:"), scene.style(role))];
-    for session in watchers.iter().take(NAMED) {
-        spans.push(Span::raw(" "));
-        spans.push(scene.session(*session));
+    for session in watchers.iter().take(NAMED_WATCHERS) {
+        spans.extend([Span::raw(" "), scene.session(*session)]);
     }
-    if watchers.len() > NAMED {
+    if many {
         spans.push(Span::styled(" …", scene.style(Role::Chrome)));
     }
     spans

@@ -1,13 +1,12 @@
 //! The servers' lanes: who really held each lock and what each key really held, below what the clients believed.
 
-use ratatui::{buffer::Buffer, style::Modifier};
-
-use super::{Scene, plot::Plot};
-use crate::log::{EventKind, Fault};
-use crate::ui::{
-    chart::{About, Span, Truth},
-    theme::{Role, glyphs, text},
-    words::fault,
+use super::{plot::Plot, prelude::*};
+use crate::{
+    log::Fault,
+    ui::{
+        chart::{About, Span, Truth},
+        words::fault,
+    },
 };
 
 /// How many locks of one server get a row.
@@ -25,7 +24,6 @@ pub struct Row<'a> {
     first: bool,
 }
 
-/// The rows of all servers.
 pub fn rows<'a>(scene: &Scene<'a>) -> Vec<Row<'a>> {
     let mut rows = Vec::new();
     for truth in &scene.chart.truths {
@@ -49,12 +47,10 @@ pub fn rows<'a>(scene: &Scene<'a>) -> Vec<Row<'a>> {
 }
 
 impl<'a> Row<'a> {
-    /// What stands at the row's left.
     pub fn name(&self) -> &'a str {
         &self.truth.server
     }
 
-    /// Draws the row.
     pub fn draw(&self, scene: &Scene<'_>, plot: &Plot, y: u16, buf: &mut Buffer) {
         if let Some(lock) = self.lock {
             self.draw_lock(scene, plot, (lock, y), buf);
@@ -69,10 +65,7 @@ impl<'a> Row<'a> {
         let visible =
             self.truth.faults.iter().filter(|(column, event)| *event < plot.position && *column <= plot.head);
         let visible: Vec<(u16, &Fault)> = visible
-            .filter_map(|(column, event)| match &scene.log.events().get(*event)?.kind {
-                EventKind::Fault(fault) => Some((plot.screen(*column)?, fault)),
-                _ => None,
-            })
+            .filter_map(|(column, event)| Some((plot.screen(*column)?, scene.fault(*event)?)))
             .collect();
         for (n, (x, fault)) in visible.iter().enumerate() {
             let limit = visible.get(n + 1).map_or(plot.area.right(), |(next, _)| *next);
@@ -101,23 +94,9 @@ impl<'a> Row<'a> {
             }
         }
     }
-}
 
-/// What a key held, from the moment it was seen.
-fn draw_value(scene: &Scene<'_>, plot: &Plot, span: &Span, (y, named): (u16, bool), buf: &mut Buffer) {
-    let Some(columns) = plot.stretch(span.from, span.to) else {
-        return;
-    };
-    plot.fill(columns, y, "─", scene.style(Role::Chrome), buf);
-    let words = if named { format!("{} {} ", span.lock, span.token) } else { format!("{} ", span.token) };
-    plot.write((columns.0, y), &words, columns.1.max(columns.0 + 1), scene.style(Role::Code), buf);
-}
-
-impl Row<'_> {
     fn draw_holder(&self, scene: &Scene<'_>, plot: &Plot, span: &Span, y: u16, buf: &mut Buffer) {
-        let Some(columns) = plot.stretch(span.from, span.to) else {
-            return;
-        };
+        let Some(columns) = plot.stretch(span.from, span.to) else { return };
         let owner = span.owner.and_then(|owner| scene.owner(owner));
         let style = owner.map_or(scene.style(Role::Chrome), |owner| scene.actor_style(owner));
         for x in columns.0..columns.1 {
@@ -135,8 +114,7 @@ impl Row<'_> {
         }
     }
 
-    /// How much of the lock's lease is left at a column, as an index into [`glyphs::LEASE`]; nothing where the key
-    /// has no lease.
+    /// How much of the lease is left at a column, as an index into [`glyphs::LEASE`], where the key has one.
     fn left(&self, scene: &Scene<'_>, plot: &Plot, column: u32) -> Option<usize> {
         let moment = scene.chart.moment(scene.log, column, plot.position, scene.display);
         let lease = self.truth.lease_at(self.lock?, moment, plot.position)?;
@@ -145,4 +123,12 @@ impl Row<'_> {
         let steps: [f64; 7] = [0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875];
         Some(steps.iter().take_while(|step| share > **step).count())
     }
+}
+
+/// What a key held, from the moment it was seen.
+fn draw_value(scene: &Scene<'_>, plot: &Plot, span: &Span, (y, named): (u16, bool), buf: &mut Buffer) {
+    let Some(columns) = plot.stretch(span.from, span.to) else { return };
+    plot.fill(columns, y, "─", scene.style(Role::Chrome), buf);
+    let words = if named { format!("{} {} ", span.lock, span.token) } else { format!("{} ", span.token) };
+    plot.write((columns.0, y), &words, columns.1.max(columns.0 + 1), scene.style(Role::Code), buf);
 }

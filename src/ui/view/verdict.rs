@@ -1,49 +1,46 @@
 //! The verdict: each claim, what was expected and what was seen, what it amounts to and what to take away.
 
-use ratatui::{
-    style::{Modifier, Style},
-    text::{Line, Span},
-};
+use super::{LessonView, paragraph, prelude::*};
+use crate::verdict::{ClaimResult, Outcome, Verdict, evidence};
 
-use super::{Scene, paragraph};
-use crate::ui::state::screen::Asking;
-use crate::ui::{
-    theme::{Role, text},
-    words,
-};
-use crate::{
-    ui::state::catalogue::CatalogueEntry,
-    verdict::{ClaimResult, Outcome, Verdict, evidence},
-};
+const EVIDENCE_LINES: usize = 3;
 
-/// The most lines of evidence for one claim.
-const EVIDENCE: usize = 3;
-
-/// The wrapped lines of the pane.
-pub fn lines(
-    scene: &Scene<'_>,
-    verdict: &Verdict,
-    asking: &Asking<'_>,
-    (entry, variant): (&CatalogueEntry, usize),
-    width: u16,
-) -> Vec<Line<'static>> {
-    let width = usize::from(width);
-    let mut lines = heading(scene, verdict.outcome, width);
-    if verdict.outcome == Outcome::NotShown {
-        let why = words::NOT_SHOWN_WHY.get(scene.lang);
-        lines.extend(paragraph::plain(why, width, scene.style(Role::Danger)));
-    } else if let Some(variant) = entry.variants.get(variant) {
-        let words = format!("{}: {}", words::TAKE_AWAY.get(scene.lang), variant.lesson.get(scene.lang));
-        lines.extend(paragraph::prose(&words, width, scene.style(Role::Text), scene.theme));
+impl LessonView<'_> {
+    pub(crate) fn verdict_lines(&self, verdict: &Verdict, width: usize) -> Vec<Line<'static>> {
+        let scene = &self.scene;
+        let mut lines = heading(scene, verdict.outcome, width);
+        if verdict.outcome == Outcome::NotShown {
+            let why = words::NOT_SHOWN_WHY.get(scene.lang);
+            lines.extend(paragraph::plain(why, width, scene.style(Role::Danger)));
+        } else if let Some(variant) = self.entry.variants.get(self.variant) {
+            let words = format!("{}: {}", words::TAKE_AWAY.get(scene.lang), variant.lesson.get(scene.lang));
+            lines.extend(paragraph::prose(&words, width, scene.style(Role::Text), scene.theme));
+        }
+        // What to take away, how the predictions went and where to go stand first; below them what proves it.
+        lines.extend(self.asking.predictions(scene, width));
+        lines.extend(self.next_steps(width));
+        lines.push(Line::default());
+        for claim in &verdict.claims {
+            lines.extend(claim_lines(scene, claim, width));
+        }
+        lines
     }
-    // What to take away, how the predictions went and where to go stand first; below them what proves it.
-    lines.extend(asking.predictions(scene, width));
-    lines.extend(hints(scene, entry, variant, width));
-    lines.push(Line::default());
-    for claim in &verdict.claims {
-        lines.extend(claim_lines(scene, claim, width));
+
+    fn next_steps(&self, width: usize) -> Vec<Line<'static>> {
+        let (scene, entry) = (&self.scene, self.entry);
+        let mut words = Vec::new();
+        if entry.variants.len() > 1 {
+            let next = &entry.variants[(self.variant + 1) % entry.variants.len()];
+            let values = [&scene.keys.label("next-variant"), next.title.get(scene.lang)];
+            words.push(words::TRY_VARIANT.with(scene.lang, &values));
+        }
+        if !entry.interview.is_empty() {
+            let values = [&scene.keys.label("interview"), &*entry.interview.len().to_string()];
+            words.push(words::TRY_CARDS.with(scene.lang, &values));
+        }
+        let style = scene.style(Role::Accent);
+        words.iter().flat_map(|words| paragraph::plain(words, width, style)).collect()
     }
-    lines
 }
 
 fn heading(scene: &Scene<'_>, outcome: Outcome, width: usize) -> Vec<Line<'static>> {
@@ -60,7 +57,6 @@ fn heading(scene: &Scene<'_>, outcome: Outcome, width: usize) -> Vec<Line<'stati
     vec![Line::styled(words, style)]
 }
 
-/// The wrapped lines of one claim.
 pub fn claim_lines(scene: &Scene<'_>, claim: &ClaimResult, width: usize) -> Vec<Line<'static>> {
     const INDENT: usize = 3;
     let (glyph, role) = if claim.holds { ("✓", Role::Good) } else { ("✗", Role::Danger) };
@@ -83,7 +79,7 @@ pub fn claim_lines(scene: &Scene<'_>, claim: &ClaimResult, width: usize) -> Vec<
         };
         lines.extend(indented(&figures, (INDENT + 2, width), style));
     }
-    for evidence in evidence(scene.log, &claim.claim, &claim.evidence, EVIDENCE) {
+    for evidence in evidence(scene.log, &claim.claim, &claim.evidence, EVIDENCE_LINES) {
         let words = format!("↳ {}", text::clean(evidence.get(scene.lang)));
         lines.extend(indented(&words, (INDENT + 2, width), scene.style(Role::Chrome)));
     }
@@ -104,21 +100,4 @@ fn figures(scene: &Scene<'_>, claim: &ClaimResult) -> String {
 fn indented(words: &str, (indent, width): (usize, usize), style: Style) -> Vec<Line<'static>> {
     let lines = paragraph::plain(words, width.saturating_sub(indent), style);
     paragraph::hang(Span::raw(" ".repeat(indent)), lines)
-}
-
-fn hints(scene: &Scene<'_>, entry: &CatalogueEntry, variant: usize, width: usize) -> Vec<Line<'static>> {
-    let style = scene.style(Role::Accent);
-    let mut lines = Vec::new();
-    if entry.variants.len() > 1 {
-        let next = &entry.variants[(variant + 1) % entry.variants.len()];
-        let words = words::TRY_VARIANT
-            .with(scene.lang, &[&scene.keys.label("next-variant"), next.title.get(scene.lang)]);
-        lines.extend(paragraph::plain(&words, width, style));
-    }
-    if !entry.interview.is_empty() {
-        let words = words::TRY_CARDS
-            .with(scene.lang, &[&scene.keys.label("interview"), &entry.interview.len().to_string()]);
-        lines.extend(paragraph::plain(&words, width, style));
-    }
-    lines
 }

@@ -1,27 +1,10 @@
 //! The wire log: every command with its reply, and whatever else crossed the wire, up to the playhead.
 
-use ratatui::{
-    buffer::Buffer,
-    layout::Rect,
-    style::Style,
-    text::{Line, Span},
-};
+use super::{detail, prelude::*, selection};
+use crate::{log::Reply, text::Words, ui::chart::WireRow};
 
-use super::{Scene, selection};
-use crate::ui::{
-    chart::WireRow,
-    theme::{Role, text, time},
-    words::{self, fault},
-};
-use crate::{
-    log::{ActorId, EventKind, Reply},
-    text::Words,
-};
+const TIME_COLUMNS: usize = 8;
 
-/// Columns of the time.
-const TIME: usize = 8;
-
-/// How many lines there are.
 pub fn rows(scene: &Scene<'_>) -> usize {
     scene.chart.wire.partition_point(|row| row.event < scene.world.position)
 }
@@ -67,7 +50,6 @@ fn window(scene: &Scene<'_>, back: Option<u16>, height: u16) -> std::ops::Range<
     end.saturating_sub(height.into())..end
 }
 
-/// The event whose line is at a place of the screen.
 pub fn event_at(scene: &Scene<'_>, back: Option<u16>, area: Rect, (x, y): (u16, u16)) -> Option<usize> {
     if !area.contains((x, y).into()) {
         return None;
@@ -101,18 +83,16 @@ pub fn draw(scene: &Scene<'_>, back: Option<u16>, area: Rect, buf: &mut Buffer) 
 }
 
 fn actor(scene: &Scene<'_>, row: &WireRow) -> Option<ActorId> {
-    match scene.log.events().get(row.event)?.kind {
+    match *scene.event(row.event)? {
         EventKind::Sent { actor, .. } | EventKind::Notified { actor, .. } => Some(actor),
         _ => None,
     }
 }
 
 fn line<'a>(scene: &Scene<'a>, row: &WireRow, names: usize, width: usize) -> Line<'a> {
-    let Some(event) = scene.log.events().get(row.event) else {
-        return Line::default();
-    };
+    let Some(event) = scene.log.events().get(row.event) else { return Line::default() };
     let chrome = scene.style(Role::Chrome);
-    let mut spans = vec![Span::styled(format!("{:>TIME$} ", time::moment(event.at)), chrome)];
+    let mut spans = vec![Span::styled(format!("{:>TIME_COLUMNS$} ", time::moment(event.at)), chrome)];
     if let Some(actor) = actor(scene, row) {
         let member = scene.world.actor(actor).filter(|_| row.count > 1);
         let name = member.map_or(scene.name(actor), |member| &member.who.client);
@@ -121,8 +101,8 @@ fn line<'a>(scene: &Scene<'a>, row: &WireRow, names: usize, width: usize) -> Lin
     } else {
         spans.push(Span::raw(" ".repeat(names + 3)));
     }
-    let room = width.saturating_sub(TIME + names + 4);
-    match &event.kind {
+    let room = width.saturating_sub(TIME_COLUMNS + names + 4);
+    let (words, style) = match &event.kind {
         EventKind::Sent { command, server, .. } => {
             let (reply, style) = reply(scene, row);
             // A reply decides more than the end of a long command does.
@@ -132,41 +112,36 @@ fn line<'a>(scene: &Scene<'a>, row: &WireRow, names: usize, width: usize) -> Lin
             spans.push(Span::styled(text::fit(&command.to_string(), left).into_owned(), style_wire));
             spans.push(Span::styled(" → ", chrome));
             spans.push(Span::styled(reply, style));
+            return Line::from(spans);
         }
         EventKind::Notified { about, what, .. } => {
             let many = if row.count > 1 { format!(" ×{}", row.count) } else { String::new() };
-            let notice = format!("↯ {what} {about}{many}");
-            spans.push(Span::styled(text::fit(&notice, room).into_owned(), scene.style(Role::Warning)));
+            (format!("↯ {what} {about}{many}"), scene.style(Role::Warning))
         }
-        EventKind::Fault(fault) => {
-            let words = fault::words(scene.lang, fault);
-            spans.push(Span::styled(text::fit(&words, room).into_owned(), scene.style(Role::Danger)));
-        }
-        EventKind::GaveUp { why, .. } => {
-            let words = format!("✗ {}: {why}", words::GAVE_UP.get(scene.lang));
-            spans.push(Span::styled(text::fit(&words, room).into_owned(), scene.style(Role::Danger)));
-        }
+        EventKind::Fault(_) | EventKind::GaveUp { .. } => detail::own_words(scene, row.event),
         EventKind::ServerDied { server, .. } => {
-            let words = format!("✝ {server}: {}", words::SERVER_DIED.get(scene.lang));
-            spans.push(Span::styled(text::fit(&words, room).into_owned(), scene.style(Role::Danger)));
+            let words = words::SERVER_DIED.get(scene.lang);
+            (format!("✝ {server}: {words}"), scene.style(Role::Danger))
         }
-        _ => {}
-    }
+        _ => return Line::from(spans),
+    };
+    spans.push(Span::styled(text::fit(&words, room).into_owned(), style));
     Line::from(spans)
 }
 
 fn reply(scene: &Scene<'_>, row: &WireRow) -> (String, Style) {
-    let event = row.replied.filter(|replied| *replied < scene.world.position);
-    let Some(EventKind::Replied { reply, .. }) = event.map(|event| &scene.log.events()[event].kind) else {
-        let words = format!("… {}", pending(scene, row.event).get(scene.lang));
-        return (words, scene.style(Role::Chrome));
-    };
-    (reply.to_string(), style(scene, reply))
+    match row.replied.and_then(|replied| scene.reply(replied)) {
+        Some(reply) => (reply.to_string(), style(scene, reply)),
+        None => {
+            let words = format!("… {}", pending(scene, row.event).get(scene.lang));
+            (words, scene.style(Role::Chrome))
+        }
+    }
 }
 
 /// What a command without a reply does: it is on its way, or waits for a mutex of its own process.
 pub fn pending(scene: &Scene<'_>, sent: usize) -> Words {
-    match scene.log.events().get(sent).map(|event| &event.kind) {
+    match scene.event(sent) {
         Some(EventKind::Sent { server, .. }) if server == "local" => words::BLOCKED,
         _ => words::IN_FLIGHT,
     }
@@ -178,12 +153,5 @@ pub fn style(scene: &Scene<'_>, reply: &Reply) -> Style {
         Reply::Value(value) if value.is_null() => scene.style(Role::Warning),
         Reply::Value(_) => scene.style(Role::Fresh),
         Reply::Error { .. } | Reply::Lost(_) => scene.style(Role::Danger),
-    }
-}
-
-pub fn fault_glyph(scene: &Scene<'_>, event: usize) -> Option<&'static str> {
-    match &scene.log.events().get(event)?.kind {
-        EventKind::Fault(fault) => Some(fault::glyph(fault)),
-        _ => None,
     }
 }

@@ -41,7 +41,7 @@ fn one(source: &Source<'_>, n: usize, lane: &Lane) -> Value {
 }
 
 fn mark(source: &Source<'_>, mark: &Mark) -> Value {
-    let detail = source.chart.detail();
+    let detail = source.chart.detail;
     let before = mark.text(source.log, detail, mark.event + 1);
     let after = mark.text(source.log, detail, usize::MAX);
     let kind = match source.log.events().get(mark.event).map(|event| &event.kind) {

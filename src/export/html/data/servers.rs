@@ -48,10 +48,10 @@ fn span(source: &Source<'_>, truth: &Truth, span: &Span) -> Value {
 
 /// How much of the lease is left in each column, as digits from 0 to z; nothing where there is no lease.
 fn lease(source: &Source<'_>, truth: &Truth, span: &Span) -> Option<String> {
-    truth.lease(&span.lock, source.position)?;
     let last = source.chart.column(source.position.saturating_sub(1));
     let end = span.to.map_or(last + 1, |to| to.0.max(span.from.0 + 1));
     let now = LessonTime::from_nanos(i64::MAX);
+    truth.lease_at(&span.lock, now, source.position)?;
     let mut digits = String::new();
     for column in span.from.0..end {
         let moment = source.chart.moment(source.log, column, source.position, now);

@@ -1,12 +1,10 @@
-//! Who has a column: every client (every thread of one that has several, a large crowd as one) and, right of them,
-//! every server.
+//! Who has a column: every client and thread, a large crowd as one, and right of them every server.
 
 use crate::{
     log::{Actor, ActorId, ServerInfo},
-    ui::chart::FEW,
+    ui::chart::crowd,
 };
 
-/// Whose column it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Who {
     /// A client or one of its threads.
@@ -18,16 +16,12 @@ pub enum Who {
         first: ActorId,
         members: usize,
     },
-    /// A server, by name.
     Server(String),
 }
 
-/// Everybody's columns, clients first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Columns {
-    /// Who, from left to right.
     pub all: Vec<Who>,
-    /// How many of them are clients.
     pub clients: usize,
     of_actor: Vec<usize>,
 }
@@ -35,26 +29,23 @@ pub struct Columns {
 impl Columns {
     pub(crate) fn new(actors: &[Actor], servers: &[ServerInfo]) -> Self {
         let mut columns = Self::default();
-        let large = |actor: &Actor| {
-            let members = actors.iter().filter(|other| other.client == actor.client);
-            actor.crowd && members.count() > FEW
-        };
-        // Members of a crowd stand together, so that the neighbour's column answers for most of them.
-        let mut last: Option<(&str, usize)> = None;
+        let crowds = crowd::crowds(actors);
+        let mut of_crowd: Vec<Option<usize>> = vec![None; crowds.len()];
         for (n, actor) in actors.iter().enumerate() {
-            let id = ActorId(u32::try_from(n).unwrap_or(u32::MAX));
-            let neighbour = last.filter(|(client, _)| actor.crowd && *client == actor.client);
-            let column = if let Some((_, column)) = neighbour {
-                column
-            } else if large(actor) {
-                columns.crowd(actor, id)
-            } else {
-                columns.all.push(Who::Actor(id));
-                columns.all.len() - 1
-            };
-            if let Who::Crowd { members, .. } = &mut columns.all[column] {
-                *members += 1;
-                last = Some((&actor.client, column));
+            let first = ActorId(u32::try_from(n).unwrap_or(u32::MAX));
+            let next = columns.all.len();
+            let crowd = crowds.iter().position(|(client, _)| actor.crowd && *client == actor.client);
+            let column = crowd.and_then(|crowd| of_crowd[crowd]).unwrap_or(next);
+            if column == next {
+                columns.all.push(match crowd {
+                    Some(crowd) => {
+                        Who::Crowd { client: actor.client.clone(), first, members: crowds[crowd].1.len() }
+                    }
+                    None => Who::Actor(first),
+                });
+            }
+            if let Some(crowd) = crowd {
+                of_crowd[crowd] = Some(column);
             }
             columns.of_actor.push(column);
         }
@@ -64,30 +55,15 @@ impl Columns {
         columns
     }
 
-    /// The column of a crowd: made for its first member.
-    fn crowd(&mut self, actor: &Actor, first: ActorId) -> usize {
-        let known = self.all.iter().position(|who| match who {
-            Who::Crowd { client, .. } => *client == actor.client,
-            _ => false,
-        });
-        known.unwrap_or_else(|| {
-            self.all.push(Who::Crowd { client: actor.client.clone(), first, members: 0 });
-            self.all.len() - 1
-        })
-    }
-
-    /// An actor's column.
     pub fn of(&self, actor: ActorId) -> Option<usize> {
         self.of_actor.get(actor.0 as usize).copied()
     }
 
-    /// A server's column.
     pub fn server(&self, name: &str) -> Option<usize> {
         let servers = self.all.iter().enumerate().skip(self.clients);
         servers.filter(|(_, who)| matches!(who, Who::Server(server) if server == name)).map(|(n, _)| n).next()
     }
 
-    /// Whether a column is that of a crowd.
     pub fn is_crowd(&self, column: usize) -> bool {
         matches!(self.all.get(column), Some(Who::Crowd { .. }))
     }

@@ -1,6 +1,6 @@
 //! Faults in the sequence: what they do to lifelines, and to commands that are on their way.
 
-use super::{Passage, Row, RowKind, Sequence};
+use super::{Message, Passage, Row, RowKind, Sequence};
 use crate::log::{ActorId, Belief, Condition, EventKind, Fault, LinkId, Log, Target, Way};
 
 impl Sequence {
@@ -9,7 +9,7 @@ impl Sequence {
         if self.state.links.is_empty() {
             return Passage::Through;
         }
-        let client = client(log, actor).unwrap_or_default();
+        let client = log.actor(actor).map_or("", |actor| actor.client.as_str());
         let way = self.state.links.get(&LinkId::new(client, server));
         way.copied().unwrap_or(Passage::Through)
     }
@@ -44,29 +44,26 @@ impl Sequence {
             if matches!(condition, Condition::Ahead(_)) {
                 return;
             }
-            let mind = &mut self.lifelines[column].mind;
-            mind.frozen = condition == Condition::Frozen;
-            mind.dead &= condition != Condition::Restarted;
-            self.turn(column, index);
+            let state = &mut self.lifelines[column].state;
+            state.frozen = condition == Condition::Frozen;
+            state.dead &= condition != Condition::Restarted;
+            self.update(column, index);
         }
     }
 
-    /// A server is no more.
     pub(crate) fn server_ends(&mut self, server: &str, index: usize) {
-        let Some(column) = self.columns.server(server) else {
-            return;
-        };
+        let Some(column) = self.columns.server(server) else { return };
         // What it held is gone with it, and no TTL ended.
         if let Some(server) = self.state.servers.get_mut(server) {
             server.leases.clear();
             server.event = None;
         }
-        if self.lifelines[column].mind.dead {
+        if self.lifelines[column].state.dead {
             return;
         }
         self.hit(vec![column], index);
-        self.lifelines[column].mind.dead = true;
-        self.turn(column, index);
+        self.lifelines[column].state.dead = true;
+        self.update(column, index);
     }
 
     fn hit(&mut self, columns: Vec<usize>, index: usize) {
@@ -82,13 +79,12 @@ impl Sequence {
             self.actors_end(log, &actors, &columns, index);
         }
         for column in columns {
-            let mind = &mut self.lifelines[column].mind;
-            mind.frozen = fault.leaves() == Condition::Frozen && !mind.dead;
-            self.turn(column, index);
+            let state = &mut self.lifelines[column].state;
+            state.frozen = fault.leaves() == Condition::Frozen && !state.dead;
+            self.update(column, index);
         }
     }
 
-    /// These actors do and believe no more.
     fn actors_end(&mut self, log: &Log, actors: &[ActorId], columns: &[usize], index: usize) {
         self.orphan(log, actors, index);
         let mut held: Vec<(ActorId, String)> = self
@@ -100,7 +96,7 @@ impl Sequence {
             .collect();
         held.sort();
         for column in columns {
-            self.lifelines[*column].mind.dead = true;
+            self.lifelines[*column].state.dead = true;
         }
         for (actor, lock) in held {
             self.believe(actor, &lock, Belief::Nothing);
@@ -114,7 +110,7 @@ impl Sequence {
         columns.retain(|column| !self.columns.is_crowd(*column));
         self.actors_end(log, &[actor], &columns, index);
         for column in columns {
-            self.turn(column, index);
+            self.update(column, index);
         }
     }
 
@@ -132,31 +128,28 @@ impl Sequence {
     /// Their client is dead: whatever the server answers, nobody hears it.
     fn orphan(&mut self, log: &Log, actors: &[ActorId], index: usize) {
         for sent in self.on_their_way(log, actors) {
-            let EventKind::Sent { op, actor, server, .. } = &log.events()[sent].kind else {
-                continue;
-            };
+            let EventKind::Sent { op, actor, server, .. } = &log.events()[sent].kind else { continue };
             self.state.in_flight.remove(op);
             if let (Some(client), Some(server)) = (self.columns.of(*actor), self.columns.server(server)) {
-                let kind = RowKind::Orphan { client, server, sent };
+                let kind = RowKind::Message { client, server, message: Message::Orphaned { sent } };
                 let same = self.same(client, 7, "");
                 self.row(kind, index, same);
             }
         }
     }
 
-    /// What a link had held goes on.
     fn deliver(&mut self, log: &Log, LinkId { from, to }: &LinkId, index: usize) {
         for sent in self.on_their_way(log, &log.actors_of(from).collect::<Vec<_>>()) {
-            let EventKind::Sent { server, .. } = &log.events()[sent].kind else {
-                continue;
-            };
+            let EventKind::Sent { server, .. } = &log.events()[sent].kind else { continue };
             let row = self.row_of(sent).and_then(|row| self.rows.get(row));
             let held = row.and_then(|row| match row.kind {
-                RowKind::Sent { client, server, way: Passage::Held } => Some((client, server)),
+                RowKind::Message { client, server, message: Message::Sent(Passage::Held) } => {
+                    Some((client, server))
+                }
                 _ => None,
             });
             if let Some((client, column)) = held.filter(|_| server == to) {
-                let kind = RowKind::Delivered { client, server: column, sent };
+                let kind = RowKind::Message { client, server: column, message: Message::Delivered { sent } };
                 let same = self.same(client, 10, to);
                 self.row(kind, index, same);
             }
@@ -188,8 +181,4 @@ impl Sequence {
         let ends = found.collect();
         self.rows.push(Row::new(RowKind::Link { ends }, index));
     }
-}
-
-fn client(log: &Log, actor: ActorId) -> Option<&str> {
-    log.actor(actor).map(|actor| actor.client.as_str())
 }

@@ -10,15 +10,13 @@ pub enum Look {
     Holding,
     /// The same, and somebody else believes it of the same lock.
     Clashing,
-    /// Its process is stopped.
     Frozen,
-    /// Its process is no more.
     Dead,
 }
 
 /// What a column's process is, and what those in it believe.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Mind {
+pub(crate) struct ColumnState {
     pub waiting: usize,
     pub unsure: usize,
     pub holding: usize,
@@ -28,27 +26,20 @@ pub(crate) struct Mind {
     pub dead: bool,
 }
 
-impl Mind {
+impl ColumnState {
     fn look(&self) -> Look {
-        if self.dead {
-            Look::Dead
-        } else if self.frozen {
-            Look::Frozen
-        } else if !self.clashing.is_empty() {
-            Look::Clashing
-        } else if self.holding > 0 {
-            Look::Holding
-        } else if self.unsure > 0 {
-            Look::Unsure
-        } else if self.waiting > 0 {
-            Look::Waiting
-        } else {
-            Look::Idle
+        match self {
+            Self { dead: true, .. } => Look::Dead,
+            Self { frozen: true, .. } => Look::Frozen,
+            Self { clashing, .. } if !clashing.is_empty() => Look::Clashing,
+            Self { holding: 1.., .. } => Look::Holding,
+            Self { unsure: 1.., .. } => Look::Unsure,
+            Self { waiting: 1.., .. } => Look::Waiting,
+            _ => Look::Idle,
         }
     }
 }
 
-/// How a column looks from a row on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Change {
     row: usize,
@@ -56,24 +47,22 @@ struct Change {
     look: Look,
 }
 
-/// A column's lifeline.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Lifeline {
-    pub(crate) mind: Mind,
+    pub(crate) state: ColumnState,
     changes: Vec<Change>,
 }
 
 impl Lifeline {
-    /// Takes over what the mind has become, from a row on.
-    pub(crate) fn turn(&mut self, row: usize, event: usize) {
-        let look = self.mind.look();
+    /// Takes over what the state has become, from a row on.
+    pub(crate) fn update(&mut self, row: usize, event: usize) {
+        let look = self.state.look();
         let before = self.changes.last().map(|change| change.look);
         if before.unwrap_or_default() != look {
             self.changes.push(Change { row, event, look });
         }
     }
 
-    /// How it looks in a row, as far as the first `position` events tell.
     pub fn look(&self, row: usize, position: usize) -> Look {
         // Rows and events both only grow.
         let known = self.changes.partition_point(|change| change.row <= row && change.event < position);

@@ -12,7 +12,7 @@ pub(crate) mod row;
 
 pub use columns::{Columns, Who};
 pub use lifeline::{Lifeline, Look};
-pub use row::{Passage, Row, RowKind};
+pub use row::{Message, Passage, Row, RowKind};
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -23,6 +23,7 @@ use std::{
 use crate::{
     clock::LessonTime,
     log::{ActorId, Belief, Event, EventKind, LinkId, Log, Observed, OpId, Reply, Role, ServerState},
+    ui::chart::Clash,
     world::Holding,
 };
 
@@ -31,40 +32,18 @@ const GAP: Duration = Duration::from_millis(100);
 /// What happens this soon after a reply came of it.
 const BURST: Duration = Duration::from_millis(5);
 
-/// The state of a server, as it was seen at one event.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Seen {
-    event: usize,
-    /// The event at which the same server was seen before.
-    before: Option<usize>,
-}
-
-/// The rows of two or more holders of one lock.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Overlap {
-    pub lock: String,
-    /// Its first row, and the event that began it.
-    pub from: (usize, usize),
-    /// The row after its last, and the event that ended it.
-    pub to: Option<(usize, usize)>,
-}
-
-/// The rows, and the lifelines beside them.
 #[derive(Debug, Clone, Default)]
 pub struct Sequence {
     pub columns: Columns,
     pub lifelines: Vec<Lifeline>,
-    /// The rows, oldest first.
     pub rows: Vec<Row>,
-    /// Where two hold one lock.
-    pub overlaps: Vec<Overlap>,
-    /// The row of every event.
+    pub overlaps: Vec<Clash<usize>>,
     places: Vec<usize>,
-    states: Vec<Seen>,
+    /// The events with states of servers, and those at which the same server was seen before.
+    states: Vec<(usize, Option<usize>)>,
     state: FoldState,
 }
 
-/// What the fold has to remember from one event to the next.
 #[derive(Debug, Clone, Default)]
 struct FoldState {
     /// When the newest row was made or added to, not counting time that passed.
@@ -79,7 +58,6 @@ struct FoldState {
     servers: HashMap<String, Server>,
 }
 
-/// What was last seen of a server.
 #[derive(Debug, Clone, Default)]
 struct Server {
     event: Option<usize>,
@@ -115,8 +93,8 @@ impl Sequence {
     /// The state seen at an event, and the event at which the same server was seen before: of the first state at
     /// or after `event`.
     pub fn states_from(&self, event: usize) -> impl Iterator<Item = (usize, Option<usize>)> + '_ {
-        let first = self.states.partition_point(|seen| seen.event < event);
-        self.states[first..].iter().map(|seen| (seen.event, seen.before))
+        let first = self.states.partition_point(|(seen, _)| *seen < event);
+        self.states[first..].iter().copied()
     }
 
     fn place(&mut self, log: &Log, index: usize) {
@@ -127,10 +105,10 @@ impl Sequence {
         }
         self.pass(event.at, index);
         let rows = self.rows.len();
-        let row = self.tell(log, index);
+        let row = self.add(log, index);
         self.hold(event, index);
         if let Some(column) = event.kind.actor().and_then(|actor| self.columns.of(actor)) {
-            self.turn(column, index);
+            self.update(column, index);
         }
         // A row that was added to is the event's place; else the newest, which may be its own.
         let newest = self.rows.len().saturating_sub(1);
@@ -153,7 +131,7 @@ impl Sequence {
     }
 
     /// Tells an event in a row; gives the row if it is one that was there.
-    fn tell(&mut self, log: &Log, index: usize) -> Option<usize> {
+    fn add(&mut self, log: &Log, index: usize) -> Option<usize> {
         let event = &log.events()[index];
         match &event.kind {
             EventKind::Sent { .. } | EventKind::Replied { .. } | EventKind::Notified { .. } => {
@@ -206,16 +184,14 @@ impl Sequence {
                     return self.row(RowKind::Note { column: client }, index, same);
                 };
                 let way = self.way(log, *actor, server);
-                let kind = RowKind::Sent { client, server: to, way };
+                let kind = RowKind::Message { client, server: to, message: Message::Sent(way) };
                 let same = self.same(client, way as u8, &format!("{label} {server}"));
                 self.row(kind, index, same)
             }
             EventKind::Replied { op, actor, label, reply } => {
                 let client = self.columns.of(*actor)?;
                 let sent = self.state.in_flight.remove(op)?;
-                let EventKind::Sent { server, .. } = &log.events()[sent].kind else {
-                    return None;
-                };
+                let EventKind::Sent { server, .. } = &log.events()[sent].kind else { return None };
                 let Some(server) = self.columns.server(server) else {
                     // A lock of the process itself: the answer stands beside the question.
                     let row = self.row_of(sent)?;
@@ -224,7 +200,7 @@ impl Sequence {
                     return Some(row);
                 };
                 let lost = matches!(reply, Reply::Lost(_));
-                let kind = RowKind::Replied { client, server, lost };
+                let kind = RowKind::Message { client, server, message: Message::Replied { lost } };
                 let same = self.same(client, 3 + u8::from(lost) + 2 * u8::from(reply.is_value()), label);
                 self.row(kind, index, same)
             }
@@ -232,7 +208,8 @@ impl Sequence {
                 let client = self.columns.of(*actor)?;
                 let server = self.columns.server(server)?;
                 let same = self.same(client, 8, &format!("{what} {about}"));
-                self.row(RowKind::Notified { client, server }, index, same)
+                let kind = RowKind::Message { client, server, message: Message::Notified };
+                self.row(kind, index, same)
             }
             _ => None,
         }
@@ -245,7 +222,7 @@ impl Sequence {
         let clash = |row: &Row| matches!(row.kind, RowKind::Clash { .. });
         let newest = self.rows.iter().rposition(|row| !clash(row))?;
         if let Some(row) = self.rows.get_mut(newest)
-            && let RowKind::Replied { client, .. } = row.kind
+            && let RowKind::Message { client, message: Message::Replied { .. }, .. } = row.kind
             && client == column
             && row.note.is_none()
             && row.same.is_none()
@@ -260,15 +237,13 @@ impl Sequence {
 
     fn believe(&mut self, actor: ActorId, lock: &str, belief: Belief) {
         let before = self.state.beliefs.insert((actor, lock.to_owned()), belief);
-        let Some(column) = self.columns.of(actor) else {
-            return;
-        };
-        let mind = &mut self.lifelines[column].mind;
+        let Some(column) = self.columns.of(actor) else { return };
+        let state = &mut self.lifelines[column].state;
         for (belief, more) in [(before.unwrap_or(Belief::Nothing), false), (belief, true)] {
             let count = match belief {
-                Belief::Holding => &mut mind.holding,
-                Belief::Waiting => &mut mind.waiting,
-                Belief::Unsure => &mut mind.unsure,
+                Belief::Holding => &mut state.holding,
+                Belief::Waiting => &mut state.waiting,
+                Belief::Unsure => &mut state.unsure,
                 Belief::Nothing => continue,
             };
             *count = if more { *count + 1 } else { count.saturating_sub(1) };
@@ -279,18 +254,11 @@ impl Sequence {
     fn hold(&mut self, event: &Event, index: usize) {
         for turn in self.state.holding.take(index, event) {
             let overlaps = self.state.holding.overlaps();
-            if let Some(begun) = overlaps.get(self.overlaps.len()) {
-                let lock = begun.lock.clone();
-                self.rows.push(Row::new(RowKind::Clash { lock: lock.clone() }, index));
-                let from = (self.rows.len() - 1, index);
-                self.overlaps.push(Overlap { lock, from, to: None });
+            for begun in overlaps.iter().skip(self.overlaps.len()) {
+                self.rows.push(Row::new(RowKind::Clash { lock: begun.lock.clone() }, index));
             }
-            let row = self.now();
-            for (overlap, ended) in self.overlaps.iter_mut().zip(self.state.holding.overlaps()) {
-                if ended.end.is_some() {
-                    overlap.to.get_or_insert((row, index));
-                }
-            }
+            let here = (self.now(), index);
+            Clash::update(&mut self.overlaps, self.state.holding.overlaps(), here);
             let holders: Vec<ActorId> = self.state.holding.holders(&turn.lock).collect();
             let mut columns: Vec<usize> =
                 holders.iter().chain([&turn.actor]).filter_map(|actor| self.columns.of(*actor)).collect();
@@ -298,20 +266,20 @@ impl Sequence {
             for column in columns {
                 let mut own = holders.iter().filter(|holder| self.columns.of(**holder) == Some(column));
                 let clashes = holders.len() > 1 && own.next().is_some();
-                let clashing = &mut self.lifelines[column].mind.clashing;
+                let clashing = &mut self.lifelines[column].state.clashing;
                 clashing.retain(|other| *other != turn.lock);
                 if clashes {
                     clashing.push(turn.lock.clone());
                 }
-                self.turn(column, index);
+                self.update(column, index);
             }
         }
     }
 
     /// What has become of a column shows from the newest row on.
-    fn turn(&mut self, column: usize, index: usize) {
+    fn update(&mut self, column: usize, index: usize) {
         let row = self.now();
-        self.lifelines[column].turn(row, index);
+        self.lifelines[column].update(row, index);
     }
 
     /// The row from which on something shows that happens now: the newest, or the one after time that passed.
@@ -327,12 +295,10 @@ impl Sequence {
     fn observe(&mut self, state: &ServerState, at: LessonTime, index: usize) {
         let column = self.columns.server(&state.server);
         let known = self.state.servers.get(&state.server).and_then(|server| server.event);
-        self.states.push(Seen { event: index, before: known });
+        self.states.push((index, known));
         let server = self.state.servers.entry(state.server.clone()).or_default();
         server.event = Some(index);
-        let (Observed::Redis(space), Some(column)) = (&state.observed, column) else {
-            return;
-        };
+        let (Observed::Redis(space), Some(column)) = (&state.observed, column) else { return };
         let role = std::mem::replace(&mut server.role, space.role.clone());
         let leases = space.keys.iter().filter_map(|(name, key)| Some((name.clone(), key.expires_at?)));
         let leases = std::mem::replace(&mut server.leases, leases.collect());

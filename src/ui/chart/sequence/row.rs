@@ -2,82 +2,43 @@
 
 use crate::clock::LessonTime;
 
+/// How far a command gets: to its server, or to the link that holds it or was cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Passage {
-    /// To the server.
     Through,
-    /// To the link, which held it.
     Held,
-    /// To the link, which was cut.
     Cut,
 }
 
-/// What a row tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Message {
+    /// A command leaves a client.
+    Sent(Passage),
+    /// A command that a link had held goes on to its server; by the event that it left the client with.
+    Delivered { sent: usize },
+    /// A reply, or the certainty that none will come.
+    Replied { lost: bool },
+    /// A client was killed before the reply to this command came: nobody is there to hear it.
+    Orphaned { sent: usize },
+    /// A server tells a client, unasked.
+    Notified,
+}
+
+/// What a row is about. Clients and servers are told by their columns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RowKind {
-    /// A command leaves a client.
-    Sent {
-        /// The client's column.
-        client: usize,
-        /// The server's column.
-        server: usize,
-        way: Passage,
-    },
-    /// A command that a link had held goes on to its server.
-    Delivered {
-        /// The client's column.
-        client: usize,
-        /// The server's column.
-        server: usize,
-        /// The event that it left the client with.
-        sent: usize,
-    },
-    /// A reply, or the certainty that none will come.
-    Replied {
-        /// The client's column.
-        client: usize,
-        /// The server's column.
-        server: usize,
-        lost: bool,
-    },
-    /// A client was killed before the reply to this command came: nobody is there to hear it.
-    Orphan {
-        /// The client's column.
-        client: usize,
-        /// The server's column.
-        server: usize,
-        /// The event that the command left the client with.
-        sent: usize,
-    },
-    /// A server tells a client, unasked.
-    Notified {
-        /// The client's column.
-        client: usize,
-        /// The server's column.
-        server: usize,
-    },
-    /// Something that a client does by itself: it waits, counts, takes a notification, uses a lock of its own
-    /// process.
+    /// Something that goes over the wire.
+    Message { client: usize, server: usize, message: Message },
+    /// Something that a client does by itself: it waits, counts, takes a notification, uses a local lock.
     Note { column: usize },
     /// A server's key reached the end of its TTL.
-    Expired {
-        /// The server's column.
-        column: usize,
-        key: String,
-    },
+    Expired { column: usize, key: String },
     /// A server says that it is something else now: a master, a replica.
-    Role {
-        /// The server's column.
-        column: usize,
-    },
-    Fault {
-        /// The columns of those that it hit.
-        columns: Vec<usize>,
-    },
-    Link {
-        /// The columns of both ends, where they have one, and the event: of each link in turn.
-        ends: Vec<(usize, usize, usize)>,
-    },
+    Role { column: usize },
+    /// A fault, and those that it hit.
+    Fault { columns: Vec<usize> },
+    /// A fault of links: both ends, where they have a column, and the event, of each link in turn.
+    Link { ends: Vec<(usize, usize, usize)> },
     /// A second client believes that it holds a lock.
     Clash { lock: String },
     /// Time passes and nothing is said.
@@ -87,12 +48,11 @@ pub enum RowKind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
     pub kind: RowKind,
-    /// The event that made it.
     pub event: usize,
     /// What came of it at once: a counter that grew, a wait that began; of a lock of the process, the reply.
     pub note: Option<usize>,
     /// Further events of the same kind.
-    pub(crate) more: Vec<usize>,
+    pub more: Vec<usize>,
     /// What must be the same for a further event to be told here.
     pub(crate) same: Option<(usize, u8, String)>,
 }
@@ -112,10 +72,6 @@ impl Row {
         more.checked_sub(1).map_or(self.event, |n| self.more[n])
     }
 
-    pub fn further(&self) -> &[usize] {
-        &self.more
-    }
-
     /// Whether its event can be chosen: time that passes is not one.
     pub fn is_chosen(&self) -> bool {
         !matches!(self.kind, RowKind::Gap { .. })
@@ -124,11 +80,7 @@ impl Row {
     /// The columns that it stands between, the left one first.
     pub fn columns(&self) -> Option<(usize, usize)> {
         match &self.kind {
-            RowKind::Sent { client, server, .. }
-            | RowKind::Delivered { client, server, .. }
-            | RowKind::Replied { client, server, .. }
-            | RowKind::Orphan { client, server, .. }
-            | RowKind::Notified { client, server } => Some((*client, *server)),
+            RowKind::Message { client, server, .. } => Some((*client, *server)),
             RowKind::Note { column } | RowKind::Expired { column, .. } | RowKind::Role { column } => {
                 Some((*column, *column))
             }

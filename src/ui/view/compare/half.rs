@@ -1,21 +1,12 @@
 //! One of the two runs: its heading, its lanes, the mark where it parts from the other.
 
-use ratatui::{
-    buffer::Buffer,
-    layout::Rect,
-    style::Modifier,
-    text::{Line, Span},
-};
-
 use super::{CompareView, actor, lanes, text, time, words};
-use crate::ui::state::screen::ComparePhase;
-use crate::ui::theme::{Role, glyphs};
 use crate::{
     clock::ClockKind,
+    ui::{state::screen::ComparePhase, view::prelude::*},
     world::{Overlap, World},
 };
 
-/// Draws the half.
 pub fn draw(view: &CompareView<'_>, side: usize, (names, area): (usize, Rect), buf: &mut Buffer) {
     if area.is_empty() {
         return;
@@ -35,7 +26,6 @@ pub fn draw(view: &CompareView<'_>, side: usize, (names, area): (usize, Rect), b
     lanes::draw_without_axis(&scene, &plot, Some(scroll), (names, below), buf);
 }
 
-/// Why there are no lanes yet.
 fn waiting(view: &CompareView<'_>, side: usize) -> String {
     match view.sides[side].phase {
         ComparePhase::Running { booting: true, .. } => words::BOOTING.get(view.context.lang).to_owned(),
@@ -57,15 +47,11 @@ fn heading(view: &CompareView<'_>, side: usize, area: Rect, buf: &mut Buffer) {
     let (called, role) = view.called(side);
     let title = view.entry.variants.get(view.sides[side].variant);
     let title = title.map_or("", |variant| variant.title.get(view.context.lang));
-    let clock = match view.sides[side].log {
-        Some(_) => match view.sides[side].world.clock {
-            ClockKind::Controlled => "",
-            ClockKind::Wall => words::WALL.get(view.context.lang),
-            ClockKind::Recorded => words::RECORDED.get(view.context.lang),
-        },
-        None => "",
+    let clock = match (view.sides[side].log, view.sides[side].world.clock) {
+        (None, _) | (_, ClockKind::Controlled) => String::new(),
+        (_, ClockKind::Wall) => format!(" {} ", words::WALL.get(view.context.lang)),
+        (_, ClockKind::Recorded) => format!(" {} ", words::RECORDED.get(view.context.lang)),
     };
-    let clock = if clock.is_empty() { String::new() } else { format!(" {clock} ") };
     let room = width.saturating_sub(taken + text::width(called) + text::width(&clock) + 6);
     let line = Line::from(vec![
         Span::styled(format!(" {called} "), style(role).add_modifier(Modifier::BOLD | Modifier::REVERSED)),
@@ -82,6 +68,8 @@ fn badge(view: &CompareView<'_>, side: usize) -> Vec<Span<'static>> {
     let style = |role| view.context.theme.style(role);
     let world = view.sides[side].world;
     let mut spans = Vec::new();
+    let mut say = |words: &str, style: Style| spans.push(Span::styled(format!(" {words} "), style));
+    let loud = style(Role::Danger).add_modifier(Modifier::REVERSED);
     let other = view.sides[1 - side].world;
     // A figure that is not the same on both sides is what the comparison is about.
     let figure = |differs: bool| {
@@ -89,22 +77,19 @@ fn badge(view: &CompareView<'_>, side: usize) -> Vec<Span<'static>> {
     };
     for (name, value) in &world.counters {
         let differs = !other.counters.is_empty() && other.counters.get(name) != Some(value);
-        let words = format!(" {} {value} ", text::fit(name, 16));
-        spans.push(Span::styled(words, figure(differs)));
+        say(&format!("{} {value}", text::fit(name, 16)), figure(differs));
     }
     let notified = |world: &World| world.actors.iter().map(|actor| actor.notified).sum::<usize>();
     if notified(world) > 0 {
         let differs = notified(other) > 0 && notified(other) != notified(world);
-        let words = format!(" {} {} ", words::NOTIFIED.get(view.context.lang), notified(world));
-        spans.push(Span::styled(words, figure(differs)));
+        let words = words::NOTIFIED.get(view.context.lang);
+        say(&format!("{words} {}", notified(world)), figure(differs));
     }
     if matches!(view.sides[side].phase, ComparePhase::Failed(_)) {
-        let words = format!(" ✗ {} ", words::RUN_FAILED.get(view.context.lang));
-        spans.push(Span::styled(words, style(Role::Danger).add_modifier(Modifier::REVERSED)));
+        say(&format!("✗ {}", words::RUN_FAILED.get(view.context.lang)), loud);
     } else if let Some(worst) = worst(world) {
         let most = worst.holders.len().to_string();
-        let words = format!(" {} ", words::CLASH.with(view.context.lang, &[&most]));
-        spans.push(Span::styled(words, style(Role::Danger).add_modifier(Modifier::REVERSED)));
+        say(&words::CLASH.with(view.context.lang, &[&most]), loud);
         let who = worst.holders.iter().filter_map(|holder| world.actor(*holder));
         let who: Vec<&str> = who.map(|actor| actor.who.name.as_str()).take(3).collect();
         let (who, from) = (who.join(" + "), time::moment(worst.from));
@@ -112,15 +97,13 @@ fn badge(view: &CompareView<'_>, side: usize) -> Vec<Span<'static>> {
             Some(to) => words::FROM_TO.with(view.context.lang, &[&who, &from, &time::moment(to)]),
             None => words::SINCE.with(view.context.lang, &[&who, &from]),
         };
-        spans.push(Span::styled(format!(" {span} "), style(Role::Danger)));
+        say(&span, style(Role::Danger));
     } else if !other.holding.overlaps().is_empty() && world.holding.ever() {
-        let words = format!(" ✓ {} ", words::ONE_AT_A_TIME.get(view.context.lang));
-        spans.push(Span::styled(words, style(Role::Good)));
+        say(&format!("✓ {}", words::ONE_AT_A_TIME.get(view.context.lang)), style(Role::Good));
     }
     spans
 }
 
-/// The overlap that lasts, or else the first one.
 fn worst(world: &World) -> Option<&Overlap> {
     let lasts = world.holding.overlaps().iter().find(|overlap| overlap.to.is_none());
     lasts.or(world.holding.overlaps().first())
@@ -129,9 +112,7 @@ fn worst(world: &World) -> Option<&Overlap> {
 /// The mark where the run parts from the other: a line from its heading to the axis, in front of what is empty.
 pub fn mark(view: &CompareView<'_>, side: usize, (names, area, axis): (usize, Rect, Rect), buf: &mut Buffer) {
     let made = view.difference.and_then(|difference| difference.moves[side].as_ref());
-    let Some(made) = made.filter(|made| made.event < view.sides[side].world.position) else {
-        return;
-    };
+    let Some(made) = made.filter(|made| made.event < view.sides[side].world.position) else { return };
     let style = view.context.theme.style(Role::Warning).add_modifier(Modifier::BOLD);
     let plot = view.plot(lanes::right_of(names, axis), view.sides[side].world.position);
     let column = view.pair.charts[side].column(made.event);
@@ -148,9 +129,7 @@ pub fn mark(view: &CompareView<'_>, side: usize, (names, area, axis): (usize, Re
     let bottom = scene.map_or(0, |scene| lanes::bottom_of_actors(&scene, CompareView::lanes_area(area)));
     let rows = if side == 0 { area.y + 1..axis.bottom() } else { axis.y..area.bottom() };
     for y in rows.filter(|y| *y != area.y) {
-        let Some(cell) = buf.cell_mut((x, y)) else {
-            continue;
-        };
+        let Some(cell) = buf.cell_mut((x, y)) else { continue };
         match cell.symbol() {
             " " | glyphs::PLAYHEAD => {
                 cell.set_symbol(glyphs::DIFFERENCE_LINE).set_style(style);

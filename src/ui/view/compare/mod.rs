@@ -1,36 +1,27 @@
 //! The screen of two runs beside each other: one above the other on one time axis, where they part, both verdicts.
 //! It divides the screen and must not know how the runs were made.
 
-pub(crate) mod axis;
+pub(crate) mod difference;
 pub(crate) mod half;
-pub(crate) mod parting;
 pub(crate) mod verdicts;
 
-use crate::ui::state::screen::{ComparePhase, CompareSide};
-use ratatui::{
-    buffer::Buffer,
-    layout::{Constraint, Layout, Rect},
-    style::Modifier,
-    text::{Line, Span},
-};
-
-use super::{Context, header, lanes, plot::Plot, scene::Scene, strip};
-use crate::ui::chart::sequence::Sequence;
-use crate::ui::{
-    chart::{Detail, Pair},
-    theme::{Role, text, time},
-    words,
-};
+use super::{header, lanes, plot::Plot, prelude::*, strip};
 use crate::{
     clock::LessonTime,
-    log::ActorId,
-    ui::{keys::Place, state::catalogue::CatalogueEntry},
+    ui::{
+        chart::{Pair, sequence::Sequence},
+        keys::Place,
+        state::{
+            catalogue::CatalogueEntry,
+            screen::{ComparePhase, CompareSide},
+        },
+    },
     verdict::compare::Difference,
     world::World,
 };
 
-/// Columns that the newest words get right of the playhead: labels, and commands.
-const TAIL: (u16, u16) = (22, 40);
+/// Columns from one time on the axis to the next.
+const BETWEEN_TIMES: u32 = 12;
 /// Rows of the verdicts at least, frame included.
 const VERDICTS: u16 = 5;
 
@@ -46,7 +37,6 @@ pub struct CompareView<'a> {
     pub slots: usize,
     /// The step that the playhead is at, and how many there are.
     pub steps: (usize, usize),
-    /// Whether it moves by itself.
     pub playing: bool,
     /// How far the lanes are scrolled; `None` follows who moves.
     pub lanes: Option<u16>,
@@ -54,13 +44,12 @@ pub struct CompareView<'a> {
     pub context: Context<'a>,
 }
 
-/// Where everything is.
 #[derive(Debug, Clone, Copy)]
 struct Areas {
     header: Rect,
     halves: [Rect; 2],
     axis: Rect,
-    parting: Rect,
+    difference: Rect,
     verdicts: [Rect; 2],
     hints: Rect,
 }
@@ -105,10 +94,11 @@ impl<'a> CompareView<'a> {
     }
 
     fn areas(&self, area: Rect) -> Areas {
-        let parting = u16::try_from(self.parting_lines(area.width).len() + 2).unwrap_or(area.height);
+        let difference = u16::try_from(difference::lines(self, area.width.saturating_sub(4)).len() + 2)
+            .unwrap_or(area.height);
         // The lanes of both runs get what they need, and the verdicts what is left, if that is enough.
         let wanted = [0, 1].map(|side| self.scene(side).map_or(3, |scene| lanes::enough(&scene)) + 1);
-        let room = area.height.saturating_sub(3 + parting + VERDICTS);
+        let room = area.height.saturating_sub(3 + difference + VERDICTS);
         let most = room / 2;
         // What one half does not need, the other may have.
         let before = wanted[0].min(room.saturating_sub(wanted[1].min(most))).max(2.min(most));
@@ -118,22 +108,21 @@ impl<'a> CompareView<'a> {
             let used = self.scene(side).map(|scene| lanes::used(&scene, height.saturating_sub(1)) + 1);
             used.unwrap_or(height)
         });
-        let [header, top, axis, bottom, parting, verdicts, hints] = Layout::vertical([
+        let [header, top, axis, bottom, difference, verdicts, hints] = Layout::vertical([
             Constraint::Length(1),
             Constraint::Length(before),
             Constraint::Length(1),
             Constraint::Length(after),
-            Constraint::Length(parting),
+            Constraint::Length(difference),
             Constraint::Min(0),
             Constraint::Length(1),
         ])
         .areas(area);
         let verdicts = Layout::horizontal([Constraint::Percentage(50), Constraint::Min(1)]).areas(verdicts);
-        Areas { header, halves: [top, bottom], axis, parting, verdicts, hints }
+        Areas { header, halves: [top, bottom], axis, difference, verdicts, hints }
     }
 
-    /// The scroll at which both halves show who moved last in either; at the end, whose move was the first that
-    /// was not the same.
+    /// The scroll at which both halves show who moved last in either; at the end, who made the first other move.
     fn follow(&self, area: Rect) -> u16 {
         let parted = self.difference.filter(|_| self.steps.0 == self.steps.1);
         let parted = parted.and_then(|difference| difference.moves.iter().flatten().next());
@@ -150,7 +139,6 @@ impl<'a> CompareView<'a> {
         Rect { y: half.y + 1.min(half.height), height: half.height.saturating_sub(1), ..half }
     }
 
-    /// How far the lanes and the verdicts can be scrolled on a screen of this size.
     pub fn reach(&self, area: Rect) -> (u16, u16) {
         let areas = self.areas(area);
         let lanes = [0, 1].map(|side| {
@@ -164,18 +152,10 @@ impl<'a> CompareView<'a> {
     /// The window onto the axis, the same for both runs.
     fn plot(&self, area: Rect, position: usize) -> Plot {
         let head = self.pair.head(self.slots);
-        let tail = match self.pair.charts[0].detail() {
-            Detail::Labels => TAIL.0,
-            Detail::Wires => TAIL.1,
-        };
-        let follows = head.saturating_sub(u32::from(area.width - tail.min(area.width / 2)));
         // Nothing is gained by showing what is right of the end.
-        let left = follows.min(self.pair.end().saturating_sub(area.width.into()));
+        let left = Plot::following(head, self.pair.charts[0].detail, area)
+            .min(self.pair.end().saturating_sub(area.width.into()));
         Plot { left, head, position, area }
-    }
-
-    fn parting_lines(&self, width: u16) -> Vec<Line<'static>> {
-        parting::lines(self, width.saturating_sub(4))
     }
 
     pub(crate) fn draw(&self, area: Rect, buf: &mut Buffer) {
@@ -189,16 +169,57 @@ impl<'a> CompareView<'a> {
         for side in [0, 1] {
             half::draw(self, side, (names, areas.halves[side]), buf);
         }
-        axis::draw(self, lanes::right_of(names, areas.axis), buf);
+        self.draw_axis(lanes::right_of(names, areas.axis), buf);
         for side in [0, 1] {
             half::mark(self, side, (names, areas.halves[side], areas.axis), buf);
         }
-        parting::draw(self, areas.parting, buf);
+        difference::draw(self, areas.difference, buf);
         for side in [0, 1] {
             verdicts::draw(self, side, areas.verdicts[side], buf);
         }
-        let hints = strip::hints(self.context, Place::Comparison, areas.hints.width);
-        buf.set_line(areas.hints.x, areas.hints.y, &hints, areas.hints.width);
+        strip::draw(self.context, Place::Comparison, &[], areas.hints, buf);
+    }
+
+    /// Draws the time axis between the two runs.
+    fn draw_axis(&self, area: Rect, buf: &mut Buffer) {
+        if area.is_empty() {
+            return;
+        }
+        let plot = self.plot(area, 0);
+        let chrome = self.context.theme.style(Role::Chrome);
+        plot.fill((area.x, area.right()), area.y, "─", chrome, buf);
+        let marks = self.marks();
+        let mut column = plot.left;
+        while let Some((x, at)) = self.pair.time_at(column, self.slots) {
+            let Some(screen) = plot.screen(x).filter(|_| x + BETWEEN_TIMES <= plot.head) else { break };
+            column = x + BETWEEN_TIMES;
+            // The words of a mark are not to be cut by another time.
+            if marks.iter().any(|(mark, _)| x.abs_diff(*mark) < BETWEEN_TIMES) {
+                column = x + 1;
+                continue;
+            }
+            let words = format!("┼{} ", time::moment(at));
+            plot.write((screen, area.y), &words, area.right(), chrome, buf);
+        }
+        for (x, at) in marks {
+            if let Some(screen) = plot.screen(x) {
+                // Right before the playhead there is room for its own time only, and the words below say this one.
+                let words = if plot.head.abs_diff(x) < BETWEEN_TIMES {
+                    glyphs::DIFFERENCE.to_owned()
+                } else {
+                    format!("{}{} ", glyphs::DIFFERENCE, time::moment(at))
+                };
+                let style = self.context.theme.style(Role::Warning).add_modifier(Modifier::BOLD);
+                plot.write((screen, area.y), &words, area.right(), style, buf);
+            }
+        }
+        if let Some(x) = plot.screen(plot.head) {
+            let words = format!("▲ {} ", time::moment(self.now()));
+            // At the right edge the words stand left of the playhead.
+            let needs = u16::try_from(words.len()).unwrap_or(area.width);
+            let x = x.min(area.right().saturating_sub(needs)).max(area.x);
+            plot.write((x, area.y), &words, area.right(), self.context.theme.style(Role::Accent), buf);
+        }
     }
 
     fn draw_header(&self, area: Rect, buf: &mut Buffer) {
@@ -226,9 +247,7 @@ impl<'a> CompareView<'a> {
 
     /// Where the runs part, as columns and times: on each side that has come so far.
     fn marks(&self) -> Vec<(u32, LessonTime)> {
-        let Some(difference) = self.difference else {
-            return Vec::new();
-        };
+        let Some(difference) = self.difference else { return Vec::new() };
         let sides = difference.moves.iter().enumerate();
         sides
             .filter_map(|(side, made)| {

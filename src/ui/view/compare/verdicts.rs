@@ -1,18 +1,11 @@
 //! Both verdicts, side by side.
 
-use ratatui::{
-    buffer::Buffer,
-    layout::Rect,
-    style::Modifier,
-    text::{Line, Span},
-    widgets::{Block, Widget},
-};
-
 use super::{CompareView, words};
-use crate::ui::state::screen::ComparePhase;
-use crate::ui::theme::Role;
 use crate::{
-    ui::view::{narration, paragraph, verdict},
+    ui::{
+        state::screen::ComparePhase,
+        view::{lesson::inside, paragraph, prelude::*, verdict},
+    },
     verdict::Outcome,
 };
 
@@ -25,16 +18,12 @@ fn lines(view: &CompareView<'_>, side: usize, width: usize) -> Vec<Line<'static>
         }
         ComparePhase::Failed(failure) => {
             let mut lines = plain(failure.message.get(view.context.lang), Role::Danger);
-            lines.extend(plain(
-                &words::COMPARE_AGAIN.with(view.context.lang, &[&view.context.keys.label("restart")]),
-                Role::Chrome,
-            ));
+            let keys = [&*view.context.keys.label("restart")];
+            lines.extend(plain(&words::COMPARE_AGAIN.with(view.context.lang, &keys), Role::Chrome));
             lines
         }
         ComparePhase::Judged(judged) => {
-            let Some(scene) = view.scene(side) else {
-                return Vec::new();
-            };
+            let Some(scene) = view.scene(side) else { return Vec::new() };
             let mut lines: Vec<Line<'static>> = Vec::new();
             for claim in &judged.claims {
                 lines.extend(verdict::claim_lines(&scene, claim, width));
@@ -51,12 +40,8 @@ fn lines(view: &CompareView<'_>, side: usize, width: usize) -> Vec<Line<'static>
     }
 }
 
-fn inside(area: Rect) -> Rect {
-    paragraph::text_area(Block::bordered().inner(area))
-}
-
 pub fn reach(view: &CompareView<'_>, side: usize, area: Rect) -> u16 {
-    let inner = inside(area);
+    let inner = paragraph::text_area(inside(area));
     let lines = lines(view, side, inner.width.into()).len();
     u16::try_from(lines).unwrap_or(u16::MAX).saturating_sub(inner.height)
 }
@@ -91,7 +76,12 @@ pub fn draw(view: &CompareView<'_>, side: usize, area: Rect, buf: &mut Buffer) {
     title.push(Span::styled(format!("{words} "), how));
     let block = view.context.theme.pane(false).title(Line::from(title));
     block.render(area, buf);
-    let inner = inside(area);
-    let more = (view.context.theme, words::MORE.get(view.context.lang));
-    narration::draw(&lines(view, side, inner.width.into()), view.verdicts, more, inner, buf);
+    let inner = paragraph::text_area(inside(area));
+    paragraph::draw_with_more(
+        &lines(view, side, inner.width.into()),
+        view.verdicts,
+        view.context,
+        inner,
+        buf,
+    );
 }

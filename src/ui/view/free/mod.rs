@@ -1,36 +1,31 @@
 //! Free play in the story's pane: the challenge, who can move and what that would send, time, faults; and what came of
 //! the last choice. It must not know how a choice is carried out.
 
-pub(crate) mod choice;
 pub(crate) mod status;
 
-use ratatui::text::{Line, Span};
+use std::{ops::Range, time::Duration};
 
-pub(crate) use choice::amount;
-pub use choice::choice;
-
-use super::{LessonView, Scene, paragraph};
-use crate::ui::{
-    theme::{Role, glyphs, text, time},
-    words,
-};
+use super::{LessonView, paragraph, prelude::*};
 use crate::{
     lesson::PRIMARY,
     log::{
-        ActorId, Choice, EventKind,
-        outlook::{Hindered, Prospect},
+        Choice,
+        outlook::{Hindered, Outlook, Prospect},
     },
-    ui::state::{
-        branches::Branches,
-        free::{AMOUNTS, Free},
+    ui::{
+        state::{
+            branches::Branches,
+            free::{AMOUNTS, Free},
+        },
+        words::fault,
     },
+    world::World,
 };
 
 /// More clients than this stand in two columns, where the pane is so wide.
 const COLUMN: usize = 4;
 const TWO_COLUMNS: usize = 76;
 
-/// Free play, as the screen shows it.
 #[derive(Debug, Clone, Copy)]
 pub struct FreeView<'a> {
     /// What may happen next, and what was said of the last choice.
@@ -68,7 +63,6 @@ impl FreeView<'_> {
 }
 
 impl<'a> LessonView<'a> {
-    /// The wrapped lines of the pane.
     pub(crate) fn free_lines(&self, view: FreeView<'a>, width: u16) -> Vec<Line<'static>> {
         let pane = FreePane { view: self, free: view, width: width.into() };
         pane.lines()
@@ -84,9 +78,8 @@ impl<'a> LessonView<'a> {
         let pane = FreePane { view: self, free: view, width: width.into() };
         let from = pane.before().len();
         let line = line.checked_sub(from)?;
-        pane.places().position(|(row, rows, columns)| {
-            (row..row + rows).contains(&line) && columns.contains(&usize::from(column))
-        })
+        let is_there = |block: &Block| block.rows.contains(&line) && block.columns.contains(&column.into());
+        pane.blocks().iter().position(is_there)
     }
 }
 
@@ -94,6 +87,13 @@ struct FreePane<'v, 'a> {
     view: &'v LessonView<'a>,
     free: FreeView<'a>,
     width: usize,
+}
+
+/// The lines of a client, and the rows and columns that it has to itself.
+struct Block {
+    lines: Vec<Line<'static>>,
+    rows: Range<usize>,
+    columns: Range<usize>,
 }
 
 impl<'a> FreePane<'_, 'a> {
@@ -108,7 +108,6 @@ impl<'a> FreePane<'_, 'a> {
         lines
     }
 
-    /// A row with a hanging indent.
     fn row(&self, head: &str, head_role: Role, words: &str, role: Role) -> Vec<Line<'static>> {
         let scene = self.scene();
         let room = self.width.saturating_sub(text::width(head));
@@ -116,57 +115,38 @@ impl<'a> FreePane<'_, 'a> {
         paragraph::hang(Span::styled(head.to_owned(), scene.style(head_role)), lines)
     }
 
-    /// How many columns the clients stand in, and how wide each is.
-    fn columns(&self) -> (usize, usize) {
-        if self.free.keyed().len() > COLUMN && self.width >= TWO_COLUMNS {
-            (2, self.width / 2)
-        } else {
-            (1, self.width)
-        }
-    }
-
-    /// Each client that has a key, in its own lines.
-    fn blocks(&self) -> Vec<Vec<Line<'static>>> {
-        let keyed = self.free.keyed();
-        let scene = self.scene();
-        let (_, width) = self.columns();
-        let names = keyed.iter().map(|actor| text::width(scene.name(*actor)));
-        let wide = names.max().unwrap_or(0);
-        let rows = keyed.iter().enumerate().map(|(n, actor)| {
+    /// Each client that has a key, and where it stands below what is above all of them.
+    fn blocks(&self) -> Vec<Block> {
+        let (keyed, scene) = (self.free.keyed(), self.scene());
+        let columns = if keyed.len() > COLUMN && self.width >= TWO_COLUMNS { 2 } else { 1 };
+        let width = self.width / columns;
+        let names = keyed.iter().map(|actor| text::width(scene.name(*actor))).max().unwrap_or(0);
+        let block = |(n, actor): (usize, &ActorId)| {
             let prospect = self.free.free.outlook.actors.get(actor.0 as usize);
-            self.actor(n, *actor, prospect, (wide, width))
-        });
-        rows.collect()
-    }
-
-    /// Where each client stands below what is above all of them: its first row, how many, and its columns.
-    fn places(&self) -> impl Iterator<Item = (usize, usize, std::ops::Range<usize>)> {
-        let (columns, width) = self.columns();
-        let blocks: Vec<usize> = self.blocks().iter().map(Vec::len).collect();
+            Block { lines: self.actor(n, *actor, prospect, (names, width)), rows: 0..0, columns: 0..0 }
+        };
+        let mut blocks: Vec<Block> = keyed.iter().enumerate().map(block).collect();
         let half = blocks.len().div_ceil(columns);
         let mut row = 0;
-        let mut places = Vec::new();
         for n in 0..half {
-            let beside: Vec<usize> =
-                (0..columns).map(|c| c * half + n).filter(|n| *n < blocks.len()).collect();
-            let rows = beside.iter().map(|n| blocks[*n]).max().unwrap_or(0);
-            places.extend(
-                beside.iter().enumerate().map(|(c, n)| (*n, (row, rows, c * width..(c + 1) * width))),
-            );
-            row += rows;
+            let beside = || (n..keyed.len()).step_by(half);
+            let end = row + beside().map(|n| blocks[n].lines.len()).max().unwrap_or(0);
+            for (column, n) in beside().enumerate() {
+                blocks[n].rows = row..end;
+                blocks[n].columns = column * width..(column + 1) * width;
+            }
+            row = end;
         }
-        places.sort_by_key(|(n, _)| *n);
-        places.into_iter().map(|(_, place)| place)
+        blocks
     }
 
     fn actors(&self) -> Vec<Line<'static>> {
-        let (_, width) = self.columns();
         let mut lines: Vec<Line<'static>> = Vec::new();
-        for (block, (row, rows, columns)) in self.blocks().into_iter().zip(self.places()) {
-            lines.resize(lines.len().max(row + rows), Line::default());
-            for (line, own) in lines[row..].iter_mut().zip(block) {
+        for Block { lines: own, rows, columns } in self.blocks() {
+            lines.resize(lines.len().max(rows.end), Line::default());
+            for (line, own) in lines[rows.start..].iter_mut().zip(own) {
                 if columns.start > 0 {
-                    let gap = width.saturating_sub(line.width());
+                    let gap = columns.start.saturating_sub(line.width());
                     line.spans.push(Span::raw(" ".repeat(gap)));
                 }
                 line.spans.extend(own.spans);
@@ -225,8 +205,7 @@ impl<'a> FreePane<'_, 'a> {
         lines
     }
 
-    /// What an actor did next after the playhead, where the learner looks back; what it would do now, if it has done
-    /// nothing since.
+    /// What an actor did next after the playhead, or would do now if it has done nothing since.
     fn went_on(&self, actor: ActorId, prospect: Option<&Prospect>) -> Option<String> {
         let scene = self.scene();
         let later = scene.log.events().get(scene.world.position..)?.iter();
@@ -245,7 +224,6 @@ impl<'a> FreePane<'_, 'a> {
         Some(format!("{label}  {wire}"))
     }
 
-    /// What stands below the clients: those without keys, time, faults, branches.
     fn rest(&self) -> Vec<Line<'static>> {
         let (scene, lang) = (self.scene(), self.scene().lang);
         let outlook = &self.free.free.outlook;
@@ -294,5 +272,31 @@ impl<'a> FreePane<'_, 'a> {
             }
         }
         lines
+    }
+}
+
+/// A choice in words, as something to do.
+pub fn choice(choice: &Choice, outlook: &Outlook, world: &World, lang: Lang) -> String {
+    let name = |actor: ActorId| world.actor(actor).map_or("?", |actor| actor.who.name.as_str());
+    match choice {
+        Choice::Move { actor } => {
+            let next = outlook.actors.get(actor.0 as usize).and_then(|p| p.next.as_ref());
+            let wire = next.map_or_else(String::new, |next| format!("{} {}", next.label, next.wire));
+            words::MOVES.with(lang, &[name(*actor), text::clean(wire.trim()).as_ref()])
+        }
+        Choice::Timer => match outlook.timer {
+            Some(timer) => words::TO_TIMER.with(lang, &[&time::moment(timer.at), name(timer.actor)]),
+            None => String::new(),
+        },
+        Choice::Pass { millis } => words::BY.with(lang, &[&amount(*millis)]),
+        Choice::Cause(fault) => fault::to_do(lang, fault),
+    }
+}
+
+pub(crate) fn amount(millis: u64) -> String {
+    if millis.is_multiple_of(100) {
+        time::stretch(Duration::from_millis(millis))
+    } else {
+        format!("{millis}ms")
     }
 }

@@ -1,17 +1,9 @@
 //! What stands above the clients in free play: what was broken and why, what came of the last choice, the challenges.
 
-use ratatui::text::Line;
-
 use super::FreePane;
-use crate::ui::{
-    theme::{Role, glyphs},
-    words,
-};
 use crate::{
     lesson::Expect,
-    log::EventKind,
-    text::Lang,
-    ui::state::free::Said,
+    ui::{state::free::Said, view::prelude::*},
     verdict::{
         compare::{Difference, Move},
         evidence,
@@ -19,8 +11,7 @@ use crate::{
     world::Breached,
 };
 
-/// The most lines of evidence for a breach.
-const EVIDENCE: usize = 4;
+const EVIDENCE_LINES: usize = 4;
 
 impl<'a> FreePane<'_, 'a> {
     /// What stands above the clients: what was broken, what was said, the challenges.
@@ -40,13 +31,10 @@ impl<'a> FreePane<'_, 'a> {
         (stops.count() <= 1).then_some(breached)
     }
 
-    /// That, with what proves it.
     fn breach(&self) -> Vec<Line<'static>> {
         let scene = self.scene();
         let (log, lang) = (scene.log, scene.lang);
-        let Some(breached) = self.fresh() else {
-            return Vec::new();
-        };
+        let Some(breached) = self.fresh() else { return Vec::new() };
         let banner = format!(" {} {} ", glyphs::CUT, words::BROKE_IT.get(lang));
         let mut lines =
             self.row(&banner, Role::Danger, &format!(" {}", breached.says.get(lang)), Role::Danger);
@@ -55,7 +43,7 @@ impl<'a> FreePane<'_, 'a> {
             if let Some(why) = why {
                 lines.extend(self.row("  ", Role::Text, why.get(lang), Role::Text));
             }
-            for line in evidence(log, "", events, EVIDENCE) {
+            for line in evidence(log, "", events, EVIDENCE_LINES) {
                 lines.extend(self.row("  ↳ ", Role::Chrome, line.get(lang), Role::Text));
             }
         }
@@ -94,9 +82,7 @@ impl<'a> FreePane<'_, 'a> {
     /// What the variant's invariants challenge to, and which of them have been broken.
     fn goals(&self) -> Vec<Line<'static>> {
         let (scene, lang) = (self.scene(), self.scene().lang);
-        let Some(variant) = self.view.entry.variants.get(self.view.variant) else {
-            return Vec::new();
-        };
+        let Some(variant) = self.view.entry.variants.get(self.view.variant) else { return Vec::new() };
         let goal = match variant.expect {
             Expect::Shown => words::GOAL,
             Expect::Prevented => words::GOAL_FIXED,

@@ -1,19 +1,11 @@
 //! What is particular to the search through every order: how far it is, and the shortest order that goes wrong.
 
-use ratatui::{
-    buffer::Buffer,
-    layout::Rect,
-    text::{Line, Span},
-};
-
 use super::{BAR, OutcomesView, Summary, histogram::grouped};
 use crate::{
     run::explore::Failing,
     ui::{
         state::outcomes::{Exploration, ExplorationOptions, Phase},
-        theme::{Role, glyphs, time},
-        view::{narration, paragraph},
-        words,
+        view::{paragraph, prelude::*},
     },
 };
 
@@ -109,14 +101,12 @@ pub(super) fn nothing(view: &OutcomesView<'_>) -> words::Words {
     }
 }
 
-/// Draws the shortest order that goes wrong.
 pub(super) fn draw(view: &OutcomesView<'_>, exploration: &Exploration, area: Rect, buf: &mut Buffer) {
     if area.height < 2 || area.width < 4 {
         return;
     }
-    let title = format!(" {} ", words::SHORTEST.get(view.context.lang));
-    let block = view.context.theme.pane(false).title(Span::styled(title, view.style(Role::Chrome)));
-    let inner = paragraph::text_area(paragraph::frame(block, area, buf));
+    let title = words::SHORTEST.get(view.context.lang);
+    let inner = paragraph::text_area(paragraph::pane(view.context, title, false, area, buf));
     let found = exploration.found.as_ref();
     let shortest = found.and_then(|found| found.explored.shortest.as_ref());
     let (words, role) = match (shortest, found) {
@@ -127,11 +117,8 @@ pub(super) fn draw(view: &OutcomesView<'_>, exploration: &Exploration, area: Rec
     let mut lines = paragraph::plain(&words, inner.width.into(), view.style(role));
     if let Some(why) = found.and_then(|found| found.why.as_ref()) {
         lines.push(Line::default());
-        lines.extend(paragraph::plain(
-            why.get(view.context.lang),
-            inner.width.into(),
-            view.style(Role::Text),
-        ));
+        let why = why.get(view.context.lang);
+        lines.extend(paragraph::plain(why, inner.width.into(), view.style(Role::Text)));
     }
-    narration::draw(&lines, 0, (view.context.theme, words::MORE.get(view.context.lang)), inner, buf);
+    paragraph::draw_with_more(&lines, 0, view.context, inner, buf);
 }

@@ -1,26 +1,14 @@
 //! A histogram of outcomes: a row for each with its bar, how often it was seen, its share, and a word beside it.
 
-use ratatui::{
-    buffer::Buffer,
-    layout::Rect,
-    text::{Line, Span},
-};
-
-use super::first_in_sight;
+use super::{List, OutcomesView};
 use crate::{
     run::race::Outcome,
-    text::Lang,
-    ui::{
-        theme::{Role, Theme, glyphs, text},
-        view::{Context, paragraph},
-        words,
-    },
+    ui::view::{paragraph, prelude::*},
 };
 
 /// The shortest bar worth drawing.
 const BAR: usize = 6;
-/// What a bar is made of.
-const CELL: &str = "█";
+const BAR_CELL: &str = "█";
 
 pub fn words_of(outcome: &Outcome, lang: Lang) -> String {
     let locks = outcome.locks.iter();
@@ -69,32 +57,15 @@ pub struct Row {
     pub chosen: bool,
 }
 
-/// The first row in sight.
-fn start(rows: &[Row], height: u16) -> usize {
-    let chosen = rows.iter().position(|row| row.chosen).unwrap_or(0);
-    first_in_sight(chosen, rows.len(), height)
+pub(super) fn list(rows: &[Row], theme: Theme, area: Rect) -> List {
+    List::new(theme, area, rows.iter().position(|row| row.chosen), rows.len())
 }
 
-/// The row at a row of the screen, by its place.
-pub fn at(rows: &[Row], theme: Theme, area: Rect, y: u16) -> Option<usize> {
-    let inner = theme.pane(true).inner(area);
-    let place = start(rows, inner.height) + usize::from(y.checked_sub(inner.y)?);
-    (y < inner.bottom() && place < rows.len()).then_some(place)
-}
-
-/// Draws the histogram: whether keys go there, and what is said where there are no rows.
-pub fn draw(
-    rows: &[Row],
-    context: Context<'_>,
-    (focused, nothing): (bool, words::Words),
-    area: Rect,
-    buf: &mut Buffer,
-) {
-    let Context { theme, lang, .. } = context;
-    let role = if focused { Role::Accent } else { Role::Chrome };
-    let title = format!(" {} ", words::OUTCOMES.get(lang));
-    let block = theme.pane(focused).title(Span::styled(title, theme.style(role)));
-    let inner = paragraph::frame(block, area, buf);
+/// Draws the histogram; `nothing` is said where there are no rows.
+pub(super) fn draw(view: &OutcomesView<'_>, nothing: words::Words, area: Rect, buf: &mut Buffer) {
+    let (rows, Context { theme, lang, .. }) = (&view.rows(), view.context);
+    let focused = view.outcomes.chosen_race().is_none();
+    let inner = paragraph::pane(view.context, words::OUTCOMES.get(lang), focused, area, buf);
     if rows.is_empty() {
         let words = format!(" {}", nothing.get(lang));
         let style = theme.style(Role::Chrome);
@@ -102,7 +73,7 @@ pub fn draw(
         return;
     }
     let columns = Columns::of(rows, inner.width.into());
-    let from = start(rows, inner.height);
+    let from = list(rows, theme, area).from;
     for (y, row) in (inner.top()..inner.bottom()).zip(rows.iter().skip(from)) {
         buf.set_line(inner.x, y, &line(theme, row, &columns), inner.width);
         if row.chosen && focused {
@@ -162,7 +133,7 @@ fn line(theme: Theme, row: &Row, columns: &Columns) -> Line<'static> {
         Span::styled(format!("{glyph} "), style(role)),
         Span::styled(text::pad(&row.words, columns.words), style(role)),
         Span::raw("  "),
-        Span::styled(text::pad(&CELL.repeat(cells), columns.bar), style(bar)),
+        Span::styled(text::pad(&BAR_CELL.repeat(cells), columns.bar), style(bar)),
         Span::styled(format!("  {:>1$}", grouped(row.count), columns.count), style(Role::Text)),
         Span::styled(format!("  {:>1$}", row.percent, columns.percent), style(Role::Chrome)),
     ];

@@ -3,27 +3,14 @@
 
 mod exploration;
 pub(crate) mod histogram;
-mod layout;
 mod races;
 mod single;
 
 pub use single::{SingleRace, SingleRun};
 
-use ratatui::{
-    buffer::Buffer,
-    layout::Rect,
-    style::{Modifier, Style},
-    text::{Line, Span},
-};
-
 use histogram::{Row, percent, words_of};
-use layout::Areas;
 
-use super::{
-    Context,
-    header::{self, Title},
-    paragraph, strip,
-};
+use super::{header, paragraph, prelude::*, strip};
 use crate::{
     clock::ClockKind,
     ui::{
@@ -32,13 +19,16 @@ use crate::{
             catalogue::CatalogueEntry,
             outcomes::{Outcomes, Phase, Source},
         },
-        theme::{Role, glyphs, text},
-        words,
     },
 };
 
 /// The longest progress bar, in cells.
 const BAR: usize = 30;
+
+/// Screens wider than this have the details beside the outcomes.
+const WIDE: u16 = 130;
+/// There is always room for so many outcomes, so that the first ones move nothing.
+const FEW: usize = 6;
 
 #[derive(Debug, Clone, Copy)]
 pub struct OutcomesView<'a> {
@@ -48,14 +38,10 @@ pub struct OutcomesView<'a> {
     pub context: Context<'a>,
 }
 
-/// What is at a place of the screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OutcomesHit {
-    /// Nothing that can be clicked.
     Nothing,
-    /// An outcome, by its place.
     Outcome(usize),
-    /// One of the chosen outcome's races, by its place.
     Race(usize),
 }
 
@@ -80,13 +66,13 @@ impl OutcomesView<'_> {
         Areas::of(area, (summary, self.outcomes.seen().len()), below)
     }
 
-    /// What a click at a place is about.
     pub fn hit(&self, area: Rect, at: (u16, u16)) -> OutcomesHit {
         let areas = self.areas(area);
         let place = if areas.outcomes.contains(at.into()) {
-            histogram::at(&self.rows(), self.context.theme, areas.outcomes, at.1).map(OutcomesHit::Outcome)
+            let list = histogram::list(&self.rows(), self.context.theme, areas.outcomes);
+            list.at(at.1).map(OutcomesHit::Outcome)
         } else if areas.details.contains(at.into()) {
-            races::at(self, areas.details, at.1).map(OutcomesHit::Race)
+            races::list(self, areas.details).and_then(|list| list.at(at.1)).map(OutcomesHit::Race)
         } else {
             None
         };
@@ -98,32 +84,28 @@ impl OutcomesView<'_> {
         self.draw_header(areas.header, buf);
         let summary = self.summary(area.width);
         paragraph::draw(&summary, 0, areas.summary, buf);
-        let focused = self.outcomes.chosen_race().is_none();
         let nothing = match self.outcomes.source() {
             Source::Races(_) => words::NOTHING_YET,
             Source::Exploration(_) => exploration::nothing(self),
         };
-        histogram::draw(&self.rows(), self.context, (focused, nothing), areas.outcomes, buf);
+        histogram::draw(self, nothing, areas.outcomes, buf);
         match self.outcomes.source() {
             Source::Races(races) => races::draw(self, races, areas.details, buf),
             Source::Exploration(exploration) => exploration::draw(self, exploration, areas.details, buf),
         }
-        let width = areas.hints.width;
-        let hints = strip::hints(self.context, self.place(), width);
-        buf.set_line(areas.hints.x, areas.hints.y, &hints, width);
+        strip::draw(self.context, self.place(), &[], areas.hints, buf);
     }
 
     fn rows(&self) -> Vec<Row> {
         let (seen, chosen) = (self.outcomes.seen(), self.outcomes.chosen());
         let all = seen.iter().map(|seen| seen.runs).sum();
+        let seed = |seed: u64| words::SEED.with(self.context.lang, &[&seed.to_string()]);
         let rows = seen.iter().map(|seen| Row {
             broke: seen.violates,
             count: seen.runs,
             words: text::clean(&words_of(seen.outcome, self.context.lang)).into_owned(),
             percent: percent(seen.runs, all),
-            beside: seen
-                .seed
-                .map_or_else(String::new, |seed| words::SEED.with(self.context.lang, &[&seed.to_string()])),
+            beside: seen.seed.map(seed).unwrap_or_default(),
             chosen: Some(seen.outcome) == chosen,
         });
         rows.collect()
@@ -151,18 +133,14 @@ impl OutcomesView<'_> {
             Phase::Complete => complete,
             Phase::Failed(_) => words::RACES_FAILED,
         };
-        let mut right = vec![Span::styled(
-            format!(" {} ", doing.get(self.context.lang)),
-            self.style(role).remove_modifier(Modifier::BOLD),
-        )];
+        let doing = format!(" {} ", doing.get(self.context.lang));
+        let mut right = vec![Span::styled(doing, self.style(role).remove_modifier(Modifier::BOLD))];
         let info = self.outcomes.races().and_then(|races| races.info.as_ref());
         if info.is_some_and(|info| info.clock == ClockKind::Wall) {
-            right.push(Span::styled(
-                format!(" {} ", words::WALL.get(self.context.lang)),
-                self.style(Role::Warning),
-            ));
+            let clock = format!(" {} ", words::WALL.get(self.context.lang));
+            right.push(Span::styled(clock, self.style(Role::Warning)));
         }
-        let title = Title {
+        let title = header::Title {
             glyph: (glyph, role),
             entry: self.entry,
             variant: self.variant,
@@ -172,7 +150,6 @@ impl OutcomesView<'_> {
         header::draw_ends(|room| title.line(room), right, area, buf);
     }
 
-    /// How far the runs are, how many went wrong, and what they are.
     fn summary(&self, width: u16) -> Vec<Line<'static>> {
         let columns = usize::from(width).saturating_sub(4);
         let mut summary = Summary { view: self, columns, lines: Vec::new() };
@@ -184,7 +161,6 @@ impl OutcomesView<'_> {
     }
 }
 
-/// The lines above the outcomes, as they are written.
 struct Summary<'a> {
     view: &'a OutcomesView<'a>,
     columns: usize,
@@ -211,8 +187,55 @@ impl Summary<'_> {
     }
 }
 
-/// The first line in sight of a list in which one is chosen: that one stays there, with one before and one after it.
-fn first_in_sight(chosen: usize, count: usize, height: u16) -> usize {
-    let height = usize::from(height);
-    (chosen + 2).saturating_sub(height).min(count.saturating_sub(height))
+/// A list in a frame, of which one line is chosen: what of it is in sight.
+struct List {
+    inner: Rect,
+    from: usize,
+    count: usize,
+}
+
+impl List {
+    fn new(theme: Theme, area: Rect, chosen: Option<usize>, count: usize) -> Self {
+        let inner = theme.pane(true).inner(area);
+        Self { inner, from: paragraph::start((chosen.unwrap_or(0), 1), count, inner.height), count }
+    }
+
+    /// The line at a row of the screen, by its place.
+    fn at(&self, y: u16) -> Option<usize> {
+        let place = self.from + usize::from(y.checked_sub(self.inner.y)?);
+        (y < self.inner.bottom() && place < self.count).then_some(place)
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+pub struct Areas {
+    pub header: Rect,
+    pub summary: Rect,
+    pub outcomes: Rect,
+    pub details: Rect,
+    pub hints: Rect,
+}
+
+impl Areas {
+    /// Divides a screen for so many lines of summary and so many outcomes; the details have `below` rows at least, with
+    /// their frame, where they are not beside the outcomes.
+    pub fn of(area: Rect, (summary, outcomes): (usize, usize), below: u16) -> Self {
+        let rows = |count: usize| u16::try_from(count).unwrap_or(u16::MAX);
+        let [header, summary, body, hints] = Layout::vertical([
+            Constraint::Length(1),
+            Constraint::Length(rows(summary).min(area.height / 2)),
+            Constraint::Min(1),
+            Constraint::Length(1),
+        ])
+        .areas(area);
+        let [outcomes, details] = if area.width >= WIDE {
+            Layout::horizontal([Constraint::Percentage(66), Constraint::Min(1)]).areas(body)
+        } else {
+            // The histogram takes what it needs, and leaves some of the details in sight.
+            let most = body.height.saturating_sub(below).max(body.height / 2);
+            let wanted = rows(outcomes.max(FEW) + 2).min(most);
+            Layout::vertical([Constraint::Length(wanted), Constraint::Min(0)]).areas(body)
+        };
+        Self { header, summary, outcomes, details, hints }
+    }
 }

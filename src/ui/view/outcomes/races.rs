@@ -1,23 +1,12 @@
 //! What is particular to races: how far they are, and those that came out as the chosen outcome says.
 
-use ratatui::{
-    buffer::Buffer,
-    layout::Rect,
-    text::{Line, Span},
-};
-
-use super::{
-    BAR, OutcomesView, Summary, first_in_sight,
-    histogram::{percent, words_of},
-};
+use super::{BAR, List, OutcomesView, Summary, histogram};
 use crate::{
-    log::{EventKind, Log},
+    log::Log,
     run::race::{Kind, MOST_EVENTS},
     ui::{
         state::outcomes::{Phase, Races},
-        theme::{Role, glyphs, text, time},
-        view::paragraph,
-        words,
+        view::{paragraph, prelude::*},
     },
 };
 
@@ -39,7 +28,7 @@ pub(super) fn summarize(races: &Races, summary: &mut Summary<'_>) {
         progress(summary);
     }
     if violated > 0 {
-        let share = percent(violated.into(), done.into());
+        let share = histogram::percent(violated.into(), done.into());
         let words = words::BROKE.with(lang, &[&violated.to_string(), &done.to_string(), &share]);
         summary.say(&format!("{} {words}", glyphs::CUT), Role::Danger);
     } else if done > 0 {
@@ -48,9 +37,7 @@ pub(super) fn summarize(races: &Races, summary: &mut Summary<'_>) {
     } else {
         summary.say(words::NOTHING_YET.get(lang), Role::Chrome);
     }
-    let Some(info) = &races.info else {
-        return;
-    };
+    let Some(info) = &races.info else { return };
     for invariant in &info.invariants {
         let broke = races.kept.broke(&invariant.name);
         if broke > 0 {
@@ -83,18 +70,9 @@ fn progress(summary: &mut Summary<'_>) {
     summary.bar((full, cells), &count, fast);
 }
 
-/// The first row in sight.
-fn start(view: &OutcomesView<'_>, kind: &Kind, height: u16) -> usize {
-    let chosen = view.outcomes.chosen_race().unwrap_or(0);
-    first_in_sight(chosen, kind.numbers().len(), height)
-}
-
-/// The race on a row of the screen, by its place.
-pub(super) fn at(view: &OutcomesView<'_>, area: Rect, y: u16) -> Option<usize> {
-    let inner = view.context.theme.pane(true).inner(area);
-    let kind = view.outcomes.chosen_races()?;
-    let place = start(view, kind, inner.height) + usize::from(y.checked_sub(inner.y)?);
-    (y < inner.bottom() && place < kind.numbers().len()).then_some(place)
+pub(super) fn list(view: &OutcomesView<'_>, area: Rect) -> Option<List> {
+    let races = view.outcomes.chosen_races()?.numbers().len();
+    Some(List::new(view.context.theme, area, view.outcomes.chosen_race(), races))
 }
 
 pub(super) fn draw(view: &OutcomesView<'_>, races: &Races, area: Rect, buf: &mut Buffer) {
@@ -103,7 +81,8 @@ pub(super) fn draw(view: &OutcomesView<'_>, races: &Races, area: Rect, buf: &mut
     let room = usize::from(area.width.saturating_sub(4));
     let mut title = words::THOSE_RACES.get(view.context.lang).to_owned();
     if let Some(outcome) = view.outcomes.chosen() {
-        title = words::ABOUT.with(view.context.lang, &[&title, &words_of(outcome, view.context.lang)]);
+        title =
+            words::ABOUT.with(view.context.lang, &[&title, &histogram::words_of(outcome, view.context.lang)]);
     }
     let title = format!(" {} ", text::fit(&title, room.saturating_sub(2)));
     let mut block = view.context.theme.pane(chosen.is_some()).title(Span::styled(title, view.style(role)));
@@ -115,10 +94,9 @@ pub(super) fn draw(view: &OutcomesView<'_>, races: &Races, area: Rect, buf: &mut
         block = block.title_bottom(Line::styled(words, view.style(Role::Warning)).right_aligned());
     }
     let inner = paragraph::frame(block, area, buf);
-    let Some(kind) = view.outcomes.chosen_races() else {
+    let (Some(kind), Some(List { from, .. })) = (view.outcomes.chosen_races(), list(view, area)) else {
         return;
     };
-    let from = start(view, kind, inner.height);
     let digits = kind.numbers().last().map_or(1, |last| (u64::from(*last) + 1).to_string().len());
     for (y, place) in (inner.top()..inner.bottom()).zip(from..kind.numbers().len()) {
         let number = kind.numbers()[place];

@@ -1,16 +1,12 @@
 //! What stands in the story's place while one run of many is stepped through: which it is, and what came of it.
 
-use ratatui::text::Line;
-
 use super::histogram::words_of;
 use crate::{
     run::race::{Invariant, Outcome},
     text::Text,
     ui::{
         state::outcomes::Exploration,
-        theme::{Role, text},
-        view::{Scene, paragraph},
-        words,
+        view::{paragraph, prelude::*},
     },
 };
 
@@ -43,25 +39,16 @@ impl SingleRun<'_> {
         }
     }
 
-    /// The wrapped lines of the pane.
     pub(crate) fn lines(&self, scene: &Scene<'_>, width: u16) -> Vec<Line<'static>> {
         match self {
             Self::Race(race) => race.lines(scene, width),
             Self::Order(exploration) => order(exploration, scene, width),
         }
     }
-
-    /// Whether what servers hold is read only at its end.
-    pub(crate) fn is_read_at_its_end(&self) -> bool {
-        matches!(self, Self::Race(_))
-    }
 }
 
-/// The shortest order that goes wrong.
 fn order(exploration: &Exploration, scene: &Scene<'_>, width: u16) -> Vec<Line<'static>> {
-    let Some(found) = &exploration.found else {
-        return Vec::new();
-    };
+    let Some(found) = &exploration.found else { return Vec::new() };
     let (lang, columns) = (scene.lang, usize::from(width));
     let mut lines = Vec::new();
     let mut tell = |words: &str, role: Role| {
@@ -84,7 +71,6 @@ fn order(exploration: &Exploration, scene: &Scene<'_>, width: u16) -> Vec<Line<'
 }
 
 impl SingleRace<'_> {
-    /// The wrapped lines of the pane.
     fn lines(&self, scene: &Scene<'_>, width: u16) -> Vec<Line<'static>> {
         let (lang, columns) = (scene.lang, usize::from(width));
         let number = (u64::from(self.number) + 1).to_string();

@@ -1,15 +1,11 @@
 //! Arrows: from which lifeline to which, how far they get, what is written on them.
 
-use ratatui::style::{Modifier, Style};
-
 use super::window::Window;
-use crate::ui::chart::sequence::{Passage, Row, RowKind};
 use crate::{
-    log::{EventKind, Reply},
+    log::Reply,
     ui::{
-        theme::{Role, glyphs, text, time},
-        view::{Scene, wire},
-        words,
+        chart::sequence::{Message, Passage, Row, RowKind},
+        view::{detail, prelude::*, wire},
     },
 };
 
@@ -24,11 +20,9 @@ pub type Words = Vec<(String, Style)>;
 pub struct Arrow {
     /// Its first column and the one after its last.
     pub span: (u16, u16),
-    /// What its line is made of.
     pub dash: &'static str,
     pub left: &'static str,
     pub right: &'static str,
-    /// The style of the line.
     pub style: Style,
     pub words: Words,
 }
@@ -49,34 +43,32 @@ pub fn fitted(words: &Words, mut room: usize) -> Words {
 }
 
 impl Arrow {
-    /// The arrow of a row, where it has one.
     pub fn new(scene: &Scene<'_>, window: &Window, row: &Row) -> Option<Self> {
-        let (from, to) = match &row.kind {
-            RowKind::Link { .. } => return None,
-            _ => row.columns().filter(|(from, to)| from != to)?,
-        };
+        let RowKind::Message { client: from, server: to, message } = row.kind else { return None };
         let (left, right) = window.between(from, to);
         let middle = left + right.saturating_sub(left) / 2;
-        let client = client_style(scene, row);
+        let sender = match message {
+            Message::Delivered { sent } | Message::Orphaned { sent } => sent,
+            _ => row.event,
+        };
+        let actor = scene.event(sender).and_then(EventKind::actor)?;
+        let client = scene.actor_style(actor);
         let danger = scene.style(Role::Danger);
         let warning = scene.style(Role::Warning);
-        let (span, dash, ends, style) = match row.kind {
-            RowKind::Sent { way, .. } => match way {
-                Passage::Through => ((left, right), "─", ("─", "▶"), client),
-                Passage::Held => ((left, middle), "─", ("─", glyphs::STOPPED), warning),
-                Passage::Cut => ((left, middle), "─", ("─", glyphs::CUT), danger),
-            },
-            RowKind::Delivered { .. } => ((middle, right), "┄", ("┄", "▶"), client),
-            RowKind::Replied { lost: true, .. } => ((left, middle), "╌", ("╌", glyphs::CUT), danger),
-            RowKind::Replied { .. } => ((left, right), "─", ("◀", "─"), client),
-            RowKind::Orphan { .. } => ((middle, right), "╌", (glyphs::CUT, "╌"), danger),
-            RowKind::Notified { .. } => ((left, right), "┄", ("◀", "┄"), warning),
-            _ => return None,
+        let (span, dash, ends, style) = match message {
+            Message::Sent(Passage::Through) => ((left, right), "─", ("─", "▶"), client),
+            Message::Sent(Passage::Held) => ((left, middle), "─", ("─", glyphs::STOPPED), warning),
+            Message::Sent(Passage::Cut) => ((left, middle), "─", ("─", glyphs::CUT), danger),
+            Message::Delivered { .. } => ((middle, right), "┄", ("┄", "▶"), client),
+            Message::Replied { lost: true } => ((left, middle), "╌", ("╌", glyphs::CUT), danger),
+            Message::Replied { lost: false } => ((left, right), "─", ("◀", "─"), client),
+            Message::Orphaned { .. } => ((middle, right), "╌", (glyphs::CUT, "╌"), danger),
+            Message::Notified => ((left, right), "┄", ("◀", "┄"), warning),
         };
-        let mut words = words_of(scene, row);
+        let mut words = words_of(scene, row, message);
         if window.line(from).is_none() {
             // Whoever is not on the screen is named.
-            words.insert(0, (format!("{}: ", who(scene, row)), client));
+            words.insert(0, (format!("{}: ", scene.name(actor)), client));
         }
         Some(Self {
             span,
@@ -92,7 +84,6 @@ impl Arrow {
         usize::from(self.span.1.saturating_sub(self.span.0)).saturating_sub(AROUND)
     }
 
-    /// Whether the words stand above it.
     pub fn is_short(&self) -> bool {
         let wanted = width(&self.words);
         wanted > self.room() && self.room() < ROOM
@@ -104,116 +95,67 @@ impl Arrow {
     }
 }
 
-/// The event that tells whose arrow it is.
-fn source(row: &Row) -> usize {
-    match row.kind {
-        RowKind::Delivered { sent, .. } | RowKind::Orphan { sent, .. } => sent,
-        _ => row.event,
+fn command(event: &EventKind) -> Option<String> {
+    match event {
+        EventKind::Sent { command, .. } => Some(command.to_string()),
+        _ => None,
     }
 }
 
-fn client_style(scene: &Scene<'_>, row: &Row) -> Style {
-    match scene.log.events().get(source(row)).map(|event| &event.kind) {
-        Some(
-            EventKind::Sent { actor, .. }
-            | EventKind::Replied { actor, .. }
-            | EventKind::Notified { actor, .. },
-        ) => scene.actor_style(*actor),
-        _ => scene.style(Role::Text),
-    }
-}
-
-/// The actor of a row by name; of many, their client.
-fn who<'a>(scene: &Scene<'a>, row: &Row) -> &'a str {
-    match scene.log.events().get(source(row)).map(|event| &event.kind) {
-        Some(
-            EventKind::Sent { actor, .. }
-            | EventKind::Replied { actor, .. }
-            | EventKind::Notified { actor, .. },
-        ) => scene.name(*actor),
-        _ => "",
-    }
-}
-
-fn words_of(scene: &Scene<'_>, row: &Row) -> Words {
+fn words_of(scene: &Scene<'_>, row: &Row, message: Message) -> Words {
     let position = scene.world.position;
-    let event = |index: usize| scene.log.events().get(index).map(|event| &event.kind);
-    let command_of = |index: usize| match event(index) {
-        Some(EventKind::Sent { command, .. }) => command.to_string(),
-        _ => String::new(),
-    };
     // A row of a crowd tells what its members have in common.
     let count = row.count(position);
-    let members = || std::iter::once(row.event).chain(row.further()[..count - 1].iter().copied());
-    let chrome = scene.style(Role::Chrome);
-    let mut words = match &row.kind {
-        RowKind::Sent { .. } => {
-            let commands: Vec<String> = members().map(command_of).collect();
-            let words = text::common(commands.iter().map(String::as_str)).into_owned();
-            vec![(words, Style::new())]
+    let common = |words: &dyn Fn(&EventKind) -> Option<String>| {
+        let members = std::iter::once(&row.event).chain(&row.more[..count - 1]);
+        let all: Vec<String> = members.filter_map(|member| words(scene.event(*member)?)).collect();
+        text::common(all.iter().map(String::as_str)).into_owned()
+    };
+    let reply_words = |event: &EventKind| match event {
+        EventKind::Replied { reply: Reply::Lost(why), .. } => {
+            Some(format!("{}: {why}", words::LOST.get(scene.lang)))
         }
-        RowKind::Delivered { sent, .. } => vec![(command_of(*sent), Style::new())],
-        RowKind::Orphan { .. } => vec![(words::ORPHAN.get(scene.lang).to_owned(), scene.style(Role::Danger))],
-        RowKind::Replied { .. } => match event(row.event) {
-            Some(EventKind::Replied { reply, .. }) => {
-                let style = wire::style(scene, reply).remove_modifier(Modifier::BOLD);
-                let replies: Vec<String> = members()
-                    .filter_map(|member| match event(member)? {
-                        EventKind::Replied { reply, .. } => Some(reply_words(scene, reply)),
-                        _ => None,
-                    })
-                    .collect();
-                let words = text::common(replies.iter().map(String::as_str)).into_owned();
-                vec![(words, style)]
-            }
-            _ => Words::new(),
-        },
-        RowKind::Notified { .. } => match event(row.event) {
-            Some(EventKind::Notified { about, what, .. }) => {
-                let words = format!("{} {what} {about}", glyphs::NOTIFIED);
-                vec![(words, scene.style(Role::Warning))]
-            }
-            _ => Words::new(),
-        },
+        EventKind::Replied { reply, .. } => Some(reply.to_string()),
+        _ => None,
+    };
+    let mut words = match (message, scene.event(row.event)) {
+        (Message::Sent(_), _) => vec![(common(&command), Style::new())],
+        (Message::Delivered { sent }, _) => {
+            vec![(scene.event(sent).and_then(command).unwrap_or_default(), Style::new())]
+        }
+        (Message::Orphaned { .. }, _) => {
+            vec![(words::ORPHAN.get(scene.lang).to_owned(), scene.style(Role::Danger))]
+        }
+        (Message::Replied { .. }, Some(EventKind::Replied { reply, .. })) => {
+            vec![(common(&reply_words), wire::style(scene, reply).remove_modifier(Modifier::BOLD))]
+        }
+        (Message::Notified, Some(EventKind::Notified { about, what, .. })) => {
+            vec![(format!("{} {what} {about}", glyphs::NOTIFIED), scene.style(Role::Warning))]
+        }
         _ => Words::new(),
     };
     if count > 1 {
-        let loud = matches!(row.kind, RowKind::Notified { .. });
-        let style = scene.style(if loud { Role::Danger } else { Role::Fresh });
+        let style = scene.style(if message == Message::Notified { Role::Danger } else { Role::Fresh });
         words.push((format!(" ×{count}"), style));
     }
     if let Some(note) = row.note.filter(|note| *note < position) {
-        words.push((" · ".to_owned(), chrome));
+        words.push((" · ".to_owned(), scene.style(Role::Chrome)));
         words.extend(note_words(scene, note));
     }
     words
 }
 
-fn reply_words(scene: &Scene<'_>, reply: &Reply) -> String {
-    match reply {
-        Reply::Lost(why) => format!("{}: {why}", words::LOST.get(scene.lang)),
-        _ => reply.to_string(),
-    }
-}
-
 /// What a client does by itself.
 pub fn note_words(scene: &Scene<'_>, note: usize) -> Words {
-    let Some(event) = scene.log.events().get(note) else {
-        return Words::new();
-    };
-    let (words, role) = match &event.kind {
-        EventKind::Counted { counter, by, .. } => (format!("{counter} {by:+}"), Role::Good),
+    let Some(event) = scene.log.events().get(note) else { return Words::new() };
+    vec![match &event.kind {
         EventKind::Waits { label, until, .. } => {
             let duration = time::stretch(until.since(event.at));
             let what = if scene.log.tries_again(note) { glyphs::AGAIN } else { label };
-            (format!("{what} {duration}"), Role::Chrome)
+            (format!("{what} {duration}"), scene.style(Role::Chrome))
         }
-        EventKind::Took { what, about, .. } => {
-            let words = words::TAKES_NOTICE.with(scene.lang, &[&format!("{what} {about}")]);
-            (format!("{} {words}", glyphs::NOTIFIED), Role::Warning)
-        }
-        EventKind::Sent { command, .. } => (command.to_string(), Role::Text),
+        EventKind::Sent { command, .. } => (command.to_string(), scene.style(Role::Text)),
+        EventKind::Counted { .. } | EventKind::Took { .. } => detail::own_words(scene, note),
         _ => return Words::new(),
-    };
-    vec![(words, scene.style(role))]
+    }]
 }

@@ -2,24 +2,18 @@
 
 use ratatui::layout::Rect;
 
-use super::{
-    arrow::Arrow,
-    window::{self, Window},
-};
+use super::{arrow::Arrow, window::Window};
 use crate::ui::view::Scene;
 
-/// A row on the screen.
 #[derive(Debug, Clone)]
 pub(crate) struct Placed {
     pub(crate) row: usize,
-    /// Its first line.
     pub(crate) y: u16,
     /// Its lines: one, or two where its words stand above its arrow.
     pub(crate) height: u16,
     pub(crate) arrow: Option<Arrow>,
 }
 
-/// What is drawn where.
 pub(crate) struct Layout {
     pub(crate) window: Window,
     pub(crate) header: u16,
@@ -39,11 +33,6 @@ pub struct View {
 pub(crate) fn reach(scene: &Scene<'_>) -> u16 {
     let known = scene.sequence.known(scene.world.position);
     u16::try_from(known.saturating_sub(1)).unwrap_or(u16::MAX)
-}
-
-/// How many clients can be left out at the left.
-pub(crate) fn aside_reach(scene: &Scene<'_>, area: Rect) -> u16 {
-    window::reach(scene, area)
 }
 
 impl Layout {

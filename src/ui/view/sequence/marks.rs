@@ -1,24 +1,14 @@
 //! Rows without an arrow: words beside a lifeline, marks on those that a fault hit, lines across all columns.
 
-use ratatui::{buffer::Buffer, style::Style};
-
-use super::{
-    arrow::{self, Words},
-    layout::Layout,
-    put, write,
-};
-use crate::ui::chart::sequence::Row;
-use crate::{
-    log::EventKind,
-    ui::{
-        theme::{Role, glyphs, text},
-        view::Scene,
-        words::{self, fault},
-    },
+use super::{arrow, layout::Layout, write};
+use crate::ui::{
+    chart::sequence::Row,
+    view::{cells, prelude::*},
+    words::fault,
 };
 
 /// Words beside a lifeline: at its right, or at its left where there is more room.
-pub(crate) fn beside(layout: &Layout, (column, y): (usize, u16), words: &Words, buf: &mut Buffer) {
+pub(crate) fn beside(layout: &Layout, (column, y): (usize, u16), words: &arrow::Words, buf: &mut Buffer) {
     let plot = layout.window.plot;
     let width = u16::try_from(arrow::width(words)).unwrap_or(plot.width);
     let Some(x) = layout.window.line(column) else {
@@ -42,9 +32,7 @@ pub(crate) fn draw_fault(
     (row, columns, y): (&Row, &[usize], u16),
     buf: &mut Buffer,
 ) {
-    let Some(event) = scene.log.events().get(row.event) else {
-        return;
-    };
+    let Some(event) = scene.log.events().get(row.event) else { return };
     let (glyph, words) = match &event.kind {
         EventKind::Fault(fault) => {
             let words = format!("{} {}", fault.target(), fault::done(scene.lang, fault));
@@ -59,7 +47,7 @@ pub(crate) fn draw_fault(
     };
     let style = scene.style(Role::Danger);
     for x in columns.iter().filter_map(|column| layout.window.line(*column)) {
-        put(buf, (x, y), glyph, style);
+        cells::put(buf, (x, y), glyph, style);
     }
     // After the marks: no mark may stand in the words.
     if let Some(last) = columns.last() {
@@ -74,16 +62,12 @@ pub(crate) fn draw_link(
     buf: &mut Buffer,
 ) {
     let position = scene.world.position;
-    let fault_of = |event: usize| match scene.log.events().get(event).map(|event| &event.kind) {
-        Some(EventKind::Fault(fault)) => Some(fault),
-        _ => None,
-    };
-    let Some(first) = fault_of(row.event) else { return };
+    let Some(first) = scene.fault(row.event) else { return };
     let glyph = fault::glyph(first);
     let links = std::iter::once(row.event)
-        .chain(row.further().iter().copied())
+        .chain(row.more.iter().copied())
         .filter(|event| *event < position)
-        .filter_map(|event| fault_of(event)?.link().map(ToString::to_string));
+        .filter_map(|event| scene.fault(event)?.link().map(ToString::to_string));
     let links = links.collect::<Vec<_>>().join(", ");
     let words = format!(" {glyph} {}: {links} ", fault::done(scene.lang, first));
     let style = scene.style(Role::Danger);
@@ -91,7 +75,7 @@ pub(crate) fn draw_link(
     let seen = ends.iter().filter(|(_, _, event)| *event < position);
     for (from, to, _) in seen {
         let (left, right) = layout.window.between(*from, *to);
-        put(buf, (left + right.saturating_sub(left) / 2, y), glyph, style);
+        cells::put(buf, (left + right.saturating_sub(left) / 2, y), glyph, style);
     }
     // After the marks: no mark may stand in the words.
     draw_words(layout, (&words, y), style, buf);
@@ -102,7 +86,7 @@ pub(crate) fn draw_gap(scene: &Scene<'_>, layout: &Layout, (words, y): (&str, u1
     let plot = layout.window.plot;
     let lines: Vec<u16> = layout.window.lines().map(|(_, x)| x).collect();
     for x in (plot.x..plot.right()).filter(|x| !lines.contains(x)) {
-        put(buf, (x, y), "┈", scene.style(Role::Chrome));
+        cells::put(buf, (x, y), "┈", scene.style(Role::Chrome));
     }
     draw_words(layout, (words, y), scene.style(Role::Chrome), buf);
 }

@@ -1,17 +1,15 @@
-//! Which columns are on the screen, and where: all of them where there is room, else the servers and a page of
-//! clients.
+//! Which columns are on the screen, and where: all if there is room, else the servers and a page of clients.
 
-use ratatui::layout::Rect;
-
-use crate::ui::chart::sequence::{Row, Who};
-use crate::ui::{theme::text, view::Scene};
+use crate::ui::{
+    chart::sequence::{Row, Who},
+    view::{lanes, prelude::*},
+};
 
 /// Columns of the time, and a space.
 pub const TIME: u16 = 9;
 /// The least that two lifelines may be apart.
 const APART: u16 = 6;
 
-/// The columns that are on the screen.
 #[derive(Debug, Clone)]
 pub struct Window {
     /// Where the columns are, right of the time.
@@ -25,14 +23,9 @@ pub struct Window {
 
 /// How many clients can be left out at the left.
 pub fn reach(scene: &Scene<'_>, area: Rect) -> u16 {
-    let (clients, _) = shown(scene, plot(area));
+    let (clients, _) = shown(scene, lanes::right_of(usize::from(TIME) - 1, area));
     let hidden = scene.sequence.columns.clients.saturating_sub(clients);
     u16::try_from(hidden).unwrap_or(u16::MAX)
-}
-
-fn plot(area: Rect) -> Rect {
-    let gutter = TIME.min(area.width);
-    Rect { x: area.x + gutter, width: area.width - gutter, ..area }
 }
 
 /// How many clients and servers there is room for.
@@ -50,7 +43,7 @@ fn shown(scene: &Scene<'_>, plot: Rect) -> (usize, usize) {
 impl Window {
     /// The window onto the columns that leaves out the first `aside` clients; `None` follows a row.
     pub fn new(scene: &Scene<'_>, aside: Option<u16>, follow: Option<&Row>, area: Rect) -> Self {
-        let plot = plot(area);
+        let plot = lanes::right_of(usize::from(TIME) - 1, area);
         let columns = &scene.sequence.columns;
         let (clients, servers) = shown(scene, plot);
         let most = columns.clients - clients;
@@ -105,7 +98,6 @@ impl Window {
     }
 }
 
-/// What stands above a column.
 pub fn name(scene: &Scene<'_>, who: &Who) -> String {
     match who {
         Who::Actor(actor) => format!("{} {}", scene.glyph(*actor), scene.name(*actor)),

@@ -1,18 +1,10 @@
 //! Where the two runs part, in words.
 
-use ratatui::{
-    buffer::Buffer,
-    layout::Rect,
-    style::Modifier,
-    text::{Line, Span},
-};
-
 use super::{CompareView, text, time, words};
-use crate::ui::state::screen::ComparePhase;
 use crate::{
     ui::{
-        theme::{Role, glyphs},
-        view::paragraph,
+        state::screen::ComparePhase,
+        view::{paragraph, prelude::*},
     },
     verdict::compare::{Consequence, Difference, Move, What},
 };
@@ -20,7 +12,6 @@ use crate::{
 /// Stands before and after a command within a sentence, and takes no column.
 const COMMAND: char = '\u{2060}';
 
-/// The lines of the pane.
 pub fn lines(view: &CompareView<'_>, width: u16) -> Vec<Line<'static>> {
     let width = usize::from(width);
     let plain = |words: &str, role: Role| paragraph::plain(words, width, view.context.theme.style(role));
@@ -67,13 +58,13 @@ fn sentence(view: &CompareView<'_>, made: &Move, next: Option<&Move>, what: What
     let at = time::moment(made.at);
     let mut said = words::AT.with(view.context.lang, &[&at, &does(view, made)]);
     if what == What::Outcome {
-        let came: Vec<String> = made.outcome.iter().map(|came| came_of_it(view, came)).collect();
-        let came = match next {
-            _ if !came.is_empty() => came.join(", "),
+        let outcome: Vec<String> = made.outcome.iter().map(|outcome| consequence(view, outcome)).collect();
+        let outcome = match next {
+            _ if !outcome.is_empty() => outcome.join(", "),
             Some(next) => does(view, next),
             None => words::NO_CONSEQUENCE.get(view.context.lang).to_owned(),
         };
-        said.push_str(&words::AND_THEN.with(view.context.lang, &[&came]));
+        said.push_str(&words::AND_THEN.with(view.context.lang, &[&outcome]));
     }
     said
 }
@@ -92,8 +83,8 @@ fn does(view: &CompareView<'_>, made: &Move) -> String {
     }
 }
 
-fn came_of_it(view: &CompareView<'_>, came: &Consequence) -> String {
-    match came {
+fn consequence(view: &CompareView<'_>, consequence: &Consequence) -> String {
+    match consequence {
         Consequence::Believes(lock, belief) => {
             words::believes(*belief).with(view.context.lang, &[&text::clean(lock)])
         }
