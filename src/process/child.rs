@@ -95,17 +95,17 @@ impl ProcessState {
 }
 
 impl Process {
-    /// Starts a command whose messages go to a log file in the workspace. Where it is `piped`, its standard input and
+    /// Starts a command whose messages go to a log file in the workspace. Where it `talks`, its standard input and
     /// output are pipes, and only its standard error goes to the log.
     pub(crate) fn start(
         name: &str,
         mut command: Command,
         workspace: &Workspace,
-        piped: bool,
+        talks: bool,
     ) -> Result<(Self, Option<(ChildStdin, ChildStdout)>), LabError> {
         let failed = |source| LabError::Spawn { program: name.to_owned(), source };
         let (log, file) = workspace.log_file(name)?;
-        if piped {
+        if talks {
             command.stdin(Stdio::piped()).stdout(Stdio::piped());
         } else {
             command.stdin(Stdio::null()).stdout(file.try_clone().map_err(failed)?);

@@ -59,7 +59,7 @@ pub fn sweep(root: &Path) -> Swept {
         }
         let dir = entry.path();
         // Held until the directory is gone, so that two sweeps do not meet in it.
-        let Some(_lock) = abandoned(&dir, &metadata) else {
+        let Some(_claim) = abandoned(&dir, &metadata) else {
             continue;
         };
         swept.processes += end_recorded(&dir);
@@ -71,14 +71,21 @@ pub fn sweep(root: &Path) -> Swept {
     swept
 }
 
-/// Whether the directory's Lockstep is gone. Gives its lock, which nobody held; none where it has no lock and is too old
-/// to be about to get one.
-fn abandoned(dir: &Path, metadata: &fs::Metadata) -> Option<Option<File>> {
+/// What entitles a sweep to a directory.
+enum Claim {
+    /// Its lock, which nobody held.
+    Lock { _held: File },
+    /// It has no lock, and is too old to be about to get one.
+    HalfMade,
+}
+
+/// Whether the directory's Lockstep is gone.
+fn abandoned(dir: &Path, metadata: &fs::Metadata) -> Option<Claim> {
     match open_file(&dir.join(LOCK)) {
-        Ok(lock) => lock.try_lock().is_ok().then_some(Some(lock)),
+        Ok(lock) => lock.try_lock().is_ok().then_some(Claim::Lock { _held: lock }),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let age = metadata.modified().ok()?.elapsed().ok()?;
-            (age > HALF_MADE).then_some(None)
+            (age > HALF_MADE).then_some(Claim::HalfMade)
         }
         Err(_) => None,
     }

@@ -19,6 +19,7 @@ use crate::{
     lesson::{
         Mistake, Path, Scenario,
         expr::Template,
+        parse_millis,
         plan::{Act, TextPlan},
     },
     log::{ActorId, Condition, EventKind, Fault, Log, ServerState, Stop, Target, Way},
@@ -175,9 +176,7 @@ impl Director {
                 Stop::Move
             }
             Act::Pass(pass) => {
-                let names = self.scenario.scope.value();
-                let millis = pass.duration.render(&names).and_then(|text| crate::lesson::parse_millis(&text));
-                let millis = millis.map_err(|error| self.mistake(&line.path.key("pass"), error))?;
+                let millis = self.millis(&pass.duration, &line.path.key("pass"))?;
                 self.pass(millis, &pass.moving, &line.path).await?;
                 Stop::Passed
             }
@@ -243,6 +242,12 @@ impl Director {
             }
         }
         scope.value()
+    }
+
+    /// A duration with its values filled in.
+    pub(crate) fn millis(&self, duration: &Template, path: &Path) -> Result<i64, EngineError> {
+        let text = duration.render(&self.scenario.scope.value());
+        text.and_then(|text| parse_millis(&text)).map_err(|error| self.mistake(path, error))
     }
 
     pub(crate) fn mistake(&self, path: &Path, message: impl Into<String>) -> EngineError {

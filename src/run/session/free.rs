@@ -41,9 +41,7 @@ impl Director {
         self.recorder.record(EventKind::Chose(choice.clone()));
         let stop = match choice {
             Choice::Move { actor } => {
-                if let Some(op) = self.send(*actor, &path).await? {
-                    self.await_reply(op, &path).await?;
-                }
+                self.make_move(*actor, &path).await?;
                 Stop::Move
             }
             Choice::Timer => {

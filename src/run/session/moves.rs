@@ -7,7 +7,7 @@ use crate::{
     client::protocol::{Request, Response},
     lesson::{Mistake, PRIMARY, Path, plan::Turn},
     log::{ActorId, EventKind, OpId, Reply},
-    program::{self, Cause, Failure, Output, State},
+    program::{self, Actors, Cause, Failure, Output, State},
 };
 
 /// The most operations of one `finish`: more than any program that ends needs.
@@ -24,10 +24,15 @@ impl Director {
     /// One move of the story: the actor's next operation, which must be the one that the story names.
     pub(crate) async fn take_turn(&mut self, turn: &Turn, path: &Path) -> Result<(), EngineError> {
         self.prepare(turn, path).await?;
-        if let Some(op) = self.send(turn.actor, path).await? {
-            self.await_reply(op, path).await?;
+        self.make_move(turn.actor, path).await
+    }
+
+    /// An actor's next operation, whatever it is, to its reply.
+    pub(crate) async fn make_move(&mut self, actor: ActorId, path: &Path) -> Result<(), EngineError> {
+        match self.send(actor, path).await? {
+            Some(op) => self.await_reply(op, path).await,
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// Brings an actor to its next operation: lets the wait pass that it is in. Fails unless it is the operation that
@@ -87,9 +92,8 @@ impl Director {
             Some(named) => named.to_owned(),
             None => self.harness.server.clone(),
         };
-        let mut output = Output::at(self.clock.now());
-        let sent = self.actors[actor].send(&server, &mut output);
-        let Some(wire) = self.record_output(output, sent, path)?.flatten() else {
+        let sent = self.step_actors(path, |actors, output| actors[actor].send(&server, output))?;
+        let Some(wire) = sent.flatten() else {
             return Ok(None);
         };
         self.pending.next += 1;
@@ -125,9 +129,9 @@ impl Director {
         match arrived {
             Arrived::Response(_, Response::Done { op, reply }) => self.done(op, &reply, path),
             Arrived::Response(_, Response::Notified { actor, server, about, what }) => {
-                let mut output = Output::at(self.clock.now());
-                let taken = self.actors[actor].notify(server, (about, what), &mut output);
-                self.record_output(output, taken, path).map(drop)
+                let notice = (about, what);
+                self.step_actors(path, |actors, output| actors[actor].notify(server, notice, output))
+                    .map(drop)
             }
             Arrived::Response(..) | Arrived::Gone(_) => Ok(()),
         }
@@ -144,16 +148,23 @@ impl Director {
         self.recorder.record(EventKind::Replied { op, actor, label, reply: reply.clone() });
         let room = self.recorder.has_room();
         room.map_err(|error| self.mistake(place.as_ref().unwrap_or(path), error))?;
-        let mut output = Output::at(self.clock.now());
-        let replied = self.actors[actor].reply(reply, &mut output);
-        self.record_output(output, replied, path).map(drop)
+        self.step_actors(path, |actors, output| actors[actor].reply(reply, output)).map(drop)
     }
 
     /// Carries everybody to the first operation.
     pub(crate) fn start_actors(&mut self, path: &Path) -> Result<(), EngineError> {
+        self.step_actors(path, Actors::start).map(drop)
+    }
+
+    /// Steps programs, and records what happens.
+    pub(crate) fn step_actors<T>(
+        &mut self,
+        path: &Path,
+        step: impl FnOnce(&mut Actors, &mut Output) -> Result<T, Failure>,
+    ) -> Result<Option<T>, EngineError> {
         let mut output = Output::at(self.clock.now());
-        let started = self.actors.start(&mut output);
-        self.record_output(output, started, path).map(drop)
+        let outcome = step(&mut self.actors, &mut output);
+        self.record_output(output, outcome, path)
     }
 
     /// Writes down what happened in a step. `None` where a program could not go on and so is over: free play goes on
@@ -225,9 +236,7 @@ impl Director {
             let Some(actor) = able(self) else {
                 return Ok(());
             };
-            if let Some(op) = self.send(actor, path).await? {
-                self.await_reply(op, path).await?;
-            }
+            self.make_move(actor, path).await?;
             self.observe().await?;
         }
         match able(self) {

@@ -73,12 +73,9 @@ pub(crate) async fn carry_out(scenario: &Scenario, lab: &Lab, first: &str) -> Re
     let mistake = |n: usize, message: String| -> EngineError {
         scenario.loaded.source.place(&Mistake::new(&path.index(n), message)).into()
     };
-    let names = scenario.scope.value();
     let mut connections = Connections::default();
-    for (n, setup) in scenario.setup.iter().enumerate() {
-        let server = setup.on.clone().unwrap_or_else(|| first.to_owned());
-        let wire = command::fill_in(&setup.verb, server, &names).map_err(|error| mistake(n, error))?;
-        let Some(wire) = wire else { continue };
+    for (n, wire) in wires(scenario, first).enumerate() {
+        let Some(wire) = wire.map_err(|error| mistake(n, error))? else { continue };
         match connections.send(lab, &wire).await {
             Reply::Value(_) => {}
             bad => return Err(mistake(n, format!("the server answered `{}` with {bad}", wire.command))),
@@ -87,14 +84,13 @@ pub(crate) async fn carry_out(scenario: &Scenario, lab: &Lab, first: &str) -> Re
     Ok(())
 }
 
-/// A scenario's setup commands, in order. They have been carried out once: what cannot be filled in is left out.
-pub(crate) fn wires(scenario: &Scenario, first: &str) -> Vec<Wire> {
+/// A scenario's setup commands, in order.
+pub(crate) fn wires(scenario: &Scenario, first: &str) -> impl Iterator<Item = Result<Option<Wire>, String>> {
     let names = scenario.scope.value();
-    let wires = scenario.setup.iter().filter_map(|setup| {
+    scenario.setup.iter().map(move |setup| {
         let server = setup.on.clone().unwrap_or_else(|| first.to_owned());
-        command::fill_in(&setup.verb, server, &names).ok().flatten()
-    });
-    wires.collect()
+        command::fill_in(&setup.verb, server, &names)
+    })
 }
 
 /// Where a server is reached without any link.

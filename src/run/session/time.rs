@@ -74,12 +74,7 @@ impl Director {
 
     /// Lets time pass in small steps until a condition holds.
     pub(crate) async fn wait_for(&mut self, plan: &AwaitPlan, path: &Path) -> Result<(), EngineError> {
-        let names = self.scenario.scope.value();
-        let within = plan
-            .within
-            .render(&names)
-            .and_then(|text| crate::lesson::parse_millis(&text))
-            .map_err(|error| self.mistake(&path.key("within"), error))?;
+        let within = self.millis(&plan.within, &path.key("within"))?;
         let end = self.clock.now() + Duration::from_millis(u64::try_from(within).unwrap_or(0));
         let began = Instant::now();
         loop {
@@ -121,9 +116,7 @@ impl Director {
                 continue;
             }
             let Some((actor, _)) = timer else { break };
-            let mut output = Output::at(self.clock.now());
-            let woken = self.actors[actor].wake(&mut output);
-            self.record_output(output, woken, path)?;
+            self.step_actors(path, |actors, output| actors[actor].wake(output))?;
             self.recorder.publish();
         }
         if moving.is_empty() {
