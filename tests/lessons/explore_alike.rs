@@ -103,7 +103,7 @@ fn told(found: &Explored) -> String {
 
 fn bounds(share: bool, prune: bool, workers: usize, faults: &[Failing]) -> Bounds {
     Bounds {
-        moves: 7,
+        moves: 6,
         share,
         prune,
         workers,
