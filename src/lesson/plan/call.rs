@@ -5,19 +5,22 @@ use serde_json::json;
 
 use super::super::{
     error::{Mistake, Path},
-    expr::Template,
+    expr::{Template, split_words},
 };
 use crate::log::{Command, Product};
 
 /// A call whose operands are still templates.
 #[derive(Debug, Clone)]
 pub struct PlannedCall {
-    pub product: Product,
-    pub name: String,
+    product: Product,
+    /// Its name; the product's key where a call is a text of a language of its own.
+    name: String,
     flags: Vec<String>,
     operands: Vec<Template>,
     /// How the product writes it.
     form: Form,
+    /// Whether it may be how a lock is released.
+    pub(crate) releases: bool,
 }
 
 /// The form of a call: `set PATH DATA [VERSION]`.
@@ -43,14 +46,22 @@ impl Form {
 }
 
 impl PlannedCall {
-    /// Reads a call from its words.
+    /// Reads a call from its text.
     pub(crate) fn parse(
         product: Product,
-        words: &[String],
+        text: &str,
         template: impl Fn(&str) -> Result<Template, Mistake>,
         place: &Path,
     ) -> Result<Self, Mistake> {
         let traits = product.traits();
+        (traits.check)(text).map_err(|why| Mistake::new(place, why))?;
+        let releases = (traits.releases)(text);
+        if traits.calls.is_empty() {
+            let form = Form { flags: Vec::new(), operands: vec!["TEXT"] };
+            let (name, operands) = (traits.key.to_owned(), vec![template(text)?]);
+            return Ok(Self { product, name, flags: Vec::new(), operands, form, releases });
+        }
+        let words = split_words(text).map_err(|error| Mistake::new(place, error))?;
         let wrong = |what: String| Err(Mistake::new(place, what).help(traits.calls.join(", ")));
         let Some((name, rest)) = words.split_first() else {
             return wrong(format!("an empty {} call", traits.name));
@@ -72,18 +83,13 @@ impl PlannedCall {
             return wrong(format!("the path `{path}` must begin with `/`"));
         }
         let operands = operands.iter().map(|word| template(word)).collect::<Result<_, _>>()?;
-        Ok(Self { product, name: name.clone(), flags, operands, form })
+        Ok(Self { product, name: name.clone(), flags, operands, form, releases })
     }
 
     /// The command, with its values filled in.
     pub(crate) fn fill_in(&self, names: &Value) -> Result<Command, String> {
         let operands = self.operands.iter().map(|operand| operand.render(names)).collect::<Result<_, _>>()?;
         (self.product.traits().command)(&self.name, &self.flags, operands)
-    }
-
-    /// Whether it may be how a lock is released.
-    pub(crate) fn releases(&self) -> bool {
-        (self.product.traits().releases)(&self.name)
     }
 
     /// What tells it from other calls: its name, whether it has each flag, each operand.

@@ -350,8 +350,7 @@ impl Draft<'_> {
             }
             Verb::Call(product, call) => {
                 let path = path.key(product.traits().key);
-                let words = split_words(call).map_err(|error| Mistake::new(&path, error))?;
-                PlannedCall::parse(*product, &words, |word| self.template(word, &path), &path)
+                PlannedCall::parse(*product, call, |word| self.template(word, &path), &path)
                     .map(PlannedVerb::Call)
             }
             Verb::Local(text) => {

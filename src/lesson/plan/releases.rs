@@ -59,7 +59,7 @@ fn releases(verb: &PlannedVerb) -> bool {
             name.is_some_and(|name| name.is_ok_and(|name| deletes(&name)))
         }
         PlannedVerb::Script { source, .. } => script_calls(source).iter().any(|(name, _)| deletes(name)),
-        PlannedVerb::Call(call) => call.releases(),
+        PlannedVerb::Call(call) => call.releases,
         PlannedVerb::Local { lock: false, .. } => true,
         _ => false,
     }

@@ -49,10 +49,10 @@ fn verb(setup: &Setup, lab: LabKind, params: &Params, path: &Path) -> Result<Pla
         return Err(Mistake::new(path, format!("no server of this lab is {}", product.traits().name))
             .help("give a variant with a lab of its own a `setup:` of its own"));
     }
-    let words = split_words(text).map_err(|error| Mistake::new(path, error))?;
     if product != Product::Redis {
-        return PlannedCall::parse(product, &words, template, path).map(PlannedVerb::Call);
+        return PlannedCall::parse(product, text, template, path).map(PlannedVerb::Call);
     }
+    let words = split_words(text).map_err(|error| Mistake::new(path, error))?;
     if words.is_empty() {
         return Err(Mistake::new(path, "an empty Redis command"));
     }

@@ -29,12 +29,14 @@ pub struct Traits {
     pub name: &'static str,
     /// The key of its operations in lessons.
     pub key: &'static str,
-    /// The calls that lessons may make, as a manual writes them: `create [-e] PATH [DATA]`. None where its operations
-    /// have a grammar of their own.
+    /// The calls that lessons may make, as a manual writes them: `create [-e] PATH [DATA]`. None where a call is a text
+    /// in a language of its own: then that is the only operand.
     pub calls: &'static [&'static str],
     /// Makes a command of a call's name, flags and operands, which fit one of `calls`.
     pub command: fn(&str, &[String], Vec<String>) -> Result<Command, String>,
-    /// Whether a call of this name may be how a lock is released.
+    /// Says why a lesson may not make a call, by its text before values are filled in.
+    pub check: fn(&str) -> Result<(), String>,
+    /// Whether a call may be how a lock is released, by the same text.
     pub releases: fn(&str) -> bool,
     /// Whether its servers tell clients of something without being asked.
     pub notifies: bool,

@@ -12,6 +12,7 @@ pub(crate) const TRAITS: Traits = Traits {
     key: "redis",
     calls: &[],
     command: |name, _, _| Err(format!("`{name}` is no call")),
+    check: |_| Ok(()),
     releases: |_| false,
     notifies: false,
     refuses_at_once: true,

@@ -18,7 +18,8 @@ pub(crate) const TRAITS: Traits = Traits {
         "set PATH DATA [VERSION]",
     ],
     command: |name, flags, operands| Call::new(name, flags, operands).map(Command::Zookeeper),
-    releases: |call| call == "delete",
+    check: |_| Ok(()),
+    releases: |call| call.split_whitespace().next() == Some("delete"),
     notifies: true,
     refuses_at_once: false,
 };
