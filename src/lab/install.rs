@@ -166,13 +166,11 @@ fn has_lists(dir: &Path) -> bool {
 mod tests {
     use super::*;
     use crate::server::{
-        PROGRAMS,
+        redis::programs::{SENTINEL, SERVER},
         zookeeper::programs::{JAVA, ZOOKEEPER},
     };
 
-    fn all() -> Vec<&'static Program> {
-        PROGRAMS.iter().map(|(_, program)| *program).collect()
-    }
+    const MISSING: [&Program; 4] = [&SERVER, &SENTINEL, &JAVA, &ZOOKEEPER];
 
     fn machine(manager: Option<Manager>, root: bool, lists: bool) -> Machine {
         Machine { manager, root, lists }
@@ -192,7 +190,7 @@ mod tests {
 
     #[test]
     fn without_lists_and_rights_apt_is_updated_first_through_sudo() {
-        let plan = plan(&all(), machine(Some(Manager::Apt), false, false)).unwrap().unwrap();
+        let plan = plan(&MISSING, machine(Some(Manager::Apt), false, false)).unwrap().unwrap();
         assert_eq!(plan.steps.len(), 2);
         assert!(plan.steps.iter().all(|step| step.program == "sudo"));
         assert!(plan.steps[0].to_string().ends_with("apt-get update"));
@@ -204,7 +202,7 @@ mod tests {
 
     #[test]
     fn brew_has_sentinel_in_redis() {
-        let plan = plan(&all(), machine(Some(Manager::Brew), false, true)).unwrap().unwrap();
+        let plan = plan(&MISSING, machine(Some(Manager::Brew), false, true)).unwrap().unwrap();
         assert_eq!(plan.to_string(), "brew install redis openjdk zookeeper\n");
     }
 
