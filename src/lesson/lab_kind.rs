@@ -13,6 +13,8 @@ pub enum LabKind {
     Redis,
     /// One ZooKeeper server, named `zookeeper`.
     Zookeeper,
+    /// One MariaDB server, named `mariadb`.
+    Mariadb,
     /// One Redis master with two replicas and three Sentinels: `master`, `replica1`, `replica2`. `primary` is
     /// whichever of them Sentinel names as master at the moment of asking.
     Sentinel,
@@ -73,16 +75,26 @@ const ZOOKEEPER: Topology = Topology {
     fastest: 2.0,
 };
 
+// A wait for a lock ends by the clock whatever its rate, and in a jump.
+const MARIADB: Topology = Topology {
+    product: Product::Mariadb,
+    servers: &["mariadb"],
+    title: Words::new("one MariaDB server", "一台 MariaDB"),
+    fastest: 10.0,
+    ..REDIS
+};
+
 /// The name under which a client of Sentinel addresses the master of the moment.
 pub const PRIMARY: &str = "primary";
 
 impl LabKind {
-    pub const ALL: [Self; 4] = [Self::Redis, Self::Masters, Self::Sentinel, Self::Zookeeper];
+    pub const ALL: [Self; 5] = [Self::Redis, Self::Masters, Self::Sentinel, Self::Zookeeper, Self::Mariadb];
 
     pub fn topology(self) -> &'static Topology {
         match self {
             Self::Redis => &REDIS,
             Self::Zookeeper => &ZOOKEEPER,
+            Self::Mariadb => &MARIADB,
             Self::Sentinel => &SENTINEL,
             Self::Masters => &MASTERS,
         }

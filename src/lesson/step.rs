@@ -105,6 +105,8 @@ struct RawOperation {
     /// A ZooKeeper call, as `zkCli` takes it: `create -e -s /locks/n- ${self}`, `delete /lock`,
     /// `exists -w /lock`, `get -w /lock`, `ls -w /locks`, `set /lock data`.
     zk: Option<String>,
+    /// One SQL statement.
+    sql: Option<String>,
     /// A mutex inside the client's own process: `lock NAME` or `unlock NAME`.
     local: Option<String>,
     /// Time passes: a duration.
@@ -126,7 +128,8 @@ impl TryFrom<RawOperation> for Operation {
     type Error = String;
 
     fn try_from(raw: RawOperation) -> Result<Self, String> {
-        let RawOperation { redis, script, keys, args, zk, local, wait, take, on, until, every, allow } = raw;
+        let RawOperation { redis, script, keys, args, zk, sql, local, wait, take, on, until, every, allow } =
+            raw;
         if script.is_none() && !(keys.is_empty() && args.is_empty()) {
             return Err("`keys` and `args` belong to a `script`".to_owned());
         }
@@ -137,6 +140,7 @@ impl TryFrom<RawOperation> for Operation {
             redis.map(Verb::Redis),
             script.map(|name| Verb::Script { name, keys, args }),
             zk.map(|call| Verb::Call(Product::Zookeeper, call)),
+            sql.map(|statement| Verb::Call(Product::Mariadb, statement)),
             local.map(Verb::Local),
             wait.map(Verb::Wait),
             take.map(Verb::Take),
@@ -144,9 +148,11 @@ impl TryFrom<RawOperation> for Operation {
         let mut verbs = verbs.into_iter().flatten();
         match (verbs.next(), verbs.next()) {
             (Some(verb), None) => Ok(Self { verb, on, until, every, allow }),
-            (None, _) => Err("an operation needs one of: redis, script, zk, local, wait, take".to_owned()),
+            (None, _) => {
+                Err("an operation needs one of: redis, script, zk, sql, local, wait, take".to_owned())
+            }
             (Some(_), Some(_)) => {
-                Err("an operation is one wire command: give only one of redis, script, zk, \
+                Err("an operation is one wire command: give only one of redis, script, zk, sql, \
                                        local, wait, take, and write the other as a step of its own"
                     .to_owned())
             }
@@ -164,6 +170,9 @@ pub struct Setup {
     /// A ZooKeeper command, as `zkCli` takes it.
     #[serde(default)]
     pub zk: Option<String>,
+    /// An SQL statement.
+    #[serde(default)]
+    pub sql: Option<String>,
     /// The server that it is sent to; the lab's first where it is left out.
     #[serde(default)]
     pub on: Option<String>,
@@ -172,11 +181,12 @@ pub struct Setup {
 impl Setup {
     /// The product that it is for, and the command.
     pub(crate) fn command(&self) -> Result<(Product, &str), &'static str> {
-        let given = [(Product::Redis, &self.redis), (Product::Zookeeper, &self.zk)];
+        let given =
+            [(Product::Redis, &self.redis), (Product::Zookeeper, &self.zk), (Product::Mariadb, &self.sql)];
         let mut given = given.iter().filter_map(|(product, text)| Some((*product, text.as_deref()?)));
         match (given.next(), given.next()) {
             (Some(one), None) => Ok(one),
-            _ => Err("a setup command is either `redis: …` or `zk: …`"),
+            _ => Err("a setup command is one of `redis: …`, `zk: …` and `sql: …`"),
         }
     }
 }

@@ -7,6 +7,7 @@
 pub(crate) mod boot;
 pub(crate) mod connection;
 pub(crate) mod link;
+pub(crate) mod mariadb;
 pub(crate) mod observe;
 pub(crate) mod program;
 pub(crate) mod redis;
@@ -24,11 +25,12 @@ use connection::{Connection, Notify, ServerAddress};
 use program::Program;
 
 /// Every program that some lab needs.
-pub(crate) const PROGRAMS: [(Product, &Program); 4] = [
+pub(crate) const PROGRAMS: [(Product, &Program); 5] = [
     (Product::Redis, &redis::programs::SERVER),
     (Product::Redis, &redis::programs::SENTINEL),
     (Product::Zookeeper, &zookeeper::programs::JAVA),
     (Product::Zookeeper, &zookeeper::programs::ZOOKEEPER),
+    (Product::Mariadb, &mariadb::programs::SERVER),
 ];
 
 /// Starts the servers of a lab and comes back when they answer.
@@ -36,6 +38,7 @@ pub(crate) async fn start(boot: &Boot<'_>, lab: LabKind) -> Result<Started, LabE
     match lab.product() {
         Product::Redis => redis::start(boot, lab.topology()).await,
         Product::Zookeeper => zookeeper::start(boot).await,
+        Product::Mariadb => mariadb::start(boot).await,
     }
 }
 
@@ -50,6 +53,7 @@ pub(crate) async fn connect(
     let connected = match server.product {
         Product::Redis => redis::client::connect(server, eager).await,
         Product::Zookeeper => zookeeper::session::connect(server, timeout, notify).await,
+        Product::Mariadb => mariadb::connection::connect(server).await,
     };
     connected.map_err(|error| format!("cannot connect to {} at {}: {error}", server.name, server.address))
 }
@@ -94,15 +98,18 @@ mod tests {
     #[test]
     fn a_lab_is_served_where_all_its_programs_are() {
         let dir = tempfile::tempdir().unwrap();
-        let elsewhere =
-            |name: &str| [JAVA.variable, ZOOKEEPER.variable].contains(&name).then(|| "/nonexistent".into());
+        let elsewhere = |name: &str| {
+            [JAVA.variable, ZOOKEEPER.variable, mariadb::programs::SERVER.variable]
+                .contains(&name)
+                .then(|| "/nonexistent".into())
+        };
         let search = Search::new(vec![dir.path().into()], elsewhere);
         let served = || LabKind::ALL.map(|lab| search.serves(lab));
-        assert_eq!(served(), [false; 4]);
+        assert_eq!(served(), [false; 5]);
         touch(&dir.path().join("redis-server"), 0o755);
-        assert_eq!(served(), [true, true, false, false]);
+        assert_eq!(served(), [true, true, false, false, false]);
         touch(&dir.path().join("redis-sentinel"), 0o755);
-        assert_eq!(served(), [true, true, true, false]);
+        assert_eq!(served(), [true, true, true, false, false]);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The products of servers that labs are made of: what is sent to them and what they hold, as data. A file for each;
 //! what everybody may ask of any of them stands here.
 
+pub(crate) mod mariadb;
 pub(crate) mod redis;
 pub(crate) mod text;
 pub(crate) mod zookeeper;
@@ -10,6 +11,7 @@ use std::{collections::BTreeMap, fmt, slice, time::Duration};
 use serde::{Deserialize, Serialize};
 
 use self::{
+    mariadb::{Row, Tables},
     redis::{KeyState, Keyspace, Role},
     text::Quoted,
     zookeeper::{Call, Znode, ZnodeTree},
@@ -21,6 +23,7 @@ use self::{
 pub enum Product {
     Redis,
     Zookeeper,
+    Mariadb,
 }
 
 /// What tells one product from another.
@@ -49,6 +52,7 @@ impl Product {
         match self {
             Self::Redis => &redis::TRAITS,
             Self::Zookeeper => &zookeeper::TRAITS,
+            Self::Mariadb => &mariadb::TRAITS,
         }
     }
 }
@@ -66,6 +70,8 @@ pub enum Command {
         args: Vec<String>,
     },
     Zookeeper(Call),
+    /// One statement.
+    Sql(String),
     /// A mutex of the client's process is locked or unlocked.
     Local {
         lock: bool,
@@ -93,6 +99,7 @@ impl Command {
         match self {
             Self::Redis(_) | Self::Script { .. } => Some(Product::Redis),
             Self::Zookeeper(_) => Some(Product::Zookeeper),
+            Self::Sql(_) => Some(Product::Mariadb),
             Self::Local { .. } => None,
         }
     }
@@ -129,7 +136,7 @@ impl Command {
     pub fn access(&self) -> Option<(&str, Access, bool)> {
         match self {
             Self::Zookeeper(call) => Some(call.access()),
-            Self::Redis(_) | Self::Script { .. } | Self::Local { .. } => None,
+            Self::Redis(_) | Self::Script { .. } | Self::Sql(_) | Self::Local { .. } => None,
         }
     }
 
@@ -139,6 +146,7 @@ impl Command {
             Self::Redis(words) => (words.get(1..).unwrap_or_default(), &[]),
             Self::Script { keys, args, .. } => (keys, args),
             Self::Zookeeper(call) => (slice::from_ref(call.path()), call.data()),
+            Self::Sql(statement) => (slice::from_ref(statement), &[]),
             Self::Local { name, .. } => (slice::from_ref(name), &[]),
         };
         first.iter().chain(second).map(String::as_str)
@@ -150,6 +158,7 @@ impl Command {
             Self::Redis(words) => words.iter().take(2).map(String::as_str).collect::<Vec<_>>().join(" "),
             Self::Script { name, .. } => format!("EVAL {name}"),
             Self::Zookeeper(call) => call.brief(),
+            Self::Sql(statement) => statement.split_whitespace().take(2).collect::<Vec<_>>().join(" "),
             Self::Local { .. } => self.to_string(),
         }
     }
@@ -175,6 +184,7 @@ impl fmt::Display for Command {
                 quoted(f, args.iter())
             }
             Self::Zookeeper(call) => call.fmt(f),
+            Self::Sql(statement) => f.write_str(statement),
             Self::Local { lock: true, name } => write!(f, "lock {name}"),
             Self::Local { lock: false, name } => write!(f, "unlock {name}"),
         }
@@ -221,6 +231,7 @@ pub struct ServerState {
 pub enum Observed {
     Redis(Keyspace),
     Zookeeper(ZnodeTree),
+    Mariadb(Tables),
 }
 
 /// One thing that a server holds under a name.
@@ -228,6 +239,7 @@ pub enum Observed {
 pub enum Entry<'a> {
     Key(&'a KeyState),
     Node(&'a Znode),
+    Row(&'a Row),
 }
 
 impl Observed {
@@ -240,6 +252,9 @@ impl Observed {
             Self::Zookeeper(tree) => {
                 tree.nodes.iter().map(|(path, node)| (path.as_str(), Entry::Node(node))).collect()
             }
+            Self::Mariadb(tables) => {
+                tables.rows.iter().map(|(name, row)| (name.as_str(), Entry::Row(row))).collect()
+            }
         }
     }
 
@@ -247,6 +262,7 @@ impl Observed {
         match self {
             Self::Redis(space) => space.keys.get(name).map(Entry::Key),
             Self::Zookeeper(tree) => tree.nodes.get(name).map(Entry::Node),
+            Self::Mariadb(tables) => tables.rows.get(name).map(Entry::Row),
         }
     }
 
@@ -254,7 +270,7 @@ impl Observed {
     pub fn role(&self) -> Option<&Role> {
         match self {
             Self::Redis(space) => space.role.as_ref(),
-            Self::Zookeeper(_) => None,
+            Self::Zookeeper(_) | Self::Mariadb(_) => None,
         }
     }
 
@@ -263,13 +279,14 @@ impl Observed {
         match self {
             Self::Redis(_) => BTreeMap::new(),
             Self::Zookeeper(tree) => tree.owned(),
+            Self::Mariadb(tables) => tables.owned(),
         }
     }
 
     /// What is not there and is watched all the same, with the sessions that watch it.
     pub fn watched_absent(&self) -> impl Iterator<Item = (&str, &[i64])> {
         let watched = match self {
-            Self::Redis(_) => None,
+            Self::Redis(_) | Self::Mariadb(_) => None,
             Self::Zookeeper(tree) => Some(&tree.watched_absent),
         };
         watched.into_iter().flatten().map(|(path, sessions)| (path.as_str(), sessions.as_slice()))
@@ -282,6 +299,7 @@ impl<'a> Entry<'a> {
         match self {
             Self::Key(_) => "",
             Self::Node(node) => &node.data,
+            Self::Row(row) => &row.values,
         }
     }
 
@@ -290,14 +308,16 @@ impl<'a> Entry<'a> {
         match self {
             Self::Key(_) => None,
             Self::Node(node) => node.owner,
+            Self::Row(row) => row.owner,
         }
     }
 
-    /// The sessions that watch it.
+    /// The sessions that watch it or wait for it.
     pub fn watchers(self) -> &'a [i64] {
         match self {
             Self::Key(_) => &[],
             Self::Node(node) => &node.watchers,
+            Self::Row(row) => &row.waiting,
         }
     }
 }

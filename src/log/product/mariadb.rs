@@ -1,0 +1,184 @@
+//! MariaDB: which statements a lesson may send, and the rows of its tables.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Command, Traits};
+
+pub(crate) const TRAITS: Traits = Traits {
+    name: "MariaDB",
+    key: "sql",
+    calls: &[],
+    command: |_, _, operands| {
+        let statement = operands.concat();
+        // Once more: what is filled in may be anything.
+        check(&statement)?;
+        Ok(Command::Sql(statement))
+    },
+    check,
+    releases: |statement| {
+        let words = words(statement);
+        let first = words.first().map_or("", String::as_str);
+        matches!(first, "COMMIT" | "ROLLBACK" | "UNLOCK") || words.iter().any(|word| word == "RELEASE_LOCK")
+    },
+    notifies: false,
+    refuses_at_once: true,
+};
+
+/// How a statement may begin: what reads and changes rows, locks them, and makes tables.
+const BEGINNINGS: [&str; 21] = [
+    "SELECT",
+    "INSERT",
+    "UPDATE",
+    "DELETE",
+    "REPLACE",
+    "WITH",
+    "BEGIN",
+    "START TRANSACTION",
+    "COMMIT",
+    "ROLLBACK",
+    "SAVEPOINT",
+    "RELEASE SAVEPOINT",
+    "LOCK TABLES",
+    "UNLOCK TABLES",
+    "SET",
+    "DO",
+    "CREATE TABLE",
+    "CREATE INDEX",
+    "ALTER TABLE",
+    "DROP TABLE",
+    "TRUNCATE",
+];
+
+/// Words that reach beyond the session and the tables of the lab, wherever they stand outside quotes.
+const REFUSED: [&str; 8] =
+    ["GLOBAL", "OUTFILE", "DUMPFILE", "LOAD_FILE", "DIRECTORY", "PASSWORD", "STATEMENT", "TABLESPACE"];
+
+/// **Architecture Invariant:** what a lesson sends is known to be harmless: one statement, which reaches rows and
+/// locks of the lab's own server. The server has no accounts that could refuse the rest.
+fn check(statement: &str) -> Result<(), String> {
+    if !is_one(statement) {
+        return Err(
+            "an operation is one SQL statement, without comments and with every quote closed".to_owned()
+        );
+    }
+    let words = words(statement);
+    let begins = |beginning: &&str| beginning.split(' ').eq(words.iter().take(beginning.split(' ').count()));
+    if !BEGINNINGS.iter().any(|beginning| begins(&beginning)) {
+        let known = BEGINNINGS.join(", ");
+        return Err(format!("a lesson's SQL statement begins with one of: {known}"));
+    }
+    match words.iter().find(|word| REFUSED.contains(&word.as_str())) {
+        None => Ok(()),
+        Some(word) => {
+            Err(format!("a lesson may not say `{word}` in SQL: it reaches beyond the lab's tables"))
+        }
+    }
+}
+
+/// Whether a text is one statement and nothing else.
+fn is_one(statement: &str) -> bool {
+    let bare = outside_quotes(statement);
+    let ends = |bare: &str| bare.trim_end().trim_end_matches(';').contains(';');
+    bare.is_some_and(|bare| !ends(&bare) && !["/*", "--", "#"].iter().any(|comment| bare.contains(comment)))
+}
+
+/// The words of a statement outside quotes, in capitals.
+fn words(statement: &str) -> Vec<String> {
+    let bare = outside_quotes(statement).unwrap_or_default();
+    let words = bare.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| !word.is_empty());
+    words.map(str::to_uppercase).collect()
+}
+
+/// A statement with a space in place of each quoted text; `None` where a quote is not closed.
+fn outside_quotes(statement: &str) -> Option<String> {
+    let (mut bare, mut chars) = (String::new(), statement.chars());
+    while let Some(c) = chars.next() {
+        if !matches!(c, '\'' | '"' | '`') {
+            bare.push(c);
+            continue;
+        }
+        // A doubled quote ends one text and begins the next.
+        loop {
+            match chars.next()? {
+                '\\' if c != '`' => drop(chars.next()),
+                end if end == c => break,
+                _ => {}
+            }
+        }
+        bare.push(' ');
+    }
+    Some(bare)
+}
+
+/// The rows of all tables, and their locks.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Tables {
+    /// By table and primary key: `good/1`.
+    pub rows: BTreeMap<String, Row>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// Its other columns: `stock=1 version=0`.
+    pub values: String,
+    /// The connection whose transaction has locked it.
+    pub owner: Option<i64>,
+    /// The connections that wait for it.
+    pub waiting: Vec<i64>,
+}
+
+impl Tables {
+    /// The rows that are locked, and whose they are.
+    pub(super) fn owned(&self) -> BTreeMap<String, i64> {
+        self.rows.iter().filter_map(|(name, row)| Some((name.clone(), row.owner?))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{TRAITS, check};
+
+    #[test]
+    fn what_reaches_only_rows_is_let_through() {
+        for statement in [
+            "SELECT stock FROM good WHERE id = 1 FOR UPDATE",
+            "update good set note = 'a; -- \\' b', n = n - 1 where id = 1;",
+            "INSERT INTO ord VALUES ('it''s', \"GLOBAL\", ${id})",
+            "SET innodb_lock_wait_timeout = 3",
+            "start transaction read only",
+            "SELECT GET_LOCK('lock', 10)",
+        ] {
+            assert_eq!(check(statement), Ok(()), "{statement}");
+        }
+    }
+
+    #[test]
+    fn everything_else_is_refused() {
+        for statement in [
+            "",
+            "SHUTDOWN",
+            "SELECT 1; SHUTDOWN",
+            "SELECT 1 /*! INTO OUTFILE '/tmp/x' */",
+            "SELECT 1 INTO OUTFILE '/tmp/x'",
+            "SELECT 'open",
+            "SET GLOBAL general_log_file = '/tmp/x'",
+            "SET @@global.general_log = 1",
+            "CREATE FUNCTION f RETURNS INT SONAME 'x.so'",
+            "CREATE TABLE t (a INT) DATA DIRECTORY '/tmp'",
+            "KILL 3",
+            "USE mysql",
+        ] {
+            assert!(check(statement).is_err(), "{statement}");
+        }
+    }
+
+    #[test]
+    fn a_transactions_end_releases_its_locks() {
+        for statement in ["COMMIT", "rollback", "SELECT RELEASE_LOCK('lock')"] {
+            assert!((TRAITS.releases)(statement), "{statement}");
+        }
+        assert!(!(TRAITS.releases)("UPDATE good SET note = 'COMMIT'"));
+    }
+}

@@ -1,0 +1,141 @@
+//! One actor's connection to one MariaDB server.
+
+use futures::{FutureExt, future::BoxFuture};
+use mysql_async::{Column, Conn, Error, OptsBuilder, Value, prelude::Queryable};
+use serde_json::{Map, Value as Json};
+
+use super::DATABASE;
+use crate::{
+    log::{Command, Reply},
+    server::connection::{Breaks, Connection, ServerAddress},
+};
+
+/// The most rows that are read of one answer.
+const ROWS: usize = 10_000;
+
+/// The way to one server. What was locked on a connection goes with it, so it is opened before the first move; where it
+/// broke, the next operation opens another.
+struct Client {
+    address: String,
+    connection: Option<Conn>,
+    /// How often connections had broken when this one was made.
+    breaks: Breaks,
+    session: i64,
+}
+
+pub(crate) async fn connect(server: &ServerAddress) -> Result<Box<dyn Connection>, String> {
+    let connection = open(&server.address).await.map_err(|error| error.to_string())?;
+    Ok(Box::new(Client {
+        address: server.address.clone(),
+        session: connection.id().into(),
+        connection: Some(connection),
+        breaks: Breaks::default(),
+    }))
+}
+
+/// Opens a connection to the lessons' database. What the crate would ask the server for by itself is said here: a
+/// link must carry nothing but the lesson's statements, and the crate would go on past the link to the server's own socket.
+pub(super) async fn open(socket: &str) -> Result<Conn, Error> {
+    let options = OptsBuilder::default()
+        .socket(Some(socket))
+        .prefer_socket(false)
+        .user(Some("lesson"))
+        .db_name(Some(DATABASE))
+        .max_allowed_packet(Some(16 << 20))
+        .wait_timeout(Some(28_800));
+    Conn::new(options).await
+}
+
+impl Client {
+    async fn ask(&mut self, breaks: Breaks, statement: &str) -> Reply {
+        if self.breaks != breaks {
+            (self.connection, self.breaks) = (None, breaks);
+        }
+        let connection = match &mut self.connection {
+            Some(connection) => connection,
+            empty => match open(&self.address).await {
+                Ok(connection) => empty.insert(connection),
+                Err(error) => return Reply::Lost(error.to_string()),
+            },
+        };
+        match answer(connection, statement).await {
+            Ok(value) => Reply::Value(value),
+            Err(Error::Server(error)) => Reply::Error { code: error.code.to_string(), text: error.message },
+            Err(error) => {
+                self.connection = None;
+                Reply::Lost(error.to_string())
+            }
+        }
+    }
+
+    async fn delete_all(&mut self) -> Result<(), Reply> {
+        let value = |reply| match reply {
+            Reply::Value(value) => Ok(value),
+            bad => Err(bad),
+        };
+        let tables =
+            "SELECT table_name AS name FROM information_schema.tables WHERE table_schema = DATABASE()";
+        let tables = value(self.ask(self.breaks, tables).await)?;
+        for name in tables.as_array().into_iter().flatten().filter_map(|table| table["name"].as_str()) {
+            value(self.ask(self.breaks, &format!("DROP TABLE `{}`", name.replace('`', "``"))).await)?;
+        }
+        Ok(())
+    }
+}
+
+impl Connection for Client {
+    fn send<'a>(
+        &'a mut self,
+        command: &'a Command,
+        _: Option<&'a str>,
+        breaks: Breaks,
+    ) -> BoxFuture<'a, Option<Reply>> {
+        async move {
+            match command {
+                Command::Sql(statement) => Some(self.ask(breaks, statement).await),
+                _ => None,
+            }
+        }
+        .boxed()
+    }
+
+    fn session(&self) -> Option<i64> {
+        Some(self.session)
+    }
+
+    fn empty<'a>(&'a mut self, _: &'a [String]) -> BoxFuture<'a, Result<(), Reply>> {
+        self.delete_all().boxed()
+    }
+}
+
+/// Rows as a list of objects; of a statement that changes rows how many, `OK` of any other.
+pub(super) async fn answer(connection: &mut Conn, statement: &str) -> Result<Json, Error> {
+    let mut result = connection.query_iter(statement).await?;
+    let Some(columns) = result.columns().filter(|columns| !columns.is_empty()) else {
+        let first = statement.split_whitespace().next().unwrap_or_default().to_ascii_uppercase();
+        let changes = matches!(first.as_str(), "INSERT" | "UPDATE" | "DELETE" | "REPLACE");
+        return Ok(if changes { result.affected_rows().into() } else { "OK".into() });
+    };
+    let mut rows = Vec::new();
+    while let Some(row) = result.next().await? {
+        if rows.len() < ROWS {
+            let fields = columns.iter().zip(row.unwrap());
+            let fields = fields.map(|(column, value)| (column.name_str().into_owned(), json(column, value)));
+            rows.push(Json::Object(fields.collect::<Map<String, Json>>()));
+        }
+    }
+    Ok(Json::Array(rows))
+}
+
+/// A value of the text protocol: numbers come as text.
+fn json(column: &Column, value: Value) -> Json {
+    match value {
+        Value::NULL => Json::Null,
+        Value::Bytes(bytes) => {
+            let text = String::from_utf8_lossy(&bytes).into_owned();
+            let number = text.parse::<i64>().ok().filter(|_| column.column_type().is_numeric_type());
+            number.map_or_else(|| text.into(), Json::from)
+        }
+        other => other.as_sql(true).into(),
+    }
+}

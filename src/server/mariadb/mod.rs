@@ -1,0 +1,106 @@
+//! One MariaDB server on a Unix socket in the workspace, small and quick to start.
+
+pub(crate) mod connection;
+pub(crate) mod locks;
+pub(crate) mod observe;
+pub(crate) mod programs;
+
+use std::{ffi::OsString, path::Path};
+
+use crate::{
+    log::{Product, ServerInfo},
+    process::{LabError, version::Version},
+    server::{
+        boot::{Boot, Endpoint, Launch, Server, Started, ready},
+        mariadb::{observe::MariadbObserver, programs::SERVER},
+    },
+};
+
+/// Its name in the lab.
+const NAME: &str = "mariadb";
+
+/// The database of lessons' tables.
+const DATABASE: &str = "lesson";
+
+/// Starts the lab's only server.
+///
+/// A data directory with nothing in it is enough: without the tables of accounts (`--skip-grant-tables`) nothing has to
+/// be installed into it, and a directory in it is a database. Nobody else can reach the socket.
+pub(crate) async fn start(boot: &Boot<'_>) -> Result<Started, LabError> {
+    let program = (SERVER.find)(boot.search)?;
+    let data = boot.workspace.make_dir(&format!("{NAME}-data"))?;
+    for database in ["mysql", DATABASE] {
+        boot.workspace.make_dir(&format!("{NAME}-data/{database}"))?;
+    }
+    // The only directory that statements could read or write files in, or load code from.
+    let nothing = boot.workspace.make_dir(&format!("{NAME}-files"))?;
+    let socket = boot.workspace.join(&format!("{NAME}.sock"));
+    let arguments = arguments(&program, &data, &nothing, &socket);
+    let started = boot.start(NAME, &program, |command| {
+        command.args(&arguments);
+    })?;
+    let observer = MariadbObserver::new(&socket);
+    let version = ready(&started.0, || async { observer.version().await.ok() }).await?;
+    if Version::read(&version).is_some_and(|found| found < SERVER.needed) {
+        return Err(SERVER.too_old(program, version));
+    }
+    let endpoint = Endpoint::Unix(socket);
+    let info = ServerInfo {
+        name: NAME.to_owned(),
+        product: Product::Mariadb.traits().name.to_owned(),
+        version,
+        address: endpoint.to_string(),
+        password: None,
+    };
+    let server = Server::new(info, endpoint, started, Box::new(observer));
+    Ok(vec![server.restartable(Launch { program, arguments })].into())
+}
+
+/// Small, and without what only matters to a server that must survive a power cut.
+fn arguments(program: &Path, data: &Path, files: &Path, socket: &Path) -> Vec<OsString> {
+    let path = |option: &str, path: &Path| {
+        let mut argument = OsString::from(format!("--{option}="));
+        argument.push(path);
+        argument
+    };
+    // It must come first.
+    let mut arguments = vec![OsString::from("--no-defaults")];
+    // It refuses to be root without being told to.
+    if rustix::process::geteuid().is_root() {
+        arguments.push("--user=root".into());
+    }
+    // One that is not installed where it was built for finds its messages beside itself.
+    let home = program.parent().and_then(Path::parent).filter(|home| home.join("share/mysql").is_dir());
+    arguments.extend(home.map(|home| path("basedir", home)));
+    arguments.extend([
+        path("datadir", data),
+        path("socket", socket),
+        path("secure-file-priv", files),
+        path("plugin-dir", files),
+        path("tmpdir", files),
+    ]);
+    arguments.extend(OPTIONS.map(OsString::from));
+    arguments
+}
+
+const OPTIONS: [&str; 19] = [
+    "--skip-networking",
+    "--skip-grant-tables",
+    "--skip-log-bin",
+    "--skip-name-resolve",
+    "--skip-symbolic-links",
+    "--local-infile=0",
+    "--performance-schema=0",
+    "--innodb-buffer-pool-size=8M",
+    "--innodb-log-file-size=4M",
+    "--innodb-flush-log-at-trx-commit=0",
+    "--innodb-flush-method=nosync",
+    "--innodb-doublewrite=0",
+    "--innodb-use-native-aio=0",
+    "--innodb-temp-data-file-path=ibtmp1:4M:autoextend",
+    "--innodb-buffer-pool-dump-at-shutdown=0",
+    "--innodb-fast-shutdown=2",
+    "--innodb-status-output-locks=1",
+    "--aria-log-file-size=8M",
+    "--max-connections=5100",
+];

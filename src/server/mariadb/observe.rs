@@ -1,0 +1,157 @@
+//! Reads what a MariaDB server holds: the rows that are committed, whose transaction has locked which, and who waits.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+use futures::{FutureExt, future::BoxFuture};
+use mysql_async::{Conn, Error};
+use serde_json::Value as Json;
+use tokio::sync::Mutex;
+
+use super::{
+    connection::{answer, open},
+    locks,
+};
+use crate::{
+    clock::{LessonClock, Slot},
+    log::{
+        Observed,
+        product::mariadb::{Row, Tables},
+    },
+    server::observe::{ObserveError, Observer, within},
+};
+
+/// The most rows that are read of a table.
+const ROWS: usize = 200;
+
+/// A connection for looking, opened at the first look and again after it was lost.
+#[derive(Debug)]
+pub(crate) struct MariadbObserver {
+    socket: PathBuf,
+    connection: Mutex<Option<Conn>>,
+}
+
+impl From<Error> for ObserveError {
+    fn from(error: Error) -> Self {
+        Self::Failed(error.to_string())
+    }
+}
+
+impl MariadbObserver {
+    pub fn new(socket: &Path) -> Self {
+        Self { socket: socket.to_path_buf(), connection: Mutex::new(None) }
+    }
+
+    /// The rows that a query answers. A look can be repeated on a new connection.
+    async fn ask(&self, query: &str) -> Result<Vec<Json>, Error> {
+        let mut slot = self.connection.lock().await;
+        let mut connection = match slot.take() {
+            Some(connection) => connection,
+            None => open(&self.socket.display().to_string()).await?,
+        };
+        let mut answered = answer(&mut connection, query).await;
+        if answered.as_ref().is_err_and(Error::is_fatal) {
+            connection = open(&self.socket.display().to_string()).await?;
+            answered = answer(&mut connection, query).await;
+        }
+        *slot = Some(connection);
+        Ok(answered?.as_array().cloned().unwrap_or_default())
+    }
+
+    async fn ask_one(&self, query: &str) -> Result<Option<Json>, ObserveError> {
+        Ok(within(self.ask(query)).await?.into_iter().next().map(|row| row["value"].clone()))
+    }
+
+    /// As the server says it, `10.11.14-MariaDB-0+deb12u2`, without what follows the numbers.
+    pub async fn version(&self) -> Result<String, ObserveError> {
+        let version = self.ask_one("SELECT VERSION() AS value").await?.map(|version| text(&version));
+        let version = version.unwrap_or_default();
+        Ok(version.split('-').next().unwrap_or_default().to_owned())
+    }
+
+    async fn look(&self) -> Result<Tables, Error> {
+        let mut tables = Tables::default();
+        let mut keys: BTreeMap<String, Vec<(String, String)>> = BTreeMap::new();
+        for column in self.ask(KEYS).await? {
+            let key = keys.entry(text(&column["name"])).or_default();
+            if let Some(name) = column["column"].as_str() {
+                key.push((name.to_owned(), text(&column["type"])));
+            }
+        }
+        for (table, key) in &keys {
+            let rows =
+                self.ask(&format!("SELECT * FROM `{}` LIMIT {ROWS}", table.replace('`', "``"))).await?;
+            for (n, row) in rows.iter().enumerate() {
+                let Some(fields) = row.as_object() else { continue };
+                let named: Vec<String> = key.iter().map(|(name, _)| text(&row[name.as_str()])).collect();
+                let named = if named.is_empty() { (n + 1).to_string() } else { named.join(",") };
+                let others = fields.iter().filter(|(field, _)| !key.iter().any(|(name, _)| name == *field));
+                let values: Vec<String> =
+                    others.map(|(name, value)| format!("{name}={}", text(value))).collect();
+                let row = Row { values: values.join(" "), ..Row::default() };
+                tables.rows.insert(format!("{table}/{named}"), row);
+            }
+        }
+        let status = self.ask("SHOW ENGINE INNODB STATUS").await?;
+        let status = status.first().map(|row| text(&row["Status"])).unwrap_or_default();
+        for lock in locks::read(&status) {
+            let key = keys.get(&lock.table).into_iter().flatten().zip(&lock.key);
+            let named: Vec<String> = key.map(|((_, kind), stored)| locks::text(stored, kind)).collect();
+            // What is inserted and not committed is not to be seen, and yet locked.
+            let row = tables.rows.entry(format!("{}/{}", lock.table, named.join(","))).or_default();
+            if lock.waits {
+                row.waiting.push(lock.session);
+            } else {
+                row.owner = Some(lock.session);
+            }
+        }
+        Ok(tables)
+    }
+}
+
+impl Observer for MariadbObserver {
+    fn observe<'a>(
+        &'a self,
+        _: &'a LessonClock,
+        _: Option<&'a Slot>,
+    ) -> BoxFuture<'a, Result<Observed, ObserveError>> {
+        async { Ok(Observed::Mariadb(within(self.look()).await?)) }.boxed()
+    }
+
+    fn metric<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<i64>, ObserveError>> {
+        async move {
+            let status = within(self.ask("SHOW GLOBAL STATUS")).await?;
+            let known: BTreeMap<String, &Json> =
+                status.iter().map(|row| (text(&row["Variable_name"]), &row["Value"])).collect();
+            Ok(known.get(name).and_then(|value| text(value).parse().ok()))
+        }
+        .boxed()
+    }
+
+    fn unix_millis(&self) -> BoxFuture<'_, Result<Option<i64>, ObserveError>> {
+        async {
+            let now = self.ask_one("SELECT CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS INTEGER) AS value").await?;
+            Ok(now.and_then(|now| text(&now).parse().ok()))
+        }
+        .boxed()
+    }
+
+    fn metric_names(&self) -> &'static str {
+        "`SHOW GLOBAL STATUS` lists them"
+    }
+}
+
+fn text(value: &Json) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// Every table, with the columns of its primary key.
+const KEYS: &str = "SELECT tables.table_name AS name, columns.column_name AS `column`, columns.column_type AS type \
+    FROM information_schema.tables AS tables \
+    LEFT JOIN information_schema.statistics AS parts ON parts.table_schema = tables.table_schema \
+        AND parts.table_name = tables.table_name AND parts.index_name = 'PRIMARY' \
+    LEFT JOIN information_schema.columns AS columns ON columns.table_schema = parts.table_schema \
+        AND columns.table_name = parts.table_name AND columns.column_name = parts.column_name \
+    WHERE tables.table_schema = DATABASE() ORDER BY name, parts.seq_in_index";
