@@ -77,6 +77,23 @@ fn check(statement: &str) -> Result<(), String> {
     }
 }
 
+/// What a statement leaves in its session, or takes away again.
+pub(super) fn leaves(statement: &str) -> Option<(&'static str, bool)> {
+    let words = words(statement);
+    let has = |wanted: &str| words.iter().any(|word| word == wanted);
+    Some(match words.first().map_or("", String::as_str) {
+        "BEGIN" | "START" => ("transaction", true),
+        "ROLLBACK" if has("TO") => return None,
+        "COMMIT" | "ROLLBACK" => ("transaction", false),
+        "LOCK" => ("tables", true),
+        "UNLOCK" => ("tables", false),
+        "SET" => ("variable", true),
+        _ if has("GET_LOCK") => ("GET_LOCK", true),
+        _ if has("RELEASE_LOCK") => ("GET_LOCK", false),
+        _ => return None,
+    })
+}
+
 /// Whether a text is one statement and nothing else.
 fn is_one(statement: &str) -> bool {
     let bare = outside_quotes(statement);

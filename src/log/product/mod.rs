@@ -140,6 +140,18 @@ impl Command {
         }
     }
 
+    /// What it leaves in its connection or process for what comes after it, by a name, and whether it does or undoes that:
+    /// an open transaction, a mutex.
+    pub fn leaves(&self) -> Option<(&str, bool)> {
+        match self {
+            Self::Redis(_) if self.is_redis("MULTI") => Some(("MULTI", true)),
+            Self::Redis(_) if self.is_redis("EXEC") || self.is_redis("DISCARD") => Some(("MULTI", false)),
+            Self::Sql(statement) => mariadb::leaves(statement),
+            Self::Local { lock, name } => Some((name, *lock)),
+            Self::Redis(_) | Self::Script { .. } | Self::Zookeeper(_) => None,
+        }
+    }
+
     /// What it says beside its name: keys, values, options; a path and its data.
     pub fn arguments(&self) -> impl Iterator<Item = &str> {
         let (first, second): (&[String], &[String]) = match self {

@@ -10,7 +10,7 @@ use crate::{
     clock::{ClockKind, Rate},
     lab::LabOptions,
     lesson::{Path, Scenario},
-    log::{Choice, Command, EventKind, Log, OpId},
+    log::{Choice, EventKind, Log, OpId},
     program::{Actors, State, actor_id},
     run::session::{
         EngineError,
@@ -156,7 +156,7 @@ impl Racer {
             director.run_clock_to(surely_after(due), &path).await?;
             director.clock.set_rate(Rate::NORMAL)?;
         }
-        self.needs_restart = !blocked.is_empty() || keeps_local_locks(director.log());
+        self.needs_restart = !blocked.is_empty() || leaves_something(director.log());
         director.clock.set_rate(Rate::PAUSED)?;
         for state in director.harness.observe().await? {
             director.recorder.record(EventKind::State(state));
@@ -247,12 +247,17 @@ fn opening(director: &Director) -> Vec<EventKind> {
     kinds.filter(kept).collect()
 }
 
-/// Whether an actor still holds a mutex of its process.
-pub(crate) fn keeps_local_locks(log: &Log) -> bool {
-    let asked = log.events().iter().filter_map(|event| match &event.kind {
-        EventKind::Sent { command: Command::Local { lock, .. }, .. } => Some(*lock),
-        _ => None,
-    });
-    let (locks, unlocks): (Vec<bool>, Vec<bool>) = asked.partition(|lock| *lock);
-    locks.len() != unlocks.len()
+/// Whether somebody has left something in its process or in a connection: a mutex, an open transaction.
+pub(crate) fn leaves_something(log: &Log) -> bool {
+    let mut left = HashSet::new();
+    for event in log.events() {
+        if let EventKind::Sent { actor, command, server, .. } = &event.kind {
+            match command.leaves() {
+                Some((what, true)) => drop(left.insert((*actor, server, what))),
+                Some((what, false)) => drop(left.remove(&(*actor, server, what))),
+                None => {}
+            }
+        }
+    }
+    !left.is_empty()
 }

@@ -1,7 +1,5 @@
 //! Carrying out a list of choices with client processes, on real servers.
 
-use std::collections::HashSet;
-
 use crate::{
     clock::Rate,
     lesson::Path,
@@ -82,7 +80,7 @@ impl Racer {
 
     /// Ends an order: gives its log, with what the servers hold at its end.
     pub(crate) async fn finish_order(&mut self) -> Result<Log, EngineError> {
-        let left = racer::keeps_local_locks(self.director.log()) || keeps_transactions(self.director.log());
+        let left = racer::leaves_something(self.director.log());
         self.needs_restart |= !self.director.pending.by_op.is_empty() || left;
         for state in self.director.harness.observe().await? {
             self.director.recorder.record(EventKind::State(state));
@@ -105,21 +103,6 @@ fn watched_paths(log: &Log) -> Vec<String> {
         _ => None,
     });
     asked.collect()
-}
-
-/// Whether a connection is left in the middle of a transaction.
-fn keeps_transactions(log: &Log) -> bool {
-    let mut open = HashSet::new();
-    for event in log.events() {
-        if let EventKind::Sent { actor, command, server, .. } = &event.kind {
-            if command.is_redis("MULTI") {
-                open.insert((*actor, server));
-            } else if command.is_redis("EXEC") || command.is_redis("DISCARD") {
-                open.remove(&(*actor, server));
-            }
-        }
-    }
-    !open.is_empty()
 }
 
 fn programs() -> Path {
