@@ -49,6 +49,13 @@ pub unsafe extern "C" fn poll(files: *mut c_void, count: u64, timeout: c_int) ->
     wait_milliseconds(count > 0, timeout, |timeout| unsafe { wait(files, count, timeout) })
 }
 
+/// What `poll` is in programs that were built with checks of their buffers' sizes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __poll_chk(files: *mut c_void, count: u64, timeout: c_int, _: usize) -> c_int {
+    // SAFETY: the caller's arguments, passed on.
+    unsafe { poll(files, count, timeout) }
+}
+
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ppoll(
     files: *mut c_void,

@@ -21,6 +21,7 @@ mod free_support;
 mod invariants;
 mod lab;
 mod live;
+mod mariadb;
 mod race;
 mod run;
 mod sentinel;

@@ -30,9 +30,11 @@ const TIME_FUNCTIONS: &str = "adjtimex clock_adjtime clock_gettime ftime __getti
     syscall";
 
 /// What stays in real time, and why that does no harm.
-const UNANSWERED: [(&str, &str, &str); 3] = [
+const UNANSWERED: [(&str, &str, &str); 5] = [
     ("redis", "setitimer", "only for its watchdog, which is off and measures real work"),
     ("java", "times", "asked for processor time"),
+    ("mariadb", "times", "asked for processor time"),
+    ("mariadb", "alarm", "only repeats signals among its own threads"),
     ("java", "timer_settime", "its profiler measures processor time"),
 ];
 
@@ -56,6 +58,7 @@ fn programs() -> Vec<(&'static str, PathBuf)> {
     let mut programs = vec![
         ("redis", found("redis-server")),
         ("redis", found("redis-sentinel")),
+        ("mariadb", found("mariadbd")),
         ("lockstep", LOCKSTEP.into()),
     ];
     programs.extend(java.map(|library| ("java", libraries.join(library))));
