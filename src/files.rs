@@ -56,9 +56,6 @@ impl fmt::Display for Kind {
 }
 
 /// Opens a regular file for reading.
-///
-/// # Errors
-/// It cannot be opened, or is no regular file.
 pub fn open(path: &Path) -> io::Result<File> {
     regular(&fs::metadata(path)?)?;
     // What was looked at and what is opened need not be the same.
@@ -78,10 +75,7 @@ fn regular(facts: &fs::Metadata) -> io::Result<()> {
     }
 }
 
-/// Reads a regular file.
-///
-/// # Errors
-/// It cannot be read, is no regular file, or has more than `most` bytes.
+/// Reads a regular file of at most `most` bytes.
 pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open(path)?.take(most + 1).read_to_end(&mut bytes)?;
@@ -92,10 +86,7 @@ pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     Err(io::Error::new(io::ErrorKind::FileTooLarge, why))
 }
 
-/// Reads a regular file of text.
-///
-/// # Errors
-/// As [`read`]; or it is no UTF-8.
+/// Reads a regular file of UTF-8.
 pub fn read_text(path: &Path, most: u64) -> io::Result<String> {
     let invalid = |error| io::Error::new(io::ErrorKind::InvalidData, error);
     String::from_utf8(read(path, most)?).map_err(invalid)
@@ -127,9 +118,6 @@ pub enum Unwritable {
 pub struct Umask(pub u32);
 
 /// Looks at the umask, which must leave to the user what the user writes.
-///
-/// # Errors
-/// It takes it away.
 pub fn check_umask() -> Result<(), Umask> {
     // There is no way to look at it without setting it; what is created meanwhile is the user's alone.
     let mask = umask(rustix::fs::Mode::RWXG | rustix::fs::Mode::RWXO);
@@ -149,9 +137,6 @@ pub struct Output {
 
 impl Output {
     /// Looks at the place.
-    ///
-    /// # Errors
-    /// Nothing can be written there.
     pub fn new(path: &Path) -> Result<Self, Unwritable> {
         let path = match fs::symlink_metadata(path) {
             Ok(facts) if facts.file_type().is_symlink() => match fs::canonicalize(path) {
@@ -198,18 +183,15 @@ impl Output {
         parent.filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
     }
 
-    /// A file beside it, readable as the user's own new files are: the umask takes away what they are not.
-    fn beside(&self) -> io::Result<NamedTempFile> {
+    /// A file in the same folder, readable as the user's own new files are: the umask takes away what they are not.
+    fn temporary(&self) -> io::Result<NamedTempFile> {
         tempfile::Builder::new().permissions(Permissions::from_mode(0o666)).tempfile_in(self.folder())
     }
 
-    /// Tries whether it can be written, without writing it.
-    ///
-    /// # Errors
-    /// It cannot.
+    /// Looks whether it can be written, without writing it.
     pub fn try_out(&self) -> Result<(), Unwritable> {
         check_umask()?;
-        self.beside()?.close()?;
+        self.temporary()?.close()?;
         Ok(())
     }
 
@@ -222,7 +204,7 @@ impl Output {
         contents: impl FnOnce(&mut BufWriter<&mut File>) -> io::Result<()>,
     ) -> Result<(), Unwritable> {
         self.check()?;
-        let mut file = self.beside()?;
+        let mut file = self.temporary()?;
         let mut out = BufWriter::new(file.as_file_mut());
         contents(&mut out)?;
         out.flush()?;

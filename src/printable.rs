@@ -37,7 +37,11 @@ pub fn line(text: &str) -> Cow<'_, str> {
 
 /// The text with its line feeds and tabs, and with a stand-in for every other harmful character.
 pub fn lines(text: &str) -> Cow<'_, str> {
-    replaced(text, |c| is_harmless(c) || matches!(c, '\n' | '\t'))
+    replaced(text, stays)
+}
+
+fn stays(c: char) -> bool {
+    is_harmless(c) || matches!(c, '\n' | '\t')
 }
 
 fn replaced(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
@@ -51,7 +55,6 @@ fn replaced(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
 /// A JSON text of the same meaning in which every harmful character is escaped. JSON itself escapes C0 only. Line feeds
 /// and tabs stay: in JSON they stand between values.
 pub fn json(text: &str) -> Cow<'_, str> {
-    let stays = |c| is_harmless(c) || matches!(c, '\n' | '\t');
     if text.chars().all(stays) {
         return Cow::Borrowed(text);
     }

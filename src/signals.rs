@@ -31,9 +31,6 @@ pub struct Signals(Vec<(i32, &'static str, unix::Signal)>);
 
 impl Signals {
     /// Begins to listen. Must be called inside a `tokio` runtime.
-    ///
-    /// # Errors
-    /// When the system does not let this process listen.
     pub fn listen() -> io::Result<Self> {
         let listen = |(signal, name): &(Signal, &'static str)| {
             let number = signal.as_raw();

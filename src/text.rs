@@ -59,6 +59,16 @@ pub struct Text {
 }
 
 impl Text {
+    pub fn new(en: impl Into<String>, zh: impl Into<String>) -> Self {
+        Self { en: en.into(), zh: zh.into() }
+    }
+
+    /// Texts as one, with a mark between them.
+    pub fn join(texts: &[Self], en_mark: &str, zh_mark: &str) -> Self {
+        let join = |lang, mark| texts.iter().map(|text| text.get(lang)).collect::<Vec<_>>().join(mark);
+        Self { en: join(Lang::En, en_mark), zh: join(Lang::Zh, zh_mark) }
+    }
+
     /// The text in one language.
     pub fn get(&self, lang: Lang) -> &str {
         match lang {

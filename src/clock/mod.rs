@@ -48,12 +48,13 @@ use thiserror::Error;
 const LIBRARY_FILE: &str = "lesson_clock.so";
 
 /// What kind of clock a lesson runs on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ClockKind {
     /// Servers and clients take their time from the clock: it can stop, run at other speeds, and jump.
     Controlled,
     /// Real time. A pause holds the clients, but not the servers.
+    #[default]
     Wall,
     /// None any more: the run was recorded, on either of the two.
     Recorded,

@@ -1,16 +1,17 @@
 //! Every format, made from the recordings of real runs that the program carries.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use ratatui::style::Color;
 use serde_json::Value;
 
 use super::{Finished, Format, Look, Moment, MomentError, export, moment::Found, screen::Camera};
 use crate::{
-    clock::{ClockKind, LessonTime},
+    clock::LessonTime,
     lesson::{Library, Params, Scenario},
     log::{
-        Actor, ActorId, Belief, Command, Dialect, Event, EventKind, Log, OpId, Reply, ServerInfo, Steps, Stop,
+        Belief, Event, EventKind, Log, Steps, Stop,
+        testing::{LogBuilder, crowd, ready},
     },
     recording::carried,
     text::Lang,
@@ -218,57 +219,24 @@ fn pages_are_one_file_and_small() {
     }
 }
 
-/// 900 members of a crowd, each with its own words, in three steps.
-fn crowd(members: u32) -> Log {
-    let mut log = Log::new();
-    let mut at = 0;
-    let mut happens = |kind| {
-        at += 10_000;
-        log.append(Event { at: LessonTime::from_nanos(at), kind });
-    };
-    let actor = |n: u32| Actor { name: format!("W{}", n + 1), client: "W".into(), crowd: true };
-    happens(EventKind::LabReady {
-        lesson: "unlock-someone-elses-lock".into(),
-        variant: "blind-del".into(),
-        clock: ClockKind::Recorded,
-        servers: vec![ServerInfo {
-            name: "zookeeper".into(),
-            product: "ZooKeeper".into(),
-            version: "3.8.0".into(),
-            address: "127.0.0.1:1".into(),
-            password: None,
-        }],
-        actors: (0..members).map(actor).collect(),
-    });
+/// The members of a crowd, each with its own words, in three steps.
+fn crowd_of(members: u32) -> Log {
+    let mut log = LogBuilder::new(ready(&["zookeeper"], crowd(members))).ticking(Duration::from_micros(10));
     for (item, label) in ["create", "watch", "wake"].into_iter().enumerate() {
         for n in 0..members {
-            let (actor, op) = (ActorId(n), OpId(u64::from(n) + item as u64 * 10_000));
-            let text = format!("{label} /lock/n-{n:010} {}", "x".repeat(60));
-            happens(EventKind::Sent {
-                op,
-                actor,
-                label: label.into(),
-                server: "zookeeper".into(),
-                command: Command::from_text(&text, Dialect::Zookeeper),
-                releases: Vec::new(),
-            });
-            happens(EventKind::Replied {
-                op,
-                actor,
-                label: label.into(),
-                reply: Reply::Value(format!("/lock/n-{n:010}").into()),
-            });
-            let belief = if item == 2 { Belief::Nothing } else { Belief::Waiting };
-            happens(EventKind::Believes { actor, lock: "lock".into(), belief });
+            let wire = format!("{label} /lock/n-{n:010} {}", "x".repeat(60));
+            let sent = log.sends_to(n, "zookeeper", label, &wire);
+            log.replies(sent, format!("/lock/n-{n:010}"));
+            log.believes(n, if item == 2 { Belief::Nothing } else { Belief::Waiting });
         }
-        happens(EventKind::Stop { item, stop: Stop::Move });
+        log.add(EventKind::Stop { item, stop: Stop::Move });
     }
-    log
+    log.finish()
 }
 
 #[test]
 fn a_crowd_makes_no_larger_page_than_a_few() {
-    let with = |members| Finished { log: crowd(members), ..misdelete() };
+    let with = |members| Finished { log: crowd_of(members), ..misdelete() };
     let (few, many) = (with(20), with(900));
     for (format, most) in [(Format::Html, 100_000), (Format::Mermaid, 5_000)] {
         let (small, large) = (made(&few, format, None).len(), made(&many, format, None).len());

@@ -1,9 +1,6 @@
 //! Durations as authors write them: `3s`, `200ms`, `1m 30s`, `1.5s`, or a whole number of milliseconds.
 
 /// Reads a duration.
-///
-/// # Errors
-/// Says what would be right, in words for the author.
 pub fn parse_millis(text: &str) -> Result<i64, String> {
     match read_millis(text)? {
         millis if millis > LONGEST_MS => Err(format!("`{}` is too long: at most a year", text.trim())),
@@ -33,9 +30,6 @@ fn read_millis(text: &str) -> Result<i64, String> {
 }
 
 /// Reads a duration that may be negative: `-5s`.
-///
-/// # Errors
-/// As [`parse_millis`].
 pub fn parse_signed_millis(text: &str) -> Result<i64, String> {
     match text.trim().strip_prefix('-') {
         Some(size) => parse_millis(size).map(|millis| -millis),

@@ -9,33 +9,30 @@ pub struct Path(Vec<Segment>);
 /// One part of a [`Path`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Segment {
-    /// A key of a map.
     Key(String),
     /// An index into a list, from 0.
     Index(usize),
 }
 
 impl Path {
-    /// The whole file.
     pub fn root() -> Self {
         Self::default()
     }
 
     /// One level deeper, by key.
     pub fn key(&self, key: &str) -> Self {
-        let mut path = self.clone();
-        path.0.push(Segment::Key(key.to_owned()));
-        path
+        self.then(Segment::Key(key.to_owned()))
     }
 
     /// One level deeper, by index.
     pub fn index(&self, index: usize) -> Self {
-        let mut path = self.clone();
-        path.0.push(Segment::Index(index));
-        path
+        self.then(Segment::Index(index))
     }
 
-    /// The parts, outermost first.
+    fn then(&self, segment: Segment) -> Self {
+        Self([self.0.as_slice(), &[segment]].concat())
+    }
+
     pub fn segments(&self) -> &[Segment] {
         &self.0
     }
@@ -57,16 +54,13 @@ impl fmt::Display for Path {
 /// A mistake, before its line and column are looked up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mistake {
-    /// Where.
     pub path: Path,
-    /// What is wrong.
     pub message: String,
     /// What would be right.
     pub help: Option<String>,
 }
 
 impl Mistake {
-    /// A mistake at a place.
     pub fn new(path: &Path, message: impl Into<String>) -> Self {
         Self { path: path.clone(), message: message.into(), help: None }
     }
@@ -86,17 +80,19 @@ impl Mistake {
     ) -> Self {
         let known: Vec<&str> = known.into_iter().collect();
         let mistake = Self::new(path, format!("unknown {what} `{name}`"));
-        let near = known
-            .iter()
-            .map(|candidate| (strsim::jaro_winkler(candidate, name), candidate))
-            .filter(|(likeness, _)| *likeness > 0.8)
-            .max_by(|a, b| a.0.total_cmp(&b.0));
-        match near {
-            Some((_, near)) => mistake.help(format!("did you mean `{near}`?")),
+        match nearest(name, &known) {
+            Some(near) => mistake.help(format!("did you mean `{near}`?")),
             None if known.is_empty() => mistake.help(format!("this lesson has no {what} at all")),
             None => mistake.help(format!("known here: {}", shorten(&known))),
         }
     }
+}
+
+/// The known name that may have been meant.
+pub(crate) fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
+    let alike = known.iter().map(|known| (strsim::jaro_winkler(known, name), *known));
+    let near = alike.filter(|(likeness, _)| *likeness > 0.8).max_by(|a, b| a.0.total_cmp(&b.0));
+    near.map(|(_, near)| near)
 }
 
 /// A list of names that stays readable.

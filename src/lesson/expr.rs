@@ -3,7 +3,6 @@
 
 pub(crate) mod allowance;
 pub(crate) mod bounds;
-pub(crate) mod known;
 pub(crate) mod mentions;
 pub(crate) mod scope;
 pub(crate) mod syntax;
@@ -20,7 +19,6 @@ use serde::{Serialize, Serializer};
 
 pub use allowance::within_allowance;
 pub use bounds::LARGEST_VALUE;
-use known::Known;
 pub use mentions::Mentions;
 pub use scope::Scope;
 use tokens::brief;
@@ -48,9 +46,10 @@ static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
     environment
 });
 
-static FILTERS: LazyLock<Vec<&str>> = LazyLock::new(|| bounds::filter_names().chain(OWN_FILTERS).collect());
-
-static TESTS: LazyLock<Vec<&str>> = LazyLock::new(|| bounds::test_names().collect());
+/// The names of all filters, and of all tests.
+static FILTERS: LazyLock<Vec<&str>> =
+    LazyLock::new(|| bounds::FILTERS.iter().map(|(name, _)| *name).chain(OWN_FILTERS).collect());
+static TESTS: LazyLock<Vec<&str>> = LazyLock::new(|| bounds::TESTS.iter().map(|(name, _)| *name).collect());
 
 /// The filters `duration` and `duration_zh`: milliseconds as people read them, `250 ms`, `3 s`, `1.5 s`, `2 min`.
 fn duration(millis: i64, [ms, s, min]: [&str; 3]) -> String {
@@ -69,7 +68,6 @@ fn suffix(name: &str) -> Option<i64> {
     name.get(name.len().checked_sub(10)?..)?.parse().ok()
 }
 
-/// A compiled expression.
 #[derive(Clone)]
 pub struct Expr {
     source: String,
@@ -78,32 +76,24 @@ pub struct Expr {
 
 impl Expr {
     /// Compiles an expression.
-    ///
-    /// # Errors
-    /// Says what is wrong with it.
     pub fn parse(source: &str) -> Result<Self, String> {
         let source = source.trim();
         if source.is_empty() {
             return Err("an empty expression".to_owned());
         }
         let wrong = |why: String| format!("`{}` is not an expression: {why}", brief(source));
-        let known = Known { filters: &FILTERS, tests: &TESTS };
         allowance::take(COMPILING + source.len() * COMPILING_A_BYTE).map_err(wrong)?;
-        let guarded = syntax::guarded(source, &known).map_err(wrong)?;
+        let guarded = syntax::guarded(source).map_err(wrong)?;
         let compiled =
             ENVIRONMENT.compile_expression_owned(guarded).map_err(|error| wrong(describe(&error)))?;
         Ok(Self { source: source.to_owned(), compiled: Arc::new(compiled) })
     }
 
-    /// The names that it uses.
     pub fn names(&self) -> BTreeSet<String> {
         self.compiled.undeclared_variables(false).into_iter().collect()
     }
 
     /// Its value, given the names' values.
-    ///
-    /// # Errors
-    /// Says what went wrong, quoting the expression.
     pub fn eval(&self, names: Value) -> Result<Value, String> {
         let value = self.compiled.eval(names).and_then(bounds::settled);
         value.map_err(|error| self.failed(&error))
@@ -115,9 +105,6 @@ impl Expr {
 
     /// Whether it is true, given the names' values. What asks about something that has not happened yet, such as
     /// a reply that nobody has had, is not true.
-    ///
-    /// # Errors
-    /// Says what went wrong, quoting the expression.
     pub fn is_so(&self, names: Value) -> Result<bool, String> {
         match self.compiled.eval(names) {
             Ok(value) => Ok(value.is_true()),
@@ -126,18 +113,15 @@ impl Expr {
         }
     }
 
-    /// What it mentions.
     pub fn mentions(&self) -> Mentions {
         Mentions::of(&self.source)
     }
 
-    /// As the author wrote it.
     pub fn source(&self) -> &str {
         &self.source
     }
 }
 
-/// As the author wrote it.
 impl Serialize for Expr {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.source.serialize(serializer)
@@ -174,9 +158,6 @@ enum Part {
 
 impl Template {
     /// Compiles a template. `$${` stands for a literal `${`.
-    ///
-    /// # Errors
-    /// Says what is wrong with it.
     pub fn parse(source: &str) -> Result<Self, String> {
         let mut parts = Vec::new();
         let mut text = String::new();
@@ -216,7 +197,6 @@ impl Template {
         Self { parts: vec![Part::Text(text)] }
     }
 
-    /// The names that it uses.
     pub fn names(&self) -> BTreeSet<String> {
         let exprs = self.parts.iter().filter_map(|part| match part {
             Part::Expr(expr) => Some(expr.names()),
@@ -226,9 +206,6 @@ impl Template {
     }
 
     /// Its text, given the names' values.
-    ///
-    /// # Errors
-    /// As [`Expr::eval`].
     pub fn render(&self, names: &Value) -> Result<String, String> {
         let mut text = String::new();
         for part in &self.parts {
@@ -275,9 +252,6 @@ pub fn json_value(json: &serde_json::Value) -> Value {
 }
 
 /// Splits a command into words as `redis-cli` does: at white space outside quotes. `${…}` is never split.
-///
-/// # Errors
-/// A quote or a brace that is not closed.
 pub fn split_words(text: &str) -> Result<Vec<String>, String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

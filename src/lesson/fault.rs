@@ -7,16 +7,18 @@ use indexmap::IndexMap;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{
     Deserialize, Deserializer,
-    de::{Error, MapAccess, SeqAccess, Visitor, value::MapAccessDeserializer},
+    de::{
+        Error, MapAccess, SeqAccess, Visitor,
+        value::{MapAccessDeserializer, SeqAccessDeserializer},
+    },
 };
 
-use super::model::Param;
+use super::{model::Param, story::OneOrMany};
 use crate::log::Way;
 
 /// Links to hold: `A->redis`, a list of them, or `{ link: A->redis, way: replies }`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hold {
-    /// The links.
     pub links: Vec<String>,
     /// What is kept of what travels on them.
     pub way: Way,
@@ -27,7 +29,7 @@ pub struct Hold {
 #[serde(deny_unknown_fields)]
 struct OneWay {
     /// The link, or a list of links.
-    link: Links,
+    link: OneOrMany<String>,
     /// `requests`, what goes along the arrow, or `replies`, what comes back; both, where it is left out.
     #[serde(default)]
     #[schemars(with = "Option<WayName>")]
@@ -47,10 +49,7 @@ enum WayName {
     Replies,
 }
 
-/// One link or several.
-struct Links(Vec<String>);
-
-impl JsonSchema for Links {
+impl JsonSchema for OneOrMany<String> {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "Links".into()
     }
@@ -63,37 +62,21 @@ impl JsonSchema for Links {
     }
 }
 
-impl<'de> Deserialize<'de> for Links {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Hold { links, .. } =
-            deserializer.deserialize_any(HoldVisitor { forms: "a link or a list of links" })?;
-        Ok(Self(links))
-    }
-}
-
-struct HoldVisitor {
-    forms: &'static str,
-}
+struct HoldVisitor;
 
 impl<'de> Visitor<'de> for HoldVisitor {
     type Value = Hold;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.forms)
+        f.write_str("a link such as A->redis, a list of links, or `{ link: A->redis, way: replies }`")
     }
 
     fn visit_str<E: Error>(self, link: &str) -> Result<Hold, E> {
         Ok(Hold { links: vec![link.to_owned()], way: Way::Both })
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Hold, A::Error> {
-        let mut links = Vec::new();
-        while let Some(link) = seq.next_element()? {
-            links.push(link);
-        }
-        if links.is_empty() {
-            return Err(A::Error::custom("an empty list: no link is held"));
-        }
+    fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Hold, A::Error> {
+        let OneOrMany(links) = OneOrMany::deserialize(SeqAccessDeserializer::new(seq))?;
         Ok(Hold { links, way: Way::Both })
     }
 
@@ -105,8 +88,7 @@ impl<'de> Visitor<'de> for HoldVisitor {
 
 impl<'de> Deserialize<'de> for Hold {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let forms = "a link such as A->redis, a list of links, or `{ link: A->redis, way: replies }`";
-        deserializer.deserialize_any(HoldVisitor { forms })
+        deserializer.deserialize_any(HoldVisitor)
     }
 }
 
@@ -116,7 +98,7 @@ impl JsonSchema for Hold {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let links = generator.subschema_for::<Links>();
+        let links = generator.subschema_for::<OneOrMany<String>>();
         let one_way = generator.subschema_for::<OneWay>();
         json_schema!({
             "description": "Links whose traffic is kept, both ways or one.",

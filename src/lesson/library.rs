@@ -43,13 +43,10 @@ impl Library {
     /// The lessons carried in the binary.
     pub fn carried() -> Self {
         let mut library = Self::default();
-        let recipes = Arc::new(match carried_recipes() {
-            Ok(recipes) => recipes,
-            Err(error) => {
-                library.broken.push(error);
-                Recipes::default()
-            }
-        });
+        let recipes = Arc::new(carried_recipes().unwrap_or_else(|error| {
+            library.broken.push(error);
+            Recipes::default()
+        }));
         for file in CARRIED.files() {
             let name = file.path().display().to_string();
             if file.path().extension().is_none_or(|ending| ending != "yaml") || name == RECIPES {
@@ -67,50 +64,38 @@ impl Library {
     }
 
     /// The lessons carried in the binary and those of a directory, which win where ids are the same.
-    ///
-    /// # Errors
-    /// The directory cannot be read.
     pub fn with_directory(directory: &FilePath) -> Result<Self, LessonError> {
         let mut library = Self::carried();
         let mut recipes = carried_recipes()?;
-        let own = directory.join(RECIPES);
-        if own.exists() {
-            match Source::read(&own).and_then(|source| source.recipes()) {
-                Ok(own) => {
-                    recipes.scripts.extend(own.scripts);
-                    recipes.programs.extend(own.programs);
-                }
-                Err(error) => library.broken.push(error),
-            }
+        if let Err(error) = extend(&mut recipes, &directory.join(RECIPES)) {
+            library.broken.push(error);
         }
         let recipes = Arc::new(recipes);
         let mut files: HashMap<String, String> = HashMap::new();
         for path in yaml_files(directory)? {
-            let added = Source::read(&path).and_then(|source| {
+            let mut add = || {
+                let source = Source::read(&path)?;
                 let lesson = source.lesson()?;
-                match files.get(&lesson.id) {
-                    Some(first) => Err(twice(&source, &lesson.id, first)),
-                    None => Ok((source, lesson)),
+                if let Some(first) = files.insert(lesson.id.clone(), source.file.clone()) {
+                    let error = twice(&source, &lesson.id, &first);
+                    files.insert(lesson.id, first);
+                    return Err(error);
                 }
-            });
-            match added {
-                Ok((source, lesson)) => {
-                    files.insert(lesson.id.clone(), source.file.clone());
-                    library.add(source, lesson, &recipes);
-                }
-                Err(error) => library.broken.push(error),
+                library.add(source, lesson, &recipes);
+                Ok(())
+            };
+            if let Err(error) = add() {
+                library.broken.push(error);
             }
         }
         library.sort();
         Ok(library)
     }
 
-    /// A lesson by its id.
     pub fn find(&self, id: &str) -> Option<&Arc<Loaded>> {
         self.lessons.iter().find(|loaded| loaded.lesson.id == id)
     }
 
-    /// The ids of all lessons.
     pub fn ids(&self) -> impl Iterator<Item = &str> {
         self.lessons.iter().map(|loaded| loaded.lesson.id.as_str())
     }
@@ -121,10 +106,9 @@ impl Library {
     }
 
     fn sort(&mut self) {
-        let rank = |lesson: &Lesson| CORE.iter().position(|id| *id == lesson.id).unwrap_or(CORE.len());
-        self.lessons.sort_by(|a, b| {
-            let key = |loaded: &Loaded| (loaded.lesson.track, rank(&loaded.lesson), loaded.lesson.id.clone());
-            key(a).cmp(&key(b))
+        self.lessons.sort_by_key(|loaded| {
+            let Lesson { track, id, .. } = &loaded.lesson;
+            (*track, CORE.iter().position(|core| core == id).unwrap_or(CORE.len()), id.clone())
         });
     }
 }
@@ -136,9 +120,6 @@ fn twice(source: &Source, id: &str, first: &str) -> LessonError {
 }
 
 /// A lesson from its text, with the recipes carried in the binary. `file` is what its mistakes are named by.
-///
-/// # Errors
-/// The first mistake, with its line and column.
 pub fn from_text(file: &str, text: &str) -> Result<Arc<Loaded>, LessonError> {
     let source = Source::new(file, text);
     let lesson = source.lesson()?;
@@ -147,26 +128,25 @@ pub fn from_text(file: &str, text: &str) -> Result<Arc<Loaded>, LessonError> {
 }
 
 /// Loads one lesson file, with the recipes carried in the binary and those beside the file.
-///
-/// # Errors
-/// The first mistake, with its line and column.
 pub fn load_file(path: &FilePath) -> Result<Arc<Loaded>, LessonError> {
     let source = Source::read(path)?;
     let lesson = source.lesson()?;
     let mut recipes = carried_recipes()?;
-    let beside = path.parent().map_or_else(|| PathBuf::from(RECIPES), |parent| parent.join(RECIPES));
-    if beside.exists() {
-        let own = Source::read(&beside)?.recipes()?;
-        recipes.scripts.extend(own.scripts);
-        recipes.programs.extend(own.programs);
-    }
+    extend(&mut recipes, &path.with_file_name(RECIPES))?;
     Ok(Arc::new(Loaded { lesson, source, recipes: Arc::new(recipes) }))
 }
 
+/// Adds a user's own recipes, where there are any.
+fn extend(recipes: &mut Recipes, own: &FilePath) -> Result<(), LessonError> {
+    if own.exists() {
+        let own = Source::read(own)?.recipes()?;
+        recipes.scripts.extend(own.scripts);
+        recipes.programs.extend(own.programs);
+    }
+    Ok(())
+}
+
 /// The recipes carried in the binary.
-///
-/// # Errors
-/// They are broken, which a test rules out.
 pub fn carried_recipes() -> Result<Recipes, LessonError> {
     let text = CARRIED.get_file(RECIPES).and_then(include_dir::File::contents_utf8).unwrap_or_default();
     Source::new(format!("lessons/{RECIPES}"), text).recipes()

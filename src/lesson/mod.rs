@@ -17,6 +17,8 @@ pub(crate) mod schema;
 pub(crate) mod script;
 pub(crate) mod step;
 pub(crate) mod story;
+#[cfg(test)]
+pub(crate) mod testing;
 
 pub use duration::{parse_millis, parse_signed_millis};
 pub use error::{LessonError, Mistake, Path, Segment};

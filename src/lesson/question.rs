@@ -1,12 +1,7 @@
 //! A question to the learner before a telling move, as its author wrote it. Grammar only.
 
-use std::fmt;
-
 use schemars::JsonSchema;
-use serde::{
-    Deserialize, Deserializer,
-    de::{Error, Visitor},
-};
+use serde::Deserialize;
 
 use crate::text::Text;
 
@@ -52,27 +47,4 @@ pub enum Right {
     Always(bool),
     /// If this expression is true once the question is decided.
     When(String),
-}
-
-impl<'de> Deserialize<'de> for Right {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct RightVisitor;
-        impl Visitor<'_> for RightVisitor {
-            type Value = Right;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an expression over what happens, such as `B.buy == 0`, or `true`")
-            }
-            fn visit_bool<E: Error>(self, value: bool) -> Result<Right, E> {
-                if value {
-                    Ok(Right::Always(true))
-                } else {
-                    Err(E::custom("`right: false` is what leaving `right` out means"))
-                }
-            }
-            fn visit_str<E>(self, value: &str) -> Result<Right, E> {
-                Ok(Right::When(value.to_owned()))
-            }
-        }
-        deserializer.deserialize_any(RightVisitor)
-    }
 }

@@ -1,5 +1,5 @@
 //! Reading the grammar's small alternatives by hand, because an untagged enum would lose the line and the column of a
-//! mistake.
+//! mistake. That no key is there twice has been checked before.
 
 use std::fmt;
 
@@ -8,7 +8,11 @@ use serde::{
     de::{Error, MapAccess, Visitor},
 };
 
-use super::model::{Claim, Count, Param};
+use super::{
+    invariant::Never,
+    model::{Claim, Count, Param},
+    question::Right,
+};
 use crate::text::Text;
 
 impl<'de> Deserialize<'de> for Param {
@@ -75,7 +79,6 @@ impl<'de> Deserialize<'de> for Claim {
                 while let Some(key) = map.next_key::<String>()? {
                     let says = None;
                     let next = match key.as_str() {
-                        "says" if sentence.is_some() => return Err(A::Error::duplicate_field("says")),
                         "says" => {
                             sentence = Some(map.next_value()?);
                             continue;
@@ -115,5 +118,64 @@ impl<'de> Deserialize<'de> for Claim {
             }
         }
         deserializer.deserialize_any(ClaimVisitor)
+    }
+}
+
+impl<'de> Deserialize<'de> for Never {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct NeverVisitor;
+        impl<'de> Visitor<'de> for NeverVisitor {
+            type Value = Never;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an expression such as `sold > stock`, or `{ overlap: LOCK }`")
+            }
+            fn visit_str<E>(self, value: &str) -> Result<Never, E> {
+                Ok(Never::That(value.to_owned()))
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Never, A::Error> {
+                let mut never = None;
+                while let Some(key) = map.next_key::<String>()? {
+                    match key.as_str() {
+                        "overlap" => never = Some(Never::Overlap { overlap: map.next_value()? }),
+                        "exclusive" => {
+                            return Err(A::Error::custom(
+                                "a lock that is held by one at a time breaks nothing; write `{ overlap: LOCK }`",
+                            ));
+                        }
+                        "that" => {
+                            return Err(A::Error::custom(
+                                "`never` takes the expression itself: `never: sold > stock`",
+                            ));
+                        }
+                        other => return Err(A::Error::unknown_field(other, &["overlap"])),
+                    }
+                }
+                never.ok_or_else(|| A::Error::custom("nothing that must never be; write `{ overlap: LOCK }`"))
+            }
+        }
+        deserializer.deserialize_any(NeverVisitor)
+    }
+}
+
+impl<'de> Deserialize<'de> for Right {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct RightVisitor;
+        impl Visitor<'_> for RightVisitor {
+            type Value = Right;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an expression over what happens, such as `B.buy == 0`, or `true`")
+            }
+            fn visit_bool<E: Error>(self, value: bool) -> Result<Right, E> {
+                if value {
+                    Ok(Right::Always(true))
+                } else {
+                    Err(E::custom("`right: false` is what leaving `right` out means"))
+                }
+            }
+            fn visit_str<E>(self, value: &str) -> Result<Right, E> {
+                Ok(Right::When(value.to_owned()))
+            }
+        }
+        deserializer.deserialize_any(RightVisitor)
     }
 }

@@ -16,41 +16,17 @@ use crate::log::Belief;
 #[derive(Debug, Clone, PartialEq)]
 pub enum Step {
     /// `- label: { redis: … }`: an operation, which is what a move performs.
-    Operation {
-        /// Its name in stories and claims.
-        label: String,
-        /// What it does.
-        operation: Operation,
-    },
+    Operation { label: String, operation: Operation },
     /// `- holds: lock` and its sisters: from here on the client believes this of a lock.
-    Believe {
-        /// The lock's name.
-        lock: String,
-        /// What it believes.
-        belief: Belief,
-    },
+    Believe { lock: String, belief: Belief },
     /// `- count: sold`: the counter grows by one.
-    Count {
-        /// The counter's name.
-        counter: String,
-    },
+    Count { counter: String },
     /// `- let: { name: expression }`: evaluated when the operation begins, where one follows at once.
-    Let {
-        /// Names and the expressions that give their values, in order.
-        values: IndexMap<String, String>,
-    },
+    Let { values: IndexMap<String, String> },
     /// `- if: expression`, `then: […]`, `else: […]`
-    If {
-        /// The condition.
-        condition: String,
-        /// The steps where it is true.
-        then: Vec<Step>,
-        /// The steps where it is not.
-        otherwise: Vec<Step>,
-    },
+    If { condition: String, then: Vec<Step>, otherwise: Vec<Step> },
     /// `- repeat: […]`, with `times: 3` or `while: expression`, and `at_most: 100`.
     Repeat {
-        /// The steps.
         steps: Vec<Step>,
         /// How often: a number or `${…}`.
         times: Option<super::model::Count>,
@@ -61,7 +37,6 @@ pub enum Step {
     },
     /// `- use: recipe`, `with: { … }`: another program's steps, with its parameters.
     Use {
-        /// The program or recipe.
         program: String,
         /// Its parameters: templates.
         with: IndexMap<String, String>,
@@ -97,7 +72,6 @@ pub enum Verb {
     Redis(String),
     /// A Lua script by name.
     Script {
-        /// The script's name.
         name: String,
         /// `KEYS`: templates.
         keys: Vec<String>,
@@ -222,13 +196,8 @@ impl<'de> Visitor<'de> for StepVisitor {
             "count" => Step::Count { counter: map.next_value()? },
             "let" => Step::Let { values: map.next_value()? },
             "work" | "wait" => {
-                let operation = Operation {
-                    verb: Verb::Wait(map.next_value()?),
-                    on: None,
-                    until: None,
-                    every: None,
-                    allow: vec![],
-                };
+                let verb = Verb::Wait(map.next_value()?);
+                let operation = Operation { verb, on: None, until: None, every: None, allow: vec![] };
                 Step::Operation { label: key.clone(), operation }
             }
             "if" | "repeat" | "use" => return compound(&key, map),

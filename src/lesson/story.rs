@@ -1,11 +1,14 @@
 //! The story: what happens in a lesson, in order. Grammar only.
 
-use std::fmt;
+use std::{fmt, marker::PhantomData};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{
-    Deserialize, Deserializer, Serialize,
-    de::{Error, MapAccess, SeqAccess, Visitor},
+    Deserialize, Deserializer,
+    de::{
+        Error, IntoDeserializer as _, MapAccess, SeqAccess, Visitor,
+        value::{MapAccessDeserializer, SeqAccessDeserializer},
+    },
 };
 
 use super::{
@@ -17,7 +20,6 @@ use crate::text::Text;
 /// One item of a story.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoryItem {
-    /// What happens.
     pub beat: Beat,
     /// The variants in which it happens; every one where the list is empty.
     pub only: Vec<String>,
@@ -74,7 +76,7 @@ pub struct MoveRef {
 }
 
 /// Time that passes.
-#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Pass {
     /// How long: a duration or `${…}`.
@@ -86,7 +88,7 @@ pub struct Pass {
 }
 
 /// Time that passes until something is so.
-#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Await {
     /// What is waited for: an expression as in claims.
@@ -98,65 +100,41 @@ pub struct Await {
     pub moving: Vec<String>,
 }
 
-/// Splits `A.acquire` at the last dot, because `P1.3.read` is thread 3 of P1.
-fn move_ref<E: Error>(text: &str) -> Result<MoveRef, E> {
-    match text.rsplit_once('.') {
-        Some((who, label)) if !who.is_empty() && !label.is_empty() => {
-            Ok(MoveRef { who: who.to_owned(), label: label.to_owned() })
-        }
-        _ => Err(E::custom(format!("`{text}`: write CLIENT.LABEL, such as A.acquire"))),
-    }
-}
-
 impl<'de> Deserialize<'de> for MoveRef {
+    /// Splits `A.acquire` at the last dot, because `P1.3.read` is thread 3 of P1.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        move_ref(&String::deserialize(deserializer)?)
+        let text = String::deserialize(deserializer)?;
+        match text.rsplit_once('.') {
+            Some((who, label)) if !who.is_empty() && !label.is_empty() => {
+                Ok(Self { who: who.to_owned(), label: label.to_owned() })
+            }
+            _ => Err(D::Error::custom(format!("`{text}`: write CLIENT.LABEL, such as A.acquire"))),
+        }
     }
 }
 
 /// One or several.
-struct OneOrMany<T>(Vec<T>);
+pub(crate) struct OneOrMany<T>(pub Vec<T>);
 
-impl<'de, T: Deserialize<'de> + FromWord> Deserialize<'de> for OneOrMany<T> {
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for OneOrMany<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Either<T>(std::marker::PhantomData<T>);
-        impl<'de, T: Deserialize<'de> + FromWord> Visitor<'de> for Either<T> {
+        struct Either<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Either<T> {
             type Value = OneOrMany<T>;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a name or a list of names")
             }
             fn visit_str<E: Error>(self, word: &str) -> Result<Self::Value, E> {
-                Ok(OneOrMany(vec![T::from_word(word)?]))
+                T::deserialize(word.into_deserializer()).map(|one| OneOrMany(vec![one]))
             }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
-                let mut all = Vec::new();
-                while let Some(one) = seq.next_element()? {
-                    all.push(one);
-                }
-                if all.is_empty() {
-                    Err(A::Error::custom("an empty list: nobody moves"))
-                } else {
-                    Ok(OneOrMany(all))
+            fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Self::Value, A::Error> {
+                match Vec::deserialize(SeqAccessDeserializer::new(seq))? {
+                    all if all.is_empty() => Err(A::Error::custom("an empty list: name at least one")),
+                    all => Ok(OneOrMany(all)),
                 }
             }
         }
-        deserializer.deserialize_any(Either(std::marker::PhantomData))
-    }
-}
-
-trait FromWord: Sized {
-    fn from_word<E: Error>(word: &str) -> Result<Self, E>;
-}
-
-impl FromWord for MoveRef {
-    fn from_word<E: Error>(word: &str) -> Result<Self, E> {
-        move_ref(word)
-    }
-}
-
-impl FromWord for String {
-    fn from_word<E: Error>(word: &str) -> Result<Self, E> {
-        Ok(word.to_owned())
+        deserializer.deserialize_any(Either(PhantomData))
     }
 }
 
@@ -178,7 +156,7 @@ impl<'de> Deserialize<'de> for PassOrDuration {
                 Ok(PassOrDuration(Pass { duration: millis.to_string(), moving: Vec::new() }))
             }
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-                Pass::deserialize(serde::de::value::MapAccessDeserializer::new(map)).map(PassOrDuration)
+                Pass::deserialize(MapAccessDeserializer::new(map)).map(PassOrDuration)
             }
         }
         deserializer.deserialize_any(Either)

@@ -14,6 +14,8 @@ pub mod outlook;
 pub(crate) mod product;
 pub(crate) mod reply;
 pub(crate) mod steps;
+#[cfg(test)]
+pub mod testing;
 
 pub use command::{Command, ZkCall, text::Dialect};
 pub use deeds::Deed;
@@ -82,6 +84,11 @@ impl Log {
     /// The actor of that number.
     pub fn actor(&self, id: ActorId) -> Option<&Actor> {
         self.actors().get(id.0 as usize)
+    }
+
+    /// An actor's name.
+    pub fn name(&self, id: ActorId) -> &str {
+        self.actor(id).map_or("?", |actor| &actor.name)
     }
 
     /// The actors that live in a client's process.

@@ -31,7 +31,7 @@ impl fmt::Display for Reply {
     /// As `redis-cli` would print it: `OK`, `(nil)`, `(integer) 1`, `"text"`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Value(value) => show_value(value, f),
+            Self::Value(value) => f.write_str(&shown(value)),
             Self::Error { code, text } if text.is_empty() => write!(f, "({code})"),
             Self::Error { code, text } => write!(f, "({code}) {text}"),
             Self::Lost(why) => write!(f, "(lost) {why}"),
@@ -39,35 +39,18 @@ impl fmt::Display for Reply {
     }
 }
 
-fn show_value(value: &serde_json::Value, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+fn shown(value: &serde_json::Value) -> String {
     use serde_json::Value;
     match value {
-        Value::Null => f.write_str("(nil)"),
-        Value::Bool(yes) => write!(f, "{yes}"),
-        Value::Number(number) => write!(f, "{number}"),
+        Value::Null => "(nil)".to_owned(),
         // Status replies are short words in capitals; a stored value is quoted so that "1" is not 1.
-        Value::String(text) if matches!(text.as_str(), "OK" | "QUEUED" | "PONG") => f.write_str(text),
-        Value::String(text) => write!(f, "\"{text}\""),
-        Value::Array(items) => {
-            f.write_str("[")?;
-            for (n, item) in items.iter().enumerate() {
-                if n > 0 {
-                    f.write_str(", ")?;
-                }
-                show_value(item, f)?;
-            }
-            f.write_str("]")
-        }
+        Value::String(text) if matches!(text.as_str(), "OK" | "QUEUED" | "PONG") => text.clone(),
+        Value::String(text) => format!("\"{text}\""),
+        Value::Array(items) => format!("[{}]", items.iter().map(shown).collect::<Vec<_>>().join(", ")),
         Value::Object(map) => {
-            f.write_str("{")?;
-            for (n, (key, item)) in map.iter().enumerate() {
-                if n > 0 {
-                    f.write_str(", ")?;
-                }
-                write!(f, "{key}: ")?;
-                show_value(item, f)?;
-            }
-            f.write_str("}")
+            let fields = map.iter().map(|(key, item)| format!("{key}: {}", shown(item)));
+            format!("{{{}}}", fields.collect::<Vec<_>>().join(", "))
         }
+        Value::Bool(_) | Value::Number(_) => value.to_string(),
     }
 }

@@ -105,36 +105,21 @@ mod tests {
     use super::Steps;
     use crate::{
         clock::LessonTime,
-        log::{ActorId, Belief, Event, EventKind, Log, Stop},
+        log::{
+            Belief, EventKind, Log, Stop,
+            testing::{LogBuilder, ready, waited},
+        },
     };
-
-    fn log(kinds: impl IntoIterator<Item = EventKind>) -> Log {
-        let mut log = Log::new();
-        log.extend(
-            kinds
-                .into_iter()
-                .enumerate()
-                .map(|(n, kind)| Event { at: LessonTime::from_nanos(i64::try_from(n).expect("few")), kind }),
-        );
-        log
-    }
 
     fn stop(item: usize, stop: Stop) -> EventKind {
         EventKind::Stop { item, stop }
     }
 
-    fn believes() -> EventKind {
-        EventKind::Believes { actor: ActorId(0), lock: "lock".to_owned(), belief: Belief::Waiting }
-    }
-
-    fn waited() -> EventKind {
-        EventKind::Waited { actor: ActorId(0), label: "work".to_owned() }
-    }
-
     #[test]
     fn only_the_storys_end_falls_together_with_the_step_before_it() {
         // The second pass moves nobody: it is a step all the same.
-        let log = log([waited(), stop(0, Stop::Passed), stop(1, Stop::Passed), stop(1, Stop::End)]);
+        let log =
+            Log::from_iter([waited(0), stop(0, Stop::Passed), stop(1, Stop::Passed), stop(1, Stop::End)]);
         let steps = Steps::of(&log);
         let places: Vec<_> = steps.all().iter().map(|step| (step.number, step.position)).collect();
         assert_eq!(places, [(1, 2), (2, 4)]);
@@ -145,8 +130,8 @@ mod tests {
 
     #[test]
     fn steps_of_a_growing_log_are_those_of_the_whole() {
-        let whole =
-            log([waited(), stop(0, Stop::Passed), waited(), stop(1, Stop::Passed), stop(1, Stop::End)]);
+        let passed = |item| [waited(0), stop(item, Stop::Passed)];
+        let whole: Log = [passed(0), passed(1)].concat().into_iter().chain([stop(1, Stop::End)]).collect();
         let (mut part, mut steps) = (Log::new(), Steps::default());
         for event in whole.events() {
             part.append(event.clone());
@@ -157,10 +142,12 @@ mod tests {
 
     #[test]
     fn clients_that_get_ready_have_not_acted() {
-        let log = log([believes(), believes(), waited()]);
+        let mut log = LogBuilder::new(ready(&[], []));
+        log.believes(0, Belief::Waiting);
+        log.add(waited(0));
         assert_eq!(log.opening(), 2);
         assert_eq!(log.time_at(0), LessonTime::ZERO);
-        assert_eq!(log.time_at(3), LessonTime::from_nanos(2));
+        assert_eq!(log.time_at(3), LessonTime::from_millis(2));
         assert_eq!(Log::new().opening(), 0);
     }
 }

@@ -4,37 +4,26 @@ use std::{io::Cursor, path::Path};
 
 use super::{Recording, RecordingError, VERSION, carried, looks_like_one, parse, read, write};
 use crate::{
-    clock::{ClockKind, LessonTime},
     lesson::{
         Params, Scenario,
-        library::{Library, from_text},
+        library::Library,
+        testing::{self, NEW_LESSON},
     },
-    log::{ActorId, Command, Dialect, Event, EventKind, Log, OpId, Reply, Stop},
+    log::{
+        EventKind, Log, Reply, Stop,
+        testing::{replied, sent},
+    },
 };
 
 fn scenario() -> Scenario {
-    let loaded = from_text("lesson.yaml", include_str!("../../assets/new-lesson.yaml")).expect("it is good");
-    Scenario::plan(&loaded, "blind-del", &Params::new()).expect("it is good")
+    testing::scenario(NEW_LESSON, "blind-del")
 }
 
 fn log(scenario: &Scenario) -> Log {
-    let mut log = Log::new();
-    let actors = scenario.actors.iter().map(|plan| plan.actor.clone()).collect();
-    let ready = EventKind::LabReady {
-        lesson: "my-lock".to_owned(),
-        variant: "blind-del".to_owned(),
-        clock: ClockKind::Recorded,
-        servers: Vec::new(),
-        actors,
-    };
-    let (op, actor, label) = (OpId(1), ActorId(0), "acquire".to_owned());
-    let reply = Reply::Value(serde_json::json!(["OK", null, 1]));
-    let kinds =
-        [ready, EventKind::Replied { op, actor, label, reply }, EventKind::Stop { item: 0, stop: Stop::End }];
-    for (n, kind) in (0..).zip(kinds) {
-        log.append(Event { at: LessonTime::from_millis(n), kind });
-    }
-    log
+    let mut log = testing::log(scenario);
+    log.add(replied(1, 0, "acquire", Reply::Value(serde_json::json!(["OK", null, 1]))));
+    log.add(EventKind::Stop { item: 0, stop: Stop::End });
+    log.finish()
 }
 
 fn text() -> String {
@@ -106,9 +95,7 @@ fn a_compressed_recording_is_read_and_known_for_being_cut_off() {
 fn a_recording_of_another_text_or_cast_is_told_from_one_of_this() {
     let mut mine = parsed(&text()).expect("read");
     assert!(mine.header.belongs_to(&scenario()) && mine.fit(&scenario()).is_ok());
-    let lesson = include_str!("../../assets/new-lesson.yaml").replace("work: 5s", "work: 6s");
-    let loaded = from_text("lesson.yaml", &lesson).expect("it is good");
-    let other = Scenario::plan(&loaded, "blind-del", &Params::new()).expect("it is good");
+    let other = testing::scenario(&NEW_LESSON.replace("work: 5s", "work: 6s"), "blind-del");
     assert!(!mine.header.belongs_to(&other), "another text");
     assert!(mine.fit(&other).is_ok(), "and the same cast");
     let mut renamed = parsed(&text().replace("\"name\":\"A\"", "\"name\":\"Z\"")).expect("read");
@@ -163,14 +150,7 @@ fn operations_of_format_1_that_share_a_number_get_their_own() {
 
 #[test]
 fn an_operation_that_is_sent_twice_is_damage() {
-    let sent = |op| EventKind::Sent {
-        op: OpId(op),
-        actor: ActorId(0),
-        label: "acquire".to_owned(),
-        server: "redis".to_owned(),
-        command: Command::from_text("GET k", Dialect::Redis),
-        releases: Vec::new(),
-    };
+    let sent = |op| sent(op, 0, "redis", "acquire", "GET k");
     let scenario = scenario();
     let of = |kinds: [EventKind; 2]| {
         let ready = log(&scenario).events()[0].kind.clone();

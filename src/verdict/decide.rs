@@ -53,14 +53,8 @@ pub fn decide(scenario: &Scenario, log: &Log, ask: &AskPlan) -> Result<Vec<usize
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::{Undecided, decide};
-    use crate::{
-        clock::{ClockKind, LessonTime},
-        lesson::{Loaded, Params, Recipes, Scenario, Source, plan::Act},
-        log::{Actor, ActorId, Event, EventKind, Log, OpId, Reply},
-    };
+    use crate::lesson::{plan::Act, testing};
 
     const ASK: &str = "\
 story:
@@ -75,32 +69,11 @@ story:
     /// What is decided where A's release was answered with 1.
     fn decided(first: &str, second: &str) -> Result<Vec<usize>, Undecided> {
         let ask = ASK.replace("FIRST", first).replace("SECOND", second);
-        let text = include_str!("../../assets/new-lesson.yaml").replace("story:\n", &ask);
-        let text =
-            text.replace("script: release_if_owner, keys: [lock], args: [\"${token}\"]", "redis: DEL lock");
-        let source = Source::new("lesson.yaml", text);
-        let lesson = source.lesson().expect("the lesson is good");
-        let recipes = Arc::new(Recipes::default());
-        let loaded = Arc::new(Loaded { lesson, source, recipes });
-        let scenario = Scenario::plan(&loaded, "blind-del", &Params::new()).expect("planned");
+        let lesson = testing::NEW_LESSON.replace("story:\n", &ask);
+        let scenario = testing::scenario(&lesson, "blind-del");
         let Act::Ask(ask) = &scenario.story[0].act else { panic!("the question comes first") };
-        let mut log = Log::new();
-        let (op, actor, label) = (OpId(0), ActorId(0), "release".to_owned());
-        let events = [
-            EventKind::LabReady {
-                lesson: "my-lock".into(),
-                variant: "blind-del".into(),
-                clock: ClockKind::Controlled,
-                servers: vec![],
-                actors: ["A", "B"]
-                    .map(|name| Actor { name: name.into(), client: name.into(), crowd: false })
-                    .into(),
-            },
-            EventKind::Replied { op, actor, label, reply: Reply::Value(1.into()) },
-        ];
-        for kind in events {
-            log.append(Event { at: LessonTime::ZERO, kind });
-        }
+        let mut log = testing::log(&scenario);
+        log.moves(0, "release", "DEL lock", 1);
         decide(&scenario, &log, ask)
     }
 

@@ -5,9 +5,7 @@ use std::time::Duration;
 use crate::{
     clock::LessonTime,
     lesson::expr::Mentions,
-    log::{
-        ActorId, Belief, Event, EventKind, KeyState, KeyValue, Keyspace, Log, Observed, OpId, Role, ZnodeTree,
-    },
+    log::{Belief, Event, EventKind, KeyState, KeyValue, Keyspace, Log, Observed, OpId, Role, ZnodeTree},
     text::Text,
 };
 
@@ -20,58 +18,50 @@ const COMMAND: usize = 40;
 /// and the last, and how many lie in between.
 pub fn evidence(log: &Log, claim: &str, events: &[usize], most: usize) -> Vec<Text> {
     let claim = &Mentions::of(claim);
-    let tell_all = |events: &[usize]| -> Vec<Text> {
-        let told = events.iter().filter_map(|event| tell(log, *event, claim));
-        let mut told: Vec<Text> = told.collect();
+    let describe_all = |events: &[usize]| -> Vec<Text> {
+        let lines = events.iter().filter_map(|event| describe(log, *event, claim));
+        let mut lines: Vec<Text> = lines.collect();
         // A command and its reply are told in one sentence.
-        told.dedup();
-        told
+        lines.dedup();
+        lines
     };
     if events.len() <= most {
-        return tell_all(events);
+        return describe_all(events);
     }
     // A crowd leaves thousands: only those that are shown are put into words.
     let shown = most.saturating_sub(2);
     let between = events.len() - shown - 1;
-    let mut lines = tell_all(&events[..shown]);
-    lines.push(Text {
-        en: format!("… {between} more in between"), zh: format!("……中间还有 {between} 条")
-    });
-    lines.extend(tell_all(&events[events.len() - 1..]));
+    let mut lines = describe_all(&events[..shown]);
+    lines.push(Text::new(format!("… {between} more in between"), format!("……中间还有 {between} 条")));
+    lines.extend(describe_all(&events[events.len() - 1..]));
     lines
 }
 
 /// One event, as somebody would tell it; `None` for one that says nothing by itself.
-fn tell(log: &Log, index: usize, claim: &Mentions) -> Option<Text> {
+fn describe(log: &Log, index: usize, claim: &Mentions) -> Option<Text> {
     let event = log.events().get(index)?;
     let mut at = event.at;
+    let name = event.kind.actor().map_or("", |actor| log.name(actor));
     let (en, zh) = match &event.kind {
         EventKind::Replied { op, .. } | EventKind::Sent { op, .. } => {
-            let exchange = Exchange::of(log, index, *op)?;
+            let (sent, words) = exchange(log, index, *op)?;
             // The time at which the log of the wire has it.
-            at = exchange.at;
-            exchange.words()
+            at = sent;
+            words
         }
-        EventKind::Took { actor, about, what, .. } => {
-            let name = name(log, *actor);
-            (
-                format!("{name} took the notification {what} {about}"),
-                format!("{name} 取出通知 {what} {about}"),
-            )
-        }
-        EventKind::Notified { actor, about, what, .. } => {
-            let name = name(log, *actor);
+        EventKind::Took { about, what, .. } => (
+            format!("{name} took the notification {what} {about}"),
+            format!("{name} 取出通知 {what} {about}"),
+        ),
+        EventKind::Notified { about, what, .. } => {
             (format!("{name} was notified: {what} {about}"), format!("{name} 收到通知：{what} {about}"))
         }
-        EventKind::Believes { actor, lock, belief } => belief_words(name(log, *actor), lock, *belief),
-        EventKind::Counted { actor, counter, .. } => {
-            let (name, count) = (name(log, *actor), count(log, index, counter));
+        EventKind::Believes { lock, belief, .. } => belief_words(name, lock, *belief),
+        EventKind::Counted { counter, .. } => {
+            let count = count(log, index, counter);
             (format!("{name} counted {counter} = {count}"), format!("{name} 计数，{counter} = {count}"))
         }
-        EventKind::Finished { actor } => {
-            let name = name(log, *actor);
-            (format!("{name} finished"), format!("{name} 执行完毕"))
-        }
+        EventKind::Finished { .. } => (format!("{name} finished"), format!("{name} 执行完毕")),
         EventKind::Metric { server, name, value } => {
             (format!("{server} counted {name} = {value}"), format!("{server} 的计数 {name} 为 {value}"))
         }
@@ -81,20 +71,15 @@ fn tell(log: &Log, index: usize, claim: &Mentions) -> Option<Text> {
                 _ => None,
             });
             let changes = changes(log, (before, &state.observed), event, claim);
-            let server = &state.server;
-            let all =
-                |pick: fn(&Text) -> &str, mark: &str| changes.iter().map(pick).collect::<Vec<_>>().join(mark);
             if changes.is_empty() {
                 return None;
             }
-            (
-                format!("{server}: {}", all(|text| &text.en, ", ")),
-                format!("{server}：{}", all(|text| &text.zh, "，")),
-            )
+            let (server, all) = (&state.server, Text::join(&changes, ", ", "，"));
+            (format!("{server}: {}", all.en), format!("{server}：{}", all.zh))
         }
         _ => return None,
     };
-    Some(Text { en: format!("at {at}: {en}"), zh: format!("{at}：{zh}") })
+    Some(Text::new(format!("at {at}: {en}"), format!("{at}：{zh}")))
 }
 
 fn belief_words(name: &str, lock: &str, belief: Belief) -> (String, String) {
@@ -110,55 +95,37 @@ fn belief_words(name: &str, lock: &str, belief: Belief) -> (String, String) {
     }
 }
 
-fn name(log: &Log, actor: ActorId) -> &str {
-    log.actor(actor).map_or("?", |actor| actor.name.as_str())
-}
-
-/// A command and its reply.
-struct Exchange<'a> {
-    /// When it was sent; when the reply came, where that is not known.
-    at: LessonTime,
-    name: &'a str,
-    /// The command, or its label where it was none.
-    wire: String,
-    reply: Option<(String, LessonTime)>,
-}
-
-impl<'a> Exchange<'a> {
-    /// The exchange that the event at `index` belongs to, its command or its reply.
-    fn of(log: &'a Log, index: usize, wanted: OpId) -> Option<Self> {
-        let sent = log.events()[..=index]
-            .iter()
-            .rposition(|event| matches!(event.kind, EventKind::Sent { op, .. } if op == wanted));
-        let replied = log.events()[sent.unwrap_or(index)..].iter().find_map(|event| match &event.kind {
-            EventKind::Replied { op, actor, label, reply } if *op == wanted => {
-                Some((event.at, *actor, label, reply))
-            }
-            _ => None,
-        });
-        let reply = replied.map(|(at, _, _, reply)| (short(&reply.to_string()), at));
-        let (at, actor, wire) = match sent.map(|sent| &log.events()[sent]) {
-            Some(Event { at, kind: EventKind::Sent { actor, command, .. } }) => {
-                (*at, *actor, short(&command.to_string()))
-            }
-            _ => replied.map(|(at, actor, label, _)| (at, actor, label.clone()))?,
-        };
-        Some(Self { at, name: name(log, actor), wire, reply })
-    }
-
-    fn words(&self) -> (String, String) {
-        let Self { name, wire, .. } = self;
-        match &self.reply {
-            None => (format!("{name} sent {wire}"), format!("{name} 发出 {wire}")),
-            Some((reply, when)) if when.since(self.at) >= LATE => (
-                format!("{name} sent {wire}; answered {reply} at {when}"),
-                format!("{name} 发出 {wire}；{when} 返回 {reply}"),
-            ),
-            Some((reply, _)) => {
-                (format!("{name}'s {wire} answered {reply}"), format!("{name} 的 {wire} 返回 {reply}"))
-            }
+/// The command that the event at `index` belongs to and its reply, in words; and when it was sent, or where that is not
+/// known, answered.
+fn exchange(log: &Log, index: usize, wanted: OpId) -> Option<(LessonTime, (String, String))> {
+    let is_command = |event: &Event| matches!(event.kind, EventKind::Sent { op, .. } if op == wanted);
+    let sent = log.events()[..=index].iter().rposition(is_command);
+    let replied = log.events()[sent.unwrap_or(index)..].iter().find_map(|event| match &event.kind {
+        EventKind::Replied { op, actor, label, reply } if *op == wanted => {
+            Some((event.at, *actor, label, short(&reply.to_string())))
         }
-    }
+        _ => None,
+    });
+    let (at, actor, wire) = match (sent.map(|sent| &log.events()[sent]), &replied) {
+        (Some(Event { at, kind: EventKind::Sent { actor, command, .. } }), _) => {
+            (*at, *actor, short(&command.to_string()))
+        }
+        // Its label, where the command is not known.
+        (_, Some((at, actor, label, _))) => (*at, *actor, (*label).clone()),
+        _ => return None,
+    };
+    let name = log.name(actor);
+    let words = match replied {
+        None => (format!("{name} sent {wire}"), format!("{name} 发出 {wire}")),
+        Some((when, _, _, reply)) if when.since(at) >= LATE => (
+            format!("{name} sent {wire}; answered {reply} at {when}"),
+            format!("{name} 发出 {wire}；{when} 返回 {reply}"),
+        ),
+        Some((.., reply)) => {
+            (format!("{name}'s {wire} answered {reply}"), format!("{name} 的 {wire} 返回 {reply}"))
+        }
+    };
+    Some((at, words))
 }
 
 fn short(wire: &str) -> String {
@@ -185,23 +152,11 @@ fn changes(
     event: &Event,
     claim: &Mentions,
 ) -> Vec<Text> {
-    match now {
-        Observed::Redis(now) => {
-            let empty = Keyspace::default();
-            let before = match before {
-                Some(Observed::Redis(before)) => before,
-                _ => &empty,
-            };
-            redis_changes((before, now), event, claim)
-        }
-        Observed::Zookeeper(now) => {
-            let empty = ZnodeTree::default();
-            let before = match before {
-                Some(Observed::Zookeeper(before)) => before,
-                _ => &empty,
-            };
-            znode_changes(log, (before, now))
-        }
+    match (before, now) {
+        (Some(Observed::Redis(before)), Observed::Redis(now)) => redis_changes((before, now), event, claim),
+        (_, Observed::Redis(now)) => redis_changes((&Keyspace::default(), now), event, claim),
+        (Some(Observed::Zookeeper(before)), Observed::Zookeeper(now)) => znode_changes(log, (before, now)),
+        (_, Observed::Zookeeper(now)) => znode_changes(log, (&ZnodeTree::default(), now)),
     }
 }
 
@@ -209,9 +164,9 @@ fn redis_changes((before, now): (&Keyspace, &Keyspace), event: &Event, claim: &M
     let mut changes = Vec::new();
     if before.role != now.role && claim.calls_of("role").next().is_some() {
         match &now.role {
-            Some(Role::Master) => changes.push(text("it is a master", "成为主节点")),
+            Some(Role::Master) => changes.push(Text::new("it is a master", "成为主节点")),
             Some(Role::Replica { of }) => {
-                changes.push(text(format!("it is a replica of {of}"), format!("成为 {of} 的从节点")));
+                changes.push(Text::new(format!("it is a replica of {of}"), format!("成为 {of} 的从节点")));
             }
             None => {}
         }
@@ -224,7 +179,7 @@ fn redis_changes((before, now): (&Keyspace, &Keyspace), event: &Event, claim: &M
     }
     for key in before.keys.keys().filter(named) {
         if !now.keys.contains_key(key) {
-            changes.push(text(format!("{key} is gone"), format!("{key} 已不存在")));
+            changes.push(Text::new(format!("{key} is gone"), format!("{key} 已不存在")));
         }
     }
     changes
@@ -236,10 +191,10 @@ fn key_words(key: &str, state: &KeyState, event: &Event) -> Text {
         other => serde_json::to_string(other).map_or_else(|_| String::new(), |value| short(&value)),
     };
     match state.expires_at {
-        None => text(format!("{key} = {value}, no expiry"), format!("{key} = {value}，没有过期时间")),
+        None => Text::new(format!("{key} = {value}, no expiry"), format!("{key} = {value}，没有过期时间")),
         Some(end) => {
             let left = (end.as_millis() - event.at.as_millis()).max(0);
-            text(format!("{key} = {value}, {left} ms to live"), format!("{key} = {value}，剩 {left} ms"))
+            Text::new(format!("{key} = {value}, {left} ms to live"), format!("{key} = {value}，剩 {left} ms"))
         }
     }
 }
@@ -257,27 +212,23 @@ fn znode_changes(log: &Log, (before, now): (&ZnodeTree, &ZnodeTree)) -> Vec<Text
     for (path, node) in created.iter().take(MOST) {
         let owner = node.owner.and_then(|session| session_owner(log, session));
         changes.push(match owner {
-            Some(owner) => text(format!("{path} is {owner}'s"), format!("{path} 归 {owner}")),
-            None => text(format!("{path} exists"), format!("{path} 已存在")),
+            Some(owner) => Text::new(format!("{path} is {owner}'s"), format!("{path} 归 {owner}")),
+            None => Text::new(format!("{path} exists"), format!("{path} 已存在")),
         });
     }
     for path in deleted.iter().take(MOST) {
-        changes.push(text(format!("{path} is gone"), format!("{path} 已不存在")));
+        changes.push(Text::new(format!("{path} is gone"), format!("{path} 已不存在")));
     }
     let more = created.len().saturating_sub(MOST) + deleted.len().saturating_sub(MOST);
     if more > 0 {
-        changes.push(text(format!("{more} more"), format!("另有 {more} 个节点变化")));
+        changes.push(Text::new(format!("{more} more"), format!("另有 {more} 个节点变化")));
     }
     changes
 }
 
 fn session_owner(log: &Log, wanted: i64) -> Option<&str> {
     log.events().iter().find_map(|event| match &event.kind {
-        EventKind::Session { actor, session, .. } if *session == wanted => Some(name(log, *actor)),
+        EventKind::Session { actor, session, .. } if *session == wanted => Some(log.name(*actor)),
         _ => None,
     })
-}
-
-fn text(en: impl Into<String>, zh: impl Into<String>) -> Text {
-    Text { en: en.into(), zh: zh.into() }
 }

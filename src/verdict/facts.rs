@@ -3,16 +3,13 @@
 use std::{
     collections::{BTreeSet, HashMap},
     ops::Range,
-    sync::Mutex,
+    sync::{Mutex, PoisonError},
 };
 
-use minijinja::Value;
-
-use super::{key_history::KeyHistory, names::reply_value};
+use super::key_history::KeyHistory;
 use crate::{
-    clock::LessonTime,
     lesson::Scenario,
-    log::{Event, EventKind, KeyState, KeyValue, Log, Observed, Role, Znode},
+    log::{ActorId, Event, EventKind, KeyState, KeyValue, Log, Observed, Role, Znode},
     world::{Life, World},
 };
 
@@ -22,12 +19,11 @@ pub(crate) struct Facts {
     pub(crate) log: Log,
     pub(crate) world: World,
     pub(crate) key_history: KeyHistory,
-    /// What each name of a client stands for: the indices of its actors.
-    pub(crate) groups: HashMap<String, Vec<usize>>,
+    /// The actors that each name stands for: of an actor, a process, or a group.
+    pub(crate) groups: HashMap<String, Vec<ActorId>>,
     /// Whether it is noted which events were looked at. That takes longer than most answers.
     pub(crate) tracing: bool,
-    /// The events that were looked at.
-    pub(crate) trace: Mutex<BTreeSet<usize>>,
+    trace: Mutex<BTreeSet<usize>>,
 }
 
 impl Facts {
@@ -39,15 +35,17 @@ impl Facts {
 
     /// Nothing has happened yet.
     pub(crate) fn none(scenario: &Scenario) -> Self {
-        let mut groups: HashMap<String, Vec<usize>> = HashMap::new();
+        let actors: Vec<ActorId> = (0..).map(ActorId).take(scenario.actors.len()).collect();
+        let mut groups: HashMap<String, Vec<ActorId>> = HashMap::new();
         for client in &scenario.clients {
-            groups.entry(client.name.clone()).or_default().extend(client.actors.clone());
+            let members = &actors[client.actors.clone()];
+            groups.entry(client.name.clone()).or_default().extend(members);
             if client.group != client.name {
-                groups.entry(client.group.clone()).or_default().extend(client.actors.clone());
+                groups.entry(client.group.clone()).or_default().extend(members);
             }
         }
-        for (n, plan) in scenario.actors.iter().enumerate() {
-            groups.entry(plan.actor.name.clone()).or_insert_with(|| vec![n]);
+        for (actor, plan) in actors.into_iter().zip(&scenario.actors) {
+            groups.entry(plan.actor.name.clone()).or_insert_with(|| vec![actor]);
         }
         Self {
             log: Log::new(),
@@ -68,96 +66,86 @@ impl Facts {
         self.world.seek(&self.log, self.log.len());
     }
 
-    /// The events of the operations that a reference such as `A.acquire` or `acquire` means, by the index of
-    /// their `Sent` or `Took`.
-    pub(crate) fn moves(&self, reference: &str) -> Vec<usize> {
-        let (actors, label) = self.reference(reference);
-        let mine = |actor: u32| actors.as_ref().is_none_or(|actors| actors.contains(&(actor as usize)));
-        let made = |event: &Event| match &event.kind {
-            EventKind::Sent { actor, label: known, .. } | EventKind::Took { actor, label: known, .. } => {
-                known == label && mine(actor.0)
-            }
-            _ => false,
-        };
-        self.log.events().iter().enumerate().filter(|(_, event)| made(event)).map(|(n, _)| n).collect()
-    }
-
-    pub(crate) fn reference<'r>(&self, reference: &'r str) -> (Option<&Vec<usize>>, &'r str) {
-        match reference.rsplit_once('.') {
-            Some((who, label)) if self.groups.contains_key(who) => (self.groups.get(who), label),
-            _ => (None, reference),
+    /// Notes events as evidence for what is being evaluated.
+    pub(crate) fn note<I: IntoIterator<Item = usize>>(&self, events: impl FnOnce() -> I) {
+        if self.tracing {
+            self.trace.lock().unwrap_or_else(PoisonError::into_inner).extend(events());
         }
     }
 
-    pub(crate) fn replies(&self, reference: &str) -> Vec<Value> {
-        let (actors, label) = self.reference(reference);
-        let events = self.log.events().iter().filter_map(|event| match &event.kind {
-            EventKind::Replied { actor, label: known, reply, .. }
-                if known == label && actors.is_none_or(|actors| actors.contains(&(actor.0 as usize))) =>
-            {
-                Some(reply_value(reply))
-            }
-            _ => None,
-        });
-        events.collect()
+    /// Forgets what was noted so far, and gives it.
+    pub(crate) fn take_trace(&self) -> BTreeSet<usize> {
+        std::mem::take(&mut *self.trace.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The events of the step in which the last such move was made: from after the stop before it to its own
-    /// stop.
-    pub(crate) fn step_of(&self, reference: &str) -> Option<Range<usize>> {
-        let moved = *self.moves(reference).last()?;
+    /// The events that satisfy a condition.
+    pub(crate) fn events(
+        &self,
+        wanted: impl Fn(&EventKind) -> bool,
+    ) -> impl DoubleEndedIterator<Item = usize> {
+        let all = self.log.events().iter().enumerate();
+        all.filter(move |(_, event)| wanted(&event.kind)).map(|(n, _)| n)
+    }
+
+    /// Whether an actor's operation is one that a reference such as `A.acquire` or `acquire` means.
+    fn refers(&self, reference: &str) -> impl Fn(ActorId, &str) -> bool {
+        let in_group =
+            reference.rsplit_once('.').and_then(|(who, label)| Some((self.groups.get(who)?, label)));
+        let (members, label) = in_group.map_or((None, reference), |(members, label)| (Some(members), label));
+        move |actor, known| known == label && members.is_none_or(|members| members.contains(&actor))
+    }
+
+    /// The `Sent` and `Took` events of the operations that a reference means.
+    pub(crate) fn moves(&self, reference: &str) -> Vec<usize> {
+        let is_meant = self.refers(reference);
+        let made = |kind: &EventKind| match kind {
+            EventKind::Sent { actor, label, .. } | EventKind::Took { actor, label, .. } => {
+                is_meant(*actor, label)
+            }
+            _ => false,
+        };
+        self.events(made).collect()
+    }
+
+    /// The replies to them.
+    pub(crate) fn replies(&self, reference: &str) -> Vec<usize> {
+        let is_meant = self.refers(reference);
+        let replied = |kind: &EventKind| matches!(kind, EventKind::Replied { actor, label, .. } if is_meant(*actor, label));
+        self.events(replied).collect()
+    }
+
+    /// The events of the step in which a move was made: from after the stop before it to its own stop.
+    pub(crate) fn step_of(&self, moved: usize) -> Range<usize> {
         let events = self.log.events();
         let is_stop = |event: &Event| matches!(event.kind, EventKind::Stop { .. });
         let start = events[..moved].iter().rposition(is_stop).map_or(0, |stop| stop + 1);
         let end = events[moved..].iter().position(is_stop).map_or(events.len(), |stop| moved + stop);
-        Some(start..end)
+        start..end
     }
 
-    pub(crate) fn woken_by(&self, reference: &str) -> Option<usize> {
-        let step = self.step_of(reference)?;
-        let notified = |event: &&Event| matches!(event.kind, EventKind::Notified { .. });
-        Some(self.log.events()[step].iter().filter(notified).count())
-    }
-
-    pub(crate) fn metric_by(&self, metric: &str, reference: &str) -> Option<i64> {
-        let step = self.step_of(reference)?;
-        let value = |event: &Event| match &event.kind {
-            EventKind::Metric { name, value, .. } if name == metric => Some(*value),
-            _ => None,
-        };
-        let events = self.log.events();
-        let before = events[..step.start].iter().rev().find_map(value)?;
-        let after = events[step].iter().rev().find_map(value).unwrap_or(before);
-        Some(after - before)
-    }
-
-    /// A key of one server, or of the first that has it. The dead hold nothing.
+    /// A key of one server, or of the first that has it. The dead hold nothing, and Redis ends a key in the millisecond
+    /// after its last.
     pub(crate) fn key(&self, name: &str, server: Option<&str>) -> Option<&KeyState> {
-        self.world
-            .servers
-            .iter()
-            .filter(|known| known.died.is_none() && server.is_none_or(|wanted| known.info.name == wanted))
-            .find_map(|server| match &server.observed {
-                Some(Observed::Redis(keyspace)) => keyspace.keys.get(name),
-                _ => None,
-            })
+        let servers = self.world.servers.iter();
+        let mut alive = servers
+            .filter(|known| known.died.is_none() && server.is_none_or(|wanted| known.info.name == wanted));
+        let key = alive.find_map(|server| match &server.observed {
+            Some(Observed::Redis(keyspace)) => keyspace.keys.get(name),
+            _ => None,
+        });
+        key.filter(|key| key.expires_at.is_none_or(|end| end >= self.world.now))
     }
 
     /// What a server that lives said last that it is: `master`, `replica`.
     pub(crate) fn role(&self, server: &str) -> Option<&'static str> {
-        let known = self.world.servers.iter().find(|known| known.info.name == server)?;
-        match (&known.died, &known.observed) {
-            (None, Some(Observed::Redis(keyspace))) => match keyspace.role.as_ref()? {
+        let known = self.world.server(server).filter(|known| known.died.is_none())?;
+        match &known.observed {
+            Some(Observed::Redis(keyspace)) => match keyspace.role.as_ref()? {
                 Role::Master => Some("master"),
                 Role::Replica { .. } => Some("replica"),
             },
             _ => None,
         }
-    }
-
-    /// Redis ends a key in the millisecond after its last.
-    pub(crate) fn live_key(&self, name: &str, server: Option<&str>) -> Option<&KeyState> {
-        self.key(name, server).filter(|key| key.expires_at.is_none_or(|end| end >= self.world.now))
     }
 
     pub(crate) fn znode(&self, path: &str) -> Option<&Znode> {
@@ -181,41 +169,65 @@ impl Facts {
             .collect()
     }
 
-    pub(crate) fn notified(&self, who: Option<&str>) -> Option<usize> {
-        match who {
-            None => Some(self.world.actors.iter().map(|actor| actor.notified).sum()),
-            Some(who) => Some(self.groups.get(who)?.iter().map(|n| self.world.actors[*n].notified).sum()),
-        }
-    }
-
-    pub(crate) fn finished(&self, who: &str) -> Option<usize> {
-        let over = |n: &&usize| self.world.actors[**n].life == Life::Finished;
-        Some(self.groups.get(who)?.iter().filter(over).count())
-    }
-
     /// Whether a key is there that nobody will delete any more: the process that set it is dead, or all its threads are at
     /// the end of their programs.
     pub(crate) fn orphaned(&self, key: &str) -> bool {
-        let author = self.live_key(key, None).and_then(|state| match &state.value {
-            KeyValue::String(value) => self.key_history.author(key, value),
-            _ => None,
-        });
+        let value = self.key(key, None).and_then(text);
+        let author = value.and_then(|value| self.key_history.author(key, value));
         let Some(author) = author.and_then(|(actor, _)| self.world.actor(actor)) else {
             return false;
         };
-        let mut threads = self.world.actors.iter();
-        threads.all(|actor| {
-            actor.who.client != author.who.client || matches!(actor.life, Life::Crashed | Life::Finished)
-        })
+        let mut threads = self.world.actors.iter().filter(|actor| actor.who.client == author.who.client);
+        threads.all(|actor| matches!(actor.life, Life::Crashed | Life::Finished))
     }
 
-    /// The greatest number of actors that held a lock at one time.
-    pub(crate) fn holders(&self, lock: &str) -> usize {
-        self.world.holding.most(lock).len()
+    /// Who set a key that some server was last seen to have, and the end of whoever did.
+    pub(crate) fn orphaned_since(&self, key: &str) -> Vec<usize> {
+        let value = self.world.servers.iter().find_map(|server| match &server.observed {
+            Some(Observed::Redis(keyspace)) => keyspace.keys.get(key).and_then(text),
+            _ => None,
+        });
+        let Some((author, sent)) = value.and_then(|value| self.key_history.author(key, value)) else {
+            return Vec::new();
+        };
+        let client = self.world.actor(author).map(|actor| actor.who.client.as_str());
+        let over = |kind: &EventKind| match kind {
+            EventKind::Finished { actor } => *actor == author,
+            EventKind::Fault(fault) => client.is_some() && fault.killed_client() == client,
+            _ => false,
+        };
+        let end = self.events(over).next();
+        std::iter::once(sent).chain(end).collect()
+    }
+
+    /// When something that servers hold, or one of them does, was last seen to change.
+    pub(crate) fn last_change(
+        &self,
+        server: Option<&str>,
+        about: impl Fn(&Observed) -> Option<String>,
+    ) -> Option<usize> {
+        let mut before: HashMap<&str, Option<String>> = HashMap::new();
+        let mut found = None;
+        for (n, event) in self.log.events().iter().enumerate() {
+            let EventKind::State(state) = &event.kind else {
+                continue;
+            };
+            if server.is_some_and(|server| server != state.server) {
+                continue;
+            }
+            let now = about(&state.observed);
+            let known = before.entry(&state.server).or_default();
+            if now != *known {
+                (found, *known) = (Some(n), now);
+            }
+        }
+        found
     }
 }
 
-/// A moment as it is written in a verdict: seconds of lesson time.
-pub(crate) fn moment(at: LessonTime) -> String {
-    at.to_string()
+fn text(key: &KeyState) -> Option<&str> {
+    match &key.value {
+        KeyValue::String(value) => Some(value),
+        _ => None,
+    }
 }

@@ -4,11 +4,7 @@ use std::sync::Arc;
 
 use minijinja::{Value, value::ValueKind};
 
-use super::{
-    ClaimResult, Outcome, Verdict,
-    facts::{Facts, moment},
-    watch::breaches,
-};
+use super::{ClaimResult, Outcome, Verdict, facts::Facts, watch::breaches};
 use crate::{
     lesson::{
         Expect, LockClaim, Scenario,
@@ -22,18 +18,12 @@ use crate::{
 };
 
 /// Whether an expression is true of what has happened so far.
-///
-/// # Errors
-/// Says why it cannot be told.
 pub fn holds(scenario: &Scenario, log: &Log, that: &Expr) -> Result<bool, String> {
     let facts = Arc::new(Facts::new(scenario, log));
     Ok(that.eval(facts.names(scenario))?.is_true())
 }
 
 /// Whether an expression is true of what has happened so far; it is not where it asks for what has not happened yet.
-///
-/// # Errors
-/// Says why it cannot be told.
 pub fn is_so(scenario: &Scenario, log: &Log, that: &Expr) -> Result<bool, String> {
     let facts = Arc::new(Facts::new(scenario, log));
     that.is_so(facts.names(scenario))
@@ -80,33 +70,31 @@ fn judged(scenario: &Scenario, log: &Log) -> Verdict {
 
 /// The invariants that a run broke.
 fn broken(scenario: &Scenario, log: &Log) -> Vec<ClaimResult> {
-    let never = || Text { en: "never so".to_owned(), zh: "从未发生".to_owned() };
     let result = |claim: String, observed, evidence| ClaimResult {
         claim,
         says: None,
-        expected: never(),
+        expected: Text::new("never so", "从未发生"),
         observed,
         holds: false,
         evidence,
     };
     let breaches = match breaches(scenario, log) {
         Ok(breaches) => breaches,
-        Err(error) => return vec![result("invariants".to_owned(), alike(error), Vec::new())],
+        Err(error) => return vec![result("invariants".to_owned(), error.into(), Vec::new())],
     };
-    let told = breaches.into_iter().map(|breach| {
+    let broken = breaches.into_iter().map(|breach| {
         let plan = &scenario.invariants[breach.invariant];
-        let at = moment(log.events()[breach.at].at);
-        let observed =
-            Text { en: format!("at {at}: {}", plan.says.en), zh: format!("{at}：{}", plan.says.zh) };
+        let at = log.events()[breach.at].at;
+        let observed = Text::new(format!("at {at}: {}", plan.says.en), format!("{at}：{}", plan.says.zh));
         result(format!("never: {}", plan.never), observed, breach.evidence)
     });
-    told.collect()
+    broken.collect()
 }
 
 /// A claim's sentence with its values filled in, or why that cannot be done.
 fn sentence(says: &TextPlan, names: &Value) -> Text {
     let fill = |template: &Template| template.render(names).unwrap_or_else(|error| error);
-    Text { en: fill(&says.en), zh: fill(&says.zh) }
+    Text::new(fill(&says.en), fill(&says.zh))
 }
 
 fn expression(
@@ -130,13 +118,11 @@ fn expression(
     ClaimResult {
         claim: source.to_owned(),
         says: None,
-        expected: alike(expected),
+        expected: expected.into(),
         observed: match (&observed, &holds) {
-            (Ok(value), Ok(_)) if value.is_undefined() => {
-                Text { en: "never replied".to_owned(), zh: "从未收到回复".to_owned() }
-            }
-            (Ok(value), Ok(_)) => alike(show(value)),
-            (Err(error), _) | (_, Err(error)) => alike(error.clone()),
+            (Ok(value), Ok(_)) if value.is_undefined() => Text::new("never replied", "从未收到回复"),
+            (Ok(value), Ok(_)) => show(value).into(),
+            (Err(error), _) | (_, Err(error)) => error.as_str().into(),
         },
         holds: holds.unwrap_or(false),
         evidence: looked_at.into_iter().chain(counted(scenario, &facts.log, source)).collect(),
@@ -146,32 +132,27 @@ fn expression(
 fn overlap(facts: &Facts, lock: &str, wanted: bool) -> ClaimResult {
     /// More stretches than anybody reads.
     const MOST: usize = 3;
-    let world = &facts.world;
-    let overlaps: Vec<&Overlap> =
-        world.holding.overlaps().iter().filter(|overlap| overlap.lock == lock).collect();
-    let held = !world.holding.most(lock).is_empty();
-    let never = Text {
-        en: "never two holders at once".to_owned(), zh: "任何时刻最多一个持有者".to_owned()
-    };
-    let both = Text { en: "two holders at once".to_owned(), zh: "同时有两个持有者".to_owned() };
+    let holding = &facts.world.holding;
+    let overlaps: Vec<&Overlap> = holding.overlaps().iter().filter(|overlap| overlap.lock == lock).collect();
+    let held = !holding.most(lock).is_empty();
+    let never = Text::new("never two holders at once", "任何时刻最多一个持有者");
     let observed = match &overlaps[..] {
         [_, ..] => {
-            let all: Vec<Text> = overlaps.iter().take(MOST).map(|overlap| describe(world, overlap)).collect();
-            let join =
-                |pick: fn(&Text) -> &str, mark: &str| all.iter().map(pick).collect::<Vec<_>>().join(mark);
-            let etc = if overlaps.len() > MOST { "; …" } else { "" };
-            Text {
-                en: format!("{}{etc}", join(|text| &text.en, "; ")),
-                zh: format!("{}{etc}", join(|text| &text.zh, "；")),
+            let all = overlaps.iter().take(MOST).map(|overlap| describe(&facts.world, overlap));
+            let mut observed = Text::join(&all.collect::<Vec<_>>(), "; ", "；");
+            if overlaps.len() > MOST {
+                observed.en.push_str("; …");
+                observed.zh.push_str("; …");
             }
+            observed
         }
         [] if held => never.clone(),
-        [] => Text { en: "nobody ever held it".to_owned(), zh: "从来没有人持有过".to_owned() },
+        [] => Text::new("nobody ever held it", "从来没有人持有过"),
     };
     ClaimResult {
         claim: format!("{}: {lock}", if wanted { "overlap" } else { "exclusive" }),
         says: None,
-        expected: if wanted { both } else { never },
+        expected: if wanted { Text::new("two holders at once", "同时有两个持有者") } else { never },
         observed,
         holds: if wanted { !overlaps.is_empty() } else { overlaps.is_empty() && held },
         evidence: if overlaps.is_empty() {
@@ -183,29 +164,20 @@ fn overlap(facts: &Facts, lock: &str, wanted: bool) -> ClaimResult {
 }
 
 fn describe(world: &World, overlap: &Overlap) -> Text {
-    let name = |actor: &ActorId| world.actor(*actor).map_or_else(String::new, |actor| actor.who.name.clone());
-    let names: Vec<String> = overlap.holders.iter().map(name).collect();
-    let from = moment(overlap.from);
-    let (end, zh_end) = match overlap.to {
-        Some(to) => (moment(to), moment(to)),
-        None => ("the end".to_owned(), "结束".to_owned()),
-    };
-    Text {
-        en: format!("{} at once, from {from} to {end}", names.join(" and ")),
-        zh: format!("{} 同时持有，从 {from} 到 {zh_end}", names.join("、")),
-    }
-}
-
-/// A value needs no translation.
-fn alike(value: String) -> Text {
-    Text { en: value.clone(), zh: value }
+    let name = |actor: &ActorId| Some(world.actor(*actor)?.who.name.as_str());
+    let names: Vec<&str> = overlap.holders.iter().filter_map(name).collect();
+    let from = overlap.from;
+    let to = overlap.to.map_or_else(|| Text::new("the end", "结束"), |to| to.to_string().into());
+    Text::new(
+        format!("{} at once, from {from} to {}", names.join(" and "), to.en),
+        format!("{} 同时持有，从 {from} 到 {}", names.join("、"), to.zh),
+    )
 }
 
 /// Who began and ceased to hold a lock that never had two holders.
 fn held_one_after_another(facts: &Facts, lock: &str) -> Vec<usize> {
     let held = |kind: &EventKind| matches!(kind, EventKind::Believes { lock: known, belief: Belief::Holding | Belief::Nothing, .. } if known == lock);
-    let events = facts.log.events().iter().enumerate();
-    events.filter(|(_, event)| held(&event.kind)).map(|(n, _)| n).collect()
+    facts.events(held).collect()
 }
 
 /// The events that made the counters what they are which a claim's text names.

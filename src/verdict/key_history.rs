@@ -10,15 +10,12 @@ use crate::{
     world::effect::{Access, Effect, Effects},
 };
 
-/// A key was set: when the reply came, where, and by which client.
-#[derive(Debug)]
+/// A key was set.
+#[derive(Debug, Clone)]
 struct Setting {
-    replied: usize,
-    server: String,
-    client: String,
-    /// What it was set to.
+    effect: Effect,
     value: Option<String>,
-    /// When that is over.
+    /// When its lease is over.
     end: Option<LessonTime>,
 }
 
@@ -26,10 +23,7 @@ struct Setting {
 #[derive(Debug)]
 struct PendingDeletion {
     deletion: Effect,
-    client: String,
-    value: String,
-    /// When the other's lease is over.
-    end: Option<LessonTime>,
+    other: Setting,
 }
 
 /// Who was told of one change of a path.
@@ -40,7 +34,6 @@ struct Herd {
     events: Vec<usize>,
 }
 
-/// What everybody has done so far.
 #[derive(Debug)]
 pub(crate) struct KeyHistory {
     effects: Effects,
@@ -92,52 +85,49 @@ impl KeyHistory {
     }
 
     fn note(&mut self, effect: Effect, at: LessonTime) {
-        let Some(client) = self.clients.get(effect.actor.0 as usize) else {
-            return;
-        };
         match effect.access {
             Access::Set => {
                 self.herds.remove(&effect.key);
                 let mut attempts = self.effects.attempts().iter().rev();
                 let asked = attempts.find(|asked| asked.sent == effect.worded);
                 let lease = asked.and_then(|asked| asked.lease_ms);
-                let setting = Setting {
-                    replied: effect.replied,
-                    server: effect.server,
-                    client: client.clone(),
-                    value: asked.map(|asked| asked.value.clone()),
-                    end: lease.map(|lease| LessonTime::from_millis(at.as_millis().saturating_add(lease))),
-                };
-                self.settings.entry(effect.key).or_default().push(setting);
+                let end = lease.map(|lease| LessonTime::from_millis(at.as_millis().saturating_add(lease)));
+                let value = asked.map(|asked| asked.value.clone());
+                self.settings.entry(effect.key.clone()).or_default().push(Setting { effect, value, end });
             }
             Access::Deleted | Access::Expiry => {
-                let client = client.clone();
-                if self.setter(&effect).is_some_and(|setting| setting.client != client) {
-                    let access = (effect.key, effect.access);
-                    self.foreign.entry(access).or_default().push(effect.replied);
+                if self.setter(&effect).is_some_and(|setting| !self.same_client(&setting.effect, &effect)) {
+                    self.foreign.entry((effect.key, effect.access)).or_default().push(effect.replied);
                 } else if effect.access == Access::Deleted {
-                    self.doubt(effect, &client);
+                    self.suspect(effect);
                 }
             }
             Access::Read | Access::Changed => {}
         }
     }
 
+    fn same_client(&self, one: &Effect, other: &Effect) -> bool {
+        let client = |effect: &Effect| self.clients.get(effect.actor.0 as usize);
+        client(one) == client(other)
+    }
+
     /// A deletion that was long on its way may have met another's key.
-    fn doubt(&mut self, deletion: Effect, client: &str) {
+    fn suspect(&mut self, deletion: Effect) {
         // Whoever deletes its own is innocent of what is doubtful about its key.
-        self.pending.retain(|doubt| doubt.client != client || doubt.deletion.key != deletion.key);
-        let known = self.settings.get(&deletion.key);
-        let other = known.and_then(|known| known.last()).filter(|setting| {
-            setting.client != client && setting.server == deletion.server && setting.replied > deletion.sent
+        let mut pending = std::mem::take(&mut self.pending);
+        pending.retain(|known| {
+            known.deletion.key != deletion.key || !self.same_client(&known.other.effect, &deletion)
         });
-        if let Some((other, value)) = other.and_then(|other| Some((other, other.value.clone()?))) {
-            self.pending.push(PendingDeletion {
-                client: other.client.clone(),
-                value,
-                end: other.end,
-                deletion,
-            });
+        self.pending = pending;
+        let last = self.settings.get(&deletion.key).and_then(|known| known.last());
+        let other = last.filter(|setting| {
+            setting.value.is_some()
+                && setting.effect.server == deletion.server
+                && setting.effect.replied > deletion.sent
+                && !self.same_client(&setting.effect, &deletion)
+        });
+        if let Some(other) = other.cloned() {
+            self.pending.push(PendingDeletion { deletion, other });
         }
     }
 
@@ -146,15 +136,11 @@ impl KeyHistory {
         let Observed::Redis(keyspace) = &state.observed else {
             return;
         };
-        let (settled, left): (Vec<PendingDeletion>, _) = std::mem::take(&mut self.pending)
-            .into_iter()
-            .partition(|doubt| doubt.deletion.server == state.server);
-        self.pending = left;
-        for PendingDeletion { deletion, value, end, .. } in settled {
-            let held = keyspace.keys.get(&deletion.key);
-            let there =
-                held.is_some_and(|key| matches!(&key.value, KeyValue::String(held) if *held == value));
-            if !there && end.is_none_or(|end| at < end) {
+        let here = |known: &mut PendingDeletion| known.deletion.server == state.server;
+        for PendingDeletion { deletion, other } in self.pending.extract_if(.., here) {
+            let held = keyspace.keys.get(&deletion.key).map(|key| &key.value);
+            let there = matches!(held, Some(KeyValue::String(held)) if other.value.as_ref() == Some(held));
+            if !there && other.end.is_none_or(|end| at < end) {
                 let access = (deletion.key, Access::Deleted);
                 self.foreign.entry(access).or_default().push(deletion.replied);
             }
@@ -162,12 +148,12 @@ impl KeyHistory {
     }
 
     /// Who had set the key when this command was sent. A setting whose reply came later may be a later one: of two
-    /// replies that overtook each other nothing bad is assumed, until the server's state shows it. What one server never was told it may have from
-    /// another, as a replica has.
+    /// replies that overtook each other nothing bad is assumed, until the server's state shows it. What a server was
+    /// never sent it may have from another, as a replica has.
     fn setter(&self, effect: &Effect) -> Option<&Setting> {
         let known = self.settings.get(&effect.key)?;
-        let before = || known.iter().rev().filter(|setting| setting.replied < effect.sent);
-        before().find(|setting| setting.server == effect.server).or_else(|| before().next())
+        let before = || known.iter().rev().filter(|setting| setting.effect.replied < effect.sent);
+        before().find(|setting| setting.effect.server == effect.server).or_else(|| before().next())
     }
 
     /// The replies that prove that somebody did this to a key that another client had set.

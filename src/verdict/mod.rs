@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::text::Text;
 
-/// What a run amounts to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
@@ -33,10 +32,8 @@ pub struct ClaimResult {
     pub evidence: Vec<usize>,
 }
 
-/// The verdict on a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verdict {
-    /// What the run amounts to.
     pub outcome: Outcome,
     pub claims: Vec<ClaimResult>,
 }
@@ -48,7 +45,6 @@ pub(crate) mod facts;
 pub(crate) mod judge;
 pub(crate) mod key_history;
 pub(crate) mod names;
-pub(crate) mod trace;
 pub(crate) mod watch;
 pub mod why;
 

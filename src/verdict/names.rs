@@ -4,14 +4,18 @@ use std::{collections::HashMap, sync::Arc};
 
 use minijinja::{
     Error, ErrorKind, Value,
-    value::{Object, ObjectRepr, from_args},
+    value::{Object, ObjectRepr, Rest, from_args},
 };
 use serde_json::Value as Json;
 
 use super::facts::Facts;
 use crate::{
-    lesson::{Scenario, expr::json_value},
-    log::{KeyState, KeyValue, Reply},
+    lesson::{
+        Scenario,
+        expr::json_value,
+        plan::{ClientPlan, FUNCTIONS},
+    },
+    log::{ActorId, EventKind, KeyValue, Observed, Reply},
     world::{Life, effect::Access},
 };
 
@@ -25,22 +29,21 @@ impl Facts {
                 names.insert(counter.clone(), count.into());
             }
         }
-        for (n, plan) in scenario.actors.iter().enumerate() {
-            let facts = Arc::clone(self);
-            names.insert(plan.actor.name.clone(), Value::from_object(ActorFacts { facts, actor: n }));
-        }
-        for client in &scenario.clients {
-            // `A.worker.release`: A is a process, and `worker` a thread of it.
+        let actors = scenario.actors.iter().map(|plan| &plan.actor.name);
+        // `A.worker.release`: A is a process, and `worker` a thread of it.
+        let threads = |client: &&ClientPlan| {
             let first = scenario.actors[client.actors.clone()].first();
-            if first.is_some_and(|plan| plan.actor.name.contains('.')) {
-                let facts = Arc::clone(self);
-                let threads = ThreadsFacts { facts, process: client.name.clone() };
-                names.insert(client.name.clone(), Value::from_object(threads));
-            }
+            first.is_some_and(|plan| plan.actor.name.contains('.'))
+        };
+        let processes = scenario.clients.iter().filter(threads).map(|client| &client.name);
+        for name in actors.chain(processes) {
+            let (facts, name) = (Arc::clone(self), name.clone());
+            names.insert(name.clone(), Value::from_object(NamedFacts { facts, name }));
         }
-        for name in crate::lesson::plan::FUNCTIONS {
+        for name in FUNCTIONS {
             let facts = Arc::clone(self);
-            names.insert(name.to_owned(), Value::from_object(Function { facts, name }));
+            let call = move |args: Rest<Value>| facts.call(name, &args);
+            names.insert(name.to_owned(), Value::from_function(call));
         }
         let mut scope = scenario.scope.clone();
         scope.enter(names);
@@ -57,136 +60,203 @@ pub(crate) fn reply_value(reply: &Reply) -> Value {
     }
 }
 
-/// An actor in a claim: `A.release` is the last reply to its operation `release`.
+/// What a name stands for in a claim: an actor, of which `A.release` is the last reply to its operation `release`; or a
+/// process of several threads, of which `A.worker` is one.
 #[derive(Debug)]
-struct ActorFacts {
+struct NamedFacts {
     facts: Arc<Facts>,
-    actor: usize,
+    name: String,
 }
 
-impl Object for ActorFacts {
+impl Object for NamedFacts {
     fn repr(self: &Arc<Self>) -> ObjectRepr {
         ObjectRepr::Map
     }
 
     fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
-        let actor = &self.facts.world.actors[self.actor];
+        let (facts, name) = (&self.facts, format!("{}.{key}", self.name));
+        if facts.groups.contains_key(&name) {
+            return Some(Value::from_object(Self { facts: Arc::clone(facts), name }));
+        }
+        let id = *facts.groups.get(&self.name)?.first()?;
+        let actor = facts.world.actor(id).filter(|actor| actor.who.name == self.name)?;
         match key.as_str()? {
             "notified" => Some(actor.notified.into()),
             "finished" => Some((actor.life == Life::Finished).into()),
-            label => {
-                self.facts.trace_reply(self.actor, label);
-                actor.replies.get(label)?.last().map(reply_value)
+            wanted => {
+                let replied = |kind: &EventKind| matches!(kind, EventKind::Replied { actor, label, .. } if *actor == id && label == wanted);
+                facts.note(|| facts.events(replied).next_back());
+                actor.replies.get(wanted).map(reply_value)
             }
         }
     }
 }
 
-/// A process of several threads in a claim: `A.worker` is its thread `worker`.
-#[derive(Debug)]
-struct ThreadsFacts {
-    facts: Arc<Facts>,
-    process: String,
-}
-
-impl Object for ThreadsFacts {
-    fn repr(self: &Arc<Self>) -> ObjectRepr {
-        ObjectRepr::Map
-    }
-
-    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
-        let name = format!("{}.{key}", self.process);
-        let actor = self.facts.world.actors.iter().position(|actor| actor.who.name == name)?;
-        let facts = Arc::clone(&self.facts);
-        Some(Value::from_object(ActorFacts { facts, actor }))
-    }
-}
-
-/// A function of claims.
-#[derive(Debug)]
-struct Function {
-    facts: Arc<Facts>,
-    name: &'static str,
-}
-
-impl Object for Function {
-    fn call(self: &Arc<Self>, _: &mut minijinja::State<'_, '_>, args: &[Value]) -> Result<Value, Error> {
-        let facts = &self.facts;
-        let word = |n: usize| args.get(n).and_then(Value::as_str);
-        facts.trace_call(self.name, word(0), word(1));
-        let wrong = |text: String| Error::new(ErrorKind::InvalidOperation, text);
-        if self.name == "notified" {
-            let (who,): (Option<&str>,) = from_args(args)?;
-            let count = facts.notified(who);
-            return count.map(Value::from).ok_or_else(|| wrong(format!("nobody is called {who:?}")));
-        }
-        if self.name == "metric_by" {
-            let (metric, reference): (&str, &str) = from_args(args)?;
-            let grown = facts.metric_by(metric, reference);
-            return grown.map(Value::from).ok_or_else(|| wrong(format!("`{reference}` never moved")));
-        }
-        if matches!(self.name, "value" | "pttl" | "exists") {
-            let (key, server): (&str, Option<&str>) = from_args(args)?;
-            if let Some(unknown) =
-                server.filter(|name| !facts.world.servers.iter().any(|known| known.info.name == *name))
-            {
-                return Err(wrong(format!("no server is called `{unknown}`")));
+impl Facts {
+    /// The value of a function of claims. The events that it comes from are noted.
+    fn call(&self, function: &str, args: &[Value]) -> Result<Value, Error> {
+        match function {
+            "notified" => {
+                let (who,): (Option<&str>,) = from_args(args)?;
+                let members = who.map(|who| self.members(who)).transpose()?;
+                let meant = |actor: &ActorId| members.is_none_or(|members| members.contains(actor));
+                let notified =
+                    self.events(|kind| matches!(kind, EventKind::Notified { actor, .. } if meant(actor)));
+                return Ok(self.counted(notified.collect()));
             }
-            let state = facts.live_key(key, server);
-            return Ok(match self.name {
-                // The value of a key: a text for a string, `none` where there is no such key.
-                "value" => state.map_or_else(|| Value::from(()), |key| key_value(&key.value)),
-                "exists" => (state.is_some() || (server.is_none() && facts.znode(key).is_some())).into(),
-                // As Redis' PTTL: milliseconds left, -1 for no expiry, -2 for no key.
-                _ => match state {
-                    None => (-2).into(),
-                    Some(KeyState { expires_at: None, .. }) => (-1).into(),
-                    Some(KeyState { expires_at: Some(end), .. }) => {
-                        (end.as_millis() - facts.world.now.as_millis()).into()
-                    }
-                },
-            });
-        }
-        if self.name == "herd" {
-            let (): () = from_args(args)?;
-            return Ok(facts.key_history.herd().len().into());
+            "metric_by" => {
+                let (metric, reference): (&str, &str) = from_args(args)?;
+                return self.metric_by(metric, reference);
+            }
+            "value" | "pttl" | "exists" => {
+                let (key, server): (&str, Option<&str>) = from_args(args)?;
+                return self.about_key(function, key, server);
+            }
+            // The notifications that one change sent to the most clients.
+            "herd" => {
+                let (): () = from_args(args)?;
+                return Ok(self.counted(self.key_history.herd().to_vec()));
+            }
+            _ => {}
         }
         let (about,): (&str,) = from_args(args)?;
-        Ok(match self.name {
+        Ok(match function {
             // What a server says that it is; `none` while it is dead.
             "role" => {
-                if !facts.world.servers.iter().any(|known| known.info.name == about) {
-                    return Err(wrong(format!("no server is called `{about}`")));
-                }
-                facts.role(about).map_or_else(|| Value::from(()), Value::from)
+                self.note(|| {
+                    self.last_change(Some(about), |observed| match observed {
+                        Observed::Redis(keyspace) => Some(format!("{:?}", keyspace.role.as_ref()?)),
+                        Observed::Zookeeper(_) => None,
+                    })
+                });
+                self.check_server(about)?;
+                self.role(about).map_or_else(|| Value::from(()), Value::from)
             }
             // The actor whose session owns an ephemeral node.
             "owner" => {
-                let owner = facts.znode(about).and_then(|node| node.owner);
-                let actor = owner.and_then(|session| facts.world.session_owner(session));
-                match actor.and_then(|actor| facts.world.actor(actor)) {
-                    Some(actor) => actor.who.name.as_str().into(),
-                    None => Value::from(()),
-                }
+                self.note(|| self.last_change(None, |observed| held(observed, about)));
+                let owner = self.znode(about).and_then(|node| node.owner);
+                let actor = owner.and_then(|session| self.world.session_owner(session));
+                let actor = actor.and_then(|actor| self.world.actor(actor));
+                actor.map_or_else(|| Value::from(()), |actor| actor.who.name.as_str().into())
             }
-            "children" => Value::from_iter(facts.children(about)),
-            "replies" => Value::from_iter(facts.replies(about)),
-            "moves" => facts.moves(about).len().into(),
+            "children" => {
+                let below = format!("{}/", about.trim_end_matches('/'));
+                self.note(|| {
+                    self.last_change(None, |observed| match observed {
+                        Observed::Zookeeper(tree) => {
+                            let paths = tree.nodes.keys().filter(|path| path.starts_with(&below));
+                            Some(format!("{:?}", paths.collect::<Vec<_>>()))
+                        }
+                        Observed::Redis(_) => None,
+                    })
+                });
+                Value::from_iter(self.children(about))
+            }
+            "replies" => {
+                let replies = self.replies(about);
+                self.note(|| replies.iter().copied());
+                Value::from_iter(replies.iter().filter_map(|n| match &self.log.events()[*n].kind {
+                    EventKind::Replied { reply, .. } => Some(reply_value(reply)),
+                    _ => None,
+                }))
+            }
+            "moves" => self.counted(self.moves(about)),
             "woken_by" => {
-                let count = facts.woken_by(about);
-                count.ok_or_else(|| wrong(format!("`{about}` never moved")))?.into()
+                let moved = self.last_move(about)?;
+                let notified = |n: &usize| matches!(self.log.events()[*n].kind, EventKind::Notified { .. });
+                self.counted(self.step_of(moved).filter(notified).collect())
             }
-            "holders" => facts.holders(about).into(),
-            "orphaned" => facts.orphaned(about).into(),
+            // The greatest number of actors that held a lock at one time.
+            "holders" => self.counted(self.world.holding.most(about).to_vec()),
+            "orphaned" => {
+                self.note(|| self.orphaned_since(about));
+                self.orphaned(about).into()
+            }
             // How often somebody did that to a key which another client had set.
-            "deleted_by_another" => facts.key_history.foreign(about, Access::Deleted).len().into(),
-            "renewed_by_another" => facts.key_history.foreign(about, Access::Expiry).len().into(),
+            "deleted_by_another" => self.counted(self.key_history.foreign(about, Access::Deleted).to_vec()),
+            "renewed_by_another" => self.counted(self.key_history.foreign(about, Access::Expiry).to_vec()),
             "finished" => {
-                let count = facts.finished(about);
-                count.ok_or_else(|| wrong(format!("nobody is called `{about}`")))?.into()
+                let members = self.members(about)?;
+                self.note(|| {
+                    self.events(
+                        |kind| matches!(kind, EventKind::Finished { actor } if members.contains(actor)),
+                    )
+                });
+                let finished = |actor: &&ActorId| {
+                    self.world.actor(**actor).is_some_and(|actor| actor.life == Life::Finished)
+                };
+                members.iter().filter(finished).count().into()
             }
             other => return Err(wrong(format!("no function `{other}`"))),
         })
+    }
+
+    fn about_key(&self, function: &str, key: &str, server: Option<&str>) -> Result<Value, Error> {
+        self.note(|| self.last_change(server, |observed| held(observed, key)));
+        server.map(|server| self.check_server(server)).transpose()?;
+        let state = self.key(key, server);
+        Ok(match function {
+            // The value of a key: a text for a string, `none` where there is no such key.
+            "value" => state.map_or_else(|| Value::from(()), |key| key_value(&key.value)),
+            "exists" => (state.is_some() || (server.is_none() && self.znode(key).is_some())).into(),
+            // As Redis' PTTL: milliseconds left, -1 for no expiry, -2 for no key.
+            _ => match state.map(|key| key.expires_at) {
+                None => (-2).into(),
+                Some(None) => (-1).into(),
+                Some(Some(end)) => (end.as_millis() - self.world.now.as_millis()).into(),
+            },
+        })
+    }
+
+    /// How many events there are, all of which are noted.
+    fn counted(&self, events: Vec<usize>) -> Value {
+        let count = events.len();
+        self.note(|| events);
+        count.into()
+    }
+
+    fn members(&self, who: &str) -> Result<&[ActorId], Error> {
+        let members = self.groups.get(who).map(Vec::as_slice);
+        members.ok_or_else(|| wrong(format!("nobody is called `{who}`")))
+    }
+
+    fn check_server(&self, name: &str) -> Result<(), Error> {
+        self.world.server(name).map(|_| ()).ok_or_else(|| wrong(format!("no server is called `{name}`")))
+    }
+
+    /// The last move that a reference means, which is noted.
+    fn last_move(&self, reference: &str) -> Result<usize, Error> {
+        let moved = self.moves(reference).pop();
+        self.note(|| moved);
+        moved.ok_or_else(|| wrong(format!("`{reference}` never moved")))
+    }
+
+    /// By how much a server's own counter grew in the step of a move.
+    fn metric_by(&self, metric: &str, reference: &str) -> Result<Value, Error> {
+        let step = self.step_of(self.last_move(reference)?);
+        let read = |kind: &EventKind| matches!(kind, EventKind::Metric { name, .. } if name == metric);
+        let last = |end: usize| self.events(read).rfind(|n| *n < end);
+        let value = |reading: usize| match &self.log.events()[reading].kind {
+            EventKind::Metric { value, .. } => *value,
+            _ => 0,
+        };
+        let after = last(step.end);
+        self.note(|| after);
+        let grown = last(step.start).zip(after).map(|(before, after)| value(after) - value(before));
+        grown.map(Value::from).ok_or_else(|| wrong(format!("`{reference}` never moved")))
+    }
+}
+
+fn wrong(text: String) -> Error {
+    Error::new(ErrorKind::InvalidOperation, text)
+}
+
+/// What a server holds under a name: to tell when it changes.
+fn held(observed: &Observed, name: &str) -> Option<String> {
+    match observed {
+        Observed::Redis(keyspace) => keyspace.keys.get(name).map(|key| format!("{key:?}")),
+        Observed::Zookeeper(tree) => tree.nodes.get(name).map(|node| format!("{:?}", node.owner)),
     }
 }
 

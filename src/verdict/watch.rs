@@ -5,7 +5,7 @@
 //!   the server holds was not read yet. Where it has become true, the breach is dated to the first event of that step
 //!   after which it is. So it is before the first choice, where somebody chooses. A log without stops, such as that of a race, is asked at its end.
 //!
-//! Each invariant is told once, at its first breach.
+//! Each invariant is reported once, at its first breach.
 
 use std::sync::Arc;
 
@@ -41,9 +41,9 @@ pub struct Watch {
     holding: Holding,
     /// What expressions are asked about: everything up to the last stop. `None` where there are no expressions.
     facts: Option<Arc<Facts>>,
-    /// By invariant: whether there is nothing more to be told of it.
-    told: Vec<bool>,
-    /// Found, and not told yet because something else went wrong.
+    /// By invariant: whether its first breach was found, or it cannot be evaluated.
+    settled: Vec<bool>,
+    /// Found, and not reported yet because something else went wrong.
     found: Vec<Breach>,
 }
 
@@ -56,7 +56,7 @@ impl Watch {
             position: 0,
             holding: Holding::default(),
             facts: any.then(|| Arc::new(Facts::none(scenario))),
-            told: vec![false; scenario.invariants.len()],
+            settled: vec![false; scenario.invariants.len()],
             found: Vec::new(),
         }
     }
@@ -65,7 +65,7 @@ impl Watch {
     /// broken for the first time, in the order in which it was. The time that this takes is that of the new events.
     ///
     /// # Errors
-    /// An expression cannot be evaluated. It is asked no more, and the rest goes on: what was found besides is told
+    /// An expression cannot be evaluated. It is asked no more, and the rest goes on: what was found besides is reported
     /// the next time.
     pub fn advance(&mut self, scenario: &Scenario, log: &Log) -> Result<Vec<Breach>, String> {
         let mut result = Ok(());
@@ -84,19 +84,11 @@ impl Watch {
     }
 
     /// Takes in what is new, and looks at once, as if a stop came next.
-    ///
-    /// # Errors
-    /// As [`Self::advance`].
     pub fn look(&mut self, scenario: &Scenario, log: &Log) -> Result<Vec<Breach>, String> {
         let mut found = self.advance(scenario, log)?;
-        found.extend(self.end(scenario, log)?);
-        Ok(found)
-    }
-
-    /// The log is over: what happened after the last stop counts as well.
-    fn end(&mut self, scenario: &Scenario, log: &Log) -> Result<Vec<Breach>, String> {
         self.ask(scenario, log, log.len())?;
-        Ok(self.take_found())
+        found.extend(self.take_found());
+        Ok(found)
     }
 
     fn take_found(&mut self) -> Vec<Breach> {
@@ -113,7 +105,7 @@ impl Watch {
         };
         for (n, invariant) in scenario.invariants.iter().enumerate() {
             let watched = matches!(&invariant.never, NeverPlan::Overlap(known) if *known == overlap.lock);
-            if watched && !std::mem::replace(&mut self.told[n], true) {
+            if watched && !std::mem::replace(&mut self.settled[n], true) {
                 self.found.push(Breach { invariant: n, at: index, evidence: overlap.evidence.clone() });
             }
         }
@@ -151,19 +143,19 @@ impl Watch {
             let NeverPlan::That(expr) = &invariant.never else {
                 continue;
             };
-            if self.told[n] {
+            if self.settled[n] {
                 continue;
             }
             match expr.is_so(facts.names(scenario)) {
                 Ok(false) => {}
                 Ok(true) => {
-                    self.told[n] = true;
+                    self.settled[n] = true;
                     let first = first(scenario, log, expr, (before, end));
                     let evidence = evidence(scenario, log, expr, first);
                     self.found.push(Breach { invariant: n, at: first - 1, evidence });
                 }
                 Err(error) => {
-                    self.told[n] = true;
+                    self.settled[n] = true;
                     result = result.and(Err(error));
                 }
             }
@@ -173,20 +165,8 @@ impl Watch {
 }
 
 /// Every invariant that a log breaks, with its first breach, in the order in which they were broken.
-///
-/// # Errors
-/// An expression cannot be evaluated.
 pub fn breaches(scenario: &Scenario, log: &Log) -> Result<Vec<Breach>, String> {
-    let mut watch = Watch::new(scenario);
-    let mut found = watch.advance(scenario, log)?;
-    found.extend(watch.end(scenario, log)?);
-    Ok(found)
-}
-
-fn prefix(log: &Log, end: usize) -> Log {
-    let mut prefix = Log::new();
-    prefix.extend(log.events()[..end].iter().cloned());
-    prefix
+    Watch::new(scenario).look(scenario, log)
 }
 
 fn untraced(scenario: &Scenario, log: &Log, end: usize) -> Facts {
@@ -213,7 +193,7 @@ fn first(scenario: &Scenario, log: &Log, expr: &Expr, (mut not, mut so): (usize,
 }
 
 fn evidence(scenario: &Scenario, log: &Log, expr: &Expr, end: usize) -> Vec<usize> {
-    let log = prefix(log, end);
+    let log = log.prefix(end);
     let facts = Arc::new(Facts::new(scenario, &log));
     let names = facts.names(scenario);
     // It is true: what it looked at is what matters.

@@ -2,10 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{
-    clock::LessonTime,
-    log::{Actor, Belief, Reply},
-};
+use crate::log::{Actor, Belief, Condition, EventKind, Reply};
 
 /// Whether an actor can act at all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,57 +16,21 @@ pub enum Life {
     Finished,
 }
 
-/// What an actor is doing.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Doing {
-    /// It stands before its next move.
-    Idle,
-    /// A command is on its way, or its reply is.
-    InFlight {
-        label: String,
-        /// Index into [`super::World::exchanges`].
-        exchange: usize,
-        /// When it was sent.
-        since: LessonTime,
-    },
-    /// It waits for time to pass.
-    Waiting { label: String, since: LessonTime, until: LessonTime },
-}
-
-/// A stretch of time in which an actor believed one thing of a lock.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BeliefSpan {
-    pub lock: String,
-    /// What it believed. Never [`Belief::Nothing`] in [`ActorWorld::spans`].
-    pub belief: Belief,
-    pub from: LessonTime,
-    /// Until when; `None` while it still does.
-    pub to: Option<LessonTime>,
-}
-
-/// Something that a server told a client without being asked.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Notification {
-    pub at: LessonTime,
-    pub about: String,
-    pub what: String,
-}
-
 /// One actor after a prefix of the log.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ActorWorld {
     pub who: Actor,
-    /// Whether it can act.
     pub life: Life,
-    pub doing: Doing,
-    /// What it believes now, by lock.
-    pub beliefs: BTreeMap<String, BeliefSpan>,
-    /// What it believed before, oldest first: spans that have ended.
-    pub spans: Vec<BeliefSpan>,
-    /// Its replies by label, oldest first.
-    pub replies: BTreeMap<String, Vec<Reply>>,
-    /// Notifications that it has not taken yet.
-    pub queue: Vec<Notification>,
+    /// Where a command of its is on its way, or the reply: an index into [`super::World::exchanges`].
+    pub in_flight: Option<usize>,
+    /// What it believes now, by lock; never [`Belief::Nothing`].
+    pub beliefs: BTreeMap<String, Belief>,
+    /// Whether it ever believed anything.
+    pub ever_believed: bool,
+    /// Its last replies by label.
+    pub replies: BTreeMap<String, Reply>,
+    /// What the notifications are about that it has not taken yet.
+    pub queue: Vec<String>,
     /// How many notifications it ever got.
     pub notified: usize,
 }
@@ -79,50 +40,67 @@ impl ActorWorld {
         Self {
             who,
             life: Life::Running,
-            doing: Doing::Idle,
+            in_flight: None,
             beliefs: BTreeMap::new(),
-            spans: Vec::new(),
+            ever_believed: false,
             replies: BTreeMap::new(),
             queue: Vec::new(),
             notified: 0,
         }
     }
 
-    /// All spans, ended and lasting, oldest first within each lock.
-    pub fn all_spans(&self) -> impl Iterator<Item = &BeliefSpan> {
-        self.spans.iter().chain(self.beliefs.values())
+    /// What it did or what reached it. `newest` is the exchange that was begun last.
+    pub(crate) fn apply(&mut self, event: &EventKind, newest: usize) {
+        match event {
+            // The dead believe nothing.
+            EventKind::Believes { .. } if self.life == Life::Crashed => {}
+            EventKind::Believes { lock, belief: Belief::Nothing, .. } => drop(self.beliefs.remove(lock)),
+            EventKind::Believes { lock, belief, .. } => {
+                self.ever_believed = true;
+                self.beliefs.insert(lock.clone(), *belief);
+            }
+            EventKind::Sent { .. } => self.in_flight = Some(newest),
+            EventKind::Replied { label, reply, .. } => {
+                self.in_flight = None;
+                self.replies.insert(label.clone(), reply.clone());
+            }
+            EventKind::Waits { .. } | EventKind::Waited { .. } => self.in_flight = None,
+            EventKind::Notified { about, .. } => {
+                self.notified += 1;
+                self.queue.push(about.clone());
+            }
+            EventKind::Took { about, .. } => {
+                if let Some(first) = self.queue.iter().position(|queued| queued == about) {
+                    self.queue.remove(first);
+                }
+            }
+            EventKind::GaveUp { .. } => self.crash(),
+            EventKind::Finished { .. } => {
+                // The dead stay dead.
+                if self.life != Life::Crashed {
+                    self.life = Life::Finished;
+                }
+                self.in_flight = None;
+            }
+            _ => {}
+        }
     }
 
-    pub(crate) fn believe(&mut self, lock: &str, belief: Belief, at: LessonTime) {
-        if self.life == Life::Crashed {
-            return;
-        }
-        if let Some(before) = self.beliefs.get(lock) {
-            if before.belief == belief {
-                return;
-            }
-            self.end(lock, at);
-        }
-        if belief != Belief::Nothing {
-            let span = BeliefSpan { lock: lock.to_owned(), belief, from: at, to: None };
-            self.beliefs.insert(lock.to_owned(), span);
+    /// Its process was hit.
+    pub(crate) fn apply_fault(&mut self, condition: Condition) {
+        match (condition, self.life) {
+            (Condition::Dead, _) => self.crash(),
+            (Condition::Frozen, Life::Running) => self.life = Life::Frozen,
+            (Condition::Running, Life::Frozen) => self.life = Life::Running,
+            _ => {}
         }
     }
 
     /// The process is gone, and with it everything that it believed.
-    pub(crate) fn crash(&mut self, at: LessonTime) {
+    fn crash(&mut self) {
         self.life = Life::Crashed;
-        self.doing = Doing::Idle;
+        self.in_flight = None;
         self.queue.clear();
-        for lock in self.beliefs.keys().cloned().collect::<Vec<_>>() {
-            self.end(&lock, at);
-        }
-    }
-
-    fn end(&mut self, lock: &str, at: LessonTime) {
-        if let Some(mut span) = self.beliefs.remove(lock) {
-            span.to = Some(at);
-            self.spans.push(span);
-        }
+        self.beliefs.clear();
     }
 }

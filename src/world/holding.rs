@@ -51,7 +51,6 @@ impl Holders {
         self.0.iter().map(|(_, at)| *at).collect()
     }
 
-    /// Whether two or more hold it.
     pub fn overlap(&self) -> bool {
         self.0.len() > 1
     }
@@ -133,72 +132,66 @@ impl Holding {
 
     /// Takes in the event at an index: who has begun or ceased to hold what.
     pub fn take(&mut self, index: usize, event: &Event) -> Vec<Turn> {
-        let turns = match &event.kind {
+        let here = (index, event.at);
+        match &event.kind {
             EventKind::LabReady { actors, .. } => {
                 self.clients = actors.iter().map(|actor| actor.client.clone()).collect();
                 Vec::new()
             }
-            EventKind::Believes { actor, lock, belief } => self.believes(*actor, lock, *belief, index),
+            // The dead stay dead.
+            EventKind::Believes { actor, .. } if self.dead.contains(actor) => Vec::new(),
+            EventKind::Believes { actor, lock, belief } => {
+                self.turn(*actor, lock, *belief, here).into_iter().collect()
+            }
             EventKind::Sent { actor, releases, .. } => {
-                let held = releases.iter().filter(|lock| self.holds(*actor, lock));
-                let turns: Vec<Turn> = held.map(|lock| left(*actor, lock)).collect();
-                self.leave(&turns);
-                turns
+                releases.iter().filter_map(|lock| self.turn(*actor, lock, Belief::Nothing, here)).collect()
             }
             EventKind::Fault(fault) => {
                 let Some(client) = fault.killed_client() else { return Vec::new() };
                 let dead = (0..).map(ActorId).zip(&self.clients);
                 let dead = dead.filter(|(_, known)| *known == client).map(|(actor, _)| actor);
-                self.die(dead.collect())
+                self.die(dead.collect(), here)
             }
-            EventKind::GaveUp { actor, .. } => self.die([*actor].into()),
+            EventKind::GaveUp { actor, .. } => self.die(vec![*actor], here),
             _ => Vec::new(),
-        };
-        for turn in &turns {
-            self.track(turn, index, event.at);
         }
-        turns
     }
 
-    fn believes(&mut self, actor: ActorId, lock: &str, belief: Belief, index: usize) -> Vec<Turn> {
+    /// What somebody believes of a lock, where that changes whether it holds it.
+    fn turn(
+        &mut self,
+        actor: ActorId,
+        lock: &str,
+        belief: Belief,
+        here: (usize, LessonTime),
+    ) -> Option<Turn> {
         let holds = belief == Belief::Holding;
-        // The dead stay dead, and who never held cannot cease to.
-        if self.dead.contains(&actor) || !holds && !self.holds(actor, lock) {
-            return Vec::new();
-        }
-        let known = self.locks.entry(lock.to_owned()).or_default();
-        if !known.now.believes(actor, belief, index) {
-            return Vec::new();
+        // Who never held cannot cease to.
+        let known =
+            if holds { self.locks.entry(lock.to_owned()).or_default() } else { self.locks.get_mut(lock)? };
+        if !known.now.believes(actor, belief, here.0) {
+            return None;
         }
         if known.now.0.len() > known.most.len() {
             known.most = known.now.begins();
         }
-        let lock = lock.to_owned();
-        vec![Turn { actor, lock, holds }]
+        let turn = Turn { actor, lock: lock.to_owned(), holds };
+        self.track(&turn, here);
+        Some(turn)
     }
 
     /// Whoever is dead holds nothing, whatever it is said to believe.
-    fn die(&mut self, dead: BTreeSet<ActorId>) -> Vec<Turn> {
+    fn die(&mut self, dead: Vec<ActorId>, here: (usize, LessonTime)) -> Vec<Turn> {
         let mut turns = Vec::new();
-        for (name, lock) in &self.locks {
-            let held = lock.now.actors().filter(|actor| dead.contains(actor));
-            turns.extend(held.map(|actor| left(actor, name)));
+        for lock in self.locks.keys().cloned().collect::<Vec<_>>() {
+            turns.extend(dead.iter().filter_map(|actor| self.turn(*actor, &lock, Belief::Nothing, here)));
         }
         self.dead.extend(dead);
-        self.leave(&turns);
         turns
     }
 
-    fn leave(&mut self, turns: &[Turn]) {
-        for turn in turns {
-            if let Some(lock) = self.locks.get_mut(&turn.lock) {
-                lock.now.leaves(turn.actor);
-            }
-        }
-    }
-
     /// Begins, extends or ends the overlap of a lock.
-    fn track(&mut self, turn: &Turn, index: usize, at: LessonTime) {
+    fn track(&mut self, turn: &Turn, (index, at): (usize, LessonTime)) {
         let Some(lock) = self.locks.get(&turn.lock) else {
             return;
         };
@@ -229,58 +222,37 @@ impl Holding {
     }
 }
 
-fn left(actor: ActorId, lock: &str) -> Turn {
-    Turn { actor, lock: lock.to_owned(), holds: false }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::{Holding, Turn};
     use crate::{
-        clock::{ClockKind, LessonTime},
-        log::{Actor, ActorId, Belief, Command, Dialect, Event, EventKind, Fault, OpId},
+        clock::LessonTime,
+        log::{
+            ActorId, Belief, EventKind,
+            testing::{LogBuilder, actor, believes, crash, ready, sent},
+        },
     };
 
     /// What became of A, B and C, one second after another.
     fn after(kinds: impl IntoIterator<Item = EventKind>) -> (Holding, Vec<Turn>) {
-        let actors = ["A", "B", "C"].map(|name| Actor {
-            name: name.to_owned(),
-            client: name.to_owned(),
-            crowd: false,
-        });
-        let ready = EventKind::LabReady {
-            lesson: String::new(),
-            variant: String::new(),
-            clock: ClockKind::Controlled,
-            servers: Vec::new(),
-            actors: actors.into(),
-        };
-        let mut holding = Holding::default();
-        let mut last = Vec::new();
-        for (n, kind) in (0..).zip(std::iter::once(ready).chain(kinds)) {
-            let at = LessonTime::from_millis(1000 * i64::try_from(n).expect("few"));
-            last = holding.take(n, &Event { at, kind });
+        let log = LogBuilder::new(ready(&[], ["A", "B", "C"].map(actor)));
+        let mut log = log.ticking(Duration::from_secs(1));
+        for kind in kinds {
+            log.add(kind);
         }
-        (holding, last)
-    }
-
-    fn believes(actor: u32, belief: Belief) -> EventKind {
-        EventKind::Believes { actor: ActorId(actor), lock: "lock".to_owned(), belief }
+        let mut holding = Holding::default();
+        let turns = log.events().iter().enumerate().map(|(n, event)| holding.take(n, event)).last();
+        (holding, turns.expect("the first event"))
     }
 
     fn holds(actor: u32) -> EventKind {
         believes(actor, Belief::Holding)
     }
 
-    fn sends(actor: u32, releases: &[&str]) -> EventKind {
-        EventKind::Sent {
-            op: OpId(0),
-            actor: ActorId(actor),
-            label: "release".to_owned(),
-            server: "redis".to_owned(),
-            command: Command::from_text("DEL lock", Dialect::Redis),
-            releases: releases.iter().map(|lock| (*lock).to_owned()).collect(),
-        }
+    fn asks_for_release(actor: u32) -> EventKind {
+        sent(0, actor, "redis", "release", "DEL lock")
     }
 
     fn now(holding: &Holding) -> Vec<u32> {
@@ -289,14 +261,18 @@ mod tests {
 
     #[test]
     fn who_asks_for_the_release_holds_until_the_request_is_sent() {
-        let (holding, last) = after([holds(0), sends(0, &["lock"])]);
+        let (holding, last) = after([holds(0), asks_for_release(0)]);
         assert_eq!(now(&holding), [0; 0]);
         assert_eq!(last.len(), 1);
-        let (holding, _) = after([holds(0), sends(0, &["lock"]), holds(1)]);
+        let (holding, _) = after([holds(0), asks_for_release(0), holds(1)]);
         assert_eq!((now(&holding), holding.overlaps().len()), (vec![1], 0));
         // What is sent under the lock, or for another lock, releases nothing.
-        for other in [&[][..], &["other"]] {
-            let (holding, last) = after([holds(0), sends(0, other), holds(1)]);
+        for other in [None, Some("other".to_owned())] {
+            let mut sent = asks_for_release(0);
+            if let EventKind::Sent { releases, .. } = &mut sent {
+                *releases = other.into_iter().collect();
+            }
+            let (holding, last) = after([holds(0), sent, holds(1)]);
             assert_eq!((now(&holding), last.len()), (vec![0, 1], 1));
             assert_eq!(holding.overlaps().len(), 1);
         }
@@ -304,7 +280,7 @@ mod tests {
 
     #[test]
     fn who_takes_it_again_holds_it_again() {
-        let (holding, _) = after([holds(0), sends(0, &["lock"]), holds(0), holds(1)]);
+        let (holding, _) = after([holds(0), asks_for_release(0), holds(0), holds(1)]);
         assert_eq!(holding.overlaps()[0].evidence, [3, 4]);
     }
 
@@ -316,9 +292,7 @@ mod tests {
 
     #[test]
     fn the_dead_hold_nothing_and_take_nothing() {
-        let crash = || EventKind::Fault(Fault::Crash { client: "A".to_owned() });
-        let gave_up = || EventKind::GaveUp { actor: ActorId(0), why: String::new() };
-        for death in [crash(), gave_up()] {
+        for death in [crash("A"), EventKind::GaveUp { actor: ActorId(0), why: String::new() }] {
             let (holding, _) = after([holds(0), death, holds(1), holds(0)]);
             assert_eq!((now(&holding), holding.overlaps().len()), (vec![1], 0));
         }
@@ -327,7 +301,7 @@ mod tests {
     #[test]
     fn an_overlap_lasts_while_two_hold_and_knows_all_who_did() {
         let (holding, _) =
-            after([holds(2), holds(0), sends(2, &["lock"]), holds(1), holds(2), sends(0, &["lock"])]);
+            after([holds(2), holds(0), asks_for_release(2), holds(1), holds(2), asks_for_release(0)]);
         let [first, second] = holding.overlaps() else { panic!("{:?}", holding.overlaps()) };
         assert_eq!((first.event, first.end), (2, Some(3)), "a request for the release ends it");
         assert_eq!(first.to, Some(LessonTime::from_millis(3000)));

@@ -8,7 +8,7 @@ pub mod effect;
 pub(crate) mod holding;
 pub(crate) mod server;
 
-pub use actor::{ActorWorld, BeliefSpan, Doing, Life, Notification};
+pub use actor::{ActorWorld, Life};
 pub use holding::{Holders, Holding, Overlap, Turn};
 pub use server::{Change, ServerWorld, changes};
 
@@ -21,15 +21,6 @@ use crate::{
     log::{ActorId, AskedChoice, Condition, Event, EventKind, Fault, LinkId, Log, OpId, Target, Way},
     text::Text,
 };
-
-/// The state of one link, as faults have left it. A link without an entry is open.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LinkState {
-    /// Connections were closed and are refused.
-    Cut,
-    /// What is sent this way is kept.
-    Held(Way),
-}
 
 /// A command and, once it came, its reply: indices into the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,37 +35,19 @@ pub struct Exchange {
 /// Words of the narrator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Narration {
-    /// Index of the story's item.
     pub item: usize,
-    /// The text in English.
     pub en: String,
-    /// The text in Chinese.
     pub zh: String,
 }
 
 /// A question that the learner was asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Question {
-    /// Index of the story's item.
     pub item: usize,
     pub q: Text,
-    /// The answers to choose from.
     pub choices: Vec<AskedChoice>,
     /// The right ones, by index, once that is known.
     pub right: Option<Vec<usize>>,
-}
-
-/// What was told last.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Told {
-    #[default]
-    Nothing,
-    /// The narrator spoke: the newest of [`World::narration`].
-    Narration,
-    /// A question was asked: that of [`World::questions`].
-    Question(usize),
-    /// A question was decided: that of [`World::questions`].
-    Decision(usize),
 }
 
 /// What must never be so, and was found to be so.
@@ -89,21 +62,18 @@ pub struct Breached {
 }
 
 /// Everything that can be known after a prefix of the log.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct World {
     /// How many events were folded in.
     pub position: usize,
     /// The lesson time of the last of them.
     pub now: LessonTime,
-    /// The clock of the run.
     pub clock: ClockKind,
     /// Who takes part, by [`ActorId`].
     pub actors: Vec<ActorWorld>,
-    /// The servers of the lab.
     pub servers: Vec<ServerWorld>,
-    /// Links that a fault has changed.
-    pub links: BTreeMap<LinkId, LinkState>,
-    /// Counters of the lesson.
+    /// Links that keep what is sent, and which way.
+    pub holding_links: BTreeMap<LinkId, Way>,
     pub counters: IndexMap<String, i64>,
     /// Every command so far, in the order in which they were sent.
     pub exchanges: Vec<Exchange>,
@@ -111,9 +81,8 @@ pub struct World {
     pub narration: Vec<Narration>,
     /// What the learner was asked, oldest first.
     pub questions: Vec<Question>,
-    /// Which of the two was told last.
-    pub told: Told,
-    /// Who holds which lock.
+    /// The question that was asked or decided last, by index, unless the narrator has spoken since.
+    pub question: Option<usize>,
     pub holding: Holding,
     /// What must never be so and was found to be so, oldest first.
     pub breaches: Vec<Breached>,
@@ -121,29 +90,6 @@ pub struct World {
     in_flight: HashMap<OpId, usize>,
     /// Whether the newest event is a stop.
     rests: bool,
-}
-
-impl Default for World {
-    fn default() -> Self {
-        Self {
-            position: 0,
-            now: LessonTime::ZERO,
-            clock: ClockKind::Wall,
-            actors: Vec::new(),
-            servers: Vec::new(),
-            links: BTreeMap::new(),
-            counters: IndexMap::new(),
-            exchanges: Vec::new(),
-            narration: Vec::new(),
-            questions: Vec::new(),
-            told: Told::Nothing,
-            holding: Holding::default(),
-            breaches: Vec::new(),
-            sessions: HashMap::new(),
-            in_flight: HashMap::new(),
-            rests: false,
-        }
-    }
 }
 
 impl World {
@@ -170,7 +116,6 @@ impl World {
         }
     }
 
-    /// An actor's part of the world.
     pub fn actor(&self, id: ActorId) -> Option<&ActorWorld> {
         self.actors.get(id.0 as usize)
     }
@@ -179,21 +124,12 @@ impl World {
         self.sessions.get(&session).copied()
     }
 
-    /// The locks that anybody ever had a belief about.
-    pub fn locks(&self) -> Vec<&str> {
-        let mut locks: Vec<&str> = Vec::new();
-        for actor in &self.actors {
-            for lock in actor.beliefs.keys().chain(actor.spans.iter().map(|span| &span.lock)) {
-                if !locks.contains(&lock.as_str()) {
-                    locks.push(lock);
-                }
-            }
-        }
-        locks
+    pub fn server(&self, name: &str) -> Option<&ServerWorld> {
+        self.servers.iter().find(|known| known.info.name == name)
     }
 
-    fn actor_mut(&mut self, id: ActorId) -> Option<&mut ActorWorld> {
-        self.actors.get_mut(id.0 as usize)
+    fn server_mut(&mut self, name: &str) -> Option<&mut ServerWorld> {
+        self.servers.iter_mut().find(|known| known.info.name == name)
     }
 
     fn apply(&mut self, event: &Event) {
@@ -219,10 +155,10 @@ impl World {
             }
             EventKind::Say { item, en, zh } => {
                 self.narration.push(Narration { item: *item, en: en.clone(), zh: zh.clone() });
-                self.told = Told::Narration;
+                self.question = None;
             }
             EventKind::Asked { item, q, choices } => {
-                self.told = Told::Question(self.questions.len());
+                self.question = Some(self.questions.len());
                 self.questions.push(Question {
                     item: *item,
                     q: q.clone(),
@@ -233,149 +169,72 @@ impl World {
             EventKind::Decided { item, right } => {
                 if let Some(n) = self.questions.iter().rposition(|asked| asked.item == *item) {
                     self.questions[n].right = Some(right.clone());
-                    self.told = Told::Decision(n);
+                    self.question = Some(n);
                 }
             }
             EventKind::Counted { counter, by, .. } => {
                 let count = self.counters.entry(counter.clone()).or_default();
                 *count = count.saturating_add(*by);
             }
-            EventKind::Believes { actor, lock, belief } => {
-                if let Some(world) = self.actor_mut(*actor) {
-                    world.believe(lock, *belief, event.at);
+            EventKind::Sent { op, actor, .. } => {
+                self.in_flight.insert(*op, self.exchanges.len());
+                self.exchanges.push(Exchange { actor: *actor, sent: index, replied: None });
+            }
+            EventKind::Replied { op, .. } => {
+                if let Some(exchange) = self.in_flight.remove(op) {
+                    self.exchanges[exchange].replied = Some(index);
                 }
             }
-            EventKind::Fault(fault) => self.apply_fault(fault, event.at),
-            EventKind::GaveUp { actor, .. } => {
-                self.end_actors(|(id, _)| id == *actor, event.at);
-            }
+            EventKind::Fault(fault) => self.apply_fault(fault),
             EventKind::Breached { invariant, says, .. } => {
                 self.breaches.push(Breached { invariant: *invariant, says: says.clone(), event: index });
             }
-            EventKind::State(_) | EventKind::Metric { .. } | EventKind::ServerDied { .. } => {
-                self.apply_to_server(event);
+            EventKind::State(state) => {
+                if let Some(server) = self.server_mut(&state.server) {
+                    server.observe(&state.observed);
+                }
             }
-            // What a choice leads to follows it.
-            EventKind::Chose(_) | EventKind::Stop { .. } => {}
-            EventKind::Sent { .. }
-            | EventKind::Replied { .. }
+            EventKind::Metric { server, name, value } => {
+                if let Some(server) = self.server_mut(server) {
+                    server.metrics.insert(name.clone(), *value);
+                }
+            }
+            EventKind::ServerDied { server, why } => {
+                if let Some(server) = self.server_mut(server) {
+                    server.died = Some(why.clone());
+                }
+            }
+            // The rest happens to one actor. What a choice leads to follows it.
+            EventKind::Chose(_)
+            | EventKind::Stop { .. }
+            | EventKind::Believes { .. }
+            | EventKind::GaveUp { .. }
             | EventKind::Waits { .. }
             | EventKind::Waited { .. }
             | EventKind::Notified { .. }
             | EventKind::Took { .. }
-            | EventKind::Finished { .. } => self.apply_to_actor(event, index),
+            | EventKind::Finished { .. } => {}
+        }
+        let newest = self.exchanges.len().saturating_sub(1);
+        if let Some(actor) = event.kind.actor().and_then(|id| self.actors.get_mut(id.0 as usize)) {
+            actor.apply(&event.kind, newest);
         }
     }
 
-    /// What an actor did or what reached it.
-    fn apply_to_actor(&mut self, event: &Event, index: usize) {
-        let at = event.at;
-        let (id, exchange) = match &event.kind {
-            EventKind::Sent { op, actor, .. } => {
-                self.in_flight.insert(*op, self.exchanges.len());
-                self.exchanges.push(Exchange { actor: *actor, sent: index, replied: None });
-                (*actor, self.exchanges.len() - 1)
-            }
-            EventKind::Replied { op, actor, .. } => {
-                let exchange = self.in_flight.remove(op);
-                if let Some(exchange) = exchange {
-                    self.exchanges[exchange].replied = Some(index);
-                }
-                (*actor, exchange.unwrap_or_default())
-            }
-            EventKind::Waits { actor, .. }
-            | EventKind::Waited { actor, .. }
-            | EventKind::Notified { actor, .. }
-            | EventKind::Took { actor, .. }
-            | EventKind::Finished { actor } => (*actor, 0),
-            _ => return,
-        };
-        let Some(actor) = self.actor_mut(id) else { return };
-        match &event.kind {
-            EventKind::Sent { label, .. } => {
-                actor.doing = Doing::InFlight { label: label.clone(), exchange, since: at };
-            }
-            EventKind::Replied { label, reply, .. } => {
-                actor.doing = Doing::Idle;
-                actor.replies.entry(label.clone()).or_default().push(reply.clone());
-            }
-            EventKind::Waits { label, until, .. } => {
-                actor.doing = Doing::Waiting { label: label.clone(), since: at, until: *until };
-            }
-            EventKind::Waited { .. } => actor.doing = Doing::Idle,
-            EventKind::Notified { about, what, .. } => {
-                actor.notified += 1;
-                actor.queue.push(Notification { at, about: about.clone(), what: what.clone() });
-            }
-            EventKind::Took { about, .. } => {
-                if let Some(first) = actor.queue.iter().position(|queued| queued.about == *about) {
-                    actor.queue.remove(first);
-                }
-            }
-            EventKind::Finished { .. } => {
-                // The dead stay dead.
-                if actor.life != Life::Crashed {
-                    actor.life = Life::Finished;
-                }
-                actor.doing = Doing::Idle;
-            }
-            _ => {}
-        }
-    }
-
-    /// What was seen of a server.
-    fn apply_to_server(&mut self, event: &Event) {
-        let name = match &event.kind {
-            EventKind::State(state) => &state.server,
-            EventKind::Metric { server, .. } | EventKind::ServerDied { server, .. } => server,
-            _ => return,
-        };
-        let Some(server) = self.servers.iter_mut().find(|known| known.info.name == *name) else {
-            return;
-        };
-        match &event.kind {
-            EventKind::State(state) => server.observe(&state.observed, event.at),
-            EventKind::Metric { name, value, .. } => drop(server.metrics.insert(name.clone(), *value)),
-            EventKind::ServerDied { why, .. } => server.died = Some(why.clone()),
-            _ => {}
-        }
-    }
-
-    fn apply_fault(&mut self, fault: &Fault, at: LessonTime) {
+    fn apply_fault(&mut self, fault: &Fault) {
         match (fault.target(), fault.leaves()) {
-            (Target::Client(client), Condition::Dead) => {
-                self.end_actors(|(_, actor)| actor.who.client == client, at);
-            }
             (Target::Client(client), condition) => {
-                let (from, to) = match condition {
-                    Condition::Frozen => (Life::Running, Life::Frozen),
-                    _ => (Life::Frozen, Life::Running),
-                };
-                for actor in &mut self.actors {
-                    if actor.who.client == client && actor.life == from {
-                        actor.life = to;
-                    }
+                for actor in self.actors.iter_mut().filter(|actor| actor.who.client == client) {
+                    actor.apply_fault(condition);
                 }
             }
             (Target::Server(server), condition) => {
-                if let Some(server) = self.servers.iter_mut().find(|known| known.info.name == server) {
+                if let Some(server) = self.server_mut(server) {
                     server.apply_fault(condition);
                 }
             }
-            (Target::Link(link), Condition::Held(way)) => {
-                self.links.insert(link.clone(), LinkState::Held(way));
-            }
-            (Target::Link(link), Condition::Cut) => drop(self.links.insert(link.clone(), LinkState::Cut)),
-            (Target::Link(link), _) => drop(self.links.remove(link)),
-        }
-    }
-
-    /// Some actors act and believe no more.
-    fn end_actors(&mut self, which: impl Fn((ActorId, &ActorWorld)) -> bool, at: LessonTime) {
-        for (id, actor) in (0..).map(ActorId).zip(&mut self.actors) {
-            if which((id, actor)) {
-                actor.crash(at);
-            }
+            (Target::Link(link), Condition::Held(way)) => drop(self.holding_links.insert(link.clone(), way)),
+            (Target::Link(link), _) => drop(self.holding_links.remove(link)),
         }
     }
 }

@@ -2,10 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{
-    clock::LessonTime,
-    log::{Condition, Observed, ServerInfo},
-};
+use crate::log::{Condition, Observed, ServerInfo};
 
 /// How a key or a znode differs from the state seen before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +25,6 @@ pub struct ServerWorld {
     pub ahead_ms: i64,
     /// What it was last seen to hold.
     pub observed: Option<Observed>,
-    pub seen_at: LessonTime,
     /// How that differs from what was seen before, by key or path.
     pub changes: BTreeMap<String, Change>,
     /// The server's own counters, by the server's name for them.
@@ -43,7 +39,6 @@ impl ServerWorld {
             frozen: false,
             ahead_ms: 0,
             observed: None,
-            seen_at: LessonTime::ZERO,
             changes: BTreeMap::new(),
             metrics: BTreeMap::new(),
         }
@@ -64,10 +59,9 @@ impl ServerWorld {
         }
     }
 
-    pub(crate) fn observe(&mut self, observed: &Observed, at: LessonTime) {
+    pub(crate) fn observe(&mut self, observed: &Observed) {
         self.changes = changes(self.observed.as_ref(), observed);
         self.observed = Some(observed.clone());
-        self.seen_at = at;
     }
 }
 

@@ -1,73 +1,40 @@
 //! The fold, without any server: a prefix is a prefix however one gets there, and overlaps are what they are
 //! said to be.
 
+use std::time::Duration;
+
 use proptest::prelude::*;
 
 use super::World;
-use crate::{
-    clock::{ClockKind, LessonTime},
-    log::{Actor, ActorId, Belief, Command, Dialect, Event, EventKind, Fault, Log, OpId, Reply},
+use crate::log::{
+    ActorId, EventKind, Fault, Log, Reply,
+    testing::{LogBuilder, actor, any_belief, believes, counted, crash, ready, replied, sent},
 };
 
 const ACTORS: u32 = 4;
 
-fn ready() -> EventKind {
-    let actors = (0..ACTORS).map(|n| Actor { name: format!("A{n}"), client: format!("A{n}"), crowd: false });
-    EventKind::LabReady {
-        lesson: "lesson".to_owned(),
-        variant: "variant".to_owned(),
-        clock: ClockKind::Controlled,
-        servers: Vec::new(),
-        actors: actors.collect(),
-    }
-}
-
 /// Anything that may happen to an actor.
 fn happening() -> impl Strategy<Value = EventKind> {
-    let actor = (0..ACTORS).prop_map(ActorId);
-    let belief = prop_oneof![
-        Just(Belief::Holding),
-        Just(Belief::Waiting),
-        Just(Belief::Unsure),
-        Just(Belief::Nothing)
-    ];
-    let label = "[a-c]".prop_map(String::from);
+    let label = || prop_oneof![Just("acquire"), Just("release")];
     prop_oneof![
-        4 => (actor.clone(), belief).prop_map(|(actor, belief)| EventKind::Believes {
-            actor,
-            lock: "lock".to_owned(),
-            belief,
-        }),
-        2 => (actor.clone(), label.clone(), 0..20_u64, any::<bool>()).prop_map(|(actor, label, op, releases)| EventKind::Sent {
-            op: OpId(op),
-            actor,
-            label,
-            server: "redis".to_owned(),
-            command: Command::from_text("PING", Dialect::Redis),
-            releases: releases.then(|| "lock".to_owned()).into_iter().collect(),
-        }),
-        2 => (actor.clone(), label, 0..20_u64).prop_map(|(actor, label, op)| EventKind::Replied {
-            op: OpId(op),
-            actor,
-            label,
-            reply: Reply::Value(1.into()),
-        }),
-        1 => actor.clone().prop_map(|actor| EventKind::Counted { actor, counter: "sold".to_owned(), by: 1 }),
-        1 => (0..ACTORS).prop_map(|n| EventKind::Fault(Fault::Crash { client: format!("A{n}") })),
-        1 => actor.prop_map(|actor| EventKind::Finished { actor }),
+        4 => (0..ACTORS, any_belief()).prop_map(|(actor, belief)| believes(actor, belief)),
+        2 => (0..20_u64, 0..ACTORS, label()).prop_map(|(op, actor, label)| sent(op, actor, "redis", label, "PING")),
+        2 => (0..20_u64, 0..ACTORS, label())
+            .prop_map(|(op, actor, label)| replied(op, actor, label, Reply::Value(1.into()))),
+        1 => (0..ACTORS).prop_map(counted),
+        1 => (0..ACTORS).prop_map(|n| crash(&format!("A{n}"))),
+        1 => (0..ACTORS).prop_map(|n| EventKind::Finished { actor: ActorId(n) }),
     ]
 }
 
 fn logs() -> impl Strategy<Value = Log> {
-    proptest::collection::vec((happening(), 0..1_000_000_i64), 0..60).prop_map(|happenings| {
-        let mut log = Log::new();
-        let mut at = 0;
-        log.append(Event { at: LessonTime::ZERO, kind: ready() });
-        for (kind, passed) in happenings {
-            at += passed;
-            log.append(Event { at: LessonTime::from_nanos(at), kind });
+    proptest::collection::vec((happening(), 0..1_000_000_u64), 0..60).prop_map(|happenings| {
+        let actors = (0..ACTORS).map(|n| actor(&format!("A{n}")));
+        let mut log = LogBuilder::new(ready(&["redis"], actors)).ticking(Duration::ZERO);
+        for (kind, nanos) in happenings {
+            log.pass(Duration::from_nanos(nanos)).add(kind);
         }
-        log
+        log.finish()
     })
 }
 

@@ -147,7 +147,7 @@ async fn a_lease_that_ends_in_free_play_lets_another_in() {
     free.all([Choice::Cause(Fault::Freeze { client: "A".into() }), Choice::Pass { millis: 3_000 }]).await;
     free.moves([1]).await;
     let holding = |world: &World, n: usize| {
-        let belief = world.actors[n].beliefs.get("lock").map(|span| span.belief);
+        let belief = world.actors[n].beliefs.get("lock").copied();
         belief == Some(Belief::Holding)
     };
     let world = free.world();

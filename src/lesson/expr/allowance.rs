@@ -29,9 +29,6 @@ pub fn within_allowance<R>(task: impl FnOnce() -> R) -> R {
 }
 
 /// Spends some of the allowance.
-///
-/// # Errors
-/// It is used up.
 pub(crate) fn take(cost: usize) -> Result<(), String> {
     let Some(left) = LEFT.get() else { return Ok(()) };
     LEFT.set(Some(left.saturating_sub(cost)));

@@ -34,10 +34,10 @@ macro_rules! table {
     };
 }
 
-type Table = &'static [(&'static str, fn() -> Value)];
+pub(crate) type Table = &'static [(&'static str, fn() -> Value)];
 
 /// The filters of `minijinja`.
-const FILTERS: Table = table![filters:
+pub(crate) const FILTERS: Table = table![filters:
     "abs" abs, "attr" attr, "batch" batch, "bool" bool, "capitalize" capitalize, "chain" chain, "count" length,
     "d" default, "default" default, "dictsort" dictsort, "e" escape, "escape" escape, "first" first, "float" float,
     "format" format, "groupby" groupby, "indent" indent, "int" int, "items" items, "join" join, "last" last,
@@ -48,7 +48,7 @@ const FILTERS: Table = table![filters:
 ];
 
 /// The tests of `minijinja` that have a name.
-const TESTS: Table = table![tests:
+pub(crate) const TESTS: Table = table![tests:
     "boolean" is_boolean, "defined" is_defined, "divisibleby" is_divisibleby, "endingwith" is_endingwith, "eq" is_eq,
     "equalto" is_eq, "escaped" is_safe, "even" is_even, "false" is_false, "filter" is_filter, "float" is_float,
     "ge" is_ge, "greaterthan" is_gt, "gt" is_gt, "in" is_in, "int" is_integer, "integer" is_integer,
@@ -60,16 +60,6 @@ const TESTS: Table = table![tests:
 
 /// The functions of `minijinja`. `debug` is left out: it shows the insides of the program.
 const FUNCTIONS: Table = table![functions: "range" range, "dict" dict, "namespace" namespace];
-
-/// The names of all filters that a lesson can use, but those that are its own.
-pub(crate) fn filter_names() -> impl Iterator<Item = &'static str> {
-    FILTERS.iter().map(|(name, _)| *name)
-}
-
-/// The names of all tests.
-pub(crate) fn test_names() -> impl Iterator<Item = &'static str> {
-    TESTS.iter().map(|(name, _)| *name)
-}
 
 /// An environment whose filters, tests, functions and arithmetic are bounded. A name that is not known is an error,
 /// not an empty text.
@@ -98,11 +88,12 @@ pub(crate) fn environment() -> Environment<'static> {
 #[derive(Debug, Default)]
 struct Work(usize);
 
+fn refused(why: String) -> Error {
+    Error::new(ErrorKind::InvalidOperation, why)
+}
+
 fn too_large() -> Error {
-    Error::new(
-        ErrorKind::InvalidOperation,
-        format!("it makes a value of more than {} KiB", LARGEST_VALUE >> 10),
-    )
+    refused(format!("it makes a value of more than {} KiB", LARGEST_VALUE >> 10))
 }
 
 fn spend(state: &mut State<'_, '_>, cost: usize) -> Result<(), Error> {
@@ -112,12 +103,9 @@ fn spend(state: &mut State<'_, '_>, cost: usize) -> Result<(), Error> {
     let work = state.get_or_insert_extension_with(Work::default);
     work.0 += cost;
     if work.0 > MOST_WORK {
-        return Err(Error::new(
-            ErrorKind::InvalidOperation,
-            format!("it goes through more than {} MiB of values", MOST_WORK >> 20),
-        ));
+        return Err(refused(format!("it goes through more than {} MiB of values", MOST_WORK >> 20)));
     }
-    allowance::take(cost).map_err(|why| Error::new(ErrorKind::InvalidOperation, why))
+    allowance::take(cost).map_err(refused)
 }
 
 /// What a value costs, or an error when that is too much. A value within a value counts each time that it appears.
@@ -130,10 +118,7 @@ pub(crate) fn cost(value: &Value) -> Result<usize, Error> {
             *sum += bytes.len();
         } else if let Some(object) = value.as_object() {
             if depth == DEEPEST_VALUE {
-                return Err(Error::new(
-                    ErrorKind::InvalidOperation,
-                    format!("it makes a value nested deeper than {DEEPEST_VALUE} levels"),
-                ));
+                return Err(refused(format!("it makes a value nested deeper than {DEEPEST_VALUE} levels")));
             }
             if value.kind() == ValueKind::Map {
                 for (key, item) in object.try_iter_pairs().into_iter().flatten() {
@@ -158,29 +143,17 @@ pub(crate) fn cost(value: &Value) -> Result<usize, Error> {
 
 /// A value as it is kept: what `minijinja` would compute anew each time that it is asked for (ranges, slices, sums of
 /// lists) is written out, so that such values cannot pile up on each other.
-///
-/// # Errors
-/// It is too large.
 pub(crate) fn settled(value: Value) -> Result<Value, Error> {
     fn settle(value: &Value) -> Value {
-        let Some(object) = value.as_object() else {
-            return value.clone();
-        };
-        if value.kind() == ValueKind::Map {
-            return match object.try_iter_pairs() {
-                Some(pairs) => Value::from(
-                    pairs.map(|(key, item)| (key, settle(&item))).collect::<BTreeMap<Value, Value>>(),
-                ),
-                None => value.clone(),
-            };
-        }
-        match object.try_iter() {
-            Some(items) if value.is_tuple() => {
-                Value::from(Tuple::from(items.map(|item| settle(&item)).collect::<Vec<_>>()))
+        let settled = value.as_object().and_then(|object| {
+            if value.kind() == ValueKind::Map {
+                let pairs = object.try_iter_pairs()?.map(|(key, item)| (key, settle(&item)));
+                return Some(Value::from(pairs.collect::<BTreeMap<Value, Value>>()));
             }
-            Some(items) => Value::from(items.map(|item| settle(&item)).collect::<Vec<_>>()),
-            None => value.clone(),
-        }
+            let items: Vec<Value> = object.try_iter()?.map(|item| settle(&item)).collect();
+            Some(if value.is_tuple() { Value::from(Tuple::from(items)) } else { Value::from(items) })
+        });
+        settled.unwrap_or_else(|| value.clone())
     }
     cost(&value)?;
     Ok(if value.as_object().is_some() { settle(&value) } else { value })

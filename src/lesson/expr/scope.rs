@@ -19,33 +19,31 @@ impl Scope {
         Self { frames: vec![Arc::new(values)] }
     }
 
-    /// Opens an inner frame.
     pub fn enter(&mut self, values: HashMap<String, Value>) {
         self.frames.push(Arc::new(values));
     }
 
-    /// Closes the innermost frame.
     pub fn leave(&mut self) {
         self.frames.pop();
     }
 
     /// Gives a name a value in the innermost frame.
     pub fn set(&mut self, name: &str, value: Value) {
-        match self.frames.last_mut() {
-            Some(frame) => drop(Arc::make_mut(frame).insert(name.to_owned(), value)),
-            None => self.enter(HashMap::from([(name.to_owned(), value)])),
-        }
+        self.set_in(self.frames.len().saturating_sub(1), name, value);
     }
 
     /// Gives a name a value in the outermost frame, so that it outlives a `use`.
     pub fn set_outermost(&mut self, name: &str, value: Value) {
-        match self.frames.first_mut() {
+        self.set_in(0, name, value);
+    }
+
+    fn set_in(&mut self, frame: usize, name: &str, value: Value) {
+        match self.frames.get_mut(frame) {
             Some(frame) => drop(Arc::make_mut(frame).insert(name.to_owned(), value)),
             None => self.enter(HashMap::from([(name.to_owned(), value)])),
         }
     }
 
-    /// A name's value.
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.frames.iter().rev().find_map(|frame| frame.get(name))
     }

@@ -4,7 +4,8 @@
 //! b` as `(a)|__mul(b)`).
 
 use super::{
-    known::Known,
+    super::error::nearest,
+    FILTERS, TESTS,
     tokens::{Kind, Token, brief, tokens},
 };
 
@@ -36,11 +37,11 @@ pub(crate) const SLICE: &str = "__slice";
 ///
 /// # Errors
 /// What is too long, too deep or no expression, without quoting the whole of it.
-pub(crate) fn guarded(source: &str, known: &Known<'_>) -> Result<String, String> {
+pub(crate) fn guarded(source: &str) -> Result<String, String> {
     if source.len() > LONGEST {
         return Err(format!("it has {} bytes; an expression may have at most {LONGEST}", source.len()));
     }
-    let mut reader = Reader { tokens: tokens(source)?, at: 0, depth: 0, operators: 0, known };
+    let mut reader = Reader { tokens: tokens(source)?, at: 0, depth: 0, operators: 0 };
     let guarded = reader.expression()?;
     match reader.peek() {
         None => Ok(guarded),
@@ -50,17 +51,16 @@ pub(crate) fn guarded(source: &str, known: &Known<'_>) -> Result<String, String>
 }
 
 /// Reads by the grammar of `minijinja`'s expressions and writes each again.
-struct Reader<'s, 'k> {
+struct Reader<'s> {
     tokens: Vec<Token<'s>>,
     at: usize,
     depth: usize,
     operators: usize,
-    known: &'k Known<'k>,
 }
 
 type Written = Result<String, String>;
 
-impl<'s> Reader<'s, '_> {
+impl<'s> Reader<'s> {
     /// The next token. A quoted text is none of the signs and words that grammar asks for: its quotes are part of it.
     fn peek(&self) -> Option<&'s str> {
         self.tokens.get(self.at).map(|(_, text)| *text)
@@ -150,11 +150,7 @@ impl<'s> Reader<'s, '_> {
     }
 
     fn or(&mut self) -> Written {
-        self.chain(&["or"], Self::and)
-    }
-
-    fn and(&mut self) -> Written {
-        self.chain(&["and"], Self::not)
+        self.chain(&["or"], |reader| reader.chain(&["and"], Self::not))
     }
 
     fn not(&mut self) -> Written {
@@ -166,37 +162,29 @@ impl<'s> Reader<'s, '_> {
         Ok(format!("not {operand}"))
     }
 
-    /// Operands with arithmetic between them, from left to right, as a chain of filters.
-    fn arithmetic(&mut self, operators: &[&'static str], operand: fn(&mut Self) -> Written) -> Written {
-        let mut written = operand(self)?;
+    fn sum(&mut self) -> Written {
+        self.arithmetic(&[&["+", "-"], &["~"], &["*", "/", "//", "%"], &["**"]])
+    }
+
+    /// Operands with arithmetic between them, from left to right, as a chain of filters. Of the operators, those that
+    /// bind the least come first.
+    fn arithmetic(&mut self, levels: &[&[&'static str]]) -> Written {
+        let Some((operators, tighter)) = levels.split_first() else {
+            return self.filtered();
+        };
+        let mut written = self.arithmetic(tighter)?;
         let mut first = true;
         while let Some(operator) = self.eat_one(operators) {
             self.operator()?;
             if std::mem::take(&mut first) {
                 written = format!("({written})");
             }
-            let right = operand(self)?;
+            let right = self.arithmetic(tighter)?;
             let filter = ARITHMETIC.iter().find(|(sign, _)| *sign == operator);
             let filter = filter.map_or("", |(_, filter)| *filter);
             written = format!("{written}|{filter}({right})");
         }
         Ok(written)
-    }
-
-    fn sum(&mut self) -> Written {
-        self.arithmetic(&["+", "-"], Self::concatenation)
-    }
-
-    fn concatenation(&mut self) -> Written {
-        self.arithmetic(&["~"], Self::product)
-    }
-
-    fn product(&mut self) -> Written {
-        self.arithmetic(&["*", "/", "//", "%"], Self::power)
-    }
-
-    fn power(&mut self) -> Written {
-        self.arithmetic(&["**"], Self::filtered)
     }
 
     /// A value with the filters and tests behind it.
@@ -206,7 +194,7 @@ impl<'s> Reader<'s, '_> {
             if self.eat("|") {
                 self.operator()?;
                 let name = self.dotted_name()?;
-                self.known.filter(&name)?;
+                check_filter(&name)?;
                 self.check_named_argument(&name)?;
                 written = format!("{written}|{name}");
                 if self.peek() == Some("(") {
@@ -216,7 +204,7 @@ impl<'s> Reader<'s, '_> {
                 self.operator()?;
                 let negated = if self.eat("not") { "not " } else { "" };
                 let name = self.dotted_name()?;
-                self.known.test(&name)?;
+                check_test(&name)?;
                 written = format!("{written} is {negated}{name}");
                 if self.peek() == Some("(") {
                     written.push_str(&self.arguments()?);
@@ -265,7 +253,7 @@ impl<'s> Reader<'s, '_> {
         match self.tokens.get(at) {
             Some((Kind::Text, quoted)) if ends && self.peek() == Some("(") => {
                 let name = &quoted[1..quoted.len() - 1];
-                if filter == "map" { self.known.filter(name) } else { self.known.test(name) }
+                if filter == "map" { check_filter(name) } else { check_test(name) }
             }
             _ => Ok(()),
         }
@@ -328,30 +316,17 @@ impl<'s> Reader<'s, '_> {
     }
 
     fn arguments(&mut self) -> Written {
-        self.expect("(")?;
-        let mut written = "(".to_owned();
-        while !self.eat(")") {
-            if written.len() > 1 {
-                self.expect(",")?;
-                if self.eat(")") {
-                    break;
-                }
-                written.push_str(", ");
-            }
-            if let Some(spread) = self.eat_one(&["**", "*"]) {
-                written.push_str(spread);
-            }
-            let keyword = self.kind() == Some(Kind::Name)
-                && matches!(self.tokens.get(self.at + 1), Some((Kind::Sign, "=")));
+        self.list(")", false, |reader| {
+            let mut written = reader.eat_one(&["**", "*"]).unwrap_or_default().to_owned();
+            let keyword = reader.kind() == Some(Kind::Name)
+                && matches!(reader.tokens.get(reader.at + 1), Some((Kind::Sign, "=")));
             if keyword {
-                written.push_str(self.peek().unwrap_or_default());
+                written.push_str(reader.peek().unwrap_or_default());
                 written.push('=');
-                self.at += 2;
+                reader.at += 2;
             }
-            written.push_str(&self.expression()?);
-        }
-        written.push(')');
-        Ok(written)
+            Ok(written + &reader.expression()?)
+        })
     }
 
     fn value(&mut self) -> Written {
@@ -378,35 +353,52 @@ impl<'s> Reader<'s, '_> {
                 self.at += 1;
                 Ok(token.to_owned())
             }
-            (_, "(") => self.items(")", false),
-            (_, "[") => self.items("]", false),
-            (_, "{") => self.items("}", true),
+            (_, "(") => self.list(")", true, Self::expression),
+            (_, "[") => self.list("]", false, Self::expression),
+            (_, "{") => self.list("}", false, Self::pair),
             _ => Err(self.unexpected("a value")),
         }
     }
 
-    /// What stands between brackets, with commas between.
-    fn items(&mut self, end: &str, pairs: bool) -> Written {
+    /// What stands between brackets, with commas between. A comma at the end makes a tuple of one.
+    fn list(&mut self, end: &str, tuple: bool, item: impl Fn(&mut Self) -> Written) -> Written {
         let mut written = self.peek().unwrap_or_default().to_owned();
         self.at += 1;
-        let mut any = false;
+        let mut first = true;
         while !self.eat(end) {
-            if any {
+            if !std::mem::take(&mut first) {
                 self.expect(",")?;
-                written.push_str(", ");
                 if self.eat(end) {
+                    written.push_str(if tuple { "," } else { "" });
                     break;
                 }
+                written.push_str(", ");
             }
-            any = true;
-            written.push_str(&self.expression()?);
-            if pairs {
-                self.expect(":")?;
-                written.push_str(": ");
-                written.push_str(&self.expression()?);
-            }
+            written.push_str(&item(self)?);
         }
-        written.push_str(end);
-        Ok(written)
+        Ok(written + end)
     }
+
+    fn pair(&mut self) -> Written {
+        let key = self.expression()?;
+        self.expect(":")?;
+        Ok(format!("{key}: {}", self.expression()?))
+    }
+}
+
+/// A filter or test that does not exist is a mistake when a lesson is read, and not only where it would be used.
+fn check_filter(name: &str) -> Result<(), String> {
+    check("filter", name, &FILTERS, "such as `duration`, `length`, `int`, `first` and `join` there are")
+}
+
+fn check_test(name: &str) -> Result<(), String> {
+    check("test", name, &TESTS, "such as `defined`, `none`, `number` and `string` there are")
+}
+
+fn check(what: &str, name: &str, known: &[&str], some: &str) -> Result<(), String> {
+    if known.contains(&name) {
+        return Ok(());
+    }
+    let help = nearest(name, known).map_or_else(|| some.to_owned(), |near| format!("did you mean `{near}`?"));
+    Err(format!("there is no {what} `{}`; {help}", brief(name)))
 }

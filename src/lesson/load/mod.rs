@@ -7,12 +7,13 @@ pub(crate) mod locate;
 
 use std::{fs, path::Path as FilePath, sync::Arc};
 
-use crate::files;
+use serde::de::DeserializeOwned;
 
 use super::{
     error::{LessonError, Mistake, Path},
     model::{FORMAT, Lesson, Recipes},
 };
+use crate::files;
 
 /// The largest lesson file that is read, in bytes. The largest of Lockstep's own has a fortieth of it.
 pub const LARGEST: u64 = 1 << 20;
@@ -31,10 +32,7 @@ impl Source {
         Self { file: file.into(), text: text.into() }
     }
 
-    /// Reads a file.
-    ///
-    /// # Errors
-    /// It is not there, is no file, is larger than [`LARGEST`], or is not UTF-8.
+    /// Reads a regular file of UTF-8 that is no larger than [`LARGEST`].
     pub fn read(path: &FilePath) -> Result<Self, LessonError> {
         let file = path.display().to_string();
         let fail = |message: String, help: &str| LessonError::of_file(&file, message, Some(help.to_owned()));
@@ -62,57 +60,44 @@ impl Source {
     }
 
     /// Parses a lesson. Grammar only: names are checked when it is planned.
-    ///
-    /// # Errors
-    /// The first mistake, with its line and column.
     pub fn lesson(&self) -> Result<Lesson, LessonError> {
-        let lesson: Lesson = self.parse()?;
-        self.check_format(lesson.format)?;
-        Ok(lesson)
+        self.parse(|lesson: &Lesson| lesson.format)
     }
 
     /// Parses a file of recipes.
-    ///
-    /// # Errors
-    /// The first mistake, with its line and column.
     pub fn recipes(&self) -> Result<Recipes, LessonError> {
-        let recipes: Recipes = self.parse()?;
-        self.check_format(recipes.format)?;
-        Ok(recipes)
+        self.parse(|recipes: &Recipes| recipes.format)
     }
 
-    fn check_format(&self, format: u32) -> Result<(), LessonError> {
-        if format == FORMAT {
-            return Ok(());
-        }
-        let mistake = Mistake::new(&Path::root().key("format"), format!("format {format} is not known"))
-            .help(format!("this Lockstep reads format {FORMAT}"));
-        Err(self.place(&mistake))
-    }
-
-    fn parse<T: serde::de::DeserializeOwned>(&self) -> Result<T, LessonError> {
+    fn parse<T: DeserializeOwned>(&self, format: fn(&T) -> u32) -> Result<T, LessonError> {
         bounds::check(&self.text).map_err(|(place, message)| self.wrong(place, &message))?;
-        serde_yaml::from_str(&self.text).map_err(|error| {
+        let parsed = serde_yaml::from_str(&self.text).map_err(|error| {
             let place = error.location().map(|location| (location.line(), location.column()));
             self.wrong(place, &error.to_string())
-        })
+        })?;
+        match format(&parsed) {
+            FORMAT => Ok(parsed),
+            other => {
+                let mistake =
+                    Mistake::new(&Path::root().key("format"), format!("format {other} is not known"));
+                Err(self.place(&mistake.help(format!("this Lockstep reads format {FORMAT}"))))
+            }
+        }
     }
 
     fn wrong(&self, place: Option<(usize, usize)>, message: &str) -> LessonError {
         let (message, help) = explain(message);
-        LessonError { file: self.file.clone(), place, excerpt: self.excerpt(place), message, help }
+        self.error(place, message, help)
     }
 
     /// Gives a mistake its line and column.
     pub fn place(&self, mistake: &Mistake) -> LessonError {
         let place = locate::locate(&self.text, &mistake.path);
-        LessonError {
-            file: self.file.clone(),
-            place,
-            excerpt: self.excerpt(place),
-            message: mistake.message.clone(),
-            help: mistake.help.clone(),
-        }
+        self.error(place, mistake.message.clone(), mistake.help.clone())
+    }
+
+    fn error(&self, place: Option<(usize, usize)>, message: String, help: Option<String>) -> LessonError {
+        LessonError { file: self.file.clone(), place, excerpt: self.excerpt(place), message, help }
     }
 
     fn excerpt(&self, place: Option<(usize, usize)>) -> Option<String> {
@@ -122,35 +107,30 @@ impl Source {
     }
 }
 
-/// `serde_yaml`'s message without its position, which is shown apart, and with a help where its words alone
-/// would not tell an author what to do.
+/// What to do about mistakes, by words of their messages, where those alone would not tell an author.
+const HELP: [(&[&str], &str); 6] = [
+    (
+        &["repetition limit", "recursion limit", "aliases"],
+        "aliases (`*name`) that contain aliases multiply; write the parts out",
+    ),
+    (&["is here twice"], "give each a name of its own"),
+    (&["than a lesson may have"], "write it in parts, each a lesson of its own"),
+    (&["missing field `zh`", "missing field `en`"], "every text is written twice: { en: …, zh: … }"),
+    (
+        &["EndOfStream", "EOF", "end of stream"],
+        "the file is empty or ends too early; `lockstep new NAME` writes a lesson to start from",
+    ),
+    (
+        &["did not find expected", "mapping values are not allowed"],
+        "this is not YAML: look for an unquoted `: ` or `{`, or for wrong indentation",
+    ),
+];
+
+/// `serde_yaml`'s message without its position, which is shown apart, and what to do about it.
 fn explain(message: &str) -> (String, Option<String>) {
     /// A message may quote a name or a value, and those can be as long as the file.
     const LONGEST: usize = 400;
     let without_place = message.split(" at line ").next().unwrap_or(message);
-    let without_place: String = without_place.chars().take(LONGEST).collect();
-    let help = if message.contains("repetition limit")
-        || message.contains("recursion limit")
-        || message.contains("aliases")
-    {
-        Some("aliases (`*name`) that contain aliases multiply; write the parts out".to_owned())
-    } else if message.contains("is here twice") {
-        Some("give each a name of its own".to_owned())
-    } else if message.contains("than a lesson may have") {
-        Some("write it in parts, each a lesson of its own".to_owned())
-    } else if message.contains("missing field `zh`") || message.contains("missing field `en`") {
-        Some("every text is written twice: { en: …, zh: … }".to_owned())
-    } else if message.contains("EndOfStream") || message.contains("EOF") || message.contains("end of stream")
-    {
-        Some(
-            "the file is empty or ends too early; `lockstep new NAME` writes a lesson to start from"
-                .to_owned(),
-        )
-    } else if message.contains("did not find expected") || message.contains("mapping values are not allowed")
-    {
-        Some("this is not YAML: look for an unquoted `: ` or `{`, or for wrong indentation".to_owned())
-    } else {
-        None
-    };
-    (without_place, help)
+    let help = HELP.iter().find(|(words, _)| words.iter().any(|word| message.contains(word)));
+    (without_place.chars().take(LONGEST).collect(), help.map(|(_, help)| (*help).to_owned()))
 }

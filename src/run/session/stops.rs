@@ -47,66 +47,31 @@ fn close(steps: &mut Log, item: &mut usize, stop: Stop) {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::Value;
-
     use super::put_in;
-    use crate::{
-        clock::LessonTime,
-        log::{
-            ActorId, Belief, Command, Dialect, Event, EventKind, Keyspace, Log, Observed, OpId, Reply,
-            ServerState, Stop,
-        },
+    use crate::log::{
+        Belief, EventKind, Log, Reply, Stop,
+        testing::{self, holds, waited},
     };
 
-    fn log(kinds: impl IntoIterator<Item = EventKind>) -> Log {
-        let mut log = Log::new();
-        log.extend(
-            kinds
-                .into_iter()
-                .enumerate()
-                .map(|(n, kind)| Event { at: LessonTime::from_nanos(i64::try_from(n).expect("few")), kind }),
-        );
-        log
-    }
-
     fn sent(actor: u32) -> EventKind {
-        EventKind::Sent {
-            op: OpId(actor.into()),
-            actor: ActorId(actor),
-            label: "buy".to_owned(),
-            server: "redis".to_owned(),
-            command: Command::from_text("DECR stock", Dialect::Redis),
-            releases: Vec::new(),
-        }
+        testing::sent(actor.into(), actor, "redis", "buy", "DECR stock")
     }
 
     fn replied(actor: u32) -> EventKind {
-        EventKind::Replied {
-            op: OpId(actor.into()),
-            actor: ActorId(actor),
-            label: "buy".to_owned(),
-            reply: Reply::Value(Value::from(0)),
-        }
+        testing::replied(actor.into(), actor, "buy", Reply::Value(0.into()))
     }
 
     fn believes(actor: u32) -> EventKind {
-        EventKind::Believes { actor: ActorId(actor), lock: "lock".to_owned(), belief: Belief::Holding }
-    }
-
-    fn waited(actor: u32) -> EventKind {
-        EventKind::Waited { actor: ActorId(actor), label: "work".to_owned() }
+        testing::believes(actor, Belief::Holding)
     }
 
     fn seen() -> EventKind {
-        EventKind::State(ServerState {
-            server: "redis".to_owned(),
-            observed: Observed::Redis(Keyspace::default()),
-        })
+        holds("redis", None)
     }
 
     /// Where the stops are: behind so many events of the race itself, and of which kind.
     fn stops(kinds: Vec<EventKind>) -> Vec<(usize, Stop)> {
-        let race = log(kinds);
+        let race = Log::from_iter(kinds);
         let stepped = put_in(&race);
         let (mut own, mut stops) = (Vec::new(), Vec::new());
         for event in stepped.events() {

@@ -6,7 +6,7 @@ use super::{Flight, Hop, Load, MESSAGE, NOTICEABLE, Wait};
 use crate::{
     clock::LessonTime,
     log::{ActorId, Condition, EventKind, Fault, LinkId, Log, Observed, OpId, Reply, Role, Target, Way},
-    world::{Doing, LinkState, ServerWorld, World},
+    world::{ServerWorld, World},
 };
 
 /// So many messages of a beat can be followed one by one; more of them are a wave.
@@ -67,10 +67,6 @@ pub(crate) fn compose(log: &Log, base: &World, to: usize, begin: LessonTime, wai
 
 impl<'a> Composer<'a> {
     fn new(log: &'a Log, base: &'a World, begin: LessonTime, wait: Duration) -> Self {
-        let held = |(link, state): (&LinkId, &LinkState)| match state {
-            LinkState::Held(way) => Some((link.clone(), *way)),
-            LinkState::Cut => None,
-        };
         let role = |server: &'a ServerWorld| server.observed.as_ref().and_then(Observed::role);
         let masters = base.servers.iter().filter(|server| role(server) == Some(&Role::Master));
         let mut composer = Self {
@@ -82,14 +78,12 @@ impl<'a> Composer<'a> {
             time: (Duration::ZERO, Duration::ZERO),
             first: (base.position, 0),
             now: begin,
-            held: base.links.iter().filter_map(held).collect(),
+            held: base.holding_links.iter().map(|(link, way)| (link.clone(), *way)).collect(),
             open: HashMap::new(),
             masters: masters.map(|server| server.info.name.clone()).collect(),
         };
         for actor in &base.actors {
-            if let Doing::InFlight { exchange, .. } = actor.doing
-                && let Some(exchange) = base.exchanges.get(exchange)
-            {
+            if let Some(exchange) = actor.in_flight.and_then(|n| base.exchanges.get(n)) {
                 composer.opened(exchange.sent);
             }
         }

@@ -5,10 +5,9 @@ use serde_json::json;
 
 use super::{Flight, Hop, LONGEST, Load, MESSAGE, Tempo};
 use crate::{
-    clock::{ClockKind, LessonTime},
     log::{
-        Actor, ActorId, Command, Dialect, Event, EventKind, Fault, Keyspace, LinkId, Log, Observed, OpId,
-        Reply, Role, ServerState, Stop, Way,
+        EventKind, Fault, Keyspace, LinkId, Log, Observed, Reply, Role, ServerState, Stop, Way,
+        testing::{self, LogBuilder, actor, crowd, ready, waited},
     },
     world::World,
 };
@@ -18,30 +17,17 @@ const CALM: Tempo = Tempo { messages: false, ..TEMPO };
 
 /// A log that begins with two clients and a crowd of forty.
 struct Story {
-    log: Log,
-    at: i64,
+    log: LogBuilder,
 }
 
 impl Story {
     fn new() -> Self {
-        let actor = |name: String, client: &str, crowd| Actor { name, client: client.to_owned(), crowd };
-        let mut actors = vec![actor("A".into(), "A", false), actor("B".into(), "B", false)];
-        actors.extend((1..=40).map(|n| actor(format!("W{n}"), "W", true)));
-        let mut story = Self { log: Log::new(), at: 0 };
-        story.add(EventKind::LabReady {
-            lesson: "lesson".into(),
-            variant: "variant".into(),
-            clock: ClockKind::Controlled,
-            servers: vec![],
-            actors,
-        });
-        story
+        let actors = ["A", "B"].map(actor).into_iter().chain(crowd(40));
+        Self { log: LogBuilder::new(ready(&[], actors)).ticking(Duration::from_micros(1)) }
     }
 
     fn add(&mut self, kind: EventKind) -> usize {
-        self.at += 1_000;
-        self.log.append(Event { at: LessonTime::from_nanos(self.at), kind });
-        self.log.len() - 1
+        self.log.add(kind)
     }
 
     fn sent(&mut self, op: u64, actor: u32) -> usize {
@@ -49,14 +35,7 @@ impl Story {
     }
 
     fn sent_to(&mut self, op: u64, actor: u32, server: &str) -> usize {
-        self.add(EventKind::Sent {
-            op: OpId(op),
-            actor: ActorId(actor),
-            label: "get".into(),
-            server: server.into(),
-            command: Command::from_text("GET stock", Dialect::Redis),
-            releases: Vec::new(),
-        })
+        self.add(testing::sent(op, actor, server, "get", "GET stock"))
     }
 
     fn replied(&mut self, op: u64, actor: u32) -> usize {
@@ -64,16 +43,11 @@ impl Story {
     }
 
     fn answered(&mut self, op: u64, actor: u32, reply: Reply) -> usize {
-        self.add(EventKind::Replied { op: OpId(op), actor: ActorId(actor), label: "get".into(), reply })
+        self.add(testing::replied(op, actor, "get", reply))
     }
 
     fn notified(&mut self, actor: u32) -> usize {
-        self.add(EventKind::Notified {
-            actor: ActorId(actor),
-            server: "redis".into(),
-            about: "/lock".into(),
-            what: "NodeDeleted".into(),
-        })
+        self.add(testing::notified(actor, "/lock", "NodeDeleted"))
     }
 
     fn stop(&mut self) -> usize {
@@ -239,8 +213,8 @@ fn a_promotion_goes_from_the_old_master_to_the_new_one() {
 #[test]
 fn a_wait_passes_time_before_what_ends_it() {
     let mut story = Story::new();
-    story.at += 3_000_000_000;
-    let waited = story.add(EventKind::Waited { actor: ActorId(0), label: "work".into() });
+    story.log.pass(Duration::from_secs(3));
+    let waited = story.add(waited(0));
     story.sent(1, 0);
     let flight = story.flight(1);
     let half = flight.display(Duration::from_millis(300));
@@ -257,7 +231,7 @@ enum Step {
     Notified(u32),
     Hold,
     Release,
-    Wait(i64),
+    Wait(u64),
     Stop,
 }
 
@@ -269,7 +243,7 @@ fn step() -> impl Strategy<Value = Step> {
         3 => (0..42u32).prop_map(Step::Notified),
         1 => Just(Step::Hold),
         1 => Just(Step::Release),
-        2 => (1..40_000i64).prop_map(Step::Wait),
+        2 => (1..40_000u64).prop_map(Step::Wait),
         1 => Just(Step::Stop),
     ]
 }
@@ -294,12 +268,14 @@ fn log_of(steps: &[Step]) -> Log {
             Step::Notified(actor) => drop(story.notified(actor)),
             Step::Hold => drop(story.fault(Fault::Hold { link: link(), way: Way::Both })),
             Step::Release => drop(story.fault(Fault::Release { link: link() })),
-            Step::Wait(millis) => story.at += millis * 1_000_000,
+            Step::Wait(millis) => {
+                story.log.pass(Duration::from_millis(millis));
+            }
             Step::Stop => drop(story.stop()),
             _ => {}
         }
     }
-    story.log
+    story.log.finish()
 }
 
 proptest! {

@@ -151,8 +151,11 @@ mod tests {
 
     use super::Animation;
     use crate::{
-        clock::{ClockKind, LessonTime},
-        log::{Actor, ActorId, Command, Dialect, Event, EventKind, Log, OpId, Reply},
+        clock::LessonTime,
+        log::{
+            Log,
+            testing::{LogBuilder, actor, ready},
+        },
         ui::flight::{Flight, LONGEST, MESSAGE, Tempo},
         world::World,
     };
@@ -160,26 +163,11 @@ mod tests {
     const TEMPO: Tempo = Tempo { wait: Duration::from_millis(600), longest: LONGEST, messages: true };
 
     fn log(exchanges: u64) -> Log {
-        let mut log = Log::new();
-        let mut add = |kind| {
-            let at = LessonTime::from_millis(i64::try_from(log.len()).expect("short"));
-            log.append(Event { at, kind });
-        };
-        add(EventKind::LabReady {
-            lesson: String::new(),
-            variant: String::new(),
-            clock: ClockKind::Controlled,
-            servers: vec![],
-            actors: vec![Actor { name: "A".into(), client: "A".into(), crowd: false }],
-        });
-        for op in 0..exchanges {
-            let (op, actor, label) = (OpId(op), ActorId(0), String::from("get"));
-            let (server, command) = ("redis".into(), Command::from_text("GET a", Dialect::Redis));
-            add(EventKind::Sent { op, actor, label: label.clone(), server, command, releases: Vec::new() });
-            let reply = Reply::Value(serde_json::Value::Null);
-            add(EventKind::Replied { op, actor, label, reply });
+        let mut log = LogBuilder::new(ready(&[], [actor("A")]));
+        for _ in 0..exchanges {
+            log.moves(0, "get", "GET a", serde_json::Value::Null);
         }
-        log
+        log.finish()
     }
 
     fn animation(log: &Log, forward: bool, speed: f64, now: Instant) -> Animation {

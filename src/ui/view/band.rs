@@ -23,7 +23,7 @@ const WIDEST_WAVE: u16 = 60;
 pub fn sample(scene: &Scene<'_>, band: &Band, room: usize) -> Vec<ActorId> {
     let rank = |member: &ActorId| {
         let Some(actor) = scene.world.actor(*member) else { return 4 };
-        let holds = actor.beliefs.values().any(|span| span.belief == Belief::Holding);
+        let holds = actor.beliefs.values().any(|belief| *belief == Belief::Holding);
         match (holds, actor.life) {
             (true, _) => 0,
             (_, Life::Crashed | Life::Frozen) => 1,
@@ -49,7 +49,7 @@ pub fn draw(scene: &Scene<'_>, plot: &Plot, band: &Band, (y, bottom): (u16, u16)
     let members = || band.members.iter().filter_map(|member| scene.world.actor(*member));
     let count = |belief: Belief| {
         let beliefs = members().flat_map(|actor| actor.beliefs.values());
-        beliefs.filter(|span| span.belief == belief).count()
+        beliefs.filter(|own| **own == belief).count()
     };
     let notified: usize = members().map(|actor| actor.notified).sum();
     let word = |words: words::Words| words.get(scene.lang);

@@ -7,7 +7,6 @@ use super::{plot::Plot, prelude::*};
 use crate::{
     log::{LinkId, Target, Way},
     ui::flight::{Hop, Load, predecessor},
-    world::{Doing, LinkState},
 };
 
 /// Where something that is held stands, as a share of its way.
@@ -193,13 +192,12 @@ fn stream(
 
 /// Commands that a link holds stand half way until it lets them go.
 fn held(scene: &Scene<'_>, plot: &Plot, places: &Places<'_>, buf: &mut Buffer) {
-    let links = &scene.world.links;
-    if !links.values().any(|state| matches!(state, LinkState::Held(_))) {
+    let links = &scene.world.holding_links;
+    if links.is_empty() {
         return;
     }
     for actor in &scene.world.actors {
-        let Doing::InFlight { exchange, .. } = actor.doing else { continue };
-        let Some(exchange) = scene.world.exchanges.get(exchange) else { continue };
+        let Some(exchange) = actor.in_flight.and_then(|n| scene.world.exchanges.get(n)) else { continue };
         let sent = &scene.log.events()[exchange.sent].kind;
         let EventKind::Sent { actor: who, server, .. } = sent else { continue };
         let link = LinkId::new(&actor.who.client, server);
@@ -207,7 +205,7 @@ fn held(scene: &Scene<'_>, plot: &Plot, places: &Places<'_>, buf: &mut Buffer) {
             let mut hops = in_flight.hops();
             hops.any(|(hop, _)| hop.at == exchange.sent && hop.load != Load::Notice)
         });
-        let Some(LinkState::Held(way)) = links.get(&link) else { continue };
+        let Some(way) = links.get(&link) else { continue };
         let Some(x) = plot.screen(scene.chart.column(exchange.sent)) else { continue };
         let (top, bottom) = (places.client(scene, *who), places.server(server));
         if moving || top >= bottom {

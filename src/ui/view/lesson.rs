@@ -238,8 +238,7 @@ impl<'a> LessonView<'a> {
         let (scene, lang) = (&self.scene, self.scene.lang);
         if !areas.lanes.is_empty() {
             // Where nobody has believed anything of a lock yet, there is nothing to compare with the truth.
-            let mut actors = scene.world.actors.iter();
-            let believes = actors.any(|actor| actor.all_spans().next().is_some());
+            let believes = scene.world.actors.iter().any(|actor| actor.ever_believed);
             let title = match self.lens {
                 Lens::Sequence => words::SEQUENCE,
                 Lens::Timeline if believes => words::LANES,

@@ -3,7 +3,7 @@
 use super::{paragraph, prelude::*};
 use crate::{
     ui::state::{answers::Answer, screen::Asking},
-    world::{Question, Told},
+    world::Question,
 };
 
 /// The question that a story pane is about, and whether it tells what became of it.
@@ -15,12 +15,8 @@ pub(crate) struct Shown<'a> {
 
 impl<'a> Asking<'a> {
     pub(crate) fn shown(&self, scene: &Scene<'a>) -> Option<Shown<'a>> {
-        let (n, decided) = match scene.world.told {
-            Told::Question(n) if self.on => (n, false),
-            Told::Decision(n) if self.on => (n, true),
-            _ => return None,
-        };
-        Some(Shown { question: scene.world.questions.get(n)?, decided })
+        let question = scene.world.questions.get(scene.world.question.filter(|_| self.on)?)?;
+        Some(Shown { question, decided: question.right.is_some() })
     }
 
     pub(crate) fn lines(&self, scene: &Scene<'_>, shown: Shown<'_>, width: u16) -> Vec<Line<'static>> {

@@ -12,7 +12,6 @@ pub struct Difference {
     pub moves: [Option<Move>; 2],
     /// What the actor of each of these moves does next.
     pub next: [Option<Move>; 2],
-    /// In what they differ.
     pub what: What,
 }
 

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::{
     clock::LessonTime,
-    log::{Actor, ActorId, Belief, EventKind, Log, OpId, Reply},
+    log::{ActorId, Belief, EventKind, Log, OpId, Reply},
 };
 
 /// Two runs on one clock still differ by what a machine needs for a command. Times and TTLs (in milliseconds)
@@ -21,11 +21,9 @@ const BOOKKEEPING: [&str; 2] = ["czxid", "owner"];
 #[derive(Debug, Clone, PartialEq)]
 pub struct Move {
     pub who: String,
-    /// Its label in the program.
     pub label: String,
     /// Which of this actor's moves under this label it is, from 0.
     pub nth: usize,
-    /// When it was made.
     pub at: LessonTime,
     /// The index of the event: `Sent` or `Took`.
     pub event: usize,
@@ -33,19 +31,15 @@ pub struct Move {
     pub wire: String,
     /// Whether it asks for a TTL, which is another a moment later.
     drains: bool,
-    /// The reply, if there was one.
     pub reply: Option<Reply>,
     /// What the actor believed and counted because of it: before it waited for time to pass and before its next
     /// move. What it does after a wait comes of the wait.
     pub outcome: Vec<Consequence>,
 }
 
-/// What came of a move.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Consequence {
-    /// The actor believes this of a lock.
     Believes(String, Belief),
-    /// The actor added so much to a counter.
     Counted(String, i64),
 }
 
@@ -81,27 +75,24 @@ impl Move {
 /// Every move of a run, in the order in which they were made.
 pub fn moves(log: &Log) -> Vec<Move> {
     let mut moves: Vec<Move> = Vec::new();
-    let mut actors: &[Actor] = &[];
     let mut times: HashMap<(ActorId, &str), usize> = HashMap::new();
     let mut sent: HashMap<OpId, usize> = HashMap::new();
     // The move of each actor that may still have consequences.
     let mut open: HashMap<ActorId, usize> = HashMap::new();
     for (event, at, kind) in log.events().iter().enumerate().map(|(n, e)| (n, e.at, &e.kind)) {
         match kind {
-            EventKind::LabReady { actors: known, .. } => actors = known,
             EventKind::Sent { actor, label, .. } | EventKind::Took { actor, label, .. } => {
-                let (wire, drains) = match kind {
-                    EventKind::Sent { op, command, .. } => {
-                        sent.insert(*op, moves.len());
-                        (command.to_string(), command.is_redis("PTTL"))
-                    }
-                    EventKind::Took { about, what, .. } => (format!("{what} {about}"), false),
-                    _ => (String::new(), false),
-                };
+                let (mut wire, mut drains) = (String::new(), false);
+                if let EventKind::Sent { op, command, .. } = kind {
+                    sent.insert(*op, moves.len());
+                    (wire, drains) = (command.to_string(), command.is_redis("PTTL"));
+                } else if let EventKind::Took { about, what, .. } = kind {
+                    wire = format!("{what} {about}");
+                }
                 let nth = times.entry((*actor, label)).or_default();
                 open.insert(*actor, moves.len());
                 moves.push(Move {
-                    who: actors.get(actor.0 as usize).map_or_else(String::new, |actor| actor.name.clone()),
+                    who: log.name(*actor).to_owned(),
                     label: label.clone(),
                     nth: *nth,
                     at,

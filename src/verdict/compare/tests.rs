@@ -3,58 +3,37 @@ use serde_json::{Value, json};
 
 use super::{Timeline, What, first_difference, moves};
 use crate::{
-    clock::{ClockKind, LessonTime},
-    log::{Actor, ActorId, Belief, Command, Dialect, Event, EventKind, Log, OpId, Reply, Stop},
+    clock::LessonTime,
+    log::{
+        Belief, EventKind, Log, Stop,
+        testing::{LogBuilder, actor, believes, ready},
+    },
 };
 
 /// A move as a test writes it: who, label, command, reply, and the milliseconds before it.
-type Told<'a> = (u32, &'a str, &'a str, Value, i64);
+type Made<'a> = (u32, &'a str, &'a str, Value, i64);
 
-fn log(told: &[Told<'_>]) -> Log {
-    let mut log = Log::new();
+fn built(made: &[Made<'_>]) -> LogBuilder {
+    let mut log = LogBuilder::new(ready(&["redis"], ["A", "B", "C"].map(actor)));
     let mut at = 0;
-    let mut add = |at: i64, kind| {
-        log.append(Event { at: LessonTime::from_millis(at), kind });
-    };
-    let actor = |name: &str| Actor { name: name.into(), client: name.into(), crowd: false };
-    add(
-        0,
-        EventKind::LabReady {
-            lesson: "lesson".into(),
-            variant: "variant".into(),
-            clock: ClockKind::Controlled,
-            servers: Vec::new(),
-            actors: ["A", "B", "C"].map(actor).into(),
-        },
-    );
-    for (n, (who, label, wire, reply, passed)) in told.iter().enumerate() {
+    for (item, (who, label, wire, reply, passed)) in made.iter().enumerate() {
         at += passed;
-        let (op, actor, label) = (OpId(n as u64), ActorId(*who), (*label).to_owned());
-        add(
-            at,
-            EventKind::Sent {
-                op,
-                actor,
-                label: label.clone(),
-                server: "redis".into(),
-                command: Command::from_text(wire, Dialect::Redis),
-                releases: Vec::new(),
-            },
-        );
-        let reply = Reply::Value(reply.clone());
-        add(at, EventKind::Replied { op, actor, label, reply });
-        add(at, EventKind::Stop { item: n, stop: Stop::Move });
+        log.at(at).moves(*who, label, wire, reply.clone());
+        log.add(EventKind::Stop { item, stop: Stop::Move });
     }
     log
 }
 
-fn believing(mut log: Log, belief: Belief) -> Log {
-    let at = log.events().last().expect("an event").at;
-    log.append(Event { at, kind: EventKind::Believes { actor: ActorId(0), lock: "lock".into(), belief } });
-    log
+fn log(made: &[Made<'_>]) -> Log {
+    built(made).finish()
 }
 
-fn told() -> Vec<Told<'static>> {
+fn believing(mut log: LogBuilder, belief: Belief) -> Log {
+    log.add(believes(0, belief));
+    log.finish()
+}
+
+fn story() -> Vec<Made<'static>> {
     vec![
         (0, "acquire", "SET lock A-eb24 NX PX 3000", json!("OK"), 0),
         (1, "acquire", "SET lock B-d97e NX PX 3000", json!(null), 10),
@@ -76,9 +55,9 @@ fn both(name: &str) -> [Option<String>; 2] {
 
 #[test]
 fn equal_runs_do_not_differ_whatever_the_time_and_the_tokens() {
-    let one = told();
+    let one = story();
     assert_eq!(first_difference([&log(&one), &log(&one)]), None);
-    let mut other = told();
+    let mut other = story();
     other[0].2 = "SET lock A-0c1d NX PX 3000";
     other[1].4 = 1700;
     assert_eq!(first_difference([&log(&one), &log(&other)]), None);
@@ -86,22 +65,22 @@ fn equal_runs_do_not_differ_whatever_the_time_and_the_tokens() {
 
 #[test]
 fn a_changed_command_is_a_difference() {
-    let mut other = told();
+    let mut other = story();
     other[3].2 = "EVAL release_if_owner 1 lock A-eb24";
-    let found = first_difference([&log(&told()), &log(&other)]);
+    let found = first_difference([&log(&story()), &log(&other)]);
     assert_eq!(at(found.as_ref()), (What::Command, both("A.release 0")));
     // A number that is no token is part of the command.
-    let mut other = told();
+    let mut other = story();
     other[0].2 = "SET lock A-eb24 NX PX 4000";
-    let found = first_difference([&log(&told()), &log(&other)]);
+    let found = first_difference([&log(&story()), &log(&other)]);
     assert_eq!(at(found.as_ref()), (What::Command, both("A.acquire 0")));
 }
 
 #[test]
 fn a_changed_reply_is_a_difference_and_a_draining_ttl_is_none() {
-    let mut other = told();
+    let mut other = story();
     other[3].3 = json!(0);
-    let found = first_difference([&log(&told()), &log(&other)]);
+    let found = first_difference([&log(&story()), &log(&other)]);
     assert_eq!(at(found.as_ref()), (What::Reply, both("A.release 0")));
     let asks = |left: i64| log(&[(0, "ttl", "PTTL lock", json!(left), 0)]);
     assert_eq!(first_difference([&asks(2999), &asks(2970)]), None);
@@ -117,8 +96,8 @@ fn a_changed_reply_is_a_difference_and_a_draining_ttl_is_none() {
 
 #[test]
 fn another_belief_after_the_same_reply_is_a_difference() {
-    let holds = believing(log(&told()[..1]), Belief::Holding);
-    let pending = believing(log(&told()[..1]), Belief::Unsure);
+    let holds = believing(built(&story()[..1]), Belief::Holding);
+    let pending = believing(built(&story()[..1]), Belief::Unsure);
     assert_eq!(first_difference([&holds, &holds]), None);
     let found = first_difference([&holds, &pending]);
     assert_eq!(at(found.as_ref()), (What::Outcome, both("A.acquire 0")));
@@ -126,15 +105,15 @@ fn another_belief_after_the_same_reply_is_a_difference() {
 
 #[test]
 fn an_extra_move_is_a_difference_whichever_run_makes_it() {
-    let mut more = told();
+    let mut more = story();
     more.insert(3, (0, "check", "GET lock", json!("B-d97e"), 5));
-    let (one, more) = (log(&told()), log(&more));
+    let (one, more) = (log(&story()), log(&more));
     let found = first_difference([&one, &more]);
     assert_eq!(at(found.as_ref()), (What::Extra, [None, Some("A.check 0".to_owned())]));
     let found = first_difference([&more, &one]);
     assert_eq!(at(found.as_ref()), (What::Extra, [Some("A.check 0".to_owned()), None]));
     // The same move once more is an extra one, too.
-    let again = log(&told()[..2]);
+    let again = log(&story()[..2]);
     let found = first_difference([&again, &one]);
     assert_eq!(at(found.as_ref()), (What::Extra, [None, Some("B.acquire 1".to_owned())]));
 }
@@ -150,9 +129,9 @@ fn an_actor_that_does_something_else_at_the_same_point_does_it_instead() {
 
 #[test]
 fn the_same_move_at_the_same_time_stands_in_one_place_and_at_another_time_does_not() {
-    let mut other = told();
+    let mut other = story();
     other[3].4 = 300;
-    let logs = [&log(&told()), &log(&other)];
+    let logs = [&log(&story()), &log(&other)];
     let timeline = Timeline::new(logs);
     let place = |side: usize, n: usize| {
         let event = moves(logs[side])[n].event;
@@ -172,7 +151,7 @@ fn the_same_move_at_the_same_time_stands_in_one_place_and_at_another_time_does_n
 fn nothing_has_no_place_and_one_run_alone_has_all_of_its_own() {
     let empty = Log::new();
     assert_eq!(Timeline::new([&empty, &empty]).stops, [0]);
-    let one = log(&told());
+    let one = log(&story());
     let timeline = Timeline::new([&one, &empty]);
     assert_eq!(timeline.slots.len(), one.len());
     assert_eq!(timeline.positions(usize::MAX), [one.len(), 0]);
@@ -183,11 +162,11 @@ fn any_run() -> impl Strategy<Value = Log> {
     let wire = prop_oneof![Just("GET k"), Just("DEL k")];
     let made = (0..3_u32, label, wire, 0..3_i64, 0..400_i64);
     prop::collection::vec(made, 0..14).prop_map(|made| {
-        let told: Vec<Told<'_>> = made
+        let made: Vec<Made<'_>> = made
             .into_iter()
             .map(|(who, label, wire, reply, passed)| (who, label, wire, json!(reply), passed))
             .collect();
-        log(&told)
+        log(&made)
     })
 }
 

@@ -5,7 +5,7 @@ use std::{collections::HashMap, time::Duration};
 use super::moves::NEAR_MILLIS;
 use crate::{
     clock::LessonTime,
-    log::{Actor, ActorId, Event, EventKind, Log, Stop},
+    log::{Event, EventKind, Log, Stop},
 };
 
 /// Two events that are the same thing in both runs stand in one place if they are this close.
@@ -23,7 +23,6 @@ pub struct Slot {
 /// Two logs, merged. The order of each is kept.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Timeline {
-    /// Every place, from left to right.
     pub slots: Vec<Slot>,
     /// Where a learner may stop: so many places are over. The first is before the first move, the last is the end.
     pub stops: Vec<usize>,
@@ -124,22 +123,16 @@ type Name = (String, usize);
 
 fn names(log: &Log) -> Vec<(usize, Name)> {
     let mut times: HashMap<String, usize> = HashMap::new();
-    let mut actors: &[Actor] = &[];
     let mut names = Vec::new();
     for (n, event) in log.events().iter().enumerate() {
-        let name = |actors: &[Actor], actor: &ActorId| {
-            actors.get(actor.0 as usize).map_or_else(String::new, |actor| actor.name.clone())
-        };
+        let who = event.kind.actor().map_or("", |actor| log.name(actor));
         let what = match &event.kind {
-            EventKind::LabReady { actors: known, .. } => {
-                actors = known;
-                "the lab".to_owned()
-            }
-            EventKind::Sent { actor, label, .. } => format!("sent {} {label}", name(actors, actor)),
-            EventKind::Took { actor, label, .. } => format!("took {} {label}", name(actors, actor)),
-            EventKind::Waits { actor, label, .. } => format!("waits {} {label}", name(actors, actor)),
-            EventKind::Counted { actor, counter, .. } => format!("counted {} {counter}", name(actors, actor)),
-            EventKind::Notified { actor, about, .. } => format!("told {} {about}", name(actors, actor)),
+            EventKind::LabReady { .. } => "the lab".to_owned(),
+            EventKind::Sent { label, .. } => format!("sent {who} {label}"),
+            EventKind::Took { label, .. } => format!("took {who} {label}"),
+            EventKind::Waits { label, .. } => format!("waits {who} {label}"),
+            EventKind::Counted { counter, .. } => format!("counted {who} {counter}"),
+            EventKind::Notified { about, .. } => format!("notified {who} {about}"),
             EventKind::Fault(fault) => format!("fault {fault:?}"),
             _ => continue,
         };

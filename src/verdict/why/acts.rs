@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     lesson::expr::Mentions,
-    log::{ActorId, EventKind},
+    log::EventKind,
     verdict::Breach,
     world::effect::{Access, Effect},
 };
@@ -71,13 +71,8 @@ fn unknown_to(case: &Case<'_>, act: &Effect, breach: &Breach) -> Option<Why> {
         (_, Access::Deleted | Access::Expiry) => Kind::NotItsOwn,
         _ => Kind::Interleaved,
     };
-    Some(Why {
-        kind,
-        first: first.sent,
-        between: place,
-        second,
-        text: words::unknown_to(case, kind, (first, between, act)),
-    })
+    let text = words::unknown_to(case, kind, (first, between, act));
+    Some(Why::new(kind, [first.sent, place, second], text))
 }
 
 /// The places of the second and the third of three commands that were carried out one after another. Of commands that
@@ -105,13 +100,8 @@ fn both_looked(case: &Case<'_>, act: &Effect) -> Option<Why> {
     let (first, between, wrote) =
         if mine.sent < theirs.sent { (mine, theirs, act) } else { (theirs, mine, other) };
     let (place, second) = in_order(first, between, wrote)?;
-    Some(Why {
-        kind: Kind::BothLooked,
-        first: first.sent,
-        between: place,
-        second,
-        text: words::both_looked(case, (first, between), wrote),
-    })
+    let text = words::both_looked(case, (first, between), wrote);
+    Some(Why::new(Kind::BothLooked, [first.sent, place, second], text))
 }
 
 /// What somebody had last done to a key before it wrote there, where that was to look.
@@ -136,20 +126,6 @@ fn interfered(case: &Case<'_>, act: &Effect, breach: &Breach) -> Option<Why> {
             && case.same_client(effect.actor, setting.actor)
             && case.before(act, effect)
     });
-    let release = releases.next().map(|effect| effect.sent);
-    Some(Why {
-        kind: Kind::Interfered,
-        first: setting.sent,
-        between: act.sent,
-        second: release.unwrap_or(breach.at).max(act.sent),
-        text: words::interfered(case, setting, act),
-    })
-}
-
-/// Who sent a command.
-pub(crate) fn sender(case: &Case<'_>, sent: usize) -> Option<ActorId> {
-    match case.kind(sent)? {
-        EventKind::Sent { actor, .. } => Some(*actor),
-        _ => None,
-    }
+    let end = releases.next().map_or(breach.at, |effect| effect.sent).max(act.sent);
+    Some(Why::new(Kind::Interfered, [setting.sent, act.sent, end], words::interfered(case, setting, act)))
 }

@@ -1,14 +1,17 @@
 //! A log with what its commands did, and names for what is in it.
 
+use std::ops::Range;
+
 use crate::{
     lesson::Scenario,
-    log::{ActorId, Command, Condition, Event, EventKind, Log},
+    log::{ActorId, Command, Condition, Event, EventKind, Fault, Log},
     world::effect::{Access, Effect, effects},
 };
 
 /// A log to be explained.
 pub(crate) struct Case<'a> {
     pub scenario: &'a Scenario,
+    log: &'a Log,
     pub events: &'a [Event],
     /// What was done, in the order of the replies.
     pub effects: Vec<Effect>,
@@ -16,7 +19,7 @@ pub(crate) struct Case<'a> {
 
 impl<'a> Case<'a> {
     pub(crate) fn new(scenario: &'a Scenario, log: &'a Log) -> Self {
-        Self { scenario, events: log.events(), effects: effects(scenario, log.events()) }
+        Self { scenario, log, events: log.events(), effects: effects(scenario, log.events()) }
     }
 
     pub(crate) fn kind(&self, event: usize) -> Option<&'a EventKind> {
@@ -24,14 +27,24 @@ impl<'a> Case<'a> {
     }
 
     pub(crate) fn name(&self, actor: ActorId) -> &'a str {
-        let plan = self.scenario.actors.get(actor.0 as usize);
-        plan.map_or("?", |plan| plan.actor.name.as_str())
+        self.log.name(actor)
+    }
+
+    /// Who sent a command.
+    pub(crate) fn sender(&self, sent: usize) -> Option<ActorId> {
+        match self.kind(sent)? {
+            EventKind::Sent { actor, .. } => Some(*actor),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn sender_name(&self, sent: usize) -> &'a str {
+        self.sender(sent).map_or("?", |actor| self.name(actor))
     }
 
     /// The process that somebody lives in.
     pub(crate) fn client(&self, actor: ActorId) -> &'a str {
-        let plan = self.scenario.actors.get(actor.0 as usize);
-        plan.map_or("?", |plan| plan.actor.client.as_str())
+        self.log.actor(actor).map_or("?", |actor| &actor.client)
     }
 
     pub(crate) fn same_client(&self, one: ActorId, other: ActorId) -> bool {
@@ -118,17 +131,22 @@ impl<'a> Case<'a> {
 
     /// The fault at or after which somebody's process stood still at an event.
     pub(crate) fn frozen_at(&self, client: &str, event: usize) -> Option<usize> {
-        let faults = self.events[..=event].iter().enumerate().rev();
-        let mut faults = faults.filter_map(|(n, event)| match &event.kind {
-            EventKind::Fault(fault) => Some((n, fault)),
-            _ => None,
-        });
-        let (n, last) = faults.find(|(_, fault)| fault.client() == Some(client))?;
-        (last.leaves() == Condition::Frozen).then_some(n)
+        let last = self.last_fault(0..event + 1, |fault| fault.client() == Some(client))?;
+        let frozen =
+            |kind: &EventKind| matches!(kind, EventKind::Fault(fault) if fault.leaves() == Condition::Frozen);
+        self.kind(last).is_some_and(frozen).then_some(last)
+    }
+
+    /// The last of the events in which such a fault was caused.
+    pub(crate) fn last_fault(
+        &self,
+        mut events: Range<usize>,
+        wanted: impl Fn(&Fault) -> bool,
+    ) -> Option<usize> {
+        events.rfind(|n| matches!(self.kind(*n), Some(EventKind::Fault(fault)) if wanted(fault)))
     }
 }
 
-/// Whether an effect changed anything.
 pub(crate) fn writes(effect: &Effect) -> bool {
     effect.access != Access::Read
 }

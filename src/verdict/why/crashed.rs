@@ -1,6 +1,6 @@
 //! Locks whose owner is dead, and releases that woke a herd.
 
-use super::{Kind, Why, acts::sender, case::Case, words};
+use super::{Kind, Why, case::Case, words};
 use crate::{
     lesson::plan::{Instruction, PlannedOperation, PlannedVerb},
     log::{ActorId, EventKind},
@@ -16,37 +16,30 @@ pub(crate) fn explain(case: &Case<'_>, breach: &Breach) -> Option<Why> {
     });
     let (crash, client) = crash?;
     let mut asked = breach.evidence.iter().copied();
-    let worded = asked.rfind(|n| sender(case, *n).is_some_and(|actor| case.client(actor) == client))?;
+    let worded = asked.rfind(|n| case.sender(*n).is_some_and(|actor| case.client(actor) == client))?;
     // Of a transaction, `EXEC` is what set it.
     let set = case.effects.iter().find(|effect| effect.worded == worded && effect.access == Access::Set);
     let (first, key) = match set {
         Some(set) => (set.sent, set.key.clone()),
         None => (worded, case.sent(worded)?.arguments().next()?.to_owned()),
     };
-    let renewals = case.touched(&key).rev().filter(|effect| {
-        effect.access == Access::Expiry && case.client(effect.actor) != client && effect.sent > first
+    let mut done = case.touched(&key).rev();
+    let renewal = done.find(|effect| {
+        effect.access == Access::Expiry
+            && case.client(effect.actor) != client
+            && effect.sent > first
+            && effect.replied <= breach.at.min(crash)
     });
-    let mut renewals = renewals.filter(|effect| effect.replied <= breach.at);
-    if let Some(renewal) = renewals.find(|effect| effect.replied < crash) {
-        return Some(Why {
-            kind: Kind::KeptAlive,
-            first,
-            between: renewal.sent,
-            second: crash,
-            text: words::kept_alive(case, first, renewal),
-        });
+    if let Some(renewal) = renewal {
+        let text = words::kept_alive(case, first, renewal);
+        return Some(Why::new(Kind::KeptAlive, [first, renewal.sent, crash], text));
     }
     if first > crash {
         return None;
     }
-    let actor = sender(case, first)?;
-    Some(Why {
-        kind: Kind::Crashed,
-        first,
-        between: crash,
-        second: breach.at.max(crash),
-        text: words::crashed(case, first, next_command(case, actor, crash).as_deref()),
-    })
+    let actor = case.sender(first)?;
+    let text = words::crashed(case, first, next_command(case, actor, crash).as_deref());
+    Some(Why::new(Kind::Crashed, [first, crash, breach.at.max(crash)], text))
 }
 
 /// The command that somebody would have sent next: its first word, or its script's name.
@@ -78,9 +71,9 @@ pub(crate) fn herd(case: &Case<'_>, breach: &Breach) -> Option<Why> {
         EventKind::Notified { actor, about, .. } => Some((n, *actor, about.as_str())),
         _ => None,
     };
-    let mut told = breach.evidence.iter().copied().filter_map(notified).rev();
-    let (last, one, path) = told.next()?;
-    let (_, other, _) = told.find(|(_, actor, about)| *actor != one && *about == path)?;
+    let mut woken = breach.evidence.iter().copied().filter_map(notified).rev();
+    let (last, one, path) = woken.next()?;
+    let (_, other, _) = woken.find(|(_, actor, about)| *actor != one && *about == path)?;
     let watch = |actor: ActorId| {
         case.events[..last].iter().rposition(|event| match &event.kind {
             EventKind::Sent { actor: known, command, .. } => {
@@ -89,19 +82,13 @@ pub(crate) fn herd(case: &Case<'_>, breach: &Breach) -> Option<Why> {
             _ => false,
         })
     };
-    let (mut first, mut between) = (watch(other)?, watch(one)?);
-    if first > between {
-        std::mem::swap(&mut first, &mut between);
-    }
-    let deletions = case.touched(path).rev();
-    let deletion = deletions
-        .filter(|effect| effect.access == Access::Deleted)
-        .find(|effect| effect.sent > between && effect.sent < last);
-    Some(Why {
-        kind: Kind::Herd,
-        first,
-        between,
-        second: deletion.map_or(last, |effect| effect.sent),
-        text: words::herd(case, (first, between), deletion.map(|effect| effect.sent), path),
-    })
+    let mut watches = [watch(other)?, watch(one)?];
+    watches.sort_unstable();
+    let [first, between] = watches;
+    let mut done = case.touched(path).rev();
+    let deletion =
+        done.find(|effect| effect.access == Access::Deleted && effect.sent > between && effect.sent < last);
+    let deletion = deletion.map(|effect| effect.sent);
+    let text = words::herd(case, (first, between), deletion, path);
+    Some(Why::new(Kind::Herd, [first, between, deletion.unwrap_or(last)], text))
 }

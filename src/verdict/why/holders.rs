@@ -1,13 +1,12 @@
 //! How two came to hold one lock: what became of the first holder's before the second got it.
 
-use super::{
-    Kind, Why,
-    case::Case,
-    words::{self, Grant},
-};
+use super::{Kind, Why, case::Case, words};
 use crate::{
     clock::LessonTime,
-    log::{ActorId, Belief, Command, Condition, EventKind, KeyValue, Observed, Role},
+    log::{
+        ActorId, Belief, Command, Condition, EventKind, Fault, KeyState, KeyValue, Keyspace, Observed, Role,
+        ServerState,
+    },
     verdict::Breach,
     world::effect::{Access, Effect, lease},
 };
@@ -55,14 +54,17 @@ impl Pair<'_, '_> {
             let granted =
                 there.or_else(|| theirs.iter().rev().find(|other| other.key == set.key)).or(theirs.last())?;
             if there.is_some() && granted.sent < set.sent && set.replied < granted.replied {
-                return Some(self.late(set, granted));
+                // The second to believe had asked first, and its reply was long on its way.
+                let places = [granted.sent, set.sent, granted.replied];
+                let text = words::granted(self.case, Kind::LateReply, set.sent, (set, granted));
+                return Some(Why::new(Kind::LateReply, places, text));
             }
             if !self.case.before(set, granted) {
                 continue;
             }
-            let why = self.lost(&Loss { case: self.case, set, granted });
-            if why.is_some() {
-                return why;
+            if let Some((kind, between)) = (Loss { case: self.case, set, granted }).reason() {
+                let text = words::granted(self.case, kind, between, (set, granted));
+                return Some(Why::new(kind, [set.sent, between, granted.sent], text));
             }
         }
         None
@@ -87,40 +89,6 @@ impl Pair<'_, '_> {
             .collect()
     }
 
-    fn lost(&self, loss: &Loss<'_, '_>) -> Option<Why> {
-        let (kind, between) = loss
-            .deletion()
-            .map(|deletion| (Kind::Deleted, deletion.sent))
-            .or_else(|| loss.clock_set().map(|event| (Kind::ClockSet, event)))
-            .or_else(|| loss.time())
-            .or_else(|| loss.elsewhere().map(|event| (Kind::Failover, event)))
-            .or_else(|| loss.restart().map(|event| (Kind::Restarted, event)))?;
-        let grant = self.grant(loss.set, loss.granted);
-        Some(Why {
-            kind,
-            first: grant.got,
-            between,
-            second: grant.granted,
-            text: words::granted(self.case, kind, between, &grant),
-        })
-    }
-
-    /// The second to believe had asked first, and its reply was long on its way.
-    fn late(&self, set: &Effect, granted: &Effect) -> Why {
-        let text = words::granted(self.case, Kind::LateReply, set.sent, &self.grant(set, granted));
-        Why { kind: Kind::LateReply, first: granted.sent, between: set.sent, second: granted.replied, text }
-    }
-
-    fn grant<'e>(&self, set: &Effect, granted: &'e Effect) -> Grant<'e> {
-        Grant {
-            holder: self.first.0,
-            got: set.sent,
-            next: self.second.0,
-            granted: granted.sent,
-            server: &granted.server,
-        }
-    }
-
     /// Two processes have each locked a mutex of their own.
     fn mutex(&self) -> Option<Why> {
         let locked = |(actor, believed): (ActorId, usize)| {
@@ -139,12 +107,9 @@ impl Pair<'_, '_> {
             std::mem::swap(&mut one, &mut other);
         }
         let ((holder, (first, locked)), (next, (between, too))) = (one, other);
-        (locked == too && !self.case.same_client(holder, next)).then(|| Why {
-            kind: Kind::OtherProcess,
-            first,
-            between,
-            second: self.second.1,
-            text: words::other_process(self.case, (holder, first), (next, between)),
+        (locked == too && !self.case.same_client(holder, next)).then(|| {
+            let text = words::other_process(self.case, first, between);
+            Why::new(Kind::OtherProcess, [first, between, self.second.1], text)
         })
     }
 }
@@ -157,7 +122,16 @@ struct Loss<'c, 'a> {
 }
 
 impl Loss<'_, '_> {
-    /// Somebody else deleted it.
+    /// How it was lost, and the event with which it was.
+    fn reason(&self) -> Option<(Kind, usize)> {
+        let deleted = self.deletion().map(|deletion| (Kind::Deleted, deletion.sent));
+        deleted
+            .or_else(|| self.clock_set().map(|event| (Kind::ClockSet, event)))
+            .or_else(|| self.time())
+            .or_else(|| self.elsewhere().map(|event| (Kind::Failover, event)))
+            .or_else(|| self.restart().map(|event| (Kind::Restarted, event)))
+    }
+
     fn deletion(&self) -> Option<&Effect> {
         let mut done = self.case.touched(&self.set.key).rev();
         done.find(|effect| {
@@ -197,11 +171,7 @@ impl Loss<'_, '_> {
 
     /// Its server's clock was set ahead, and by what was asked for the lease would have lasted.
     fn clock_set(&self) -> Option<usize> {
-        let mut span = (self.set.replied + 1..self.granted.sent).rev();
-        let set = span.find(|n| {
-            matches!(self.case.kind(*n), Some(EventKind::Fault(fault))
-                if fault.server() == Some(&self.set.server) && fault.ahead_ms() > Some(0))
-        })?;
+        let set = self.last_fault(|fault| fault.ahead_ms() > Some(0))?;
         let end = self.lease_by_words()?;
         (self.granted.server == self.set.server && self.case.events[self.granted.sent].at < end)
             .then_some(set)
@@ -210,8 +180,6 @@ impl Loss<'_, '_> {
     /// What the server was last seen to hold of what was set, and the event in which it was seen to be gone.
     fn seen(&self) -> (Option<Seen>, Option<usize>) {
         let mut seen = None;
-        let words = self.case.words(self.set.worded);
-        let asked = words.get(2);
         for n in self.set.sent + 1..self.granted.sent {
             let Some(EventKind::State(state)) = self.case.kind(n) else {
                 continue;
@@ -220,10 +188,7 @@ impl Loss<'_, '_> {
                 continue;
             }
             let now = match &state.observed {
-                Observed::Redis(keyspace) => keyspace.keys.get(&self.set.key).and_then(|key| {
-                    let own = matches!(&key.value, KeyValue::String(value) if Some(value) == asked);
-                    own.then_some(Seen::Key(key.expires_at))
-                }),
+                Observed::Redis(keyspace) => self.own(keyspace).map(|key| Seen::Key(key.expires_at)),
                 Observed::Zookeeper(tree) => {
                     tree.nodes.get(&self.set.key).map(|node| Seen::Znode { ephemeral: node.owner.is_some() })
                 }
@@ -270,23 +235,17 @@ impl Loss<'_, '_> {
         if old == new {
             return None;
         }
-        let words = self.case.words(self.set.worded);
-        let span = || self.set.sent + 1..self.granted.sent;
         let (mut promoted, mut master) = (None, false);
         for n in 0..self.granted.sent {
-            let Some(EventKind::State(state)) = self.case.kind(n) else {
+            let Some(EventKind::State(ServerState { server, observed: Observed::Redis(keyspace) })) =
+                self.case.kind(n)
+            else {
                 continue;
             };
-            let Observed::Redis(keyspace) = &state.observed else {
-                continue;
-            };
-            if state.server != *new {
+            if server != new {
                 continue;
             }
-            let reached = keyspace.keys.get(&self.set.key).is_some_and(
-                |key| matches!(&key.value, KeyValue::String(value) if words.get(2) == Some(value)),
-            );
-            if reached && n > self.set.sent {
+            if self.own(keyspace).is_some() && n > self.set.sent {
                 return None;
             }
             let now = matches!(keyspace.role, Some(Role::Master));
@@ -295,19 +254,27 @@ impl Loss<'_, '_> {
             }
             master = now;
         }
-        let killed = span().rev().find(
-            |n| matches!(self.case.kind(*n), Some(EventKind::Fault(fault)) if fault.killed_server() == Some(old)),
-        );
+        let span = self.set.sent + 1..self.granted.sent;
+        let killed = self.case.last_fault(span, |fault| fault.killed_server() == Some(old));
         promoted.and(killed.or(promoted))
     }
 
     /// Its server was killed and came back without it.
     fn restart(&self) -> Option<usize> {
-        let mut span = (self.set.replied + 1..self.granted.sent).rev();
-        span.find(|n| {
-            matches!(self.case.kind(*n), Some(EventKind::Fault(fault))
-                if fault.server() == Some(&self.set.server) && fault.leaves() == Condition::Restarted)
-        })
+        self.last_fault(|fault| fault.leaves() == Condition::Restarted)
+    }
+
+    /// The last such fault of its server, between the two acquisitions.
+    fn last_fault(&self, wanted: impl Fn(&Fault) -> bool) -> Option<usize> {
+        let wanted = |fault: &Fault| fault.server() == Some(&self.set.server) && wanted(fault);
+        self.case.last_fault(self.set.replied + 1..self.granted.sent, wanted)
+    }
+
+    /// The key in what a server was seen to hold, where it has the value that was asked for.
+    fn own<'k>(&self, keyspace: &'k Keyspace) -> Option<&'k KeyState> {
+        let asked = self.case.words(self.set.worded).get(2);
+        let key = keyspace.keys.get(&self.set.key)?;
+        matches!(&key.value, KeyValue::String(value) if Some(value) == asked).then_some(key)
     }
 }
 

@@ -71,7 +71,6 @@ pub enum Kind {
 /// Which came between which two: indices into the log, in order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Why {
-    /// What kind of thing it was.
     pub kind: Kind,
     /// The first of the two: the `Sent` event of a move.
     pub first: usize,
@@ -81,8 +80,14 @@ pub struct Why {
     /// The second of the two: a `Sent` event, or a `Replied` event as above, or where it has not come yet, the breach
     /// itself.
     pub second: usize,
-    /// The whole in one sentence.
     pub text: Text,
+}
+
+impl Why {
+    /// The places are the first, what came between, and the second.
+    fn new(kind: Kind, [first, between, second]: [usize; 3], text: Text) -> Self {
+        Self { kind, first, between, second, text }
+    }
 }
 
 /// Explains the first breach of a log, if it has one.
@@ -97,18 +102,16 @@ pub fn first(scenario: &Scenario, log: &Log) -> Option<Why> {
 /// did, because commands were on their way at the same time.
 pub fn explain(scenario: &Scenario, log: &Log, breach: &Breach) -> Option<Why> {
     let case = Case::new(scenario, log);
-    let invariant = scenario.invariants.get(breach.invariant)?;
-    let never = match &invariant.never {
+    let never = match &scenario.invariants.get(breach.invariant)?.never {
         NeverPlan::Overlap(lock) => return holders::explain(&case, lock, breach),
         NeverPlan::That(never) => never,
     };
     let kinds = || breach.evidence.iter().filter_map(|event| case.kind(*event));
-    let crashed =
-        kinds().any(|kind| matches!(kind, EventKind::Fault(fault) if fault.killed_client().is_some()));
-    let notified = kinds().filter(|kind| matches!(kind, EventKind::Notified { .. })).count();
-    let special = if crashed {
+    let killed =
+        |kind: &EventKind| matches!(kind, EventKind::Fault(fault) if fault.killed_client().is_some());
+    let special = if kinds().any(killed) {
         crashed::explain(&case, breach)
-    } else if notified > 1 {
+    } else if kinds().filter(|kind| matches!(kind, EventKind::Notified { .. })).count() > 1 {
         crashed::herd(&case, breach)
     } else {
         None

@@ -2,26 +2,10 @@
 
 use super::{Kind, case::Case};
 use crate::{
-    log::{ActorId, EventKind},
+    log::EventKind,
     text::Text,
     world::effect::{Access, Effect},
 };
-
-/// Who held a lock, and who was granted it next.
-pub(crate) struct Grant<'a> {
-    pub holder: ActorId,
-    /// The `Sent` event of the command by which it got it.
-    pub got: usize,
-    pub next: ActorId,
-    /// The `Sent` event of the command by which the next one got it.
-    pub granted: usize,
-    /// The server that the sentence is about.
-    pub server: &'a str,
-}
-
-fn text(en: String, zh: String) -> Text {
-    Text { en, zh }
-}
 
 /// Somebody else's write came between two commands on one key.
 pub(crate) fn unknown_to(
@@ -62,7 +46,7 @@ pub(crate) fn unknown_to(
     } else {
         (format!("{one}'s {looked} and {one}'s {acted}"), format!("{one} 的 {looked} 和 {acted} 之间"))
     };
-    text(
+    Text::new(
         format!("{other}'s {wrote} came between {pair}: {end}."),
         format!("{pair_zh}，插进了 {other} 的 {wrote}：{end_zh}。"),
     )
@@ -72,7 +56,7 @@ pub(crate) fn unknown_to(
 pub(crate) fn both_looked(case: &Case<'_>, (first, between): (&Effect, &Effect), wrote: &Effect) -> Text {
     let (one, other) = (case.name(first.actor), case.name(between.actor));
     let (looked, acted) = (case.command(first.sent), case.command(wrote.sent));
-    text(
+    Text::new(
         format!(
             "{one}'s {looked} and {other}'s both came before either's {acted}: one of the two acted on a value that was \
              no longer so."
@@ -89,7 +73,7 @@ pub(crate) fn interfered(case: &Case<'_>, setting: &Effect, act: &Effect) -> Tex
         Access::Deleted => (format!("deleted {holder}'s key"), format!("删掉了 {holder} 的键")),
         _ => (format!("set the lease of {holder}'s key"), format!("改了 {holder} 那个键的租期")),
     };
-    text(
+    Text::new(
         format!("{other}'s {did} came between {holder}'s {got} and {holder}'s release: it {what}."),
         format!("{holder} 的 {got} 之后、释放之前，{other} 的 {did} {what_zh}。"),
     )
@@ -97,10 +81,10 @@ pub(crate) fn interfered(case: &Case<'_>, setting: &Effect, act: &Effect) -> Tex
 
 /// The holder is dead, and before that somebody had made its key live longer.
 pub(crate) fn kept_alive(case: &Case<'_>, first: usize, renewal: &Effect) -> Text {
-    let holder = super::acts::sender(case, first).map_or("?", |actor| case.name(actor));
+    let holder = case.sender_name(first);
     let other = case.name(renewal.actor);
     let (got, did) = (case.command(first), case.command(renewal.sent));
-    text(
+    Text::new(
         format!(
             "{other}'s {did} came between {holder}'s {got} and {holder}'s death: it set the lease of {holder}'s key \
              anew, and nobody is left to delete it."
@@ -113,16 +97,16 @@ pub(crate) fn kept_alive(case: &Case<'_>, first: usize, renewal: &Effect) -> Tex
 
 /// The holder was killed before what it still had to do.
 pub(crate) fn crashed(case: &Case<'_>, first: usize, next: Option<&str>) -> Text {
-    let holder = super::acts::sender(case, first).map_or("?", |actor| case.name(actor));
+    let holder = case.sender_name(first);
     let got = case.command(first);
     match next {
-        Some(next) => text(
+        Some(next) => Text::new(
             format!(
                 "{holder} was killed between its {got} and the {next} that was to follow, and nobody else will send it."
             ),
             format!("{holder} 在 {got} 之后、{next} 之前被杀死，这一步再也没有人来做。"),
         ),
-        None => text(
+        None => Text::new(
             format!("{holder} was killed after its {got}: nobody is left to delete the key."),
             format!("{holder} 在 {got} 之后被杀死：没有人来删这个键了。"),
         ),
@@ -136,13 +120,12 @@ pub(crate) fn herd(
     deletion: Option<usize>,
     path: &str,
 ) -> Text {
-    let who = |sent: usize| super::acts::sender(case, sent).map_or("?", |actor| case.name(actor));
-    let (one, other) = (who(first), who(between));
+    let (one, other) = (case.sender_name(first), case.sender_name(between));
     let (watch, watch_too) = (case.command(first), case.command(between));
     match deletion {
         Some(sent) => {
-            let (owner, deletion) = (who(sent), case.command(sent));
-            text(
+            let (owner, deletion) = (case.sender_name(sent), case.command(sent));
+            Text::new(
                 format!(
                     "{other}'s {watch_too} came between {one}'s {watch} and {owner}'s {deletion}: both watched \
                      {path}, so one deletion woke both."
@@ -153,7 +136,7 @@ pub(crate) fn herd(
                 ),
             )
         }
-        None => text(
+        None => Text::new(
             format!(
                 "{other}'s {watch_too} came between {one}'s {watch} and the end of {path}: both watched it, so both \
                  were woken."
@@ -166,14 +149,10 @@ pub(crate) fn herd(
 }
 
 /// Two processes have a mutex each.
-pub(crate) fn other_process(
-    case: &Case<'_>,
-    (holder, first): (ActorId, usize),
-    (next, between): (ActorId, usize),
-) -> Text {
-    let (one, other) = (case.name(holder), case.name(next));
+pub(crate) fn other_process(case: &Case<'_>, first: usize, between: usize) -> Text {
+    let (one, other) = (case.sender_name(first), case.sender_name(between));
     let (locked, too) = (case.command(first), case.command(between));
-    text(
+    Text::new(
         format!(
             "{other}'s {too} came between {one}'s {locked} and {one}'s unlock: they are two processes, and each has a \
              mutex of its own."
@@ -184,27 +163,27 @@ pub(crate) fn other_process(
     )
 }
 
-/// The lock went away from under its holder, and the next one was granted it.
-pub(crate) fn granted(case: &Case<'_>, kind: Kind, between: usize, grant: &Grant<'_>) -> Text {
-    let (holder, next) = (case.name(grant.holder), case.name(grant.next));
-    let (got, granted) = (case.command(grant.got), case.command(grant.granted));
-    let server = grant.server;
+/// What the holder had set was lost, and the next one was granted the lock.
+pub(crate) fn granted(case: &Case<'_>, kind: Kind, between: usize, (set, grant): (&Effect, &Effect)) -> Text {
+    let (holder, next) = (case.name(set.actor), case.name(grant.actor));
+    let (got, granted) = (case.command(set.sent), case.command(grant.sent));
+    let server = &grant.server;
+    let pair = format!("{holder}'s {got} and {next}'s {granted}");
+    let pair_zh = format!("{holder} 的 {got} 和 {next} 的 {granted} 之间");
+    let still = format!("{holder} still believed that it held the lock.");
+    let still_zh = format!("{holder} 还以为自己持有锁。");
     let (en, zh) = match (kind, case.kind(between)) {
         (Kind::Deleted, Some(EventKind::Sent { actor, .. })) => {
             let (who, deletion) = (case.name(*actor), case.command(between));
-            return text(
-                format!(
-                    "{who}'s {deletion} came between {holder}'s {got} and {next}'s {granted}: the key that it deleted \
-                     was {holder}'s. {holder} still believed that it held the lock."
-                ),
-                format!(
-                    "{holder} 的 {got} 和 {next} 的 {granted} 之间，插进了 {who} 的 {deletion}：它删掉的是 {holder} \
-                     的键。{holder} 还以为自己持有锁。"
-                ),
+            let end = format!("the key that it deleted was {holder}'s. {still}");
+            let end_zh = format!("它删掉的是 {holder} 的键。{still_zh}");
+            return Text::new(
+                format!("{who}'s {deletion} came between {pair}: {end}"),
+                format!("{pair_zh}，插进了 {who} 的 {deletion}：{end_zh}"),
             );
         }
         (Kind::LateReply, _) => {
-            return text(
+            return Text::new(
                 format!(
                     "{holder}'s {got} came between {next}'s {granted} and the reply to it: {next} believed an answer \
                      that was no longer so."
@@ -215,15 +194,11 @@ pub(crate) fn granted(case: &Case<'_>, kind: Kind, between: usize, grant: &Grant
             );
         }
         (Kind::Frozen, _) => {
-            let client = case.client(grant.holder);
-            return text(
-                format!(
-                    "{client} was frozen between {holder}'s {got} and {next}'s {granted}: its lease ended while it \
-                     stood still, and it could not know."
-                ),
-                format!(
-                    "{holder} 的 {got} 和 {next} 的 {granted} 之间，{client} 被冻结：停着的时候租期到了，它无从知道。"
-                ),
+            let client = case.client(set.actor);
+            let end = "its lease ended while it stood still, and it could not know";
+            return Text::new(
+                format!("{client} was frozen between {pair}: {end}."),
+                format!("{pair_zh}，{client} 被冻结：停着的时候租期到了，它无从知道。"),
             );
         }
         (Kind::ClockSet, _) => (
@@ -235,7 +210,7 @@ pub(crate) fn granted(case: &Case<'_>, kind: Kind, between: usize, grant: &Grant
             format!("{holder} 的会话结束，服务器删掉了它的节点"),
         ),
         (Kind::Failover, Some(EventKind::Fault(kill))) => {
-            let killed = &kill.target().to_string();
+            let killed = kill.target();
             (
                 format!("{killed} was killed, and {server} took over without ever having had {holder}'s key"),
                 format!("{killed} 被杀死，接替它的 {server} 上从来没有 {holder} 的键"),
@@ -251,10 +226,5 @@ pub(crate) fn granted(case: &Case<'_>, kind: Kind, between: usize, grant: &Grant
         ),
         _ => (format!("{holder}'s lease ended"), format!("{holder} 的租期到了")),
     };
-    text(
-        format!(
-            "Between {holder}'s {got} and {next}'s {granted}, {en}. {holder} still believed that it held the lock."
-        ),
-        format!("{holder} 的 {got} 和 {next} 的 {granted} 之间，{zh}。{holder} 还以为自己持有锁。"),
-    )
+    Text::new(format!("Between {pair}, {en}. {still}"), format!("{pair_zh}，{zh}。{still_zh}"))
 }

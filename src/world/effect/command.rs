@@ -12,11 +12,8 @@ pub(crate) enum Verb {
     Plain,
     /// As that of a script: it may have done part of what it can do.
     Script,
-    /// It begins a transaction.
     Multi,
-    /// It carries one out.
     Exec,
-    /// It gives one up.
     Discard,
 }
 

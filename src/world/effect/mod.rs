@@ -46,7 +46,6 @@ pub struct Effect {
     pub replied: usize,
     /// The index of the `Sent` event that has its words: of a transaction, that of the command that was queued.
     pub worded: usize,
-    /// The server that it was sent to.
     pub server: String,
     /// The key, or the znode's path.
     pub key: String,
@@ -90,7 +89,6 @@ pub struct Effects {
 }
 
 impl Effects {
-    /// Nothing was read yet.
     pub fn new(scenario: &Scenario) -> Self {
         let mut scripts = BTreeMap::new();
         let mut before = None;
@@ -111,7 +109,6 @@ impl Effects {
         Self { scripts, ..Self::default() }
     }
 
-    /// Every attempt to set a key so far, oldest first.
     pub fn attempts(&self) -> &[Attempt] {
         &self.attempts
     }
@@ -137,10 +134,10 @@ impl Effects {
                 self.flights.insert(*op, flight);
                 Vec::new()
             }
-            EventKind::Replied { op, actor, reply, .. } => match self.flights.remove(op) {
-                Some(flight) => self.landed(*actor, flight, index, reply),
-                None => Vec::new(),
-            },
+            EventKind::Replied { op, actor, reply, .. } => {
+                let flight = self.flights.remove(op);
+                flight.map_or_else(Vec::new, |flight| self.landed(*actor, flight, index, reply))
+            }
             _ => Vec::new(),
         }
     }
@@ -148,35 +145,29 @@ impl Effects {
     fn landed(&mut self, actor: ActorId, flight: Flight, replied: usize, reply: &Reply) -> Vec<Effect> {
         let transaction = (actor, flight.server.clone());
         match (flight.verb, reply) {
-            (Verb::Multi, Reply::Value(_)) => {
-                self.queued.insert(transaction, Vec::new());
-                Vec::new()
-            }
+            (Verb::Multi, Reply::Value(_)) => drop(self.queued.insert(transaction, Vec::new())),
             (Verb::Discard, Reply::Value(_)) => {
                 for flight in self.queued.remove(&transaction).unwrap_or_default() {
                     self.refuse(flight.sent);
                 }
-                Vec::new()
             }
             (Verb::Exec, Reply::Value(each)) => {
                 let queued = self.queued.remove(&transaction).unwrap_or_default();
-                let each = each.as_array().cloned().unwrap_or_default();
-                let mut effects = Vec::new();
-                for (n, queued) in queued.into_iter().enumerate() {
+                let effects = queued.iter().enumerate().flat_map(|(n, queued)| {
                     // Of a transaction that was not carried out there are no replies.
                     let reply = Reply::Value(each.get(n).cloned().unwrap_or_default());
-                    effects.extend(self.answered(actor, &queued, (flight.sent, replied), &reply));
-                }
-                effects
+                    self.answered(actor, queued, (flight.sent, replied), &reply)
+                });
+                return effects.collect();
             }
             (_, Reply::Value(word)) if word == "QUEUED" => {
                 if let Some(queue) = self.queued.get_mut(&transaction) {
                     queue.push(flight);
                 }
-                Vec::new()
             }
-            _ => self.answered(actor, &flight, (flight.sent, replied), reply),
+            _ => return self.answered(actor, &flight, (flight.sent, replied), reply),
         }
+        Vec::new()
     }
 
     fn answered(

@@ -5,58 +5,30 @@ use serde_json::{Value, json};
 
 use super::{Access, Effect, Effects, command::parse, effects};
 use crate::{
-    clock::{ClockKind, LessonTime},
-    lesson::{Params, Scenario, library::from_text, script_calls},
-    log::{ActorId, Command, Dialect, Event, EventKind, OpId, Reply, ServerInfo},
+    lesson::{Scenario, script_calls, testing},
+    log::{
+        Command, Log, Reply,
+        testing::{LogBuilder, actor, ready},
+    },
 };
 
 /// `owner-check` runs the script `release_if_owner`.
 fn scenario() -> Scenario {
-    let loaded =
-        from_text("lesson.yaml", include_str!("../../../assets/new-lesson.yaml")).expect("it is good");
-    Scenario::plan(&loaded, "owner-check", &Params::new()).expect("it is good")
-}
-
-fn event(kind: EventKind) -> Event {
-    let at = LessonTime::ZERO;
-    Event { at, kind }
+    testing::scenario(testing::NEW_LESSON, "owner-check")
 }
 
 /// Commands of one client, one after another, each with its reply.
-fn exchanges(product: &str, commands: &[(&str, Reply)]) -> Vec<Event> {
-    let server = ServerInfo {
-        name: "server".to_owned(),
-        product: product.to_owned(),
-        version: String::new(),
-        address: String::new(),
-        password: None,
-    };
-    let mut events = vec![event(EventKind::LabReady {
-        lesson: String::new(),
-        variant: String::new(),
-        clock: ClockKind::Controlled,
-        servers: vec![server],
-        actors: Vec::new(),
-    })];
-    let dialect = if product == "ZooKeeper" { Dialect::Zookeeper } else { Dialect::Redis };
-    for (op, (wire, reply)) in (0..).map(OpId).zip(commands) {
-        let (actor, label) = (ActorId(0), "move".to_owned());
-        events.push(event(EventKind::Sent {
-            op,
-            actor,
-            label: label.clone(),
-            server: "server".to_owned(),
-            command: Command::from_text(wire, dialect),
-            releases: Vec::new(),
-        }));
-        let reply = reply.clone();
-        events.push(event(EventKind::Replied { op, actor, label, reply }));
+fn exchanges(commands: &[(&str, Reply)]) -> Log {
+    let mut log = LogBuilder::new(ready(&["redis", "zookeeper"], [actor("A")]));
+    for (wire, reply) in commands {
+        let sent = log.sends(0, "move", wire);
+        log.answers(sent, reply.clone());
     }
-    events
+    log.finish()
 }
 
-fn accesses(product: &str, commands: &[(&str, Reply)]) -> Vec<(String, Access)> {
-    let found = effects(&scenario(), &exchanges(product, commands));
+fn accesses(commands: &[(&str, Reply)]) -> Vec<(String, Access)> {
+    let found = effects(&scenario(), exchanges(commands).events());
     found.into_iter().map(|Effect { key, access, .. }| (key, access)).collect()
 }
 
@@ -83,20 +55,20 @@ fn a_reply_says_whether_it_was_done() {
         ("", Value::Null, None),
     ];
     for (wire, reply, access) in cases {
-        let known = accesses("Redis", &[(wire, answered(reply.clone()))]);
+        let known = accesses(&[(wire, answered(reply.clone()))]);
         let wanted: Vec<_> = access.into_iter().map(|access| ("lock".to_owned(), access)).collect();
         assert_eq!(known, wanted, "{wire} answered {reply}");
     }
     let lost = [("DEL lock", Reply::Lost("cut".to_owned()))];
-    assert_eq!(accesses("Redis", &lost), [], "nobody knows");
+    assert_eq!(accesses(&lost), [], "nobody knows");
 }
 
 #[test]
 fn a_script_does_what_its_calls_do() {
     let wire = "EVAL release_if_owner 1 lock A-3f0e";
     let lock = |access| ("lock".to_owned(), access);
-    assert_eq!(accesses("Redis", &[(wire, answered(json!(1)))]), [lock(Access::Read), lock(Access::Deleted)]);
-    assert_eq!(accesses("Redis", &[(wire, answered(json!(0)))]), [lock(Access::Read)], "not its own");
+    assert_eq!(accesses(&[(wire, answered(json!(1)))]), [lock(Access::Read), lock(Access::Deleted)]);
+    assert_eq!(accesses(&[(wire, answered(json!(0)))]), [lock(Access::Read)], "not its own");
     assert_eq!(
         script_calls("local n = redis.call('GET', KEYS[1]) return redis.pcall( \"decr\" , KEYS[ 2 ])"),
         [("GET".to_owned(), 0), ("DECR".to_owned(), 1)]
@@ -108,12 +80,12 @@ fn a_transaction_is_done_when_it_is_carried_out() {
     let queued = || answered(json!("QUEUED"));
     let begun =
         [("MULTI", answered(json!("OK"))), ("SETNX lock B", queued()), ("PEXPIRE lock 60000", queued())];
-    assert_eq!(accesses("Redis", &begun), []);
+    assert_eq!(accesses(&begun), []);
     let done = [&begun[..], &[("EXEC", answered(json!([0, 1])))]].concat();
-    assert_eq!(accesses("Redis", &done), [("lock".to_owned(), Access::Expiry)]);
+    assert_eq!(accesses(&done), [("lock".to_owned(), Access::Expiry)]);
     let given_up =
         [&begun[..], &[("DISCARD", answered(json!("OK"))), ("EXEC", answered(json!([])))]].concat();
-    assert_eq!(accesses("Redis", &given_up), []);
+    assert_eq!(accesses(&given_up), []);
 }
 
 #[test]
@@ -126,20 +98,18 @@ fn a_sequential_znode_has_the_name_that_the_server_gave_it() {
     ];
     let own = || "/locks/n-0000000000".to_owned();
     assert_eq!(
-        accesses("ZooKeeper", &commands),
+        accesses(&commands),
         [(own(), Access::Set), ("/lock".to_owned(), Access::Read), (own(), Access::Deleted)]
     );
 }
 
 #[test]
 fn who_asked_for_a_value_is_known_before_the_reply() {
-    let events = exchanges(
-        "Redis",
-        &[("SETNX lock A-1", answered(json!(1))), ("SET lock B-2 NX", answered(Value::Null))],
-    );
+    let log =
+        exchanges(&[("SETNX lock A-1", answered(json!(1))), ("SET lock B-2 NX", answered(Value::Null))]);
     let attempts = |count: usize| {
         let mut effects = Effects::new(&scenario());
-        for (n, event) in events.iter().take(count).enumerate() {
+        for (n, event) in log.events().iter().take(count).enumerate() {
             effects.take(n, event);
         }
         let each = effects.attempts().iter();

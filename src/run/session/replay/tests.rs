@@ -2,46 +2,28 @@
 
 use super::replay;
 use crate::{
-    clock::{ClockKind, LessonTime},
-    lesson::{Params, Scenario, library::from_text},
-    log::{ActorId, Event, EventKind, Log, Stop},
+    lesson::testing::{self, NEW_LESSON},
+    log::{EventKind, Stop, testing::waited},
     run::session::{Command, Session, Update},
 };
 
 /// Told in one step: said, three seconds in which somebody waits twice, the end.
-fn recorded(scenario: &Scenario) -> Log {
+fn opened() -> Session {
     let stop = |item, stop| EventKind::Stop { item, stop };
-    let waited = |label: &str| EventKind::Waited { actor: ActorId(0), label: label.to_owned() };
-    let ready = EventKind::LabReady {
-        lesson: "my-lock".to_owned(),
-        variant: "blind-del".to_owned(),
-        clock: ClockKind::Recorded,
-        servers: Vec::new(),
-        actors: scenario.actors.iter().map(|plan| plan.actor.clone()).collect(),
-    };
     let (en, zh) = ("Wait.".to_owned(), "等。".to_owned());
-    let mut log = Log::new();
+    let scenario = testing::scenario(NEW_LESSON, "blind-del");
+    let mut log = testing::log(&scenario);
     for (at, kind) in [
-        (0, ready),
         (1, EventKind::Say { item: 0, en, zh }),
         (1, stop(0, Stop::Narration)),
-        (1_000, waited("first")),
-        (3_000, waited("second")),
+        (1_000, waited(0)),
+        (3_000, waited(0)),
         (3_001, stop(1, Stop::Passed)),
         (3_001, stop(1, Stop::End)),
     ] {
-        let at = LessonTime::from_millis(at);
-        log.append(Event { at, kind });
+        log.at(at).add(kind);
     }
-    log
-}
-
-fn opened() -> Session {
-    let loaded =
-        from_text("lesson.yaml", include_str!("../../../../assets/new-lesson.yaml")).expect("it is good");
-    let scenario = Scenario::plan(&loaded, "blind-del", &Params::new()).expect("it is good");
-    let log = recorded(&scenario);
-    let mut session = replay(scenario, log);
+    let mut session = replay(scenario, log.finish());
     let Ok(Update::Events(opening)) = session.updates.try_recv() else {
         panic!("the opening is there at once");
     };

@@ -1,15 +1,17 @@
 //! The fold, on logs of every kind: nothing that was drawn moves, and what is chosen is found where it is drawn.
 
+use std::time::Duration;
+
 use proptest::prelude::*;
 use ratatui::{buffer::Buffer, layout::Rect};
 
 use crate::ui::chart::sequence::Sequence;
 use crate::ui::view::sequence as draw;
 use crate::{
-    clock::{ClockKind, LessonTime},
+    clock::LessonTime,
     log::{
-        Actor, ActorId, Belief, Command, Dialect, Event, EventKind, Fault, KeyState, KeyValue, Keyspace,
-        LinkId, Log, Observed, OpId, Reply, ServerInfo, ServerState, Stop, Way,
+        ActorId, EventKind, Fault, LinkId, Log, Reply, Stop, Way,
+        testing::{LogBuilder, actor, any_belief, believes, counted, crowd, holds, ready, replied, sent},
     },
     text::Lang,
     ui::{
@@ -21,37 +23,16 @@ use crate::{
 };
 
 /// Three clients, one with two threads, and a crowd.
-fn ready() -> EventKind {
-    let mut actors: Vec<Actor> = [("A.work", "A"), ("A.renew", "A"), ("B", "B"), ("客户端", "客户端")]
-        .map(|(name, client)| Actor { name: name.to_owned(), client: client.to_owned(), crowd: false })
-        .into();
-    actors.extend((1..=8).map(|n| Actor { name: format!("W{n}"), client: "W".to_owned(), crowd: true }));
-    let servers = ["redis1", "redis2"].map(|name| ServerInfo {
-        name: name.to_owned(),
-        product: "Redis".to_owned(),
-        version: "7".to_owned(),
-        address: String::new(),
-        password: None,
-    });
-    EventKind::LabReady {
-        lesson: "lesson".to_owned(),
-        variant: "variant".to_owned(),
-        clock: ClockKind::Controlled,
-        servers: servers.into(),
-        actors,
-    }
+fn log() -> LogBuilder {
+    let actors = ["A.work", "A.renew", "B", "客户端"].map(actor);
+    let ready = ready(&["redis1", "redis2"], actors.into_iter().chain(crowd(8)));
+    LogBuilder::new(ready).ticking(Duration::ZERO)
 }
 
 fn happening() -> impl Strategy<Value = EventKind> {
     let actor = || (0..12_u32).prop_map(ActorId);
     let server =
         || prop_oneof![Just("redis1".to_owned()), Just("redis2".to_owned()), Just("local".to_owned())];
-    let belief = prop_oneof![
-        Just(Belief::Holding),
-        Just(Belief::Waiting),
-        Just(Belief::Unsure),
-        Just(Belief::Nothing)
-    ];
     let label = || "[a-c]".prop_map(String::from);
     let reply = prop_oneof![
         Just(Reply::Value("OK".into())),
@@ -73,20 +54,14 @@ fn happening() -> impl Strategy<Value = EventKind> {
         server().prop_map(|server| Fault::RestartServer { server }),
     ];
     let state = (server(), 0..9_i64, any::<bool>()).prop_map(|(server, value, expires)| {
-        let key = KeyState {
-            value: KeyValue::String(value.to_string()),
-            expires_at: expires.then(|| LessonTime::from_nanos(value * 500_000_000)),
-        };
-        let keys = (value > 2).then(|| ("lock".to_owned(), key)).into_iter().collect();
-        EventKind::State(ServerState { server, observed: Observed::Redis(Keyspace { keys, role: None }) })
+        let end = expires.then(|| LessonTime::from_millis(value * 500));
+        let value = value.to_string();
+        holds(&server, (value.as_str() > "2").then_some((&value, end)))
     });
     prop_oneof![
-        6 => (actor(), label(), server(), 0..40_u64, "[ -~锁，]{0,60}").prop_map(|(actor, label, server, op, wire)| {
-            EventKind::Sent { op: OpId(op), actor, label, server, command: Command::from_text(&wire, Dialect::Redis), releases: Vec::new() }
-        }),
-        6 => (actor(), label(), 0..40_u64, reply).prop_map(|(actor, label, op, reply)| EventKind::Replied {
-            op: OpId(op), actor, label, reply,
-        }),
+        6 => (0..40_u64, 0..12_u32, server(), label(), "[ -~锁，]{0,60}")
+            .prop_map(|(op, actor, server, label, wire)| sent(op, actor, &server, &label, &wire)),
+        6 => (0..40_u64, 0..12_u32, label(), reply).prop_map(|(op, actor, label, reply)| replied(op, actor, &label, reply)),
         3 => (actor(), server(), label()).prop_map(|(actor, server, what)| EventKind::Notified {
             actor, server, about: "/lock".to_owned(), what,
         }),
@@ -96,10 +71,8 @@ fn happening() -> impl Strategy<Value = EventKind> {
         2 => (actor(), label()).prop_map(|(actor, label)| EventKind::Waits {
             actor, label, until: LessonTime::from_nanos(1 << 40),
         }),
-        2 => actor().prop_map(|actor| EventKind::Counted { actor, counter: "sold".to_owned(), by: 1 }),
-        4 => (actor(), belief).prop_map(|(actor, belief)| EventKind::Believes {
-            actor, lock: "lock".to_owned(), belief,
-        }),
+        2 => (0..12_u32).prop_map(counted),
+        4 => (0..12_u32, any_belief()).prop_map(|(actor, belief)| believes(actor, belief)),
         2 => fault.prop_map(EventKind::Fault),
         2 => state,
         2 => Just(EventKind::Stop { item: 0, stop: Stop::Move }),
@@ -108,18 +81,15 @@ fn happening() -> impl Strategy<Value = EventKind> {
 
 fn logs() -> impl Strategy<Value = Log> {
     proptest::collection::vec(
-        (happening(), prop_oneof![4 => 0..3_000_000_i64, 1 => 0..3_000_000_000_i64]),
+        (happening(), prop_oneof![4 => 0..3_000_000_u64, 1 => 0..3_000_000_000_u64]),
         0..80,
     )
     .prop_map(|happenings| {
-        let mut log = Log::new();
-        let mut at = 0;
-        log.append(Event { at: LessonTime::ZERO, kind: ready() });
-        for (kind, passed) in happenings {
-            at += passed;
-            log.append(Event { at: LessonTime::from_nanos(at), kind });
+        let mut log = log();
+        for (kind, nanos) in happenings {
+            log.pass(Duration::from_nanos(nanos)).add(kind);
         }
-        log
+        log.finish()
     })
 }
 
@@ -127,12 +97,6 @@ fn folded(log: &Log) -> Sequence {
     let mut sequence = Sequence::default();
     sequence.advance(log);
     sequence
-}
-
-fn prefix(log: &Log, position: usize) -> Log {
-    let mut prefix = Log::new();
-    prefix.extend(log.events()[..position].iter().cloned());
-    prefix
 }
 
 /// Draws a pane's inside; gives the lines on which something is chosen.
@@ -151,7 +115,7 @@ proptest! {
     #[test]
     fn nothing_that_was_drawn_moves_when_more_happens(log in logs(), position in 0..80_usize) {
         let position = position.min(log.len());
-        let (whole, before) = (folded(&log), folded(&prefix(&log, position)));
+        let (whole, before) = (folded(&log), folded(&log.prefix(position)));
         let known = whole.known(position);
         prop_assert_eq!(before.rows.len(), known);
         for event in 0..position {
@@ -187,7 +151,7 @@ proptest! {
             draw::draw(&scene, draw::View::default(), area, &mut buffer);
             buffer
         };
-        let picture_now = picture(&prefix(&log, position));
+        let picture_now = picture(&log.prefix(position));
         prop_assert_eq!(&picture_now, &picture(&log));
         // No wide character is cut in half.
         for (n, pair) in picture_now.content.windows(2).enumerate() {
@@ -228,24 +192,12 @@ proptest! {
 
 #[test]
 fn time_that_passes_is_one_row_however_often_it_is_looked_at() {
-    let mut log = Log::new();
-    let mut add = |at: i64, kind| {
-        log.append(Event { at: LessonTime::from_nanos(at * 1_000_000), kind });
-    };
-    let sent = |op| EventKind::Sent {
-        op: OpId(op),
-        actor: ActorId(2),
-        label: "a".to_owned(),
-        server: "redis1".to_owned(),
-        command: Command::from_text("PING", Dialect::Redis),
-        releases: Vec::new(),
-    };
-    add(0, ready());
-    add(0, sent(1));
+    let mut log = log();
+    log.sends_to(2, "redis1", "a", "PING");
     for at in [1000, 2000, 3000] {
-        add(at, EventKind::Stop { item: 0, stop: Stop::Passed });
+        log.at(at).add(EventKind::Stop { item: 0, stop: Stop::Passed });
     }
-    add(3000, sent(2));
+    log.sends_to(2, "redis1", "a", "PING");
     let sequence = folded(&log);
     assert_eq!(sequence.rows.len(), 3);
     assert!(!sequence.rows[1].is_chosen());
