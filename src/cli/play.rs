@@ -211,9 +211,7 @@ fn offer_to_install(options: &LabOptions, wanted: &[LabKind], lang: Lang) -> Res
     if wanted.iter().all(|lab| options.search.serves(*lab)) {
         return Ok(());
     }
-    let Some(plan) = install_plan(&options.search, lang) else {
-        return Ok(());
-    };
+    let Some(plan) = install_plan(&options.search, lang) else { return Ok(()) };
     let plan_words = doctor::plan_words(&plan, lang);
     print::tell(&words::SOME_MISSING.with(lang, &[&plan_words]));
     print::tell(&format!("{}\n", words::OR_RECORDINGS.get(lang)));

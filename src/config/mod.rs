@@ -54,9 +54,7 @@ impl Config {
 
     /// Reads the user's own file, which need not exist.
     pub fn open() -> Self {
-        let Some(path) = Self::path() else {
-            return Self::default();
-        };
+        let Some(path) = Self::path() else { return Self::default() };
         match Self::read(&path) {
             Ok(config) => config,
             // A file where a directory is wanted: nothing is there.

@@ -30,9 +30,7 @@ impl<'a> Crowds<'a> {
             if let EventKind::Stop { .. } = event.kind {
                 open.clear();
             }
-            let Some((actor, what)) = alike(event) else {
-                continue;
-            };
+            let Some((actor, what)) = alike(event) else { continue };
             let Some(client) = crowds.client(actor) else {
                 crowds.said.insert(index, vec![index]);
                 continue;

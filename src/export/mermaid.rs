@@ -156,9 +156,7 @@ impl<'a> Diagram<'a> {
             }
             EventKind::Decided { item, right } => self.tell_decision(*item, right),
             EventKind::Sent { actor, server, command, .. } => {
-                let Some(alike) = self.crowds.alike(index) else {
-                    return;
-                };
+                let Some(alike) = self.crowds.alike(index) else { return };
                 let (wire, count) = (self.common(alike, &command.to_string()), alike.len());
                 let from = self.crowds.participant(*actor);
                 // A lock inside the process is nobody else's business.
@@ -166,9 +164,7 @@ impl<'a> Diagram<'a> {
                 self.line(&format!("{from}->>{to}: {}{}", escape(&shorten(&wire)), times(count)));
             }
             EventKind::Replied { op, actor, reply, .. } => {
-                let Some(alike) = self.crowds.alike(index) else {
-                    return;
-                };
+                let Some(alike) = self.crowds.alike(index) else { return };
                 let (words, count) = (self.common(alike, &reply.to_string()), alike.len());
                 let to = self.crowds.participant(*actor);
                 let from = self.server_of(*op, index).unwrap_or_else(|| to.clone());
@@ -177,26 +173,20 @@ impl<'a> Diagram<'a> {
                 self.line(&format!("{from}{arrow}{to}: {words}{}", times(count)));
             }
             EventKind::Notified { actor, server, about, what } => {
-                let Some(count) = self.crowds.count(index) else {
-                    return;
-                };
+                let Some(count) = self.crowds.count(index) else { return };
                 let to = self.crowds.participant(*actor);
                 let from = self.server(server).unwrap_or_else(|| to.clone());
                 let words = escape(&shorten(&format!("↯ {what} {about}")));
                 self.line(&format!("{from}-){to}: {words}{}", times(count)));
             }
             EventKind::Waits { actor, label, until } if until.since(at) >= NOTICEABLE => {
-                let Some(count) = self.crowds.count(index) else {
-                    return;
-                };
+                let Some(count) = self.crowds.count(index) else { return };
                 let words = format!("{label}: {} → {}", time::moment(at), time::moment(*until));
                 let over = self.crowds.participant(*actor);
                 self.note(&over, &format!("{}{}", escape(&words), times(count)));
             }
             EventKind::Believes { actor, lock, belief } => {
-                let Some(count) = self.crowds.count(index) else {
-                    return;
-                };
+                let Some(count) = self.crowds.count(index) else { return };
                 let over = self.crowds.participant(*actor);
                 let words = match belief {
                     Belief::Nothing => format!("{lock}: –"),

@@ -159,9 +159,7 @@ where
         changed |= app.handle(message, Instant::now());
         // Whatever else has come is taken in before the next picture.
         for _ in 0..DRAIN {
-            let Some(message) = pending(&mut input, &mut app).await? else {
-                break;
-            };
+            let Some(message) = pending(&mut input, &mut app).await? else { break };
             changed |= app.handle(message, Instant::now());
         }
         if matches!(app.mode(), Mode::Ending) {

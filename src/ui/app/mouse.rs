@@ -58,9 +58,7 @@ impl<R: Runs> App<R> {
             return;
         }
         let hit = self.hit(at);
-        let Mode::Learning(lesson) = &mut self.mode else {
-            return;
-        };
+        let Mode::Learning(lesson) = &mut self.mode else { return };
         match hit {
             Hit::Nothing => {}
             Hit::Pane(pane) => lesson.focus = pane,

@@ -40,12 +40,8 @@ impl<R: Runs> App<R> {
     /// What can be chosen in free play; of that only faults, where only they are wanted. A stretch of time that was
     /// typed comes first.
     fn offers(&self) -> Vec<Command> {
-        let Mode::Learning(lesson) = &self.mode else {
-            return Vec::new();
-        };
-        let Some(free) = lesson.run().free() else {
-            return Vec::new();
-        };
+        let Mode::Learning(lesson) = &self.mode else { return Vec::new() };
+        let Some(free) = lesson.run().free() else { return Vec::new() };
         let offer = |action, words: &dyn Fn(Lang) -> String| Command {
             action,
             name: words(self.lang),
@@ -180,9 +176,7 @@ impl<R: Runs> App<R> {
         for command in self.commands() {
             let mut candidates = vec![Candidate { text: &command.name, bonus: 20, loose: true }];
             candidates.extend(command.others.iter().map(|text| Candidate { text, bonus: 0, loose: true }));
-            let Some(found) = query.find(&candidates) else {
-                continue;
-            };
+            let Some(found) = query.find(&candidates) else { continue };
             let marks = found.marks.get(&0).cloned().unwrap_or_default();
             let beside = found.marks.iter().find(|(at, _)| **at > 0);
             let beside = beside.map(|(at, marks)| (candidates[*at].text.to_owned(), marks.clone()));

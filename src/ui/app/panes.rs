@@ -7,9 +7,7 @@ use crate::ui::{keys::Pane, view::Screen};
 impl<R: Runs> App<R> {
     /// Moves the choice of an event, and what was scrolled follows it again.
     pub(crate) fn select(&mut self, by: i32) {
-        let Some(Screen::Lesson(view)) = self.screen() else {
-            return;
-        };
+        let Some(Screen::Lesson(view)) = self.screen() else { return };
         let selected = view.neighbour(by);
         if let Mode::Learning(lesson) = &mut self.mode {
             lesson.selected = selected;
@@ -21,9 +19,7 @@ impl<R: Runs> App<R> {
     }
 
     pub(crate) fn move_aside(&mut self, right: bool) {
-        let Some(Screen::Lesson(view)) = self.screen() else {
-            return;
-        };
+        let Some(Screen::Lesson(view)) = self.screen() else { return };
         let reach = view.aside_reach(self.size);
         let from = view.aside.unwrap_or(0).min(reach);
         let to = if right { from + 1 } else { from.saturating_sub(1) };
@@ -39,9 +35,7 @@ impl<R: Runs> App<R> {
     }
 
     pub(crate) fn scroll_pane(&mut self, pane: Pane, by: i32) {
-        let Some(Screen::Lesson(view)) = self.screen() else {
-            return;
-        };
+        let Some(Screen::Lesson(view)) = self.screen() else { return };
         let reach = view.reach(pane, self.size);
         // The wire log and the sequence count from their newest line, so up is more.
         let by = if view.counts_back(pane) { -by } else { by };

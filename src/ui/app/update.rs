@@ -259,9 +259,7 @@ impl<R: Runs> App<R> {
 
     /// Notes what was done in the lesson, if that is new.
     fn keep(&mut self) {
-        let Mode::Learning(lesson) = &self.mode else {
-            return;
-        };
+        let Mode::Learning(lesson) = &self.mode else { return };
         let (outcome, score) = lesson.run.done();
         let solved = lesson.run.solved();
         if outcome.is_none() && score.asked == 0 && solved == 0 {
@@ -325,9 +323,7 @@ impl<R: Runs> App<R> {
                     }
                     return true;
                 }
-                let Some(action) = self.keys.action(&places, chord) else {
-                    return self.finish_animation();
-                };
+                let Some(action) = self.keys.action(&places, chord) else { return self.finish_animation() };
                 self.act(action, now);
                 true
             }
@@ -342,9 +338,7 @@ impl<R: Runs> App<R> {
 
     /// Any key ends an animation, but for the two that stop it or turn it back.
     fn finish_animation(&mut self) -> bool {
-        let Mode::Learning(lesson) = &mut self.mode else {
-            return false;
-        };
+        let Mode::Learning(lesson) = &mut self.mode else { return false };
         lesson.run.complete()
     }
 
@@ -436,9 +430,7 @@ impl<R: Runs> App<R> {
     }
 
     pub(crate) fn open(&mut self, entry: usize, variant: usize) {
-        let Some(choice) = self.choice(entry, variant) else {
-            return;
-        };
+        let Some(choice) = self.choice(entry, variant) else { return };
         // The lab before goes down first: two labs at once help nobody.
         self.mode = Mode::Browsing;
         let session = self.runs.open(&choice);
@@ -452,9 +444,7 @@ impl<R: Runs> App<R> {
     }
 
     pub(crate) fn scroll_overlay(&mut self, overlay: Overlay, by: i32) {
-        let Some(screen) = self.screen() else {
-            return;
-        };
+        let Some(screen) = self.screen() else { return };
         let reach = screen.overlay_reach(overlay, self.size);
         let scrolled = |from: u16| from.min(reach).saturating_add_signed(clamp(by)).min(reach);
         self.overlay = match overlay {

@@ -79,9 +79,7 @@ impl Answers {
     pub fn score(&self, questions: &[Question]) -> Score {
         let mut score = Score::default();
         for question in questions {
-            let Some(answer) = self.get(question.item) else {
-                continue;
-            };
+            let Some(answer) = self.get(question.item) else { continue };
             score.asked += 1;
             score.skipped += usize::from(answer == Answer::Skipped);
             score.right += usize::from(answer.is_right(question) == Some(true));

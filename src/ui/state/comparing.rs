@@ -199,9 +199,7 @@ impl Comparing {
 
     /// The live run has told something; `None` when it ended without a word.
     pub fn receive(&mut self, update: Option<Update>, runs: &impl Runs) {
-        let Some(run) = self.runs.values_mut().find(|run| run.session.is_some()) else {
-            return;
-        };
+        let Some(run) = self.runs.values_mut().find(|run| run.session.is_some()) else { return };
         match update {
             Some(Update::Events(events)) => run.log.extend(events),
             Some(Update::Stepped { ended: false }) => {
@@ -275,9 +273,7 @@ impl Comparing {
 
     /// To where the runs part: the first stop at which each has made its move of the difference.
     pub fn to_difference(&mut self) {
-        let Some(difference) = &self.joint.difference else {
-            return;
-        };
+        let Some(difference) = &self.joint.difference else { return };
         let made = difference.moves.each_ref().map(|made| made.as_ref().map(|made| made.event));
         let shows = |slots: &usize| {
             let over = self.joint.timeline.positions(*slots);

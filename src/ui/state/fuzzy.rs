@@ -84,9 +84,7 @@ fn best(
 
 /// Letters that are strewn over a whole line are an accident.
 fn is_close(marks: &[u32]) -> bool {
-    let (Some(first), Some(last)) = (marks.iter().min(), marks.iter().max()) else {
-        return true;
-    };
+    let (Some(first), Some(last)) = (marks.iter().min(), marks.iter().max()) else { return true };
     (last - first) as usize <= marks.len() * 3 + 4
 }
 

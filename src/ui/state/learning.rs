@@ -375,9 +375,7 @@ impl Learning {
 
     /// While playing: takes the next step if its moment has come.
     fn play(&mut self, now: Instant) {
-        let Pace::Playing { next } = self.pace else {
-            return;
-        };
+        let Pace::Playing { next } = self.pace else { return };
         if self.playback.is_gliding() {
             return;
         }

@@ -76,9 +76,7 @@ impl Predicting {
 
     /// The learner answers the question at the playhead. Until the run goes on the answer may be changed.
     pub(crate) fn answer(&mut self, answer: Answer, playback: &Playback) {
-        let Some(question) = self.question(playback) else {
-            return;
-        };
+        let Some(question) = self.question(playback) else { return };
         let (item, choices) = (question.item, question.choices.len());
         let open = self.answers.get(item).is_none() || playback.at_frontier();
         let exists = !matches!(answer, Answer::Chosen(n) if n >= choices);

@@ -85,9 +85,7 @@ pub(crate) fn states(source: &Source<'_>) -> Vec<Value> {
             _ => continue,
         };
         world.seek(source.log, n + 1);
-        let Some(known) = world.servers.iter().find(|known| known.info.name == *server) else {
-            continue;
-        };
+        let Some(known) = world.servers.iter().find(|known| known.info.name == *server) else { continue };
         let died = known.died.is_some();
         let (role, rows) = match (&known.observed, died) {
             (Some(observed), false) => listed(&world, observed),

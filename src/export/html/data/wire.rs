@@ -18,9 +18,7 @@ pub(crate) fn rows(source: &Source<'_>) -> Vec<Value> {
     for (n, event) in source.events().iter().enumerate() {
         match &event.kind {
             EventKind::Sent { op, actor, server, command, .. } => {
-                let Some(alike) = source.crowds.alike(n) else {
-                    continue;
-                };
+                let Some(alike) = source.crowds.alike(n) else { continue };
                 let (mut ops, mut wires) = (vec![*op], vec![command.to_string()]);
                 for event in alike.iter().filter_map(|event| source.events().get(*event)) {
                     if let EventKind::Sent { op, command, .. } = &event.kind {
@@ -37,9 +35,7 @@ pub(crate) fn rows(source: &Source<'_>) -> Vec<Value> {
                 replies.push(Vec::new());
             }
             EventKind::Replied { op, reply, .. } => {
-                let Some(place) = in_flight.remove(op) else {
-                    continue;
-                };
+                let Some(place) = in_flight.remove(op) else { continue };
                 if replies[place].is_empty() {
                     rows[place]["r"] = n.into();
                     rows[place]["kind"] = kind(reply).into();
@@ -47,9 +43,7 @@ pub(crate) fn rows(source: &Source<'_>) -> Vec<Value> {
                 replies[place].push(reply.to_string());
             }
             EventKind::Notified { actor, server, about, what } => {
-                let Some(count) = source.crowds.count(n) else {
-                    continue;
-                };
+                let Some(count) = source.crowds.count(n) else { continue };
                 let mut row = row(source, n, *actor, count);
                 row["at"] = micros(event.at).into();
                 row["server"] = server.as_str().into();

@@ -38,9 +38,7 @@ impl<R: Runs> App<R> {
     /// Puts two variants of a lesson beside each other, by name; `false` where there are no such ones.
     pub(crate) fn compare_named(&mut self, choice: &LessonChoice, names: &[String; 2]) -> bool {
         let places = names.each_ref().map(|name| self.catalogue.find(&choice.id, Some(name)));
-        let [Some((entry, before)), Some((_, after))] = places else {
-            return false;
-        };
+        let [Some((entry, before)), Some((_, after))] = places else { return false };
         self.selected = entry;
         self.compare(entry, Some([before, after]));
         true
@@ -72,9 +70,7 @@ impl<R: Runs> App<R> {
     }
 
     pub(crate) fn act_in_comparison(&mut self, action: Action, now: Instant) {
-        let Mode::Comparing(comparison) = &mut self.mode else {
-            return;
-        };
+        let Mode::Comparing(comparison) = &mut self.mode else { return };
         let comparing = &mut comparison.comparing;
         match action {
             Action::Close | Action::Compare => self.leave_comparison(),
@@ -111,9 +107,7 @@ impl<R: Runs> App<R> {
     }
 
     fn scroll_comparison(&mut self, lanes: i32, verdicts: i32) {
-        let Some(Screen::Compare(view)) = self.screen() else {
-            return;
-        };
+        let Some(Screen::Compare(view)) = self.screen() else { return };
         let reach = view.reach(self.size);
         let to = |from: u16, by: i32, reach: u16| from.min(reach).saturating_add_signed(clamp(by)).min(reach);
         if let Mode::Comparing(comparison) = &mut self.mode {

@@ -17,9 +17,7 @@ use crate::{
 impl<R: Runs> App<R> {
     /// What the learner does in free play, or to come to it.
     pub(crate) fn play_freely(&mut self, action: Action) {
-        let Mode::Learning(lesson) = &mut self.mode else {
-            return;
-        };
+        let Mode::Learning(lesson) = &mut self.mode else { return };
         match action {
             Action::Free if lesson.run.can_leave_story() => {
                 lesson.attend();
@@ -61,9 +59,7 @@ impl<R: Runs> App<R> {
 
     /// The learner says what happens next: now, where the run can; in a branch, where the playhead is further back.
     fn decide(&mut self, choice: Choice) {
-        let Mode::Learning(lesson) = &mut self.mode else {
-            return;
-        };
+        let Mode::Learning(lesson) = &mut self.mode else { return };
         if lesson.run.is_branching() {
             return;
         }
@@ -78,9 +74,7 @@ impl<R: Runs> App<R> {
     /// Goes off from the last step before the playhead: the lab is a fresh one, and everything up to there is done
     /// again.
     fn branch(&mut self, then: Option<Choice>) {
-        let Mode::Learning(lesson) = &mut self.mode else {
-            return;
-        };
+        let Mode::Learning(lesson) = &mut self.mode else { return };
         if lesson.run.is_branching() {
             return;
         }
@@ -100,14 +94,10 @@ impl<R: Runs> App<R> {
     /// Goes on with another branch: what was done in it is done again.
     pub(crate) fn walk(&mut self, row: usize) {
         self.overlay = Overlay::Nothing;
-        let Mode::Learning(lesson) = &mut self.mode else {
-            return;
-        };
+        let Mode::Learning(lesson) = &mut self.mode else { return };
         let log = lesson.run.playback.log().clone();
         let to = lesson.branches.rows(&log).get(row).map(|row| row.branch);
-        let Some(past) = to.and_then(|to| lesson.branches.walk(log, to)).cloned() else {
-            return;
-        };
+        let Some(past) = to.and_then(|to| lesson.branches.walk(log, to)).cloned() else { return };
         lesson.attend();
         lesson.run.end_session();
         let session = self.runs.branch(&lesson.run.choice, past.clone());
@@ -116,9 +106,7 @@ impl<R: Runs> App<R> {
 
     /// Moves the choice in the tree of branches.
     pub(crate) fn choose_branch(&mut self, from: usize, by: i32) {
-        let Mode::Learning(lesson) = &self.mode else {
-            return;
-        };
+        let Mode::Learning(lesson) = &self.mode else { return };
         let last = lesson.branches.len().saturating_sub(1);
         let by = isize::try_from(by).unwrap_or(0);
         self.overlay = Overlay::Branches(from.saturating_add_signed(by).min(last));

@@ -17,9 +17,7 @@ use crate::{
 
 impl<R: Runs> App<R> {
     pub(crate) fn learn(&mut self, action: Action, now: Instant) {
-        let Mode::Learning(lesson) = &mut self.mode else {
-            return;
-        };
+        let Mode::Learning(lesson) = &mut self.mode else { return };
         let (entry, variant) = (lesson.entry, lesson.variant);
         match action {
             Action::Close if lesson.selected.is_some() => lesson.selected = None,

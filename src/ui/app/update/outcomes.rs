@@ -86,9 +86,7 @@ impl<R: Runs> App<R> {
     }
 
     fn open_outcomes(&mut self, entry: usize, variant: usize, source: Source) {
-        let Some(choice) = self.choice(entry, variant) else {
-            return;
-        };
+        let Some(choice) = self.choice(entry, variant) else { return };
         // The runs before go down first, with their servers.
         let back = self.set_aside();
         let batch = match &source {
@@ -115,9 +113,7 @@ impl<R: Runs> App<R> {
     }
 
     pub(crate) fn act_in_outcomes(&mut self, action: Action, now: Instant) {
-        let Mode::Outcomes(screen) = &mut self.mode else {
-            return;
-        };
+        let Mode::Outcomes(screen) = &mut self.mode else { return };
         let (entry, variant) = (screen.entry, screen.variant);
         let outcomes = &mut screen.outcomes;
         let options = outcomes.exploration().map(|exploration| exploration.options);
@@ -159,9 +155,7 @@ impl<R: Runs> App<R> {
     }
 
     pub(crate) fn point_in_outcomes(&mut self, hit: OutcomesHit) {
-        let Mode::Outcomes(screen) = &mut self.mode else {
-            return;
-        };
+        let Mode::Outcomes(screen) = &mut self.mode else { return };
         match hit {
             OutcomesHit::Nothing => {}
             OutcomesHit::Outcome(place) => screen.outcomes.point_at_outcome(place),
@@ -172,16 +166,12 @@ impl<R: Runs> App<R> {
 
     /// Opens the chosen race, or the shortest order that goes wrong, on the lesson's screen.
     fn open_single(&mut self) {
-        let Mode::Outcomes(screen) = &self.mode else {
-            return;
-        };
+        let Mode::Outcomes(screen) = &self.mode else { return };
         let outcomes = &screen.outcomes;
         let choice = outcomes.choice.clone();
         let (race, log) = match outcomes.source() {
             Source::Races(races) => {
-                let Some((number, outcome, log)) = outcomes.race_to_open() else {
-                    return;
-                };
+                let Some((number, outcome, log)) = outcomes.race_to_open() else { return };
                 let Some(log) = log else {
                     let LessonChoice { id, variant } = choice;
                     self.notice = Some(Notice::RaceForgotten { id, variant, seed: races.seed(number) });

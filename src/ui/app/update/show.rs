@@ -81,9 +81,7 @@ impl<R: Runs> App<R> {
     }
 
     pub fn draw(&self, area: Rect, buf: &mut Buffer) {
-        let Some(screen) = self.screen() else {
-            return;
-        };
+        let Some(screen) = self.screen() else { return };
         view::draw(&screen, self.overlay, area, buf);
         if self.overlay == Overlay::Palette {
             self.palette_view(&self.listed()).draw(area, buf);

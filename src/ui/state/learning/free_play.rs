@@ -123,9 +123,7 @@ impl Learning {
 
     /// Everything has been done again: it takes the place of what was on the screen.
     pub(crate) fn branched(&mut self, difference: Option<Box<Difference>>, refused: Option<Text>) {
-        let Some(Branching { events, deeds, then }) = self.branching.take() else {
-            return;
-        };
+        let Some(Branching { events, deeds, then }) = self.branching.take() else { return };
         let mut log = Log::new();
         log.extend(events);
         self.playback.replace(log);
