@@ -36,11 +36,8 @@ const FRAME: Duration = Duration::from_millis(100);
 const NOTICEABLE: Duration = Duration::from_millis(50);
 /// The longest that a wait is drawn out.
 const LONGEST: Duration = Duration::from_secs(6);
-/// How long a move is looked at.
 const MOVE: Duration = Duration::from_millis(900);
-/// How long the end of a wait is looked at.
 const PASSED: Duration = Duration::from_millis(600);
-/// How long the verdict stays.
 const VERDICT: Duration = Duration::from_secs(8);
 
 pub fn recording(run: &Finished, moment: Found, look: &Look) -> String {
@@ -56,11 +53,10 @@ pub fn recording(run: &Finished, moment: Found, look: &Look) -> String {
         if step.position > moment.position {
             break;
         }
-        let is_question = step.stop == Stop::Question;
-        if is_question && !look.questions {
+        if step.stop == Stop::Question && !look.questions {
             continue;
         }
-        reel.marker(step);
+        reel.event("m", &step.number.to_string());
         reel.step(step);
     }
     if reel.position < moment.position || reel.display < moment.display {
@@ -70,7 +66,7 @@ pub fn recording(run: &Finished, moment: Found, look: &Look) -> String {
     if moment.end {
         reel.shoot(moment, VERDICT);
     }
-    reel.finish(run, look)
+    reel.finish()
 }
 
 struct Reel<'a> {
@@ -100,16 +96,9 @@ impl<'a> Reel<'a> {
     }
 
     fn event(&mut self, code: &str, data: &str) {
-        self.lines.push(json!([self.seconds(), code, data]).to_string());
-    }
-
-    fn seconds(&self) -> f64 {
         // Whole milliseconds: the same recording on every machine.
-        f64::from(u32::try_from(self.clock.as_millis()).unwrap_or(u32::MAX)) / 1000.0
-    }
-
-    fn marker(&mut self, step: &Step) {
-        self.event("m", &step.number.to_string());
+        let seconds = f64::from(u32::try_from(self.clock.as_millis()).unwrap_or(u32::MAX)) / 1000.0;
+        self.lines.push(json!([seconds, code, data]).to_string());
     }
 
     /// Draws a moment and looks at it for a while.
@@ -152,24 +141,18 @@ impl<'a> Reel<'a> {
         }
     }
 
-    fn finish(mut self, run: &Finished, look: &Look) -> String {
+    fn finish(mut self) -> String {
         // A last word, so that players keep the last picture for as long as it is to be looked at.
         self.event("o", "");
         let header = json!({
             "version": 2,
-            "width": look.size.0,
-            "height": look.size.1,
-            "title": run.title().get(look.lang),
+            "width": self.look.size.0,
+            "height": self.look.size.1,
+            "title": self.run.title().get(self.look.lang),
             "command": "lockstep export",
             "env": { "TERM": "xterm-256color" },
         });
-        let mut text = header.to_string();
-        text.push('\n');
-        for line in self.lines {
-            text.push_str(&line);
-            text.push('\n');
-        }
-        text
+        format!("{header}\n{}\n", self.lines.join("\n"))
     }
 }
 

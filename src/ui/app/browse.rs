@@ -5,7 +5,7 @@ use crate::{
     ui::{
         app::{
             App,
-            update::{Mode, PAGE},
+            update::{Mode, lines},
         },
         keys::Action,
         state::{
@@ -55,10 +55,7 @@ impl<R: Runs> App<R> {
     fn take_up(&mut self, action: Action) {
         match (action, self.catalogue_focus) {
             (Action::Close, CatalogueFocus::Lessons) => self.mode = Mode::Ending,
-            (Action::Close | Action::Variants(false), CatalogueFocus::Variants(_)) => {
-                self.catalogue_focus =
-                    if self.search.is_some() { CatalogueFocus::Search } else { CatalogueFocus::Lessons };
-            }
+            (Action::Close | Action::Variants(false), CatalogueFocus::Variants(_)) => self.leave_variants(),
             (Action::Cancel, _) => {
                 if let Some(search) = self.search.take() {
                     self.selected = search.before;
@@ -81,7 +78,9 @@ impl<R: Runs> App<R> {
                 erase_from(&mut text, erase);
                 self.look(text);
             }
-            (Action::Accept, CatalogueFocus::Search) => self.open_found(),
+            (Action::Accept, CatalogueFocus::Search) if self.is_found() => {
+                self.open(self.selected, self.found_variant());
+            }
             (Action::Variants(true), CatalogueFocus::Lessons | CatalogueFocus::Search)
                 if self.has_variants() =>
             {
@@ -89,18 +88,13 @@ impl<R: Runs> App<R> {
             }
             (Action::Open, CatalogueFocus::Variants(variant)) => self.open(self.selected, variant),
             (Action::Open, _) => self.open(self.selected, 0),
-            (Action::Move(by), _) => self.choose(by),
-            (Action::Page(pages), _) => self.scroll_description(pages * PAGE),
+            (Action::Move(_) | Action::End(_), _) => self.choose(lines(action)),
+            (Action::Page(_), _) => self.scroll_description(lines(action)),
             (Action::Compare, _) => self.compare(self.selected, None),
-            (Action::Race, CatalogueFocus::Variants(variant)) => self.race(self.selected, variant),
-            (Action::Race, _) => self.race(self.selected, self.found_variant()),
-            (Action::Explore, CatalogueFocus::Variants(variant)) => {
-                self.explore(self.selected, variant, ExplorationOptions::default());
-            }
+            (Action::Race, _) => self.race(self.selected, self.chosen_variant()),
             (Action::Explore, _) => {
-                self.explore(self.selected, self.found_variant(), ExplorationOptions::default());
+                self.explore(self.selected, self.chosen_variant(), ExplorationOptions::default());
             }
-            (Action::End(end), _) => self.choose(if end { i32::MAX } else { i32::MIN }),
             _ => {}
         }
     }
@@ -115,15 +109,21 @@ impl<R: Runs> App<R> {
         self.search.as_ref().is_none_or(|search| search.hit(self.selected).is_some())
     }
 
+    fn chosen_variant(&self) -> usize {
+        match self.catalogue_focus {
+            CatalogueFocus::Variants(variant) => variant,
+            CatalogueFocus::Lessons | CatalogueFocus::Search => self.found_variant(),
+        }
+    }
+
+    fn leave_variants(&mut self) {
+        self.catalogue_focus =
+            if self.search.is_some() { CatalogueFocus::Search } else { CatalogueFocus::Lessons };
+    }
+
     fn found_variant(&self) -> usize {
         let hit = self.search.as_ref().and_then(|search| search.hit(self.selected));
         hit.and_then(|hit| hit.variant).unwrap_or(0)
-    }
-
-    fn open_found(&mut self) {
-        if self.is_found() {
-            self.open(self.selected, self.found_variant());
-        }
     }
 
     /// Moves the choice by so many lines: in the variants, the hits or the list.
@@ -151,8 +151,7 @@ impl<R: Runs> App<R> {
         self.selected = entry;
         self.reading = 0;
         if matches!(self.catalogue_focus, CatalogueFocus::Variants(_)) {
-            self.catalogue_focus =
-                if self.search.is_some() { CatalogueFocus::Search } else { CatalogueFocus::Lessons };
+            self.leave_variants();
         }
     }
 

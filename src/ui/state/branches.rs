@@ -2,7 +2,6 @@
 
 use crate::log::Log;
 
-/// All branches, of which one is the run on the screen.
 #[derive(Debug, Clone, Default)]
 pub struct Branches {
     /// The first is the run that was opened.
@@ -15,19 +14,16 @@ pub struct Branches {
 pub struct Branch {
     /// The branch that it goes off from; none for the first.
     pub parent: Option<usize>,
-    /// So many deeds are the parent's.
+    /// So many choices and lines of the story are the parent's.
     pub shared: usize,
     /// What happened. That of the branch on the screen is the run's own log.
     log: Log,
 }
 
-/// A line of the tree.
 #[derive(Debug, Clone, Copy)]
 pub struct Row<'a> {
-    /// The branch's number, from 0.
     pub branch: usize,
     pub depth: usize,
-    /// So many deeds are its parent's.
     pub shared: usize,
     pub log: &'a Log,
     /// Whether it is the run on the screen.
@@ -40,13 +36,11 @@ impl Branches {
         self.all.len()
     }
 
-    /// Whether no branch was made yet.
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
 
-    /// A new branch is the run on the screen from now on: it begins with so many deeds of the run that was there, which
-    /// is kept.
+    /// A new branch is the run on the screen from now on: it begins with so much of the run that was there, which is kept.
     pub fn grow(&mut self, kept: Log, shared: usize) {
         if self.all.is_empty() {
             self.all.push(Branch::default());
@@ -113,7 +107,7 @@ mod tests {
         branches.grow(Log::new(), 4);
         assert_eq!(tree(&branches), [(0, 0, 0, false), (1, 1, 4, true)]);
         branches.grow(Log::new(), 6);
-        // The third shares three deeds only: those are the first run's.
+        // The third shares three of them only: those are the first run's.
         branches.grow(Log::new(), 3);
         assert_eq!(tree(&branches), [(0, 0, 0, false), (1, 1, 4, false), (2, 2, 6, false), (3, 1, 3, true)]);
     }

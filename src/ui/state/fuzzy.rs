@@ -19,7 +19,6 @@ pub struct Candidate<'a> {
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Found {
-    /// The more, the better.
     pub score: u32,
     /// The characters that match, by candidate: indices into its characters, ascending.
     pub marks: BTreeMap<usize, Vec<usize>>,
@@ -43,8 +42,7 @@ impl Query {
         }
     }
 
-    /// Where every word is found, each at its best place; `None` where one is not. Nothing typed is found
-    /// everywhere.
+    /// Where every word is found, each at its best place; `None` where one is not.
     pub fn find(&mut self, candidates: &[Candidate<'_>]) -> Option<Found> {
         let mut found = Found::default();
         for word in &self.words {

@@ -14,7 +14,7 @@ use super::{
     FreeView, Scene, SingleRun, failure, header, lanes, layout::Areas, narration, paragraph,
     scrubber::Scrubber, servers, strip, verdict, wire,
 };
-use crate::ui::state::screen::{Asking, Form};
+use crate::ui::state::{predicting::Predictions, screen::Form};
 use crate::ui::view::sequence;
 use crate::ui::{
     state::screen::Lens,
@@ -59,7 +59,7 @@ pub struct LessonView<'a> {
     pub lens: Lens,
     /// How many clients the sequence leaves out at the left; `None` follows who moves.
     pub aside: Option<u16>,
-    pub asking: Asking<'a>,
+    pub predictions: &'a Predictions,
     /// Where it is one run of many, and not of the story.
     pub single: Option<SingleRun<'a>>,
     /// Free play, once the story has been left.
@@ -131,13 +131,13 @@ impl<'a> LessonView<'a> {
     pub(crate) fn story_lines(&self, area: Rect) -> Vec<Line<'static>> {
         let width = inside(area).width.saturating_sub(2);
         if let Some(verdict) = self.verdict() {
-            return verdict::lines(&self.scene, verdict, &self.asking, (self.entry, self.variant), width);
+            return verdict::lines(&self.scene, verdict, self.predictions, (self.entry, self.variant), width);
         }
         if let Some(free) = self.free {
             return self.free_lines(free, width);
         }
-        if let Some(shown) = self.asking.shown(&self.scene) {
-            return self.asking.lines(&self.scene, shown, width);
+        if let Some(shown) = self.predictions.shown(&self.scene) {
+            return self.predictions.lines(&self.scene, shown, width);
         }
         if let Some(single) = &self.single {
             return single.lines(&self.scene, width);
@@ -230,7 +230,7 @@ impl<'a> LessonView<'a> {
 
     fn draw_story(&self, area: Rect, buf: &mut Buffer) {
         let lang = self.scene.lang;
-        let shown = self.asking.shown(&self.scene).filter(|_| self.free.is_none());
+        let shown = self.predictions.shown(&self.scene).filter(|_| self.free.is_none());
         let chosen = self.scene.selected.is_some();
         let title = match (self.verdict().is_some(), shown) {
             _ if chosen => words::CHOSEN,
@@ -253,7 +253,7 @@ impl<'a> LessonView<'a> {
             );
             buf.set_line(area.x + 2, area.bottom().saturating_sub(1), &hints, room);
         }
-        if let Some(hint) = hint.and_then(|shown| self.asking.hint(&self.scene, shown)) {
+        if let Some(hint) = hint.and_then(|shown| self.predictions.hint(&self.scene, shown)) {
             let room = area.width.saturating_sub(16);
             buf.set_line(area.x + 2, area.bottom().saturating_sub(1), &hint, room);
         }
@@ -340,8 +340,8 @@ impl<'a> LessonView<'a> {
             let column = x.checked_sub(inside(story).x + 1)?;
             return self.free_choice(free, (column, line.into()), width);
         }
-        let shown = self.asking.shown(&self.scene)?;
-        Asking::choice(&self.scene, shown, (usize::from(line), width))
+        let shown = self.predictions.shown(&self.scene)?;
+        Predictions::choice(&self.scene, shown, (usize::from(line), width))
     }
 
     /// The lesson's counters, on the frame of the lanes.

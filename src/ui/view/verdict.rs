@@ -6,13 +6,12 @@ use ratatui::{
 };
 
 use super::{Scene, paragraph};
-use crate::ui::state::screen::Asking;
 use crate::ui::{
     theme::{Role, text},
     words,
 };
 use crate::{
-    ui::state::catalogue::CatalogueEntry,
+    ui::state::{catalogue::CatalogueEntry, predicting::Predictions},
     verdict::{ClaimResult, Outcome, Verdict, evidence},
 };
 
@@ -23,7 +22,7 @@ const EVIDENCE: usize = 3;
 pub fn lines(
     scene: &Scene<'_>,
     verdict: &Verdict,
-    asking: &Asking<'_>,
+    predictions: &Predictions,
     (entry, variant): (&CatalogueEntry, usize),
     width: u16,
 ) -> Vec<Line<'static>> {
@@ -37,7 +36,7 @@ pub fn lines(
         lines.extend(paragraph::prose(&words, width, scene.style(Role::Text), scene.theme));
     }
     // What to take away, how the predictions went and where to go stand first; below them what proves it.
-    lines.extend(asking.predictions(scene, width));
+    lines.extend(predictions.lines_of_verdict(scene, width));
     lines.extend(hints(scene, entry, variant, width));
     lines.push(Line::default());
     for claim in &verdict.claims {

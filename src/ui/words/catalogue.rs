@@ -37,7 +37,6 @@ pub const DONE: Words = Words::new("done", "已完成");
 pub const PREDICTED: Words = Words::new("{} of {} predicted", "猜对 {}/{}");
 /// How many challenges of a variant's free play were met.
 pub const SOLVED: Words = Words::new("{} of {} broken by hand", "亲手攻破 {}/{}");
-/// The file of progress was no such file.
 pub const DAMAGED: Words = Words::new(
     "The file of your progress was damaged. It is set aside as {}.",
     "学习进度文件已损坏，另存为 {}。",
@@ -61,13 +60,9 @@ pub const NOTHING_MATCHES: Words = Words::new("nothing matches", "没有匹配�
 pub const FOUND: Words = Words::new("{} of {}", "{}/{}");
 pub const SEARCH_HINT: Words =
     Words::new("title, topic or variant, in English or 中文", "标题、主题或方案，中英文均可");
-/// A lesson to open, in the palette.
 pub const OPEN: Words = Words::new("Open: {}", "打开：{}");
-/// A theme to choose, in the palette.
 pub const THEME_IS: Words = Words::new("Theme: {}", "主题：{}");
-/// A language to choose, in the palette.
 pub const LANGUAGE_IS: Words = Words::new("Language: {}", "语言：{}");
-/// A speed to choose, in the palette.
 pub const SPEED_IS: Words = Words::new("Speed: {}", "速度：{}");
 pub const fn language(lang: Lang) -> &'static str {
     match lang {

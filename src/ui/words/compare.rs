@@ -45,7 +45,6 @@ pub const ONE_VARIANT: Words = Words::new(
     "本课只有一个方案，没有可以对比的。",
 );
 
-/// What somebody comes to believe of a lock.
 pub const fn believes(belief: Belief) -> Words {
     match belief {
         Belief::Holding => Words::new("it believes that it holds {}", "认为自己持有 {}"),

@@ -84,7 +84,6 @@ pub const NOT_SHOWN_WHY: Words = Words::new(
 pub const LAB_FAILED: Words = Words::new("A server failed", "服务器出错了");
 pub const LESSON_FAILED: Words = Words::new("The lesson cannot go on", "课程无法继续");
 
-/// What cannot go on: a server, or the lesson.
 pub const fn failed(server: bool) -> Words {
     if server { LAB_FAILED } else { LESSON_FAILED }
 }
@@ -92,7 +91,6 @@ pub const fn failed(server: bool) -> Words {
 pub const STILL_THERE: Words =
     Words::new("Everything so far can still be stepped through.", "此前的每一步仍可回看。");
 
-/// An outcome, loud.
 pub const fn outcome(outcome: Outcome) -> Words {
     match outcome {
         Outcome::Shown => Words::new("FAILURE SHOWN", "故障已重现"),

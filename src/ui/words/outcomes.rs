@@ -34,7 +34,6 @@ pub const RACE_AGAIN: Words =
 pub const OUTCOMES: Words = Words::new("What came of it", "结果分布");
 pub const THOSE_RACES: Words = Words::new("Races that came out so", "得到该结果的各次竞跑");
 pub const SEED: Words = Words::new("seed {}", "种子 {}");
-/// A race: its number, its seed.
 pub const RACE_ROW: Words = Words::new("race {}", "第 {} 次");
 pub const STEPS: Words = Words::new("{} steps", "{} 步");
 pub const NOT_KEPT: Words = Words::new("not kept any more", "记录已不再保留");

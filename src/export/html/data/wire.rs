@@ -15,18 +15,17 @@ pub(crate) fn rows(source: &Source<'_>) -> Vec<Value> {
     // By row: the replies that came to its command, several to a crowd's.
     let mut replies: Vec<Vec<String>> = Vec::new();
     let mut in_flight: HashMap<OpId, usize> = HashMap::new();
-    for (n, event) in source.events().iter().enumerate() {
+    for (n, event) in source.log.events().iter().enumerate() {
         match &event.kind {
-            EventKind::Sent { op, actor, server, command, .. } => {
+            EventKind::Sent { actor, server, .. } => {
                 let Some(alike) = source.crowds.alike(n) else { continue };
-                let (mut ops, mut wires) = (vec![*op], vec![command.to_string()]);
-                for event in alike.iter().filter_map(|event| source.events().get(*event)) {
+                let mut wires = Vec::new();
+                for event in alike.iter().filter_map(|event| source.log.events().get(*event)) {
                     if let EventKind::Sent { op, command, .. } = &event.kind {
-                        ops.push(*op);
+                        in_flight.insert(*op, rows.len());
                         wires.push(command.to_string());
                     }
                 }
-                in_flight.extend(ops.into_iter().map(|op| (op, rows.len())));
                 let mut row = row(source, n, *actor, alike.len());
                 row["at"] = micros(event.at).into();
                 row["server"] = server.as_str().into();
@@ -43,8 +42,8 @@ pub(crate) fn rows(source: &Source<'_>) -> Vec<Value> {
                 replies[place].push(reply.to_string());
             }
             EventKind::Notified { actor, server, about, what } => {
-                let Some(count) = source.crowds.count(n) else { continue };
-                let mut row = row(source, n, *actor, count);
+                let Some(alike) = source.crowds.alike(n) else { continue };
+                let mut row = row(source, n, *actor, alike.len());
                 row["at"] = micros(event.at).into();
                 row["server"] = server.as_str().into();
                 row["says"] = format!("↯ {what} {about}").into();

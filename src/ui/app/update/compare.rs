@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use super::{App, Lesson, Mode, PAGE, clamp, next_speed};
+use super::{App, Lesson, Mode, PAGE, next_speed, scrolled};
 use crate::{
     run::{LessonChoice, Runs},
     ui::{
@@ -15,23 +15,13 @@ use crate::{
 
 #[derive(Debug)]
 pub struct ComparisonScreen {
-    entry: usize,
+    pub(crate) entry: usize,
     pub(crate) comparing: Comparing,
     /// The lesson that it was opened from, as it was left.
     pub(crate) back: Option<Box<Lesson>>,
     /// How far the lanes are scrolled; `None` follows who moves.
     lanes: Option<u16>,
     verdicts: u16,
-}
-
-impl ComparisonScreen {
-    pub(crate) fn entry(&self) -> usize {
-        self.entry
-    }
-
-    fn new(entry: usize, comparing: Comparing, back: Option<Box<Lesson>>) -> Self {
-        Self { entry, comparing, back, lanes: None, verdicts: 0 }
-    }
 }
 
 impl<R: Runs> App<R> {
@@ -49,10 +39,7 @@ impl<R: Runs> App<R> {
         let Some(about) = self.catalogue.entries.get(entry).filter(|entry| entry.broken.is_none()) else {
             return;
         };
-        let playing = match &self.mode {
-            Mode::Learning(lesson) => Some(lesson.variant),
-            _ => None,
-        };
+        let playing = if let Mode::Learning(lesson) = &self.mode { Some(lesson.variant) } else { None };
         let Some(sides) = sides.or_else(|| comparing::sides(about, playing)) else {
             self.notice = Some(Notice::OneVariant);
             return;
@@ -65,7 +52,8 @@ impl<R: Runs> App<R> {
         });
         let about = &self.catalogue.entries[entry];
         let comparing = Comparing::new(about, sides, known, self.speed, &self.runs);
-        self.mode = Mode::Comparing(Box::new(ComparisonScreen::new(entry, comparing, back)));
+        let screen = ComparisonScreen { entry, comparing, back, lanes: None, verdicts: 0 };
+        self.mode = Mode::Comparing(Box::new(screen));
         self.adapt();
     }
 
@@ -73,7 +61,7 @@ impl<R: Runs> App<R> {
         let Mode::Comparing(comparison) = &mut self.mode else { return };
         let comparing = &mut comparison.comparing;
         match action {
-            Action::Close | Action::Compare => self.leave_comparison(),
+            Action::Close | Action::Compare => self.go_back(),
             Action::Restart => comparing.restart(&self.runs),
             Action::Variant(after) => comparing.change(usize::from(after), &self.runs),
             Action::Faster(faster) => self.set_speed(next_speed(self.speed, faster), now),
@@ -100,21 +88,14 @@ impl<R: Runs> App<R> {
         }
     }
 
-    /// Back to the lesson as it was left, or to the catalogue.
-    fn leave_comparison(&mut self) {
-        let back = self.set_aside();
-        self.return_to(back);
-    }
-
     fn scroll_comparison(&mut self, lanes: i32, verdicts: i32) {
         let Some(Screen::Compare(view)) = self.screen() else { return };
         let reach = view.reach(self.size);
-        let to = |from: u16, by: i32, reach: u16| from.min(reach).saturating_add_signed(clamp(by)).min(reach);
         if let Mode::Comparing(comparison) = &mut self.mode {
             if lanes != 0 {
-                comparison.lanes = Some(to(comparison.lanes.unwrap_or(0), lanes, reach.0));
+                comparison.lanes = Some(scrolled(comparison.lanes.unwrap_or(0), lanes, reach.0));
             }
-            comparison.verdicts = to(comparison.verdicts, verdicts, reach.1);
+            comparison.verdicts = scrolled(comparison.verdicts, verdicts, reach.1);
         }
     }
 
@@ -123,11 +104,11 @@ impl<R: Runs> App<R> {
         Some(CompareView {
             entry: self.catalogue.entries.get(comparison.entry)?,
             sides: [comparing.side(0), comparing.side(1)],
-            pair: comparing.pair(),
-            difference: comparing.difference(),
-            slots: comparing.slots(),
+            pair: &comparing.joint.pair,
+            difference: comparing.joint.difference.as_ref(),
+            slots: comparing.joint.slots(),
             steps: comparing.steps(),
-            playing: comparing.is_playing(),
+            playing: comparing.next.is_some(),
             lanes: comparison.lanes,
             verdicts: comparison.verdicts,
             context: self.context(),

@@ -20,7 +20,6 @@ impl<R: Runs> App<R> {
         Context { keys: &self.keys, theme: self.theme, lang: self.lang }
     }
 
-    /// The screen; none once the program ends.
     pub(crate) fn screen(&self) -> Option<Screen<'_>> {
         match &self.mode {
             Mode::Ending => None,
@@ -55,20 +54,20 @@ impl<R: Runs> App<R> {
                     variant: lesson.variant,
                     phase: lesson.run.phase(),
                     motion: lesson.run.motion(),
-                    speed: lesson.run.speed(),
+                    speed: lesson.run.speed,
                     focus: lesson.focus,
                     form: self.form,
                     scrolls: &lesson.scrolls,
                     lens: self.lens,
                     aside: lesson.aside,
-                    asking: lesson.run.asking(),
+                    predictions: &lesson.run.predictions,
                     // Whoever goes on from it by hand looks at another run.
                     single: lesson
                         .single
                         .as_ref()
-                        .filter(|_| lesson.run.free().is_none())
+                        .filter(|_| lesson.run.free.is_none())
                         .and_then(Single::view),
-                    free: lesson.run.free().map(|free| FreeView {
+                    free: lesson.run.free.as_ref().map(|free| FreeView {
                         free,
                         branches: &lesson.branches,
                         branching: lesson.run.is_branching(),
@@ -87,7 +86,7 @@ impl<R: Runs> App<R> {
             self.palette_view(&self.listed()).draw(area, buf);
         }
         let silent = match &self.mode {
-            Mode::Learning(lesson) => lesson.run.silent().cloned().map(Notice::Silent),
+            Mode::Learning(lesson) => lesson.run.silent.clone().map(Notice::Silent),
             _ => None,
         };
         if let Some(notice) = silent.as_ref().or(self.notice.as_ref()) {
@@ -95,8 +94,7 @@ impl<R: Runs> App<R> {
         }
     }
 
-    /// Where the terminal's cursor belongs: at the end of what is being typed. An input method opens its window
-    /// there.
+    /// At the end of what is being typed: there an input method opens its window.
     pub fn cursor(&self) -> Option<Position> {
         match (self.overlay, self.screen()?) {
             (Overlay::Palette, _) => self.palette_view(&[]).cursor(self.size),

@@ -65,7 +65,7 @@ impl OutcomesView<'_> {
     }
 
     pub(crate) fn place(&self) -> Place {
-        match self.outcomes.source() {
+        match &self.outcomes.source {
             Source::Races(_) => Place::Races,
             Source::Exploration(_) => Place::Exploration,
         }
@@ -73,7 +73,7 @@ impl OutcomesView<'_> {
 
     fn areas(&self, area: Rect) -> Areas {
         let summary = self.summary(area.width).len();
-        let below = match self.outcomes.source() {
+        let below = match &self.outcomes.source {
             Source::Races(_) => races::BELOW,
             Source::Exploration(_) => exploration::BELOW,
         };
@@ -98,13 +98,13 @@ impl OutcomesView<'_> {
         self.draw_header(areas.header, buf);
         let summary = self.summary(area.width);
         paragraph::draw(&summary, 0, areas.summary, buf);
-        let focused = self.outcomes.chosen_race().is_none();
-        let nothing = match self.outcomes.source() {
+        let focused = self.outcomes.race.is_none();
+        let nothing = match &self.outcomes.source {
             Source::Races(_) => words::NOTHING_YET,
             Source::Exploration(_) => exploration::nothing(self),
         };
         histogram::draw(&self.rows(), self.context, (focused, nothing), areas.outcomes, buf);
-        match self.outcomes.source() {
+        match &self.outcomes.source {
             Source::Races(races) => races::draw(self, races, areas.details, buf),
             Source::Exploration(exploration) => exploration::draw(self, exploration, areas.details, buf),
         }
@@ -138,7 +138,7 @@ impl OutcomesView<'_> {
             Phase::Complete => (" ✓ ", Role::Good),
             Phase::Failed(_) => (" ✗ ", Role::Danger),
         };
-        let (what, running, complete) = match self.outcomes.source() {
+        let (what, running, complete) = match &self.outcomes.source {
             Source::Races(_) => (words::RACES, words::RACES_GOING, words::RACES_DONE),
             Source::Exploration(_) => (words::EVERY_ORDER, words::SEARCHING, words::SEARCHED),
         };
@@ -176,7 +176,7 @@ impl OutcomesView<'_> {
     fn summary(&self, width: u16) -> Vec<Line<'static>> {
         let columns = usize::from(width).saturating_sub(4);
         let mut summary = Summary { view: self, columns, lines: Vec::new() };
-        match self.outcomes.source() {
+        match &self.outcomes.source {
             Source::Races(races) => races::summarize(races, &mut summary),
             Source::Exploration(exploration) => exploration::summarize(exploration, &mut summary),
         }

@@ -85,7 +85,7 @@ fn progress(summary: &mut Summary<'_>) {
 
 /// The first row in sight.
 fn start(view: &OutcomesView<'_>, kind: &Kind, height: u16) -> usize {
-    let chosen = view.outcomes.chosen_race().unwrap_or(0);
+    let chosen = view.outcomes.race.unwrap_or(0);
     first_in_sight(chosen, kind.numbers().len(), height)
 }
 
@@ -98,7 +98,7 @@ pub(super) fn at(view: &OutcomesView<'_>, area: Rect, y: u16) -> Option<usize> {
 }
 
 pub(super) fn draw(view: &OutcomesView<'_>, races: &Races, area: Rect, buf: &mut Buffer) {
-    let chosen = view.outcomes.chosen_race();
+    let chosen = view.outcomes.race;
     let role = if chosen.is_some() { Role::Accent } else { Role::Chrome };
     let room = usize::from(area.width.saturating_sub(4));
     let mut title = words::THOSE_RACES.get(view.context.lang).to_owned();
