@@ -30,7 +30,6 @@ pub const RACED: Words = Words::new(
 /// Races under way: lesson, variant, how many, of how many, how many in a second, time left.
 pub const RACING: Words =
     Words::new("{} · {}: {} of {} races, {}/s, {} left", "{} · {}：已跑 {}/{} 次，每秒 {} 次，还需 {}");
-/// Races that a signal ended: which, how many there were, of how many.
 pub const RACES_CUT: Words = Words::new(
     "Ended by {} after {} of {} races; this is what they came to.",
     "被 {} 终止：已跑 {} 次，原定 {} 次；以上只统计跑完的部分。",
@@ -58,7 +57,6 @@ pub const CUT_IS_UNKNOWN: Words = Words::new(
 pub const BEFORE_ALL: Words = Words::new("broken before the first move", "第一步之前就已违反");
 pub const INCOMPLETE: Words =
     Words::new("INTERRUPTED: this is only what was found until then", "已中断：以上只是到中断时为止的结果");
-/// What was broken, and by how many orders.
 pub const BROKEN: Words = Words::new("{} break: {}", "{} 种违反：{}");
 pub const STARTS: Words = Words::new("starting servers", "正在启动服务器");
 /// While it goes on: tried, left out, rate, time left, violations.
@@ -158,7 +156,6 @@ pub const OUTDATED: Words = Words::new(
     "the lesson has changed since {} was recorded; some of its texts may not fit",
     "{} 录制之后课程有改动，部分文字可能对不上",
 );
-/// A picture cannot be written where a directory is: the directory, a file in it.
 pub const IS_DIRECTORY: Words =
     Words::new("{} is a directory; name a file in it, such as {}", "{} 是目录；请写出其中的文件名，例如 {}");
 /// A picture cannot be written where no directory is: the file, the directory, again.
@@ -174,12 +171,10 @@ pub const IRREGULAR: Words = Words::new(
 pub const NAMED_PIPE: Words = Words::new("a named pipe", "命名管道");
 pub const SOCKET: Words = Words::new("a socket", "套接字");
 pub const DEVICE: Words = Words::new("a device", "设备");
-/// A link to nowhere is where a file should be written: the file, the link's target.
 pub const DANGLING: Words = Words::new(
     "{} is a link to {}, which does not exist; name the file itself",
     "{} 是符号链接，它指向的 {} 不存在；请直接写出目标文件",
 );
-/// A file that somebody else made would be lost: the file.
 pub const OVERWRITE: Words =
     Words::new("{} was not made by this command. Overwrite it?", "{} 不是由这个命令生成的。要覆盖它吗？");
 /// The same where nobody can answer, or the answer was no: the file.
@@ -187,12 +182,10 @@ pub const NOT_OVERWRITTEN: Words = Words::new(
     "{} was not made by this command and is left as it is; name another file, or add `--force` to overwrite it",
     "{} 不是由这个命令生成的，因此没有改动；请换个文件名，或加上 `--force` 覆盖它",
 );
-/// Nobody could read what would be written: the umask.
 pub const UMASK: Words = Words::new(
     "the umask {} keeps you from the files that you make yourself; set another one first: `umask 022`",
     "umask {} 使你无法读写自己新建的文件；请先换一个：`umask 022`",
 );
-/// A picture could not be written: the file, why.
 pub const NO_PICTURE: Words = Words::new("{} was not written: {}", "无法写入 {}：{}");
 pub const SHOWS_NOT: Words = Words::new(
     "a claim does not hold in this run, and what was exported says so",

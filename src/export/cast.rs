@@ -17,7 +17,7 @@ use ratatui::{
 };
 use serde_json::json;
 
-use super::{Finished, Look, moment::Found, screen::Camera};
+use super::{Finished, Look, moment::Found, screen::Renderer};
 use crate::{
     clock::LessonTime,
     log::{Event, EventKind, Step, Steps, Stop},
@@ -43,9 +43,9 @@ const VERDICT: Duration = Duration::from_secs(8);
 pub fn recording(run: &Finished, moment: Found, look: &Look) -> String {
     // The recording has colours, whatever this terminal has.
     force_color_output(true);
-    let mut reel = Reel::new(run, look);
+    let mut recorder = Recorder::new(run, look);
     let start = run.log.opening();
-    reel.shoot(
+    recorder.frame(
         Found { position: start, display: run.log.time_at(start), end: false },
         reading::of(run.entry.intro.get(look.lang), look.lang).div_f64(look.speed),
     );
@@ -56,23 +56,23 @@ pub fn recording(run: &Finished, moment: Found, look: &Look) -> String {
         if step.stop == Stop::Question && !look.questions {
             continue;
         }
-        reel.event("m", &step.number.to_string());
-        reel.step(step);
+        recorder.event("m", &step.number.to_string());
+        recorder.step(step);
     }
-    if reel.position < moment.position || reel.display < moment.display {
-        reel.glide(moment);
-        reel.shoot(moment, MOVE);
+    if recorder.position < moment.position || recorder.display < moment.display {
+        recorder.glide(moment);
+        recorder.frame(moment, MOVE);
     }
     if moment.end {
-        reel.shoot(moment, VERDICT);
+        recorder.frame(moment, VERDICT);
     }
-    reel.finish()
+    recorder.finish()
 }
 
-struct Reel<'a> {
+struct Recorder<'a> {
     run: &'a Finished,
     look: Look,
-    camera: Camera<'a>,
+    renderer: Renderer<'a>,
     before: Option<Buffer>,
     position: usize,
     display: LessonTime,
@@ -81,12 +81,12 @@ struct Reel<'a> {
     lines: Vec<String>,
 }
 
-impl<'a> Reel<'a> {
+impl<'a> Recorder<'a> {
     fn new(run: &'a Finished, look: &Look) -> Self {
         Self {
             run,
             look: *look,
-            camera: Camera::new(run, look),
+            renderer: Renderer::new(run, look),
             before: None,
             position: 0,
             display: LessonTime::ZERO,
@@ -102,9 +102,9 @@ impl<'a> Reel<'a> {
     }
 
     /// Draws a moment and looks at it for a while.
-    fn shoot(&mut self, moment: Found, lasts: Duration) {
+    fn frame(&mut self, moment: Found, lasts: Duration) {
         let motion = if moment.end { Motion::Paused } else { Motion::Playing };
-        let mut next = self.camera.draw(moment, motion);
+        let mut next = self.renderer.draw(moment, motion);
         view::empty_covered_cells(&mut next);
         if let Some(bytes) = difference(self.before.as_ref(), &next) {
             self.event("o", &bytes);
@@ -121,7 +121,7 @@ impl<'a> Reel<'a> {
         self.glide(found);
         let events = &self.run.log.events()[from..step.position];
         let lasts = dwell(events, self.look.lang).div_f64(self.look.speed);
-        self.shoot(found, lasts);
+        self.frame(found, lasts);
     }
 
     /// Lets the time shown pass up to a moment.
@@ -137,7 +137,7 @@ impl<'a> Reel<'a> {
             let display = from + passes.mul_f64(share);
             let over = self.run.log.events().partition_point(|event| event.at <= display);
             let position = over.clamp(self.position, moment.position);
-            self.shoot(Found { position, display, end: false }, lasts / frames);
+            self.frame(Found { position, display, end: false }, lasts / frames);
         }
     }
 

@@ -60,7 +60,7 @@ impl Look {
 }
 
 /// A run at successive moments, drawn.
-pub struct Camera<'a> {
+pub struct Renderer<'a> {
     run: &'a Finished,
     look: Look,
     theme: Theme,
@@ -73,7 +73,7 @@ pub struct Camera<'a> {
     keys: KeyMap,
 }
 
-impl<'a> Camera<'a> {
+impl<'a> Renderer<'a> {
     pub fn new(run: &'a Finished, look: &Look) -> Self {
         Self {
             run,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ratatui::style::Color;
 use serde_json::Value;
 
-use super::{Finished, Format, Look, Moment, export, moment::Found, screen::Camera};
+use super::{Finished, Format, Look, Moment, export, moment::Found, screen::Renderer};
 use crate::{
     clock::{ClockKind, LessonTime},
     lesson::{Library, Params, Scenario},
@@ -140,7 +140,7 @@ fn a_terminal_recording_ends_in_the_picture_that_was_drawn() {
         let terminal = replayed(&cast, size);
         let found = at.resolve(&run.log).expect("the moment is there");
         let motion = if found.end { Motion::Paused } else { Motion::Playing };
-        let drawn = Camera::new(&run, &look).draw(found, motion);
+        let drawn = Renderer::new(&run, &look).draw(found, motion);
         for (y, x) in (0..size.1).flat_map(|y| (0..size.0).map(move |x| (y, x))) {
             let shown = terminal.screen().cell(y, x).expect("a cell");
             if shown.is_wide_continuation() {
@@ -282,10 +282,10 @@ fn a_crowd_makes_no_larger_page_than_a_few() {
 fn a_screen_at_any_moment_is_drawn_by_going_forward() {
     let run = misdelete();
     let look = Look::default();
-    let mut camera = Camera::new(&run, &look);
+    let mut renderer = Renderer::new(&run, &look);
     for step in Steps::of(&run.log).all() {
         let found = Found { position: step.position, display: step.at, end: false };
-        let fresh = Camera::new(&run, &look).draw(found, Motion::Paused);
-        assert_eq!(camera.draw(found, Motion::Paused), fresh, "step {}", step.number);
+        let fresh = Renderer::new(&run, &look).draw(found, Motion::Paused);
+        assert_eq!(renderer.draw(found, Motion::Paused), fresh, "step {}", step.number);
     }
 }

@@ -17,7 +17,7 @@ use crate::{
 
 impl<R: Runs> App<R> {
     /// Looks again for what was typed, in the language of the screen; the best hit is chosen.
-    fn look(&mut self, typed: String) {
+    fn search(&mut self, typed: String) {
         let before = self.search.as_ref().map_or(self.selected, |search| search.before);
         let search = Search::new(typed, before, &self.catalogue, self.lang);
         if let Some(best) = search.hits.first().filter(|_| !search.typed.trim().is_empty()) {
@@ -31,28 +31,26 @@ impl<R: Runs> App<R> {
     }
 
     /// What was found is shown in another language.
-    pub(crate) fn look_again(&mut self) {
+    pub(crate) fn search_again(&mut self) {
         if let Some(search) = &self.search {
             self.search = Some(Search::new(search.typed.clone(), search.before, &self.catalogue, self.lang));
         }
     }
 
     pub(crate) fn search_for(&mut self, typed: char) {
-        let mut text = self.typed();
-        text.push(typed);
-        self.look(text);
+        self.search(format!("{}{typed}", self.typed()));
     }
 
     /// An action in the catalogue. Another lesson's description is read from its beginning.
     pub(crate) fn browse(&mut self, action: Action) {
         let before = self.selected;
-        self.take_up(action);
+        self.act_in_catalogue(action);
         if self.selected != before {
             self.reading = 0;
         }
     }
 
-    fn take_up(&mut self, action: Action) {
+    fn act_in_catalogue(&mut self, action: Action) {
         match (action, self.catalogue_focus) {
             (Action::Close, CatalogueFocus::Lessons) => self.mode = Mode::Ending,
             (Action::Close | Action::Variants(false), CatalogueFocus::Variants(_)) => self.leave_variants(),
@@ -65,18 +63,18 @@ impl<R: Runs> App<R> {
             (Action::Search, _) => {
                 self.catalogue_focus = CatalogueFocus::Search;
                 if self.search.is_none() {
-                    self.look(String::new());
+                    self.search(String::new());
                 }
             }
             (Action::Erase(erase), CatalogueFocus::Search) => {
                 let mut text = self.typed();
                 if text.is_empty() {
                     // As in other programs: what erases the last of it leaves.
-                    self.take_up(Action::Cancel);
+                    self.act_in_catalogue(Action::Cancel);
                     return;
                 }
                 erase_from(&mut text, erase);
-                self.look(text);
+                self.search(text);
             }
             (Action::Accept, CatalogueFocus::Search) if self.is_found() => {
                 self.open(self.selected, self.found_variant());

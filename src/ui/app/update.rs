@@ -203,10 +203,7 @@ impl<R: Runs> App<R> {
     }
 
     pub fn run(&mut self) -> Option<&mut Learning> {
-        match &mut self.mode {
-            Mode::Learning(lesson) => Some(&mut lesson.run),
-            Mode::Browsing | Mode::Comparing(_) | Mode::Outcomes(_) | Mode::Ending => None,
-        }
+        if let Mode::Learning(lesson) = &mut self.mode { Some(&mut lesson.run) } else { None }
     }
 
     pub fn listened(&mut self) -> Listened<'_> {
@@ -343,7 +340,7 @@ impl<R: Runs> App<R> {
             (Action::Help, _) => self.overlay = Overlay::Help(0),
             (Action::Cards, _) => self.overlay = Overlay::Cards(0),
             (action, Overlay::Palette) => self.command(action, now),
-            (Action::Open, Overlay::Branches(row)) => self.walk(row),
+            (Action::Open, Overlay::Branches(row)) => self.switch_branch(row),
             (Action::Move(_) | Action::Page(_), Overlay::Branches(row)) => {
                 self.choose_branch(row, lines(action))
             }
@@ -376,7 +373,7 @@ impl<R: Runs> App<R> {
 
     fn set_lang(&mut self, lang: Lang) {
         self.lang = lang;
-        self.look_again();
+        self.search_again();
     }
 
     fn set_speed(&mut self, speed: f64, now: Instant) {

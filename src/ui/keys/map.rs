@@ -25,7 +25,6 @@ pub struct Complaint<M> {
 }
 
 impl Default for KeyMap {
-    /// The table's own keys.
     fn default() -> Self {
         Self { chords: TABLE.iter().map(defaults).collect() }
     }
@@ -164,7 +163,6 @@ fn taker<M: Copy>(given: &[Option<Vec<(Chord, M)>>], row: usize, chord: Chord) -
     })
 }
 
-/// Where both rows act.
 fn together(a: &Row, b: &Row) -> &'static str {
     let meets = |place: &Place| a.places.iter().chain(b.places).any(|other| other == place);
     if meets(&Place::Everywhere) {

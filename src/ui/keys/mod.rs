@@ -225,12 +225,10 @@ pub struct Row {
     pub action: Action,
     /// The keys that it has as long as nobody gives it others, as [`Chord`] reads them.
     pub keys: &'static [&'static str],
-    /// Where it does that.
     pub places: &'static [Place],
     pub name: Words,
     /// The help tells of it and of so many rows after it in one line.
     pub fold: Option<(usize, Words)>,
-    /// Its short names at the bottom of screens.
     pub hints: &'static [Hint],
 }
 

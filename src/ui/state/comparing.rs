@@ -115,7 +115,7 @@ impl Comparing {
         if let Some((variant, log, verdict)) = known {
             comparing.runs.insert(variant, Run { log, session: None, ending: Some(Ok(verdict)) });
         }
-        comparing.go_on(runs);
+        comparing.advance(runs);
         comparing
     }
 
@@ -124,7 +124,7 @@ impl Comparing {
     }
 
     /// Ends what nobody looks at any more, starts what is still missing, and puts together what is there.
-    fn go_on(&mut self, runs: &impl Runs) {
+    fn advance(&mut self, runs: &impl Runs) {
         for (variant, run) in &mut self.runs {
             if !self.sides.contains(variant) && run.ending.is_none() {
                 run.session = None;
@@ -168,7 +168,7 @@ impl Comparing {
             timeline,
             worlds: Default::default(),
         };
-        joint.look(logs);
+        joint.seek(logs);
         self.joint = joint;
         self.next = None;
     }
@@ -210,7 +210,7 @@ impl Comparing {
             None => run.end(Err(Failure::silent())),
         }
         if run.ending.is_some() {
-            self.go_on(runs);
+            self.advance(runs);
         }
     }
 
@@ -223,13 +223,13 @@ impl Comparing {
         let alike = |n: &usize| self.variants.get(*n).map(|(_, expect)| *expect) == expect;
         if let Some(next) = after.clone().find(alike) {
             self.sides[side] = next;
-            self.go_on(runs);
+            self.advance(runs);
         }
     }
 
     pub fn restart(&mut self, runs: &impl Runs) {
         self.runs.clear();
-        self.go_on(runs);
+        self.advance(runs);
     }
 
     fn to(&mut self, at: usize) {
@@ -237,7 +237,7 @@ impl Comparing {
         let over = self.sides.map(|side| self.runs.get(&side).filter(|run| run.ending.is_some()));
         let logs = over.map(|run| run.map_or(&empty, |run| &run.log));
         self.joint.at = at.min(self.joint.timeline.stops.len().saturating_sub(1));
-        self.joint.look(logs);
+        self.joint.seek(logs);
     }
 
     pub fn step(&mut self, forward: bool) {
@@ -318,7 +318,7 @@ impl Joint {
         self.timeline.stops.get(self.at).copied().unwrap_or_default()
     }
 
-    fn look(&mut self, logs: [&Log; 2]) {
+    fn seek(&mut self, logs: [&Log; 2]) {
         let positions = self.timeline.positions(self.slots());
         for ((world, log), position) in self.worlds.iter_mut().zip(logs).zip(positions) {
             world.seek(log, position);

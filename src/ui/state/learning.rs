@@ -165,10 +165,8 @@ impl Learning {
 
     /// Everything that happened and what it amounts to, once the story is over.
     pub fn finished(&self) -> Option<(&Log, &Verdict)> {
-        match &self.engine {
-            Engine::Over { verdict, .. } => Some((self.playback.log(), verdict.as_ref()?)),
-            _ => None,
-        }
+        let Engine::Over { verdict, .. } = &self.engine else { return None };
+        Some((self.playback.log(), verdict.as_ref()?))
     }
 
     pub fn set_questions(&mut self, on: bool) {
@@ -235,10 +233,8 @@ impl Learning {
 
     /// Shows the verdict or takes it away; `true` if that changes anything.
     fn show_verdict(&mut self, show: bool) -> bool {
-        match &mut self.engine {
-            Engine::Over { shown, .. } => std::mem::replace(shown, show) != show,
-            _ => false,
-        }
+        let Engine::Over { shown, .. } = &mut self.engine else { return false };
+        std::mem::replace(shown, show) != show
     }
 
     pub fn to(&mut self, end: bool) {
@@ -379,10 +375,7 @@ impl Learning {
 
     /// When something is due next, if no picture moves before.
     pub fn due(&self) -> Option<Instant> {
-        match self.pace {
-            Pace::Playing { next } => next,
-            Pace::ByHand | Pace::Frozen { .. } => None,
-        }
+        if let Pace::Playing { next } = self.pace { next } else { None }
     }
 
     /// Takes in an update of the live run; `None` when it ended without a word.

@@ -153,17 +153,11 @@ impl Outcomes {
     }
 
     pub fn races(&self) -> Option<&Races> {
-        match &self.source {
-            Source::Races(races) => Some(races),
-            Source::Exploration(_) => None,
-        }
+        if let Source::Races(races) = &self.source { Some(races) } else { None }
     }
 
     pub fn exploration(&self) -> Option<&Exploration> {
-        match &self.source {
-            Source::Exploration(exploration) => Some(exploration),
-            Source::Races(_) => None,
-        }
+        if let Source::Exploration(exploration) = &self.source { Some(exploration) } else { None }
     }
 
     /// Takes in an update; `None` when they ended without a word.

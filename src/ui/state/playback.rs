@@ -90,10 +90,6 @@ impl Playback {
         self.animation.is_some()
     }
 
-    pub fn is_frozen(&self) -> bool {
-        self.animation.as_ref().is_some_and(|animation| animation.frozen)
-    }
-
     /// What is on its way, for the screen; nothing where the learner wants none of it.
     pub fn in_flight(&self) -> Option<InFlight<'_>> {
         let animation = self.animation.as_ref().filter(|animation| animation.tempo.messages);

@@ -57,11 +57,8 @@ pub const CLOCK: &str = "◷";
 /// The same once more, after a wait.
 pub const AGAIN: &str = "↻";
 pub const NOTIFIED: &str = "↯";
-/// Done, or true.
 pub const DONE: &str = "✓";
-/// A part of a track that is done.
 pub const BAR_DONE: &str = "▰";
-/// A part of a track that is left to do.
 pub const BAR_LEFT: &str = "▱";
 /// The way that a message has come.
 pub const PATH: &str = "│";

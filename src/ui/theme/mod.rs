@@ -58,7 +58,6 @@ pub enum Role {
     Good,
     /// What deserves a doubt: a key without expiry, the wall clock.
     Warning,
-    /// The failure itself.
     Danger,
     /// What has just changed.
     Fresh,
@@ -111,7 +110,6 @@ pub struct Theme {
     pub palette: &'static Palette,
     pub ink: Ink,
     pub glyphs: Glyphs,
-    /// Whether the terminal's own ground is light.
     pub on_light: bool,
 }
 
@@ -144,7 +142,6 @@ impl Theme {
         Self::new(name, terminal)
     }
 
-    /// The theme of that name on such a terminal.
     pub fn new(name: ThemeName, terminal: Environment<'_>) -> Self {
         let utf8 = terminal.locale.is_none_or(|locale| {
             let locale = locale.to_ascii_lowercase();

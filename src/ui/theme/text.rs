@@ -156,9 +156,7 @@ fn pieces(text: &str) -> Vec<&str> {
     let (mut start, mut at) = (0, 0);
     let mut before: Option<&str> = None;
     for (cluster, _) in clusters(text) {
-        if let Some(before) = before
-            && may_break(before, cluster)
-        {
+        if before.is_some_and(|before| may_break(before, cluster)) {
             pieces.push(&text[start..at]);
             start = at;
         }

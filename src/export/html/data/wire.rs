@@ -71,7 +71,7 @@ fn row(source: &Source<'_>, event: usize, actor: ActorId, count: usize) -> Value
     json!({"e": event, "who": who, "client": source.client(actor), "count": count})
 }
 
-fn kind(reply: &Reply) -> &'static str {
+pub(super) fn kind(reply: &Reply) -> &'static str {
     match reply {
         Reply::Value(value) if value.is_null() => "nil",
         Reply::Value(_) => "value",

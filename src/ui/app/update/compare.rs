@@ -9,7 +9,7 @@ use crate::{
     ui::{
         keys::Action,
         state::comparing::{self, Comparing},
-        view::{CompareView, Notice, Screen},
+        view::{Notice, Screen},
     },
 };
 
@@ -20,8 +20,8 @@ pub struct ComparisonScreen {
     /// The lesson that it was opened from, as it was left.
     pub(crate) back: Option<Box<Lesson>>,
     /// How far the lanes are scrolled; `None` follows who moves.
-    lanes: Option<u16>,
-    verdicts: u16,
+    pub(crate) lanes: Option<u16>,
+    pub(crate) verdicts: u16,
 }
 
 impl<R: Runs> App<R> {
@@ -97,21 +97,5 @@ impl<R: Runs> App<R> {
             }
             comparison.verdicts = scrolled(comparison.verdicts, verdicts, reach.1);
         }
-    }
-
-    pub(crate) fn comparison_view<'a>(&'a self, comparison: &'a ComparisonScreen) -> Option<CompareView<'a>> {
-        let comparing = &comparison.comparing;
-        Some(CompareView {
-            entry: self.catalogue.entries.get(comparison.entry)?,
-            sides: [comparing.side(0), comparing.side(1)],
-            pair: &comparing.joint.pair,
-            difference: comparing.joint.difference.as_ref(),
-            slots: comparing.joint.slots(),
-            steps: comparing.steps(),
-            playing: comparing.next.is_some(),
-            lanes: comparison.lanes,
-            verdicts: comparison.verdicts,
-            context: self.context(),
-        })
     }
 }

@@ -16,11 +16,11 @@ use crate::{
 };
 
 impl<R: Runs> App<R> {
-    pub(crate) fn play_freely(&mut self, action: Action) {
+    pub(crate) fn act_in_free_play(&mut self, action: Action) {
         let Mode::Learning(lesson) = &mut self.mode else { return };
         match action {
             Action::Free if lesson.run.can_leave_story() => {
-                lesson.attend();
+                lesson.show_newest();
                 lesson.run.leave_story();
             }
             // Where the story was left already there is nothing to leave: from an earlier step, a branch.
@@ -63,7 +63,7 @@ impl<R: Runs> App<R> {
         if lesson.run.is_branching() {
             return;
         }
-        lesson.attend();
+        lesson.show_newest();
         if lesson.run.can_choose() || lesson.run.is_busy() {
             lesson.run.choose(choice);
         } else {
@@ -77,12 +77,12 @@ impl<R: Runs> App<R> {
         if lesson.run.is_branching() {
             return;
         }
-        lesson.attend();
+        lesson.show_newest();
         let past = lesson.run.past();
         let shared = past.deeds(past.len()).len();
         let log = lesson.run.playback.log();
         if log.deeds(log.len()).len() > shared {
-            lesson.branches.grow(log.clone(), shared);
+            lesson.branches.add(log.clone(), shared);
         }
         self.begin_branch(past, then);
     }
@@ -96,13 +96,13 @@ impl<R: Runs> App<R> {
     }
 
     /// Goes on with another branch: what was done in it is done again.
-    pub(crate) fn walk(&mut self, row: usize) {
+    pub(crate) fn switch_branch(&mut self, row: usize) {
         self.overlay = Overlay::Nothing;
         let Mode::Learning(lesson) = &mut self.mode else { return };
         let log = lesson.run.playback.log().clone();
         let to = lesson.branches.rows(&log).get(row).map(|row| row.branch);
-        let Some(past) = to.and_then(|to| lesson.branches.walk(log, to)).cloned() else { return };
-        lesson.attend();
+        let Some(past) = to.and_then(|to| lesson.branches.switch(log, to)).cloned() else { return };
+        lesson.show_newest();
         self.begin_branch(past, None);
     }
 
@@ -114,7 +114,7 @@ impl<R: Runs> App<R> {
 
 impl super::Lesson {
     /// Whatever comes is to be seen.
-    fn attend(&mut self) {
+    fn show_newest(&mut self) {
         self.scrolls = Scrolls::default();
         self.aside = None;
         self.selected = None;

@@ -35,20 +35,20 @@ impl<R: Runs> App<R> {
             | Action::Pass(_)
             | Action::Faults
             | Action::Choose(_)
-            | Action::Branches => self.play_freely(action),
+            | Action::Branches => self.act_in_free_play(action),
             Action::Restart => self.open(entry, variant),
             Action::Variant(next) => {
                 let other = self.catalogue.neighbour(entry, variant, next);
                 self.open(entry, other);
             }
-            Action::Answer(choice) => {
+            Action::Answer(_) | Action::Skip => {
                 // The question is to be seen.
                 lesson.selected = None;
-                lesson.run.answer(Answer::Chosen(choice));
-            }
-            Action::Skip => {
-                lesson.selected = None;
-                lesson.run.answer(Answer::Skipped);
+                lesson.run.answer(if let Action::Answer(n) = action {
+                    Answer::Chosen(n)
+                } else {
+                    Answer::Skipped
+                });
             }
             Action::Focus => lesson.focus = lesson.focus.next(),
             Action::Faster(faster) => self.set_speed(next_speed(self.speed, faster), now),

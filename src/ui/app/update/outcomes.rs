@@ -16,14 +16,14 @@ use crate::{
             learning::Learning,
             outcomes::{Exploration, ExplorationOptions, Outcomes, RACES, Races, Source},
         },
-        view::{Notice, OutcomesHit, OutcomesView, SingleRace, SingleRun},
+        view::{Notice, OutcomesHit, SingleRace, SingleRun},
     },
 };
 
 #[derive(Debug)]
 pub struct OutcomesScreen {
     pub(crate) entry: usize,
-    variant: usize,
+    pub(crate) variant: usize,
     pub(crate) outcomes: Outcomes,
     /// The lesson that they were opened from, as it was left.
     back: Option<Box<Lesson>>,
@@ -212,14 +212,5 @@ impl<R: Runs> App<R> {
             self.mode = Mode::Learning(lesson);
             self.adapt();
         }
-    }
-
-    pub(crate) fn outcomes_view<'a>(&'a self, screen: &'a OutcomesScreen) -> Option<OutcomesView<'a>> {
-        Some(OutcomesView {
-            entry: self.catalogue.entries.get(screen.entry)?,
-            variant: screen.variant,
-            outcomes: &screen.outcomes,
-            context: self.context(),
-        })
     }
 }

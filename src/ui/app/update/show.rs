@@ -11,7 +11,10 @@ use crate::{
     run::Runs,
     ui::{
         state::{palette::Listed, screen::Overlay},
-        view::{self, CatalogueView, Context, FreeView, LessonView, Notice, PaletteView, Scene, Screen},
+        view::{
+            self, CatalogueView, CompareView, Context, FreeView, LessonView, Notice, OutcomesView,
+            PaletteView, Scene, Screen,
+        },
     },
 };
 
@@ -32,8 +35,24 @@ impl<R: Runs> App<R> {
                 scroll: self.reading,
                 context: self.context(),
             })),
-            Mode::Comparing(comparison) => Some(Screen::Compare(self.comparison_view(comparison)?)),
-            Mode::Outcomes(screen) => Some(Screen::Outcomes(self.outcomes_view(screen)?)),
+            Mode::Comparing(screen) => Some(Screen::Compare(CompareView {
+                entry: self.catalogue.entries.get(screen.entry)?,
+                sides: [screen.comparing.side(0), screen.comparing.side(1)],
+                pair: &screen.comparing.joint.pair,
+                difference: screen.comparing.joint.difference.as_ref(),
+                slots: screen.comparing.joint.slots(),
+                steps: screen.comparing.steps(),
+                playing: screen.comparing.next.is_some(),
+                lanes: screen.lanes,
+                verdicts: screen.verdicts,
+                context: self.context(),
+            })),
+            Mode::Outcomes(screen) => Some(Screen::Outcomes(OutcomesView {
+                entry: self.catalogue.entries.get(screen.entry)?,
+                variant: screen.variant,
+                outcomes: &screen.outcomes,
+                context: self.context(),
+            })),
             Mode::Learning(lesson) => {
                 let playback = &lesson.run.playback;
                 Some(Screen::Lesson(LessonView {
