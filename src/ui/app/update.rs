@@ -342,7 +342,7 @@ impl<R: Runs> App<R> {
             (action, Overlay::Palette) => self.command(action, now),
             (Action::Open, Overlay::Branches(row)) => self.switch_branch(row),
             (Action::Move(_) | Action::Page(_), Overlay::Branches(row)) => {
-                self.choose_branch(row, lines(action))
+                self.choose_branch(row, lines(action));
             }
             (Action::Close, Overlay::Help(_) | Overlay::Cards(_) | Overlay::Branches(_))
             | (Action::Branches, Overlay::Branches(_)) => self.overlay = Overlay::Nothing,

@@ -81,7 +81,7 @@ impl Chord {
         let mut name: String = held.map(|(written, label, _)| choose(*written, *label)).collect();
         match (NAMED.iter().find(|named| named.2 == self.code), self.code) {
             (Some((written, label, _)), _) => name.push_str(choose(written, label)),
-            (None, KeyCode::F(number)) => name.push_str(&format!("{}{number}", choose("f", "F"))),
+            (None, KeyCode::F(number)) => name.extend([choose("f", "F"), &number.to_string()]),
             (None, KeyCode::Char(c)) if shown && !self.held.is_empty() => name.push(c.to_ascii_uppercase()),
             (None, KeyCode::Char(c)) => name.push(c),
             (None, _) => name.push('?'),

@@ -165,7 +165,7 @@ fn read(path: &Path) -> Result<Progress, Trouble> {
 }
 
 fn set_aside(path: &Path) -> Trouble {
-    let free = (1_u64..)
+    let free = (1..=u32::MAX)
         .map(|number| path.with_file_name(format!("{FILE}.damaged-{number}")))
         .find(|aside| aside.symlink_metadata().is_err());
     let aside = free.unwrap_or_default();
