@@ -76,6 +76,11 @@ impl Text {
             Lang::Zh => &self.zh,
         }
     }
+
+    /// What `words` says in each language.
+    pub fn from_fn(words: impl Fn(Lang) -> String) -> Self {
+        Self { en: words(Lang::En), zh: words(Lang::Zh) }
+    }
 }
 
 impl From<String> for Text {
@@ -125,6 +130,6 @@ impl Words {
 
     /// The words in both languages, with each `{}` in turn replaced by a value.
     pub fn text(self, values: &[&str]) -> Text {
-        Text { en: self.with(Lang::En, values), zh: self.with(Lang::Zh, values) }
+        Text::from_fn(|lang| self.with(lang, values))
     }
 }

@@ -22,7 +22,8 @@ pub struct Free {
     pub outlook: Outlook,
     /// What the learner should know of what was asked last.
     pub said: Said,
-    keyed: Vec<ActorId>,
+    /// The actors that have a key of their own, in its order.
+    pub(crate) keyed: Vec<ActorId>,
     /// Whether the keys are those of a run that another takes the place of.
     stale: bool,
 }
@@ -45,18 +46,12 @@ pub enum Said {
 }
 
 impl Free {
-    /// Everything that can be chosen now: moves, then time, then faults.
     pub fn choices(&self) -> Vec<Choice> {
         let moves = self.outlook.able().map(|actor| Choice::Move { actor });
         let timer = self.outlook.timer.map(|_| Choice::Timer);
         let amounts = AMOUNTS.into_iter().map(|millis| Choice::Pass { millis });
         let faults = self.outlook.faults.iter().cloned().map(Choice::Cause);
         moves.chain(timer).chain(amounts).chain(faults).collect()
-    }
-
-    /// The actors that have a key of their own, in its order.
-    pub fn keyed(&self) -> &[ActorId] {
-        &self.keyed
     }
 
     /// The actors that have a key of their own for somebody who looks back: whoever can never move again now could then.
@@ -120,20 +115,20 @@ mod tests {
     fn keys_do_not_wander() {
         let mut free = Free::default();
         free.look_ahead(outlook([Some(Hindered::Finished), None, Some(Hindered::Dead)]));
-        assert_eq!(free.keyed(), [0, 1, 2].map(ActorId));
+        assert_eq!(free.keyed, [0, 1, 2].map(ActorId));
         // Eleven with nine keys: the first who can never move again gives its key away.
         let mut free = Free::default();
         free.look_ahead(outlook([None; 11]));
-        assert_eq!(free.keyed(), [0, 1, 2, 3, 4, 5, 6, 7, 8].map(ActorId));
+        assert_eq!(free.keyed, [0, 1, 2, 3, 4, 5, 6, 7, 8].map(ActorId));
         let mut hindered = [None; 11];
         hindered[4] = Some(Hindered::Finished);
         hindered[5] = Some(Hindered::Unanswered);
         free.look_ahead(outlook(hindered));
-        assert_eq!(free.keyed(), [0, 1, 2, 3, 9, 5, 6, 7, 8].map(ActorId));
+        assert_eq!(free.keyed, [0, 1, 2, 3, 9, 5, 6, 7, 8].map(ActorId));
         hindered[9] = Some(Hindered::Finished);
         hindered[10] = Some(Hindered::Finished);
         free.look_ahead(outlook(hindered));
-        assert_eq!(free.keyed(), [0, 1, 2, 3, 9, 5, 6, 7, 8].map(ActorId), "nobody wants it");
+        assert_eq!(free.keyed, [0, 1, 2, 3, 9, 5, 6, 7, 8].map(ActorId), "nobody wants it");
     }
 
     #[test]

@@ -47,7 +47,7 @@ impl FreeView<'_> {
 
     /// The actors that have a key of their own where the playhead stands, in its order.
     pub fn keyed(&self) -> Vec<ActorId> {
-        if self.back { self.free.keyed_before() } else { self.free.keyed().to_vec() }
+        if self.back { self.free.keyed_before() } else { self.free.keyed.clone() }
     }
 
     /// The actions, by name, that would do nothing now.
