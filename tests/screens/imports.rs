@@ -24,7 +24,7 @@ const FOLDERS: &[(&str, &str)] = &[
     ("recording", "clock files lesson log printable"),
     ("program", "client clock lesson log"),
     ("run/session", "client clock lab lesson log program text verdict"),
-    ("run/race", "client clock lab lesson log program run/session text verdict world"),
+    ("run/race", "client clock lab lesson log program run/session text world"),
     ("run/explore", "client clock lab lesson log program run/race run/session text verdict world"),
     ("run", "lab lesson log recording run/explore run/race run/session text verdict"),
     ("ui/theme", "clock log printable"),
