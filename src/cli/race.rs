@@ -100,9 +100,7 @@ async fn run(
     };
     drop(meter);
     batch.end().await;
-    let Some(mut report) = report else {
-        return Err(Failure::interrupted(cut.unwrap_or_default()));
-    };
+    let Some(mut report) = report else { return Err(Failure::interrupted(cut.unwrap_or_default())) };
     report.wall = began.elapsed();
     Ok((report, cut))
 }

@@ -364,9 +364,7 @@ impl Lab {
     /// The server that a Sentinel at this address (of a client's own link to it) names as master. `None`
     /// where the Sentinel does not answer.
     pub async fn primary(&self, sentinel: &LinkAddress) -> Option<&str> {
-        let Endpoint::Tcp(address) = sentinel else {
-            return None;
-        };
+        let Endpoint::Tcp(address) = sentinel else { return None };
         let named = sentinel::primary(*address, self.secret.secret()).await?;
         let server = self.servers.iter().find(|server| server.announced_port == Some(named.port()))?;
         Some(&server.info.name)

@@ -35,9 +35,7 @@ impl Steps {
     /// Takes in what the log has more than the last time.
     pub fn advance(&mut self, log: &Log) {
         for (n, event) in log.events().iter().enumerate().skip(self.seen) {
-            let EventKind::Stop { item, stop } = event.kind else {
-                continue;
-            };
+            let EventKind::Stop { item, stop } = event.kind else { continue };
             let position = n + 1;
             // The end of the last step and the story's end are one place. Other steps are places of their own, even
             // where nothing but time has passed.

@@ -108,9 +108,7 @@ impl Interpreter {
                 }
                 return Ok(Next::Operation(operation));
             }
-            let Some(instruction) = program.instructions.get(self.at) else {
-                return Ok(Next::Finished);
-            };
+            let Some(instruction) = program.instructions.get(self.at) else { return Ok(Next::Finished) };
             match instruction {
                 Instruction::Stop => return Ok(Next::Finished),
                 Instruction::Believe { lock, belief } => {

@@ -133,9 +133,7 @@ impl KeyHistory {
 
     /// The server still has the other's key, or has it no more although its lease is not over.
     fn settle(&mut self, state: &ServerState, at: LessonTime) {
-        let Observed::Redis(keyspace) = &state.observed else {
-            return;
-        };
+        let Observed::Redis(keyspace) = &state.observed else { return };
         let here = |known: &mut PendingDeletion| known.deletion.server == state.server;
         for PendingDeletion { deletion, other } in self.pending.extract_if(.., here) {
             let held = keyspace.keys.get(&deletion.key).map(|key| &key.value);

@@ -200,9 +200,7 @@ impl Holding {
 
     /// Begins, extends or ends the overlap of a lock.
     fn track(&mut self, turn: &Turn, (index, at): (usize, LessonTime)) {
-        let Some(lock) = self.locks.get(&turn.lock) else {
-            return;
-        };
+        let Some(lock) = self.locks.get(&turn.lock) else { return };
         let mut overlaps = self.overlaps.iter_mut().rev();
         let lasting = overlaps.find(|overlap| overlap.lock == turn.lock && overlap.end.is_none());
         match (lasting, lock.now.overlap()) {

@@ -23,9 +23,7 @@ pub struct Call {
 impl Mentions {
     /// Reads a source; what is no expression mentions nothing.
     pub fn of(source: &str) -> Self {
-        let Ok(tokens) = tokens(source) else {
-            return Self::default();
-        };
+        let Ok(tokens) = tokens(source) else { return Self::default() };
         let mut mentions = Self::default();
         let mut before = "";
         for (at, (kind, word)) in tokens.iter().enumerate() {

@@ -132,9 +132,7 @@ pub fn first_order(steps: &[Taken], mut left: Vec<usize>) -> Vec<Pick> {
             let step = &steps[left[*at]].1;
             left[..*at].iter().all(|earlier| !step.depends_on(&steps[*earlier].1))
         });
-        let Some(at) = free.min_by_key(|at| steps[left[*at]].0) else {
-            break;
-        };
+        let Some(at) = free.min_by_key(|at| steps[left[*at]].0) else { break };
         order.push(steps[left.remove(at)].0);
     }
     order

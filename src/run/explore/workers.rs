@@ -300,9 +300,7 @@ impl Work {
         };
         while !self.stopped() {
             let n = next.fetch_add(1, Ordering::Relaxed);
-            let Some(subtree) = subtrees.get(n) else {
-                break;
-            };
+            let Some(subtree) = subtrees.get(n) else { break };
             match search::search(explorer, subtree, self.bounds.prune, &mut report, &|| self.stopped()) {
                 Ok((found, _)) => done.push((n, found)),
                 Err(error) => {

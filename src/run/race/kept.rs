@@ -59,14 +59,10 @@ impl Kept {
 
     /// Forgets one log; false where there is none.
     fn forget(&mut self) -> bool {
-        let Some(fullest) = self.kinds.values_mut().max_by_key(|kind| kind.logs.len()) else {
-            return false;
-        };
+        let Some(fullest) = self.kinds.values_mut().max_by_key(|kind| kind.logs.len()) else { return false };
         let place = FIRST.min(fullest.logs.len() / 2);
         let number = fullest.logs.keys().nth(place).copied();
-        let Some(log) = number.and_then(|number| fullest.logs.remove(&number)) else {
-            return false;
-        };
+        let Some(log) = number.and_then(|number| fullest.logs.remove(&number)) else { return false };
         self.events -= log.len();
         self.forgotten += 1;
         true

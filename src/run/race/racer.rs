@@ -149,9 +149,7 @@ impl Racer {
                     continue;
                 }
             }
-            let Some((_, due)) = director.next_timer() else {
-                break;
-            };
+            let Some((_, due)) = director.next_timer() else { break };
             director.recorder.record(EventKind::Chose(Choice::Timer));
             director.run_clock_to(surely_after(due), &path).await?;
             director.clock.set_rate(Rate::NORMAL)?;

@@ -131,9 +131,7 @@ impl Director {
     }
 
     async fn carry_out_line(&mut self) -> Result<(), EngineError> {
-        let Some(line) = self.scenario.story.get(self.line).cloned() else {
-            return Ok(());
-        };
+        let Some(line) = self.scenario.story.get(self.line).cloned() else { return Ok(()) };
         self.clock.set_rate(Rate::NORMAL)?;
         let stop = match &line.act {
             Act::Say(text) => {

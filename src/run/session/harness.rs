@@ -112,9 +112,7 @@ impl Harness {
             tokio::spawn(async move {
                 let mut lines = BufReader::new(stdout).lines();
                 while let Ok(Some(line)) = lines.next_line().await {
-                    let Ok(response) = serde_json::from_str(&line) else {
-                        break;
-                    };
+                    let Ok(response) = serde_json::from_str(&line) else { break };
                     if sender.send(Arrived::Response(n, response)).is_err() {
                         return;
                     }
@@ -259,9 +257,7 @@ impl Harness {
                 continue;
             }
             let address = self.lab.link(&client, sentinel).await?;
-            let Some(server) = self.lab.primary(&address).await.map(str::to_owned) else {
-                continue;
-            };
+            let Some(server) = self.lab.primary(&address).await.map(str::to_owned) else { continue };
             // As "Guidelines for Redis clients with support for Redis Sentinel" has it: a Sentinel may not have
             // heard of a failover yet, so whoever it names is asked whether it is a master.
             if open(self, &server) && self.reachable(actor, &server) && self.lab.is_master(&server).await? {

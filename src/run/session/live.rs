@@ -90,9 +90,7 @@ impl Driver {
         let planned = scenario.clone();
         let tempo = self.tempo.subscribe();
         let set_up = Director::set_up(scenario, options, seed, tempo, Some(self.updates.clone()));
-        let Some(director) = Box::pin(self.while_listening(set_up)).await else {
-            return Ok(());
-        };
+        let Some(director) = Box::pin(self.while_listening(set_up)).await else { return Ok(()) };
         let mut director = director?;
         let _watcher = report_stopped_processes(director.harness.lab.vitals(), self.updates.clone());
         let outcome = self.all(&mut director, &planned, past).await;
@@ -124,9 +122,7 @@ impl Driver {
                     Deed::Choice(choice) => director.choose(&choice).await,
                 }
             };
-            let Some(repeated) = self.while_listening(repeated).await else {
-                return Ok(None);
-            };
+            let Some(repeated) = self.while_listening(repeated).await else { return Ok(None) };
             if let Err(why) = repeated? {
                 refused = Some(why);
                 break;
@@ -160,9 +156,7 @@ impl Driver {
             if command == Command::LeaveStory {
                 self.send(Update::Outlook(director.leave_story()));
             }
-            let Some(tempo) = self.pacing.begin(&command) else {
-                continue;
-            };
+            let Some(tempo) = self.pacing.begin(&command) else { continue };
             let _ = self.tempo.send(tempo);
             if let Command::Choose(choice) = command {
                 let Some(chosen) = self.while_listening(director.choose(&choice)).await else {
@@ -180,9 +174,7 @@ impl Driver {
                 self.send(Update::Stepped { ended: !director.left_story });
                 continue;
             }
-            let Some(stepped) = self.while_listening(director.step()).await else {
-                return Ok(());
-            };
+            let Some(stepped) = self.while_listening(director.step()).await else { return Ok(()) };
             stepped?;
             let ended = director.ended();
             if ended {

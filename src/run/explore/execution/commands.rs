@@ -145,12 +145,8 @@ fn keeps_to_its_keys(connection: &mut Direct, calls: &[script::Call]) -> Result<
     for name in names {
         let answer = connection.ask_one(["COMMAND", "INFO", name]).map_err(Refusal::Lost)?;
         let info = answer.into_parts().map_err(Refusal::Lost)?;
-        let Some(Part::List(info)) = info.first() else {
-            return Ok(false);
-        };
-        let [_, _, Part::List(flags), first, last, step, ..] = info.as_slice() else {
-            return Ok(false);
-        };
+        let Some(Part::List(info)) = info.first() else { return Ok(false) };
+        let [_, _, Part::List(flags), first, last, step, ..] = info.as_slice() else { return Ok(false) };
         let movable = flags.iter().any(|flag| flag.text() == "movablekeys");
         let (Part::Number(first), Part::Number(last), Part::Number(_)) = (first, last, step) else {
             return Ok(false);
@@ -161,9 +157,7 @@ fn keeps_to_its_keys(connection: &mut Direct, calls: &[script::Call]) -> Result<
         places.insert(name, (*first, *last));
     }
     Ok(calls.iter().all(|call| {
-        let Some((first, last)) = places.get(call.name.as_str()) else {
-            return false;
-        };
+        let Some((first, last)) = places.get(call.name.as_str()) else { return false };
         // A last place that is counted from behind is known only when the script runs.
         let end = if *last < 0 { call.are_keys.len() } else { usize::try_from(*last).unwrap_or(usize::MAX) };
         let keys = usize::try_from(*first - 1).ok().and_then(|from| call.are_keys.get(from..end));

@@ -264,9 +264,7 @@ impl InProcess {
     fn pass(&self, next: &mut Node, output: &mut Output) -> Result<(), Failure> {
         let frozen = next.tally.frozen;
         let runs = |actor| runs(&self.scenario, actor, frozen);
-        let Some((_, due)) = next.actors.next_timer(runs) else {
-            return Ok(());
-        };
+        let Some((_, due)) = next.actors.next_timer(runs) else { return Ok(()) };
         let end = next_milli(due);
         next.actors.put_off(due, end.since(due));
         output.now = output.now.max(end);
@@ -276,9 +274,7 @@ impl InProcess {
     /// Goes to a node step by step, from the beginning.
     fn go_again(&mut self, to: &Node) -> Result<Node, ExploreError> {
         self.servers.reset()?;
-        let Some(mut node) = self.root.clone() else {
-            return self.begin();
-        };
+        let Some(mut node) = self.root.clone() else { return self.begin() };
         for step in to.trail.steps() {
             node = self.step(&node, step.pick)?.0;
             step.must_match(node.trail.last(), &self.scenario)?;

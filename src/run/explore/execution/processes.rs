@@ -138,9 +138,7 @@ impl Processes {
         let director = &self.racer.director;
         let mut touch = Touch { actor: Some(actor), ..Touch::default() };
         let stepper = &director.actors[actor];
-        let Some(operation) = stepper.next_operation().cloned() else {
-            return Ok(Touch::everything());
-        };
+        let Some(operation) = stepper.next_operation().cloned() else { return Ok(Touch::everything()) };
         let server = operation.on.as_deref().unwrap_or(&director.harness.server);
         match stepper.foresee(director.clock.now(), server) {
             Some(Ok(Request::Command(Wire { command: Command::Local { name, .. }, .. }))) => {
@@ -252,9 +250,7 @@ impl Explorer for Processes {
         let outcome = Arc::new(Outcome::of(&self.scenario, log));
         let breaches = verdict::breaches(&self.scenario, log).map_err(ExploreError::Invariant)?;
         let expressions = breaches.into_iter().filter_map(|Breach { invariant, at, .. }| {
-            let NeverPlan::That(_) = self.scenario.invariants[invariant].never else {
-                return None;
-            };
+            let NeverPlan::That(_) = self.scenario.invariants[invariant].never else { return None };
             // The step that an event belongs to: none where it is before the first.
             let chosen = log.events()[..=at].iter().filter(|event| matches!(event.kind, EventKind::Chose(_)));
             let ways = vec![chosen.count().checked_sub(1).into_iter().collect()];

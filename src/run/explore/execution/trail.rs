@@ -69,9 +69,7 @@ impl Step {
 
 /// A reply without what differs each time: ZooKeeper numbers all that is ever written.
 fn reply(event: &Event) -> Option<(ActorId, &str, Reply)> {
-    let EventKind::Replied { actor, label, reply, .. } = &event.kind else {
-        return None;
-    };
+    let EventKind::Replied { actor, label, reply, .. } = &event.kind else { return None };
     let mut reply = reply.clone();
     if let Reply::Value(serde_json::Value::Object(fields)) = &mut reply {
         fields.remove("czxid");

@@ -45,9 +45,7 @@ pub(crate) struct Reads {
 /// All that is asked after a step.
 pub(crate) fn watches(scenario: &Scenario) -> Arc<[Watch]> {
     let watches = scenario.invariants.iter().enumerate().filter_map(|(invariant, plan)| {
-        let NeverPlan::That(expr) = &plan.never else {
-            return None;
-        };
+        let NeverPlan::That(expr) = &plan.never else { return None };
         let reads = Reads::of(scenario, expr);
         let of_now = |reads: &Reads| reads.past.is_empty() && !reads.ends;
         Some(Watch { invariant, wants_log: !reads.as_ref().is_some_and(of_now), reads, expr: expr.clone() })
