@@ -17,7 +17,6 @@ pub enum Lang {
 }
 
 impl Lang {
-    /// The other language.
     pub fn other(self) -> Self {
         match self {
             Self::En => Self::Zh,
@@ -69,7 +68,6 @@ impl Text {
         Self { en: join(Lang::En, en_mark), zh: join(Lang::Zh, zh_mark) }
     }
 
-    /// The text in one language.
     pub fn get(&self, lang: Lang) -> &str {
         match lang {
             Lang::En => &self.en,

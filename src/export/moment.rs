@@ -9,7 +9,6 @@ use crate::{
     ui::theme::time,
 };
 
-/// As it was asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Moment {
     /// After so many steps of the story, counted as the screen does; 0 is before the first.
@@ -19,7 +18,6 @@ pub enum Moment {
     End,
 }
 
-/// A moment, found in a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Found {
     /// How many events are over.

@@ -66,7 +66,6 @@ const NOTICED_WITHIN: Duration = Duration::from_millis(200);
 /// The timeout that Lockstep's own sessions ask for.
 const OWN_SESSION: Duration = Duration::from_secs(30);
 
-/// How a lab is to be started.
 #[derive(Debug, Clone)]
 pub struct LabOptions {
     /// Run on the machine's clock even where time could be stopped.

@@ -84,7 +84,6 @@ impl Log {
         self.actors().get(id.0 as usize)
     }
 
-    /// An actor's name.
     pub fn name(&self, id: ActorId) -> &str {
         self.actor(id).map_or("?", |actor| &actor.name)
     }

@@ -17,7 +17,6 @@ pub struct Step {
     pub stop: Stop,
 }
 
-/// The steps of a log that grows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Steps {
     steps: Vec<Step>,
@@ -25,7 +24,6 @@ pub struct Steps {
 }
 
 impl Steps {
-    /// All steps of a log.
     pub fn of(log: &Log) -> Self {
         let mut steps = Self::default();
         steps.advance(log);
@@ -59,7 +57,6 @@ impl Steps {
         &self.steps[self.steps.partition_point(|step| step.position <= position)..]
     }
 
-    /// The steps that end before a position.
     pub fn before(&self, position: usize) -> &[Step] {
         &self.steps[..self.steps.partition_point(|step| step.position < position)]
     }

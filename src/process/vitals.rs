@@ -34,7 +34,6 @@ pub enum Ailment {
 pub struct Vitals(Arc<Mutex<Vec<Arc<ProcessState>>>>);
 
 impl Vitals {
-    /// Watches one process more.
     pub(crate) fn watch(&self, state: &Arc<ProcessState>) {
         self.lock().push(Arc::clone(state));
     }

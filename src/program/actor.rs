@@ -57,7 +57,6 @@ struct Notification {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Request {
     Command(Wire),
-    /// A notification about this.
     Notification(String),
 }
 
@@ -84,7 +83,6 @@ pub(crate) struct Failure {
     pub(crate) why: String,
 }
 
-/// What a program failed at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cause {
     /// The values of the next operation could not be filled in.
@@ -114,7 +112,6 @@ impl Actor {
         matches!(self.state, State::Finished | State::Dead)
     }
 
-    /// The operation that it is ready for.
     pub(crate) fn next_operation(&self) -> Option<&Arc<PlannedOperation>> {
         match &self.state {
             State::Ready(operation) => Some(operation),
@@ -244,7 +241,6 @@ impl Actor {
         self.advance(output)
     }
 
-    /// Puts off its wait.
     pub(crate) fn put_off(&mut self, by: Duration) {
         if let State::Waiting { until, .. } = &mut self.state {
             *until += by;

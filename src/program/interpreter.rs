@@ -276,7 +276,6 @@ impl Interpreter {
         self.at += 1;
     }
 
-    /// A duration in milliseconds.
     pub(crate) fn millis(&self, template: &Template) -> Result<i64, String> {
         parse_millis(&template.render(&self.scope.value())?)
     }

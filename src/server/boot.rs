@@ -41,7 +41,6 @@ const BETWEEN_PROBES: Duration = Duration::from_millis(2);
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Endpoint {
-    /// A Unix socket.
     Unix(PathBuf),
     /// A port of the loopback interface.
     Tcp(SocketAddr),
@@ -57,7 +56,6 @@ impl fmt::Display for Endpoint {
     }
 }
 
-/// What servers are started with.
 pub(crate) struct Boot<'a> {
     pub workspace: &'a Workspace,
     pub clock: &'a LessonClock,
@@ -99,7 +97,6 @@ impl Boot<'_> {
     }
 }
 
-/// A server that answers.
 #[derive(Debug)]
 pub(crate) struct Server {
     pub info: ServerInfo,

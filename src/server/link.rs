@@ -33,7 +33,6 @@ pub type LinkAddress = Endpoint;
 /// What a link does with what is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum LinkState {
-    /// Passes it on.
     Open,
     /// Keeps it, this way; connections stay.
     Held(Way),
@@ -283,7 +282,6 @@ async fn accept_tcp(listener: TcpListener, server: SocketAddr, wires: Vec<(IpAdd
     }
 }
 
-/// One connection over the link.
 struct Connection {
     wire: Wire,
     generation: u64,

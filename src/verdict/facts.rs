@@ -107,7 +107,6 @@ impl Facts {
         self.events(made).collect()
     }
 
-    /// The replies to them.
     pub(crate) fn replies(&self, reference: &str) -> Vec<usize> {
         let is_meant = self.refers(reference);
         let replied = |kind: &EventKind| matches!(kind, EventKind::Replied { actor, label, .. } if is_meant(*actor, label));

@@ -10,7 +10,6 @@ use crate::{
     world::effect::{Access, Effect, Effects},
 };
 
-/// A key was set.
 #[derive(Debug, Clone)]
 struct Setting {
     effect: Effect,

@@ -48,12 +48,10 @@ impl Mentions {
         self.paths.iter().any(|path| path[0] == name)
     }
 
-    /// Whether a text is quoted.
     pub fn quotes(&self, text: &str) -> bool {
         self.texts.iter().any(|known| known == text)
     }
 
-    /// The calls of a function.
     pub fn calls_of<'m>(&'m self, function: &str) -> impl Iterator<Item = &'m Call> {
         self.calls.iter().filter(move |call| call.function == function)
     }

@@ -27,7 +27,6 @@ pub enum Product {
 pub struct Traits {
     /// As [`ServerInfo::product`](super::ServerInfo::product) has it.
     pub name: &'static str,
-    /// The key of its operations in lessons.
     pub key: &'static str,
     /// The calls that lessons may make, as a manual writes them: `create [-e] PATH [DATA]`. None where its operations
     /// have a grammar of their own.
@@ -291,7 +290,6 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// The sessions that watch it.
     pub fn watchers(self) -> &'a [i64] {
         match self {
             Self::Key(_) => &[],

@@ -308,7 +308,6 @@ pub fn estimate<G: Explorer>(
     Ok(size)
 }
 
-/// How large a search is.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Size {
     pub steps: f64,

@@ -15,11 +15,9 @@ use crate::{log::ActorId, run::race::Outcome};
 /// What an actor does in one move.
 #[derive(Debug, Clone, Copy)]
 enum Op {
-    /// Remembers a key's value.
     Read(usize),
     /// Sets a key to what it remembers, and one more.
     Write(usize),
-    /// Adds to a key.
     Add(usize),
     /// Takes the lock if the key is 0, and sets it. Otherwise it waits, and goes on without.
     Take(usize),

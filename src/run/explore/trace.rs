@@ -8,7 +8,6 @@ use std::{collections::HashMap, sync::Arc};
 
 use super::explorer::{Pick, Touch};
 
-/// A step that was taken.
 pub type Taken = (Pick, Arc<Touch>);
 
 /// How many orders a trace has; `u128::MAX` if that is not enough to say it.

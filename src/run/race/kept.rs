@@ -12,7 +12,6 @@ pub const MOST_EVENTS: usize = 250_000;
 /// So many races of an outcome keep their logs before any of its later ones does, where there is no room for all.
 const FIRST: usize = 5;
 
-/// Races by their outcomes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Kept {
     /// Logs are kept as long as they have no more events than this together.
@@ -77,7 +76,6 @@ impl Kept {
         self.violated
     }
 
-    /// How many broke this invariant.
     pub fn broke(&self, invariant: &str) -> u64 {
         let broke = self.kinds.iter().filter(|(outcome, _)| outcome.broken.contains(invariant));
         broke.map(|(_, kind)| kind.count()).sum()

@@ -73,9 +73,7 @@ pub struct Race {
 #[derive(Debug, Clone)]
 pub struct RaceReport {
     pub info: RaceInfo,
-    /// How many were asked for.
     pub asked: u64,
-    /// What came of them.
     pub kept: Kept,
     /// Lesson time, all races together.
     pub lesson: Duration,
@@ -91,7 +89,6 @@ impl RaceReport {
         Self { info, asked, kept, lesson: Duration::ZERO, wall: Duration::ZERO }
     }
 
-    /// Counts one race.
     pub fn add(&mut self, race: Race) {
         self.lesson += race.lesson;
         self.kept.add(race);

@@ -242,7 +242,6 @@ impl Director {
         scope.value()
     }
 
-    /// A duration with its values filled in.
     pub(crate) fn millis(&self, duration: &Template, path: &Path) -> Result<i64, EngineError> {
         let text = duration.render(&self.scenario.scope.value());
         text.and_then(|text| parse_millis(&text)).map_err(|error| self.mistake(path, error))

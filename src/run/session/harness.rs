@@ -44,7 +44,6 @@ pub(crate) enum ClientState {
     Killed,
 }
 
-/// What arrives from client processes.
 #[derive(Debug)]
 pub(crate) enum Arrived {
     /// A response of client `n`.
@@ -62,7 +61,6 @@ pub(crate) struct Harness {
     /// The server that operations without `on` go to.
     pub(crate) server: String,
     sentinels: &'static [&'static str],
-    /// Frozen servers.
     pub(crate) frozen: HashSet<String>,
     /// By server: how far its clock is ahead, in milliseconds.
     pub(crate) skews: HashMap<String, i64>,

@@ -110,16 +110,11 @@ impl Answer {
     }
 }
 
-/// A part of an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Part {
-    /// A text.
     Bytes(Vec<u8>),
-    /// A number.
     Number(i64),
-    /// A list.
     List(Vec<Part>),
-    /// Nothing.
     Nil,
 }
 
@@ -135,7 +130,6 @@ impl Part {
         }
     }
 
-    /// As text.
     pub fn text(&self) -> String {
         match self {
             Self::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),

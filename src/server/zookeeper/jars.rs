@@ -34,10 +34,8 @@ const COMPANIONS: [&str; 11] = [
     "audience-annotations",
 ];
 
-/// ZooKeeper's jars.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Jars {
-    /// The jar with the server itself.
     pub server: PathBuf,
     /// All of them, in the order in which Java shall look.
     pub class_path: Vec<PathBuf>,

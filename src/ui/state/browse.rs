@@ -31,7 +31,6 @@ pub struct Hit {
     pub entry: usize,
     /// The variant that was found, where it was not the lesson itself.
     pub variant: Option<usize>,
-    /// The characters of its title that match.
     pub title: Vec<usize>,
     /// Another text of it that matches, and its characters that do.
     pub other: Option<(String, Vec<usize>)>,

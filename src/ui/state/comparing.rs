@@ -51,7 +51,6 @@ pub struct Comparing {
     /// Every variant, and what it is to show.
     variants: Vec<(String, Expect)>,
     pub(crate) sides: [usize; 2],
-    /// By variant.
     runs: BTreeMap<usize, Run>,
     /// The finished runs of both sides on one axis, and what is seen of them at the playhead.
     pub(crate) joint: Joint,

@@ -46,7 +46,6 @@ impl ExplorationOptions {
         }
     }
 
-    /// With one move more or fewer.
     pub fn with_moves(self, more: bool) -> Self {
         let moves = if more { (self.moves + 1).min(MOST_MOVES) } else { (self.moves - 1).max(1) };
         Self { moves, ..self }
@@ -319,7 +318,6 @@ impl Outcomes {
         self.point_at_outcome(place);
     }
 
-    /// This outcome, by place.
     pub fn point_at_outcome(&mut self, place: usize) {
         self.chosen = self.seen().get(place).map(|seen| seen.outcome.clone());
         self.race = None;

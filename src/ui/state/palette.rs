@@ -25,7 +25,6 @@ pub struct Command {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listed {
     pub command: Command,
-    /// The characters of its name that match.
     pub marks: Vec<usize>,
     /// Another name that matches, and its characters that do.
     pub other: Option<(String, Vec<usize>)>,

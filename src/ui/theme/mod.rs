@@ -31,7 +31,6 @@ use ratatui::{
 pub enum Ink {
     #[default]
     Colour,
-    /// The sixteen with names.
     Sixteen,
     /// None, attributes only: `NO_COLOR` is set.
     Mono,

@@ -30,7 +30,6 @@ impl<'a> Case<'a> {
         self.log.name(actor)
     }
 
-    /// Who sent a command.
     pub(crate) fn sender(&self, sent: usize) -> Option<ActorId> {
         match self.kind(sent)? {
             EventKind::Sent { actor, .. } => Some(*actor),
@@ -93,7 +92,6 @@ impl<'a> Case<'a> {
         written.all(|effect| self.left_behind(effect).is_some_and(|number| number != read))
     }
 
-    /// The number that a write left behind.
     fn left_behind(&self, write: &Effect) -> Option<i64> {
         if write.access != Access::Set {
             return write.number;

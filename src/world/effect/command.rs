@@ -7,7 +7,6 @@ use crate::log::{Access, Command, Reply};
 /// How a command's reply is to be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verb {
-    /// As that of a plain command.
     Plain,
     /// As that of a script: it may have done part of what it can do.
     Script,

@@ -17,7 +17,6 @@ for _, name in ipairs(redis.call('KEYS', '*')) do
 end
 return all";
 
-/// A key with what it holds.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Entry {
     pub(crate) key: Vec<u8>,

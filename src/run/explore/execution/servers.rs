@@ -70,14 +70,12 @@ pub(crate) struct Sender<'p> {
     pub(crate) actor: ActorId,
     /// Its operation: `A.acquire`.
     pub(crate) operation: &'p str,
-    /// What the servers hold there.
     pub(crate) keyspaces: &'p [Arc<Keyspace>],
     pub(crate) at: LessonTime,
     /// What waits on the actor's connection.
     pub(crate) queued: &'p Queue,
 }
 
-/// The servers of one lab.
 pub(crate) struct Servers {
     pub(crate) lab: Lab,
     pub(crate) clock: LessonClock,
@@ -99,7 +97,6 @@ pub(crate) struct Servers {
 }
 
 impl Servers {
-    /// Starts a lab.
     pub(crate) async fn start(
         scenario: &Scenario,
         options: &LabOptions,
@@ -155,7 +152,6 @@ impl Servers {
         lost(&self.connections[server].name, why).into()
     }
 
-    /// What a command touches.
     pub(crate) fn footprint(&mut self, server: usize, wire: &Wire) -> Result<Footprint, Refusal> {
         self.commands.look_up(&mut self.connections[server].direct, wire)
     }
@@ -458,7 +454,6 @@ fn check_calls(from: &Sender<'_>, wire: &Wire, before: &Counts, after: &Counts) 
     })
 }
 
-/// A command's words.
 pub(crate) fn words(wire: &Wire) -> Vec<String> {
     match &wire.command {
         Command::Redis(words) => words.clone(),

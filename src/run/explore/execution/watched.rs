@@ -24,13 +24,11 @@ pub(crate) struct Watch {
     /// Its number among the invariants.
     pub(crate) invariant: usize,
     pub(crate) expr: Expr,
-    /// What it reads, where that is known.
     pub(crate) reads: Option<Reads>,
     /// Whether counters and keys as they are now are not enough to answer it.
     pub(crate) wants_log: bool,
 }
 
-/// What an expression reads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Reads {
     pub(crate) counters: Vec<String>,

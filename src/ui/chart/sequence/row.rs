@@ -12,7 +12,6 @@ pub enum Passage {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Message {
-    /// A command leaves a client.
     Sent(Passage),
     /// A command that a link had held goes on to its server; by the event that it left the client with.
     Delivered { sent: usize },
@@ -51,7 +50,6 @@ pub struct Row {
     pub event: usize,
     /// What came of it at once: a counter that grew, a wait that began; of a lock of the process, the reply.
     pub note: Option<usize>,
-    /// Further events of the same kind.
     pub more: Vec<usize>,
     /// What must be the same for a further event to be told here.
     pub(crate) same: Option<(usize, u8, String)>,
