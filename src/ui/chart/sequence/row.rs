@@ -14,11 +14,17 @@ pub enum Passage {
 pub enum Message {
     Sent(Passage),
     /// A command that a link had held goes on to its server; by the event that it left the client with.
-    Delivered { sent: usize },
+    Delivered {
+        sent: usize,
+    },
     /// A reply, or the certainty that none will come.
-    Replied { lost: bool },
+    Replied {
+        lost: bool,
+    },
     /// A client was killed before the reply to this command came: nobody is there to hear it.
-    Orphaned { sent: usize },
+    Orphaned {
+        sent: usize,
+    },
     /// A server tells a client, unasked.
     Notified,
 }
