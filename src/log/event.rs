@@ -98,7 +98,8 @@ pub enum Choice {
         /// In milliseconds of lesson time.
         millis: u64,
     },
-    Cause(Fault),
+    #[serde(rename = "cause")]
+    Inject(Fault),
 }
 
 /// One of the answers that a question offers.

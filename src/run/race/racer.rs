@@ -74,8 +74,8 @@ impl Racer {
         if self.needs_restart {
             self.renew().await?;
         }
-        let vitals = self.director.harness.lab.vitals();
-        let raced = supervised(&vitals, self.race(seed)).await;
+        let health = self.director.harness.lab.health();
+        let raced = supervised(&health, self.race(seed)).await;
         self.director.harness.explained(raced).await
     }
 

@@ -82,8 +82,8 @@ impl Director {
             seen: Vec::new(),
             metrics: HashMap::new(),
         };
-        let vitals = director.harness.lab.vitals();
-        let opened = supervised(&vitals, director.open(sessions)).await;
+        let health = director.harness.lab.health();
+        let opened = supervised(&health, director.open(sessions)).await;
         let opened = director.harness.explained(opened).await;
         opened.map(|()| director)
     }

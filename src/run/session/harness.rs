@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     client::protocol::{Request, Response, ServerAddress},
-    lab::{Ailment, Lab, LabOptions, Link, LinkState, Process},
+    lab::{Lab, LabOptions, Link, LinkState, Process, ProcessProblem},
     lesson::Scenario,
     log::{ActorId, LinkId, ServerInfo, ServerState},
     program::actor_id,
@@ -78,8 +78,8 @@ impl Harness {
         options: &LabOptions,
     ) -> Result<(Self, Sessions), EngineError> {
         let lab = Lab::start(scenario.lab(), options).await?;
-        let vitals = lab.vitals();
-        supervised(&vitals, Self::enter(scenario, lab)).await
+        let health = lab.health();
+        supervised(&health, Self::enter(scenario, lab)).await
     }
 
     /// Starts the clients in a lab.
@@ -171,7 +171,7 @@ impl Harness {
 
     /// Whether a process was stopped from outside.
     pub(crate) fn is_stopped(&self) -> bool {
-        matches!(self.lab.vitals().look(), Some(Ailment::Stopped { .. }))
+        matches!(self.lab.health().look(), Some(ProcessProblem::Stopped { .. }))
     }
 
     /// The next thing that a client reports. Ends with an error when a server of the lab dies meanwhile.

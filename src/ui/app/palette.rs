@@ -44,7 +44,7 @@ impl<R: Runs> App<R> {
             self.command_line(action, |lang| view::choice(choice, &free.outlook, world, lang), id)
         };
         let choices = free.choices().into_iter().enumerate();
-        let wanted = choices.filter(|(_, choice)| !only || matches!(choice, Choice::Cause(_)));
+        let wanted = choices.filter(|(_, choice)| !only || matches!(choice, Choice::Inject(_)));
         let offers = wanted.map(|(n, choice)| offer(Action::Choose(n), &choice, None));
         let typed = &self.palette.typed;
         let millis =

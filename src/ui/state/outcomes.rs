@@ -10,7 +10,7 @@ use crate::{
         LessonChoice,
         batch::{Batch, BatchUpdate, Control, Finding},
         explore::{Bounds, Failing, MOST_MOVES, MayFail, Progress},
-        race::{Kept, Kind, MOST_RACES, Outcome, Pace, RaceInfo},
+        race::{Kind, MOST_RACES, Outcome, Pace, RaceInfo, RaceOutcomes},
     },
 };
 
@@ -73,7 +73,7 @@ pub enum Source {
 pub struct Races {
     /// Known once the servers are up.
     pub info: Option<RaceInfo>,
-    pub kept: Kept,
+    pub kept: RaceOutcomes,
     /// The first race's seed: race `n` has this one and `n`.
     seed: u64,
     /// Real time that was spent on them.

@@ -4,7 +4,7 @@
 use std::{collections::HashSet, sync::Arc};
 
 use crate::{
-    client::{Answer, Direct, Part},
+    client::{Answer, Part, RespConnection},
     clock::LessonTime,
 };
 
@@ -123,7 +123,7 @@ impl Keyspace {
     /// are.
     pub(crate) fn put_back(
         &self,
-        connection: &mut Direct,
+        connection: &mut RespConnection,
         now: Option<&Self>,
         shifted: bool,
         at: LessonTime,

@@ -16,7 +16,7 @@ use crate::{
         plan::{FUNCTIONS, NeverPlan},
     },
     log::{Event, EventKind},
-    run::explore::Touch,
+    run::explore::StepFootprint,
 };
 
 #[derive(Debug, Clone)]
@@ -102,7 +102,7 @@ impl Reads {
 
     /// Whether a step may have changed the answer. `handled`: the keys that something may have been done to, be it
     /// without a trace.
-    pub(crate) fn changed_by(&self, events: &[Event], touch: &Touch, handled: &[Arc<str>]) -> bool {
+    pub(crate) fn changed_by(&self, events: &[Event], touch: &StepFootprint, handled: &[Arc<str>]) -> bool {
         let is = |cell: &str, key: &str, server: Option<&str>| {
             cell.strip_suffix(key)
                 .and_then(|before| before.strip_suffix(' '))

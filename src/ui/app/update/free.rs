@@ -79,9 +79,9 @@ impl<R: Runs> App<R> {
         }
         lesson.show_newest();
         let past = lesson.run.past();
-        let shared = past.deeds(past.len()).len();
+        let shared = past.history(past.len()).len();
         let log = lesson.run.playback.log();
-        if log.deeds(log.len()).len() > shared {
+        if log.history(log.len()).len() > shared {
             lesson.branches.add(log.clone(), shared);
         }
         self.begin_branch(past, then);

@@ -27,7 +27,7 @@ impl Learning {
     /// what the learner chose to do then. `session` does it again.
     pub fn branch(&mut self, past: Log, session: Session, then: Option<Choice>) {
         self.pace = Pace::ByHand;
-        self.branching = Some(Branching { steps: past.deeds(past.len()).len(), events: Vec::new(), then });
+        self.branching = Some(Branching { steps: past.history(past.len()).len(), events: Vec::new(), then });
         self.playback.replace(past);
         self.session = Some(session);
         self.engine = Engine::Stepping { again: false };

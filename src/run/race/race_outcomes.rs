@@ -13,7 +13,7 @@ pub const MOST_EVENTS: usize = 250_000;
 const FIRST: usize = 5;
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Kept {
+pub struct RaceOutcomes {
     /// Logs are kept as long as they have no more events than this together.
     most: usize,
     kinds: BTreeMap<Outcome, Kind>,
@@ -31,13 +31,13 @@ pub struct Kind {
     logs: BTreeMap<u32, Log>,
 }
 
-impl Default for Kept {
+impl Default for RaceOutcomes {
     fn default() -> Self {
         Self::within(MOST_EVENTS)
     }
 }
 
-impl Kept {
+impl RaceOutcomes {
     /// No race yet, and room for so many events.
     pub fn within(most: usize) -> Self {
         Self { most, kinds: BTreeMap::new(), races: 0, violated: 0, events: 0, forgotten: 0 }
@@ -124,7 +124,7 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::{FIRST, Kept, Kind, Race};
+    use super::{FIRST, Kind, Race, RaceOutcomes};
     use crate::{
         log::{EventKind, Stop},
         run::race::{LockFate, Outcome},
@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn everything_is_kept_while_there_is_room() {
-        let mut all = Kept::within(50);
+        let mut all = RaceOutcomes::within(50);
         for sold in [1, 2, 2, 1, 2] {
             all.add(race(sold, 10));
         }
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn beyond_that_the_first_and_the_latest_of_each_outcome_stay() {
-        let mut all = Kept::within(200);
+        let mut all = RaceOutcomes::within(200);
         for n in 0..1000 {
             all.add(race(if n == 500 { 2 } else { 1 }, 10));
         }
@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn outcomes_are_counted_without_their_logs_the_most_frequent_first() {
-        let mut all = Kept::within(0);
+        let mut all = RaceOutcomes::within(0);
         for sold in [1, 10, 10, 2, 10] {
             all.add(race(sold, 10));
         }
@@ -195,7 +195,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_more_is_kept_than_there_is_room_for(races in prop::collection::vec((0i64..6, 0usize..30), 0..80), most in 0usize..200) {
-            let mut all = Kept::within(most);
+            let mut all = RaceOutcomes::within(most);
             for (sold, events) in &races {
                 all.add(race(*sold, *events));
                 let logs = all.outcomes().into_iter().flat_map(|(_, kind)| kind.numbers().iter().filter_map(|n| kind.log(*n)));
