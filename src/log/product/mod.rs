@@ -23,6 +23,9 @@ pub enum Product {
     Zookeeper,
 }
 
+/// Makes a command of a call's name, flags and operands.
+type MakeCommand = fn(&str, &[String], Vec<String>) -> Result<Command, String>;
+
 /// What tells one product from another.
 pub struct Traits {
     /// As [`ServerInfo::product`](super::ServerInfo::product) has it.
@@ -31,8 +34,8 @@ pub struct Traits {
     /// The calls that lessons may make, as a manual writes them: `create [-e] PATH [DATA]`. None where its operations
     /// have a grammar of their own.
     pub calls: &'static [&'static str],
-    /// Makes a command of a call's name, flags and operands, which fit one of `calls`.
-    pub command: fn(&str, &[String], Vec<String>) -> Result<Command, String>,
+    /// For a name, flags and operands that fit one of `calls`.
+    pub command: MakeCommand,
     /// Whether a call of this name may be how a lock is released.
     pub releases: fn(&str) -> bool,
     /// Whether its servers tell clients of something without being asked.

@@ -99,13 +99,13 @@ impl OutcomesView<'_> {
     fn rows(&self) -> Vec<Row> {
         let (seen, chosen) = (self.outcomes.seen(), self.outcomes.chosen());
         let all = seen.iter().map(|seen| seen.runs).sum();
-        let seed = |seed: u64| words::SEED.with(self.context.lang, &[&seed.to_string()]);
+        let label = |number: u64| words::SEED.with(self.context.lang, &[&number.to_string()]);
         let rows = seen.iter().map(|seen| Row {
             broke: seen.violates,
             count: seen.runs,
             words: text::clean(&words_of(seen.outcome, self.context.lang)).into_owned(),
             percent: percent(seen.runs, all),
-            beside: seen.seed.map(seed).unwrap_or_default(),
+            beside: seen.seed.map(label).unwrap_or_default(),
             chosen: Some(seen.outcome) == chosen,
         });
         rows.collect()
